@@ -1,48 +1,156 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum convert`: writes a recording as a Common Trace Format directory, for other tools. */
+/* `thrum convert`: writes a recording as a Common Trace Format directory, for other tools, or with
+ * the names of functions, for other machines. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "input.h"
+#include "output.h"
+#include "picture.h"
+#include "source/input.h"
+
+struct convert_options {
+	bool symbols;
+};
+
+static void warn_left_out(const char *path, uint64_t left_out, const char *why)
+{
+	if (left_out > 0)
+		complain("%s: %" PRIu64 " packet%s %s", path, left_out,
+			left_out == 1 ? " was" : "s were", why);
+}
+
+/* ---- With names ------------------------------------------------------------------------------ */
+
+struct naming {
+	const char *recording;
+	struct thrum__input input;
+	uint32_t unnamed;
+};
+
+static int failed(const char *path, int error)
+{
+	complain("%s: %s", path, thrum_error_message(error));
+	return STATUS_FAILED;
+}
+
+static int send_copy(int from, const char *path, int to)
+{
+	struct output out;
+	char buffer[OUTPUT_ROOM];
+	ssize_t size;
+	int error;
+
+	if (output_open(&out, to) < 0)
+		return STATUS_FAILED;
+	for (off_t at = 0; (size = pread(from, buffer, sizeof(buffer), at)) > 0; at += size)
+		output_bytes(&out, buffer, (size_t)size);
+	output_flush(&out);
+	error = size < 0 ? errno : out.error;
+	out.error = 0;
+	(void)output_close(&out);
+	if (error == 0 || (error == EPIPE && to == STDOUT_FILENO))
+		return STATUS_OK;
+	complain("%s: %s", path, strerror(error));
+	return STATUS_FAILED;
+}
+
+/* Copies the recording to a temporary file, puts the names into it, and sends it. */
+static int write_named(void *context, const char *path, int fd)
+{
+	struct naming *naming = context;
+	uint64_t overwritten = 0;
+	int copy = thrum__source_temporary_file(), status, result;
+
+	if (copy < 0)
+		return failed(path, copy);
+	result = thrum__source_copy_named(&naming->input, copy, &overwritten, &naming->unnamed);
+	warn_left_out(naming->recording, overwritten, "overwritten during the copy");
+	status = result < 0 ? failed(naming->recording, result) : send_copy(copy, path, fd);
+	close(copy);
+	return status;
+}
+
+static int convert_names(const struct command *command, const char *recording, const char *file)
+{
+	struct naming naming = {.recording = recording};
+	struct thrum_error_info error = {0};
+	struct thrum__header header;
+	int status;
+
+	if (!thrum__source_can_name()) {
+		complain("this thrum was built without libdw and can't find names");
+		return STATUS_FAILED;
+	}
+	if (strcmp(file, "-") == 0 && isatty(STDOUT_FILENO))
+		return complain_usage(command,
+			"a recording can't be shown on a terminal; redirect it: > FILE");
+	if (thrum__source_open(recording, &naming.input, &error) < 0)
+		return input_failed(recording, &error);
+	status = thrum__source_header(&naming.input, &header, &error) < 0
+		? input_failed(recording, &error)
+		: file_write(file, write_named, &naming);
+	thrum__source_close(naming.input.owner);
+	if (status == STATUS_OK && naming.unnamed > 0)
+		complain("%s: %u address%s without a name here", recording, naming.unnamed,
+			naming.unnamed == 1 ? " is" : "es are");
+	return status;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int run_convert(const struct command *command, int argc, char **argv)
 {
+	struct convert_options options = {0};
 	struct thrum_error_info error = {0};
-	char path[PATH_MAX], unused;
 	uint64_t left_out = 0;
+	char path[PATH_MAX];
 	int status;
 
-	if (options_parse(command, argc, argv, &unused, &status) < 0)
+	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
 	status = input_find(command, argv[0], path, sizeof(path));
 	if (status != STATUS_OK)
 		return status;
+	if (options.symbols)
+		return convert_names(command, path, argv[1]);
 	if (thrum_trace_convert(path, argv[1], &left_out, &error) < 0)
 		return input_failed(path, &error);
-	if (left_out > 0)
-		complain("%s: %" PRIu64
-			 " packet%s left out or cut short: damaged, or overwritten during the copy",
-			path, left_out, left_out == 1 ? " was" : "s were");
+	warn_left_out(path, left_out,
+		"left out or cut short: damaged, or overwritten during the copy");
 	return STATUS_OK;
 }
 
-static const struct option options_of_convert[] = {{0}};
+static const struct option options_of_convert[] = {
+	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
+		"write a recording instead, with the names of\n"
+		"functions and lines in it, which other machines\n"
+		"can't look up"},
+	{0},
+};
 
 const struct command command_convert = {
 	.name = "convert",
-	.purpose = "write a recording as a Common Trace Format 1.8 directory",
-	.arguments = "RECORDING|PID DIR",
+	.purpose = "write a recording as a Common Trace Format 1.8 directory, or with names",
+	.arguments = "RECORDING|PID DIR|FILE",
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
 	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
-		"no place for remembered tasks: those whose events were overwritten.",
+		"no place for remembered tasks: those whose events were overwritten.\n"
+		"With --symbols, FILE is a recording. Programs that know nothing of thrum have\n"
+		"addresses in their recordings, which are named from the program's files.",
 	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
-		    "thrum convert 4711 now-ctf",
+		    "thrum convert 4711 now-ctf\n"
+		    "thrum convert --symbols memcached-4711.thrum named.thrum",
 	.statuses =
 		"0  success, even if damaged packets were left out (standard error says how many)\n"
-		"2  not a recording, or DIR could not be written\n"
+		"2  not a recording, or DIR or FILE could not be written\n"
 		"64 usage error",
 	.run = run_convert,
 };

@@ -23,6 +23,8 @@ static const struct {
 	{"libthrum.so", "its own tasks, as it records them with thrum.h"},
 	{"libuv.so", "requests, handles, the loop's waiting, work in the thread pool"},
 	{"libevent", "events, timers, bufferevents, listeners, names"},
+	{"libgio-2.0.so", "GTask, calls over D-Bus, processes, files and streams"},
+	{"libglib-2.0.so", "sources of the main loop, with their names"},
 	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
 };
 

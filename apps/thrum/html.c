@@ -55,23 +55,28 @@ static int source_failed(const struct source *source, int result)
 	return input_failed(source->path, &error);
 }
 
-/* Copies a trace that a program still writes, so that the page holds one state of it. Remembers
- * whether the program was killed, as the page can't find that out itself. */
-static int take_snapshot(struct source *source)
+/* Copies a trace that a program still writes, so that the page holds one state of it; and one that
+ * has addresses, with their names, as the page can't look them up. Remembers whether the program was
+ * killed, as the page can't find that out itself. */
+static int take_copy(struct source *source)
 {
 	struct thrum__input copy;
 	struct thrum__header header;
+	uint32_t unnamed;
+	bool is_named;
 	int fd, result;
 
 	if (thrum__source_header(&source->input, &header, NULL) < 0)
 		return STATUS_OK;
 	source->is_killed = thrum__source_was_killed(&header);
-	if (!thrum__source_is_recorded_to(&header))
+	is_named = thrum__source_has_addresses(&source->input, &header) && thrum__source_can_name();
+	if (!is_named && !thrum__source_is_recorded_to(&header))
 		return STATUS_OK;
 	fd = thrum__source_temporary_file();
 	if (fd < 0)
 		return source_failed(source, fd);
-	result = thrum__source_copy(&source->input, fd, NULL);
+	result = is_named ? thrum__source_copy_named(&source->input, fd, NULL, &unnamed)
+			  : thrum__source_copy(&source->input, fd, NULL);
 	if (result == 0)
 		result = thrum__source_input_of(fd, &copy);
 	else
@@ -95,7 +100,7 @@ static int open_source(struct html *html, const char *argument)
 	if (thrum__source_open(source->path, &source->input, &error) < 0)
 		return input_failed(source->path, &error);
 	html->count++;
-	status = take_snapshot(source);
+	status = take_copy(source);
 	if (status != STATUS_OK)
 		return status;
 	/* A page must be able to open its traces. */

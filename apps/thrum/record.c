@@ -230,10 +230,10 @@ static void tell_nothing(const char *name, const struct program *program,
 		why = "it does nothing that the chosen adapters see, and doesn't use libthrum";
 	else if (is_preloaded && options->follow)
 		why = "neither it nor its children start threads, wait for events, or use libuv, "
-		      "libevent or libthrum";
+		      "libevent, GLib or libthrum";
 	else if (is_preloaded)
-		why = "it doesn't start threads, wait for events, or use libuv, libevent or "
-		      "libthrum; its children are recorded with --follow-children";
+		why = "it doesn't start threads, wait for events, or use libuv, libevent, "
+		      "GLib or libthrum; its children are recorded with --follow-children";
 	complain("%s recorded nothing: %s", name, why);
 }
 
@@ -325,7 +325,7 @@ static const struct option options_of_record[] = {
 	{"only", 0, OPTION_SET, OFFSET(preload.only), NULL, PRELOAD_ADAPTERS,
 		"in a program that knows nothing of thrum, record only\n"
 		"these: threads and locks; waiting in epoll, poll and\n"
-		"select; libuv; libevent"},
+		"select; libuv; libevent; GLib and GIO"},
 	{"without", 0, OPTION_SET, OFFSET(preload.without), NULL, PRELOAD_ADAPTERS,
 		"record all but these"},
 	{"no-preload", 0, OPTION_FLAG, OFFSET(preload.none), NULL, NULL,
@@ -345,9 +345,9 @@ const struct command command_record = {
 	.max = 0,
 	.options = options_of_record,
 	.more = "PROGRAM may be any dynamically linked program: thrum sees its threads, locks, loops,\n"
-		"libuv and libevent, and all that it reports itself with thrum.h. Children that use\n"
-		"libthrum are recorded too, each to a file of its own. thrum passes signals on, leaves\n"
-		"the program's input and output alone, and exits with its status.",
+		"libuv, libevent and GLib, and all that it reports itself with thrum.h. Children that\n"
+		"use libthrum are recorded too, each to a file of its own. thrum passes signals on,\n"
+		"leaves the program's input and output alone, and exits with its status.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
 		    "thrum record --full=discard make test",

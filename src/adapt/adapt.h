@@ -20,6 +20,7 @@
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
+ *   glib.def glib.c gio.def gio.c gtask.c         GLib and GIO
  *
  * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
  */
@@ -48,7 +49,8 @@
 	X(PTHREAD, "pthread") \
 	X(LOOP, "loop") \
 	X(UV, "uv") \
-	X(EVENT, "event")
+	X(EVENT, "event") \
+	X(GLIB, "glib")
 enum adapter {
 #define ADAPTER__X(NAME, word) ADAPTER_##NAME,
 	ADAPTERS(ADAPTER__X)

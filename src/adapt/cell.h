@@ -15,6 +15,7 @@ enum cell_sort {
 	CELL_EVENT,
 	CELL_BUFFEREVENT,
 	CELL_LISTENER,
+	CELL_SOURCE,
 	CELL_GTASK
 };
 
@@ -35,7 +36,9 @@ struct cell {
 	_Atomic uint64_t task;
 	_Atomic uint64_t request; /* an operation of the object that is under way */
 	cell_function *finalize;  /* the program's callback for its end */
-	int number;               /* a descriptor or signal */
+	int number;               /* a descriptor or signal, or how many use the cell */
+	const char *noun;         /* for labels */
+	bool is_named;            /* the program named it */
 };
 
 /* Returns the cell of an object with these callbacks, and makes it if there is none. Ends the tasks

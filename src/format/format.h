@@ -148,6 +148,9 @@ enum thrum__definition_type {
 	/* A call site of which only the address is known, where the call returns to. number: the
 	 * address less the module's; parent: the module's definition */
 	THRUM__DEFINES_ADDRESS = 7,
+	/* The name of a place in a module, in labels; only copies have it. number: the address less
+	 * the module's; parent: the module's definition */
+	THRUM__DEFINES_NAME = 8,
 };
 
 /* A cell of the table; its index is the definition's number. Cell 0 stays empty. */
@@ -275,6 +278,9 @@ size_t thrum__format_encode_header(uint8_t *to, unsigned id, uint64_t ticks, uin
  * characters and ends it in an ellipsis, `max` bytes all told; `max` is at least 3. Returns the
  * length without the NUL. */
 size_t thrum__format_copy_text(char *to, const char *from, size_t max);
+/* Writes the text of a call site's definition: the function, a NUL, and the file, of which only the
+ * end is kept if there is no room for all. Returns its size with the last NUL. */
+size_t thrum__format_put_site(char to[116], const char *function, const char *file);
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 

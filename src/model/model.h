@@ -331,6 +331,20 @@ THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace 
  */
 void thrum__model_note_end(struct thrum__model *, const struct thrum_trace_info *);
 
+/* The latest message under one key of links. */
+struct thrum__message {
+	uint32_t sender,
+		receiver;       /* tasks, perhaps forgotten; receiver: NONE until it is received */
+	int64_t sent, received; /* received: OPEN until then */
+};
+
+/* Returns how many keys of links are known. */
+uint32_t thrum__model_message_count(const struct thrum__model *);
+
+/* Sets *message to that of a key, from 0 to the count - 1. Returns false, with *message untouched,
+ * if no task has sent it, or it is forgotten. */
+bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
+
 /*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,
  * and tasks that had ended by then. Frees memory a block at a time, so a row goes when all rows of

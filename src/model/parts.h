@@ -164,7 +164,9 @@ struct thrum__model_links {
 	/* By number of the key. Sender and receiver are tasks + 1; 0: none yet. */
 	struct thrum__link {
 		int64_t time;              /* of the latest event with this key */
+		int64_t sent, taken;       /* when; taken: OPEN until the message is received */
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
+		uint32_t taker;            /* who received it */
 	} * all;
 	uint32_t room;
 };

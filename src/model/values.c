@@ -105,6 +105,9 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	if (!link || task == THRUM__NONE)
 		return;
 	link->sender = task + 1;
+	link->sent = s->time;
+	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
+	link->taker = link->receiver;
 	/* Two lanes' clocks differ a little: the receive event may come first. */
 	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
 		thrum__model_edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
@@ -118,10 +121,32 @@ void thrum__model_links_receive(struct thrum__model_input *s, uint32_t task)
 	if (!link || task == THRUM__NONE)
 		return;
 	thrum__model_task_hear(s->model, task, s->time);
+	if (link->sender != 0) {
+		link->taken = s->time;
+		link->taker = task + 1;
+	}
 	if (thrum__model_has_row(&s->model->tasks, link->sender - 1))
 		thrum__model_edge_add(s, THRUM__EDGE_LINK, link->sender - 1, task, 0);
 	else
 		link->receiver = task + 1;
+}
+
+uint32_t thrum__model_message_count(const struct thrum__model *m)
+{
+	return m->links->keys.count;
+}
+
+bool thrum__model_message(const struct thrum__model *m, uint32_t number,
+	struct thrum__message *message)
+{
+	const struct thrum__link *link = &m->links->all[number];
+
+	if (link->sender == 0)
+		return false;
+	*message = (struct thrum__message){link->sender - 1, THRUM__NONE, link->sent, link->taken};
+	if (link->taken != THRUM__OPEN)
+		message->receiver = link->taker - 1;
+	return true;
 }
 
 void thrum__model_links_forget(struct thrum__model *m, int64_t before)

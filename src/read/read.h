@@ -75,6 +75,14 @@ struct thrum__read_format {
 
 #define THRUM__NOTHING_NEW 2
 
+/*
+ * Reads a recording to its end and writes names of its addresses into it, as far as the trace's
+ * namer knows them: so `output` writes to the file that the trace reads, which is a copy. *unnamed
+ * becomes the number of places without names. Returns 0 or a negative enum thrum_error.
+ */
+int thrum__read_keep_names(struct thrum_trace *, const struct thrum__output *output,
+	uint32_t *unnamed);
+
 extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_format;
 
 /*

@@ -256,8 +256,6 @@ static uint16_t define_address(struct recorder *r, struct thrum_site *site)
 	return d.parent ? thrum__record_define(r, &d, 1, &site->id) : 0;
 }
 
-/* The text is the function's name, a NUL, and the file's name, of which only the end is kept if
- * there is no room for all. */
 uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)
 {
 	if (!site)
@@ -265,12 +263,7 @@ uint16_t thrum__record_define_site(struct recorder *r, struct thrum_site *site)
 	if (!site->file)
 		return define_address(r, site);
 	struct thrum__definition d = {.type = THRUM__DEFINES_SITE, .number = site->line};
-	size_t function = thrum__format_copy_text(d.text, site->function, 50) + 1;
-	size_t room = sizeof d.text - function - 1;
-	size_t length = strlen(site->file);
-	size_t file = thrum__format_copy_text(d.text + function,
-			      site->file + (length > room ? length - room : 0), room) +
-		1;
+	size_t size = thrum__format_put_site(d.text, site->function, site->file);
 
-	return thrum__record_define(r, &d, function + file, &site->id);
+	return thrum__record_define(r, &d, size, &site->id);
 }

@@ -4,7 +4,8 @@
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
  * process.c finds a process's recording, snapshot.c copies, change.c trims and notes the end,
- * convert.c writes CTF. Nothing here decodes events; read/ and format/ do.
+ * convert.c writes CTF, symbols.c and names.c name addresses. Nothing here decodes events; read/ and
+ * format/ do.
  *
  * Apart from trace.h this header is the room's only face.
  */
@@ -48,6 +49,17 @@ bool thrum__source_was_killed(const struct thrum__header *);
  * Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritten);
+
+/*
+ * Copies a recording as thrum__source_copy does, and writes the names of its addresses into the copy.
+ * *unnamed becomes the number of places that have no name here.
+ */
+int thrum__source_copy_named(const struct thrum__input *, int to, uint64_t *overwritten,
+	uint32_t *unnamed);
+/* Tells whether a recording has addresses that may have names. */
+bool thrum__source_has_addresses(const struct thrum__input *, const struct thrum__header *);
+/* Tells whether names can be found at all: thrum was built with libdw. */
+bool thrum__source_can_name(void);
 
 /*
  * Makes a file without a name in $TMPDIR or /tmp, for reading and writing. Returns its descriptor,

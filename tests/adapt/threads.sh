@@ -37,6 +37,22 @@ is_at deadlock deadlock.c "the writer's second"
 is_at deadlock deadlock.c "the flusher's first"
 is_at deadlock deadlock.c "the flusher's second"
 
+# A copy keeps the names; it is read by a thrum that can't find the program any more.
+[[ $names == no ]] || {
+	cp "$programs/deadlock" moved
+	"$THRUM" record -o moved.thrum -- ./moved >/dev/null 2>&1
+	"$THRUM" convert --symbols moved.thrum named.thrum 2>err || wrong "convert --symbols: $(cat err)"
+	"$THRUM" html moved.thrum -o moved.html 2>err || grep -q 'without its page' err || wrong "html: $(cat err)"
+	"$THRUM" dump moved.thrum | tail -n +2 >before
+	rm moved
+	"$THRUM" dump moved.thrum | grep -q 'moved+0x' || wrong 'names without the program'
+	"$THRUM" dump named.thrum | tail -n +2 >after
+	cmp -s before after || wrong "a copy with names reads differently: $(diff before after | head -5)"
+	has named why 'deadlock.c:[0-9]* flush_log'
+	"$THRUM" convert --symbols named.thrum again.thrum 2>err || wrong "named again: $(cat err)"
+	"$THRUM" dump again.thrum | tail -n +2 | cmp -s - before || wrong 'a copy of a copy has no names'
+}
+
 same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'

@@ -85,6 +85,72 @@ static void a_later_heard_signal_clears_the_lost_one(void **state)
 	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
 }
 
+/* A thread keeps its queue beside the condition: signals that nobody hears are usual. */
+static void unheard_signals_may_be_usual(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 signal 1 2 =0\n"
+					 "40 wait 3 2\n"
+					 "50 signal 1 2 =1\n"
+					 "51 read 3 2\n"
+					 "60 signal 1 2 =0\n"
+					 "70 wait 3 2\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_not_equal(finding.certainty, THRUM__CERTAIN);
+}
+
+static void nobody_waits_for_its_own_signal(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 signal 3 2 =0\n"
+					 "50 wait 3 2\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+}
+
+/* Before the last signal, another one was heard: so the condition stands for no single event. */
+static void a_heard_signal_makes_the_lost_one_likely(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "30 wait 3 2\n"
+					 "40 signal 1 2 =1\n"
+					 "41 read 3 2\n"
+					 "50 signal 1 2 =0\n"
+					 "70 wait 3 2\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_LOST_WAKE_UP);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+}
+
+/* A thread may have looked at the program's state before it waits. */
+static void a_thread_that_missed_a_signal_is_likely(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found("0 create - 1 thread\n"
+			       "0 create 1 3 thread\n"
+			       "0 switch 1\n"
+			       "10 create 1 2 condition\n"
+			       "20 should-resolve 3\n"
+			       "30 signal 1 2 =0\n"
+			       "50 wait 3 2\n"
+			       "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.class, THRUM__FINDING_LOST_WAKE_UP);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+}
+
 static void mirage_signal_before_wait(void **state)
 {
 	struct thrum__finding finding;
@@ -212,6 +278,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signal_before_wait),
 		cmocka_unit_test(signal_after_wait_is_no_lost_one),
+		cmocka_unit_test(unheard_signals_may_be_usual),
+		cmocka_unit_test(nobody_waits_for_its_own_signal),
+		cmocka_unit_test(a_heard_signal_makes_the_lost_one_likely),
+		cmocka_unit_test(a_thread_that_missed_a_signal_is_likely),
 		cmocka_unit_test(a_later_heard_signal_clears_the_lost_one),
 		cmocka_unit_test(mirage_signal_before_wait),
 		cmocka_unit_test(many_mirage_signals_take_no_square),

@@ -316,6 +316,61 @@ static void producer_ends(void **state)
 	expect_none();
 }
 
+/* A writer takes lines from a queue; two threads put them there, and wait when the queue is full. At
+ * last the writer waits for a pipe. In the twin nothing is left to write. */
+static void tell_writer(bool has_lines)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"changed\n");
+	tell("1" MS "create 1 3 thread\n1" MS "label 3 \"writer\n");
+	tell("1" MS "create 1 4 thread\n1" MS "label 4 \"worker\n1" MS "should-resolve 4\n");
+	tell("1" MS "create 1 5 thread\n1" MS "label 5 \"worker\n");
+	tell("1" MS "create 1 6 handle\n1" MS "label 6 \"pipe\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "wait 3 2\n%d" MS "signal 4 2 =1\n%d" MS "read 3 2\n"
+		     "%d" MS "signal 3 2 =0\n",
+			10 * i + 10, 10 * i + 11, 10 * i + 12, 10 * i + 13);
+	tell("40" MS "wait 5 2\n41" MS "signal 3 2 =1\n42" MS "read 5 2\n43" MS "wait 3 6\n");
+	if (has_lines)
+		tell("50" MS "signal 5 2 =0\n51" MS "signal 4 2 =0\n");
+	tell("60" MS "wait 4 2\n61" MS "wait 5 2\n900" MS "counter =1 \"beat\n");
+}
+
+static void writer_is_stuck(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_writer(true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(6));
+	assert_int_equal(step(THRUM__STEP_PENDING)->time, 43 * 1000000);
+	assert_int_equal(step(THRUM__STEP_SERVES)->task, task(3));
+	finish();
+	tell_writer(false);
+	expect_none();
+}
+
+/* Requests go over two connections. One of them says nothing more. */
+static void silent_connection(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 handle\n1" MS "label 2 \"connection 1\n");
+	tell("1" MS "create 1 3 handle\n1" MS "label 3 \"connection 2\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"query %d\n%d" MS
+		     "wait %d 2\n%d" MS "read %d 2\n%d" MS "resolve %d %d\n",
+			10 * i + 3, 10 + i, 10 * i + 3, 10 + i, i, 10 * i + 3, 10 + i, 10 * i + 6,
+			10 + i, 10 * i + 6, 10 + i, 10 + i);
+	tell("40" MS "create 1 20 request\n40" MS "label 20 \"query 3\n40" MS
+	     "should-resolve 20\n40" MS "wait 20 3\n900" MS "counter =1 \"beat\n");
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(20));
+	assert_int_equal(step(THRUM__STEP_SILENT)->task, task(3));
+	assert_int_equal(step(THRUM__STEP_SILENT)->other, task(20));
+	finish();
+}
+
 /* Two tasks take from and put into each other's mailbox. In the twin the second rests. */
 static void tell_mailboxes(bool rests)
 {
@@ -523,6 +578,90 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
+/* ---- Messages and silence -------------------------------------------------------------------- */
+
+/* A client sends questions to another loop, which answers them. The last one is lost. */
+static void tell_posts(unsigned received, bool is_local)
+{
+	begin();
+	tell("0" MS "@1 create - 90 thread\n0" MS "@1 label 90 \"other loop\n");
+	for (unsigned i = 0; i < 6; i++) {
+		unsigned ms = 10 + 10 * i, id = 10 + i;
+
+		tell("%u" MS "create 1 %u promise\n%u" MS "label %u \"answer\n", ms, id, ms, id);
+		tell("%u" MS "link-send 1 \"post %u\n%u" MS "wait 2 %u\n", ms, i, ms, id);
+		if (i >= received)
+			continue;
+		if (is_local)
+			tell("%u" MS "@1 link-receive 90 \"post %u\n", ms + 1, i);
+		tell("%u" MS "@1 resolve 90 %u\n%u" MS "read 2 %u\n", ms + 2, id, ms + 3, id);
+	}
+	tell("900" MS "@1 log 90 \"end\n");
+}
+
+static void message_is_lost(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_posts(5, true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__LIKELY);
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->task, task(1));
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->other, task(90));
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(15));
+	finish();
+	/* All are received, or all in another process. */
+	tell_posts(6, true);
+	expect_none();
+	tell_posts(5, false);
+	expect_none();
+}
+
+/* Tasks do something each 10 ms. Then nothing happens until the program is ended by a signal. */
+static void tell_silence(const char *label)
+{
+	begin();
+	tell("1" MS "create 1 3 task\n1" MS "label 3 \"%s\n", label);
+	for (unsigned i = 0; i < 20; i++)
+		tell("%u" MS "create 1 %u promise\n%u" MS "resolve 1 %u\n", 10 + 10 * i, 10 + i,
+			11 + 10 * i, 10 + i);
+	tell("200" MS "create 1 4 task\n200" MS "wait 3 4\n");
+}
+
+/* Counts the findings if a signal ends the program at a time. */
+static uint32_t killed_by(int signal, int64_t ms)
+{
+	struct thrum_trace_info info = {.end = ms * 1000000,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = signal};
+	uint32_t count;
+
+	judged.model = story_model(story.lines, false);
+	thrum__model_note_end(judged.model, &info);
+	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	count = judged.findings.count;
+	if (count > 0)
+		assert_int_equal(judged.findings.findings[0].certainty, THRUM__POSSIBLE);
+	finish();
+	return count;
+}
+
+static void silence_until_killed(void **state)
+{
+	tell_silence("job");
+	assert_int_equal(killed_by(9, 3000), 1);
+	/* An idle program is told to end, or does not wait for long. */
+	assert_int_equal(killed_by(15, 3000), 0);
+	assert_int_equal(killed_by(9, 250), 0);
+	tell_silence("connection");
+	assert_int_equal(killed_by(9, 3000), 0);
+	/* It was silent before. */
+	tell_silence("job");
+	tell("1500" MS "create 1 90 promise\n1500" MS "resolve 1 90\n");
+	assert_int_equal(killed_by(9, 3000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -534,6 +673,8 @@ int main(void)
 		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
+		cmocka_unit_test(writer_is_stuck),
+		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),
@@ -541,6 +682,8 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
+		cmocka_unit_test(message_is_lost),
+		cmocka_unit_test(silence_until_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,8 @@ static struct {
 	struct thrum__findings findings;
 } story;
 
+static bool is_cut; /* the story's model is to look as if events were overwritten */
+
 static void tell(const char *format, ...)
 {
 	va_list arguments;
@@ -43,6 +45,7 @@ static const struct thrum__finding *judge(enum thrum_ending ending, uint32_t cou
 {
 	story.model = story_model(story.lines, false);
 	story.model->ending = ending;
+	story.model->is_cut = is_cut;
 	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
 	assert_int_equal(story.findings.count, count);
 	return story.findings.findings;
@@ -138,11 +141,28 @@ static void overtaken_by_siblings(void **state)
 	finish();
 }
 
+/* A task whose result was read has ended, although the beginning of a lane is overwritten that told
+ * so. */
+static void end_is_overwritten(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n1" MS "should-resolve 2\n");
+	tell("1" MS "create 1 3 task\n1" MS "switch 3\n1" MS "wait 3 2\n2" MS "read 3 2\n");
+	tell("2" MS "resolve 3 3\n2" MS "switch 1\n900" MS "log 1 \"end\n");
+	judge(THRUM_ENDING_UNKNOWN, 1);
+	finish();
+	is_cut = true;
+	judge(THRUM_ENDING_UNKNOWN, 0);
+	finish();
+	is_cut = false;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_is_woken),
 		cmocka_unit_test(overtaken_by_siblings),
+		cmocka_unit_test(end_is_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

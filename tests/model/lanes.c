@@ -115,6 +115,29 @@ static void links_meet_in_either_order(void **state)
 	thrum__model_destroy(m);
 }
 
+static void messages_are_received_or_not(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(LINK_SEND, 1, TASK(1), TEXT("a")),
+		EVENT(LINK_RECEIVE, 2, TASK(2), TEXT("a"), .lane = 1),
+		EVENT(LINK_RECEIVE, 3, TASK(3), TEXT("b"), .lane = 1),
+		EVENT(LINK_SEND, 4, TASK(4), TEXT("b")), EVENT(LINK_SEND, 5, TASK(5), TEXT("c")),
+		EVENT(LINK_RECEIVE, 6, TASK(6), TEXT("d"), .lane = 1));
+	struct thrum__message message;
+
+	assert_int_equal(thrum__model_message_count(m), 4);
+	assert_true(thrum__model_message(m, 0, &message));
+	assert_true(message.sent == 1 && message.received == 2);
+	assert_int_equal(THRUM__TASK(m, message.receiver, id), 2);
+	assert_true(thrum__model_message(m, 1, &message));
+	assert_int_equal(message.received, 4);
+	assert_int_equal(THRUM__TASK(m, message.receiver, id), 3);
+	assert_true(thrum__model_message(m, 2, &message));
+	assert_int_equal(THRUM__TASK(m, message.sender, id), 5);
+	assert_true(message.receiver == THRUM__NONE && message.received == THRUM__OPEN);
+	assert_false(thrum__model_message(m, 3, &message));
+	thrum__model_destroy(m);
+}
+
 static void texts_may_be_anything(void **state)
 {
 	static char text[100000];
@@ -268,6 +291,7 @@ int main(void)
 		cmocka_unit_test(gaps_leave_no_run_and_make_unsure),
 		cmocka_unit_test(counters_keep_their_values),
 		cmocka_unit_test(links_meet_in_either_order),
+		cmocka_unit_test(messages_are_received_or_not),
 		cmocka_unit_test(texts_may_be_anything),
 		cmocka_unit_test(forgetting_bounds_memory_and_keeps_what_is_pending),
 		cmocka_unit_test(what_is_waited_for_is_not_forgotten),

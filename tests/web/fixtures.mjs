@@ -12,6 +12,17 @@ export function thrum(...words) {
   return execFileSync(process.env.THRUM, words, { stdio: ["ignore", "pipe", "pipe"] });
 }
 
+/** The id of the first task of this name in a trace. */
+export function idOf(file, name) {
+  const row = thrum("tasks", "--format=tsv", file)
+    .toString()
+    .split("\n")
+    .map((line) => line.split("\t"))
+    .find((cells) => cells[9] === name);
+  if (!row) throw new Error(`${file} has no task ${name}`);
+  return row[0];
+}
+
 const made = new Map();
 
 /** Calls `make` once for a name, and returns its result. */

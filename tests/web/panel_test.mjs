@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and saved files.
 import { readFileSync } from "node:fs";
-import { big, good, hanging, huge, killed, page, steady, viewer } from "./fixtures.mjs";
+import { big, good, hanging, huge, idOf, killed, page, steady, viewer } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import { address, drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
@@ -15,7 +15,9 @@ async function openTasks(view) {
 }
 
 test("details follow the links, to who waits and who woke it", async (open) => {
-  const view = await opened(open, page(hanging()), { hash: "#sel=14" });
+  const waiter = idOf(hanging(), "wait for arp-reply");
+  const connect = idOf(hanging(), "connect 10.0.0.2");
+  const view = await opened(open, page(hanging()), { hash: `#sel=${waiter}` });
   await panel(view).getByRole("heading", { name: "wait for arp-reply" }).waitFor();
   await panel(view)
     .getByText(/examples\/arp\/arp\.c:\d+/)
@@ -26,9 +28,9 @@ test("details follow the links, to who waits and who woke it", async (open) => {
     .first()
     .click();
   await panel(view).getByRole("heading", { name: "connect 10.0.0.2" }).waitFor();
-  await reaches(view, "it is selected", (at) => at.get("sel") === "8");
+  await reaches(view, "it is selected", (at) => at.get("sel") === connect);
   await view.keyboard.press("Backspace");
-  await reaches(view, "back is back", (at) => at.get("sel") === "14");
+  await reaches(view, "back is back", (at) => at.get("sel") === waiter);
 });
 
 test("a finding tells its steps, and shows them", async (open) => {

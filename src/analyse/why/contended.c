@@ -298,10 +298,9 @@ int thrum__why_find_contended(struct thrum__search *search)
 	c.taker = calloc(search->findings->places.count, sizeof *c.taker);
 	if (!c.taker)
 		return -THRUM_E_MEMORY;
-	for (c.lock = thrum__analyse_next_task(model, 0); c.lock < model->tasks.count && error == 0;
-		c.lock = thrum__analyse_next_task(model, c.lock + 1)) {
-		if (THRUM__TASK(model, c.lock, kind) != THRUM_KIND_LOCK)
-			continue;
+	for (c.lock = thrum__why_next(search, 0, THRUM__SORT_LOCK);
+		c.lock < model->tasks.count && error == 0;
+		c.lock = thrum__why_next(search, c.lock + 1, THRUM__SORT_LOCK)) {
 		error = read_acts(&c);
 		if (error == 0 && find_busy(&c, &busy))
 			add_finding(&c, &busy);

@@ -447,12 +447,13 @@ static bool is_late_answer(const struct thrum__search *search, uint32_t task,
 
 static int find_late_tasks(struct thrum__search *search)
 {
+	const unsigned sorts = THRUM__SORT_READY | THRUM__SORT_OUTSIDE | THRUM__SORT_WANTED;
 	const struct thrum__model *model = search->model;
 	unsigned left = DELAYS_MAX;
 	struct starts *starts = NULL;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count && left > 0;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	for (uint32_t i = thrum__why_next(search, 0, sorts); i < model->tasks.count && left > 0;
+		i = thrum__why_next(search, i + 1, sorts)) {
 		struct thrum__delay delay = {.certainty = THRUM__LIKELY};
 
 		if (!thrum__analyse_task_is_pending(model, i) ||

@@ -340,10 +340,10 @@ static int find_unseen(struct thrum__search *search)
 	struct habits habits = {0};
 	int error = 0;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0);
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
 		task < model->tasks.count && error == 0;
-		task = thrum__analyse_next_task(model, task + 1)) {
-		if (!thrum__model_has_row(&model->tasks, task) || !is_unseen(search, task))
+		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
+		if (!is_unseen(search, task))
 			continue;
 		if (!habits.ended)
 			error = learn_habits(model, &habits);
@@ -357,12 +357,11 @@ static int find_unseen(struct thrum__search *search)
 
 int thrum__why_find_ended(struct thrum__search *search)
 {
+	const unsigned sorts = THRUM__SORT_READY | THRUM__SORT_FAILED;
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
-		if (!thrum__model_has_row(&model->tasks, task))
-			continue;
+	for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, sorts)) {
 		switch (THRUM__TASK(model, task, state)) {
 		case THRUM__STATE_PENDING:
 			if (!thrum__model_is_gone(model, task))

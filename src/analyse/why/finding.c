@@ -2,6 +2,7 @@
 #include "analyse/why/finding.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/why/parts.h"
 
@@ -210,16 +211,19 @@ static int prepare_search(struct thrum__search *search)
 	findings->findings = calloc(THRUM__FINDINGS_EACH * THRUM__FINDING_CLASSES,
 		sizeof *findings->findings);
 	search->cause = malloc(findings->places.count * sizeof *search->cause);
-	if (!findings->mark || !findings->findings || !search->cause)
+	search->sorts = calloc(findings->places.count, 1);
+	if (!findings->mark || !findings->findings || !search->cause || !search->sorts)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < findings->places.count; i++)
-		search->cause[i] = THRUM__NONE;
+	memset(search->cause, UINT8_MAX, findings->places.count * sizeof *search->cause); /* NONE */
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (model->lanes[i].lost_until > search->gap)
 			search->gap = model->lanes[i].lost_until;
 	error = thrum__why_peers_make(model, &findings->places, &search->peers);
-	return error < 0 ? error
-			 : thrum__analyse_graph_make(model, &findings->places, &search->graph);
+	if (error == 0)
+		error = thrum__analyse_graph_make(model, &findings->places, &search->graph);
+	if (error == 0)
+		thrum__why_sort_tasks(&search->peers, &search->graph, search->sorts);
+	return error;
 }
 
 int thrum__why_make(const struct thrum__model *model, struct thrum__findings *findings)
@@ -236,6 +240,7 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 	thrum__why_peers_free(&search.peers);
 	thrum__analyse_graph_free(&search.graph);
 	free(search.cause);
+	free(search.sorts);
 	if (error < 0) {
 		thrum__why_free(&made);
 		return error;

@@ -70,7 +70,11 @@ enum thrum__certainty {
  * The events that prove a certain finding, of those classes that can be certain. No gap may lie
  * between them and the end, or the finding is only possible.
  *
- * LOST_WAKE_UP: the condition's latest signal says that nobody waited, and the wait came after it.
+ * LOST_WAKE_UP: the condition's latest signal says that nobody waited, and the wait came after it. No
+ * task ever heard a signal of the condition, and the waiter isn't a thread that blocks: a condition
+ * that is signalled again and again, or beside a state that threads look at, may be signalled in
+ * vain without harm. If earlier signals were unheard and later waits ended nevertheless, no signal
+ * counts as lost.
  *
  * DEADLOCK: each task of the cycle waits as its last act, and none can go on in another way: all
  * that a choice waits for, and all who hold a lock, are blocked as well. Each holder took the lock
@@ -108,6 +112,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(NO_TURN, "no-turn")             /* took turns on its lane until one task kept it */ \
 	X(READY, "ready")                 /* could run from here on; other made it ready */ \
 	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
+	X(LOST_MESSAGE, "lost-message")   /* sends a message; other received those of its like */ \
 	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
 	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
 	X(TORN_DOWN, "torn-down")         /* hung, and ends as other tears everything down */ \
@@ -118,6 +123,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(NOT_STARTED, "not-started")     /* nobody like other is there to resolve it */ \
 	X(SHOULD_END, "should-end")       /* should resolve other, as its peers do */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
+	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
 	X(WOKEN, "woken")                 /* goes on after other ended, for which more waited */ \
 	X(NOT_WOKEN, "not-woken")         /* never goes on, though it waited for other as well */ \

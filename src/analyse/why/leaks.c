@@ -232,11 +232,11 @@ static bool count_tasks(const struct thrum__search *search, struct growth *all)
 	struct growth *growth;
 	bool found = false;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
+	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_PEERS); i < model->tasks.count;
+		i = thrum__why_next(search, i + 1, THRUM__SORT_PEERS)) {
 		uint32_t key = thrum__why_peers_key(&search->peers, i);
 
-		if (key != THRUM__NONE && THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
+		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
 			count_failure(&all[key], THRUM__TASK(model, i, end));
 		growth = growth_of(search, all, i);
 		if (growth) {
@@ -248,8 +248,9 @@ static bool count_tasks(const struct thrum__search *search, struct growth *all)
 	for (uint32_t i = 0; i < search->peers.keys.count; i++)
 		if (all[i].first < model->forgotten)
 			all[i].first = model->forgotten;
-	for (uint32_t i = thrum__analyse_next_task(model, 0); found && i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1))
+	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_PEERS);
+		found && i < model->tasks.count;
+		i = thrum__why_next(search, i + 1, THRUM__SORT_PEERS))
 		if ((growth = growth_of(search, all, i)))
 			count_live(search, growth, i);
 	return found;

@@ -4,6 +4,7 @@
 #define ANALYSE_WHY_PARTS_H
 
 #include "analyse/graph.h"
+#include "analyse/why/candidates.h"
 #include "analyse/why/finding.h"
 #include "analyse/why/peers.h"
 
@@ -11,11 +12,20 @@
 #define THRUM__CAUSE_HEALTHY (THRUM__NONE - 1)
 #define THRUM__CAUSE_PATH (THRUM__NONE - 2) /* lies on the path that stuck.c follows now */
 
+#define THRUM__LOST_MAX 32
+
+/* A message that nobody received, though those of the sender's peers were. */
+struct thrum__lost {
+	uint32_t sender, receiver; /* receiver: the task that received one of the others */
+	int64_t time;              /* when it was sent */
+};
+
 struct thrum__search {
 	const struct thrum__model *model;
 	struct thrum__findings *findings;
 	struct thrum__peers peers;
-	struct thrum__analyse_graph graph;     /* who waits for whom: ask it, and not the edges */
+	struct thrum__analyse_graph graph; /* who waits for whom: ask it, and not the edges */
+	uint8_t *sorts;                    /* by place of tasks: read it through thrum__why_next */
 	uint32_t each[THRUM__FINDING_CLASSES]; /* findings so far, by class */
 	/* By place of tasks: the index of the finding that the task is part of or waits behind.
 	 * HEALTHY: the task needs no finding, as its wait is expected to end or nothing more is
@@ -29,6 +39,10 @@ struct thrum__search {
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
+	/* Set by stuck.c: a signal ended the program after a silence as never before. */
+	bool is_silent;
+	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
+	uint32_t lost_count;
 	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */
 };
 
@@ -36,6 +50,19 @@ struct thrum__search {
 static inline uint32_t *thrum__cause(const struct thrum__search *search, uint32_t task)
 {
 	return &search->cause[thrum__place(&search->findings->places, task)];
+}
+
+/* The first task at or after `task` that is of one of these sorts; model->tasks.count if there is
+ * none. */
+static inline uint32_t thrum__why_next(const struct thrum__search *search, uint32_t task,
+	unsigned sorts)
+{
+	const struct thrum__places *places = &search->findings->places;
+
+	/* Place 0 is of no sort. */
+	return search->sorts[thrum__place(places, task)] & sorts
+		? task
+		: thrum__why_candidate(search->model, places, search->sorts, task, sorts);
 }
 
 /* Adds a finding about a task, without steps. Returns NULL if the class has enough of them. The
@@ -64,8 +91,14 @@ bool thrum__why_is_unsure(const struct thrum__search *, uint32_t task);
 void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
- * nobody heard it; else NONE. */
-uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, int64_t wait);
+ * nobody heard it; else NONE. Also NONE if it came from the waiter itself, or if earlier signals were
+ * unheard as well, and waits that began after them ended: then the program doesn't rely on signals
+ * alone. */
+uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, uint32_t waiter,
+	int64_t wait);
+
+/* Whether no task heard a signal of the condition before this one, which is an edge. */
+bool thrum__why_is_only_signal(const struct thrum__model *, uint32_t signal);
 
 /* How it is known that a task was ready. */
 enum thrum__delay_kind {
@@ -109,7 +142,7 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
 
-#define THRUM__SERVERS_MAX 8
+#define THRUM__SERVERS_MAX 32
 
 /* The tasks that ended others' waits for an object, the latest first. */
 struct thrum__why_servers {

@@ -2,19 +2,26 @@
 #include "analyse/why/peers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/graph.h"
 #include "analyse/label.h"
 #include "base/array.h"
 #include "base/sort.h"
 
+#define SITES 256
 #define SOON 1000000000 /* ns */
 
-/* The key of the last task with each name, as most tasks of a name have the same kind and site. */
+/* The key of the last task with each name, as most tasks of a name have the same kind and site; and
+ * of the last task without a name of each site, as far as there is room. */
 struct name_keys {
 	uint64_t *number; /* by name: the kind and the site */
 	uint32_t *key;    /* by name */
 	uint32_t room;
+	struct {
+		uint64_t number; /* never 0: it has a site */
+		uint32_t key;
+	} sites[SITES]; /* by site modulo SITES */
 };
 
 static int remember_key(struct name_keys *known, uint32_t name, uint64_t number, uint32_t key)
@@ -98,25 +105,30 @@ static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_
 {
 	const struct thrum__model *model = peers->model;
 	uint32_t name = THRUM__TASK(model, task, name);
-	uint64_t number = THRUM__TASK(model, task, kind) |
-		(uint64_t)THRUM__TASK(model, task, site) << 8;
+	uint32_t site = THRUM__TASK(model, task, site);
+	uint64_t number = THRUM__TASK(model, task, kind) | (uint64_t)site << 8;
 	char pattern[THRUM__LABEL_PATTERN_MAX];
 	const char *label;
 	size_t size;
 	int error;
 
-	/* Tasks that share only their kind are not alike. */
-	if (name == THRUM__NONE && number <= UINT8_MAX)
-		return 0;
 	if (name < known->room && known->number[name] == number) {
 		*key = known->key[name];
+		return 0;
+	}
+	if (name == THRUM__NONE && known->sites[site % SITES].number == number) {
+		*key = known->sites[site % SITES].key;
 		return 0;
 	}
 	label = thrum__model_string(model, name, &size);
 	size = thrum__analyse_label_pattern(label, size, pattern);
 	error = add_key(peers, number, pattern, size, key);
 	if (error == 0 && name != THRUM__NONE)
-		error = remember_key(known, name, number, *key);
+		return remember_key(known, name, number, *key);
+	if (error == 0) {
+		known->sites[site % SITES].number = number;
+		known->sites[site % SITES].key = *key;
+	}
 	return error;
 }
 
@@ -189,24 +201,37 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 		peer->longest = life;
 }
 
+/* Finds the keys of a block's tasks and counts these. */
+static int count_block(struct thrum__peers *peers, struct name_keys *known, uint32_t number)
+{
+	const struct thrum__model_rows *tasks = &peers->model->tasks;
+	const struct thrum__tasks *block = tasks->block[number];
+	uint32_t first = number << THRUM__BLOCK_SHIFT;
+	uint32_t *keys = &peers->of[peers->places->first[number]];
+	int error = 0;
+
+	for (uint32_t i = 0; i < THRUM__BLOCK && i < tasks->count - first && error == 0; i++) {
+		/* Tasks that share only their kind are not alike. */
+		if ((block->name[i] == THRUM__NONE && block->site[i] == 0) ||
+			block->flags[i] & THRUM__TASK_LANE)
+			continue;
+		error = find_key(peers, known, first + i, &keys[i]);
+		if (error == 0)
+			count_task(peers, first + i, keys[i]);
+	}
+	return error;
+}
+
 static int count_tasks(struct thrum__peers *peers)
 {
-	const struct thrum__model *model = peers->model;
+	const struct thrum__model_rows *tasks = &peers->model->tasks;
 	struct name_keys known = {0};
 	int error = 0;
 
-	for (uint32_t i = 0; i < peers->places->count; i++)
-		peers->of[i] = THRUM__NONE;
-	for (uint32_t task = model->tasks.first; task < model->tasks.count && error == 0; task++) {
-		uint32_t *key = &peers->of[thrum__place(peers->places, task)];
-
-		if (!thrum__model_has_row(&model->tasks, task))
-			task |= THRUM__BLOCK_MASK;
-		else if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE))
-			error = find_key(peers, &known, task, key);
-		if (error == 0 && *key != THRUM__NONE)
-			count_task(peers, task, *key);
-	}
+	memset(peers->of, UINT8_MAX, peers->places->count * sizeof *peers->of); /* NONE */
+	for (uint32_t i = tasks->first >> THRUM__BLOCK_SHIFT; i < tasks->blocks && error == 0; i++)
+		if (tasks->block[i])
+			error = count_block(peers, &known, i);
 	free(known.number);
 	free(known.key);
 	return error;
@@ -240,24 +265,30 @@ static bool is_young(const struct thrum__peers *peers, const struct thrum__peer 
 		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 
+static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key)
+{
+	struct thrum__peer *peer = &peers->all[key], *family;
+
+	if (!thrum__analyse_task_is_pending(peers->model, task))
+		return;
+	peer->old += !is_young(peers, peer, task);
+	if (peer->family == THRUM__NONE)
+		return;
+	family = &peers->families[peer->family];
+	family->old += !is_young(peers, family, task);
+}
+
 /* Counts the old tasks, once the longest lives are known. */
 static void count_old(struct thrum__peers *peers)
 {
 	const struct thrum__model *model = peers->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
-		uint32_t key = peers->of[thrum__place(peers->places, task)];
-		struct thrum__peer *peer, *family;
+	for (uint32_t i = model->tasks.first >> THRUM__BLOCK_SHIFT; i < model->tasks.blocks; i++) {
+		const uint32_t *keys = &peers->of[peers->places->first[i]];
 
-		if (key == THRUM__NONE || !thrum__analyse_task_is_pending(model, task))
-			continue;
-		peer = &peers->all[key];
-		peer->old += !is_young(peers, peer, task);
-		if (peer->family == THRUM__NONE)
-			continue;
-		family = &peers->families[peer->family];
-		family->old += !is_young(peers, family, task);
+		for (uint32_t k = 0; model->tasks.block[i] && k < THRUM__BLOCK; k++)
+			if (keys[k] != THRUM__NONE)
+				count_if_old(peers, (i << THRUM__BLOCK_SHIFT) + k, keys[k]);
 	}
 }
 

@@ -2,6 +2,8 @@
 /* Finds signals of conditions that nobody heard. */
 #include "analyse/why/parts.h"
 
+#define LOOK_BACK 1024 /* edges of a condition before a signal that are searched */
+
 /* Whether a condition resolved or created a task at a time in from … to - 1. The search goes back
  * from *edge, an edge of the condition, and moves *edge with it: so a caller that asks about the
  * latest signal first, then about earlier ones, visits each edge once. */
@@ -25,12 +27,53 @@ static bool has_acted(const struct thrum__model *model, uint32_t condition, uint
 	return false;
 }
 
+/* Returns how a condition's signals before an edge went: whether one was heard, and whether one was
+ * not and did no harm, as a later wait ended. The later waits are those before the edge. */
+static void look_before(const struct thrum__model *model, uint32_t edge, bool *is_heard,
+	bool *is_harmless)
+{
+	*is_heard = *is_harmless = false;
+	edge = THRUM__EDGE(model, edge, prev_in);
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+			continue;
+		if (THRUM__EDGE(model, edge, value) != 0)
+			*is_heard = true;
+		else if (*is_heard)
+			*is_harmless = true;
+		if (*is_harmless)
+			return;
+	}
+}
+
+bool thrum__why_is_only_signal(const struct thrum__model *model, uint32_t signal)
+{
+	bool is_heard, is_harmless;
+
+	if (model->is_mirage)
+		return true;
+	look_before(model, signal, &is_heard, &is_harmless);
+	return !is_heard;
+}
+
+/* Whether the program keeps in its own state what a signal tells, so that those that nobody hears
+ * do no harm: earlier ones did none. */
+static bool is_usual(const struct thrum__model *model, uint32_t signal)
+{
+	bool is_heard, is_harmless;
+
+	look_before(model, signal, &is_heard, &is_harmless);
+	return is_harmless;
+}
+
 /*
  * A signal in a thrum recording says how many waiters heard it. In a mirage-profile trace it
  * doesn't, and the beginning of a wait looks like a signal too: there, a signal was lost only if
  * the condition does nothing between it and the next one.
  */
-uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condition, int64_t wait)
+uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condition,
+	uint32_t waiter, int64_t wait)
 {
 	uint32_t edge = THRUM__TASK(model, condition, edge_in);
 	uint32_t act = THRUM__TASK(model, condition, edge_out);
@@ -53,7 +96,10 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 		}
 		if (time > wait || (!model->is_mirage && THRUM__EDGE(model, edge, value) != 0))
 			return THRUM__NONE;
-		return edge;
+		return !model->is_mirage &&
+				(THRUM__EDGE(model, edge, from) == waiter || is_usual(model, edge))
+			? THRUM__NONE
+			: edge;
 	}
 	return THRUM__NONE;
 }

@@ -116,6 +116,7 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 		if (hog.total == 0)
 			hog.start = THRUM__RUN(model, run, start);
 		hog.total += takes;
+		hog.runs++;
 	}
 	return hog;
 }
@@ -278,6 +279,10 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			delay->has_run ? THRUM__POSSIBLE : certainty);
 		return true;
 	}
+	/* Whoever orders tasks by priority gives one of them many turns, and means it. */
+	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
+		delay->ran - delay->ready < UNFAIR)
+		return false;
 	/* A program may run a lane's own task also while it waits for work. */
 	if (thrum__analyse_task_is_lane(model, hog.task)) {
 		if (!is_known || delay->kind == THRUM__DELAY_ANSWER)

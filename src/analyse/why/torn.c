@@ -213,8 +213,8 @@ static int judge_way(const struct thrum__search *search, const struct work *work
 	if (!thrum__analyse_task_is_object(model, last->on))
 		return is_hung(search, work, last->on, end);
 	if (THRUM__TASK(model, last->on, kind) == THRUM_KIND_CONDITION &&
-		thrum__why_lost_signal(model, last->on, THRUM__EDGE(model, last->edge, time)) !=
-			THRUM__NONE) {
+		thrum__why_lost_signal(model, last->on, last->task,
+			THRUM__EDGE(model, last->edge, time)) != THRUM__NONE) {
 		*class = THRUM__FINDING_LOST_WAKE_UP;
 		return THRUM__LIKELY;
 	}
@@ -320,7 +320,7 @@ static unsigned add_cause(struct thrum__search *search, struct thrum__finding *f
 		return way->count - way->circle;
 	}
 	if (finding->class == THRUM__FINDING_LOST_WAKE_UP) {
-		edge = thrum__why_lost_signal(model, last->on, since);
+		edge = thrum__why_lost_signal(model, last->on, last->task, since);
 		thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, last->on,
 			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
 			THRUM__EDGE(model, edge, time), edge);
@@ -485,8 +485,9 @@ static int check_all(struct thrum__search *search, struct work *work, bool is_ma
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1)) {
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
 		if (!is_ended_late(model, task) || *thrum__cause(search, task) != THRUM__NONE)
 			continue;
 		if (!work->kin && count_tasks(search, work) < 0)

@@ -121,6 +121,7 @@ static bool has_no_turn(const struct thrum__search *search, const struct lane *l
 
 int thrum__why_find_endless(struct thrum__search *search)
 {
+	const unsigned sorts = THRUM__SORT_MARKED | THRUM__SORT_WANTED;
 	const struct thrum__model *model = search->model;
 	struct lane *lanes = calloc((size_t)model->lane_count + 1, sizeof *lanes);
 	struct thrum__delay delay;
@@ -136,8 +137,8 @@ int thrum__why_find_endless(struct thrum__search *search)
 	if (has_any && model->ending != THRUM_ENDING_STOPPED &&
 		model->ending != THRUM_ENDING_EXITED) {
 		read_runs(model, lanes);
-		for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-			task = thrum__analyse_next_task(model, task + 1))
+		for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
+			task = thrum__why_next(search, task + 1, sorts))
 			if (thrum__analyse_task_is_pending(model, task) &&
 				*thrum__cause(search, task) == THRUM__NONE &&
 				has_no_turn(search, lanes, task, &delay))

@@ -2,7 +2,7 @@
 /*
  * Addresses of the program: call sites of which the recording knows only the address, and labels
  * that end in "module+0x1234". The recording has the list of modules; the trace's namer, if there is
- * one, knows the names.
+ * one, knows the names. A copy may keep them itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,12 @@ struct module {
 	char path[1024];
 };
 
+/* A name that the recording itself has for a place. */
+struct kept_name {
+	uint32_t module, offset; /* the module's definition */
+	char name[sizeof((struct thrum__definition *)0)->text];
+};
+
 /* A label with its name. */
 struct named_label {
 	char *label, *name;
@@ -31,7 +37,8 @@ struct named_label {
 struct addresses {
 	struct module *modules;
 	struct named_label *labels; /* sorted by label */
-	uint32_t module_count, module_room, label_count, label_room;
+	struct kept_name *names;
+	uint32_t module_count, module_room, label_count, label_room, name_count, name_room;
 	uint32_t seen; /* definitions before this one have been looked at */
 };
 
@@ -66,6 +73,21 @@ static void add_path(struct addresses *a, const struct thrum__definition *cell)
 	}
 }
 
+static void add_name(struct addresses *a, const struct thrum__definition *cell)
+{
+	struct kept_name *names = thrum__base_grow(a->names, &a->name_room,
+		a->name_count + UINT64_C(1), sizeof *names);
+
+	if (!names)
+		return;
+	a->names = names;
+	struct kept_name *name = &names[a->name_count++];
+
+	name->module = cell->parent;
+	name->offset = cell->number;
+	memcpy(name->name, cell->text, sizeof name->name);
+}
+
 void thrum__read_addresses_update(struct reader *r)
 {
 	struct addresses *a = r->addresses;
@@ -85,6 +107,8 @@ void thrum__read_addresses_update(struct reader *r)
 				add_module(a, a->seen + i, &cells[i]);
 			else if (cells[i].type == THRUM__DEFINES_PATH)
 				add_path(a, &cells[i]);
+			else if (cells[i].type == THRUM__DEFINES_NAME)
+				add_name(a, &cells[i]);
 			if (cells[i].type)
 				used = i + 1;
 		}
@@ -107,6 +131,7 @@ void thrum__read_addresses_free(struct reader *r)
 		free(a->labels[i].name);
 	}
 	free(a->labels);
+	free(a->names);
 	free(a->modules);
 	free(a);
 }
@@ -180,24 +205,52 @@ static uint32_t place_of(const struct addresses *a, const char *label)
 	return low;
 }
 
+/* The name of a place that the recording itself has, or NULL. */
+static const char *kept_name(const struct addresses *a, uint32_t module, uint64_t offset)
+{
+	for (uint32_t i = 0; i < a->name_count; i++)
+		if (a->names[i].module == module && a->names[i].offset == offset)
+			return a->names[i].name;
+	return NULL;
+}
+
+/* The beginning of the place in which a label ends. */
+static const char *place_in(const char *label, const char *plus)
+{
+	while (plus > label && plus[-1] != ' ')
+		plus--;
+	return plus;
+}
+
+/* The next module behind `after` (NULL: the first) whose file has the name from `name` to `plus`. */
+static const struct module *module_of(const struct addresses *a, const char *name, const char *plus,
+	const struct module *after)
+{
+	const struct module *module = after ? after + 1 : a->modules;
+
+	for (; module < a->modules + a->module_count; module++) {
+		const char *file = file_name(module->path);
+
+		if (strlen(file) == (size_t)(plus - name) &&
+			strncmp(file, name, (size_t)(plus - name)) == 0)
+			return module;
+	}
+	return NULL;
+}
+
 /* Names what a label ends in, and writes the named label. Returns false if there is no name. */
 static bool name_label(const struct reader *r, const char *label, const char *plus, char *to,
 	size_t size)
 {
-	const char *name = plus;
-	struct thrum_trace_site site;
-
-	while (name > label && name[-1] != ' ')
-		name--;
+	const char *name = place_in(label, plus);
 	uint64_t offset = strtoull(plus + 1, NULL, 16);
+	const struct module *module = NULL;
 
-	for (uint32_t i = 0; i < r->addresses->module_count; i++) {
-		const struct module *module = &r->addresses->modules[i];
-		const char *file = file_name(module->path);
+	while ((module = module_of(r->addresses, name, plus, module))) {
+		struct thrum_trace_site site = {
+			.function = kept_name(r->addresses, module->number, offset)};
 
-		if (strlen(file) == (size_t)(plus - name) &&
-			strncmp(file, name, (size_t)(plus - name)) == 0 &&
-			name_place(r, module, offset, false, &site)) {
+		if (site.function || name_place(r, module, offset, false, &site)) {
 			snprintf(to, size, "%.*s%s", (int)(name - label), label, site.function);
 			return true;
 		}
@@ -244,7 +297,8 @@ const char *thrum__read_label(struct reader *r, const char *label, uint32_t *siz
 {
 	const char *plus = strrchr(label, '+');
 
-	if (!plus || plus[1] != '0' || plus[2] != 'x' || !r->trace.namer ||
+	if (!plus || plus[1] != '0' || plus[2] != 'x' ||
+		(!r->trace.namer && (!r->addresses || r->addresses->name_count == 0)) ||
 		strspn(plus + 3, "0123456789abcdef") != strlen(plus + 3))
 		return label;
 	struct addresses *a = r->addresses;
@@ -257,4 +311,109 @@ const char *thrum__read_label(struct reader *r, const char *label, uint32_t *siz
 		return label;
 	*size = found->size;
 	return found->name;
+}
+
+/* ---- Names for a copy ----------------------------------------------------------------------- */
+
+/* The copy's definitions, and where to write them. */
+struct naming {
+	struct reader *reader;
+	const struct thrum__output *output;
+	uint32_t next;    /* definitions from this one on are free */
+	uint32_t unnamed; /* places without names */
+};
+
+static int put_cell(const struct naming *n, uint32_t number, const struct thrum__definition *cell)
+{
+	return n->output->write(n->output->owner,
+		n->reader->header.definitions.offset + (uint64_t)number * sizeof *cell, cell,
+		sizeof *cell);
+}
+
+/* Turns a cell that defines an address into one that defines a call site by its names. */
+static int keep_site(struct naming *n, uint32_t number, const struct thrum__definition *address)
+{
+	const struct module *module = find_module(n->reader, address->parent);
+	struct thrum__definition cell = {.type = THRUM__DEFINES_SITE};
+	struct thrum_trace_site site;
+
+	if (!module || !name_place(n->reader, module, address->number, true, &site)) {
+		n->unnamed++;
+		return 0;
+	}
+	cell.number = site.line;
+	thrum__format_put_site(cell.text, site.function, site.file);
+	return put_cell(n, number, &cell);
+}
+
+static int keep_sites(struct naming *n)
+{
+	struct reader *r = n->reader;
+	int error = 0;
+
+	for (uint32_t i = 1; i < r->definition_count && error == 0; i++) {
+		uint64_t offset = r->header.definitions.offset +
+			(uint64_t)i * sizeof(struct thrum__definition);
+		struct thrum__definition cell;
+		int64_t got = thrum__format_input_read(&r->trace.input, offset, &cell, sizeof cell);
+
+		if (got != sizeof cell)
+			return got < 0 ? (int)got : 0;
+		if (cell.type == THRUM__DEFINES_ADDRESS)
+			error = keep_site(n, i, &cell);
+		if (cell.type)
+			n->next = i + 1;
+	}
+	return error;
+}
+
+/* Adds the name of the place in which a label ends. */
+static int keep_label(struct naming *n, const struct named_label *label)
+{
+	const struct addresses *a = n->reader->addresses;
+	const char *plus = strrchr(label->label, '+'), *name = place_in(label->label, plus);
+	uint64_t offset = strtoull(plus + 1, NULL, 16);
+	const struct module *module = NULL;
+	struct thrum_trace_site site;
+
+	while ((module = module_of(a, name, plus, module)))
+		if (kept_name(a, module->number, offset) ||
+			name_place(n->reader, module, offset, false, &site))
+			break;
+	if (module && kept_name(a, module->number, offset))
+		return 0;
+	if (!module || offset > UINT32_MAX || n->next >= n->reader->definition_count) {
+		n->unnamed++;
+		return 0;
+	}
+	struct thrum__definition cell = {.type = THRUM__DEFINES_NAME,
+		.number = (uint32_t)offset,
+		.parent = module->number};
+
+	thrum__format_copy_text(cell.text, site.function, sizeof cell.text - 1);
+	add_name(n->reader->addresses, &cell);
+	return put_cell(n, n->next++, &cell);
+}
+
+int thrum__read_keep_names(struct thrum_trace *trace, const struct thrum__output *output,
+	uint32_t *unnamed)
+{
+	struct naming naming = {.output = output};
+	const struct thrum_event *events;
+	size_t count;
+	int result;
+
+	if (trace->format != &thrum__read_thrum_format)
+		return 0;
+	naming.reader = (struct reader *)trace;
+	if (!naming.reader->has_modules)
+		return 0;
+	/* All labels must have been seen. Damaged parts have none. */
+	while ((result = thrum_trace_next(trace, &events, &count, NULL)) > 0)
+		;
+	result = keep_sites(&naming);
+	for (uint32_t i = 0; i < naming.reader->addresses->label_count && result == 0; i++)
+		result = keep_label(&naming, &naming.reader->addresses->labels[i]);
+	*unnamed = naming.unnamed;
+	return result;
 }

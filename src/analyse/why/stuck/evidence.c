@@ -42,12 +42,9 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return thrum__why_is_inbound(model, task);
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words) ||
+		thrum__why_is_inbound(model, task);
 }
 
 /* Whether a task is far older than those that ended, and few others are. */
@@ -163,7 +160,7 @@ bool thrum__why_is_overtaken(const struct thrum__search *search, const struct th
 	const struct thrum__model *model = search->model;
 	int kind = THRUM__TASK(model, path->leaf, kind);
 
-	/* What comes from outside may just be on its way. */
+	/* An answer from outside may just be on its way. */
 	if (!search->is_open || path->is_unknown || path->circle != THRUM__NONE ||
 		path->length == 0 || kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0 ||
@@ -260,7 +257,8 @@ static int path_peer_evidence(const struct thrum__search *search,
 
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
-		if (path->length == 0 && is_lasting(search->model, task))
+		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&
+			is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;
@@ -268,6 +266,16 @@ static int path_peer_evidence(const struct thrum__search *search,
 		}
 	}
 	return best;
+}
+
+/* Whether some task of a path may wait for as long as somebody outside likes. */
+static bool may_last(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t i = 0; i < path->length; i++)
+		if (is_lasting(model, path->links[i].task) ||
+			thrum__analyse_task_is_lane(model, path->links[i].task))
+			return true;
+	return is_lasting(model, path->leaf) || thrum__analyse_task_is_lane(model, path->leaf);
 }
 
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
@@ -287,6 +295,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
 		return THRUM__EVIDENCE_STRONG;
+	if (thrum__why_lost_of(search, path))
+		return THRUM__EVIDENCE_STRONG;
 	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||
@@ -304,7 +314,11 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_STRONG;
 	/* A condition was signalled in vain before this wait. */
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
-		thrum__why_lost_signal(model, path->leaf, last->wait.since) != THRUM__NONE)
+		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
+			THRUM__NONE)
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+	if (search->is_silent && !thrum__analyse_task_is_object(model, path->leaf) &&
+		!may_last(model, path))
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	return search->is_dead ? stronger(evidence, THRUM__EVIDENCE_WEAK) : evidence;
 }

@@ -166,15 +166,48 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 		thrum__analyse_is_link_forgotten(model, leaf);
 }
 
+bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
+	const char *const *words, size_t count)
+{
+	const char *name = thrum__model_task_name(model, task, NULL);
+
+	for (size_t i = 0; i < count && *name; i++)
+		if (*name == *words[i] && strncmp(name, words[i], strlen(words[i])) == 0)
+			return true;
+	return false;
+}
+
 bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
 		"signal", "idle", "next event"};
-	const char *name = thrum__model_task_name(model, task, NULL);
 
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (strncmp(name, words[i], strlen(words[i])) == 0)
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
+/* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often
+ * waited itself, and others have signalled that object since it waits for the leaf. */
+static bool is_needed(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool has_waited = false, is_signalled = false;
+	uint32_t edge;
+
+	if (path->length < 2 || !last[-1].is_served)
+		return false;
+	edge = THRUM__TASK(model, last[-1].task, edge_in);
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			has_waited |= from == last->task;
+		else if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			is_signalled |= from != last->task &&
+				THRUM__EDGE(model, edge, time) > last->wait.since;
+		if (has_waited && is_signalled)
 			return true;
+	}
 	return false;
 }
 
@@ -189,6 +222,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return false;
 	if (!last)
 		return true;
+	if (is_needed(model, path))
+		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
 			thrum__why_peers_is_young(&search->peers, last->task);

@@ -74,6 +74,28 @@ void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, ui
 		!(THRUM__TASK(model, object, flags) & THRUM__TASK_PREEXISTING);
 }
 
+unsigned thrum__why_able_servers(const struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers, unsigned *first)
+{
+	const struct thrum__model *model = search->model;
+	unsigned able = 0;
+
+	for (unsigned i = servers->count; i-- > 0;) {
+		uint32_t task = servers->task[i];
+		struct thrum__analyse_waits waits;
+
+		if (!thrum__analyse_task_is_pending(model, task))
+			continue;
+		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 && waits.waits[0].on == object &&
+			thrum__why_is_blocked(model, task, &waits.waits[0]))
+			continue;
+		able++;
+		*first = i;
+	}
+	return able;
+}
+
 uint32_t thrum__why_waits_on(const struct thrum__model *model, uint32_t task, uint32_t object)
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in), count = 0;

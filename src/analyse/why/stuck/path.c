@@ -146,10 +146,8 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 	if (waiter == THRUM__NONE || thrum__analyse_task_is_lock(model, object))
 		return false;
 	thrum__why_servers_of(model, object, waiter, &servers);
-	if (!servers.is_whole || servers.pending != 1)
+	if (!servers.is_whole || thrum__why_able_servers(search, object, &servers, &i) != 1)
 		return false;
-	while (!thrum__analyse_task_is_pending(model, servers.task[i]))
-		i++;
 	waits = thrum__analyse_graph_waits(&search->graph, servers.task[i]);
 	if (servers.task[i] == waiter || waits.count == 0 ||
 		!thrum__why_is_blocked(model, servers.task[i], &waits.waits[0]))
@@ -215,6 +213,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 	int error = 0;
 
 	path->length = 0;
+	path->handle = THRUM__NONE;
 	path->circle = THRUM__NONE;
 	while (error == 0 && (path->reached = *thrum__cause(search, at)) == THRUM__NONE) {
 		link = (struct thrum__why_link){.task = at};

@@ -26,7 +26,38 @@ static uint32_t missed_signal(const struct thrum__search *search,
 		THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
 		return THRUM__NONE;
 	*since = is_itself ? last->wait.since : THRUM__TASK(model, leaf, created);
-	return thrum__why_lost_signal(model, condition, *since);
+	return thrum__why_lost_signal(model, condition, last->task, *since);
+}
+
+/* Whether a task's thread blocks while the task waits. */
+static bool is_blocking(const struct thrum__model *model, uint32_t task)
+{
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (model->lanes[i].running == task)
+			return true;
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
+		thrum__analyse_task_is_lane(model, task);
+}
+
+/*
+ * How certain it is that a task which should resolve hangs as it missed a signal. A condition that
+ * was never heard may stand for an event that happens once: then the wait for it can't end. A thread
+ * looks at the program's state before it waits for a condition, so its wait may have had a reason
+ * of its own.
+ */
+static int certainty_of_signal(const struct thrum__search *search,
+	const struct thrum__why_path *path, uint32_t signal)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	bool is_only = thrum__why_is_only_signal(model, signal);
+	bool is_thread = last && is_blocking(model, last->task);
+
+	return thrum__why_certainty(search,
+		is_only && !is_thread           ? THRUM__CERTAIN
+			: is_only || !is_thread ? THRUM__LIKELY
+						: THRUM__POSSIBLE,
+		THRUM__EDGE(model, signal, time));
 }
 
 static void add_lost_signal(struct thrum__finding *finding, const struct thrum__model *model,
@@ -70,16 +101,55 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 			THRUM__EDGE(model, last, time), last);
 }
 
-/* Adds a step for the latest of those that served an object, if all of them have ended. */
-static void add_servers(struct thrum__finding *finding, const struct thrum__model *model,
+/* When a task did something last, or another read it. */
+static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
+{
+	int64_t last = THRUM__TASK(model, task, last);
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return THRUM__EDGE(model, edge, time) > last
+				? THRUM__EDGE(model, edge, time)
+				: last;
+	return last;
+}
+
+/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */
+static void add_silent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, uint32_t other, int64_t since)
+{
+	int64_t last = last_act_of(model, task);
+
+	if (last < since + (model->end - since) / 2 && *thrum__model_task_name(model, task, NULL))
+		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
+}
+
+/* Adds a step for those that served an object: the latest, if all of them have ended; else the only
+ * one that still could, if it is silent. */
+static void add_servers(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
+	unsigned able, first, ended = 0;
 
-	thrum__why_servers_of(model, path->leaf, thrum__why_path_last(path)->task, &servers);
-	if (servers.count > 0 && servers.pending == 0 && servers.is_whole)
-		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, servers.task[0], path->leaf,
-			THRUM__TASK(model, servers.task[0], end), servers.edge[0]);
+	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count == 0 || !servers.is_whole)
+		return;
+	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
+	if (able == 1) {
+		add_silent(finding, model, servers.task[first], path->leaf, last->wait.since);
+		return;
+	}
+	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
+		ended++;
+	if (able == 0 && ended < servers.count)
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, servers.task[ended],
+			path->leaf, THRUM__TASK(model, servers.task[ended], end),
+			servers.edge[ended]);
 }
 
 /* Whether a task is resolved from outside the program. */
@@ -94,12 +164,13 @@ static bool is_outside(const struct thrum__model *model, uint32_t task)
 static void add_pending(struct thrum__finding *finding, const struct thrum__model *model,
 	uint32_t task, const struct thrum__why_link *last)
 {
-	bool is_cut = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING;
+	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING ||
+		THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE;
 	int64_t due = thrum__why_due_of(model, task);
 
 	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
 		task, THRUM__NONE,
-		is_cut && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
+		is_old && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
 }
 
 /* Adds a step for the task that serves another one of the path. */
@@ -119,6 +190,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
 
 	if (signal != THRUM__NONE) {
 		add_lost_signal(finding, model, path, signal, since);
@@ -126,9 +198,15 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 	}
 	if (finding->class == THRUM__FINDING_OUTSIDE) {
 		add_pending(finding, model, path->leaf, last);
+		if (path->handle != THRUM__NONE)
+			add_silent(finding, model, path->handle, path->leaf,
+				THRUM__TASK(model, path->leaf, created));
 		return 0;
 	}
-	if (blame && finding->step_count == 0)
+	if (lost)
+		thrum__why_add_step(finding, THRUM__STEP_LOST_MESSAGE, lost->sender, lost->receiver,
+			lost->time, THRUM__NONE);
+	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
 	if (!last)
 		return 0;
@@ -141,7 +219,7 @@ static unsigned add_cause(struct thrum__finding *finding, const struct thrum__se
 	else if (thrum__why_is_held(&last->wait))
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
 	else if (thrum__analyse_task_is_object(model, path->leaf))
-		add_servers(finding, model, path);
+		add_servers(finding, search, path);
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
 		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
 	return 1;
@@ -334,8 +412,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	if (!finding)
 		return THRUM__CAUSE_HEALTHY;
 	if (signal != THRUM__NONE && path->is_marked)
-		finding->certainty = (uint8_t)thrum__why_certainty(search, THRUM__CERTAIN,
-			THRUM__EDGE(model, signal, time));
+		finding->certainty = (uint8_t)certainty_of_signal(search, path, signal);
 	tell_path(finding, search, path, signal, since, &blame);
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||

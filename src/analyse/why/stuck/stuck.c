@@ -114,6 +114,7 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_HANDLE &&
 		THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST) {
 		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+		path->handle = path->leaf;
 		path->leaf = last->task;
 		path->length--;
 	}
@@ -187,6 +188,18 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 						   : THRUM__LIKELY;
 }
 
+/* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
+ * peers, and is due at no time. */
+static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	return thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
+		thrum__why_peers_key(&search->peers, task) == THRUM__NONE &&
+		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE);
+}
+
 /* Adds a finding for a task that doesn't resolve, adds it to one, or does neither if all is
  * well. */
 static int check_victim(struct thrum__search *search, struct thrum__why_path *path)
@@ -196,6 +209,10 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 	uint32_t subject;
 	int error, certainty;
 
+	if (!path->is_marked && is_unremarkable(search, heir)) {
+		*thrum__cause(search, heir) = THRUM__CAUSE_HEALTHY;
+		return 0;
+	}
 	if ((is_young(search, path->victim) && !search->is_open) ||
 		*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
 		return 0;
@@ -255,6 +272,20 @@ static bool is_awaited(const struct thrum__search *search, uint32_t task)
 	return false;
 }
 
+/* Whether some task read the result of this one: so it has ended, although the event is missing. */
+static bool was_read(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	if (!model->is_cut || thrum__analyse_task_is_object(model, task))
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return true;
+	return false;
+}
+
 /* Whether to begin a search with a task. A task that became this one is the victim instead. */
 static bool is_victim(const struct thrum__search *search, uint32_t task, bool is_marked)
 {
@@ -262,22 +293,26 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 
 	if (is_marked)
 		return thrum__model_is_stuck(model, task) &&
-			thrum__why_marks(search->findings, task) != THRUM__MARK_STUCK;
+			thrum__why_marks(search->findings, task) != THRUM__MARK_STUCK &&
+			!was_read(model, thrum__model_heir(model, task));
 	return thrum__analyse_task_is_pending(model, task) &&
 		(THRUM__TASK(model, task, edge_out) != THRUM__NONE ||
 			thrum__why_peer_evidence(search, task) != THRUM__EVIDENCE_NONE) &&
 		!thrum__analyse_task_is_object(model, task) &&
-		*thrum__cause(search, task) == THRUM__NONE && !is_awaited(search, task);
+		*thrum__cause(search, task) == THRUM__NONE && !was_read(model, task) &&
+		!is_awaited(search, task);
 }
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)
 {
+	unsigned sorts = path->is_marked ? THRUM__SORT_MARKED
+					 : THRUM__SORT_ACTED | THRUM__SORT_WANTED;
 	const struct thrum__model *model = search->model;
 	int error = 0;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0);
+	for (uint32_t task = thrum__why_next(search, 0, sorts);
 		task < model->tasks.count && error == 0;
-		task = thrum__analyse_next_task(model, task + 1)) {
+		task = thrum__why_next(search, task + 1, sorts)) {
 		if (!is_victim(search, task, path->is_marked))
 			continue;
 		path->victim = task;
@@ -292,7 +327,10 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	int error;
 
 	look_at_lanes(search);
-	error = check_all(search, &path);
+	search->is_silent = thrum__why_is_silent(search->model);
+	error = thrum__why_find_lost(search);
+	if (error == 0)
+		error = check_all(search, &path);
 	path.is_marked = false;
 	if (error == 0)
 		error = check_all(search, &path);

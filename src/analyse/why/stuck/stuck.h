@@ -8,6 +8,7 @@
  *	path.c      follows the waits
  *	excuse.c    tells whether the leaf may still come
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
+ *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	steps.c     tells the path as steps of a finding
@@ -35,6 +36,7 @@ struct thrum__why_path {
 	uint32_t length, room;
 	struct thrum__why_link *links; /* from the victim on */
 	uint32_t circle; /* the path leads back to the task of this link; NONE: it doesn't */
+	uint32_t handle; /* on which the leaf, a request, waits; NONE if it waits for none */
 	uint32_t tries;  /* failed tries of the victim without a success; 0 if few or not counted */
 	uint32_t tried;  /* the last of them */
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
@@ -82,6 +84,10 @@ bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
 
+/* Whether a task's name begins with one of these words. */
+bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
+	size_t count);
+
 /* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
@@ -106,7 +112,27 @@ int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_pa
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
 
+/* ---- Messages (messages.c) and silence (silence.c) ------------------------------------------ */
+
+/* Sets the search's lost messages: at most as many as there is room for. Returns 0 or
+ * -THRUM_E_MEMORY. O(keys of links). */
+THRUM__MUST_USE int thrum__why_find_lost(struct thrum__search *);
+
+/* The lost message to which a path's leaf would have been the answer: the task that waits for it, or
+ * the one that made it, sent that message. NULL if there is none. */
+const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
+ * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
+bool thrum__why_is_silent(const struct thrum__model *);
+
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
+
+/* How many of an object's servers may still serve it: they are pending, and don't wait for it
+ * themselves. Sets *first to the index of the first of them, if there is one. */
+unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,
+	const struct thrum__why_servers *, unsigned *first);
 
 /* How often a task began to wait for the object in its whole life. */
 uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);

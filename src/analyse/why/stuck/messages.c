@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells which messages nobody received: posts to another loop that are lost. Messages to other
+ * processes are received there, so only those count whose like were received here.
+ */
+#include <stdlib.h>
+
+#include "analyse/why/stuck/stuck.h"
+
+#define RECEIVED_MIN 3    /* messages that show where others like them go */
+#define RARE 8            /* of so many that are received, one may be lost */
+#define TIMES 10          /* as long as it took the others */
+#define OLD_MIN 50000000  /* ns; younger messages are never suspicious */
+#define NEAR 10000000     /* ns between sending and the making of the answer */
+#define LANE_NEAR 1000000 /* the same for a lane's own task, which does much else */
+
+/* The messages of senders with one peers' key. */
+struct group {
+	uint32_t received, lost;
+	uint32_t receiver; /* of the latest */
+	int64_t longest;   /* from sending to receiving */
+};
+
+static struct group *group_of(const struct thrum__search *search, struct group *groups,
+	const struct thrum__message *message)
+{
+	uint32_t key = thrum__model_has_row(&search->model->tasks, message->sender)
+		? thrum__why_peers_key(&search->peers, message->sender)
+		: THRUM__NONE;
+
+	return &groups[key == THRUM__NONE ? search->peers.keys.count : key];
+}
+
+static bool is_old(const struct thrum__model *model, const struct thrum__message *message)
+{
+	return message->received == THRUM__OPEN && model->end - message->sent >= OLD_MIN;
+}
+
+static void count_message(const struct thrum__search *search, struct group *groups,
+	const struct thrum__message *message)
+{
+	struct group *group = group_of(search, groups, message);
+	int64_t took = message->received - message->sent;
+
+	if (message->received == THRUM__OPEN) {
+		group->lost += is_old(search->model, message);
+		return;
+	}
+	group->received++;
+	group->receiver = message->receiver;
+	group->longest = took > group->longest ? took : group->longest;
+}
+
+static bool is_lost(const struct thrum__search *search, const struct group *group,
+	const struct thrum__message *message)
+{
+	return is_old(search->model, message) && group->received >= RECEIVED_MIN &&
+		group->lost <= 1 + group->received / RARE &&
+		(search->model->end - message->sent) / TIMES > group->longest &&
+		thrum__model_has_row(&search->model->tasks, message->sender);
+}
+
+int thrum__why_find_lost(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t count = thrum__model_message_count(model);
+	struct thrum__message message;
+	struct group *groups;
+
+	search->lost_count = 0;
+	if (count == 0)
+		return 0;
+	groups = calloc((size_t)search->peers.keys.count + 1, sizeof *groups);
+	if (!groups)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++)
+		if (thrum__model_message(model, i, &message))
+			count_message(search, groups, &message);
+	for (uint32_t i = 0; i < count && search->lost_count < THRUM__LOST_MAX; i++)
+		if (thrum__model_message(model, i, &message)) {
+			const struct group *group = group_of(search, groups, &message);
+
+			if (is_lost(search, group, &message))
+				search->lost[search->lost_count++] =
+					(struct thrum__lost){message.sender,
+						thrum__why_known(model, group->receiver),
+						message.sent};
+		}
+	free(groups);
+	return 0;
+}
+
+const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t maker = THRUM__TASK(model, path->leaf, creator);
+	int64_t created = THRUM__TASK(model, path->leaf, created);
+
+	for (uint32_t i = 0; i < search->lost_count; i++) {
+		const struct thrum__lost *lost = &search->lost[i];
+		int64_t near = thrum__analyse_task_is_lane(model, lost->sender) ? LANE_NEAR : NEAR;
+
+		if (lost->sender != path->leaf && lost->sender != maker &&
+			!(last && thrum__model_heir(model, lost->sender) == last->task))
+			continue;
+		if (lost->time - created <= near && created - lost->time <= near)
+			return lost;
+	}
+	return NULL;
+}

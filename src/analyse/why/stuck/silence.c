@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC */
+/* Tells whether a program fell silent and was killed for it. */
+#include "analyse/why/stuck/stuck.h"
+
+#define SILENCE_MIN 200000000 /* ns */
+#define TIMES 10              /* as long as the longest silence before */
+#define EVENTS_MIN 32         /* with fewer events, nothing tells how long silences are */
+
+/* The first row of a table from `row` on that isn't forgotten. */
+static uint32_t next_row(const struct thrum__model_rows *rows, uint32_t row)
+{
+	while (row < rows->count && !thrum__model_has_row(rows, row))
+		row = (row | THRUM__BLOCK_MASK) + 1;
+	return row;
+}
+
+/* The longest time between two events before the last one: creations, edges and runs. */
+static int64_t longest_silence(const struct thrum__model *model)
+{
+	uint32_t task = thrum__analyse_next_task(model, 0);
+	uint32_t edge = next_row(&model->edges, model->edges.first);
+	uint32_t run = next_row(&model->runs, model->runs.first);
+	int64_t before = -1, longest = 0;
+
+	for (;;) {
+		int64_t created = task < model->tasks.count ? THRUM__TASK(model, task, created)
+							    : THRUM__OPEN;
+		int64_t met = edge < model->edges.count ? THRUM__EDGE(model, edge, time)
+							: THRUM__OPEN;
+		int64_t ran = run < model->runs.count ? THRUM__RUN(model, run, start) : THRUM__OPEN;
+		int64_t time = created < met ? created : met;
+
+		time = ran < time ? ran : time;
+		if (time == THRUM__OPEN)
+			return longest;
+		if (before >= 0 && time - before > longest)
+			longest = time - before;
+		before = time > before ? time : before;
+		if (time == created)
+			task = thrum__analyse_next_task(model, task + 1);
+		else if (time == met)
+			edge = next_row(&model->edges, edge + 1);
+		else
+			run = next_row(&model->runs, run + 1);
+	}
+}
+
+/* Whether a signal is one by which a healthy program is told to end, or that it sends itself: HUP,
+ * INT, PIPE, ALRM or TERM, which have these numbers in all Unix systems. */
+static bool is_polite(int signal)
+{
+	return signal == 1 || signal == 2 || signal == 13 || signal == 14 || signal == 15;
+}
+
+bool thrum__why_is_silent(const struct thrum__model *model)
+{
+	int64_t silence = model->end - model->last;
+
+	return model->ending == THRUM_ENDING_KILLED && !is_polite(model->ending_code) &&
+		model->events >= EVENTS_MIN && silence >= SILENCE_MIN &&
+		silence / TIMES >= longest_silence(model);
+}

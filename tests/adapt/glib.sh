@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# GLib and GIO in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+[[ -x $programs/glib ]] || {
+	echo "skipped: GLib is missing"
+	exit 77
+}
+# Not the user's own bus and settings.
+unset DBUS_SESSION_BUS_ADDRESS
+export HOME=$here XDG_RUNTIME_DIR=$here GIO_USE_VFS=local
+
+# name FUNCTION: how a label names it.
+name() {
+	echo "($1|glib\\+0x[0-9a-f]+)"
+}
+
+same glib "$programs/glib"
+for label in "idle $(name outer)" 'the inner one' "timeout $(name tick)" 'a source with a name' \
+	"idle $(name once)" "watch $(name readable)" "watch $(name channel_readable)" \
+	"signal $(name signalled)" own 'GTask' "GTask $(name double_it)" 'a task with a name' \
+	'load /no/such/file' 'spawn sh' 'wait for a process' 'communicate with a process'; do
+	has glib dump "label +$label"
+done
+has glib dump "timeout.* due +in 1 ms"
+has glib dump "timeout $(name tick) +switch"
+has glib dump 'the inner one +switch'
+has glib dump 'own +switch'
+has glib dump 'double_it +resolve +#[0-9]+ double_it'
+has glib dump 'read +#[0-9]+ double_it'
+has glib dump 'cancel +#[0-9]+ a task with a name'
+has glib dump 'tag +g_cancellable_cancel'
+has glib dump 'fail +#[0-9]+ GTask .*: it is busy, 7'
+has glib dump 'fail +#[0-9]+ load /no/such/file: Error opening file'
+has glib dump 'resolve +#[0-9]+ load /proc/self/comm'
+has glib dump 'resolve +#[0-9]+ spawn sh'
+has glib dump 'suspend +wait for work'
+"$THRUM" why glib.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+
+same glib_hang "$programs/glib_hang"
+has glib_hang why 'settle_account.* never resolves'
+has glib_hang why 'settle_account'
+
+# Nothing of GLib without its adapter.
+"$THRUM" record -o less.thrum --without=glib -- "$programs/glib" >/dev/null 2>&1
+"$THRUM" dump less.thrum | grep -q 'timeout' && wrong "--without=glib records GLib"
+
+# Programs that people have.
+is_there() {
+	command -v "$1" >/dev/null && return
+	echo "left out: $1 is missing"
+	return 1
+}
+
+is_there gio && {
+	echo content >from
+	same gio gio copy from to
+	cmp -s from to || wrong "gio copy copied something else"
+	has gio dump "label +copy .*/from"
+}
+
+is_there dbus-run-session && {
+	bus=(dbus-run-session --)
+	"${bus[@]}" "$THRUM" record -o calls.thrum -- "$programs/glib" bus >out 2>&1 ||
+		wrong "a program with a bus: $(cat out)"
+	grep -q 'an id: yes' out || wrong "no answer over the bus: $(cat out)"
+	has calls dump 'resolve +#[0-9]+ call GetId of'
+	has calls dump 'fail +#[0-9]+ call NoSuchMethod of .*: '
+	has calls dump 'wait +#[0-9]+ call ListNames of'
+	has calls dump 'read +#[0-9]+ call ListNames of'
+	is_there gdbus && {
+		call=(gdbus call --session --dest org.freedesktop.DBus
+			--object-path /org/freedesktop/DBus --method org.freedesktop.DBus.NameHasOwner
+			org.freedesktop.DBus)
+		"${bus[@]}" "${call[@]}" >plain.out 2>/dev/null
+		"${bus[@]}" "$THRUM" record -o gdbus.thrum -- "${call[@]}" >thrum.out 2>thrum.err
+		cmp -s plain.out thrum.out || wrong "gdbus: $(diff plain.out thrum.out)"
+		has gdbus dump 'label +call NameHasOwner of'
+		has gdbus dump 'read +#[0-9]+ call NameHasOwner of'
+	}
+}
+exit "$failed"
