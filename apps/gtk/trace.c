@@ -24,6 +24,7 @@
 #define REST_US 20000    /* if showing them takes longer, every second look is left out */
 #define SLICE_US 6000    /* of the 16 ms of a frame */
 #define FORGET_US G_USEC_PER_SEC
+#define AGE_NS 1000000000 /* an idle program's end is shown so often */
 #define LONGEST_RUNS 1000
 /*
  * The cost of statistics grows with the trace, and nothing is read while they are made: events that
@@ -121,7 +122,15 @@ static int read_slice(AppTrace *self)
 	return 1;
 }
 
-/* Emits "grown" if the model has changed. Events that the model forgets must disappear before the
+/* Whether the program lives and has done nothing for a second since the model's end. */
+static bool has_aged(const AppTrace *self)
+{
+	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+
+	return info->ending == THRUM_ENDING_RUNNING && info->end - AGE_NS >= self->model->end;
+}
+
+/* Emits "grown" if the model has changed, or if it is a second older. Events that the model forgets must disappear before the
  * next frame; new events may appear later. So this is called when nothing more is to be read, and
  * before that once in BEHIND_US. */
 static void tell_grown(AppTrace *self)
@@ -133,7 +142,7 @@ static void tell_grown(AppTrace *self)
 		thrum__model_forget(self->model, self->model->last - self->keep);
 	}
 	if (self->model->events == self->told_events &&
-		self->model->forgotten == self->told_forgotten)
+		self->model->forgotten == self->told_forgotten && !has_aged(self))
 		return;
 	thrum__model_note_end(self->model, thrum_trace_info(self->trace));
 	self->told_events = self->model->events;

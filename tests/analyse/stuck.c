@@ -316,6 +316,61 @@ static void producer_ends(void **state)
 	expect_none();
 }
 
+/* Tasks put pictures into a mailbox. The third of them fails, so the last picture never comes. */
+static void a_server_fails(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"decoded\n");
+	tell("1" MS "create 1 3 task\n1" MS "label 3 \"album\n1" MS "should-resolve 3\n");
+	tell("1" MS "wait 3 2\n");
+	for (int i = 0; i < 5; i++) {
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"decode %d\n", 10 * i + 3, 10 + i,
+			10 * i + 3, 10 + i, i);
+		if (i == 2)
+			tell("%d" MS "fail 1 %d \"illegal\n%d" MS "read 1 %d\n", 10 * i + 5, 10 + i,
+				10 * i + 5, 10 + i);
+		else
+			tell("%d" MS "signal %d 2 =1\n%d" MS "read 3 2\n%d" MS "wait 3 2\n%d" MS
+			     "resolve %d %d\n",
+				10 * i + 5, 10 + i, 10 * i + 6, 10 * i + 6, 10 * i + 7, 10 + i,
+				10 + i);
+	}
+	tell("900" MS "counter =1 \"beat\n");
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_FAILED)->task, task(12));
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->task, task(3));
+	finish();
+}
+
+/* A callback that would resolve a task listens for a source, and that is cancelled. In the twin it
+ * resolves the task. */
+static void tell_callback(bool is_cancelled)
+{
+	begin();
+	tell("1" MS "create 1 2 task\n1" MS "label 2 \"fetch\n");
+	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"settings\n1" MS "should-resolve 3\n");
+	tell("1" MS "create 1 4 task\n1" MS "wait 4 2\n");
+	tell("1" MS "create 1 5 task\n1" MS "label 5 \"preview\n");
+	if (is_cancelled)
+		tell("40" MS "cancel 5 2\n40" MS "read 4 2\n40" MS "resolve 4 4\n");
+	else
+		tell("40" MS "resolve 5 2\n40" MS "read 4 2\n40" MS "resolve 4 3\n40" MS
+		     "resolve 4 4\n");
+	tell("50" MS "resolve 5 5\n900" MS "counter =1 \"beat\n");
+}
+
+static void the_source_of_a_callback_is_cancelled(void **state)
+{
+	tell_callback(true);
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_CANCELLED)->task, task(2));
+	assert_int_equal(step(THRUM__STEP_CANCELLED)->other, task(5));
+	assert_int_equal(step(THRUM__STEP_NEVER_RESOLVED)->task, task(3));
+	finish();
+	tell_callback(false);
+	expect_none();
+}
+
 /* A writer takes lines from a queue; two threads put them there, and wait when the queue is full. At
  * last the writer waits for a pipe. In the twin nothing is left to write. */
 static void tell_writer(bool has_lines)
@@ -578,6 +633,21 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
+/* A writer waits as its mailbox is full; the only one who read from it has ended. */
+static void reader_goes_home(void **state)
+{
+	begin();
+	tell("0" MS "create 1 2 mailbox\n1" MS "create 1 3 task\n1" MS "label 3 \"cook\n");
+	tell("1" MS "create 1 4 task\n1" MS "label 4 \"waiter\n1" MS "should-resolve 4\n");
+	for (unsigned ms = 2; ms < 20; ms += 2)
+		tell("%u" MS "signal 4 2 =1\n%u" MS "read 3 2\n", ms, ms + 1);
+	tell("20" MS "resolve 3 3\n21" MS "signal 4 2 =0\n22" MS "wait 4 2\n900" MS
+	     "log 1 \"end\n");
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_SERVER_ENDED)->task, task(3));
+	finish();
+}
+
 /* ---- Messages and silence -------------------------------------------------------------------- */
 
 /* A client sends questions to another loop, which answers them. The last one is lost. */
@@ -673,6 +743,8 @@ int main(void)
 		cmocka_unit_test(timeouts_are_cancelled),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
+		cmocka_unit_test(a_server_fails),
+		cmocka_unit_test(the_source_of_a_callback_is_cancelled),
 		cmocka_unit_test(writer_is_stuck),
 		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
@@ -682,6 +754,7 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
+		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(silence_until_killed),
 	};

@@ -279,7 +279,7 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			delay->has_run ? THRUM__POSSIBLE : certainty);
 		return true;
 	}
-	/* Whoever orders tasks by priority gives one of them many turns, and means it. */
+	/* A scheduler with priorities gives one task many turns, and means it. */
 	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
 		delay->ran - delay->ready < UNFAIR)
 		return false;

@@ -10,7 +10,9 @@
 #define AFTER 2048   /* tasks created after a task that are searched for the one that ends it */
 #define BEFORE 256   /* the same before it */
 #define LOOK_BACK 64 /* edges to a task that are searched, from the latest back */
-#define PEERS_MIN 3  /* so many peers show who ends a task */
+#define NEAR 8       /* tasks created after a task that may belong to it */
+#define NEAR_TIME 1000000 /* ns between their creations */
+#define PEERS_MIN 3       /* so many peers show who ends a task */
 
 /* The latest edge of a kind that leads to a task, or NONE. */
 static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kind)
@@ -146,7 +148,7 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 	return found;
 }
 
-/* ---- Blame --------------------------------------------------------------------------------- */
+/* ---- Relatives ---------------------------------------------------------------------------- */
 
 /* The step that blames a task which has ended for not having ended `other`. */
 static struct thrum__why_blame blame_ended(const struct thrum__model *model, uint32_t task,
@@ -196,6 +198,126 @@ static bool has_ended(const struct thrum__model *model, uint32_t task, int64_t b
 		THRUM__TASK(model, task, end) < before;
 }
 
+/* ---- Failures that end elsewhere ----------------------------------------------------------- */
+
+/* Whether a task failed or was cancelled before a time. */
+static bool is_failed(const struct thrum__model *model, uint32_t task, int64_t before)
+{
+	int state = THRUM__TASK(model, task, state);
+
+	return (state == THRUM__STATE_FAILED || state == THRUM__STATE_CANCELLED) &&
+		THRUM__TASK(model, task, end) < before;
+}
+
+/* The task that a task read last, if that failed or was cancelled as well; else NONE. */
+static uint32_t failed_source(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return to != task && thrum__model_has_row(&model->tasks, to) &&
+					is_failed(model, to, THRUM__OPEN)
+				? to
+				: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* The task where a failure began, as far as it passed tasks without a name. */
+static uint32_t named_origin(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t source = task;
+
+	for (int i = 0; i < LOOK_BACK && source != THRUM__NONE; i++) {
+		if (*thrum__model_task_name(model, source, NULL))
+			return source;
+		source = failed_source(model, source);
+	}
+	return task;
+}
+
+/* The latest task that failed or was cancelled, and with it what it should have done for an object:
+ * its like served that. NONE if there is none, or if failures are as usual as successes. */
+static uint32_t failed_server(struct thrum__search *search, uint32_t server)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, server), found = THRUM__NONE;
+	uint32_t failed = 0, resolved = 0;
+
+	if (key == THRUM__NONE || THRUM__TASK(model, server, state) != THRUM__STATE_RESOLVED)
+		return THRUM__NONE;
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		if (search->budget == 0)
+			return THRUM__NONE;
+		search->budget--;
+		if (thrum__why_peers_key(&search->peers, i) != key)
+			continue;
+		resolved += THRUM__TASK(model, i, state) == THRUM__STATE_RESOLVED;
+		if (!is_failed(model, i, THRUM__OPEN))
+			continue;
+		failed++;
+		found = i;
+	}
+	return failed < resolved ? found : THRUM__NONE;
+}
+
+struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+
+	for (unsigned i = 0; i < servers->count; i++) {
+		uint32_t task = failed_server(search, servers->task[i]);
+
+		if (task == THRUM__NONE)
+			continue;
+		task = named_origin(model, task);
+		return blame_ended(model, task, object);
+	}
+	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+}
+
+/* The task that a task waited for at first, or the one that it became; NONE: it never waited. */
+static uint32_t source_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), source = THRUM__NONE;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			source = THRUM__EDGE(model, edge, to);
+	return thrum__model_has_row(&model->tasks, source) ? thrum__model_heir(model, source)
+							   : THRUM__NONE;
+}
+
+/* If a task is one that others resolve, the failed source of a callback that was made soon after
+ * it by the same task: the callback ended, and would have resolved it after a success. Else NONE. */
+static uint32_t failed_beside(const struct thrum__model *model, uint32_t task, int64_t before)
+{
+	for (uint32_t i = task + 1; i < model->tasks.count && i - task <= NEAR; i++) {
+		uint32_t source;
+
+		if (!thrum__model_has_row(&model->tasks, i) ||
+			THRUM__TASK(model, i, creator) != THRUM__TASK(model, task, creator) ||
+			THRUM__TASK(model, i, created) - THRUM__TASK(model, task, created) >
+				NEAR_TIME ||
+			!has_ended(model, i, before) || is_failed(model, i, before))
+			continue;
+		source = source_of(model, i);
+		if (source != THRUM__NONE && source != task && is_failed(model, source, before) &&
+			THRUM__TASK(model, i, end) - THRUM__TASK(model, source, end) < NEAR_TIME)
+			return source;
+	}
+	return THRUM__NONE;
+}
+
+/* ---- Blame --------------------------------------------------------------------------------- */
+
 struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t task,
 	int64_t before)
 {
@@ -208,6 +330,8 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 	if (ender == THRUM__NONE && usual != THRUM__NONE)
 		return (struct thrum__why_blame){THRUM__STEP_NOT_STARTED, task, usual};
 	ender = failed_relative(search, task, before);
+	if (ender == THRUM__NONE)
+		ender = failed_beside(model, task, before);
 	if (ender != THRUM__NONE)
 		return blame_ended(model, ender, task);
 	if (thrum__model_has_row(&model->tasks, maker) &&
@@ -223,23 +347,41 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
 }
 
+/* The task that ended the one with which this one ended; NONE if that isn't known. */
+static uint32_t canceller_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t source = failed_source(model, task), edge, by;
+
+	if (source == THRUM__NONE)
+		return source;
+	edge = edge_to(model, source,
+		THRUM__TASK(model, source, state) == THRUM__STATE_FAILED ? THRUM__EDGE_FAIL
+									 : THRUM__EDGE_CANCEL);
+	by = edge == THRUM__NONE ? edge : thrum__why_known(model, THRUM__EDGE(model, edge, from));
+	return by == source || by == task ? source : by;
+}
+
 void thrum__why_add_blame(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_blame *blame)
 {
 	uint32_t edge = THRUM__NONE, other = blame->other;
+	uint32_t task;
 	int64_t time;
 
 	if (blame->kind < 0)
 		return;
-	time = THRUM__TASK(model, blame->task, end);
+	task = blame->task;
+	time = THRUM__TASK(model, task, end);
 	switch (blame->kind) {
 	case THRUM__STEP_CANCELLED:
 	case THRUM__STEP_FAILED:
-		edge = edge_to(model, blame->task,
+		edge = edge_to(model, task,
 			blame->kind == THRUM__STEP_FAILED ? THRUM__EDGE_FAIL : THRUM__EDGE_CANCEL);
 		other = edge == THRUM__NONE
 			? THRUM__NONE
 			: thrum__why_known(model, THRUM__EDGE(model, edge, from));
+		if (other == task)
+			other = canceller_of(model, task);
 		break;
 	case THRUM__STEP_NOT_STARTED: time = THRUM__TASK(model, blame->task, created); break;
 	default: break;

@@ -45,10 +45,27 @@ static void add_resolver(const struct thrum__model *model, struct thrum__why_ser
 		}
 }
 
+/* Whether a task puts into a mailbox or stream: then those who read serve it. */
+static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+	int kind = THRUM__TASK(model, object, kind);
+
+	if (kind != THRUM_KIND_MAILBOX && kind != THRUM_KIND_STREAM)
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, from) == task &&
+			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
+	return false;
+}
+
 void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, uint32_t waiter,
 	struct thrum__why_servers *servers)
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in);
+	int serves = is_writer(model, object, waiter) ? THRUM__EDGE_READ : THRUM__EDGE_SIGNAL;
 	unsigned i = 0;
 
 	*servers = (struct thrum__why_servers){.is_whole = true};
@@ -58,8 +75,11 @@ void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, ui
 
 		switch (THRUM__EDGE(model, edge, kind)) {
 		case THRUM__EDGE_SIGNAL:
+		case THRUM__EDGE_READ:
 		case THRUM__EDGE_UNLOCK:
-			if (from != waiter)
+			if (from != waiter &&
+				(THRUM__EDGE(model, edge, kind) == serves ||
+					THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK))
 				add_server(model, servers, from, edge);
 			break;
 		case THRUM__EDGE_WAIT:

@@ -128,13 +128,14 @@ static void add_silent(struct thrum__finding *finding, const struct thrum__model
 
 /* Adds a step for those that served an object: the latest, if all of them have ended; else the only
  * one that still could, if it is silent. */
-static void add_servers(struct thrum__finding *finding, const struct thrum__search *search,
+static void add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
 	unsigned able, first, ended = 0;
+	struct thrum__why_blame blame;
 
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count == 0 || !servers.is_whole)
@@ -143,6 +144,12 @@ static void add_servers(struct thrum__finding *finding, const struct thrum__sear
 	if (able == 1) {
 		add_silent(finding, model, servers.task[first], path->leaf, last->wait.since);
 		return;
+	}
+	if (able == 0) {
+		blame = thrum__why_blame_server(search, path->leaf, &servers);
+		thrum__why_add_blame(finding, model, &blame);
+		if (blame.kind >= 0)
+			return;
 	}
 	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
 		ended++;
@@ -184,7 +191,7 @@ static void add_server(struct thrum__finding *finding, const struct thrum__model
 }
 
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
-static unsigned add_cause(struct thrum__finding *finding, const struct thrum__search *search,
+static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
 	const struct thrum__why_blame *blame)
 {
@@ -327,7 +334,7 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 
 /* ---- The finding --------------------------------------------------------------------------- */
 
-static void tell_path(struct thrum__finding *finding, const struct thrum__search *search,
+static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
 	const struct thrum__why_blame *blame)
 {

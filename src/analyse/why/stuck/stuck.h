@@ -140,6 +140,12 @@ uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
 
+/* ---- Blame (blame.c) ----------------------------------------------------------------------- */
+
+/* Finds a task that failed or was cancelled instead of serving the object, as its like did. */
+struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t object,
+	const struct thrum__why_servers *);
+
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 
 /* Adds a finding that explains the path, about the subject. Returns its index, or HEALTHY if there
