@@ -25,6 +25,7 @@ static const struct {
 	{"libevent", "events, timers, bufferevents, listeners, names"},
 	{"libgio-2.0.so", "GTask, calls over D-Bus, processes, files and streams"},
 	{"libglib-2.0.so", "sources of the main loop, with their names"},
+	{"liburing.so", "operations from submission to result, the waiting for results"},
 	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
 };
 

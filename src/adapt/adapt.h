@@ -21,6 +21,7 @@
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
  *   glib.def glib.c gio.def gio.c gtask.c         GLib and GIO
+ *   uring.def uring.c                             liburing
  *
  * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
  */
@@ -50,7 +51,8 @@
 	X(LOOP, "loop") \
 	X(UV, "uv") \
 	X(EVENT, "event") \
-	X(GLIB, "glib")
+	X(GLIB, "glib") \
+	X(URING, "uring")
 enum adapter {
 #define ADAPTER__X(NAME, word) ADAPTER_##NAME,
 	ADAPTERS(ADAPTER__X)
@@ -63,10 +65,19 @@ extern unsigned thrum__adapt_chosen;
  * fork's child. Keeps errno. Not async-signal-safe. */
 void thrum__adapt_start(void);
 
-/* Sets the entries of an environment with which another program in this process loads the adapters,
- * and returns true; false if it doesn't: it is a child, or it inherits them anyway. Allocates
- * nothing. */
-bool thrum__adapt_variables(char *variables[2]);
+/* The entries that the environment of another program gets. */
+#define VARIABLES 3
+struct variables {
+	char *entry[VARIABLES];
+	int count;
+	char link[48]; /* "THRUM_LINK=..." */
+};
+/* Finds the entries with which another program, in this process or a child, loads the adapters and
+ * knows who started it; none if it doesn't load them, and no others than these if it inherits them.
+ * Records that it is started, if this process records. Allocates nothing. */
+void thrum__adapt_variables(struct variables *);
+/* A fork is about to be made; what the child starts is linked to this moment. */
+void thrum__adapt_fork(void);
 
 /* Whether an adapter records. */
 static inline bool is_on(enum adapter adapter)

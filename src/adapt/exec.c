@@ -2,11 +2,12 @@
 /*
  * A process that runs another program in its own place, as scripts and shells do with the program
  * that they are written for: that program loads the adapters, too. A child that was made by fork or
- * vfork does not.
+ * vfork does so only if children are followed. Then it knows who started it.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
 #include <errno.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,12 @@
 
 #include "adapt/adapt.h"
 
-#define VARIABLES 2
-
 REAL(execve)
 REAL(execvpe)
 REAL(fexecve)
+REAL(posix_spawn)
+REAL(posix_spawnp)
+REAL(fork)
 
 static size_t count_of(char *const list[])
 {
@@ -37,27 +39,32 @@ static bool is_same_variable(const char *entry, const char *other)
 	return strncmp(entry, other, size) == 0;
 }
 
-/* Copies an environment and adds the adapters' variables. `to` has room for VARIABLES more. */
-static void add_variables(char **to, char *const environment[], char *const variables[VARIABLES])
+/* Copies an environment and adds the adapters' variables. `to` has room for them. */
+static void add_variables(char **to, char *const environment[], const struct variables *variables)
 {
-	for (; environment && *environment; environment++)
-		if (!is_same_variable(*environment, variables[0]) &&
-			!is_same_variable(*environment, variables[1]))
+	for (; environment && *environment; environment++) {
+		bool is_ours = false;
+
+		for (int i = 0; i < variables->count; i++)
+			is_ours = is_ours || is_same_variable(*environment, variables->entry[i]);
+		if (!is_ours)
 			*to++ = *environment;
-	for (int i = 0; i < VARIABLES; i++)
-		*to++ = variables[i];
+	}
+	for (int i = 0; i < variables->count; i++)
+		*to++ = variables->entry[i];
 	*to = NULL;
 }
 
 /* The environment for the new program: `environment`, or a copy with the adapters' variables. On the
  * stack, since a child of vfork must not allocate. */
 #define WITH_ADAPTERS(environment) \
-	char *variables[VARIABLES]; \
+	struct variables variables; \
 \
-	if (thrum__adapt_variables(variables)) { \
+	thrum__adapt_variables(&variables); \
+	if (variables.count > 0) { \
 		char **copy = alloca((count_of(environment) + VARIABLES + 1) * sizeof *copy); \
 \
-		add_variables(copy, environment, variables); \
+		add_variables(copy, environment, &variables); \
 		environment = copy; \
 	}
 
@@ -130,3 +137,37 @@ STAND_IN int execle(const char *path, const char *first, ...)
 	va_end(list);
 	return execve(path, arguments, environment);
 }
+
+/* ---- Children ------------------------------------------------------------------------------- */
+
+STAND_IN pid_t fork(void)
+{
+	thrum__adapt_fork();
+	return real_fork(CALLER)();
+}
+
+#define SPAWN(name) \
+	STAND_IN int name(pid_t *restrict child, const char *restrict file, \
+		const posix_spawn_file_actions_t *restrict actions, \
+		const posix_spawnattr_t *restrict attributes, char *const *restrict arguments, \
+		char *const *restrict environment) \
+	{ \
+		struct variables variables; \
+		bool is_here = false; \
+\
+		thrum__adapt_variables(&variables); \
+		for (int i = 0; i < variables.count; i++) \
+			is_here = is_here || variables.entry[i] == variables.link; \
+		/* A child that isn't followed gets the environment as it is. */ \
+		if (is_here) { \
+			char **copy = alloca( \
+				(count_of(environment) + VARIABLES + 1) * sizeof *copy); \
+\
+			add_variables(copy, environment, &variables); \
+			environment = copy; \
+		} \
+		return real_##name( \
+			CALLER)(child, file, actions, attributes, arguments, environment); \
+	}
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)

@@ -62,14 +62,60 @@ static char *make_entry(const char *name, const char *value)
 	return entry;
 }
 
-bool thrum__adapt_variables(char *variables[2])
+/* ---- Links between a program and those that it starts --------------------------------------- */
+
+static bool follows;
+static _Atomic uint32_t starts;
+/* In a fork's child: the number that its parent's thread sent before. */
+static __thread uint32_t sent __attribute__((tls_model("initial-exec")));
+/* The key that the program got which started this one. */
+static char *received;
+
+/* Writes "THRUM_LINK=" and a key of hex digits: of which process the how manieth start it is. */
+static char *put_link(char to[48], uint32_t number)
 {
+	char *key = stpcpy(to, "THRUM_LINK=");
+
+	thrum__port_put_hex(key, (uint64_t)process << 32 | number);
+	return key;
+}
+
+static uint32_t send_link(void)
+{
+	char link[48];
+	uint32_t number = atomic_fetch_add(&starts, 1) + 1;
+	const char *key = put_link(link, number);
+
+	thrum_link_send(key, strlen(key));
+	return number;
+}
+
+void thrum__adapt_fork(void)
+{
+	if (follows && THRUM__ON(THRUM__BIT_STARTED))
+		sent = send_link();
+}
+
+void thrum__adapt_variables(struct variables *variables)
+{
+	uint32_t number = sent;
+
+	variables->count = 0;
 	/* The kernel knows a child that the C library doesn't, as after vfork. */
-	if (!preload_entry || !adapt_entry || syscall(SYS_getpid) != process)
-		return false;
-	variables[0] = preload_entry;
-	variables[1] = adapt_entry;
-	return true;
+	if (preload_entry && adapt_entry && syscall(SYS_getpid) == process) {
+		variables->entry[variables->count++] = preload_entry;
+		variables->entry[variables->count++] = adapt_entry;
+	}
+	if (!follows)
+		return;
+	/* Nothing is recorded in a fork's child, but its parent has sent the key. The child of a
+	 * vfork still is its parent's thread. */
+	if (THRUM__ON(THRUM__BIT_STARTED))
+		number = send_link();
+	if (!number)
+		return;
+	put_link(variables->link, number);
+	variables->entry[variables->count++] = variables->link;
 }
 
 /* Removes this library from LD_PRELOAD. A library that the user put there stays. */
@@ -121,6 +167,8 @@ static void start_now(void)
 	if (atomic_exchange(&has_started, true) || getpid() != process)
 		return;
 	(void)thrum_start(&config);
+	if (received)
+		thrum_link_receive(received, strlen(received));
 	errno = error;
 }
 
@@ -164,9 +212,12 @@ __attribute__((constructor)) static void on_load(void)
 
 	if (!list || !thrum__port_find_module((const void *)(uintptr_t)on_load, &own))
 		return;
-	bool follows = has_word(list, "follow");
+	const char *link = secure_getenv("THRUM_LINK");
 
+	follows = has_word(list, "follow");
 	process = getpid();
+	received = link ? strdup(link) : NULL;
+	unsetenv("THRUM_LINK");
 	keep_options();
 	thrum__adapt_chosen = chosen(list);
 	/* The main thread. It is no lane until it records something. */

@@ -113,6 +113,18 @@ static struct thrum_category uv = {"uv", 0};
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \
 		return result; \
 	}
+/* The thread is in a stand-in. Some functions of libuv end in a jump to another one of the table, whose
+ * caller then seems to be the stand-in. */
+static __thread bool is_inside __attribute__((tls_model("initial-exec")));
+
+static bool go_inside(void)
+{
+	bool before = is_inside;
+
+	is_inside = true;
+	return before;
+}
+
 #define REQUEST(name, by, parameters, arguments, ...) \
 	REAL(name) \
 	STAND_IN int name parameters \
@@ -121,13 +133,16 @@ static struct thrum_category uv = {"uv", 0};
 		__typeof__(cb) given = cb; \
 \
 		/* Without a callback, these are done at once. Writing is not. */ \
-		if ((!cb && !is_##by##_without_callback) || !thrum__adapt_uv_begin(caller)) \
+		if (is_inside || (!cb && !is_##by##_without_callback) || \
+			!thrum__adapt_uv_begin(caller)) \
 			return real_##name(caller) arguments; \
 		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
 \
 		cb = by; \
+		bool is_nested = go_inside(); \
 		int result = real_##name(caller) arguments; \
 \
+		is_inside = is_nested; \
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \
 		return result; \
 	}
@@ -144,9 +159,11 @@ enum {
 	REAL(name) \
 	STAND_IN int name parameters \
 	{ \
+		bool is_nested = go_inside(); \
 		int result = real_##name(CALLER) arguments; \
 \
-		if (result == 0 && thrum__adapt_chosen) \
+		is_inside = is_nested; \
+		if (!is_nested && result == 0 && thrum__adapt_chosen) \
 			thrum__adapt_uv_init(AS_HANDLE(handle), kind, noun, CALLER); \
 		return result; \
 	}
@@ -258,6 +275,7 @@ static void on_exit(uv_process_t *handle, int64_t status, int signal)
 	if (cb)
 		cb(handle, status, signal);
 	thrum_task_resolve(run.task);
+	thrum__adapt_uv_ended(AS_HANDLE(handle));
 	thrum__adapt_uv_end_run(&run);
 }
 

@@ -39,6 +39,8 @@ void thrum__adapt_uv_init(uv_handle_t *, int kind, const char *noun, const void 
 /* The handle is started with that callback of the program. Returns whether its callbacks are
  * recorded: then a stand-in must be given to libuv. */
 bool thrum__adapt_uv_start(uv_handle_t *, const char *noun, void (*cb)(void), const void *caller);
+/* The handle's task has ended; the handle may live on. */
+void thrum__adapt_uv_ended(uv_handle_t *);
 /* Keeps another callback of the program. */
 void thrum__adapt_uv_keep(uv_handle_t *, void (*cb)(void));
 /* The callback of a handle runs: returns the program's callback. */

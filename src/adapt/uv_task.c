@@ -130,6 +130,12 @@ bool thrum__adapt_uv_start(uv_handle_t *handle, const char *noun, void (*cb)(voi
 	return true;
 }
 
+void thrum__adapt_uv_ended(uv_handle_t *handle)
+{
+	/* If it is being closed already, the callback for that is still needed. */
+	handle->u.reserved[HANDLE_TASK] = NULL;
+}
+
 void thrum__adapt_uv_keep(uv_handle_t *handle, void (*cb)(void))
 {
 	handle->u.reserved[HANDLE_CALLBACK] = (void *)(uintptr_t)cb;

@@ -20,6 +20,11 @@ has uv dump 'fail .*open /no/such/file: ENOENT'
 has uv dump 'log +exit status 3'
 has uv dump 'work .* ready .*async'
 has uv dump 'suspend +wait for work'
+# Each handle is one task, and each process ends once.
+"$THRUM" dump uv.thrum | grep 'create .*uv\.def' && wrong 'a handle has two tasks'
+text=$("$THRUM" dump uv.thrum)
+[[ $(grep -cE 'resolve .*spawn sh' <<<"$text") == $(grep -cE 'label +spawn sh' <<<"$text") ]] ||
+	wrong 'a process ends more than once'
 "$THRUM" why uv.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
 # Nothing of libuv without its adapter.

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Children that are followed: a key links the parent's start with the child's recording.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# keys FILE EVENT: the keys of these events.
+keys() {
+	"$THRUM" dump --format=tsv "$1" | grep -F "$2" | grep -oE '[0-9a-f]{9,}[^0-9a-f]*$' | sort
+}
+
+for way in fork vfork spawn; do
+	mkdir $way
+	"$THRUM" record --follow-children -o "$way/%p.thrum" -- "$programs/parent" $way >out 2>err ||
+		wrong "$way: status $?: $(cat err)"
+	files=("$way"/*.thrum)
+	((${#files[@]} == 2)) || wrong "$way: ${#files[@]} recordings instead of 2: $(cat err)"
+	sent=$(for file in "${files[@]}"; do keys "$file" link-send; done)
+	received=$(for file in "${files[@]}"; do keys "$file" link-receive; done)
+	[[ -n $received && $received == "$sent" ]] || wrong "$way: sent \"$sent\", received \"$received\""
+done
+
+# Others get nothing.
+"$THRUM" record -o alone.thrum -- "$programs/parent" fork >out 2>err || wrong "alone: status $?"
+"$THRUM" dump alone.thrum | grep -q 'link' && wrong 'a link to a child that is not followed'
+exit "$failed"
