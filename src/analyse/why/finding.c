@@ -173,6 +173,8 @@ static int search_all(struct thrum__search *search)
 	if (error == 0)
 		error = thrum__why_find_endless(search);
 	if (error == 0)
+		error = thrum__why_find_unwoken(search);
+	if (error == 0)
 		error = thrum__why_find_stuck(search);
 	if (error == 0)
 		error = thrum__why_find_contended(search);

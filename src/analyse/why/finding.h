@@ -14,6 +14,7 @@
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane
+ *	unwoken.c          tasks that never go on although their wait is over
  *	turns.c            tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
  *	                   helps it
@@ -124,6 +125,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
+	X(WOKEN, "woken")                 /* goes on after other ended, for which more waited */ \
+	X(NOT_WOKEN, "not-woken")         /* never goes on, though it waited for other as well */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
 	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
 	X(BEHIND, "behind")               /* waits for other, which is one step before */ \

@@ -229,8 +229,10 @@ static int find_left(const struct thrum__search *search, struct thrum__why_lanes
 		if (*number > 0 || !may_be_left(search, task))
 			continue;
 		carriers = carriers_of(search, task, by_key, by_kind, &own, &is_weak);
-		/* Without proof, the task must have been left for long. */
-		if (!carriers || (is_weak && model->end - THRUM__TASK(model, task, created) < LONG))
+		/* Without proof, the task must have been left for long, or nobody knows how long. */
+		if (!carriers ||
+			(is_weak && model->ending != THRUM_ENDING_GONE &&
+				model->end - THRUM__TASK(model, task, created) < LONG))
 			continue;
 		error = add_left(lanes, task, carriers, is_weak);
 		if (lanes->left_count > 0 && lanes->left[lanes->left_count].task == task)

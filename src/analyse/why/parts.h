@@ -36,6 +36,9 @@ struct thrum__search {
 	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
 	 * nothing left that could end its wait. */
 	bool is_dead, is_deadlocked;
+	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
+	 * tasks may be far older than the recording shows. */
+	bool is_open;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
@@ -179,6 +182,7 @@ THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */
 THRUM__MUST_USE int thrum__why_find_starved(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_endless(struct thrum__search *);
+THRUM__MUST_USE int thrum__why_find_unwoken(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);

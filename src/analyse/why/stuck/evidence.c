@@ -120,6 +120,64 @@ static int sibling_evidence(const struct thrum__model *model, uint32_t task)
 	return THRUM__EVIDENCE_STRONG;
 }
 
+/* ---- An end that isn't known --------------------------------------------------------------- */
+
+/* Whether at least two of the tasks that a join waits for began later than this one, and all the
+ * others have ended. */
+static bool is_overtaken_sibling(const struct thrum__search *search, uint32_t join, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, join, edge_out), later = 0;
+
+	if (THRUM__TASK(model, join, kind) != THRUM_KIND_JOIN ||
+		thrum__analyse_graph_waits(&search->graph, join).count != 1)
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		later += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_has_row(&model->tasks, to) && may_end(model, to) &&
+			THRUM__TASK(model, to, created) > THRUM__TASK(model, task, created);
+	}
+	return later >= SIBLINGS_MIN;
+}
+
+/* Whether peers that began later have ended, and none of them lived longer. */
+static bool is_overtaken_peer(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	int64_t created = THRUM__TASK(model, task, created);
+
+	return peer && may_end(model, task) && peer->ended >= PEERS_STRONG &&
+		peer->latest[THRUM__LATEST - 1] > created && model->end - created > peer->longest &&
+		peer->pending <= peer->ended / PEERS_STRONG;
+}
+
+bool thrum__why_is_overtaken(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, path->leaf, kind);
+
+	/* An answer from outside may just be on its way. */
+	if (!search->is_open || path->is_unknown || path->circle != THRUM__NONE ||
+		path->length == 0 || kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
+		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0 ||
+		thrum__analyse_task_is_object(model, path->leaf) ||
+		thrum__analyse_task_is_running(model, path->leaf))
+		return false;
+	for (uint32_t i = 0; i < path->length; i++) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		if (!link->is_served &&
+			is_overtaken_sibling(search, link->task,
+				i + 1 < path->length ? path->links[i + 1].task : path->leaf))
+			return true;
+	}
+	return is_overtaken_peer(search, path->leaf);
+}
+
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 /* The evidence that nobody serves an object any more: all that ever did have ended, and each of

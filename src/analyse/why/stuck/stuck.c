@@ -40,12 +40,14 @@ static void look_at_lanes(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t blocked = 0, alive = 0;
+	bool is_resting = true;
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 
 		if (!thrum__analyse_task_is_pending(model, lane->task))
 			continue;
+		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
 		search->is_deadlocked |= is_deadlocked(model, lane);
 		if (is_deadlocked(model, lane) ||
 			(lane->suspended == THRUM__NONE && is_lane_blocked(search, lane)))
@@ -55,6 +57,7 @@ static void look_at_lanes(struct thrum__search *search)
 	}
 	search->is_deadlocked &= alive == 0;
 	search->is_dead = blocked > 0 && alive == 0;
+	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */
@@ -158,6 +161,13 @@ static uint32_t merge_last(struct thrum__search *search, uint32_t last)
 	return last;
 }
 
+/* Whether a task may just be under way, as its peers tell. */
+static bool is_young(const struct thrum__search *search, uint32_t task)
+{
+	return thrum__why_peers_is_young(&search->peers, task) ||
+		thrum__why_peers_is_young(&search->peers, thrum__model_heir(search->model, task));
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to
  * the task that the finding is about. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -165,12 +175,14 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	int evidence;
 
 	*subject = path->victim;
-	if (thrum__why_is_excused(search, path))
-		return -1;
+	if (is_young(search, path->victim) || thrum__why_is_excused(search, path))
+		return thrum__why_is_overtaken(search, path) ? THRUM__POSSIBLE : -1;
 	shorten_path(search, path);
 	if (path->is_marked)
 		return THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
+	if (evidence == THRUM__EVIDENCE_NONE && thrum__why_is_overtaken(search, path))
+		evidence = THRUM__EVIDENCE_WEAK;
 	return evidence == THRUM__EVIDENCE_NONE    ? -1
 		: evidence == THRUM__EVIDENCE_WEAK ? THRUM__POSSIBLE
 						   : THRUM__LIKELY;
@@ -201,8 +213,7 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		*thrum__cause(search, heir) = THRUM__CAUSE_HEALTHY;
 		return 0;
 	}
-	if (thrum__why_peers_is_young(&search->peers, path->victim) ||
-		thrum__why_peers_is_young(&search->peers, heir) ||
+	if ((is_young(search, path->victim) && !search->is_open) ||
 		*thrum__cause(search, heir) == THRUM__CAUSE_HEALTHY)
 		return 0;
 	path->leaf = heir;
@@ -231,9 +242,21 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 
 /* ---- The search ---------------------------------------------------------------------------- */
 
-/* Whether a pending task waits for this one. */
-static bool is_awaited(const struct thrum__model *model, uint32_t task)
+/* Whether a task doesn't go on before another one ends. A thread may run others in the meantime,
+ * and then its path leads nowhere. */
+static bool is_held_up(const struct thrum__search *search, uint32_t task)
 {
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
+
+	return !thrum__analyse_task_is_lane(model, task) ||
+		(waits.count > 0 && thrum__why_is_blocked(model, task, &waits.waits[0]));
+}
+
+/* Whether a pending task waits for this one. */
+static bool is_awaited(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
@@ -242,9 +265,24 @@ static bool is_awaited(const struct thrum__model *model, uint32_t task)
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
 			thrum__model_has_row(&model->tasks, from) &&
-			thrum__analyse_task_is_pending(model, thrum__model_heir(model, from)))
+			thrum__analyse_task_is_pending(model, thrum__model_heir(model, from)) &&
+			is_held_up(search, thrum__model_heir(model, from)))
 			return true;
 	}
+	return false;
+}
+
+/* Whether some task read the result of this one: so it has ended, although the event is missing. */
+static bool was_read(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	if (!model->is_cut || thrum__analyse_task_is_object(model, task))
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return true;
 	return false;
 }
 
@@ -255,12 +293,14 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 
 	if (is_marked)
 		return thrum__model_is_stuck(model, task) &&
-			thrum__why_marks(search->findings, task) != THRUM__MARK_STUCK;
+			thrum__why_marks(search->findings, task) != THRUM__MARK_STUCK &&
+			!was_read(model, thrum__model_heir(model, task));
 	return thrum__analyse_task_is_pending(model, task) &&
 		(THRUM__TASK(model, task, edge_out) != THRUM__NONE ||
 			thrum__why_peer_evidence(search, task) != THRUM__EVIDENCE_NONE) &&
 		!thrum__analyse_task_is_object(model, task) &&
-		*thrum__cause(search, task) == THRUM__NONE && !is_awaited(model, task);
+		*thrum__cause(search, task) == THRUM__NONE && !was_read(model, task) &&
+		!is_awaited(search, task);
 }
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)

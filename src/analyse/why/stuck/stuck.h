@@ -108,6 +108,10 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
 int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *subject);
 
+/* Whether tasks that began later than one of the path's have ended before it, so that it hangs
+ * although its age tells nothing. Only for a recording whose end isn't known. */
+bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
+
 /* ---- Messages (messages.c) and silence (silence.c) ------------------------------------------ */
 
 /* Sets the search's lost messages: at most as many as there is room for. Returns 0 or
