@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "command.h"
 #include "input.h"
 #include "output.h"
@@ -169,7 +170,7 @@ static int complain_program(const char *name, int error)
 }
 
 /* Tells about a running process. It can be recorded only from its start. */
-static int examine_process(struct output *out, const char *name, long pid)
+int doctor_process(struct output *out, const char *name, long pid)
 {
 	struct program program;
 	int error = program_of_process(pid, &program);
@@ -217,7 +218,7 @@ static int run_doctor(const struct command *command, int argc, char **argv)
 	if (output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	if (access(argv[0], F_OK) != 0 && parse_id(argv[0], strlen(argv[0]), &pid))
-		status = examine_process(&out, argv[0], (long)pid);
+		status = doctor_process(&out, argv[0], (long)pid);
 	else
 		status = examine_file(&out, argv[0]);
 	closed = output_close(&out);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach.h"
 #include "input.h"
 
 struct snapshot_options {
@@ -110,7 +111,7 @@ static int copy_recording(const char *recording, int to, const char *name)
 	return STATUS_OK;
 }
 
-static int copy_to_file(const char *recording, const char *name)
+int snapshot_to_file(const char *recording, const char *name)
 {
 	struct target target;
 	int status;
@@ -143,7 +144,7 @@ static int run_snapshot(const struct command *command, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	if (!options.output || strcmp(options.output, "-") != 0)
-		return copy_to_file(path, options.output);
+		return snapshot_to_file(path, options.output);
 	if (isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a recording can't be shown on a terminal; redirect it: > FILE");

@@ -111,6 +111,17 @@ static void woken(struct shape *s, struct thrum_event *e)
 		set(e, THRUM_EVENT_READ, s->ids, s->ids > 1 ? s->ids - 1 : 1);
 }
 
+/* The first task is a lock, which the second one takes. All others wait for it. */
+static void queue(struct shape *s, struct thrum_event *e)
+{
+	if (s->made % 2 == 0)
+		create(s, e, 0, s->made == 0 ? THRUM_KIND_LOCK : THRUM_KIND_FIBER);
+	else if (s->made > 1)
+		set(e, s->made == 3 ? THRUM_EVENT_LOCK : THRUM_EVENT_WAIT, s->ids, 1);
+	else
+		set(e, THRUM_EVENT_SWITCH, 1, 0);
+}
+
 static void lanes(struct shape *s, struct thrum_event *e)
 {
 	mixed(s, e);
@@ -150,6 +161,7 @@ const struct shape shapes[] = {
 	{.name = "100,000 live tasks", .events = 3 * M, .next = live},
 	{.name = "1 M deep nesting", .events = 1 * M, .next = nested},
 	{.name = "1 M binds, one by the other", .events = 2 * M, .next = woken},
+	{.name = "500,000 wait for one lock", .events = 1 * M, .next = queue},
 	{.name = "1,000 lanes", .events = 3 * M, .next = lanes},
 	{.name = "ids far apart", .events = 1 * M, .next = sparse},
 	{.name = "100,000 counters", .events = 3 * M, .next = counters},

@@ -28,12 +28,12 @@
 
 /* One wait of a task. */
 struct thrum__analyse_wait {
-	uint32_t on; /* the task that it waits for, pending; it has not become another */
+	int64_t since; /* when the wait began */
+	uint32_t on;   /* the task that it waits for, pending; it has not become another */
 	/* The task that can end the wait: `on`, or one of a lock's holders. NONE: nobody can, as no
 	 * task holds the lock, or one does that has ended, or the lock goes to others. */
 	uint32_t next;
 	uint32_t edge; /* the edge by which the wait began; for a link, the edge LINK */
-	int64_t since; /* when the wait began */
 	bool is_link;  /* the task waits for an answer over a link */
 	bool is_stale; /* the task began to run again since, so it may have given up this wait */
 };

@@ -8,13 +8,13 @@
 /* A wait edge of a pending task for one that is pending. */
 struct candidate {
 	uint32_t edge, on;
-	uint32_t prev; /* the same task's candidate before this one; NONE: there is none */
+	uint32_t waiter; /* the index of the task's waiter */
 };
 
 /* The tasks that have candidates. While the graph is made, `number` has the number of a
  * task's waiter. */
 struct waiter {
-	uint32_t task, last; /* last: the latest candidate */
+	uint32_t task, first, count; /* first, count: of its candidates among the graph's waits */
 };
 
 struct making {
@@ -41,7 +41,7 @@ static uint32_t waiter_of(struct making *m, uint32_t task)
 	uint32_t *number = &m->graph->number[place_of(m->graph, task)];
 
 	if (*number == 0) {
-		m->waiters[m->waiter_count++] = (struct waiter){.task = task, .last = THRUM__NONE};
+		m->waiters[m->waiter_count++] = (struct waiter){.task = task};
 		*number = m->waiter_count;
 	}
 	return *number;
@@ -50,12 +50,12 @@ static uint32_t waiter_of(struct making *m, uint32_t task)
 /* Adds a candidate, for which there is room. */
 static void add_candidate(struct making *m, uint32_t edge, uint32_t task, uint32_t on)
 {
-	struct waiter *waiter = &m->waiters[waiter_of(m, task) - 1];
+	uint32_t waiter = waiter_of(m, task) - 1;
 
-	m->candidates[m->candidate_count] = (struct candidate){.edge = edge,
+	m->candidates[m->candidate_count++] = (struct candidate){.edge = edge,
 		.on = on,
-		.prev = waiter->last};
-	waiter->last = m->candidate_count++;
+		.waiter = waiter};
+	m->waiters[waiter].count++;
 }
 
 /* Makes room for `count` more candidates and waiters. */
@@ -200,7 +200,27 @@ static bool note_taken(struct making *m, uint32_t number, uint32_t *edge, uint32
 	return *edge == wait;
 }
 
-/* Makes the list of a waiter. */
+/* Writes all candidates to the graph's waits: those of one waiter side by side, the latest first. So
+ * all that is read and written next is read and written in order. */
+static void order_candidates(struct making *m)
+{
+	const struct thrum__model *model = m->graph->model;
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < m->waiter_count; i++)
+		m->waiters[i].first = end += m->waiters[i].count;
+	for (uint32_t i = 0; i < m->candidate_count; i++) {
+		const struct candidate *candidate = &m->candidates[i];
+
+		m->graph->waits[--m->waiters[candidate->waiter].first] =
+			(struct thrum__analyse_wait){.on = candidate->on,
+				.next = candidate->on,
+				.edge = candidate->edge,
+				.since = THRUM__EDGE(model, candidate->edge, time)};
+	}
+}
+
+/* Makes the list of a waiter. Overwrites candidates that were read before. */
 static int list_waits(struct making *m, uint32_t number)
 {
 	struct thrum__analyse_graph *graph = m->graph;
@@ -210,24 +230,18 @@ static int list_waits(struct making *m, uint32_t number)
 	int64_t ran = thrum__analyse_last_run(model, waiter->task);
 	int error = 0;
 
-	for (uint32_t i = waiter->last; i != THRUM__NONE && error == 0; i = m->candidates[i].prev) {
-		const struct candidate *candidate = &m->candidates[i];
-		uint32_t place = place_of(graph, candidate->on);
-		int64_t since = THRUM__EDGE(model, candidate->edge, time);
-		bool is_stale = ran > since;
+	for (uint32_t i = 0; i < waiter->count && error == 0; i++) {
+		struct thrum__analyse_wait wait = graph->waits[waiter->first + i];
+		uint32_t place = place_of(graph, wait.on);
 
+		wait.is_stale = ran > wait.since;
 		if (m->listed[place] == number ||
-			(thrum__analyse_task_is_object(model, candidate->on) &&
-				(is_stale || !note_taken(m, number, &edge, candidate->edge) ||
+			(thrum__analyse_task_is_object(model, wait.on) &&
+				(wait.is_stale || !note_taken(m, number, &edge, wait.edge) ||
 					m->taken[place] == number)))
 			continue;
 		m->listed[place] = number;
-		error = add_wait(graph,
-			&(struct thrum__analyse_wait){.on = candidate->on,
-				.next = candidate->on,
-				.edge = candidate->edge,
-				.since = since,
-				.is_stale = is_stale});
+		error = add_wait(graph, &wait);
 	}
 	return error < 0 ? error : add_list(graph, waiter->task, first);
 }
@@ -265,6 +279,8 @@ static int make_lists(struct making *m)
 
 	if (error == 0)
 		error = make_room_for_waits(m->graph, m->candidate_count);
+	if (error == 0)
+		order_candidates(m);
 	for (uint32_t i = 0; i < m->waiter_count && error == 0; i++)
 		error = list_waits(m, i + 1);
 	if (error == 0 && m->graph->model->has_links)

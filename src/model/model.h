@@ -446,7 +446,7 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
  */
 static inline bool thrum__model_is_gone(const struct thrum__model *model, uint32_t task)
 {
-	return THRUM__TASK(model, task, created) < model->whole && model->has_live &&
+	return model->has_live && THRUM__TASK(model, task, created) < model->whole &&
 		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LIVE | THRUM__TASK_PREEXISTING)) &&
 		THRUM__TASK(model, task, state) == THRUM__STATE_PENDING;
 }

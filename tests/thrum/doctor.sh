@@ -51,6 +51,12 @@ done
 # A process: its libraries are those that it has mapped.
 sleep 100 &
 says 0 'sleep is linked dynamically.*libc.so.*runs already' $!
+"$THRUM" attach $! >out 2>&1
+status=$?
+[[ $status == 1 && $(tr '\n' ' ' <out) == *'records nothing'*'start it under thrum record'* ]] || {
+	echo "thrum attach to a process that doesn't record: $(cat out)"
+	failed=1
+}
 kill $!
 says 2 'No such process' 4194304
 exit $failed

@@ -48,6 +48,8 @@ done
 grep -q $'\tlabel\t.*\tsteady$' piped || wrong "the piped snapshot lost the label"
 [[ $(stat -c %a now.thrum) == 600 ]] || wrong "others may read the snapshot"
 
+"$THRUM" attach $pid -o attached.thrum 2>err || wrong "attach PID: $(cat err)"
+"$THRUM" info attached.thrum >/dev/null || wrong 'attach PID: no recording'
 "$THRUM" convert $pid ctf 2>err || wrong "convert PID: $(cat err)"
 [[ -s ctf/metadata ]] || wrong "convert PID: no metadata"
 "$THRUM" convert $pid ctf 2>err && wrong "convert writes into a folder that isn't empty"
