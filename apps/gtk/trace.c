@@ -130,9 +130,9 @@ static bool has_aged(const AppTrace *self)
 	return info->ending == THRUM_ENDING_RUNNING && info->end - AGE_NS >= self->model->end;
 }
 
-/* Emits "grown" if the model has changed, or if it is a second older. Events that the model forgets must disappear before the
- * next frame; new events may appear later. So this is called when nothing more is to be read, and
- * before that once in BEHIND_US. */
+/* Emits "grown" if the model has changed, or if it is a second older. Events that the model forgets
+ * must disappear before the next frame; new events may appear later. So this is called when nothing
+ * more is to be read, and before that once in BEHIND_US. */
 static void tell_grown(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();

@@ -34,7 +34,8 @@ static bool find_library(char *path, size_t size)
 	return false;
 }
 
-/* Writes the names of the chosen adapters, with commas between them. Returns how many. */
+/* Writes the names of the chosen adapters, and words for what else is wanted, with commas between
+ * them. Returns how many adapters there are. */
 static int put_chosen(const struct preload_options *options, char *to)
 {
 	const char *name = PRELOAD_ADAPTERS;
@@ -48,6 +49,8 @@ static int put_chosen(const struct preload_options *options, char *to)
 			to += sprintf(to, "%s%.*s", count++ ? "," : "", (int)length, name);
 		name += length + (name[length] == '|');
 	}
+	if (options->only)
+		to = stpcpy(to, ",anyway");
 	if (options->follow)
 		strcpy(to, ",follow");
 	return count;
@@ -56,7 +59,7 @@ static int put_chosen(const struct preload_options *options, char *to)
 bool preload_adapters(const struct preload_options *options, const struct program *program)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 16] = "", *list;
+	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 32] = "", *list;
 	bool is_set;
 
 	if (options->none || put_chosen(options, chosen) == 0 || !program_takes_library(program) ||

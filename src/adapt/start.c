@@ -229,6 +229,10 @@ __attribute__((constructor)) static void on_load(void)
 		leave_preload(own.path);
 		unsetenv("THRUM_ADAPT");
 	}
-	if (is_annotated(own.path))
+	/* A program that reports to the recorder itself is not watched too, unless somebody asks. */
+	if (is_annotated(own.path)) {
+		if (!has_word(list, "anyway"))
+			thrum__adapt_chosen = 0;
 		thrum__adapt_start();
+	}
 }

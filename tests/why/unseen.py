@@ -46,6 +46,7 @@ KEPT = os.path.join(HERE, "recordings.tar.xz")
 GRADES = os.path.join(HERE, "grades.tsv")
 BEST_FIRST = ["right", "victim", "silent", "wrong", "noise"]
 TIMEOUT = 60
+KEPT_BLOCKS = 4 << 11  # of 512 bytes: bigger recordings aren't kept
 
 
 class Case:
@@ -210,7 +211,7 @@ def keep(graded, folder):
     with tarfile.open(KEPT, "w:xz", preset=9) as archive, open(GRADES, "w", encoding="utf-8") as grades:
         for case, result, _ in sorted(graded, key=lambda item: item[0].title()):
             file = os.path.join(folder, case.title() + ".thrum")
-            if os.path.getsize(file) > 64 << 20:
+            if os.stat(file).st_blocks > KEPT_BLOCKS:
                 continue
             archive.add(file, case.title() + ".thrum", filter=lambda entry: entry.replace(
                 mtime=0, uid=0, gid=0, uname="", gname="", mode=0o644, deep=False))
