@@ -69,19 +69,19 @@ else
 import asyncio, uvloop
 
 async def answer(reader, writer):
-    writer.write(await reader.readline())
-    writer.close()
+	writer.write(await reader.readline())
+	writer.close()
 
 async def main():
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-    writer.write(b"hello\n")
-    print(await reader.readline())
-    writer.close()
-    await asyncio.sleep(0.005)
-    process = await asyncio.create_subprocess_exec("sh", "-c", "exit 3")
-    print(await process.wait())
-    server.close()
+	server = await asyncio.start_server(answer, "127.0.0.1", 0)
+	reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+	writer.write(b"hello\n")
+	print(await reader.readline())
+	writer.close()
+	await asyncio.sleep(0.005)
+	process = await asyncio.create_subprocess_exec("sh", "-c", "exit 3")
+	print(await process.wait())
+	server.close()
 
 uvloop.install()
 asyncio.run(main())
