@@ -28,6 +28,7 @@ neither; noise: there is a finding where all is well. The kept recordings have t
 import argparse
 import concurrent.futures
 import glob
+import lzma
 import os
 import re
 import shlex
@@ -46,7 +47,7 @@ KEPT = os.path.join(HERE, "recordings.tar.xz")
 GRADES = os.path.join(HERE, "grades.tsv")
 BEST_FIRST = ["right", "victim", "silent", "wrong", "noise"]
 TIMEOUT = 60
-KEPT_BLOCKS = 4 << 11  # of 512 bytes: bigger recordings aren't kept
+KEPT_MOST = 200_000  # bytes; a recording that is bigger when compressed isn't kept
 
 
 class Case:
@@ -211,8 +212,9 @@ def keep(graded, folder):
     with tarfile.open(KEPT, "w:xz", preset=9) as archive, open(GRADES, "w", encoding="utf-8") as grades:
         for case, result, _ in sorted(graded, key=lambda item: item[0].title()):
             file = os.path.join(folder, case.title() + ".thrum")
-            if os.stat(file).st_blocks > KEPT_BLOCKS:
-                continue
+            with open(file, "rb") as recording:
+                if len(lzma.compress(recording.read(), preset=0)) > KEPT_MOST:
+                    continue
             archive.add(file, case.title() + ".thrum", filter=lambda entry: entry.replace(
                 mtime=0, uid=0, gid=0, uname="", gname="", mode=0o644, deep=False))
             grades.write(f"{case.title()}\t{result}\n")
