@@ -106,8 +106,9 @@ int thrum__why_find_unwoken(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-		task = thrum__analyse_next_task(model, task + 1))
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_READY);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_READY))
 		check_task(search, task);
 	return 0;
 }
