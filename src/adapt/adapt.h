@@ -20,7 +20,7 @@
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
- *   glib.def glib.c gio.def gio.c gtask.c         GLib and GIO
+ *   glib.def glib.c glib_wait.c gio.def gio.c gtask.c    GLib and GIO
  *   uring.def uring.c                             liburing
  *
  * Until the recorder runs, and in a fork's child, every call goes straight to the real function.

@@ -11,6 +11,9 @@
 REAL(g_error_free)
 REAL(g_file_peek_path)
 REAL(g_async_result_get_user_data)
+REAL(g_object_get_qdata)
+REAL(g_object_set_qdata_full)
+REAL(g_quark_from_static_string)
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
@@ -29,21 +32,49 @@ static const char *path_of(GFile *file)
 /* The operation whose callback the thread runs. */
 static __thread struct operation {
 	const GAsyncResult *result;
-	gpointer user_data; /* the program's */
 	thrum_task task;
 	bool has_failed;
 } operation __attribute__((tls_model("initial-exec")));
+
+static void release_cell(gpointer argument)
+{
+	struct cell *cell = argument;
+
+	if (__atomic_sub_fetch(&cell->number, 1, __ATOMIC_ACQ_REL) == 0)
+		free(cell);
+}
+
+static GQuark key_of_cells(void)
+{
+	return real_g_quark_from_static_string(NULL)("thrum-cell");
+}
+
+/* The result of an operation knows the argument of its callback, which is ours. So the cell lives
+ * until both are gone. */
+static void keep_cell(GAsyncResult *result, struct cell *cell)
+{
+	GObject *object = (GObject *)result;
+	GQuark key = key_of_cells();
+
+	if (!result || real_g_async_result_get_user_data(NULL)(result) != cell ||
+		real_g_object_get_qdata(NULL)(object, key) == cell)
+		return;
+	__atomic_add_fetch(&cell->number, 1, __ATOMIC_ACQ_REL);
+	real_g_object_set_qdata_full(NULL)(object, key, cell, release_cell);
+}
 
 static void on_ready(GObject *object, GAsyncResult *result, gpointer argument)
 {
 	struct cell *cell = argument;
 	struct operation outer = operation;
 	GAsyncReadyCallback callback = (GAsyncReadyCallback)cell->given.function[0];
+	gpointer user_data = cell->given.argument;
 	thrum_task before = thrum_task_enter(cell->task);
 
-	operation = (struct operation){result, cell->given.argument, cell->task, false};
-	free(cell);
-	callback(object, result, operation.user_data);
+	operation = (struct operation){result, cell->task, false};
+	keep_cell(result, cell);
+	release_cell(cell);
+	callback(object, result, user_data);
 	if (!operation.has_failed)
 		thrum_task_resolve(operation.task);
 	/* The callback got the result. */
@@ -52,12 +83,20 @@ static void on_ready(GObject *object, GAsyncResult *result, gpointer argument)
 	operation = outer;
 }
 
-/* The result of an operation knows the argument of its callback, which is ours. */
+void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data)
+{
+	if (callback == (cell_function *)on_ready)
+		keep_cell(result, data);
+}
+
 STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 {
-	return result && operation.result == result
-		? operation.user_data
-		: real_g_async_result_get_user_data(CALLER)(result);
+	gpointer data = real_g_async_result_get_user_data(CALLER)(result);
+	const struct cell *cell = result && data
+		? real_g_object_get_qdata(CALLER)((GObject *)result, key_of_cells())
+		: NULL;
+
+	return cell && cell == data ? cell->given.argument : data;
 }
 
 /* Without a callback, an operation may be another: a call over D-Bus then wants no reply. */
@@ -72,6 +111,7 @@ STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
 			: NULL; \
 \
 		if (cell) { \
+			cell->number = 1; \
 			callback = on_ready; \
 			user_data = cell; \
 		} \

@@ -27,6 +27,7 @@ bool thrum__adapt_glib_begin(void)
 	if (!(thrum__adapt_chosen >> ADAPTER_GLIB & 1))
 		return false;
 	thrum__adapt_start();
+	thrum__adapt_glib_find((const void *)(uintptr_t)real_g_main_depth(NULL));
 	return is_on(ADAPTER_GLIB);
 }
 

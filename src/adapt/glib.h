@@ -14,6 +14,12 @@ struct _GError;
 /* Whether a call is recorded. Starts the recording. */
 bool thrum__adapt_glib_begin(void);
 
+/* Notes where GLib lies, which has this function. */
+void thrum__adapt_glib_find(const void *function);
+
+/* If the callback is an adapter's, the result belongs to an operation: its cell lives as long. */
+void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data);
+
 /* The next process for which the calling thread makes a source that waits for it; NULL: unknown. */
 extern __thread const char *thrum__adapt_glib_child __attribute__((tls_model("initial-exec")));
 

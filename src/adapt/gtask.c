@@ -11,6 +11,8 @@
 REAL(g_error_matches)
 REAL(g_error_new_valist)
 REAL(g_io_error_quark)
+REAL(g_object_set_qdata_full)
+REAL(g_quark_from_static_string)
 REAL(g_task_new)
 REAL(g_task_set_name)
 REAL(g_task_set_source_tag)
@@ -30,14 +32,40 @@ void thrum__adapt_glib_fail(thrum_task task, const GError *error)
 		thrum_task_fail(task, error && error->message ? error->message : "error");
 }
 
+/* Returns the cell of a GTask, or NULL. Its `number` is 1 if the GTask has returned. */
+static struct cell *cell_of(const GTask *task)
+{
+	return task && thrum__adapt_glib_begin() ? thrum__adapt_cell_find(CELL_GTASK, task) : NULL;
+}
+
 /* Returns the task of a GTask, or NONE. */
 static thrum_task task_of(const GTask *task)
 {
-	struct cell *cell = task && thrum__adapt_glib_begin()
-		? thrum__adapt_cell_find(CELL_GTASK, task)
-		: NULL;
+	struct cell *cell = cell_of(task);
 
 	return cell ? cell->task : THRUM_TASK_NONE;
+}
+
+/* As task_of. The GTask returns. */
+static thrum_task end_of(const GTask *task)
+{
+	struct cell *cell = cell_of(task);
+
+	if (!cell)
+		return THRUM_TASK_NONE;
+	cell->number = 1;
+	return cell->task;
+}
+
+/* A GTask goes. If it has not returned, it never will. Another one may get its address. */
+static void on_gone(gpointer argument)
+{
+	struct cell *cell = argument;
+	thrum_task known = atomic_exchange(&cell->task, THRUM_TASK_NONE);
+
+	if (cell->number == 0)
+		thrum_task_should_resolve(known);
+	atomic_store(&cell->is_free, true);
 }
 
 STAND_IN GTask *g_task_new(gpointer object, GCancellable *cancellable, GAsyncReadyCallback callback,
@@ -47,15 +75,18 @@ STAND_IN GTask *g_task_new(gpointer object, GCancellable *cancellable, GAsyncRea
 	struct callbacks none = {0};
 	struct cell *cell;
 
+	if (task)
+		thrum__adapt_glib_keep(task, (cell_function *)callback, data);
 	if (!task || !thrum__adapt_glib_begin() ||
 		!(cell = thrum__adapt_cell(CELL_GTASK, task, &none)))
 		return task;
-	/* The GTask that had this address before may never have returned. */
 	cell->task = callback
 		? thrum__adapt_create_for(CALLER, THRUM_KIND_PROMISE, "GTask",
 			  (cell_function *)callback)
 		: thrum__create(thrum__adapt_site(CALLER), THRUM_KIND_PROMISE, "GTask");
-	thrum_task_should_resolve(cell->task);
+	cell->number = 0;
+	real_g_object_set_qdata_full(NULL)((GObject *)task,
+		real_g_quark_from_static_string(NULL)("thrum-task"), cell, on_gone);
 	return task;
 }
 
@@ -124,7 +155,7 @@ RUN(g_task_run_in_thread_sync)
 	REAL(name) \
 	STAND_IN void name parameters \
 	{ \
-		thrum_task_resolve(task_of(task)); \
+		thrum_task_resolve(end_of(task)); \
 		real_##name(CALLER) arguments; \
 	}
 RETURN(g_task_return_pointer, (GTask * task, gpointer result, GDestroyNotify destroy),
@@ -135,7 +166,7 @@ RETURN(g_task_return_value, (GTask * task, GValue *result), (task, result))
 
 STAND_IN void g_task_return_error(GTask *task, GError *error)
 {
-	thrum_task known = task_of(task);
+	thrum_task known = end_of(task);
 
 	if (known)
 		thrum__adapt_glib_fail(known, error);
@@ -145,7 +176,7 @@ STAND_IN void g_task_return_error(GTask *task, GError *error)
 STAND_IN void g_task_return_new_error(GTask *task, GQuark domain, gint code, const char *format,
 	...)
 {
-	thrum_task known = task_of(task);
+	thrum_task known = end_of(task);
 	va_list arguments;
 	GError *error;
 
@@ -159,11 +190,14 @@ STAND_IN void g_task_return_new_error(GTask *task, GQuark domain, gint code, con
 
 STAND_IN gboolean g_task_return_error_if_cancelled(GTask *task)
 {
-	thrum_task known = task_of(task);
+	struct cell *cell = cell_of(task);
+	thrum_task known = cell ? cell->task : THRUM_TASK_NONE;
 	gboolean is_cancelled = real_g_task_return_error_if_cancelled(CALLER)(task);
 
-	if (is_cancelled)
+	if (is_cancelled && cell) {
+		cell->number = 1;
 		thrum_task_cancel(known);
+	}
 	return is_cancelled;
 }
 

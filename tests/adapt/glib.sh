@@ -43,6 +43,11 @@ same glib_hang "$programs/glib_hang"
 has glib_hang why 'settle_account.* never resolves'
 has glib_hang why 'settle_account'
 
+# An idle pool, and a GTask that is open at the end, are no findings.
+same glib_idle "$programs/glib_idle"
+"$THRUM" why glib_idle.thrum >why.out 2>&1 || wrong "an idle program: $(cat why.out)"
+has glib_idle dump 'suspend +blocked'
+
 # Nothing of GLib without its adapter.
 "$THRUM" record -o less.thrum --without=glib -- "$programs/glib" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timeout' && wrong "--without=glib records GLib"

@@ -95,7 +95,7 @@ def main():
         wrapped = re.compile(
             r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evdns|evhttp|bufferevent|evconnlistener)_\w+"
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|posix_spawnp?"
-            r"|(__)?io_uring_\w+")
+            r"|(__)?io_uring_\w+|syscall")
         for fields in map(str.split, lines):
             if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[6] != "UND"
                     and not wrapped.fullmatch(fields[7])):

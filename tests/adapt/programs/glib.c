@@ -240,6 +240,8 @@ static void show_tasks(void)
 
 /* ---- Operations of GIO ----------------------------------------------------------------------- */
 
+static GAsyncResult *kept; /* the last result */
+
 static void loaded(GObject *object, GAsyncResult *result, gpointer data)
 {
 	GError *error = NULL;
@@ -251,6 +253,7 @@ static void loaded(GObject *object, GAsyncResult *result, gpointer data)
 	printf("loaded: %s, any: %s, error %s, argument: %s, %s\n", yes(is_loaded), yes(size > 0),
 		error ? error->message : "none", (const char *)data,
 		yes(g_async_result_get_user_data(result) == data));
+	kept = g_object_ref(result);
 	g_clear_error(&error);
 	g_free(contents);
 	g_main_loop_quit(loop);
@@ -263,6 +266,8 @@ static void load(const char *path)
 	g_file_load_contents_async(file, NULL, loaded, (gpointer)path);
 	g_object_unref(file);
 	g_main_loop_run(loop);
+	printf("afterwards: %s\n", yes(g_async_result_get_user_data(kept) == path));
+	g_object_unref(kept);
 }
 
 static void waited(GObject *object, GAsyncResult *result, gpointer data)

@@ -17,6 +17,7 @@ static void settle_account(int balance, GAsyncReadyCallback callback, gpointer d
 	g_task_set_source_tag(task, settle_account);
 	if (balance != 0)
 		g_task_return_int(task, balance);
+	g_object_unref(task);
 }
 
 int main(void)

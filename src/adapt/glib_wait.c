@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
+ * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the
+ * same stack, so that those that fork or change the stack work as ever (with optimisation).
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/glib.h"
+
+static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct code glib;
+
+REAL(syscall)
+
+void thrum__adapt_glib_find(const void *function)
+{
+	if (UNLIKELY(!atomic_load_explicit(&glib.end, memory_order_relaxed)))
+		thrum__adapt_is_within(&glib, function, NULL);
+}
+
+/* Not in a signal handler or a child, which must not search. */
+__attribute__((constructor)) static void find_early(void)
+{
+	const void *function = dlsym(RTLD_DEFAULT, "g_main_depth");
+
+	real_syscall(NULL);
+	if (function)
+		thrum__adapt_glib_find(function);
+	else
+		dlerror(); /* the program must not see that it is missing */
+}
+
+/* Whether GLib waits, as far as it is known where GLib is. */
+static bool is_wait_of_glib(long operation, const void *caller)
+{
+	int command = (int)operation & FUTEX_CMD_MASK;
+
+	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && is_on(ADAPTER_GLIB) &&
+		atomic_load_explicit(&glib.end, memory_order_relaxed) &&
+		thrum__adapt_is_within(&glib, NULL, caller);
+}
+
+/* The type of a function with as many parameters as libc's reads. */
+typedef long call(long number, long a, long b, long c, long d, long e, long f);
+
+static NOINLINE long call_first(long number, long a, long b, long c, long d, long e, long f)
+{
+	return ((call *)(cell_function *)real_syscall(CALLER))(number, a, b, c, d, e, f);
+}
+
+static NOINLINE long call_futex(const void *caller, const long p[6])
+{
+	bool is_suspended = is_wait_of_glib(p[1], caller);
+	int error = errno;
+
+	if (is_suspended)
+		thrum_suspend(&blocked);
+	errno = error;
+	long result = real_syscall(caller)(SYS_futex, p[0], p[1], p[2], p[3], p[4], p[5]);
+
+	error = errno;
+	if (is_suspended)
+		thrum_resume();
+	errno = error;
+	return result;
+}
+
+STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e,
+	long f) __asm__("syscall");
+
+STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	call *real = (call *)(cell_function *)__atomic_load_n(&known_syscall, __ATOMIC_RELAXED);
+
+	if (number == SYS_futex)
+		return call_futex(CALLER, (long[]){a, b, c, d, e, f});
+	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
+}
