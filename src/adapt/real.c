@@ -11,16 +11,26 @@
 #include "adapt/adapt.h"
 #include "port/port.h"
 
-/* Looks in a module and in the libraries that it needs. */
+/* Looks in a module, but this one, and in the libraries that it needs. The library that has the
+ * function stays loaded for ever, since the function is not sought again. */
 static void *find_in_module(const char *name, const char *path)
 {
+	struct thrum__port_module module;
+
+	/* A callback that ends in a jump to a stand-in seems to be this module's own call. */
+	if (thrum__port_find_module((const void *)(uintptr_t)find_in_module, &module) &&
+		strcmp(module.path, path) == 0)
+		return NULL;
 	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 
 	if (!handle)
 		return NULL;
-	void *real = dlsym(handle, name);
+	void *real = dlsym(handle, name), *kept = NULL;
 
-	/* It stays loaded, since its code runs, or that of a module which needs it. */
+	if (real && thrum__port_find_module(real, &module))
+		kept = dlopen(module.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (kept)
+		dlclose(kept);
 	dlclose(handle);
 	return real;
 }
@@ -49,14 +59,10 @@ static int take_path(struct dl_phdr_info *module, size_t size, void *argument)
 	return 1;
 }
 
-/* Looks in all modules but this one. An adapter needs a function that its caller's module doesn't
- * name, of a library that was loaded for itself alone. */
+/* Looks in all other modules. An adapter needs a function that its caller's module doesn't name, of a
+ * library that was loaded for itself alone. */
 static void *find_anywhere(const char *name)
 {
-	struct thrum__port_module own;
-
-	if (!thrum__port_find_module((const void *)(uintptr_t)find_anywhere, &own))
-		return NULL;
 	for (int i = 0;; i++) {
 		struct module_path module = {.number = i};
 		void *real;
@@ -64,7 +70,7 @@ static void *find_anywhere(const char *name)
 		/* Under the lock of dl_iterate_phdr, dlopen may never come back. */
 		if (!dl_iterate_phdr(take_path, &module))
 			return NULL;
-		if (!strchr(module.path, '/') || strcmp(module.path, own.path) == 0)
+		if (!strchr(module.path, '/'))
 			continue;
 		real = find_in_module(name, module.path);
 		if (real)
