@@ -19,7 +19,7 @@ says() {
 }
 
 every=$BUILD/tests/thrum/programs/every
-says 0 'every is linked dynamically.*libthrum.so.*libc.so' "$every"
+says 0 'every is linked dynamically.*libthrum.so.*libc.so.*recorded only.if --only names them' "$every"
 says 0 'Try: thrum record -- sh' sh
 
 printf '#!/bin/sh\n' >script
