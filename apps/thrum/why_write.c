@@ -67,11 +67,15 @@ static void write_time(struct output *out, int64_t time)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Returns whether a step's other task is the acting one. */
-static bool is_by_other(int kind)
+/* Returns the words before a step's other task if that acts, or NULL. */
+static const char *words_of_actor(int kind)
 {
-	return kind == THRUM__STEP_SIGNAL_LOST || kind == THRUM__STEP_FREE ||
-		kind == THRUM__STEP_READY;
+	switch (kind) {
+	case THRUM__STEP_SIGNAL_LOST: return "; signalled by ";
+	case THRUM__STEP_FREE: return "; last held by ";
+	case THRUM__STEP_READY: return "; made ready by ";
+	default: return NULL;
+	}
 }
 
 static void write_step(struct output *out, const struct thrum__model *model,
@@ -93,8 +97,8 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_text(out, "; ");
 		output_display(out, words, strlen(words), 160);
 	}
-	if (is_by_other(step->kind) && step->other != THRUM__NONE) {
-		output_text(out, ", by ");
+	if (words_of_actor(step->kind) && step->other != THRUM__NONE) {
+		output_text(out, words_of_actor(step->kind));
 		write_task(out, model, step->other);
 	}
 	if (put_site(site_of(model, step->task, step->edge), words, sizeof words) > 0) {

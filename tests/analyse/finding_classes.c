@@ -209,6 +209,33 @@ static void cancelled(void **state)
 			    "900" MS "log 1 \"end\n");
 }
 
+/* A client disconnects, which cancels the read (2) of its own request (3); its server (5) goes on. */
+#define DISCONNECTS \
+	CANCELS "2" MS "should-resolve 3\n" \
+		"2" MS "create 1 5 promise\n" \
+		"2" MS "wait 5 3\n"
+#define DISCONNECTED \
+	"5" MS "cancel 4 2\n" \
+	"5" MS "read 3 2\n" \
+	"5" MS "cancel 3 3\n" \
+	"5" MS "read 5 3\n"
+
+static void disconnected(void **state)
+{
+	expect_none(DISCONNECTS DISCONNECTED "6" MS "resolve 5 5\n"
+					     "900" MS "log 1 \"end\n");
+	/* The server expected no such end. */
+	expect(DISCONNECTS DISCONNECTED "6" MS "cancel 5 5\n"
+					"900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_CANCELLED);
+	/* Another one waits for the read, too. */
+	expect(DISCONNECTS "2" MS "create 1 6 promise\n"
+			   "2" MS "wait 6 2\n" DISCONNECTED "6" MS "resolve 5 5\n"
+			   "6" MS "resolve 6 6\n"
+			   "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_CANCELLED);
+}
+
 /* 40 sessions, one each 10 ms; one out of `every` ends after 5 ms. */
 static void tell_sessions(char *story, size_t size, int every)
 {
@@ -280,6 +307,7 @@ int main(void)
 		cmocka_unit_test(failed_unseen),
 		cmocka_unit_test(failed_and_tried_again),
 		cmocka_unit_test(cancelled),
+		cmocka_unit_test(disconnected),
 		cmocka_unit_test(leak),
 		cmocka_unit_test(an_answer_over_a_link),
 		cmocka_unit_test(names),

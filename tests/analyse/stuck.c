@@ -633,6 +633,24 @@ static void loop_has_nothing_left(void **state)
 	expect_none();
 }
 
+/* A wait that has just begun may end soon, but not if the loop says that nothing can wake it. */
+static void loop_has_nothing_left_at_once(void **state)
+{
+	static const char waits[] = "800" MS "create 1 2 promise\n"
+				    "899" MS "create 1 3 promise\n"
+				    "899" MS "should-resolve 3\n"
+				    "899" MS "wait 3 2\n";
+
+	begin();
+	tell("%s900" MS "suspend \"deadlocked\n", waits);
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_NEVER_RESOLVED)->task, task(3));
+	finish();
+	begin();
+	tell("%s900" MS "suspend \"wait for work\n", waits);
+	expect_none();
+}
+
 /* A writer waits as its mailbox is full; the only one who read from it has ended. */
 static void reader_goes_home(void **state)
 {
@@ -754,6 +772,7 @@ int main(void)
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
+		cmocka_unit_test(loop_has_nothing_left_at_once),
 		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(silence_until_killed),

@@ -299,6 +299,49 @@ static uint32_t first_cancelled(const struct thrum__model *model, uint32_t task)
 	return THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED ? source : task;
 }
 
+/* Whether a task other than this one waited for the cancelled one. */
+static bool is_shared(const struct thrum__model *model, uint32_t cancelled, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, cancelled, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, from) != task)
+			return true;
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return false;
+}
+
+/* Whether those that waited for a task resolved nevertheless, so that they expect its end. */
+static bool is_expected(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+	bool is_awaited = false;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, from) ||
+			THRUM__TASK(model, thrum__model_heir(model, from), state) !=
+				THRUM__STATE_RESOLVED)
+			return false;
+		is_awaited = true;
+	}
+	return is_awaited;
+}
+
+/* Whether a task was cancelled with its own request, which nobody else needs, and those that waited
+ * for it expect that: so does a client that disconnects. */
+static bool is_given_up(const struct thrum__model *model, uint32_t task, uint32_t cancelled)
+{
+	return is_expected(model, task) &&
+		(task == cancelled || !is_shared(model, cancelled, task));
+}
+
 /* Adds a finding if a task that should resolve was cancelled by a stranger, or ended because
  * another task was. */
 static void check_cancelled(struct thrum__search *search, uint32_t task)
@@ -315,6 +358,7 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 	/* The losers of a choice are meant to end. */
 	if (by == THRUM__NONE || thrum__analyse_task_is_choice(model, by) ||
 		is_below(model, cancelled, by) || is_below(model, task, by) ||
+		is_given_up(model, task, cancelled) ||
 		find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
 		return;
 	/* POSSIBLE only, as the program may intend it. */

@@ -259,15 +259,19 @@ static bool is_harmless_circle(const struct thrum__model *model, const struct th
 	return !is_served;
 }
 
-/* Whether the last wait began in the last moments. */
-static bool is_fresh(const struct thrum__model *model, const struct thrum__why_path *path)
+/* Whether the last wait began in the last moments, and may still end: not if the program says that
+ * nothing is left that could wake it. */
+static bool is_fresh(const struct thrum__search *search, const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	int64_t since = last && !last->is_served ? last->wait.since
 						 : THRUM__TASK(model, path->leaf, created);
 
 	int64_t share = model->end / FRESH, slack = SLACK;
 
+	if (search->is_deadlocked)
+		return false;
 	/* A program that is stopped breaks off its latest work. */
 	if (model->ending == THRUM_ENDING_STOPPED || model->ending == THRUM_ENDING_EXITED) {
 		share *= 2;
@@ -279,7 +283,7 @@ static bool is_fresh(const struct thrum__model *model, const struct thrum__why_p
 /* Whether the leaf comes soon, if the victim's tries may succeed at all. */
 static bool may_come(const struct thrum__search *search, const struct thrum__why_path *path)
 {
-	if (is_fresh(search->model, path) || thrum__why_peers_is_young(&search->peers, path->leaf))
+	if (is_fresh(search, path) || thrum__why_peers_is_young(&search->peers, path->leaf))
 		return true;
 	return thrum__why_is_running_timer(search, path->leaf) && !is_polling(search, path);
 }
@@ -293,9 +297,9 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (path->is_unknown)
 		return true;
 	if (path->circle != THRUM__NONE)
-		return is_fresh(model, path) || is_harmless_circle(model, path);
+		return is_fresh(search, path) || is_harmless_circle(model, path);
 	if (thrum__analyse_task_is_object(model, leaf))
-		return is_fresh(model, path);
+		return is_fresh(search, path);
 	if (is_idle_handle(search, path) || is_half_forgotten(model, leaf))
 		return true;
 	if (may_come(search, path)) {
