@@ -89,8 +89,8 @@ static inline bool is_on(enum adapter adapter)
 
 /*
  * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
- * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means. The
- * version may be NULL. Returns NULL if there is none. Keeps errno.
+ * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means, or else
+ * any. The version and the caller may be NULL. Returns NULL if there is none. Keeps errno.
  */
 void *thrum__adapt_find_real(const char *name, const char *version, const void *caller);
 

@@ -151,6 +151,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 \
 		if (!is_on(ADAPTER_PTHREAD)) \
 			return real_##name(caller) arguments; \
+		/* As the real one does, also if it need not wait. */ \
+		pthread_testcancel(); \
 		if (real_sem_trywait(caller)(semaphore) == 0) \
 			return 0; \
 		errno = error; \

@@ -28,12 +28,16 @@ REAL(evdns_base_new)
 bool thrum__adapt_event_begin(const void *caller)
 {
 	static struct code core, extra;
+	const void *function = NULL;
 
-	if (!(thrum__adapt_chosen >> ADAPTER_EVENT & 1) ||
-		thrum__adapt_is_within(&core, (const void *)(uintptr_t)real_event_add(caller),
-			caller) ||
-		thrum__adapt_is_within(&extra, (const void *)(uintptr_t)real_evdns_base_new(NULL),
-			caller))
+	if (!(thrum__adapt_chosen >> ADAPTER_EVENT & 1))
+		return false;
+	/* It is sought only once, since there may be none. */
+	if (UNLIKELY(!atomic_load_explicit(&extra.end, memory_order_relaxed)))
+		function = (const void *)(uintptr_t)real_evdns_base_new(NULL);
+	if (thrum__adapt_is_within(&core, (const void *)(uintptr_t)real_event_add(caller),
+		    caller) ||
+		thrum__adapt_is_within(&extra, function, caller))
 		return false;
 	thrum__adapt_start();
 	return is_on(ADAPTER_EVENT);

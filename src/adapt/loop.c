@@ -79,7 +79,8 @@ static void tell_poll(const struct pollfd *fds, nfds_t count)
 
 static void tell_select(int count, const fd_set *read, const fd_set *write, const fd_set *other)
 {
-	for (int i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
+	/* The sets may be larger than their type, for which FD_ISSET may end the program. */
+	for (int i = 0, told = 0; i < count && i < FD_SETSIZE && told < TOLD_MAX; i++) {
 		if (!(read && FD_ISSET(i, read)) && !(write && FD_ISSET(i, write)) &&
 			!(other && FD_ISSET(i, other)))
 			continue;

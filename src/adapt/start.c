@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -162,11 +163,14 @@ static void keep_options(void)
 
 static void start_now(void)
 {
-	int error = errno;
+	int error = errno, cancel;
 
 	if (atomic_exchange(&has_started, true) || getpid() != process)
 		return;
+	/* The start opens files, and must not end halfway because the thread is cancelled. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	(void)thrum_start(&config);
+	pthread_setcancelstate(cancel, NULL);
 	if (received)
 		thrum_link_receive(received, strlen(received));
 	errno = error;

@@ -18,6 +18,11 @@ name() {
 }
 
 same glib "$programs/glib"
+# GLib, loaded for a module alone.
+same local "$programs/local" "$programs/local_module.so"
+has local dump 'label +load /no/such/file'
+has local dump 'label +timeout (local_tick|local_module)'
+
 for label in "idle $(name outer)" 'the inner one' "timeout $(name tick)" 'a source with a name' \
 	"idle $(name once)" "watch $(name readable)" "watch $(name channel_readable)" \
 	"signal $(name signalled)" own 'GTask' "GTask $(name double_it)" 'a task with a name' \

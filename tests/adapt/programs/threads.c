@@ -193,6 +193,16 @@ static void *meet(void *unused)
 	return (void *)(uintptr_t)(pthread_barrier_wait(&barrier) + (unused != NULL));
 }
 
+/* It never has to wait, but can be cancelled all the same. */
+static void *take_for_ever(void *unused)
+{
+	for (;;) {
+		sem_wait(&held);
+		sem_post(&held);
+	}
+	return unused;
+}
+
 static void show_conditions(void)
 {
 	struct timespec until;
@@ -221,6 +231,13 @@ static void show_conditions(void)
 	SHOW(pthread_cancel(threads[0]));
 	SHOW(pthread_join(threads[0], &result));
 	SHOW(result == PTHREAD_CANCELED);
+
+	sem_post(&held);
+	pthread_create(&threads[0], NULL, take_for_ever, NULL);
+	SHOW(pthread_cancel(threads[0]));
+	SHOW(pthread_join(threads[0], &result));
+	SHOW(result == PTHREAD_CANCELED);
+	SHOW(sem_trywait(&held));
 
 	until = soon(CLOCK_REALTIME);
 	errno = 0;
