@@ -50,6 +50,10 @@ done
 
 # A process: its libraries are those that it has mapped.
 sleep 100 &
+for _ in {1..100}; do
+	grep -q libc.so "/proc/$!/maps" && break
+	sleep 0.05
+done
 says 0 'sleep is linked dynamically.*libc.so.*runs already' $!
 "$THRUM" attach $! >out 2>&1
 status=$?
