@@ -11,16 +11,21 @@
 #include "adapt/adapt.h"
 #include "port/port.h"
 
-/* Looks in a module and in the libraries that it needs. */
+/* Looks in a module and in the libraries that it needs. The library that has the function stays
+ * loaded for ever, since the function is not sought again. */
 static void *find_in_module(const char *name, const char *path)
 {
 	void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 
 	if (!handle)
 		return NULL;
-	void *real = dlsym(handle, name);
+	struct thrum__port_module module;
+	void *real = dlsym(handle, name), *kept = NULL;
 
-	/* It stays loaded, since its code runs, or that of a module which needs it. */
+	if (real && thrum__port_find_module(real, &module))
+		kept = dlopen(module.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (kept)
+		dlclose(kept);
 	dlclose(handle);
 	return real;
 }

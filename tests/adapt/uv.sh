@@ -10,6 +10,9 @@ set -u
 }
 
 same uv "$programs/uv"
+# libuv, loaded for a module alone, and unloaded with it.
+same reload "$programs/reload" "$programs/reload_module.so"
+has reload dump 'label +timer (reload_tick|reload_module)'
 for label in 'stat /' 'open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 bytes' shutdown \
 	'spawn sh' 'getaddrinfo 127.0.0.1' random 'timer (ticked|uv\+0x)' 'listen (connected_to|uv\+0x)' \
 	'read (peer_read|uv\+0x)' 'work (send_wake|uv\+0x)' 'async (woken|uv\+0x)'; do
