@@ -30,6 +30,14 @@ static const struct {
 	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
 };
 
+static bool needs(const struct program *program, const char *library)
+{
+	for (size_t i = 0; i < program->library_count; i++)
+		if (strncmp(program->libraries[i], library, strlen(library)) == 0)
+			return true;
+	return false;
+}
+
 /* Prints a line for each library whose calls are seen. Returns how many there are. */
 static unsigned print_libraries(struct output *out, const struct program *program)
 {
@@ -50,14 +58,6 @@ static unsigned print_libraries(struct output *out, const struct program *progra
 		}
 	}
 	return count;
-}
-
-static bool needs(const struct program *program, const char *library)
-{
-	for (size_t i = 0; i < program->library_count; i++)
-		if (strncmp(program->libraries[i], library, strlen(library)) == 0)
-			return true;
-	return false;
 }
 
 /* Names the libraries that the program contains: calls inside a program can't be seen. */
@@ -133,7 +133,13 @@ static bool print_program(struct output *out, const struct program *program)
 	case PROGRAM_DYNAMIC:
 		print_missing(out, program);
 		print_parts(out, program);
-		return print_libraries(out, program) > 0;
+		if (print_libraries(out, program) == 0)
+			return false;
+		if (needs(program, "libthrum"))
+			output_text(out,
+				"As it records its own tasks, the calls of other libraries are "
+				"recorded only\nif --only names them.\n");
+		return true;
 	case PROGRAM_STATIC:
 		if (program->mentions[PROGRAM_LIBTHRUM]) {
 			output_text(out,

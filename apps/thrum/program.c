@@ -227,6 +227,21 @@ static enum program_kind kind_of(const char *bytes, size_t size)
 		: PROGRAM_NO_GLIBC;
 }
 
+/* Whether a program contains a sanitizer, as those by clang do. The name is put together here, so
+ * that this program has no such text. */
+static bool contains_sanitizer(const char *bytes, size_t size)
+{
+	static const char *const names[] = {"asan", "tsan", "lsan", "hwasan"};
+	char name[16];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(name, sizeof(name), "__%s_init", names[i]);
+		if (memmem(bytes, size, name, strlen(name) + 1))
+			return true;
+	}
+	return false;
+}
+
 /* Reads a program's file. Sets *next to the interpreter (malloc'ed) if it is a script. */
 static int read_file(struct program *program, bool with_libraries, char **next)
 {
@@ -260,6 +275,7 @@ static int read_file(struct program *program, bool with_libraries, char **next)
 	for (int i = 0; i < PROGRAM_PARTS; i++)
 		program->mentions[i] = memmem(bytes, (size_t)status.st_size, marks[i],
 			strlen(marks[i]) + 1);
+	program->is_sanitized = contains_sanitizer(bytes, (size_t)status.st_size);
 	if (program->kind == PROGRAM_DYNAMIC && with_libraries)
 		error = list_libraries(program, linker_of(bytes, (size_t)status.st_size));
 	if (program->kind == PROGRAM_UNKNOWN && (word = interpreter_of(first))) {

@@ -29,7 +29,7 @@ struct program {
 	char script[PATH_MAX]; /* the script's path, or "" */
 	enum program_kind kind;
 	bool gains_rights; /* setuid, setgid or with capabilities that the caller lacks */
-	/* It needs the library of a sanitizer (libasan, libtsan, …), which must be the first. */
+	/* It has a sanitizer (AddressSanitizer, …), whose library must be the first. */
 	bool is_sanitized;
 	bool mentions[PROGRAM_PARTS]; /* the file names a function of this library */
 	char **libraries; /* names of the shared libraries that it needs, "libuv.so.1" */

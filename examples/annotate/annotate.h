@@ -2,7 +2,7 @@
 /*
  * The parts that all programs of this folder share. Each program runs the recipe of its name
  * (doc/annotate.md). With an argument, it has the bug that the page describes: it hangs, and SIGALRM
- * kills it after a second.
+ * kills it after two seconds.
  */
 #ifndef ANNOTATE_H
 #define ANNOTATE_H
@@ -23,7 +23,7 @@ static bool broken;
 static inline void begin(int argc)
 {
 	broken = argc > 1;
-	alarm(1);
+	alarm(2);
 }
 
 static inline void pause_ms(unsigned milliseconds)

@@ -245,15 +245,15 @@ static void timeouts_are_cancelled(void **state)
 	}
 }
 
-/* Tries of 3 ms, each after a rest of 7 ms; all fail. */
-static void tell_tries(int count)
+/* Tries of 3 ms, each after a rest of 7 ms; all end with that event. */
+static void tell_tries(int count, const char *end)
 {
 	begin();
 	tell("1" MS "create 1 2 fiber\n1" MS "label 2 \"sync\n1" MS "should-resolve 2\n");
 	for (int i = 0; i < count; i++) {
 		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"try %d\n%d" MS "wait 2 %d\n",
 			10 * i + 2, 100 + i, 10 * i + 2, 100 + i, i, 10 * i + 2, 100 + i);
-		tell("%d" MS "fail 1 %d \"busy\n%d" MS "read 2 %d\n", 10 * i + 5, 100 + i,
+		tell("%d" MS "%s 1 %d \"busy\n%d" MS "read 2 %d\n", 10 * i + 5, end, 100 + i,
 			10 * i + 5, 100 + i);
 		tell("%d" MS "create 2 %d timer\n%d" MS "due %d =7000000\n%d" MS "wait 2 %d\n",
 			10 * i + 5, 300 + i, 10 * i + 5, 300 + i, 10 * i + 5, 300 + i);
@@ -267,14 +267,17 @@ static void tries_without_end(void **state)
 {
 	const struct thrum__finding *finding;
 
-	tell_tries(100);
+	tell_tries(100, "fail");
 	finding = judge(1);
 	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(finding->steps[0].kind, THRUM__STEP_FAILS_AGAIN);
 	assert_int_equal(finding->steps[0].task, task(199));
 	assert_int_equal(finding->count, 100);
 	finish();
-	tell_tries(4);
+	tell_tries(4, "fail");
+	expect_none();
+	/* These are timeouts, or the like, that weren't needed. */
+	tell_tries(100, "cancel");
 	expect_none();
 }
 

@@ -19,7 +19,7 @@ says() {
 }
 
 every=$BUILD/tests/thrum/programs/every
-says 0 'every is linked dynamically.*libthrum.so.*libc.so' "$every"
+says 0 'every is linked dynamically.*libthrum.so.*libc.so.*recorded only.if --only names them' "$every"
 says 0 'Try: thrum record -- sh' sh
 
 printf '#!/bin/sh\n' >script
@@ -50,6 +50,10 @@ done
 
 # A process: its libraries are those that it has mapped.
 sleep 100 &
+for _ in {1..100}; do
+	grep -q libc.so "/proc/$!/maps" && break
+	sleep 0.05
+done
 says 0 'sleep is linked dynamically.*libc.so.*runs already' $!
 "$THRUM" attach $! >out 2>&1
 status=$?

@@ -17,13 +17,19 @@ for size in 256K 1M; do
 	for threads in 4 16; do
 		for idle in 0 1000 5000; do
 			case="$size, $threads threads, $idle idle tasks"
-			# The shell says that the program was killed.
-			{
-				THRUM_TRACE=$here/ring.thrum THRUM_SIZE=$size \
-					"$BUILD/tests/thrum/programs/crowd" $threads $idle
-			} 2>/dev/null
-			"$THRUM" tasks --format=tsv ring.thrum 2>/dev/null >tasks.tsv
-			reply=$(awk -F '\t' '$10 == "lost reply" && $8 == "pending" { print $1, $2 }' tasks.tsv)
+			# If other lanes own all regions just then, a crowded table has no cell for the
+			# task; that is rare.
+			for try in 1 2 3; do
+				[[ $try == 1 || $idle == 5000 ]] || break
+				# The shell says that the program was killed.
+				{
+					THRUM_TRACE=$here/ring.thrum THRUM_SIZE=$size \
+						"$BUILD/tests/thrum/programs/crowd" $threads $idle
+				} 2>/dev/null
+				"$THRUM" tasks --format=tsv ring.thrum 2>/dev/null >tasks.tsv
+				reply=$(awk -F '\t' '$10 == "lost reply" && $8 == "pending" { print $1, $2 }' tasks.tsv)
+				[[ ! $reply ]] || break
+			done
 			[[ $reply ]] || {
 				wrong "$case: the hanging task is unknown"
 				continue

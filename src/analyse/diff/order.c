@@ -99,6 +99,7 @@ struct sibling {
 	uint32_t before; /* the group that came just before it in GOOD, or NONE */
 	uint32_t stamp;  /* the number of the creator to which `task` belongs */
 	uint32_t task;   /* the first task of the group below that creator */
+	uint32_t last;   /* of those that have begun so far, the one that ends last; or NONE */
 	bool is_known;   /* `before` is set */
 	struct thrum__difference_side side[THRUM__SIDES];
 };
@@ -175,6 +176,7 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 			continue;
 		sibling->stamp = stamp;
 		sibling->task = task;
+		sibling->last = THRUM__NONE;
 		if (which == THRUM__GOOD && !sibling->is_known) {
 			sibling->before = last;
 			sibling->is_known = true;
@@ -186,8 +188,12 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 		uint32_t before = siblings[group].before;
 
 		if (siblings[group].task == task && before != THRUM__NONE &&
-			siblings[before].stamp == stamp)
-			note_pair(model, which, siblings[before].task, task, &siblings[group]);
+			siblings[before].stamp == stamp && siblings[before].last != THRUM__NONE)
+			note_pair(model, which, siblings[before].last, task, &siblings[group]);
+		if (siblings[group].last == THRUM__NONE ||
+			thrum__slow_path_end(model, task) >
+				thrum__slow_path_end(model, siblings[group].last))
+			siblings[group].last = task;
 	}
 }
 

@@ -18,8 +18,7 @@ struct habits {
 	uint32_t *ended, *read;
 };
 
-/* The latest edge of a kind that leads to a task, or NONE. */
-static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kind)
+uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int kind)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
@@ -31,8 +30,7 @@ static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kin
 	return THRUM__NONE;
 }
 
-/* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
-static uint32_t from_of(const struct thrum__model *model, uint32_t edge)
+uint32_t thrum__why_actor(const struct thrum__model *model, uint32_t edge)
 {
 	return edge == THRUM__NONE ? THRUM__NONE
 				   : thrum__why_known(model, THRUM__EDGE(model, edge, from));
@@ -82,7 +80,7 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 	const struct thrum__model *model = search->model;
 	uint32_t source = thrum__model_heir(model, THRUM__EDGE(model, wait, to));
 	bool is_cancelled = THRUM__TASK(model, source, state) == THRUM__STATE_CANCELLED;
-	uint32_t edge = edge_to(model, source,
+	uint32_t edge = thrum__why_edge_to(model, source,
 		is_cancelled ? THRUM__EDGE_CANCEL : THRUM__EDGE_FAIL);
 	struct thrum__finding *finding = thrum__why_add(search,
 		is_cancelled ? THRUM__FINDING_CANCELLED : THRUM__FINDING_FAILED_UNSEEN,
@@ -91,7 +89,7 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 	if (!finding)
 		return;
 	thrum__why_add_step(finding, is_cancelled ? THRUM__STEP_CANCELLED : THRUM__STEP_FAILED,
-		source, from_of(model, edge), since, edge);
+		source, thrum__why_actor(model, edge), since, edge);
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, source,
 		THRUM__EDGE(model, wait, time), wait);
 	*thrum__cause(search, task) = search->findings->count - 1;
@@ -142,7 +140,7 @@ static bool is_seen(const struct thrum__model *model, uint32_t task, bool unknow
 /* The task that made this one fail, or NONE. It may be forgotten. */
 static uint32_t failer_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = edge_to(model, task, THRUM__EDGE_FAIL);
+	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_FAIL);
 
 	return edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
 }
@@ -214,7 +212,7 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__finding *finding = find_alike(search, THRUM__FINDING_FAILED_UNSEEN, task);
-	uint32_t edge = edge_to(model, task, THRUM__EDGE_FAIL);
+	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_FAIL);
 	uint32_t creator = THRUM__TASK(model, task, creator);
 	int64_t end = THRUM__TASK(model, task, end);
 
@@ -228,7 +226,8 @@ static void add_unseen(struct thrum__search *search, uint32_t task)
 	if (!finding)
 		return;
 	finding->count = 1;
-	thrum__why_add_step(finding, THRUM__STEP_FAILED, task, from_of(model, edge), end, edge);
+	thrum__why_add_step(finding, THRUM__STEP_FAILED, task, thrum__why_actor(model, edge), end,
+		edge);
 	if (thrum__model_has_row(&model->tasks, creator))
 		thrum__why_add_step(finding, THRUM__STEP_UNREAD, creator, task,
 			THRUM__TASK(model, task, created), THRUM__NONE);
@@ -352,9 +351,9 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 
 	if (THRUM__TASK(model, cancelled, state) != THRUM__STATE_CANCELLED)
 		return;
-	uint32_t cancel = edge_to(model, cancelled, THRUM__EDGE_CANCEL);
+	uint32_t cancel = thrum__why_edge_to(model, cancelled, THRUM__EDGE_CANCEL);
 
-	by = from_of(model, cancel);
+	by = thrum__why_actor(model, cancel);
 	/* The losers of a choice are meant to end. */
 	if (by == THRUM__NONE || thrum__analyse_task_is_choice(model, by) ||
 		is_below(model, cancelled, by) || is_below(model, task, by) ||
@@ -370,7 +369,7 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 	if (task != cancelled)
 		thrum__why_add_step(finding, THRUM__STEP_ENDS_TOO, task, cancelled,
 			THRUM__TASK(model, task, end),
-			edge_to(model, task,
+			thrum__why_edge_to(model, task,
 				THRUM__TASK(model, task, state) == THRUM__STATE_FAILED
 					? THRUM__EDGE_FAIL
 					: THRUM__EDGE_CANCEL));

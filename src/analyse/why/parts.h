@@ -166,6 +166,15 @@ static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32
 	return thrum__model_has_row(&model->tasks, task) ? task : THRUM__NONE;
 }
 
+/* The latest edge of a kind that leads to a task, or NONE. */
+uint32_t thrum__why_edge_to(const struct thrum__model *, uint32_t task, int kind);
+
+/* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
+uint32_t thrum__why_actor(const struct thrum__model *, uint32_t edge);
+
+/* The time at which a task is due; -1: unknown. */
+int64_t thrum__why_due_of(const struct thrum__model *, uint32_t task);
+
 /* If a pending task could go on and doesn't (it waited for a task that has ended, and has not run
  * since), returns the edge of that wait and sets *since to the time of that end. Else returns
  * NONE. */

@@ -9,7 +9,7 @@
 
 #include "analyse/why/parts.h"
 
-#define LOOK_BACK 64    /* edges or notes of a task that are searched, from the latest back */
+#define LOOK_BACK 64    /* edges of a task that are searched, from the latest back */
 #define WAY_MAX 16      /* waits from the victim to the task that hung */
 #define KEPT 3          /* of these, the last ones have steps */
 #define LONG 1000000000 /* ns; a wait is long if nothing tells how long it usually takes */
@@ -142,19 +142,6 @@ static bool follow_waits(const struct thrum__model *model, uint32_t task, struct
 	return way->count > 0 && way->count < WAY_MAX && !unknown;
 }
 
-/* The time at which a task is due, or -1. */
-static int64_t due_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t note = THRUM__TASK(model, task, note);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->notes, note); i++) {
-		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
-			return THRUM__NOTE(model, note, value);
-		note = THRUM__NOTE(model, note, prev);
-	}
-	return -1;
-}
-
 /* How certain a task hung at a time, as it was old then; -1: nothing tells so. */
 static int is_hung(const struct thrum__search *search, const struct work *work, uint32_t task,
 	int64_t time)
@@ -167,7 +154,7 @@ static int is_hung(const struct thrum__search *search, const struct work *work, 
 	if (created < work->dead && work->dead <= time &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
 		return THRUM__LIKELY;
-	if (thrum__analyse_task_is_lane(model, task) || due_of(model, task) >= time ||
+	if (thrum__analyse_task_is_lane(model, task) || thrum__why_due_of(model, task) >= time ||
 		(is_known && age / 2 <= work->kin[key].longest))
 		return -1;
 	switch (THRUM__TASK(model, task, kind)) {

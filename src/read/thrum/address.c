@@ -303,9 +303,9 @@ const char *thrum__read_label(struct reader *r, const char *label, uint32_t *siz
 		return label;
 	struct addresses *a = r->addresses;
 	uint32_t at = place_of(a, label);
-	const struct named_label *found = &a->labels[at];
+	const struct named_label *found = at < a->label_count ? &a->labels[at] : NULL;
 
-	if (at == a->label_count || strcmp(found->label, label) != 0)
+	if (!found || strcmp(found->label, label) != 0)
 		found = a->label_count < LABELS_MAX ? add_label(r, at, label, plus) : NULL;
 	if (!found)
 		return label;

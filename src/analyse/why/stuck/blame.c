@@ -14,19 +14,6 @@
 #define NEAR_TIME 1000000 /* ns between their creations */
 #define PEERS_MIN 3       /* so many peers show who ends a task */
 
-/* The latest edge of a kind that leads to a task, or NONE. */
-static uint32_t edge_to(const struct thrum__model *model, uint32_t task, int kind)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge); i++) {
-		if (THRUM__EDGE(model, edge, kind) == kind)
-			return edge;
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
-	return THRUM__NONE;
-}
-
 /* The first number in a task's name; -1: there is none. */
 static int64_t number_of(const struct thrum__model *model, uint32_t task)
 {
@@ -123,7 +110,7 @@ uint32_t thrum__why_ender_of(struct thrum__search *search, uint32_t task, uint32
 	*usual = THRUM__NONE;
 	if (!peer || peer->ended < PEERS_MIN || !thrum__model_has_row(&model->tasks, peer->sample))
 		return THRUM__NONE;
-	edge = edge_to(model, peer->sample, THRUM__EDGE_RESOLVE);
+	edge = thrum__why_edge_to(model, peer->sample, THRUM__EDGE_RESOLVE);
 	ender = edge == THRUM__NONE ? edge : THRUM__EDGE(model, edge, from);
 	if (!thrum__model_has_row(&model->tasks, ender) || ender == peer->sample ||
 		thrum__analyse_task_is_lane(model, ender))
@@ -184,7 +171,7 @@ static uint32_t failed_relative(struct thrum__search *search, uint32_t task, int
 			THRUM__TASK(model, i, end) < before &&
 			(THRUM__TASK(model, i, state) == THRUM__STATE_FAILED ||
 				THRUM__TASK(model, i, state) == THRUM__STATE_CANCELLED) &&
-			edge_to(model, i, THRUM__EDGE_READ) == THRUM__NONE)
+			thrum__why_edge_to(model, i, THRUM__EDGE_READ) == THRUM__NONE)
 			return i;
 	}
 	return THRUM__NONE;
@@ -354,10 +341,10 @@ static uint32_t canceller_of(const struct thrum__model *model, uint32_t task)
 
 	if (source == THRUM__NONE)
 		return source;
-	edge = edge_to(model, source,
+	edge = thrum__why_edge_to(model, source,
 		THRUM__TASK(model, source, state) == THRUM__STATE_FAILED ? THRUM__EDGE_FAIL
 									 : THRUM__EDGE_CANCEL);
-	by = edge == THRUM__NONE ? edge : thrum__why_known(model, THRUM__EDGE(model, edge, from));
+	by = thrum__why_actor(model, edge);
 	return by == source || by == task ? source : by;
 }
 
@@ -375,11 +362,9 @@ void thrum__why_add_blame(struct thrum__finding *finding, const struct thrum__mo
 	switch (blame->kind) {
 	case THRUM__STEP_CANCELLED:
 	case THRUM__STEP_FAILED:
-		edge = edge_to(model, task,
+		edge = thrum__why_edge_to(model, task,
 			blame->kind == THRUM__STEP_FAILED ? THRUM__EDGE_FAIL : THRUM__EDGE_CANCEL);
-		other = edge == THRUM__NONE
-			? THRUM__NONE
-			: thrum__why_known(model, THRUM__EDGE(model, edge, from));
+		other = thrum__why_actor(model, edge);
 		if (other == task)
 			other = canceller_of(model, task);
 		break;

@@ -108,7 +108,8 @@ static void count_tries(struct thrum__search *search, struct thrum__why_path *pa
 		if (THRUM__TASK(model, task, created) < since)
 			break;
 		state = THRUM__TASK(model, task, state);
-		if (state == THRUM__STATE_PENDING || state == THRUM__STATE_BECAME ||
+		/* A cancelled task, such as a timeout that wasn't needed, tells nothing. */
+		if ((state != THRUM__STATE_RESOLVED && state != THRUM__STATE_FAILED) ||
 			(key != THRUM__NONE && thrum__why_peers_key(&search->peers, task) != key) ||
 			!is_try(search, task))
 			continue;

@@ -73,9 +73,6 @@ bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 
 /* ---- Excuses (excuse.c) -------------------------------------------------------------------- */
 
-/* The time at which a timer is due; -1: unknown. */
-int64_t thrum__why_due_of(const struct thrum__model *, uint32_t task);
-
 /* Whether a timer may still come: it isn't due yet, or nothing tells when it is, and its peers
  * don't show that it is set to a far too late time. */
 bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
