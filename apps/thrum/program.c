@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,9 +130,22 @@ static int add_line(struct program *program, char *line)
 	return add_name(&program->libraries, &program->library_count, name, (size_t)(end - name));
 }
 
-/* Asks the dynamic linker for the libraries. It prints them and doesn't run the program. */
-static int list_libraries(struct program *program, const char *linker)
+/* Finds the dynamic linker of this program itself. Ends at the first module, which is the program. */
+static int find_linker(struct dl_phdr_info *module, size_t size, void *linker)
 {
+	(void)size;
+	for (int i = 0; i < module->dlpi_phnum; i++)
+		if (module->dlpi_phdr[i].p_type == PT_INTERP)
+			*(const char **)linker = (const char *)(uintptr_t)(module->dlpi_addr +
+				module->dlpi_phdr[i].p_vaddr);
+	return 1;
+}
+
+/* Asks the dynamic linker for the libraries. It prints them and doesn't run the program. The linker is
+ * that of thrum itself: a file could name anything as its own. */
+static int list_libraries(struct program *program)
+{
+	const char *linker = NULL;
 	char name[] = "ld.so", option[] = "--list", *line = NULL;
 	char *arguments[] = {name, option, program->path, NULL};
 	posix_spawn_file_actions_t actions;
@@ -140,6 +154,9 @@ static int list_libraries(struct program *program, const char *linker)
 	FILE *input;
 	pid_t child;
 
+	dl_iterate_phdr(find_linker, &linker);
+	if (!linker)
+		return 0;
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return errno;
 	error = posix_spawn_file_actions_init(&actions);
@@ -277,7 +294,7 @@ static int read_file(struct program *program, bool with_libraries, char **next)
 			strlen(marks[i]) + 1);
 	program->is_sanitized = contains_sanitizer(bytes, (size_t)status.st_size);
 	if (program->kind == PROGRAM_DYNAMIC && with_libraries)
-		error = list_libraries(program, linker_of(bytes, (size_t)status.st_size));
+		error = list_libraries(program);
 	if (program->kind == PROGRAM_UNKNOWN && (word = interpreter_of(first))) {
 		*next = strdup(word);
 		error = *next ? 0 : ENOMEM;
