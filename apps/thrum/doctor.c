@@ -127,7 +127,11 @@ static bool print_program(struct output *out, const struct program *program)
 		output_text(out,
 			"It is built for a sanitizer, whose library must be loaded before any "
 			"other, so nothing can be\nloaded into it.\n");
-		return false;
+		if (!needs(program, "libthrum"))
+			return false;
+		output_text(out,
+			"It uses libthrum: thrum record can see the tasks that it records itself.\n");
+		return true;
 	}
 	switch (program->kind) {
 	case PROGRAM_DYNAMIC:
