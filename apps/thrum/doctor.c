@@ -73,7 +73,7 @@ static void print_parts(struct output *out, const struct program *program)
 	};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (!program->mentions[parts[i].part] || needs(program, parts[i].library))
+		if (needs(program, parts[i].library) || !program_mentions(program, parts[i].part))
 			continue;
 		output_text(out, "It contains ");
 		output_text(out, parts[i].name);
@@ -145,7 +145,7 @@ static bool print_program(struct output *out, const struct program *program)
 				"recorded only\nif --only names them.\n");
 		return true;
 	case PROGRAM_STATIC:
-		if (program->mentions[PROGRAM_LIBTHRUM]) {
+		if (program_mentions(program, PROGRAM_LIBTHRUM)) {
 			output_text(out,
 				"It contains libthrum: thrum record can see the tasks that it "
 				"records itself.\n");

@@ -244,54 +244,56 @@ static enum program_kind kind_of(const char *bytes, size_t size)
 		: PROGRAM_NO_GLIBC;
 }
 
-/* Whether a program contains a sanitizer, as those by clang do. The name is put together here, so
- * that this program has no such text. */
+/* Whether a program contains a sanitizer, as those by clang do: a function such as __asan_init. Looks
+ * through the file once. */
 static bool contains_sanitizer(const char *bytes, size_t size)
 {
-	static const char *const names[] = {"asan", "tsan", "lsan", "hwasan"};
-	char name[16];
+	static const char end[] = "san_init", *const begins[] = {"__a", "__t", "__l", "__hwa"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(name, sizeof(name), "__%s_init", names[i]);
-		if (memmem(bytes, size, name, strlen(name) + 1))
-			return true;
-	}
+	for (const char *at = bytes;
+		(at = memmem(at, size - (size_t)(at - bytes), end, sizeof(end))); at++)
+		for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+			size_t length = strlen(begins[i]);
+
+			if ((size_t)(at - bytes) >= length &&
+				memcmp(at - length, begins[i], length) == 0)
+				return true;
+		}
 	return false;
+}
+
+/* Maps a file for reading. Returns 0 or an errno. */
+static int map_file(const char *path, char **bytes, struct stat *status)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return errno;
+	if (fstat(fd, status) < 0 || !S_ISREG(status->st_mode) || status->st_size == 0) {
+		error = S_ISDIR(status->st_mode) ? EISDIR : ENOEXEC;
+	} else {
+		*bytes = mmap(NULL, (size_t)status->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		error = *bytes == MAP_FAILED ? errno : 0;
+	}
+	close(fd);
+	return error;
 }
 
 /* Reads a program's file. Sets *next to the interpreter (malloc'ed) if it is a script. */
 static int read_file(struct program *program, bool with_libraries, char **next)
 {
-	static const char *const marks[] = {
-		[PROGRAM_LIBTHRUM] = "THRUM_TRACE",
-		[PROGRAM_LIBUV] = "uv_loop_configure",
-		[PROGRAM_GLIB] = "g_main_context_iteration",
-		[PROGRAM_LIBEVENT] = "event_base_loop",
-	};
 	struct stat status;
-	int error = 0, fd = open(program->path, O_RDONLY | O_CLOEXEC);
-	char first[256] = "", *word;
-	char *bytes;
+	char first[256] = "", *word, *bytes;
+	int error = map_file(program->path, &bytes, &status);
 
 	*next = NULL;
-	if (fd < 0)
-		return errno;
-	if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size == 0) {
-		close(fd);
-		return S_ISDIR(status.st_mode) ? EISDIR : ENOEXEC;
-	}
-	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		return errno;
+	if (error != 0)
+		return error;
 	memcpy(first, bytes,
 		(size_t)status.st_size < sizeof(first) ? (size_t)status.st_size
 						       : sizeof(first) - 1);
 	program->gains_rights = gains_rights(program->path, &status);
 	program->kind = kind_of(bytes, (size_t)status.st_size);
-	for (int i = 0; i < PROGRAM_PARTS; i++)
-		program->mentions[i] = memmem(bytes, (size_t)status.st_size, marks[i],
-			strlen(marks[i]) + 1);
 	program->is_sanitized = contains_sanitizer(bytes, (size_t)status.st_size);
 	if (program->kind == PROGRAM_DYNAMIC && with_libraries)
 		error = list_libraries(program);
@@ -325,6 +327,25 @@ int program_of_file(const char *name, struct program *program)
 	if (error != 0)
 		program_free(program);
 	return error;
+}
+
+bool program_mentions(const struct program *program, enum program_part part)
+{
+	static const char *const marks[] = {
+		[PROGRAM_LIBTHRUM] = "THRUM_TRACE",
+		[PROGRAM_LIBUV] = "uv_loop_configure",
+		[PROGRAM_GLIB] = "g_main_context_iteration",
+		[PROGRAM_LIBEVENT] = "event_base_loop",
+	};
+	struct stat status;
+	char *bytes;
+	bool does;
+
+	if (map_file(program->path, &bytes, &status) != 0)
+		return false;
+	does = memmem(bytes, (size_t)status.st_size, marks[part], strlen(marks[part]) + 1);
+	munmap(bytes, (size_t)status.st_size);
+	return does;
 }
 
 /* Takes a line of /proc/PID/maps: its file is a library if its name says so. */

@@ -21,7 +21,6 @@ enum program_part {
 	PROGRAM_LIBUV,
 	PROGRAM_GLIB,
 	PROGRAM_LIBEVENT,
-	PROGRAM_PARTS,
 };
 
 struct program {
@@ -31,7 +30,6 @@ struct program {
 	bool gains_rights; /* setuid, setgid or with capabilities that the caller lacks */
 	/* It has a sanitizer (AddressSanitizer, …), whose library must be the first. */
 	bool is_sanitized;
-	bool mentions[PROGRAM_PARTS]; /* the file names a function of this library */
 	char **libraries; /* names of the shared libraries that it needs, "libuv.so.1" */
 	char **missing;   /* those among them that the linker doesn't find */
 	size_t library_count, missing_count;
@@ -54,6 +52,9 @@ static inline bool program_takes_library(const struct program *program)
  * is no such process; EACCES: it belongs to somebody else.
  */
 int program_of_process(long pid, struct program *);
+
+/* Whether the file names a function of this library. Looks through the whole file. */
+bool program_mentions(const struct program *, enum program_part);
 
 void program_free(struct program *);
 

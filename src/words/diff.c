@@ -279,21 +279,6 @@ size_t thrum__words_difference(const struct thrum__comparison *c, const struct t
 
 /* ---- Examples ------------------------------------------------------------------------------ */
 
-/* Writes “main” (task 6). */
-static void put_task(struct thrum__words_sentence *s, const struct thrum__model *model,
-	uint32_t task)
-{
-	size_t from = s->text.size;
-
-	thrum__words_put_task(s, model, task, "an unknown task");
-	if (!thrum__model_has_row(&model->tasks, task))
-		return;
-	thrum__words_put(s, " (");
-	thrum__words_put_id(s, model, task);
-	thrum__words_put(s, ")");
-	thrum__words_mention(s, model, from, task);
-}
-
 /* Writes two events in the order of their times: a signal and a wait, or an end and a beginning. */
 static void put_two(struct thrum__words_sentence *s, const struct thrum__model *model,
 	const struct thrum__difference_side *side, const uint32_t tasks[2],
@@ -311,7 +296,7 @@ static void put_two(struct thrum__words_sentence *s, const struct thrum__model *
 		thrum__words_put(s, any ? ", then at " : "at ");
 		thrum__words_put_duration(s, times[which], 6);
 		thrum__words_put(s, " ");
-		put_task(s, model, tasks[which]);
+		thrum__words_put_task_id(s, model, tasks[which], "an unknown task");
 		thrum__words_put(s, verbs[which]);
 		any = true;
 	}
@@ -327,7 +312,7 @@ static void put_order(struct thrum__words_sentence *s, const struct thrum__model
 	if (side->first != THRUM__OPEN)
 		return;
 	thrum__words_put(s, "; ");
-	put_task(s, model, side->before);
+	thrum__words_put_task_id(s, model, side->before, "an unknown task");
 	thrum__words_put(s, " never ends");
 }
 
@@ -345,7 +330,7 @@ static void put_durations(struct thrum__words_sentence *s,
 static void put_life(struct thrum__words_sentence *s, const struct thrum__model *model,
 	const struct thrum__difference_side *side)
 {
-	put_task(s, model, side->task);
+	thrum__words_put_task_id(s, model, side->task, "an unknown task");
 	thrum__words_put(s, " begins at ");
 	thrum__words_put_duration(s, side->first, 6);
 	if (side->second < 0)

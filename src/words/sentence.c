@@ -78,6 +78,20 @@ void thrum__words_mention(struct thrum__words_sentence *s, const struct thrum__m
 			(uint32_t)(s->text.size - from), task};
 }
 
+void thrum__words_put_task_id(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task, const char *unknown)
+{
+	size_t from = s->text.size;
+
+	thrum__words_put_task(s, model, task, unknown);
+	if (!thrum__model_has_row(&model->tasks, task))
+		return;
+	thrum__words_put(s, " (");
+	thrum__words_put_id(s, model, task);
+	thrum__words_put(s, ")");
+	thrum__words_mention(s, model, from, task);
+}
+
 const char *thrum__words_kind_before(const struct thrum__model *model, uint32_t task)
 {
 	size_t size;

@@ -27,6 +27,9 @@ void thrum__words_put_name(struct thrum__words_sentence *, const char *name, siz
  * text `unknown`. */
 void thrum__words_put_task(struct thrum__words_sentence *, const struct thrum__model *,
 	uint32_t task, const char *unknown);
+/* “GET /user/42” (task 39), and mentions the task; or the text `unknown` alone. */
+void thrum__words_put_task_id(struct thrum__words_sentence *, const struct thrum__model *,
+	uint32_t task, const char *unknown);
 /* "task 39", with the id as the format shows it; any index is allowed. */
 void thrum__words_put_id(struct thrum__words_sentence *, const struct thrum__model *,
 	uint32_t task);

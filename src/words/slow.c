@@ -9,21 +9,6 @@ static int64_t length_of(const struct thrum__path *path)
 	return path->to - path->from;
 }
 
-/* Writes “GET /user/42” (task 39). */
-static void put_task(struct thrum__words_sentence *s, const struct thrum__model *model,
-	uint32_t task)
-{
-	size_t from = s->text.size;
-
-	thrum__words_put_task(s, model, task, "other tasks");
-	if (!thrum__model_has_row(&model->tasks, task))
-		return;
-	thrum__words_put(s, " (");
-	thrum__words_put_id(s, model, task);
-	thrum__words_put(s, ")");
-	thrum__words_mention(s, model, from, task);
-}
-
 /* ---- Shares -------------------------------------------------------------------------------- */
 
 /* Writes the frames below the first as "a › b", from the waiting one to the awaited one. Returns
@@ -107,8 +92,9 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	default:
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, lane_words(share->doing));
-		put_task(s, answer->model,
-			part ? part->other : answer->paths.frames[share->frame].task);
+		thrum__words_put_task_id(s, answer->model,
+			part ? part->other : answer->paths.frames[share->frame].task,
+			"other tasks");
 	}
 	if (part && !is_own && share->doing <= THRUM__DOING_WAITS) {
 		thrum__words_put(s, " (");
@@ -154,7 +140,7 @@ static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_a
 	if (link->task == THRUM__NONE)
 		thrum__words_put(s, "several tasks");
 	else
-		put_task(s, answer->model, link->task);
+		thrum__words_put_task_id(s, answer->model, link->task, "other tasks");
 	for (uint32_t i = 1; i < link->frame_count; i++) {
 		thrum__words_put(s, i + 1 < link->frame_count || link->others > 0 ? ", " : " and ");
 		put_pattern(s, paths, link->frames[i]);
@@ -216,7 +202,7 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 	if (cause->times < 2) {
 		thrum__words_put(s, "it waited for ");
 		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
-		put_task(s, answer->model, link->task);
+		thrum__words_put_task_id(s, answer->model, link->task, "other tasks");
 		return;
 	}
 	thrum__words_put(s, "it waited ");
@@ -328,7 +314,7 @@ size_t thrum__words_slow(const struct thrum__slow_answer *answer, char *to, size
 	struct thrum__words_sentence s = thrum__words_begin(to, size, mentions);
 	bool has_ended = thrum__slow_path_end(answer->model, answer->task) != THRUM__OPEN;
 
-	put_task(&s, answer->model, answer->task);
+	thrum__words_put_task_id(&s, answer->model, answer->task, "other tasks");
 	thrum__words_put(&s, has_ended ? " took " : " has been pending for ");
 	thrum__words_put_duration(&s, length_of(&answer->path), 3);
 	if (answer->usual != THRUM__NONE && answer->rank > 0)
