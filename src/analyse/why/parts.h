@@ -184,6 +184,21 @@ uint32_t thrum__why_ready_since(const struct thrum__search *, uint32_t task, int
  * may not have had time to react to what happened then. */
 bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
 
+#define THRUM__SOON 100000000 /* ns */
+
+/* Whether a task that is so old may just be under way although none like it ended: something outside
+ * ended the recording, or it goes on, so soon that nothing tells how long such tasks take. */
+static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int64_t age)
+{
+	switch (model->ending) {
+	case THRUM_ENDING_KILLED:
+	case THRUM_ENDING_GONE:
+	case THRUM_ENDING_RUNNING:
+	case THRUM_ENDING_COPIED: return age < THRUM__SOON;
+	default: return false;
+	}
+}
+
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);

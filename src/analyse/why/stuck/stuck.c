@@ -168,6 +168,21 @@ static bool is_young(const struct thrum__search *search, uint32_t task)
 		thrum__why_peers_is_young(&search->peers, thrum__model_heir(search->model, task));
 }
 
+/* Whether nothing like the path's victim or leaf has ended, and the wait for the leaf is so young that
+ * this tells nothing. */
+static bool is_too_soon(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__peer *victims = thrum__why_peers_of(&search->peers, path->victim);
+	const struct thrum__peer *leaves = thrum__why_peers_of(&search->peers, path->leaf);
+	int64_t since = last && !last->is_served ? last->wait.since
+						 : THRUM__TASK(model, path->leaf, created);
+
+	return !search->is_dead && !search->is_deadlocked && !(victims && victims->ended > 0) &&
+		!(leaves && leaves->ended > 0) && thrum__why_is_too_soon(model, model->end - since);
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to
  * the task that the finding is about. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -175,7 +190,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	int evidence;
 
 	*subject = path->victim;
-	if (is_young(search, path->victim) || thrum__why_is_excused(search, path))
+	if (is_young(search, path->victim) || is_too_soon(search, path) ||
+		thrum__why_is_excused(search, path))
 		return thrum__why_is_overtaken(search, path) ? THRUM__POSSIBLE : -1;
 	shorten_path(search, path);
 	if (path->is_marked)
