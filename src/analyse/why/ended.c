@@ -208,14 +208,17 @@ static struct thrum__finding *find_alike(struct thrum__search *search, int class
 	return NULL;
 }
 
-/* Whether a task failed as the other side of a connection went away, and nobody ever waited for it:
- * that happens to every server, and it need not tell anybody. */
+/* Whether a connection, or a request on one, failed as the other side went away, and nobody ever
+ * waited for it: that happens to every server, and it need not tell anybody. */
 static bool is_disconnected(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const reasons[] = {"ECONNRESET", "connection reset", "Connection reset",
 		"EPIPE", "broken pipe", "Broken pipe", "EOF", "end of file", "disconnected"};
 	const char *reason = thrum__model_string(model, THRUM__TASK(model, task, failure), NULL);
 
+	if (THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST &&
+		!thrum__why_is_lasting(model, task))
+		return false;
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		if (strncmp(reason, reasons[i], strlen(reasons[i])) == 0)
 			return thrum__why_edge_to(model, task, THRUM__EDGE_WAIT) == THRUM__NONE;

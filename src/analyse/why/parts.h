@@ -184,6 +184,10 @@ uint32_t thrum__why_ready_since(const struct thrum__search *, uint32_t task, int
  * may not have had time to react to what happened then. */
 bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
 
+/* Whether a task may live as long as somebody outside likes, as its name says: a connection, a
+ * client, a request that reads. */
+bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
+
 #define THRUM__SOON 100000000 /* ns */
 
 /* Whether a task that is so old may just be under way although none like it ended: something outside

@@ -37,8 +37,7 @@ static bool may_end(const struct thrum__model *model, uint32_t task)
 		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
 }
 
-/* Whether a task may live as long as somebody outside likes, as its name says. */
-static bool is_lasting(const struct thrum__model *model, uint32_t task)
+bool thrum__why_is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
@@ -258,7 +257,7 @@ static int path_peer_evidence(const struct thrum__search *search,
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
 		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&
-			is_lasting(search->model, task))
+			thrum__why_is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;
@@ -272,10 +271,11 @@ static int path_peer_evidence(const struct thrum__search *search,
 static bool may_last(const struct thrum__model *model, const struct thrum__why_path *path)
 {
 	for (uint32_t i = 0; i < path->length; i++)
-		if (is_lasting(model, path->links[i].task) ||
+		if (thrum__why_is_lasting(model, path->links[i].task) ||
 			thrum__analyse_task_is_lane(model, path->links[i].task))
 			return true;
-	return is_lasting(model, path->leaf) || thrum__analyse_task_is_lane(model, path->leaf);
+	return thrum__why_is_lasting(model, path->leaf) ||
+		thrum__analyse_task_is_lane(model, path->leaf);
 }
 
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
