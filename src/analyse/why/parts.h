@@ -123,6 +123,9 @@ struct thrum__delay {
  * had it nearly all the time, or tasks that became ready later had it. */
 bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
 
+/* Whether a task was said to be ready, and still is: it waits for nothing but its lane. */
+bool thrum__why_is_said_ready(const struct thrum__model *, uint32_t task);
+
 /* A task that is to blame, as it ended without ending another: a step without its finding. */
 struct thrum__why_blame {
 	int kind; /* enum thrum__step_kind; -1: nobody is to blame */

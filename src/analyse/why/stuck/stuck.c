@@ -302,7 +302,8 @@ static bool was_read(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether to begin a search with a task. A task that became this one is the victim instead. */
+/* Whether to begin a search with a task. A task that became this one is the victim instead. One that
+ * is ready is starved, or has its turn soon. */
 static bool is_victim(const struct thrum__search *search, uint32_t task, bool is_marked)
 {
 	const struct thrum__model *model = search->model;
@@ -316,7 +317,7 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 			thrum__why_peer_evidence(search, task) != THRUM__EVIDENCE_NONE) &&
 		!thrum__analyse_task_is_object(model, task) &&
 		*thrum__cause(search, task) == THRUM__NONE && !was_read(model, task) &&
-		!is_awaited(search, task);
+		!thrum__why_is_said_ready(model, task) && !is_awaited(search, task);
 }
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)
