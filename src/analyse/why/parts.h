@@ -145,6 +145,10 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
 
+/* Returns the task that ended all tasks like this one, if it was always the same: also a thread on
+ * which they ran. It may have ended. NONE: there is none. */
+uint32_t thrum__why_steady_ender(struct thrum__search *, uint32_t task);
+
 #define THRUM__SERVERS_MAX 32
 
 /* The tasks that ended others' waits for an object, the latest first. */

@@ -278,6 +278,18 @@ static bool may_last(const struct thrum__model *model, const struct thrum__why_p
 		thrum__analyse_task_is_lane(model, path->leaf);
 }
 
+/* Whether the path leads to something that the program itself must end, and its victim is more than a
+ * worker that waits for its next job. */
+static bool is_bound(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, path->leaf, kind);
+
+	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
+		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
+		!(is_idle_worker(model, path) && path->length == 1);
+}
+
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t *subject)
 {
@@ -291,6 +303,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	*subject = path->victim;
 	if (path->tries > 0)
 		return THRUM__EVIDENCE_WEAK;
+	if (search->is_deadlocked && is_bound(search, path))
+		return THRUM__EVIDENCE_STRONG;
 	if (model->end - since < WAIT_MIN)
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
@@ -308,10 +322,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
 		!thrum__analyse_task_is_lock(model, path->leaf))
 		evidence = stronger(evidence, object_evidence(search, path));
-	if (is_outside || !last || (is_idle_worker(model, path) && path->length == 1))
+	if (!is_bound(search, path))
 		return evidence;
-	if (search->is_deadlocked)
-		return THRUM__EVIDENCE_STRONG;
 	/* A condition was signalled in vain before this wait. */
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
 		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=

@@ -8,7 +8,8 @@
 
 #include "analyse/why/stuck/stuck.h"
 
-#define LOOK_BACK 64 /* edges to a task that are searched for one that waits for it */
+#define TAIL 10000000 /* ns in which a program that gives up may still record something */
+#define LOOK_BACK 64  /* edges to a task that are searched for one that waits for it */
 
 /* ---- The state of the program ------------------------------------------------------------- */
 
@@ -26,12 +27,29 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 		THRUM__TASK(model, task, edge_out) == waits.waits[0].edge;
 }
 
+/* The last suspension of a lane: the open one, or one after which the lane did nothing; or NONE. */
+static uint32_t last_suspension(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t last = model->suspensions.count;
+
+	if (lane->suspended != THRUM__NONE)
+		return lane->suspended;
+	for (int i = 0; i < LOOK_BACK && last-- > model->suspensions.first; i++)
+		if (thrum__model_has_row(&model->suspensions, last) &&
+			&model->lanes[THRUM__SUSPENSION(model, last, lane)] == lane)
+			return lane->last - THRUM__SUSPENSION(model, last, end) < TAIL
+				? last
+				: THRUM__NONE;
+	return THRUM__NONE;
+}
+
 /* Whether a lane's loop said last that nothing is left that could wake it. */
 static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	return thrum__model_has_row(&model->suspensions, lane->suspended) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, lane->suspended, text),
-			       NULL),
+	uint32_t last = last_suspension(model, lane);
+
+	return thrum__model_has_row(&model->suspensions, last) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, last, text), NULL),
 			"deadlocked") == 0;
 }
 
