@@ -30,11 +30,11 @@ MAY = {
 FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
-    "format": ("format.h", "records.def", "clock.h", "packet.h", "index.h", "scan.h"),
+    "format": ("format.h", "records.def", "clock.h", "counters.h", "packet.h", "index.h", "scan.h"),
     "record": (),
     "promise": (),
     "adapt": (),
-    "read": ("read.h",),
+    "read": ("read.h", "counters.h"),
     "source": ("input.h",),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "why/finding.h", "slow/slow.h", "slow/flame.h",
