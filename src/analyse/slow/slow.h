@@ -11,6 +11,7 @@
  *	cause.c   the main cause of a path's length
  *	frames.c  the stacks of waiting to which the parts belong
  *	flame.c   many paths as a flame graph
+ *	story.c   a path as boxes over real time; its face is story.h
  *
  * Nothing here makes sentences or draws.
  */
