@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is unusual before a task hangs is told first: each story has a twin in which it is usual. */
+/* Something unusual before a task hangs is told first: each story has a twin in which it is usual. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what was usual before a task hung: which task ended those like it, who took from a mailbox,
- * and that nothing failed. What is unusual since is worth telling.
+ * and that nothing failed. Something unusual since then is worth telling.
  */
 #include "analyse/why/stuck/stuck.h"
 

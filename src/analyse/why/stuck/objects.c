@@ -42,8 +42,8 @@ static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_
 	return false;
 }
 
-/* Adds the task that resolved one which waited for the object. Who lets a writer write doesn't serve
- * readers. */
+/* Adds the task that resolved one which waited for the object. A task that lets a writer write doesn't
+ * serve readers. */
 static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
 	uint32_t object, uint32_t waiter, int serves)
 {

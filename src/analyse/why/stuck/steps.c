@@ -428,7 +428,7 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 		return THRUM__FINDING_DEADLOCK;
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
-	/* What it waited for has come. */
+	/* It waited for something that has come. */
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE)
 		return THRUM__FINDING_NEVER_RESOLVED;
 	return is_outside(search->model, path->leaf) && path->tries == 0
