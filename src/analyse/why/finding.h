@@ -173,8 +173,8 @@ struct thrum__finding {
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
 	 * since the wait began. */
 	uint32_t count;
-	/* Tasks like the subject (same kind, call site, and label but for its numbers; if the class
-	 * is OUTSIDE, like the first step's task): how many of them ended, and the median and the
+	/* Tasks like the subject, or like the one that has no answer (PENDING) or is due too late
+	 * (same kind, call site, and label but for its numbers): how many of them ended, and the median and the
 	 * longest of their lives in ns. If `peers` is 0, the others mean nothing. */
 	uint32_t peers;
 	int64_t usual, longest;

@@ -240,6 +240,17 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 			thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
 }
 
+/* Whether the path's leaf has no answer, and a run that doesn't end began before: the answer may be
+ * left to its lane, which can do nothing else. */
+static bool is_hogged(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+
+	return search->endless != THRUM__NONE && path->tries == 0 &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
+		search->endless_since <= THRUM__TASK(model, path->leaf, created);
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
@@ -253,7 +264,10 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_lost_signal(finding, model, path, signal, since);
 		return 1;
 	}
-	if (finding->class == THRUM__FINDING_OUTSIDE) {
+	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path)) {
+		if (is_hogged(search, path))
+			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
+				search->endless_since, THRUM__NONE);
 		add_pending(finding, model, path->leaf, last);
 		if (path->handle != THRUM__NONE)
 			add_silent(finding, model, path->handle, path->leaf,
@@ -429,7 +443,8 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
 	/* It waited for something that has come. */
-	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE)
+	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
+		is_hogged(search, path))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	return is_outside(search->model, path->leaf) && path->tries == 0
 		? THRUM__FINDING_OUTSIDE
