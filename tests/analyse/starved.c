@@ -233,7 +233,8 @@ static void no_more_turns(void **state)
 static void tell_keeping(char *lines, size_t room, const char *between)
 {
 	size_t size = (size_t)snprintf(lines, room,
-		IN_TURNS "6" MS "create 1 9 task\n6" MS "label 9 \"asker\n6" MS "wait 9 3\n");
+		IN_TURNS "1" MS "label 3 \"low\n6" MS "create 1 9 task\n6" MS
+			 "label 9 \"asker\n6" MS "wait 9 3\n");
 
 	for (int i = 0; i < 50; i++)
 		size += (size_t)snprintf(lines + size, room - size,

@@ -68,14 +68,16 @@ static void look_at_runs(const struct thrum__search *search, uint32_t number, st
 			break;
 		end = THRUM__RUN(model, at, end) == THRUM__OPEN ? model->end
 								: THRUM__RUN(model, at, end);
-		busy += end - THRUM__RUN(model, at, start);
-		if (THRUM__RUN(model, at, task) == task)
+		if (THRUM__RUN(model, at, task) == task) {
 			start = THRUM__RUN(model, at, start);
+			busy += end - start;
+		}
 		if (start != THRUM__OPEN && busy < (model->end - start) / TIMES * (TIMES - 1))
 			return;
 	}
 	if (start == THRUM__OPEN || model->end - start < LONG_KEEP ||
-		!thrum__analyse_task_is_pending(model, task))
+		!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_graph_waits(&search->graph, task).count > 0)
 		return;
 	lane->task = task;
 	lane->start = start;
