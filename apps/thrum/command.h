@@ -28,6 +28,14 @@ enum option_kind {
 	OPTION_CHOICE, /* int: the position in `choices`, from 0 */
 	OPTION_SET,    /* uint64_t: bits by position in `choices`; repeatable, takes commas */
 	OPTION_IDS,    /* struct id_list; repeatable, takes commas */
+	OPTION_TEXTS,  /* struct text_list; repeatable */
+};
+
+/* The values of an option that may be given several times. */
+#define TEXTS_MAX 16
+struct text_list {
+	const char *texts[TEXTS_MAX];
+	size_t count;
 };
 
 struct id_list {

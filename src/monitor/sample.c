@@ -44,6 +44,18 @@ int64_t thrum__monitor_ns(const struct thrum__monitor *m, uint64_t ticks)
 	return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
+/* Returns the recording's clock at the time of the look, or at the recording's end. */
+static uint64_t ticks_of(const struct thrum__header *header, uint64_t monotonic)
+{
+	const struct thrum__reading *latest = thrum__format_latest_clock(header);
+
+	if (header->ended != 0)
+		return header->ended;
+	if (monotonic == 0)
+		return latest ? latest->ticks : 0;
+	return thrum__format_ticks_at(header, monotonic);
+}
+
 /* Reads the words that change while the program records. The rest was checked when the monitor was
  * made, and never changes. */
 static int look_at_header(struct thrum__monitor *m, uint64_t monotonic)
@@ -64,7 +76,7 @@ static int look_at_header(struct thrum__monitor *m, uint64_t monotonic)
 	thrum__format_set_clock(&clock, &m->header);
 	m->frequency = clock.frequency;
 	m->sample.time = monotonic;
-	m->sample.ticks = thrum__format_ticks_at(&m->header, monotonic);
+	m->sample.ticks = ticks_of(&m->header, monotonic);
 	m->sample.is_recording = m->header.state == THRUM__RECORDING;
 	m->sample.lost_events = 0;
 	for (int i = 0; i < THRUM__LOST_CAUSES; i++) {
