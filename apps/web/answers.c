@@ -214,6 +214,16 @@ static void put_status(struct thrum__base_text *out)
 }
 
 /* An address is plain ASCII without quotes, of any length. */
+/* Returns how often the stage went somewhere from where one may want to come back. */
+static uint32_t jumps(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < core.stage->count; i++)
+		count += core.stage->parts[i].scene->jumps;
+	return count;
+}
+
 static void put_address(struct thrum__base_text *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
@@ -227,6 +237,7 @@ static void put_address(struct thrum__base_text *out)
 	thrum__stage_state_print(core.stage, to, size + 1);
 	out->size += size;
 	json_put(out, "\"");
+	json_key_integer(out, "jumps", jumps());
 }
 
 static void put_on(struct thrum__base_text *out)

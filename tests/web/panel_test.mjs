@@ -118,7 +118,12 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
     return left.length === 2 && left.every((text) => text.includes("flight"));
   });
   await rows(view).nth(1).click();
-  const first = (await reaches(view, "it is selected", (at) => at.has("sel"))).get("sel");
+  const first = (await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"))).get(
+    "sel",
+  );
+  same(await tab(view, "Details").getAttribute("aria-selected"), "true", "the details are open");
+  await tab(view, /Tasks/).click();
+  await panel(view).getByRole("grid", { name: "Tasks" }).focus();
   await view.keyboard.press("ArrowDown");
   await view.keyboard.press("Enter");
   await reaches(view, "the next one is", (at) => at.get("sel") !== first);
@@ -133,6 +138,8 @@ test("100,000 tasks are a table of what is seen", async (open) => {
   expect(all > 100_000, `all are counted: ${all}`);
   await rows(view).nth(3).click();
   await reaches(view, "it is selected", (at) => at.has("sel"));
+  await tab(view, /Tasks/).click();
+  await grid.focus();
   await view.keyboard.press("End");
   await until("the last is reached", async () => {
     const at = await rows(view).evaluateAll((list) => list.map((row) => Number(row.ariaRowIndex)));

@@ -85,6 +85,8 @@ export interface Changes {
   status?: { pointer: string; seen: string };
   /** The view, for the fragment of the page's URL. */
   address?: string;
+  /** How often the view jumped: each jump is an entry of the browser's history. */
+  jumps?: number;
   panel?: string;
   /** The switches that are on: "fold", "squeeze", "fisheye", "related", "counters", "legend". */
   on?: string[];
