@@ -47,7 +47,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "table/table.h", "chart.h", "flame.h"),
-    "monitor": ("sample.h", "rule/rule.h"),
+    "monitor": ("sample.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}

@@ -364,10 +364,11 @@ static bool take_operator(struct parse *p, enum thrum__rule_operator *sign)
 }
 
 /* Checks that a number is of the kind that its function gives. `at`: the number's place. */
-static void check_unit(struct parse *p, const struct thrum__rule_term *term,
-	enum thrum__rule_unit unit, bool is_rate, const char *at)
+static void check_unit(struct parse *p, const struct thrum__rule_term *term, bool is_rate,
+	const char *at)
 {
 	const struct function *function = &functions[term->function];
+	enum thrum__rule_unit unit = term->unit;
 
 	if (p->failed)
 		return;
@@ -427,8 +428,8 @@ static uint8_t parse_comparison(struct parse *p)
 		return fail(p, p->at, "a comparison is missing here, such as > 100");
 	skip_spaces(p);
 	number = p->at;
-	node.number = parse_number(p, &node.unit, &is_rate);
-	check_unit(p, term, node.unit, is_rate, number);
+	node.number = parse_number(p, &term->unit, &is_rate);
+	check_unit(p, term, is_rate, number);
 	if (take_word(p, "over"))
 		parse_over(p, term);
 	return add_node(p, node);

@@ -62,10 +62,11 @@ enum thrum__rule_function {
 /* A number that a rule asks for. */
 struct thrum__rule_term {
 	enum thrum__rule_function function;
-	double percentile;   /* of PERCENTILE: 0 to 100 */
-	int64_t over;        /* ns: the window; 0: none is given */
-	uint16_t name;       /* its place in `names`, where it ends in NUL */
-	uint16_t from, size; /* "p99(latency)" in the rule's text */
+	enum thrum__rule_unit unit; /* of the number with which it is compared */
+	double percentile;          /* of PERCENTILE: 0 to 100 */
+	int64_t over;               /* ns: the window; 0: none is given */
+	uint16_t name;              /* its place in `names`, where it ends in NUL */
+	uint16_t from, size;        /* "p99(latency)" in the rule's text */
 };
 
 enum thrum__rule_operator {
@@ -88,7 +89,6 @@ struct thrum__rule_node {
 	uint8_t left, right; /* nodes */
 	uint8_t term;        /* of COMPARE and FOUND */
 	enum thrum__rule_operator sign;
-	enum thrum__rule_unit unit;
 	double number;
 };
 
