@@ -138,5 +138,6 @@ int watch_action_do(const struct watch_action *action, const struct watch_event 
 	case WATCH_EXEC: return run_command(action->value, event);
 	case WATCH_ENABLE: break;
 	}
+	complain("--do=enable=%s: this thrum can't do that yet", action->value);
 	return STATUS_FAILED;
 }

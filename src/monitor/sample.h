@@ -91,7 +91,8 @@ void thrum__monitor_destroy(struct thrum__monitor *);
 
 /*
  * Takes a sample with the parts that are wanted; the others are empty. `monotonic`: CLOCK_MONOTONIC
- * now, ns; 0: the process has ended, and the time stands still. *sample is valid until the next look. Returns 0 or a negative enum thrum_error.
+ * now, ns; 0: the process has ended, and the time stands still. *sample is valid until the next
+ * look. Returns 0 or a negative enum thrum_error.
  */
 THRUM__MUST_USE int thrum__monitor_look(struct thrum__monitor *, unsigned parts, uint64_t monotonic,
 	const struct thrum__monitor_sample **sample);

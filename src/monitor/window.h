@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Windows: the latest stretch of time of a number, a counter or a distribution. A window is made of
- * slots, so that it takes the same memory however often one looks; it is up to a 64th longer than it
- * should be. What lies in it isn't known before it is full.
+ * slots, so that it takes the same memory however often one looks. So it is longer than it should
+ * be, by a 64th or by the time between two looks. Nothing is known of a window that isn't full.
  */
 #ifndef MONITOR_WINDOW_H
 #define MONITOR_WINDOW_H

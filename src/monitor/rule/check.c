@@ -34,7 +34,7 @@ static enum thrum__rule_truth check_node(const struct check *check, uint8_t inde
 	switch (node->type) {
 	case THRUM__RULE_OR:
 	case THRUM__RULE_AND:
-		/* Whatever is unknown doesn't matter if the other side decides. */
+		/* An unknown side doesn't matter if the other one decides. */
 		decisive = node->type == THRUM__RULE_OR ? THRUM__RULE_TRUE : THRUM__RULE_FALSE;
 		left = check_node(check, node->left);
 		if (left == decisive)

@@ -184,6 +184,7 @@ static double parse_number(struct parse *p, enum thrum__rule_unit *unit, bool *i
 		number *= scale;
 	if (take_byte(p, '/')) {
 		*is_rate = true;
+		skip_spaces(p);
 		scale = parse_time_unit(p);
 		if (scale <= 0)
 			fail(p, p->at, "a unit of time is missing here, as in 10/s or 5/min");
