@@ -53,7 +53,8 @@ watch = Command("watch", program.pid, "--when", "age(y) > 0s or lost() > 0", "--
 check(watch.wait() == 0, "the status of --once", watch.output)
 check(os.path.exists(mark), "it doesn't wait for its command")
 other = Program("other")
-watch = Command("watch", other.pid, "--when", "pending(never) > 0")
+watch = Command("watch", other.pid, "--when", "pending(never) > 0 or value(nothing) > 0")
+watch.wait_for("has no counter")  # so it has begun
 check(watch.read(0.2) == "", "it fires", watch.output)
 other.end()
 check(watch.wait() == 1, "the status of a watch that never fired", watch.output)
