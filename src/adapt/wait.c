@@ -3,9 +3,10 @@
 #include "adapt/adapt.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
 
 void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	*wait = (struct wait){.object = object, .address = address, .caller = caller};
 	if (!object)
@@ -15,7 +16,7 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum_suspend(&blocked);
+	thrum_suspend(is_timed ? &blocked_for : &blocked);
 }
 
 static void end_wait(const struct wait *wait)
@@ -33,7 +34,7 @@ void thrum__adapt_wait_end(struct wait *wait)
 }
 
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
@@ -41,7 +42,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 
 	if (object)
 		thrum__adapt_tell_holders(object, lock, tid);
-	thrum__adapt_wait_begin(wait, object, lock, caller);
+	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
 }
 
 void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)

@@ -191,7 +191,34 @@ static void add_server(struct thrum__finding *finding, const struct thrum__model
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
 }
 
-/* Adds a step for what happened meanwhile and is unusual, if there is no other cause: a task failed,
+/* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do
+ * what the waiter waits for. */
+static void add_held(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < search->graph.lock_count; i++) {
+		const struct thrum__analyse_lock *lock = &search->graph.locks[i];
+		uint32_t edge = THRUM__NONE, waiter;
+
+		for (uint32_t k = 0; k < lock->count; k++)
+			if (lock->holds[k].task == task)
+				edge = lock->holds[k].edge;
+		if (edge == THRUM__NONE)
+			continue;
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS, task, lock->task,
+			THRUM__EDGE(model, edge, time), edge);
+		edge = thrum__why_edge_to(model, lock->task, THRUM__EDGE_WAIT);
+		waiter = thrum__why_actor(model, edge);
+		if (thrum__analyse_task_is_pending(model, waiter) && waiter != task)
+			thrum__why_add_step(finding, THRUM__STEP_BEHIND, waiter, lock->task,
+				THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+}
+
+/* Adds a step for something unusual that happened meanwhile, if there is no other cause: a task failed,
  * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
  * those like the leaf. */
 static void add_unusual(struct thrum__finding *finding, struct thrum__search *search,
@@ -295,6 +322,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_servers(finding, search, path);
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
 		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
+	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
+		add_held(finding, search, last->task);
 	return 1;
 }
 

@@ -53,6 +53,18 @@ static bool is_deadlocked(const struct thrum__model *model, const struct thrum__
 			"deadlocked") == 0;
 }
 
+/* Whether a lane's last act is a wait that goes on and has no time limit. */
+static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
+{
+	const struct thrum__model *model = search->model;
+
+	return is_lane_blocked(search, lane) &&
+		(!thrum__model_has_row(&model->suspensions, lane->suspended) ||
+			strcmp(thrum__model_string(model,
+				       THRUM__SUSPENSION(model, lane->suspended, text), NULL),
+				"blocked") == 0);
+}
+
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
@@ -67,8 +79,7 @@ static void look_at_lanes(struct thrum__search *search)
 			continue;
 		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
 		search->is_deadlocked |= is_deadlocked(model, lane);
-		if (is_deadlocked(model, lane) ||
-			(lane->suspended == THRUM__NONE && is_lane_blocked(search, lane)))
+		if (is_deadlocked(model, lane) || is_blocked_for_good(search, lane))
 			blocked++;
 		else
 			alive++;
