@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "words/match.h"
 
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */
@@ -369,6 +370,8 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 		json_key_integer(out, "slow", piece->target);
 	if (piece->link == THRUM__LINK_TO_DIFFERENCE)
 		json_key_integer(out, "difference", piece->target);
+	if (piece->link == THRUM__LINK_TO_FILTER)
+		json_key_string(out, "filter", thrum__words_state_search((int)piece->target));
 	if (piece->side > 0)
 		json_key_integer(out, "side", piece->side);
 	if (piece->link == THRUM__LINK_TO_TIME) {
