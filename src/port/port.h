@@ -32,6 +32,10 @@ uint64_t thrum__port_realtime(void);
 
 /* ---- Threads and processes ------------------------------------------------------------------ */
 
+#ifdef THRUM_CORE
+/* Returns the number of the processor, below THRUM_CORE_CPUS: see core/. */
+unsigned thrum__port_cpu(void);
+#endif
 /* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);
