@@ -87,25 +87,33 @@ static inline bool is_on(enum adapter adapter)
 
 /* ---- real.c ---- */
 
+/* A function behind a stand-in. */
+struct real {
+	const char *name, *version; /* the version may be NULL */
+	void *known;                /* NULL: not found yet, or not the same for all callers */
+};
+
 /*
  * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
  * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means, or else
- * any. The version and the caller may be NULL. Returns NULL if there is none. Keeps errno.
+ * any. The caller may be NULL. Returns NULL if there is none. Keeps errno.
  */
-void *thrum__adapt_find_real(const char *name, const char *version, const void *caller);
+void *thrum__adapt_find_real(struct real *, const void *caller);
+/* Finds all that libraries have which were loaded for all modules. */
+void thrum__adapt_find_reals(void);
 
 /* Declares a function's real_NAME(caller), which returns a pointer to the real function. */
 #define REAL_VERSION(name, version) \
-	static __typeof__(&name) known_##name; \
+	static struct real found_##name = {#name, version, NULL}; \
+	static struct real *const noted_##name \
+		__attribute__((section("thrum_reals"), used)) = &found_##name; \
 	static inline __typeof__(&name) real_##name(const void *caller) \
 	{ \
-		__typeof__(&name) known = __atomic_load_n(&known_##name, __ATOMIC_RELAXED); \
+		void *known = __atomic_load_n(&found_##name.known, __ATOMIC_RELAXED); \
 \
-		if (UNLIKELY(!known)) { \
-			known = (__typeof__(&name))thrum__adapt_find_real(#name, version, caller); \
-			__atomic_store_n(&known_##name, known, __ATOMIC_RELAXED); \
-		} \
-		return known; \
+		if (UNLIKELY(!known)) \
+			known = thrum__adapt_find_real(&found_##name, caller); \
+		return (__typeof__(&name))known; \
 	}
 #define REAL(name) REAL_VERSION(name, NULL)
 

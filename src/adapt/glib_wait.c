@@ -76,7 +76,7 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 
 STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	call *real = (call *)(cell_function *)__atomic_load_n(&known_syscall, __ATOMIC_RELAXED);
+	call *real = (call *)__atomic_load_n(&found_syscall.known, __ATOMIC_RELAXED);
 
 	if (number == SYS_futex)
 		return call_futex(CALLER, (long[]){a, b, c, d, e, f});

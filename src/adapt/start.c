@@ -214,6 +214,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *list = secure_getenv("THRUM_ADAPT");
 	struct thrum__port_module own;
 
+	thrum__adapt_find_reals();
 	if (!list || !thrum__port_find_module((const void *)(uintptr_t)on_load, &own))
 		return;
 	const char *link = secure_getenv("THRUM_LINK");
