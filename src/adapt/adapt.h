@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "thrum.h"
 
@@ -254,6 +255,16 @@ static inline void drop_lock(const void *lock)
 }
 
 /* ---- wait.c ---- */
+
+/* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
+static inline bool is_clock(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+}
+static inline bool is_time(const struct timespec *time)
+{
+	return !time || (time->tv_nsec >= 0 && time->tv_nsec < 1000000000);
+}
 
 /* A wait of the running task. */
 struct wait {
