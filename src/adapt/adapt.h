@@ -14,7 +14,7 @@
  *   request.c    tasks of requests
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
- *   wait.c       waiting for objects
+ *   wait.c       waiting for objects, and jumps out of it
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   uv.def uv.c uv_task.c                         libuv
@@ -266,8 +266,20 @@ static inline bool is_time(const struct timespec *time)
 	return !time || (time->tv_nsec >= 0 && time->tv_nsec < 1000000000);
 }
 
+/* A suspension of the calling thread's lane, during a call. */
+struct pause {
+	struct pause *outer; /* the one during which a signal's handler runs */
+	bool is_wait;        /* it is a struct wait's */
+	bool is_over;
+};
+
+void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
+void thrum__adapt_go_on(struct pause *);
+
 /* A wait of the running task. */
 struct wait {
+	struct pause pause; /* the first member */
+	bool is_lock;
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */

@@ -103,7 +103,7 @@ STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	const void *caller = CALLER;
-	struct wait wait = {0};
+	struct wait wait = {.pause.is_over = true};
 
 	if (!is_on(ADAPTER_PTHREAD))
 		return real_pthread_barrier_wait(caller)(barrier);

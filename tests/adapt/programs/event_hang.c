@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Its loop hangs: the callback of an event waits for a lock whose holder never releases it. */
+#define _GNU_SOURCE
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdio.h>

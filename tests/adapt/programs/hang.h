@@ -6,6 +6,9 @@
 #ifndef TESTS_ADAPT_PROGRAMS_HANG_H
 #define TESTS_ADAPT_PROGRAMS_HANG_H
 
+#ifndef _GNU_SOURCE
+#error "a signal's handler must stay"
+#endif
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
