@@ -257,9 +257,9 @@ static inline void drop_lock(const void *lock)
 /* ---- wait.c ---- */
 
 /* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
-static inline bool is_clock(clockid_t clock)
+static inline bool is_clock(int clock)
 {
-	return clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC;
+	return clock == 0 || clock == 1; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
 }
 static inline bool is_time(const struct timespec *time)
 {

@@ -19,7 +19,7 @@
 #include "adapt/adapt.h"
 #include "port/port.h"
 
-/* Of this library: all functions that REAL declares. */
+/* All functions that REAL declares, between the linker's symbols. */
 extern struct real *const __start_thrum_reals[] __attribute__((visibility("hidden")));
 extern struct real *const __stop_thrum_reals[] __attribute__((visibility("hidden")));
 #define FOR_EACH_REAL(at) \
