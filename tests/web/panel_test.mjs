@@ -106,7 +106,7 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   const titles = await panel(view).getByRole("columnheader").allTextContents();
   same(titles.slice(0, 4), ["label", "life", "state", "start"], "what people look for is first");
   const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
-  same(await filter.getAttribute("placeholder"), "Filter by name, kind, state", "its hint");
+  same(await filter.getAttribute("placeholder"), "Filter: name, state:failed, life>5ms", "its hint");
   const header = panel(view).getByRole("columnheader", { name: /running/i });
   const before = (await texts(view)).join();
   await header.getByRole("button").click();
@@ -127,6 +127,19 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   await view.keyboard.press("ArrowDown");
   await view.keyboard.press("Enter");
   await reaches(view, "the next one is", (at) => at.get("sel") !== first);
+});
+
+test("the counts of states lead to their tasks", async (open) => {
+  const view = await opened(open, page(steady()));
+  const link = panel(view).getByRole("link", { name: / resolved$/ });
+  const count = (await link.textContent()).replace(/\D/g, "");
+  await link.click();
+  same(await tab(view, /Tasks/).getAttribute("aria-selected"), "true", "the list is open");
+  await panel(view)
+    .getByText(new RegExp(`^${count.replace(/\B(?=(\d{3})+$)/g, ",")} of `))
+    .waitFor();
+  const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
+  same(await filter.inputValue(), "state:resolved", "the filter tells it");
 });
 
 test("100,000 tasks are a table of what is seen", async (open) => {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bands: what each kind of task did, over time. A band shows the lines of one group (analyse/family.h),
+ * Bands: what each kind of task did, over time. A band shows the lines of one group (analyse/family/family.h),
  * each from its beginning to its end, at the height of its duration. Beside the bands stand the
  * threads and the queues. This is the face of the folder analyse/bands:
  *
@@ -20,7 +20,7 @@
 #ifndef ANALYSE_BANDS_BANDS_H
 #define ANALYSE_BANDS_BANDS_H
 
-#include "analyse/family.h"
+#include "analyse/family/family.h"
 
 #define THRUM__BANDS_DECADE 8
 #define THRUM__BANDS_CLASSES 152 /* 19 decades */

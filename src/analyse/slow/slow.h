@@ -11,7 +11,6 @@
  *	cause.c   the main cause of a path's length
  *	frames.c  the stacks of waiting to which the parts belong
  *	flame.c   many paths as a flame graph
- *	story.c   a path as boxes over real time; its face is story.h
  *
  * Nothing here makes sentences or draws.
  */

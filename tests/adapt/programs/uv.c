@@ -135,11 +135,11 @@ static void connected(uv_connect_t *req, int status)
 {
 	uv_write_t *first = malloc(sizeof *first), *last = malloc(sizeof *last);
 	static char hello[] = "hello";
-	uv_buf_t text = uv_buf_init(hello, 5);
+	uv_buf_t words = uv_buf_init(hello, 5);
 
 	printf("connected: %d\n", status);
-	uv_write(first, req->handle, &text, 1, NULL);
-	uv_write(last, req->handle, &text, 1, written);
+	uv_write(first, req->handle, &words, 1, NULL);
+	uv_write(last, req->handle, &words, 1, written);
 }
 
 static void serve(void)

@@ -15,8 +15,8 @@
  * A group has the lines of one pattern of labels (analyse/label.h) and one kind. In programs that
  * give few labels, the groups are call sites instead: see `by_site`.
  */
-#ifndef ANALYSE_FAMILY_H
-#define ANALYSE_FAMILY_H
+#ifndef ANALYSE_FAMILY_FAMILY_H
+#define ANALYSE_FAMILY_FAMILY_H
 
 #include "analyse/places.h"
 #include "base/keys.h"

@@ -6,10 +6,10 @@
  * A story has levels. Level 0 is the task; level n has what level n - 1 waits for. Each moment has
  * at most one box on each level.
  */
-#ifndef ANALYSE_SLOW_STORY_H
-#define ANALYSE_SLOW_STORY_H
+#ifndef ANALYSE_STORY_STORY_H
+#define ANALYSE_STORY_STORY_H
 
-#include "analyse/family.h"
+#include "analyse/family/family.h"
 #include "analyse/slow/path.h"
 
 #define THRUM__STORY_LEVELS 8
