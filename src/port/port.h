@@ -93,6 +93,9 @@ struct thrum__port_module {
  * 2.35 and later. */
 bool thrum__port_find_module(const void *address, struct thrum__port_module *);
 
+/* Whether code of a module lies there. Async-signal-safe like thrum__port_find_module. */
+bool thrum__port_is_code(const void *address);
+
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);
 
