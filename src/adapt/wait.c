@@ -78,14 +78,10 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 
 	if (object)
 		thrum__adapt_tell_holders(object, lock, tid);
-<<<<<<< HEAD
-	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
-=======
 	else
 		atomic_fetch_sub(watch_of(lock), 1);
-	thrum__adapt_wait_begin(wait, object, lock, caller);
+	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
 	wait->is_lock = true;
->>>>>>> main
 }
 
 void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)
