@@ -205,7 +205,7 @@ static void test_cells(void **state)
 	unsigned walked = 0, summed = 0;
 
 	(void)state;
-	look(&seen, 42, 90000, 3);
+	look(&seen, 42, 150000, 3);
 	for (int zoom = 0; zoom < 10; zoom++) {
 		int64_t length = seen.model->end >> zoom, times[COLUMNS + 1];
 		int64_t from = (seen.model->end - length) / 3;
@@ -218,7 +218,7 @@ static void test_cells(void **state)
 			const struct thrum__bands_row *row = thrum__bands_row(seen.bands,
 				seen.group, class);
 
-			if (!row || row->count == 0)
+			if (!row || row->count == 0 || (row->slots == 0 && class % 4))
 				continue;
 			walked += row->slots == 0 || window.least < row->slot;
 			summed += row->slots > 0 && window.least >= row->slot;

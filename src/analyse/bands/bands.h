@@ -99,7 +99,7 @@ struct thrum__bands_window {
 	uint32_t columns;
 	/* Private: finds a time's column at once. */
 	uint32_t *guide, guide_size, guide_room;
-	double scale;
+	double scale, each;
 	int64_t least;   /* the length of the shortest column */
 	int32_t *counts; /* for counting by column; zero between calls */
 	uint32_t count_room;

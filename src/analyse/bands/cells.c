@@ -48,6 +48,7 @@ int thrum__bands_window_set(struct thrum__bands_window *window, const int64_t *t
 	window->columns = columns;
 	window->guide_size = size;
 	window->scale = length > 0 ? (double)(size - 2) / (double)length : 0;
+	window->each = length > 0 ? (double)columns / (double)length : 0;
 	window->least = INT64_MAX;
 	for (uint32_t i = 0; i < columns; i++)
 		if (times[i + 1] - times[i] < window->least)
@@ -78,6 +79,10 @@ uint32_t thrum__bands_window_column(const struct thrum__bands_window *window, in
 		return 0;
 	if (time >= window->times[window->columns])
 		return window->columns - 1;
+	/* Mostly all columns are alike. */
+	at = (uint32_t)((double)(time - window->times[0]) * window->each);
+	if (at < window->columns && window->times[at] <= time && time < window->times[at + 1])
+		return at;
 	at = (uint32_t)((double)(time - window->times[0]) * window->scale);
 	if (at + 2 >= window->guide_size)
 		at = window->guide_size - 1;
@@ -94,16 +99,15 @@ static bool has_sums(const struct thrum__bands_row *row, const struct thrum__ban
 	return row->slots > 0 && window->least >= row->slot;
 }
 
-/* How many of a row's slots lie before the left edge of column `i`, or before the window's end. */
+/* How many of a row's slots lie before the left edge of column `i`, or before the window's end. `each`:
+ * slots for each ns. */
 static uint32_t slots_before(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	const struct thrum__bands_window *window, uint32_t i)
+	const struct thrum__bands_window *window, double each, uint32_t i)
 {
-	int64_t time = window->times[i] - bands->from, slot;
+	double slot = (double)(window->times[i] - bands->from) * each;
 
-	if (time <= 0)
-		return 0;
-	slot = i == window->columns ? time / row->slot + 1 : (time + row->slot / 2) / row->slot;
-	return slot < row->slots ? (uint32_t)slot : row->slots;
+	slot += i == window->columns ? 1 : 0.5;
+	return slot < 1 ? 0 : slot < row->slots ? (uint32_t)slot : row->slots;
 }
 
 /* How many lines of a row begin before a window and end after it. */
@@ -126,23 +130,21 @@ static void cells_by_sums(const struct thrum__bands *bands, const struct thrum__
 	const struct thrum__bands_window *window, struct thrum__bands_cell *cells)
 {
 	const struct thrum__bands_rows *rows = bands->rows;
-	const uint32_t *begun = rows->begun + row->first_slot,
-		       *ended = rows->ended + row->first_slot,
-		       *failed = rows->failed + row->first_slot;
-	const double *life = rows->life + row->first_slot, *ran = rows->ran + row->first_slot;
+	const struct thrum__bands_sum *sums = rows->sums + row->first_slot;
 	uint32_t quiet = count_quiet(bands, row, window);
-	uint32_t a = slots_before(bands, row, window, 0);
+	double each = 1.0 / (double)row->slot;
+	uint32_t a = slots_before(bands, row, window, each, 0);
 
 	for (uint32_t i = 0; i < window->columns; i++) {
-		uint32_t b = slots_before(bands, row, window, i + 1);
+		uint32_t b = slots_before(bands, row, window, each, i + 1);
 
 		if (b > a) {
-			cells[i].lines += begun[b] - ended[a];
+			cells[i].lines += sums[b].begun - sums[a].ended;
 			cells[i].quiet += quiet;
-			cells[i].ended += ended[b] - ended[a];
-			cells[i].failed += failed[b] - failed[a];
-			cells[i].life += (float)(life[b] - life[a]);
-			cells[i].ran += (float)(ran[b] - ran[a]);
+			cells[i].ended += sums[b].ended - sums[a].ended;
+			cells[i].failed += sums[b].failed - sums[a].failed;
+			cells[i].life += (float)(sums[b].life - sums[a].life);
+			cells[i].ran += (float)(sums[b].ran - sums[a].ran);
 		}
 		a = b;
 	}
@@ -150,12 +152,11 @@ static void cells_by_sums(const struct thrum__bands *bands, const struct thrum__
 
 /* ---- Line by line --------------------------------------------------------------------------- */
 
-/* Divides a time among the columns in which it lies. */
+/* Divides a time among the columns in which it lies: those from `a` to `b`. */
 static void spread(const struct thrum__bands_window *window, int32_t *whole, int64_t from,
-	int64_t to, struct thrum__bands_cell *cells, bool is_run)
+	int64_t to, uint32_t a, uint32_t b, struct thrum__bands_cell *cells, bool is_run)
 {
 	const int64_t *times = window->times;
-	uint32_t a, b;
 
 	if (from < times[0])
 		from = times[0];
@@ -163,8 +164,6 @@ static void spread(const struct thrum__bands_window *window, int32_t *whole, int
 		to = times[window->columns];
 	if (to <= from)
 		return;
-	a = thrum__bands_window_column(window, from);
-	b = thrum__bands_window_column(window, to);
 	if (a == b) {
 		*(is_run ? &cells[a].ran : &cells[a].life) += (float)(to - from);
 		return;
@@ -203,15 +202,16 @@ static void add_lines(const struct thrum__bands *bands, const struct thrum__band
 	for (uint32_t i = thrum__bands_row_from(rows, row, from - row->longest);
 		i < row->first + row->count && rows->start[i] <= to; i++) {
 		int64_t start = rows->start[i], end = rows->end[i];
-		uint32_t last;
+		uint32_t first, last;
 
 		if (end < from)
 			continue;
+		first = thrum__bands_window_column(window, start);
 		last = thrum__bands_window_column(window, end);
-		touch[thrum__bands_window_column(window, start)]++;
+		touch[first]++;
 		touch[last + 1]--;
 		quiet += start < from && end > to;
-		spread(window, whole, start, end, cells, false);
+		spread(window, whole, start, end, first, last, cells, false);
 		if (end <= to && !(rows->flags[i] & THRUM__LINE_PENDING)) {
 			cells[last].ended++;
 			cells[last].failed += (rows->flags[i] & THRUM__LINE_FAILED) > 0;
@@ -246,10 +246,12 @@ static void add_runs(const struct thrum__bands *bands, const struct thrum__bands
 	}
 	for (; low < row->run_count; low++) {
 		int64_t start = THRUM__RUN(bands->model, runs[low], start);
+		int64_t end = thrum__bands_run_end(bands, runs[low]);
 
 		if (start >= to)
 			break;
-		spread(window, whole, start, thrum__bands_run_end(bands, runs[low]), cells, true);
+		spread(window, whole, start, end, thrum__bands_window_column(window, start),
+			thrum__bands_window_column(window, end), cells, true);
 	}
 	add_whole(window, whole, cells, true);
 }
@@ -326,10 +328,11 @@ void thrum__bands_alive(const struct thrum__bands *bands, uint32_t group,
 			continue;
 		}
 		for (uint32_t column = 0; column < window->columns; column++) {
-			uint32_t b = slots_before(bands, row, window, column + 1);
+			uint32_t b = slots_before(bands, row, window, 1.0 / (double)row->slot,
+				column + 1);
 
-			alive[column] += rows->begun[row->first_slot + b] -
-				rows->ended[row->first_slot + b];
+			alive[column] += rows->sums[row->first_slot + b].begun -
+				rows->sums[row->first_slot + b].ended;
 		}
 	}
 }

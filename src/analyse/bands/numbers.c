@@ -103,9 +103,10 @@ static uint32_t sum_ends(const struct ends *ends, const struct thrum__bands_row 
 		return 0;
 	a = from <= bands->from ? 0 : thrum__bands_slot(bands, row, from);
 	b = to >= bands->to ? row->slots : thrum__bands_slot(bands, row, to);
-	*failed += bands->rows->failed[row->first_slot + b] -
-		bands->rows->failed[row->first_slot + a];
-	return bands->rows->ended[row->first_slot + b] - bands->rows->ended[row->first_slot + a];
+	*failed += bands->rows->sums[row->first_slot + b].failed -
+		bands->rows->sums[row->first_slot + a].failed;
+	return bands->rows->sums[row->first_slot + b].ended -
+		bands->rows->sums[row->first_slot + a].ended;
 }
 
 /* Counts the lines by class. `exactly`: one by one, else by sums where a row has them. */
@@ -174,8 +175,8 @@ static void count_alive(const struct thrum__bands *bands, const struct thrum__ba
 			uint32_t a = thrum__bands_slot(bands, row, time->from[part]);
 			uint32_t b = thrum__bands_slot(bands, row, time->to[part]) + 1;
 
-			numbers->touched += rows->begun[row->first_slot + b] -
-				rows->ended[row->first_slot + a];
+			numbers->touched += rows->sums[row->first_slot + b].begun -
+				rows->sums[row->first_slot + a].ended;
 			continue;
 		}
 		for (uint32_t i = thrum__bands_row_from(rows, row, time->from[part] - row->longest);

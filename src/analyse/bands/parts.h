@@ -20,9 +20,16 @@ struct thrum__bands_row {
 	uint32_t first_run, run_count; /* elements of `runs`, by start */
 	uint32_t failed, pending;      /* how many of the lines */
 	uint32_t slots;                /* 0: there are few lines and runs, and no sums */
-	uint32_t first_slot;           /* in the columns of sums, which have slots + 1 elements */
+	uint32_t first_slot;           /* its first element of `sums`, of slots + 1 */
 	int64_t slot;                  /* ns of a slot; the first one begins with the bands */
 	int64_t longest, longest_run;
+};
+
+/* Sums of a row's lines. A line begins and ends in the slots of its beginning and end; a pending one
+ * doesn't end. Lives and runs are divided among the slots in which they lie. */
+struct thrum__bands_sum {
+	double life, ran; /* ns */
+	uint32_t begun, ended, failed;
 };
 
 struct thrum__bands_rows {
@@ -42,11 +49,8 @@ struct thrum__bands_rows {
 	/* Runs of the model, by the row of the line for which they are. */
 	uint32_t *runs;
 	uint32_t run_count;
-	/* Sums over the slots of a row: element i is the sum of all slots before i. A line begins and
-	 * ends in the slots of its beginning and end; a pending one doesn't end. Lives and runs are
-	 * divided among the slots in which they lie. */
-	uint32_t *begun, *ended, *failed;
-	double *life, *ran;
+	/* Over the slots of a row: element i sums up all slots before i. */
+	struct thrum__bands_sum *sums;
 	uint32_t slot_count;
 };
 

@@ -7,9 +7,10 @@
 #include "analyse/slow/path.h"
 #include "base/sort.h"
 
-#define FEW 1024         /* lines or runs of a row without sums */
-#define SLOTS_MOST 16384 /* slots of a row */
-#define SLOT_LINES 4     /* lines of a slot, on the mean */
+#define FEW 1024 /* lines, or runs by twos, of a row without sums */
+#define SLOTS_LEAST 1024
+#define SLOTS_MOST 16384
+#define SLOT_LINES 4 /* lines of a slot, on the mean */
 #define SLOT_RUNS 16
 
 /* The lines in the order of their tasks, while they are sorted. */
@@ -287,8 +288,9 @@ static int sort_runs(const struct thrum__bands *bands)
 /* Divides a time among the slots in which it lies. `whole` counts how many times begin to cover slots
  * wholly, less those that cease to. */
 static void spread(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	double *sums, int32_t *whole, int64_t from, int64_t to)
+	bool is_run, int32_t *whole, int64_t from, int64_t to)
 {
+	struct thrum__bands_sum *sums = bands->rows->sums + row->first_slot;
 	uint32_t a, b;
 
 	if (from < bands->from)
@@ -298,53 +300,46 @@ static void spread(const struct thrum__bands *bands, const struct thrum__bands_r
 	a = thrum__bands_slot(bands, row, from);
 	b = thrum__bands_slot(bands, row, to);
 	if (a == b) {
-		sums[a + 1] += (double)(to - from);
+		*(is_run ? &sums[a + 1].ran : &sums[a + 1].life) += (double)(to - from);
 		return;
 	}
-	sums[a + 1] += (double)(bands->from + (a + 1) * row->slot - from);
-	sums[b + 1] += (double)(to - bands->from - b * row->slot);
+	*(is_run ? &sums[a + 1].ran
+		 : &sums[a + 1].life) += (double)(bands->from + (a + 1) * row->slot - from);
+	*(is_run ? &sums[b + 1].ran
+		 : &sums[b + 1].life) += (double)(to - bands->from - b * row->slot);
 	whole[a + 1]++;
 	whole[b]--;
-}
-
-/* Makes sums of the slots' own values. */
-static void add_up(const struct thrum__bands_row *row, double *sums, int32_t *whole)
-{
-	int32_t count = 0;
-
-	for (uint32_t i = 0; i < row->slots; i++) {
-		count += whole[i];
-		whole[i] = 0;
-		sums[i + 1] += sums[i] + (double)count * (double)row->slot;
-	}
-	whole[row->slots] = 0;
 }
 
 static void sum_row(const struct thrum__bands *bands, const struct thrum__bands_row *row,
 	int32_t *whole)
 {
 	struct thrum__bands_rows *rows = bands->rows;
-	uint32_t *begun = rows->begun + row->first_slot, *ended = rows->ended + row->first_slot;
-	uint32_t *failed = rows->failed + row->first_slot;
-	double *life = rows->life + row->first_slot, *ran = rows->ran + row->first_slot;
+	struct thrum__bands_sum *sums = rows->sums + row->first_slot;
+	int32_t *lives = whole, *runs = whole + SLOTS_MOST + 2;
+	int64_t life = 0, ran = 0;
 
+	memset(whole, 0, 2 * (SLOTS_MOST + (size_t)2) * sizeof *whole);
 	for (uint32_t i = row->first; i < row->first + row->count; i++) {
-		uint32_t last = thrum__bands_slot(bands, row, rows->end[i]) + 1;
+		struct thrum__bands_sum *end =
+			&sums[thrum__bands_slot(bands, row, rows->end[i]) + 1];
 
-		begun[thrum__bands_slot(bands, row, rows->start[i]) + 1]++;
-		ended[last] += !(rows->flags[i] & THRUM__LINE_PENDING);
-		failed[last] += (rows->flags[i] & THRUM__LINE_FAILED) > 0;
-		spread(bands, row, life, whole, rows->start[i], rows->end[i]);
+		sums[thrum__bands_slot(bands, row, rows->start[i]) + 1].begun++;
+		end->ended += !(rows->flags[i] & THRUM__LINE_PENDING);
+		end->failed += (rows->flags[i] & THRUM__LINE_FAILED) > 0;
+		spread(bands, row, false, lives, rows->start[i], rows->end[i]);
 	}
-	add_up(row, life, whole);
 	for (uint32_t i = row->first_run; i < row->first_run + row->run_count; i++)
-		spread(bands, row, ran, whole, THRUM__RUN(bands->model, rows->runs[i], start),
+		spread(bands, row, true, runs, THRUM__RUN(bands->model, rows->runs[i], start),
 			thrum__bands_run_end(bands, rows->runs[i]));
-	add_up(row, ran, whole);
-	for (uint32_t i = 1; i <= row->slots; i++) {
-		begun[i] += begun[i - 1];
-		ended[i] += ended[i - 1];
-		failed[i] += failed[i - 1];
+	for (uint32_t i = 0; i < row->slots; i++) {
+		life += lives[i];
+		ran += runs[i];
+		sums[i + 1].life += sums[i].life + (double)life * (double)row->slot;
+		sums[i + 1].ran += sums[i].ran + (double)ran * (double)row->slot;
+		sums[i + 1].begun += sums[i].begun;
+		sums[i + 1].ended += sums[i].ended;
+		sums[i + 1].failed += sums[i].failed;
 	}
 }
 
@@ -354,15 +349,18 @@ static uint32_t slots_of(const struct thrum__bands_row *row)
 	uint32_t lines = row->count / SLOT_LINES, runs = row->run_count / SLOT_RUNS;
 	uint32_t slots = lines > runs ? lines : runs;
 
-	if (row->count <= FEW && row->run_count <= FEW)
+	if (row->count <= FEW && row->run_count / 2 <= FEW)
 		return 0;
+	/* A whole trace has about so many columns on a screen: fewer slots would be of no use. */
+	if (slots < SLOTS_LEAST)
+		return SLOTS_LEAST;
 	return slots < SLOTS_MOST ? slots : SLOTS_MOST;
 }
 
 static int sum_rows(const struct thrum__bands *bands)
 {
 	struct thrum__bands_rows *rows = bands->rows;
-	int32_t *whole = calloc(SLOTS_MOST + 2, sizeof *whole);
+	int32_t *whole = malloc(2 * (SLOTS_MOST + (size_t)2) * sizeof *whole);
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < rows->row_count; i++) {
@@ -374,13 +372,9 @@ static int sum_rows(const struct thrum__bands *bands)
 		if (row->slots)
 			row->slot = (bands->to - bands->from) / row->slots + 1;
 	}
-	rows->begun = calloc(at + 1, sizeof *rows->begun);
-	rows->ended = calloc(at + 1, sizeof *rows->ended);
-	rows->failed = calloc(at + 1, sizeof *rows->failed);
-	rows->life = calloc(at + 1, sizeof *rows->life);
-	rows->ran = calloc(at + 1, sizeof *rows->ran);
+	rows->sums = calloc(at + 1, sizeof *rows->sums);
 	rows->slot_count = (uint32_t)at;
-	if (!whole || !rows->begun || !rows->ended || !rows->failed || !rows->life || !rows->ran) {
+	if (!whole || !rows->sums) {
 		free(whole);
 		return -THRUM_E_MEMORY;
 	}
@@ -425,11 +419,7 @@ void thrum__bands_rows_free(struct thrum__bands_rows *rows)
 	free(rows->end);
 	free(rows->flags);
 	free(rows->runs);
-	free(rows->begun);
-	free(rows->ended);
-	free(rows->failed);
-	free(rows->life);
-	free(rows->ran);
+	free(rows->sums);
 	free(rows);
 }
 
@@ -437,8 +427,7 @@ size_t thrum__bands_rows_memory(const struct thrum__bands_rows *rows)
 {
 	return rows->row_count * sizeof *rows->rows + rows->group_count * sizeof *rows->places +
 		rows->line_count * (sizeof *rows->task + 2 * sizeof *rows->start + 1) +
-		rows->run_count * sizeof *rows->runs +
-		rows->slot_count * (3 * sizeof *rows->begun + 2 * sizeof *rows->life);
+		rows->run_count * sizeof *rows->runs + rows->slot_count * sizeof *rows->sums;
 }
 
 uint32_t thrum__bands_row_from(const struct thrum__bands_rows *rows,
