@@ -7,7 +7,7 @@
  *   offset 0      struct thrum__header
  *   metadata      the CTF 1.8 text that describes the packets
  *   definitions   a table of struct thrum__definition
- *   counters      reserved
+ *   counters      an array of struct thrum__counters_page: see counters.h
  *   live tasks    a table of struct thrum__live_task
  *   packets       of one size, each a CTF packet of one lane
  *
@@ -19,7 +19,7 @@
  *   records.def   the table of records
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
- *   packet.h      reads the beginning of a packet
+ *   packet.h      reads the beginning of a packet       counters.h  the counters' pages
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.

@@ -78,6 +78,7 @@ void thrum__scene_remember(struct thrum__scene *scene)
 		scene->history_count--;
 	}
 	scene->history[scene->history_count++] = scene->state;
+	scene->jumps++;
 }
 
 static int go_back(struct thrum__scene *scene)
