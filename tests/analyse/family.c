@@ -75,7 +75,7 @@ static void write_way(const struct thrum__family *family, const char *name, char
 	}
 }
 
-/* ---- Who works for whom --------------------------------------------------------------------- */
+/* ---- For whom tasks work -------------------------------------------------------------------- */
 
 static void test_callbacks(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bands: what each kind of task did, over time. A band shows the lines of one group (analyse/family/family.h),
- * each from its beginning to its end, at the height of its duration. Beside the bands stand the
- * threads and the queues. This is the face of the folder analyse/bands:
+ * Bands: what each kind of task did, over time. A band shows the lines of one group (see
+ * analyse/family/family.h), each from its beginning to its end, at the height of its duration. Beside
+ * the bands stand the threads and the queues. This is the face of the folder analyse/bands:
  *
  *	bands.c    makes and frees all of it
  *	classes.c  classes of durations
