@@ -307,6 +307,14 @@ struct thrum__bands_numbers {
 void thrum__bands_numbers(const struct thrum__bands *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__bands_numbers *);
 
+/* The line of a group that is the median of all that resolved, or NONE. *resolved: how many did. */
+uint32_t thrum__bands_usual(const struct thrum__bands *, uint32_t group, uint32_t *resolved);
+
+/* Writes up to `most` lines of a group that ended in a time and did not fail, evenly chosen among
+ * these. Returns how many. */
+uint32_t thrum__bands_sample(const struct thrum__bands *, uint32_t group,
+	const struct thrum__bands_time *, uint32_t *tasks, uint32_t most);
+
 /* The numbers in which two times may differ. */
 enum thrum__bands_measure {
 	THRUM__BANDS_HALF,   /* half of the lines took up to … ns */

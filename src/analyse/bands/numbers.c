@@ -219,6 +219,104 @@ void thrum__bands_numbers(const struct thrum__bands *bands, uint32_t group,
 	numbers->all_failed = ends.ended > 0 && ends.failed >= 0.98 * ends.ended;
 }
 
+/* ---- Usual lines ---------------------------------------------------------------------------- */
+
+static bool has_resolved(const struct thrum__bands_rows *rows, uint32_t line)
+{
+	return !(rows->flags[line] & (THRUM__LINE_FAILED | THRUM__LINE_PENDING));
+}
+
+/* The line of a row of rank `rank` by length among those that resolved. */
+static uint32_t line_at_rank(const struct thrum__bands_rows *rows,
+	const struct thrum__bands_row *row, uint32_t rank)
+{
+	int64_t *lengths = malloc(((size_t)row->count + 1) * sizeof *lengths), length = -1;
+	uint32_t count = 0, end = row->first + row->count;
+
+	for (uint32_t i = row->first; lengths && i < end; i++)
+		if (has_resolved(rows, i))
+			lengths[count++] = rows->end[i] - rows->start[i];
+	if (count > rank)
+		length = thrum__bands_select(lengths, count, rank);
+	free(lengths);
+	for (uint32_t i = row->first; i < end; i++)
+		if (has_resolved(rows, i) &&
+			(length < 0 || rows->end[i] - rows->start[i] == length))
+			return rows->task[i];
+	return THRUM__NONE;
+}
+
+uint32_t thrum__bands_usual(const struct thrum__bands *bands, uint32_t group, uint32_t *resolved)
+{
+	const struct thrum__bands_rows *rows = bands->rows;
+	const struct thrum__bands_place *place;
+	uint32_t counts[THRUM__BANDS_CLASSES] = {0}, rank;
+
+	*resolved = 0;
+	if (group >= rows->group_count)
+		return THRUM__NONE;
+	place = &rows->places[group];
+	for (unsigned i = 0; i < place->classes; i++) {
+		const struct thrum__bands_row *row = &rows->rows[place->first + i];
+
+		for (uint32_t j = row->first; j < row->first + row->count; j++)
+			counts[i] += has_resolved(rows, j);
+		*resolved += counts[i];
+	}
+	rank = *resolved > 0 ? (*resolved - 1) / 2 : 0;
+	for (unsigned i = 0; *resolved > 0 && i < place->classes; i++) {
+		if (rank < counts[i])
+			return line_at_rank(rows, &rows->rows[place->first + i], rank);
+		rank -= counts[i];
+	}
+	return THRUM__NONE;
+}
+
+/* Goes through the lines of a group that ended in a time and did not fail, and writes each `each`th of
+ * them. Returns how many there are. */
+static uint32_t walk_resolved(const struct thrum__bands *bands, uint32_t group,
+	const struct thrum__bands_time *time, uint32_t each, uint32_t *tasks, uint32_t most)
+{
+	const struct thrum__bands_rows *rows = bands->rows;
+	uint32_t count = 0;
+
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
+
+		for (int part = 0; row && part < 2; part++) {
+			uint32_t i = thrum__bands_row_from(rows, row,
+				time->from[part] - row->longest);
+
+			if (time->from[part] >= time->to[part])
+				continue;
+			for (; i < row->first + row->count && rows->start[i] <= time->to[part];
+				i++) {
+				if (!has_resolved(rows, i) ||
+					!is_in(bands, time, part, rows->end[i]))
+					continue;
+				if (tasks && count % each == 0 && count / each < most)
+					tasks[count / each] = rows->task[i];
+				count++;
+			}
+		}
+	}
+	return count;
+}
+
+uint32_t thrum__bands_sample(const struct thrum__bands *bands, uint32_t group,
+	const struct thrum__bands_time *time, uint32_t *tasks, uint32_t most)
+{
+	uint32_t count, each;
+
+	if (group >= bands->rows->group_count || most == 0)
+		return 0;
+	count = walk_resolved(bands, group, time, 1, NULL, 0);
+	each = count / most + (count % most > 0);
+	if (count > 0)
+		walk_resolved(bands, group, time, each, tasks, most);
+	return count > 0 ? (count + each - 1) / each : 0;
+}
+
 /* ---- Groups --------------------------------------------------------------------------------- */
 
 /* Finds the median and so on of all lines of a group, pending ones included. */
