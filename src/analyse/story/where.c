@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The stretches of one task's life, and what the tasks of a group spend their time on. */
+/* The stretches of one task's life, and where the time of a group's tasks goes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +100,7 @@ static bool is_above(const struct thrum__family *family, uint32_t above, uint32_
 	return false;
 }
 
-/* What a part of a path is: the lock, or the lowest group that is none above the task's own. */
+/* Tells for what a part of a path waits: the lock, or the lowest group that is not above its own. */
 static struct thrum__story_part part_of(const struct thrum__paths *paths,
 	const struct thrum__family *family, uint32_t own, const struct thrum__path_part *part)
 {
