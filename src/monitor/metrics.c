@@ -178,9 +178,8 @@ static void put_lanes(const struct writer *w, const char *name, const char *help
 			put_label(w, "lane", number);
 			put_label(w, "thread", lane->name);
 			end_sample(w,
-				(double)(want_tasks ? lane->in_tasks
-						    : lane->span - lane->suspended) /
-					(double)lane->span);
+				want_tasks ? (double)lane->in_tasks / (double)lane->span
+					   : thrum__monitor_load(lane));
 		}
 	}
 }
@@ -459,7 +458,7 @@ int thrum__monitor_metrics(const struct thrum__monitor_source *sources, size_t c
 	put_states(&w);
 	error = put_tasks(&w);
 	put_lanes(&w, "thrum_lane_busy_ratio",
-		"Share of time in which the thread was not suspended.", false);
+		"Share of time in which the thread is known to have worked.", false);
 	put_lanes(&w, "thrum_lane_task_ratio", "Share of time in which the thread ran tasks.",
 		true);
 	put_losses(&w);
