@@ -36,6 +36,14 @@ function goTask(task: number) {
   setTab("details");
 }
 
+let filterTasks: (text: string) => void;
+
+/** Shows the tasks that a search finds. */
+export function showTasks(text: string) {
+  filterTasks(text);
+  setTab("tasks");
+}
+
 /** The list of tasks. */
 function makeTasks(): Narrow {
   const table = new VirtualTable("Tasks", "task", {
@@ -71,7 +79,12 @@ function makeTasks(): Narrow {
     narrowed.setAttribute("aria-label", `${words}: show all tasks`);
     table.ask({ by: narrowedBy });
   };
-  listen(filter, "input", () => table.ask({ text: filter.value }));
+  const ask = () => table.ask({ text: filter.value });
+  listen(filter, "input", ask);
+  filterTasks = (text) => {
+    filter.value = text;
+    ask();
+  };
   listen(filter, "keydown", (event) => {
     if (event.key !== "ArrowDown") return;
     event.preventDefault();

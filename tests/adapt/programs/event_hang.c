@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* Its loop hangs: the callback of an event waits for a lock whose holder never releases it. */
+#define _GNU_SOURCE
 #include <event2/event.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "hang.h"
 
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -20,6 +22,11 @@ static void *fill_cache(void *unused)
 	return unused;
 }
 
+static bool waits(void)
+{
+	return has_waiter(&cache_lock);
+}
+
 int main(void)
 {
 	struct event_base *base = event_base_new();
@@ -30,7 +37,7 @@ int main(void)
 	pthread_create(&thread, NULL, fill_cache, NULL);
 	pthread_join(thread, NULL);
 	event_add(refresh, &soon);
-	alarm(1);
+	end_when(waits);
 	event_base_dispatch(base);
 	printf("never\n");
 	return 0;
