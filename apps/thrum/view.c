@@ -119,6 +119,7 @@ const struct command command_view = {
 	.min = 0,
 	.max = TRACES_MAX,
 	.options = options_of_view,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records. The window follows a trace that a program still writes. Several traces\n"
 		"get a window each. The program thrum-gtk shows them; its key ? lists all keys.",

@@ -141,7 +141,7 @@ test("copying takes the selected task's details, and printing keeps the picture"
   const copied = () =>
     view.evaluate(() => {
       const clipboardData = new DataTransfer();
-      document.dispatchEvent(new ClipboardEvent("copy", { clipboardData }));
+      document.dispatchEvent(new window.ClipboardEvent("copy", { clipboardData }));
       return clipboardData.getData("text/plain");
     });
   await until("it is copied", async () => /State\s+never resolved/.test(await copied()));
