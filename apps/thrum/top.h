@@ -115,7 +115,7 @@ struct top {
 	bool *is_folded;
 	uint32_t folded_room;
 	uint64_t looked, looked_before; /* CLOCK_MONOTONIC, ns */
-	int64_t interval;
+	int64_t interval;               /* ns; 0: the rows are printed once, without their past */
 
 	/* The screen's state. */
 	enum top_part focus;

@@ -20,7 +20,7 @@ static void put_fact(struct top_screen *screen, int y, int x, const char *name, 
 /* ---- Counters -------------------------------------------------------------------------------- */
 
 /* Paints a distribution as horizontal bars, one for a stretch of values twice as long as the one
- * above it. */
+ * above it, or longer. */
 static void put_distribution(struct top_screen *screen, int from, int to,
 	const struct thrum__read_counter *counter)
 {
@@ -44,6 +44,20 @@ static void put_distribution(struct top_screen *screen, int from, int to,
 		if (sums[used] > most)
 			most = sums[used];
 		used++;
+	}
+	/* Two at a time, until there is room. */
+	while (used > to - from && to - from > 0) {
+		for (int line = 0; line < used; line++) {
+			if (line % 2 == 0) {
+				lows[line / 2] = lows[line];
+				sums[line / 2] = sums[line];
+			} else {
+				sums[line / 2] += sums[line];
+			}
+			if (sums[line / 2] > most)
+				most = sums[line / 2];
+		}
+		used = (used + 1) / 2;
 	}
 	for (int line = 0; line < used && from + line < to; line++) {
 		top_value_words(counter->path, (double)lows[line], text, sizeof(text));
@@ -146,7 +160,8 @@ static void put_counter(const struct top *top, struct top_screen *screen, const 
 		1;
 	if (!is_distribution || y + 1 >= to)
 		return;
-	top_put(screen, y++, 1, screen->width - 2, TOP_HEAD, "All observations, from");
+	top_put(screen, y++, 1, screen->width - 2, TOP_HEAD,
+		"All observations, from this value on");
 	put_distribution(screen, y, to, counter);
 }
 

@@ -44,6 +44,8 @@ static struct layout lay_out(const struct top *top, const struct top_screen *scr
 	l.second = l.first + WIDTH_1;
 	l.extra = l.second + WIDTH_2;
 	l.chart = l.extra + extra + 2;
+	if (top->interval == 0)
+		l.chart_width = 0;
 	if (top->count > 1 && l.name_width >= 2 * PROCESS_WIDTH) {
 		l.name_width -= PROCESS_WIDTH;
 		l.process = l.name + l.name_width;
@@ -64,8 +66,21 @@ static const struct heading {
 	[TOP_LANES] = {{"THREADS", "LOAD", "EVENTS", "IN TASKS", "", ""}, {0, 1, 2}},
 };
 
+/* Says behind a heading, which takes `used` columns, how many rows are in sight, unless all are. */
+static void put_count(struct top_screen *screen, int y, int x, int width,
+	const struct top_rows *rows, int shown, int used)
+{
+	char text[64];
+
+	if ((uint32_t)shown >= rows->count)
+		return;
+	snprintf(text, sizeof(text), "%u to %u of %u", (unsigned)rows->first + 1,
+		(unsigned)rows->first + (unsigned)shown, (unsigned)rows->count);
+	top_put(screen, y, x + used + 2, width - used - 3, TOP_DIM, text);
+}
+
 static void put_heading(struct top_screen *screen, int y, const struct top *top, enum top_part part,
-	const struct layout *l, bool has_focus)
+	const struct layout *l, bool has_focus, int shown)
 {
 	const struct heading *heading = &headings[part];
 	const struct top_rows *rows = &top->parts[part];
@@ -74,14 +89,17 @@ static void put_heading(struct top_screen *screen, int y, const struct top *top,
 
 	for (int i = 0; i < count; i++) {
 		bool is_sorted = heading->sorted[rows->sorted] == i;
-		const char *arrow = !is_sorted || (part != TOP_TASKS && rows->sorted == 0) ? ""
+		const char *arrow = !is_sorted || top->interval == 0 ||
+				(part != TOP_TASKS && rows->sorted == 0)
+			? ""
 			: screen->is_ascii ? (rows->is_reversed ? "^" : "v")
 					   : (rows->is_reversed ? "▴" : "▾");
 		enum top_style style = i == 0 && has_focus ? TOP_STRONG : TOP_HEAD;
 
 		snprintf(text, sizeof(text), "%s%s", heading->names[i], arrow);
 		if (i == 0)
-			top_put(screen, y, l->name, l->name_width, style, text);
+			put_count(screen, y, l->name, l->name_width, rows, shown,
+				top_put(screen, y, l->name, l->name_width, style, text));
 		else if (i < 3)
 			top_put_right(screen, y, i == 1 ? l->first : l->second,
 				i == 1 ? WIDTH_1 : WIDTH_2, style, text);
@@ -94,7 +112,7 @@ static void put_heading(struct top_screen *screen, int y, const struct top *top,
 			"RUNS");
 	if (l->process && part != TOP_COUNTERS)
 		top_put(screen, y, l->process, PROCESS_WIDTH, TOP_HEAD, "PROCESS");
-	if (top->interval > 0) {
+	if (l->chart_width > 0) {
 		top_age_words(l->chart_width * top->interval, span, sizeof(span));
 		snprintf(text, sizeof(text), "LAST %s", span);
 		top_put_right(screen, y, l->chart, l->chart_width, TOP_HEAD, text);
@@ -251,8 +269,9 @@ static int put_part(struct top_screen *screen, int y, struct top *top, enum top_
 
 	top->heading[part] = y;
 	top->shown[part] = 0;
-	put_heading(screen, y++, top, part, &l, has_focus || is_page);
+	y++;
 	if (rows->count == 0) {
+		put_heading(screen, y - 1, top, part, &l, has_focus || is_page, room);
 		top_put(screen, y, l.name, screen->width - 2, TOP_DIM,
 			words_for_nothing(top, part));
 		return y + 1;
@@ -264,6 +283,7 @@ static int put_part(struct top_screen *screen, int y, struct top *top, enum top_
 		rows->first = rows->selected - (uint32_t)room + 1;
 	if (rows->first + (uint32_t)room > rows->count)
 		rows->first = rows->count > (uint32_t)room ? rows->count - (uint32_t)room : 0;
+	put_heading(screen, y - 1, top, part, &l, has_focus || is_page, room);
 	for (uint32_t i = rows->first; i < rows->count && room > 0; i++, room--, y++) {
 		put_row(screen, y, top, part, &rows->rows[i], &l);
 		if (has_focus && i == rows->selected)
@@ -372,7 +392,7 @@ static void put_help(struct top_screen *screen)
 	static const char *const keys[][2] = {
 		{"Up Down", "select a row; also j and k, Page Up and Page Down, Home and End"},
 		{"Tab", "go to the next part: counters, live tasks, threads"},
-		{"1 2 3", "show one part only, and again all; z does the same with this part"},
+		{"1 2 3", "show one part only, and again all; z: this part"},
 		{"Enter", "show all about the row: its past, its values, its tasks"},
 		{"Left Right", "fold and unfold a branch of the counters' tree"},
 		{"s r", "sort by the next column; reverse the order"},
@@ -383,16 +403,19 @@ static void put_help(struct top_screen *screen)
 		{"q", "quit"},
 	};
 
+	static const char *const notes[] = {
+		"RATE, P50, P99 and MAX are those since the last look. Bars are scaled to",
+		"their greatest value, those of threads to 100 %. MUST END counts tasks of",
+		"which the program said that they should resolve.",
+	};
+
 	top_put(screen, 2, 1, screen->width - 2, TOP_STRONG, "Keys");
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		top_put(screen, 4 + (int)i, 3, 12, TOP_STRONG, keys[i][0]);
 		top_put(screen, 4 + (int)i, 16, screen->width - 17, TOP_PLAIN, keys[i][1]);
 	}
-	top_put(screen, 17, 1, screen->width - 2, TOP_DIM,
-		"P50, P99 and MAX are those of the latest observations. Bars are scaled to");
-	top_put(screen, 18, 1, screen->width - 2, TOP_DIM,
-		"their greatest value; those of threads to 100 %. MUST END counts the tasks that");
-	top_put(screen, 19, 1, screen->width - 2, TOP_DIM, "the program said should resolve.");
+	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
+		top_put(screen, 17 + (int)i, 3, screen->width - 4, TOP_DIM, notes[i]);
 }
 
 void top_paint(struct top *top, struct top_screen *screen)
