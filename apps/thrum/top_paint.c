@@ -6,14 +6,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "monitor/unit.h"
 #include "port/port.h"
 #include "text.h"
 #include "top.h"
 #include "words/words.h"
 
-#define WIDE 110 /* columns from which there is room for more numbers */
+#define WIDE 116 /* columns from which there is room for more numbers */
 #define EXTRA 3  /* so many more */
-#define EXTRA_WIDTH 10
+#define EXTRA_WIDTH 12
 #define WIDTH_1 12
 #define WIDTH_2 12
 #define NAME_WIDTH 48
@@ -67,7 +68,7 @@ static const struct heading {
 };
 
 /* Says behind a heading, which takes `used` columns, how many rows are in sight, unless all are. */
-static void put_count(struct top_screen *screen, int y, int x, int width,
+static void put_sight(struct top_screen *screen, int y, int x, int width,
 	const struct top_rows *rows, int shown, int used)
 {
 	char text[64];
@@ -98,7 +99,7 @@ static void put_heading(struct top_screen *screen, int y, const struct top *top,
 
 		snprintf(text, sizeof(text), "%s%s", heading->names[i], arrow);
 		if (i == 0)
-			put_count(screen, y, l->name, l->name_width, rows, shown,
+			put_sight(screen, y, l->name, l->name_width, rows, shown,
 				top_put(screen, y, l->name, l->name_width, style, text));
 		else if (i < 3)
 			top_put_right(screen, y, i == 1 ? l->first : l->second,
@@ -128,31 +129,57 @@ static void put_percent(double share, char *to, size_t size)
 		snprintf(to, size, share > 0 && share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
 }
 
+/* The path that tells the unit of a row: that of a counter, or of one below a place where none is;
+ * NULL if those below have several units. */
+static const char *path_of_unit(const struct top *top, const struct top_row *row)
+{
+	const struct thrum__read_counters *counters = &top->lives[row->process].counters;
+	const struct thrum__read_counter *item = &counters->items[row->item];
+	const struct thrum__read_counter *end = counters->items + counters->count;
+	const char *path = NULL;
+	double scale, other;
+
+	if (item->is_counter)
+		return item->path;
+	for (uint32_t depth = item++->depth; item < end && item->depth > depth; item++) {
+		if (!item->is_counter)
+			continue;
+		if (path &&
+			(thrum__monitor_unit_of(path, &scale, NULL) !=
+					thrum__monitor_unit_of(item->path, &other, NULL) ||
+				scale != other))
+			return NULL;
+		path = item->path;
+	}
+	return path;
+}
+
 static void put_counter(struct top_screen *screen, int y, const struct top *top,
 	const struct top_row *row, const struct layout *l)
 {
+	const char *path = path_of_unit(top, row);
 	const struct thrum__read_counter *counter = top_counter(top, row);
 	const struct top_series *series = &top->series[row->series];
 	const double extra[EXTRA] = {series->p50, series->p99, series->most};
 	bool is_distribution = counter->kind == THRUM_COUNTER_DISTRIBUTION;
 	char text[64], value[48];
 
-	if (counter->kind > THRUM_COUNTER_DISTRIBUTION)
+	if (counter->kind > THRUM_COUNTER_DISTRIBUTION || !path)
 		return;
 	if (!is_distribution) {
-		top_value_words(counter->path, (double)counter->value, text, sizeof(text));
+		top_value_words(path, (double)counter->value, text, sizeof(text));
 	} else if (!l->is_wide && !isnan(series->p99)) {
-		top_value_words(counter->path, series->p99, value, sizeof(value));
+		top_value_words(path, series->p99, value, sizeof(value));
 		snprintf(text, sizeof(text), "p99 %s", value);
 	} else {
 		top_value_words("", (double)counter->count, text, sizeof(text));
 	}
 	top_put_right(screen, y, l->first, WIDTH_1, TOP_PLAIN, text);
-	top_rate_words(is_distribution ? "" : counter->path, series->rate, text, sizeof(text));
+	top_rate_words(is_distribution ? "" : path, series->rate, text, sizeof(text));
 	if (counter->kind != THRUM_COUNTER_GAUGE)
 		top_put_right(screen, y, l->second, WIDTH_2, TOP_PLAIN, text);
 	for (int i = 0; i < EXTRA && l->is_wide && is_distribution; i++) {
-		top_value_words(counter->path, extra[i], text, sizeof(text));
+		top_value_words(path, extra[i], text, sizeof(text));
 		top_put_right(screen, y, l->extra + i * EXTRA_WIDTH, EXTRA_WIDTH, TOP_PLAIN, text);
 	}
 	top_chart(screen, y, l->chart, l->chart_width, 1, series->points, TOP_POINTS, 0);
