@@ -99,7 +99,7 @@ struct top_rows {
 	uint32_t all; /* without the filter */
 	int sorted;   /* a column: see top_column_name */
 	bool is_reversed;
-	/* Of the screen. */
+	/* On the screen. */
 	uint32_t selected, first; /* first: the first row that is shown */
 	uint32_t selected_series; /* the selection stays on this row; UINT32_MAX: at the top */
 };

@@ -202,12 +202,12 @@ static void add_counters(struct recording *recording)
 
 		name->kind = i == 1 ? THRUM_COUNTER_DISTRIBUTION : i;
 		strcpy(name->path, paths[i]);
-		page->tags[i] = thrum__counters_tag(THRUM__COUNTERS_NAME, i);
+		page->tags[i] = thrum__format_counters_tag(THRUM__COUNTERS_NAME, i);
 	}
-	page->tags[3] = thrum__counters_tag(THRUM__COUNTERS_VALUES, 0);
+	page->tags[3] = thrum__format_counters_tag(THRUM__COUNTERS_VALUES, 0);
 	page->words[3][0] = 5;
-	page->tags[4] = thrum__counters_tag(THRUM__COUNTERS_SUMS, 1);
-	page->tags[5] = thrum__counters_tag(THRUM__COUNTERS_BUCKETS + 7, 1);
+	page->tags[4] = thrum__format_counters_tag(THRUM__COUNTERS_SUMS, 1);
+	page->tags[5] = thrum__format_counters_tag(THRUM__COUNTERS_BUCKETS + 7, 1);
 	page->words[5][3] = 12;
 }
 
