@@ -11,17 +11,6 @@
 
 #define ALIGNED_4(size) (((size_t)(size) + 3) & ~(size_t)3)
 
-void thrum__port_put_hex(char *to, uint64_t number)
-{
-	int digits = 1;
-
-	while (digits < 16 && number >> (4 * digits))
-		digits++;
-	to[digits] = '\0';
-	for (; digits > 0; number >>= 4)
-		to[--digits] = "0123456789abcdef"[number & 15];
-}
-
 /* Writes the build id as hex digits, if these notes have one. */
 static void read_build_id(const uint8_t *notes, size_t size, char build_id[41])
 {

@@ -11,8 +11,16 @@
 #include "record/record.h"
 
 struct lane thrum__record_no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
-__thread struct thread thrum__record_thread = {
-	.lane = {&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane}};
+#define WITHOUT_LANES \
+	{ \
+		&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane \
+	}
+#ifndef THRUM_CORE
+__thread struct thread thrum__record_thread = {.lane = WITHOUT_LANES};
+#else
+struct cpu thrum__record_cpus[THRUM_CORE_CPUS] = {
+	[0 ... THRUM_CORE_CPUS - 1] = {.thread = {.lane = WITHOUT_LANES}}};
+#endif
 
 /* ---- Losses --------------------------------------------------------------------------------- */
 
@@ -266,7 +274,7 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->recorder = r;
 	lane->table = r->live;
 	lane->table_mask = r->live_mask;
-	lane->generation = (uint16_t)r->generation;
+	lane->first_number = r->generation << 16;
 	lane->number = number;
 	lane->slot = NO_PACKET;
 	thrum__record_take_ids(lane);
@@ -549,6 +557,7 @@ void thrum__record_thread_exit(void *pointer)
 	struct thread *thread = pointer;
 	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 
+	thrum__record_seat_leave(thread);
 	if (!r || thread->generation != r->generation)
 		return;
 	if (thread->own) {
