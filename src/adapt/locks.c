@@ -53,7 +53,7 @@ static inline bool is_taken(int result)
 	{ \
 		struct wait wait; \
 \
-		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller); \
+		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller, IS_TIMED(name)); \
 		int result = real_##name(caller) arguments; \
 \
 		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
