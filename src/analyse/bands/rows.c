@@ -7,7 +7,7 @@
 #include "analyse/slow/path.h"
 #include "base/sort.h"
 
-#define FEW 1024 /* lines, or runs by twos, of a row without sums */
+#define FEW 1024 /* lines, or runs, of a row without sums */
 #define SLOTS_LEAST 1024
 #define SLOTS_MOST 16384
 #define SLOT_LINES 4 /* lines of a slot, on the mean */
@@ -183,6 +183,7 @@ static int fill_rows(struct lines *lines)
 		sort_row(rows, row, lines, items);
 		for (uint32_t j = row->first; j < row->first + row->count; j++) {
 			uint32_t line = rows->task[j];
+			int64_t length;
 
 			rows->task[j] = lines->task[line];
 			rows->start[j] = lines->start[line];
@@ -190,8 +191,10 @@ static int fill_rows(struct lines *lines)
 			rows->flags[j] = lines->flags[line];
 			row->failed += (lines->flags[line] & THRUM__LINE_FAILED) > 0;
 			row->pending += (lines->flags[line] & THRUM__LINE_PENDING) > 0;
-			if (rows->end[j] - rows->start[j] > row->longest)
-				row->longest = rows->end[j] - rows->start[j];
+			length = rows->end[j] - rows->start[j];
+			row->longest = length > row->longest ? length : row->longest;
+			if (j == row->first || length < row->least)
+				row->least = length;
 		}
 	}
 	free(items);
@@ -341,6 +344,8 @@ static void sum_row(const struct thrum__bands *bands, const struct thrum__bands_
 		sums[i + 1].ended += sums[i].ended;
 		sums[i + 1].failed += sums[i].failed;
 	}
+	for (uint32_t i = 0; i <= row->slots / THRUM__BANDS_COARSE; i++)
+		rows->coarse[row->first_coarse + i] = sums[i * THRUM__BANDS_COARSE];
 }
 
 /* How many slots a row gets. */
@@ -349,19 +354,48 @@ static uint32_t slots_of(const struct thrum__bands_row *row)
 	uint32_t lines = row->count / SLOT_LINES, runs = row->run_count / SLOT_RUNS;
 	uint32_t slots = lines > runs ? lines : runs;
 
-	if (row->count <= FEW && row->run_count / 2 <= FEW)
+	if (row->count <= FEW && row->run_count <= FEW)
 		return 0;
 	/* A whole trace has about so many columns on a screen: fewer slots would be of no use. */
 	if (slots < SLOTS_LEAST)
 		return SLOTS_LEAST;
+	slots -= slots % THRUM__BANDS_COARSE;
 	return slots < SLOTS_MOST ? slots : SLOTS_MOST;
+}
+
+/* Copies the times of the runs in rows without sums. */
+static int copy_runs(const struct thrum__bands *bands)
+{
+	struct thrum__bands_rows *rows = bands->rows;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < rows->row_count; i++)
+		count += rows->rows[i].slots ? 0 : rows->rows[i].run_count;
+	rows->span_count = count;
+	rows->spans = malloc(((size_t)count + 1) * sizeof *rows->spans);
+	if (!rows->spans)
+		return -THRUM_E_MEMORY;
+	count = 0;
+	for (uint32_t i = 0; i < rows->row_count; i++) {
+		struct thrum__bands_row *row = &rows->rows[i];
+
+		if (row->slots > 0)
+			continue;
+		row->first_span = count;
+		for (uint32_t j = row->first_run; j < row->first_run + row->run_count; j++)
+			rows->spans[count++] = (struct thrum__bands_span){THRUM__RUN(bands->model,
+										  rows->runs[j],
+										  start),
+				thrum__bands_run_end(bands, rows->runs[j])};
+	}
+	return 0;
 }
 
 static int sum_rows(const struct thrum__bands *bands)
 {
 	struct thrum__bands_rows *rows = bands->rows;
 	int32_t *whole = malloc(2 * (SLOTS_MOST + (size_t)2) * sizeof *whole);
-	size_t at = 0;
+	size_t at = 0, coarse = 0;
 
 	for (uint32_t i = 0; i < rows->row_count; i++) {
 		struct thrum__bands_row *row = &rows->rows[i];
@@ -369,12 +403,18 @@ static int sum_rows(const struct thrum__bands *bands)
 		row->slots = slots_of(row);
 		row->first_slot = (uint32_t)at;
 		at += row->slots ? row->slots + UINT32_C(1) : 0;
-		if (row->slots)
+		row->first_coarse = (uint32_t)coarse;
+		if (row->slots) {
 			row->slot = (bands->to - bands->from) / row->slots + 1;
+			row->each = 1.0 / (double)row->slot;
+			coarse += row->slots / THRUM__BANDS_COARSE + UINT32_C(1);
+		}
 	}
 	rows->sums = calloc(at + 1, sizeof *rows->sums);
+	rows->coarse = calloc(coarse + 1, sizeof *rows->coarse);
 	rows->slot_count = (uint32_t)at;
-	if (!whole || !rows->sums) {
+	rows->coarse_count = (uint32_t)coarse;
+	if (!whole || !rows->sums || !rows->coarse) {
 		free(whole);
 		return -THRUM_E_MEMORY;
 	}
@@ -382,7 +422,7 @@ static int sum_rows(const struct thrum__bands *bands)
 		if (rows->rows[i].slots)
 			sum_row(bands, &rows->rows[i], whole);
 	free(whole);
-	return 0;
+	return copy_runs(bands);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
@@ -419,7 +459,9 @@ void thrum__bands_rows_free(struct thrum__bands_rows *rows)
 	free(rows->end);
 	free(rows->flags);
 	free(rows->runs);
+	free(rows->spans);
 	free(rows->sums);
+	free(rows->coarse);
 	free(rows);
 }
 
@@ -427,7 +469,8 @@ size_t thrum__bands_rows_memory(const struct thrum__bands_rows *rows)
 {
 	return rows->row_count * sizeof *rows->rows + rows->group_count * sizeof *rows->places +
 		rows->line_count * (sizeof *rows->task + 2 * sizeof *rows->start + 1) +
-		rows->run_count * sizeof *rows->runs + rows->slot_count * sizeof *rows->sums;
+		rows->run_count * sizeof *rows->runs + rows->span_count * sizeof *rows->spans +
+		((size_t)rows->slot_count + rows->coarse_count) * sizeof *rows->sums;
 }
 
 uint32_t thrum__bands_row_from(const struct thrum__bands_rows *rows,
