@@ -78,7 +78,8 @@ static void sum_lane(struct thrum__bands *bands, struct thrum__bands_lane *lane)
 {
 	struct thrum__bands_lanes *lanes = bands->lanes;
 	const uint32_t *runs = lanes->runs + lane->first;
-	int64_t *sums = lanes->sums + lane->first_sum, sum = 0, best = -1;
+	struct thrum__bands_ran *sums = lanes->sums + lane->first_sum;
+	int64_t sum = 0, best = -1;
 
 	for (uint32_t i = 0; i < lane->count; i++) {
 		uint32_t *longest =
@@ -86,7 +87,9 @@ static void sum_lane(struct thrum__bands *bands, struct thrum__bands_lane *lane)
 		int64_t length = length_of(bands, runs[i]);
 
 		if (i % (1 << THRUM__BANDS_SHIFT) == 0) {
-			sums[i >> THRUM__BANDS_SHIFT] = sum;
+			sums[i >> THRUM__BANDS_SHIFT] =
+				(struct thrum__bands_ran){THRUM__RUN(bands->model, runs[i], start),
+					sum};
 			best = -1;
 		}
 		if (length > best) {
@@ -95,7 +98,10 @@ static void sum_lane(struct thrum__bands *bands, struct thrum__bands_lane *lane)
 		}
 		sum += length;
 	}
-	sums[groups_of(lane->count, 0)] = sum;
+	sums[groups_of(lane->count, 0)] = (struct thrum__bands_ran){lane->count
+			? thrum__bands_run_end(bands, runs[lane->count - 1])
+			: 0,
+		sum};
 	for (unsigned level = 1; level < THRUM__BANDS_LEVELS; level++)
 		for (uint32_t i = 0; i < groups_of(lane->count, level - 1); i++) {
 			uint32_t below = lanes->longest[lane->first_longest[level - 1] + i];
@@ -297,7 +303,8 @@ static void join_lanes(struct thrum__bands *bands)
 			*thread = (struct thrum__bands_thread){.lane = lane, .first = i};
 		bands->thread_count = (uint32_t)(thread - bands->threads) + 1;
 		thread->count++;
-		thread->ran += bands->lanes->sums[runs->first_sum + groups_of(runs->count, 0)];
+		thread->ran +=
+			bands->lanes->sums[runs->first_sum + groups_of(runs->count, 0)].before;
 	}
 }
 

@@ -36,6 +36,9 @@ struct thrum__bands_row {
 struct thrum__bands_sum {
 	double life, ran; /* ns */
 	uint32_t begun, ended, failed;
+	/* While the sums are made: how many runs begin to cover whole slots here, less those that
+	 * cease to. */
+	int32_t whole;
 };
 
 struct thrum__bands_rows {
@@ -115,6 +118,14 @@ static inline struct thrum__bands_span thrum__bands_row_run(const struct thrum__
 		thrum__bands_run_end(bands, run)};
 }
 
+/* Chooses the slots of the rows, whose lines and runs are counted, and makes room for the sums. */
+THRUM__MUST_USE int thrum__bands_sums_begin(const struct thrum__bands *);
+/* Adds a run to the sums of its row, which has slots. */
+void thrum__bands_sums_add_run(const struct thrum__bands *, const struct thrum__bands_row *,
+	struct thrum__bands_span);
+/* Adds the lines of all rows. Then the sums are right. */
+THRUM__MUST_USE int thrum__bands_sums_finish(const struct thrum__bands *);
+
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
 #define THRUM__BANDS_SHIFT 4 /* 16 runs, or groups of them, make a group */
@@ -123,7 +134,7 @@ static inline struct thrum__bands_span thrum__bands_row_run(const struct thrum__
 /* The runs of one lane, but for those of its own task, in the order of time. */
 struct thrum__bands_lane {
 	uint32_t first, count; /* elements of `runs` */
-	uint32_t first_sum;    /* in `sums`: the ns before each 16th run, and of all */
+	uint32_t first_sum;    /* in `sums`: one for each 16th run, and one of all */
 	/* By level, in `longest`: which of the lane's runs is the longest of 16, 256, … */
 	uint32_t first_longest[THRUM__BANDS_LEVELS];
 };
@@ -133,7 +144,10 @@ struct thrum__bands_lanes {
 	uint32_t lane_count;
 	uint32_t *runs;
 	uint32_t run_count;
-	int64_t *sums;
+	struct thrum__bands_ran {
+		int64_t start;  /* of that run; of all: the last one's end */
+		int64_t before; /* ns of the runs before */
+	} * sums;
 	uint32_t *longest, sum_count, longest_count;
 	struct thrum__bands_hole *holes; /* the long ones, by time */
 	uint32_t hole_count, hole_room;
