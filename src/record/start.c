@@ -114,6 +114,7 @@ void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)
 	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
 	uint32_t ticket = atomic_load(&to->ticket);
 
+	thrum__record_counters_refresh(r);
 	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
 		.monotonic = reading.monotonic,
 		.realtime = reading.realtime};
@@ -194,11 +195,19 @@ static bool is_watched(void)
 	return preload && strstr(preload, "vgpreload_memcheck");
 }
 
+static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
+{
+	if (!config->counters_only)
+		return thrum__format_lay_out(h, size);
+	thrum__format_lay_out_counters(h);
+	return 0;
+}
+
 int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint64_t size,
 	const struct thrum_config *config)
 {
 	struct thrum__header *h = memory;
-	int error = thrum__format_lay_out(h, size);
+	int error = lay_out(h, size, config);
 
 	if (error)
 		return error;
@@ -217,7 +226,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->definitions = (void *)((uint8_t *)h + h->definitions.offset);
 	r->definition_count = definitions;
 	atomic_store(&r->definitions_used, 1);
-	if (!config->no_live_tasks) {
+	if (!config->no_live_tasks && !config->counters_only) {
 		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
 		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
 	}
@@ -227,6 +236,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->discard = config->full == THRUM_FULL_DISCARD;
 	r->careful = is_watched();
 	r->has_file = !config->memory;
+	r->counters_only = config->counters_only;
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 	thrum__record_pool_init(r);
 	*recorder = r;
@@ -258,6 +268,8 @@ static void in_child(void)
 {
 	atomic_store(&thrum__record_process.recorder, NULL); /* some kernels don't wipe it */
 	thrum__record_apply_levels();
+	atomic_store(&thrum__record_process.counters, COUNTERS_FOREIGN);
+	thrum__record_counters_adopt();
 	if (forking && forking->has_file)
 		thrum__port_detach(forking->header, forking->size);
 	path[0] = '\0';
@@ -308,14 +320,18 @@ enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
-	int error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
+	struct thrum__header layout = {0};
+	int error = lay_out(&layout, size, config);
 
+	if (config->counters_only)
+		size = layout.size;
+	if (!error)
+		error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
 	if (error)
 		return error;
-	struct thrum__header layout = {0};
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? thrum__format_lay_out(&layout, size) : -THRUM_E_MEMORY;
+	error = memory ? 0 : -THRUM_E_MEMORY;
 	/* Makes all but the packets present, so that a lack of space for them shows now. The
 	 * packets' pages are made present when they are needed. */
 	if (!error)
@@ -324,9 +340,13 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		error = thrum__port_file_reserve(&file, size);
 	if (!error)
 		error = thrum__record_recorder_create(r, memory, size, config);
-	if (!error)
+	/* Before anybody can see the file. */
+	if (!error) {
+		thrum__record_counters_begin(*r);
 		error = thrum__port_file_commit(&file);
-	else
+		if (error)
+			thrum__record_counters_end(*r);
+	} else
 		thrum__port_file_abandon(&file);
 	if (error && memory)
 		thrum__port_unmap(memory, size);
@@ -345,6 +365,8 @@ static int start_recording(const struct thrum_config *config)
 		return -THRUM_E_SIZE;
 	if ((unsigned)config->full > THRUM_FULL_DISCARD || (uintptr_t)config->memory % 4096)
 		return -THRUM_E_ARGUMENT;
+	if (config->counters_only && config->memory)
+		return -THRUM_E_ARGUMENT;
 	if (config->clock &&
 		(!config->clock->read || !config->clock->frequency ||
 			config->clock->frequency > FREQUENCY_MAX))
@@ -362,6 +384,8 @@ static int start_recording(const struct thrum_config *config)
 				0, sizeof(struct thrum__packet));
 		if (!error)
 			error = thrum__record_recorder_create(&r, config->memory, size, config);
+		if (!error)
+			thrum__record_counters_begin(r);
 	} else {
 		error = start_file(&r, config, size);
 	}
@@ -397,7 +421,8 @@ static int config_from_environment(struct thrum_config *config)
 
 	if (trace && *trace && strcmp(trace, "0") != 0 && strcmp(trace, "1") != 0)
 		config->file = trace;
-	if (size && *size && !(config->size = parse_size(size)))
+	config->counters_only = size && strcmp(size, "0") == 0;
+	if (size && *size && !config->counters_only && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
 	if (full && strcmp(full, "discard") == 0)
 		config->full = THRUM_FULL_DISCARD;
@@ -461,6 +486,7 @@ static void stop(uint32_t ending)
 		atomic_thread_fence(memory_order_seq_cst);
 		for (uint32_t i = 0; i < r->packet_count; i++)
 			thrum__record_store_limit(&r->lanes[i], NULL);
+		thrum__record_counters_end(r);
 		atomic_fetch_add(&r->header->progress, 1);
 		thrum__port_wake(&r->header->progress);
 		if (r->has_file)
