@@ -64,7 +64,7 @@ struct command {
 
 extern const struct command command_record, command_dump, command_tasks, command_stats,
 	command_render, command_html, command_view, command_info, command_snapshot, command_convert,
-	command_why, command_diff, command_doctor, command_attach;
+	command_why, command_diff, command_doctor, command_attach, command_ctl;
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*

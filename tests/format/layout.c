@@ -26,7 +26,7 @@ static void assert_divided(uint64_t size)
 {
 	struct thrum__header h = laid_out(size);
 	const struct thrum__section sections[] = {h.metadata, h.definitions, h.counters,
-		h.live_tasks, h.packet};
+		h.live_tasks, h.control, h.packet};
 	uint64_t end = h.header_size;
 
 	assert_true(end >= sizeof h);
