@@ -6,7 +6,7 @@ HOT = src/base/% src/format/% src/read/% src/model/% src/timeline/% src/draw/lis
 ROOMS = base format read model analyse words timeline scene stage report
 SOURCES := $(foreach room,$(ROOMS),$(wildcard \
 		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \
-	$(addprefix src/draw/,list.c list_print.c theme.c canvas.c svg.c) \
+	$(addprefix src/draw/,list.c cells.c list_print.c theme.c canvas.c svg.c) \
 	$(wildcard apps/web/*.c)
 OBJECTS = $(SOURCES:%.c=$(FOLDER)/%.o)
 

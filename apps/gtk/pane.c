@@ -84,6 +84,14 @@ static void follow_difference(void *data, uint32_t difference)
 	pane_go_difference(data, difference);
 }
 
+static void follow_filter(void *data, const char *search)
+{
+	AppPane *self = data;
+
+	gtk_editable_set_text(GTK_EDITABLE(self->filter), search);
+	app_pane_show_page(self, "tasks");
+}
+
 static void follow_hover(void *data, unsigned side, uint32_t task)
 {
 	pane_hover_task(data, task);
@@ -399,7 +407,7 @@ static void add_head(AppPane *self)
 static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
-		follow_hover, self};
+		follow_filter, follow_hover, self};
 	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));

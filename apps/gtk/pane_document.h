@@ -13,6 +13,7 @@ struct pane_links {
 	void (*go_time)(void *data, int64_t time);
 	void (*go_slow)(void *data, uint32_t task);
 	void (*go_difference)(void *data, uint32_t difference);
+	void (*go_filter)(void *data, const char *search);
 	/* THRUM__NONE: the pointer left the link. */
 	void (*hover_task)(void *data, unsigned side, uint32_t task);
 	void *data;

@@ -231,7 +231,7 @@ ACTION(on_select)
 	AppWindow *window = data;
 
 	apply_change(window,
-		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+		thrum__stage_select(window->stage, window->menu_part, window->menu_task));
 }
 
 ACTION(on_slow)
@@ -242,7 +242,7 @@ ACTION(on_slow)
 		return;
 	window_show_slow(window);
 	apply_change(window,
-		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+		thrum__stage_select(window->stage, window->menu_part, window->menu_task));
 }
 
 ACTION(on_related)
@@ -254,7 +254,7 @@ ACTION(on_related)
 	if (!window->stage->parts[window->menu_part].scene->state.related_only)
 		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_RELATED);
 	apply_change(window,
-		thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
+		thrum__stage_select(window->stage, window->menu_part, window->menu_task));
 }
 
 /* Returns the task whose result the menu's task read last, as the details do, or THRUM__NONE. */

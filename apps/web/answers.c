@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "words/match.h"
 
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */
@@ -214,6 +215,16 @@ static void put_status(struct thrum__base_text *out)
 }
 
 /* An address is plain ASCII without quotes, of any length. */
+/* Returns how often the stage went somewhere from where one may want to come back. */
+static uint32_t jumps(void)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < core.stage->count; i++)
+		count += core.stage->parts[i].scene->jumps;
+	return count;
+}
+
 static void put_address(struct thrum__base_text *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
@@ -227,6 +238,7 @@ static void put_address(struct thrum__base_text *out)
 	thrum__stage_state_print(core.stage, to, size + 1);
 	out->size += size;
 	json_put(out, "\"");
+	json_key_integer(out, "jumps", jumps());
 }
 
 static void put_on(struct thrum__base_text *out)
@@ -358,6 +370,8 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 		json_key_integer(out, "slow", piece->target);
 	if (piece->link == THRUM__LINK_TO_DIFFERENCE)
 		json_key_integer(out, "difference", piece->target);
+	if (piece->link == THRUM__LINK_TO_FILTER)
+		json_key_string(out, "filter", thrum__words_state_search((int)piece->target));
 	if (piece->side > 0)
 		json_key_integer(out, "side", piece->side);
 	if (piece->link == THRUM__LINK_TO_TIME) {

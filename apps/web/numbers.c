@@ -37,6 +37,8 @@
 	X(OP_TRI, THRUM__OP_TRI) \
 	X(OP_RING, THRUM__OP_RING) \
 	X(OP_TEXT, THRUM__OP_TEXT) \
+	X(OP_CELLS, THRUM__OP_CELLS) \
+	X(CELL_WIDTH, THRUM__CELL_WIDTH) \
 	X(LIST_WORDS, WORDS(thrum__draw_list)) \
 	X(LIST_X, WORD(thrum__draw_list, x)) \
 	X(LIST_Y, WORD(thrum__draw_list, y)) \
@@ -58,7 +60,8 @@
 	X(SEGMENT_WORDS, WORDS(thrum__draw_segment)) \
 	X(POINT_WORDS, WORDS(thrum__draw_point)) \
 	X(CIRCLE_WORDS, WORDS(thrum__draw_circle)) \
-	X(TEXT_WORDS, WORDS(thrum__draw_text))
+	X(TEXT_WORDS, WORDS(thrum__draw_text)) \
+	X(CELLS_WORDS, WORDS(thrum__draw_cells))
 
 /* painter.ts takes the words of an item one after the other, in this order. */
 #define IS_AT(type, member, place) \
@@ -81,6 +84,11 @@ IS_AT(thrum__draw_text, x, 0);
 IS_AT(thrum__draw_text, y, 1);
 IS_AT(thrum__draw_text, offset, 2);
 IS_AT(thrum__draw_text, size, 3);
+IS_AT(thrum__draw_cells, x, 0);
+IS_AT(thrum__draw_cells, y, 1);
+IS_AT(thrum__draw_cells, columns, 2);
+IS_AT(thrum__draw_cells, rows, 3);
+IS_AT(thrum__draw_cells, offset, 4);
 
 /* The worker passes -1 where it means no task. */
 _Static_assert(THRUM__NONE == (uint32_t)-1, "no task is -1 in TypeScript");

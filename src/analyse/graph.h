@@ -10,6 +10,9 @@
  *	slow/slow.h    where the time of tasks went
  *	diff/diff.h    how two recordings of one program differ
  *	stats/stats.h  counts and durations for tables
+ *	family/family.h  for whom tasks work, and groups of them
+ *	bands/bands.h  what each group did over time, threads and queues
+ *	story/story.h  the path of a task as boxes over real time
  *
  * Nothing here writes sentences, draws, does I/O or changes the model.
  *

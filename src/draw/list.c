@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fills a display list: puts each item into the batch of its style, on whole pixels. */
+/* Fills a display list: puts each item into the batch of its style, on whole pixels. Grids of cells
+ * are in cells.c. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "draw/list.h"
+#include "draw/list_parts.h"
 
 void thrum__draw_list_init(struct thrum__draw_list *list)
 {
@@ -65,6 +67,7 @@ static size_t item_size(int op)
 	case THRUM__OP_POLY: return sizeof(struct thrum__draw_point);
 	case THRUM__OP_TRI: return 3 * sizeof(struct thrum__draw_point);
 	case THRUM__OP_RING: return sizeof(struct thrum__draw_circle);
+	case THRUM__OP_CELLS: return sizeof(struct thrum__draw_cells);
 	default: return sizeof(struct thrum__draw_text);
 	}
 }
@@ -114,8 +117,7 @@ static struct thrum__draw_batch *find_batch(struct thrum__draw_list *list,
 	return &list->batches[list->last];
 }
 
-/* Adds `count` items of a style, and returns them for the caller to fill in; NULL: no memory. */
-static void *add_items(struct thrum__draw_list *list, const struct thrum__draw_style *style,
+void *thrum__draw_list_add(struct thrum__draw_list *list, const struct thrum__draw_style *style,
 	size_t count)
 {
 	struct thrum__draw_batch *batch = find_batch(list, style);
@@ -139,6 +141,15 @@ static void *add_items(struct thrum__draw_list *list, const struct thrum__draw_s
 	}
 	batch->count += (uint32_t)count;
 	return (char *)batch->items + (batch->count - count) * size;
+}
+
+bool thrum__draw_list_reserve_text(struct thrum__draw_list *list, uint64_t size)
+{
+	if (list->text_room - list->text_size >= size ||
+		reserve_elements(&list->text, &list->text_room, list->text_size + size, 1))
+		return true;
+	list->failed = true;
+	return false;
 }
 
 void thrum__draw_list_sort(struct thrum__draw_list *list)
@@ -220,7 +231,7 @@ static void add_rect(struct thrum__draw_list *list, int z, int colour, float x1,
 	y1 = whole(clip(y1, 0, list->height));
 	x2 = whole(clip(x2, 0, list->width));
 	y2 = whole(clip(y2, 0, list->height));
-	rect = add_items(list, &style, 1);
+	rect = thrum__draw_list_add(list, &style, 1);
 	if (rect)
 		*rect = (struct thrum__draw_rect){x1, y1, larger(1, x2 - x1), larger(1, y2 - y1)};
 }
@@ -261,7 +272,7 @@ static void add_dashed(struct thrum__draw_list *list, const struct thrum__draw_s
 
 	if (!is_seen(list, line.x1, line.y1, line.x2, line.y2))
 		return;
-	item = add_items(list, style, 1);
+	item = thrum__draw_list_add(list, style, 1);
 	if (item)
 		*item = line;
 }
@@ -323,7 +334,7 @@ void thrum__draw_line(struct thrum__draw_list *list, int z, int colour, float x1
 		!is_seen(list, smaller(x1, x2) - width, smaller(y1, y2) - width,
 			larger(x1, x2) + width, larger(y1, y2) + width))
 		return;
-	item = add_items(list, &style, 1);
+	item = thrum__draw_list_add(list, &style, 1);
 	if (item)
 		*item = (struct thrum__draw_segment){x1, y1, x2, y2};
 }
@@ -360,7 +371,7 @@ void thrum__draw_polyline(struct thrum__draw_list *list, int z, int colour,
 
 	if (count < 2 || !are_seen(list, points, count, width))
 		return;
-	to = add_items(list, &style, count + 1);
+	to = thrum__draw_list_add(list, &style, count + 1);
 	if (!to)
 		return;
 	/* Long polylines go horizontally or vertically only: so clipping each point is exact. */
@@ -377,8 +388,9 @@ void thrum__draw_triangle(struct thrum__draw_list *list, int z, int colour,
 	struct thrum__draw_style style = {.op = THRUM__OP_TRI,
 		.z = (uint8_t)z,
 		.colour = (uint8_t)colour};
-	struct thrum__draw_point *to = are_seen(list, points, 3, 0) ? add_items(list, &style, 1)
-								    : NULL;
+	struct thrum__draw_point *to = are_seen(list, points, 3, 0)
+		? thrum__draw_list_add(list, &style, 1)
+		: NULL;
 
 	if (to)
 		memcpy(to, points, 3 * sizeof *to);
@@ -397,7 +409,7 @@ void thrum__draw_ring(struct thrum__draw_list *list, int z, int colour, int fill
 
 	if (!is_seen(list, x - room, y - room, x + room, y + room))
 		return;
-	item = add_items(list, &style, 1);
+	item = thrum__draw_list_add(list, &style, 1);
 	if (item)
 		*item = (struct thrum__draw_circle){x, y, radius};
 }
@@ -418,13 +430,9 @@ void thrum__draw_text(struct thrum__draw_list *list, int z, int colour, int font
 	/* The text's width isn't known here: it may reach the right edge. */
 	if (size == 0 || !isfinite(x) || !is_seen(list, x, y - height, list->width, y + height))
 		return;
-	if (list->text_room - list->text_size < TEXT_MAX &&
-		!reserve_elements(&list->text, &list->text_room,
-			(uint64_t)list->text_size + TEXT_MAX, 1)) {
-		list->failed = true;
+	if (!thrum__draw_list_reserve_text(list, TEXT_MAX))
 		return;
-	}
-	item = add_items(list, &style, 1);
+	item = thrum__draw_list_add(list, &style, 1);
 	if (!item)
 		return;
 	size = thrum__base_utf8_clean(text, size, list->text + list->text_size, TEXT_MAX);

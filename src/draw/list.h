@@ -22,12 +22,13 @@
 
 /* The kinds of items: which parts of the style they use, and their type, struct thrum__draw_… */
 enum thrum__draw_op {
-	THRUM__OP_RECT, /* filled with colour: rect */
-	THRUM__OP_LINE, /* stroked with colour, width and dash: segment */
-	THRUM__OP_POLY, /* stroked alike: point; x = NAN ends each polyline */
-	THRUM__OP_TRI,  /* filled triangles in colour: point, three for each triangle */
-	THRUM__OP_RING, /* filled with fill, stroked with colour and width: circle */
-	THRUM__OP_TEXT, /* in colour and font: text */
+	THRUM__OP_RECT,  /* filled with colour: rect */
+	THRUM__OP_LINE,  /* stroked with colour, width and dash: segment */
+	THRUM__OP_POLY,  /* stroked alike: point; x = NAN ends each polyline */
+	THRUM__OP_TRI,   /* filled triangles in colour: point, three for each triangle */
+	THRUM__OP_RING,  /* filled with fill, stroked with colour and width: circle */
+	THRUM__OP_TEXT,  /* in colour and font: text */
+	THRUM__OP_CELLS, /* grids of small cells, each of its own colour: cells */
 };
 
 /* Layers, from the lowest to the highest. */
@@ -99,6 +100,15 @@ struct thrum__draw_text {
 	uint32_t offset, size; /* in the list's `text`; valid UTF-8 without control characters */
 };
 
+/* A grid of cells of THRUM__CELL_WIDTH by 1 px, row by row from the top. Each has a byte: 0 for
+ * nothing, else its colour + 1. Thousands of cells are one item, and cost a canvas one image. */
+#define THRUM__CELL_WIDTH 2
+struct thrum__draw_cells {
+	float x, y; /* whole pixels */
+	uint32_t columns, rows;
+	uint32_t offset; /* of the bytes, in the list's `text` */
+};
+
 /* The items of one style. */
 struct thrum__draw_batch {
 	struct thrum__draw_style style;
@@ -110,7 +120,7 @@ struct thrum__draw_list {
 	float x, y, width, height; /* its place on the canvas */
 	struct thrum__draw_batch *batches;
 	uint32_t batch_count, batch_room, last; /* last: the batch used last */
-	char *text;
+	char *text;                             /* of texts, and the bytes of cells */
 	uint32_t text_size, text_room;
 	bool failed; /* out of memory: some items are missing */
 };
@@ -150,6 +160,20 @@ void thrum__draw_ring(struct thrum__draw_list *, int z, int colour, int fill, fl
  * characters, bidi controls, bad UTF-8) by U+FFFD. The list keeps a copy. */
 void thrum__draw_text(struct thrum__draw_list *, int z, int colour, int font, float x, float y,
 	const char *text, size_t size, bool is_volatile);
+
+/* Adds a grid of columns × rows cells, of which the list keeps a copy. The caller gives bytes as in
+ * struct thrum__draw_cells; bytes that are no colour become 0. Only rows and columns that lie in the
+ * list's rectangle are kept; nothing is added when no cell has a colour. */
+void thrum__draw_cells(struct thrum__draw_list *, int z, float x, float y, uint32_t columns,
+	uint32_t rows, const uint8_t *bytes);
+
+/*
+ * Finds the rects of one colour in a grid, for canvases that can't paint images: a run of equal cells
+ * in a row, with the rows below that have the same run. Set *row and *column to 0 for the first;
+ * each call gives the next rect in px from the list's corner, and returns false at the end.
+ */
+bool thrum__draw_cells_next(const struct thrum__draw_list *, const struct thrum__draw_cells *,
+	int colour, uint32_t *row, uint32_t *column, struct thrum__draw_rect *);
 
 /* Counts the rects, and all other items: a polyline counts as one. */
 void thrum__draw_list_count(const struct thrum__draw_list *, size_t *rects, size_t *others);

@@ -2,6 +2,7 @@
 /* Writes a display list as text, for tests, and counts its items. */
 #include <math.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "draw/list.h"
 
@@ -67,14 +68,16 @@ static void print_style(struct thrum__base_text *to, const struct thrum__draw_st
 #define THRUM__X(NAME, word, ...) word,
 	static const char *const dashes[] = {THRUM__DASHES(THRUM__X)};
 #undef THRUM__X
-	static const char *const ops[] = {"rect", "line", "poly", "tri", "ring", "text"};
+	static const char *const ops[] = {"rect", "line", "poly", "tri", "ring", "text", "cells"};
 	char number[NUMBER_MAX];
 
 	thrum__base_text_bytes(to, number, format_number(number, style->z, 0));
 	thrum__base_text_put(to, " ");
 	thrum__base_text_put(to, ops[style->op]);
-	thrum__base_text_put(to, " ");
-	thrum__base_text_put(to, thrum__draw_colour_name(style->colour));
+	if (style->op != THRUM__OP_CELLS) {
+		thrum__base_text_put(to, " ");
+		thrum__base_text_put(to, thrum__draw_colour_name(style->colour));
+	}
 	if (style->op == THRUM__OP_RING) {
 		thrum__base_text_put(to, " ");
 		thrum__base_text_put(to, thrum__draw_colour_name(style->fill));
@@ -92,6 +95,35 @@ static void print_style(struct thrum__base_text *to, const struct thrum__draw_st
 		if (style->is_volatile)
 			thrum__base_text_put(to, " volatile");
 	}
+}
+
+/* Prints a grid's place and size, how many cells each colour has, and a hash of them all. */
+static void print_cells(struct thrum__base_text *to, const struct thrum__draw_list *list,
+	const struct thrum__draw_cells *cells)
+{
+	const char *bytes = list->text + cells->offset;
+	size_t count = (size_t)cells->columns * cells->rows;
+	uint32_t counts[THRUM__COLOUR_COUNT + 1] = {0}, hash = THRUM__HASH_START;
+
+	for (size_t i = 0; i < count; i++) {
+		counts[(unsigned char)bytes[i]]++;
+		hash = thrum__base_hash_byte(hash, (unsigned char)bytes[i]);
+	}
+	print_numbers(to, &cells->x, 2);
+	thrum__base_text_put(to, " ");
+	thrum__base_text_number(to, cells->columns);
+	thrum__base_text_put(to, " ");
+	thrum__base_text_number(to, cells->rows);
+	for (int colour = 0; colour < THRUM__COLOUR_COUNT; colour++) {
+		if (counts[colour + 1] == 0)
+			continue;
+		thrum__base_text_put(to, " ");
+		thrum__base_text_put(to, thrum__draw_colour_name(colour));
+		thrum__base_text_put(to, ":");
+		thrum__base_text_number(to, counts[colour + 1]);
+	}
+	thrum__base_text_put(to, " #");
+	thrum__base_text_number(to, hash);
 }
 
 /* Prints one item; returns how many of the batch's elements it has: a polyline has all its
@@ -112,6 +144,9 @@ static uint32_t print_item(struct thrum__base_text *to, const struct thrum__draw
 	case THRUM__OP_POLY:
 		for (; !isnan(points[at].x); at++, count++)
 			print_numbers(to, &points[at].x, 2);
+		break;
+	case THRUM__OP_CELLS:
+		print_cells(to, list, (const struct thrum__draw_cells *)batch->items + at);
 		break;
 	default:
 		print_numbers(to, &text[at].x, 2);

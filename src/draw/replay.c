@@ -276,6 +276,71 @@ static void paint_rects(cairo_t *cairo, const struct thrum__draw_rect *rects, ui
 	cairo_fill(cairo);
 }
 
+/* Returns an image of a grid, one pixel a cell. The caller destroys it. */
+static cairo_surface_t *make_image(const struct thrum__draw_list *list,
+	const struct thrum__draw_cells *cells, int theme)
+{
+	cairo_surface_t *image = cairo_image_surface_create(CAIRO_FORMAT_ARGB32,
+		(int)cells->columns, (int)cells->rows);
+	unsigned char *pixels = cairo_image_surface_get_data(image);
+	const uint8_t *bytes = (const uint8_t *)list->text + cells->offset;
+
+	if (!pixels)
+		return image;
+	cairo_surface_flush(image);
+	for (uint32_t row = 0; row < cells->rows; row++) {
+		uint32_t *to = (uint32_t *)(void *)(pixels +
+			(size_t)row * (size_t)cairo_image_surface_get_stride(image));
+
+		for (uint32_t i = 0; i < cells->columns; i++, bytes++)
+			to[i] = *bytes == 0
+				? 0
+				: 0xff000000u | thrum__draw_theme_colour(theme, *bytes - 1);
+	}
+	cairo_surface_mark_dirty(image);
+	return image;
+}
+
+/* Fills the rects of each colour: a printer shows an image blurred. */
+static void fill_cells(cairo_t *cairo, const struct thrum__draw_list *list,
+	const struct thrum__draw_cells *cells, int theme)
+{
+	for (int colour = 0; colour < THRUM__COLOUR_COUNT; colour++) {
+		struct thrum__draw_rect r;
+		uint32_t row = 0, column = 0;
+
+		while (thrum__draw_cells_next(list, cells, colour, &row, &column, &r))
+			cairo_rectangle(cairo, r.x, r.y, r.width, r.height);
+		set_colour(cairo, theme, colour);
+		cairo_fill(cairo);
+	}
+}
+
+static void paint_cells(cairo_t *cairo, const struct thrum__draw_list *list,
+	const struct thrum__draw_batch *batch, int theme)
+{
+	const struct thrum__draw_cells *cells = batch->items;
+	bool is_vector = cairo_surface_get_type(cairo_get_target(cairo)) == CAIRO_SURFACE_TYPE_PDF;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		cairo_surface_t *image;
+
+		if (is_vector) {
+			fill_cells(cairo, list, &cells[i], theme);
+			continue;
+		}
+		image = make_image(list, &cells[i], theme);
+		cairo_save(cairo);
+		cairo_translate(cairo, cells[i].x, cells[i].y);
+		cairo_scale(cairo, THRUM__CELL_WIDTH, 1);
+		cairo_set_source_surface(cairo, image, 0, 0);
+		cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
+		cairo_paint(cairo);
+		cairo_restore(cairo);
+		cairo_surface_destroy(image);
+	}
+}
+
 static void paint_batch(cairo_t *cairo, struct thrum__draw_text_cache_private *texts,
 	const struct thrum__draw_list *list, const struct thrum__draw_batch *batch, int theme)
 {
@@ -297,6 +362,7 @@ static void paint_batch(cairo_t *cairo, struct thrum__draw_text_cache_private *t
 		cairo_fill(cairo);
 		break;
 	case THRUM__OP_RING: paint_rings(cairo, batch, theme); break;
+	case THRUM__OP_CELLS: paint_cells(cairo, list, batch, theme); break;
 	default: paint_texts(cairo, texts, list, batch, theme);
 	}
 }

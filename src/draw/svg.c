@@ -262,6 +262,28 @@ static void put_rings(struct svg *svg, const struct thrum__draw_batch *batch, in
 	put_string(svg, "</g>\n");
 }
 
+/* Writes one path for each colour of a grid. */
+static void put_cells(struct svg *svg, const struct thrum__draw_list *list,
+	const struct thrum__draw_cells *cells, int theme)
+{
+	for (int colour = 0; colour < THRUM__COLOUR_COUNT; colour++) {
+		struct pen pen = {.svg = svg};
+		struct thrum__draw_rect rect;
+		uint32_t row = 0, column = 0;
+
+		while (thrum__draw_cells_next(list, cells, colour, &row, &column, &rect)) {
+			if (!pen.moved) {
+				put_string(svg, "<path");
+				put_colour(svg, "fill", theme, colour);
+				put_string(svg, " d=\"");
+			}
+			put_rects(&pen, &rect, 1);
+		}
+		if (pen.moved)
+			put_string(svg, "\"/>\n");
+	}
+}
+
 static void put_texts(struct svg *svg, const struct thrum__draw_list *list,
 	const struct thrum__draw_batch *batch, int theme)
 {
@@ -299,6 +321,10 @@ static void put_list(struct svg *svg, const struct thrum__draw_list *list, int t
 			put_texts(svg, list, batch, theme);
 		else if (batch->style.op == THRUM__OP_RING)
 			put_rings(svg, batch, theme);
+		else if (batch->style.op == THRUM__OP_CELLS)
+			for (uint32_t k = 0; k < batch->count; k++)
+				put_cells(svg, list,
+					(const struct thrum__draw_cells *)batch->items + k, theme);
 		else
 			put_path(svg, batch, theme);
 	}

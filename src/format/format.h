@@ -7,7 +7,7 @@
  *   offset 0      struct thrum__header
  *   metadata      the CTF 1.8 text that describes the packets
  *   definitions   a table of struct thrum__definition
- *   counters      reserved
+ *   counters      an array of struct thrum__counters_page: see counters.h
  *   live tasks    a table of struct thrum__live_task
  *   control       the mask of all that is recorded, and its history: control.h
  *   packets       of one size, each a CTF packet of one lane
@@ -21,6 +21,7 @@
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
  *   packet.h      reads the beginning of a packet   control.h  the mask and its history
+ *   counters.h    the counters' pages
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.

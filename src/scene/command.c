@@ -78,6 +78,7 @@ void thrum__scene_remember(struct thrum__scene *scene)
 		scene->history_count--;
 	}
 	scene->history[scene->history_count++] = scene->state;
+	scene->jumps++;
 }
 
 static int go_back(struct thrum__scene *scene)
@@ -208,38 +209,52 @@ static uint32_t victim_of(const struct thrum__scene *scene, uint32_t finding)
 	return f->steps[f->step_count - 1].task;
 }
 
-/* Folds idle time and quiet tracks, and fades unrelated units. */
-int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
+/* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. */
+static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, int64_t to)
 {
 	struct thrum__scene_state *state = &scene->state;
+	uint32_t unit = thrum__layout_unit(scene->layout, task);
+
+	thrum__scene_set_window_around(scene, from, to, (to - from) / 3 + 1000);
+	state->fold = state->squeeze = THRUM__FOLD_ON;
+	state->related_only = true;
+	if (thrum__scene_select(scene, task) < 0)
+		return -THRUM_E_MEMORY;
+	if (unit != THRUM__NONE &&
+		thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
+		return -THRUM_E_MEMORY;
+	return 1;
+}
+
+int thrum__scene_show_life(struct thrum__scene *scene, uint32_t task)
+{
+	uint32_t unit = thrum__layout_unit(scene->layout, task);
+
+	if (unit == THRUM__NONE)
+		return thrum__scene_show_task(scene, task);
+	thrum__scene_remember(scene);
+	return show_alone(scene, task, scene->layout->units[unit].start,
+		scene->layout->units[unit].end);
+}
+
+int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
+{
 	const struct thrum__finding *finding;
-	int64_t margin, first = INT64_MAX, last = INT64_MIN;
-	uint32_t victim, unit;
+	int64_t first = INT64_MAX, last = INT64_MIN;
 
 	if (index >= scene->findings.count)
 		return 0;
 	thrum__scene_remember(scene);
 	finding = &scene->findings.findings[index];
-	victim = victim_of(scene, index);
-	state->finding = index;
-	state->findings = true;
+	scene->state.finding = index;
+	scene->state.findings = true;
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		const struct thrum__step *step = &finding->steps[i];
 
 		first = step->time < first ? step->time : first;
 		last = step->time > last ? step->time : last;
 	}
-	margin = (last - first) / 3 + 1000;
-	thrum__scene_set_window_around(scene, first, last, margin);
-	state->fold = state->squeeze = THRUM__FOLD_ON;
-	state->related_only = true;
-	if (thrum__scene_select(scene, victim) < 0)
-		return -THRUM_E_MEMORY;
-	unit = thrum__layout_unit(scene->layout, victim);
-	if (unit != THRUM__NONE &&
-		thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
-		return -THRUM_E_MEMORY;
-	return 1;
+	return show_alone(scene, victim_of(scene, index), first, last);
 }
 
 /* Goes to the chosen finding; or to the next one, if the chosen one is shown already. */

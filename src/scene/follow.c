@@ -94,7 +94,7 @@ static void look_at_task(struct thrum__scene *scene, struct thrum__words_match *
 			mark == THRUM__MARK_STUCK ? THRUM__LOOK_STUCK : THRUM__LOOK_BEHIND);
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
 		add_counted_look(scene, task, THRUM__LOOK_FAILED);
-	if (match->size > 0 && thrum__words_match_task(match, model, task))
+	if (!thrum__words_match_is_empty(match) && thrum__words_match_task(match, model, task))
 		add_counted_look(scene, task, THRUM__LOOK_FOUND);
 }
 
@@ -108,7 +108,8 @@ static void look_at_new(struct thrum__scene *scene, struct thrum__words_match *m
 		if (thrum__model_has_row(&model->edges, i) &&
 			THRUM__EDGE(model, i, kind) == THRUM__EDGE_FAIL)
 			add_counted_look(scene, THRUM__EDGE(model, i, to), THRUM__LOOK_FAILED);
-	for (uint32_t i = scene->seen_notes; match->size > 0 && i < model->notes.count; i++)
+	for (uint32_t i = scene->seen_notes;
+		!thrum__words_match_is_empty(match) && i < model->notes.count; i++)
 		if (thrum__model_has_row(&model->notes, i) &&
 			thrum__words_match_note(match, model, i))
 			add_counted_look(scene, THRUM__NOTE(model, i, task), THRUM__LOOK_FOUND);

@@ -31,7 +31,7 @@ static int look_at_found(struct thrum__scene *scene)
 	struct thrum__words_match match;
 	int error = thrum__words_match_init(&match, scene->state.search);
 
-	if (error < 0 || match.size == 0) {
+	if (error < 0 || thrum__words_match_is_empty(&match)) {
 		thrum__words_match_finish(&match);
 		return error;
 	}

@@ -28,9 +28,11 @@ THRUM__MUST_USE int thrum__scene_hold_track(struct thrum__scene *, double track,
 /* Scrolls so that a track is in sight, if it isn't yet. */
 THRUM__MUST_USE int thrum__scene_show_track(struct thrum__scene *, uint32_t track);
 
-/* The first selects a task and brings its unit into sight without zooming. The second does so for a
- * finding's victim, and shows the whole finding. Both return as thrum__scene_command does. */
+/* The first selects a task and brings its unit into sight without zooming. The second also zooms to
+ * the unit's life, folds idle time and quiet tracks, and fades unrelated units. The third does all
+ * of this for a finding and its victim. All return as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_task(struct thrum__scene *, uint32_t task);
+THRUM__MUST_USE int thrum__scene_show_life(struct thrum__scene *, uint32_t task);
 THRUM__MUST_USE int thrum__scene_show_finding(struct thrum__scene *, uint32_t finding);
 
 /* Goes from the selected task along an arrow; `command` is CREATOR, AWAITED or WAKER. If no arrow

@@ -112,6 +112,7 @@ struct thrum__scene {
 	struct thrum__scene_arrow arrow;    /* the last step along an arrow */
 	struct thrum__scene_state *history; /* earlier states for BACK, the latest last */
 	uint32_t history_count;
+	uint32_t jumps; /* how often `history` got a state */
 };
 
 /* Why a unit stands out. */

@@ -267,7 +267,9 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t task)
+/* Selects a task, and goes there by `show`. */
+static int go_task(struct thrum__stage *stage, uint32_t part, uint32_t task,
+	int (*show)(struct thrum__scene *, uint32_t task))
 {
 	struct thrum__scene *scene;
 
@@ -283,7 +285,17 @@ int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t tas
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return finish_going(stage, part, thrum__scene_show_task(scene, task), true);
+	return finish_going(stage, part, show(scene, task), true);
+}
+
+int thrum__stage_go_task(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	return go_task(stage, part, task, thrum__scene_show_life);
+}
+
+int thrum__stage_select(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	return go_task(stage, part, task, thrum__scene_show_task);
 }
 
 int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t finding)

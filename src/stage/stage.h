@@ -170,10 +170,14 @@ int thrum__stage_pinch(struct thrum__stage *, float x, float y, float dx, float 
  * animated. */
 int thrum__stage_command(struct thrum__stage *, int command);
 
-/* Follow links: to a task (THRUM__NONE clears the selection), a time, a finding of a part. */
+/* Follow links: to a task (THRUM__NONE clears the selection), a time, a finding of a part. A task
+ * and a finding are shown for as long as they last, with what is unrelated folded or faded. */
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);
 int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
+
+/* Selects a task and brings it into sight as the picture is. THRUM__NONE clears the selection. */
+int thrum__stage_select(struct thrum__stage *, uint32_t part, uint32_t task);
 
 /* Marks the times that prove a difference of the first two parts, GOOD and BAD, with lines and words;
  * NULL removes the marks, as the command "clear" does. Nothing of *difference is kept. */

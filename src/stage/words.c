@@ -222,33 +222,14 @@ size_t thrum__stage_window_words(const struct thrum__stage *stage, char *to, siz
 }
 
 struct typed_amount {
-	double number, unit; /* unit in ns; 0: none was typed */
+	double number;
+	int64_t unit; /* ns; 0: none was typed */
 };
 
-static const char *skip_blanks(const char *text)
-{
-	return text + strspn(text, " \t");
-}
-
-/* Reads a number with its unit. Returns the text behind it, or NULL if there is no number. Doesn't
- * use strtod, whose decimal point depends on the locale. */
 static const char *read_amount(const char *text, struct typed_amount *amount)
 {
-	const char *at = skip_blanks(text), *start = at;
-	double scale = 1;
-	size_t size;
-
 	*amount = (struct typed_amount){0};
-	for (; *at >= '0' && *at <= '9'; at++)
-		amount->number = amount->number * 10 + (*at - '0');
-	if (at == start)
-		return NULL;
-	if (*at == '.' && at[1] >= '0' && at[1] <= '9')
-		while (*++at >= '0' && *at <= '9')
-			amount->number += (*at - '0') * (scale /= 10);
-	at = skip_blanks(at);
-	amount->unit = (double)thrum__words_time_unit(at, &size);
-	return skip_blanks(at + size);
+	return thrum__words_read_amount(text, &amount->number, &amount->unit);
 }
 
 static const char *after_word(const char *text, const char *word)
@@ -283,9 +264,9 @@ static int refuse_text(struct thrum_error_info *error, const char *text, const c
 
 static double ns_of(const struct typed_amount *amount, const struct typed_amount *other)
 {
-	double unit = amount->unit > 0 ? amount->unit : other->unit > 0 ? other->unit : 1e6;
+	int64_t unit = amount->unit > 0 ? amount->unit : other->unit;
 
-	return floor(amount->number * unit + 0.5);
+	return floor(amount->number * (unit > 0 ? (double)unit : 1e6) + 0.5);
 }
 
 int thrum__stage_go_text(struct thrum__stage *stage, const char *text,

@@ -57,13 +57,17 @@ static void find_value(struct thrum__words_match *match)
 
 int thrum__words_match_init(struct thrum__words_match *match, const char *wanted)
 {
-	*match = (struct thrum__words_match){.size = strlen(wanted)};
-	match->wanted = malloc(match->size + 1);
+	size_t size = strlen(wanted) + 1;
+
+	*match = (struct thrum__words_match){0};
+	match->wanted = malloc(2 * size); /* the text, and the values of conditions */
 	if (!match->wanted)
 		return -THRUM_E_MEMORY;
-	for (size_t i = 0; i <= match->size; i++)
+	for (size_t i = 0; i < size; i++)
 		match->wanted[i] = lower(wanted[i]);
-	match->ends_in_number = match->size > 0 && is_id_character(wanted[match->size - 1]);
+	thrum__words_conditions_take(&match->conditions, match->wanted, match->wanted + size);
+	match->size = strlen(match->wanted);
+	match->ends_in_number = match->size > 0 && is_id_character(match->wanted[match->size - 1]);
 	find_value(match);
 	return 0;
 }
@@ -179,9 +183,14 @@ static bool match_value(const struct thrum__words_match *match, int64_t value)
 bool thrum__words_match_note(struct thrum__words_match *match, const struct thrum__model *model,
 	uint32_t note)
 {
-	uint32_t text = THRUM__NOTE(model, note, text);
-	int bits = bits_of(match, model, text);
+	uint32_t text = THRUM__NOTE(model, note, text), task = THRUM__NOTE(model, note, task);
+	int bits;
 
+	if (match->conditions.are_any &&
+		(match->size == 0 || !thrum__model_has_row(&model->tasks, task) ||
+			!thrum__words_conditions_meet(&match->conditions, model, task)))
+		return false;
+	bits = bits_of(match, model, text);
 	if (bits & IS_FOUND || !match->value)
 		return bits & IS_FOUND;
 	return (bits & IS_NAME || match->name_size == 0) &&
@@ -254,6 +263,8 @@ bool thrum__words_match_task(struct thrum__words_match *match, const struct thru
 	uint32_t name = THRUM__TASK(model, task, name), failure = THRUM__TASK(model, task, failure);
 	int bits;
 
+	if (!thrum__words_conditions_meet(&match->conditions, model, task))
+		return false;
 	if (name == THRUM__NONE)
 		name = THRUM__TASK(model, task, inherited);
 	bits = bits_of(match, model, name);

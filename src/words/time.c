@@ -98,6 +98,32 @@ int64_t thrum__words_time_unit(const char *text, size_t *size)
 	return 0;
 }
 
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+/* Doesn't use strtod, whose decimal point depends on the locale. */
+const char *thrum__words_read_amount(const char *text, double *number, int64_t *unit)
+{
+	const char *at = skip_blanks(text), *start = at;
+	double scale = 1;
+	size_t size;
+
+	*number = 0;
+	*unit = 0;
+	for (; *at >= '0' && *at <= '9'; at++)
+		*number = *number * 10 + (*at - '0');
+	if (at == start)
+		return NULL;
+	if (*at == '.' && at[1] >= '0' && at[1] <= '9')
+		while (*++at >= '0' && *at <= '9')
+			*number += (*at - '0') * (scale /= 10);
+	at = skip_blanks(at);
+	*unit = thrum__words_time_unit(at, &size);
+	return skip_blanks(at + size);
+}
+
 size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM])
 {
 	char digits[THRUM__NUMBER_ROOM], *at = digits + sizeof digits;

@@ -10,6 +10,7 @@
  *	diff.c     the differences of two recordings; its face is diff.h
  *	sentence.c writes the sentences of these two
  *	match.c    the search in all these texts; its face is match.h
+ *	condition.c  the conditions in a search
  *
  * Nothing here draws, allocates for the caller, or knows where a text will stand. Front ends print
  * these texts as they are.
@@ -40,6 +41,10 @@ size_t thrum__words_event_time(int64_t time, char *to, size_t size);
 /* Returns the ns of the unit that the text begins with ("ms", "min"), and sets *size to the length
  * of the unit's name. Returns 0 with *size 0 if the text begins with no unit. */
 int64_t thrum__words_time_unit(const char *text, size_t *size);
+
+/* Reads a number such as "1.5" and its unit of time, with blanks around them. Sets *unit to the unit's
+ * ns, or to 0 if there is none. Returns the text behind both, or NULL if there is no number. */
+const char *thrum__words_read_amount(const char *text, double *number, int64_t *unit);
 
 #define THRUM__NUMBER_ROOM 32
 

@@ -16,7 +16,7 @@ is_there redis-server && is_there redis-benchmark && {
 	"$THRUM" record -o redis.thrum --size=64M -- redis-server --port 0 --unixsocket "$here/redis" --save '' \
 		--daemonize no --dir "$here" >redis.out 2>&1 &
 	pid=$!
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[[ $(redis-cli -s redis ping 2>&1) == PONG ]] && break
 		sleep 0.1
 	done
@@ -39,7 +39,7 @@ is_there dig && is_there python3 && {
 	exec {answers}< <(exec python3 "$SOURCE/tests/adapt/programs/dns.py")
 	server=$!
 	read -r port <&"$answers"
-	same dig dig @127.0.0.1 -p "$port" +short +tries=1 example.org
+	same dig dig @127.0.0.1 -p "$port" +short +tries=1 +time=60 example.org
 	kill "$server"
 	[[ $(cat plain.out) == 192.0.2.7 ]] || wrong "dig: $(cat plain.out plain.err)"
 	has dig dump 'label +(async|udp|recv|udp_recv|read|timer|udp send)'

@@ -171,6 +171,20 @@ static void failed_unseen(void **state)
 			  "900" MS "log 1 \"end\n");
 }
 
+/* Clients disconnect, and nobody need know. A task that was awaited should have been read. */
+static void failed_by_the_other_side(void **state)
+{
+#define RESET(label, wait) \
+	MAIN "1" MS "create 1 2 task\n" \
+	     "1" MS "label 2 \"" label "\n" \
+	     "1" MS "create 1 3 task\n" wait "3" MS "fail 2 2 \"connection reset by peer\n" \
+	     "900" MS "log 1 \"end\n"
+	expect_none(RESET("connection 7", ""));
+	expect(RESET("connection 7", "2" MS "wait 3 2\n"), 1, THRUM__FINDING_FAILED_UNSEEN);
+	expect(RESET("upload 7", ""), 1, THRUM__FINDING_FAILED_UNSEEN);
+#undef RESET
+}
+
 /* Another try of the same number succeeds. */
 static void failed_and_tried_again(void **state)
 {
@@ -305,6 +319,7 @@ int main(void)
 		cmocka_unit_test(starved),
 		cmocka_unit_test(not_starved),
 		cmocka_unit_test(failed_unseen),
+		cmocka_unit_test(failed_by_the_other_side),
 		cmocka_unit_test(failed_and_tried_again),
 		cmocka_unit_test(cancelled),
 		cmocka_unit_test(disconnected),

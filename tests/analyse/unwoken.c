@@ -157,12 +157,44 @@ static void end_is_overwritten(void **state)
 	is_cut = false;
 }
 
+/* A server answers none of its requests, each 2 ms after the one before, until the recording ends. */
+static void tell_requests(int end)
+{
+	begin();
+	tell("1" MS "create 1 2 task\n1" MS "label 2 \"server\n");
+	for (int i = 0; i < 20; i++)
+		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n%d" MS
+		     "should-resolve %d\n",
+			2 + 2 * i, 10 + i, 2 + 2 * i, 10 + i, i, 2 + 2 * i, 10 + i);
+	tell("%d" MS "log 1 \"end\n", end);
+}
+
+static void broken_off_at_once(void **state)
+{
+	static const enum thrum_ending endings[] = {THRUM_ENDING_GONE, THRUM_ENDING_KILLED,
+		THRUM_ENDING_RUNNING};
+
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		tell_requests(60);
+		judge(endings[i], 0);
+		finish();
+	}
+	/* The program ended by itself, or there was time enough. */
+	tell_requests(60);
+	judge(THRUM_ENDING_EXITED, 1);
+	finish();
+	tell_requests(900);
+	judge(THRUM_ENDING_KILLED, 1);
+	finish();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_is_woken),
 		cmocka_unit_test(overtaken_by_siblings),
 		cmocka_unit_test(end_is_overwritten),
+		cmocka_unit_test(broken_off_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,12 +86,15 @@ static void pixels(void **state)
 	make_list(&lists[1], "Label", 5);
 	lists[1].y = 100;
 	/* The ground; both ends of a block and the place beside it; a dash and a space; a ring's
-	 * middle and its edge. */
+	 * middle and its edge; cells and the places beside them. */
 	assert_png(lists, 1, THRUM__THEME_LIGHT, 1,
-		"0,0 10,20 39,31 40,31 10,50 12,50 100,80 100,71",
-		"200 100 ffffff 0b62b8 0b62b8 ffffff 7d8793 ffffff ffffff c4161c True");
-	assert_png(lists, 2, THRUM__THEME_DARK, 2, "0,0 20,40 20,240 100,160",
-		"400 400 14171b 5eb0ff 5eb0ff 14171b True");
+		"0,0 10,20 39,31 40,31 10,50 12,50 100,80 100,71 "
+		"151,50 152,50 155,51 156,50 157,50 156,51 150,52 156,52",
+		"200 100 ffffff 0b62b8 0b62b8 ffffff 7d8793 ffffff ffffff c4161c "
+		"ffffff 0b62b8 0b62b8 c4161c c4161c ffffff 0b62b8 ffffff True");
+	assert_png(lists, 2, THRUM__THEME_DARK, 2,
+		"0,0 20,40 20,240 100,160 303,101 304,101 315,101",
+		"400 400 14171b 5eb0ff 5eb0ff 14171b 14171b 5eb0ff ff7068 True");
 	thrum__draw_list_finish(&lists[0]);
 	thrum__draw_list_finish(&lists[1]);
 }

@@ -267,6 +267,96 @@ static void any_bytes_become_utf8(void **state)
 	}
 }
 
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+#define RUN (THRUM__COLOUR_RUN + 1)
+#define FAR (THRUM__COLOUR_COUNT + 1) /* no colour's byte */
+
+static void cells_outside_are_cut_off(void **state)
+{
+	struct thrum__draw_list *list = *state;
+	const uint8_t cells[] = {
+		FAR, RUN, RUN, /* */
+		RUN, 0, FAR,   /* */
+	};
+	const struct thrum__draw_cells *items;
+
+	thrum__draw_cells(list, THRUM__Z_LINE, -2.3f, 0.4f, 3, 2, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 97, 49, 3, 2,
+		cells); /* cells of half a width stay */
+	items = list->batches[0].items;
+	assert_int_equal(list->batches[0].count, 2);
+	assert_memory_equal(&items[0], &((struct thrum__draw_cells){0, 0, 2, 2, 0}), sizeof *items);
+	assert_memory_equal(&items[1], &((struct thrum__draw_cells){97, 49, 2, 1, 4}),
+		sizeof *items);
+	assert_int_equal(list->text_size, 6);
+	assert_memory_equal(list->text, ((const uint8_t[]){RUN, RUN, 0, 0, 0, RUN}), 6);
+}
+
+static void cells_that_show_nothing_are_left_out(void **state)
+{
+	struct thrum__draw_list *list = *state;
+	const uint8_t cells[] = {RUN, RUN}, none[] = {0, FAR};
+
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, 0, 2, 1, none);
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, 0, 0, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, 0, 2, 0, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, -4, 0, 2, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 100, 0, 2, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, -1, 2, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, 50, 2, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, NAN, 0, 2, 1, cells);
+	thrum__draw_cells(list, THRUM__Z_LINE, 0, INFINITY, 2, 1, cells);
+	assert_prints(list, "");
+}
+
+static void cells_print_their_colours(void **state)
+{
+	struct thrum__draw_list *list = *state;
+	const uint8_t cells[] = {RUN, 0, THRUM__COLOUR_BAD + 1, RUN};
+
+	thrum__draw_cells(list, THRUM__Z_RUN, 10, 20, 2, 2, cells);
+	assert_prints(list, "6 cells 10 20 2 2 run:2 bad:1 #303883076\n");
+}
+
+/* The rects of all colours paint what the cells paint. */
+static void rects_of_cells_cover_them(void **state)
+{
+	enum {
+		COLUMNS = 23,
+		ROWS = 17
+	};
+	uint8_t cells[ROWS * COLUMNS], painted[ROWS * COLUMNS] = {0};
+	struct thrum__draw_list *list = *state;
+	unsigned seed = 7;
+
+	for (size_t i = 0; i < sizeof cells; i++) {
+		seed = seed * 1103515245 + 12345;
+		/* Often as the one above or before. */
+		cells[i] = seed >> 30 == 0 && i >= COLUMNS ? cells[i - COLUMNS]
+			: seed >> 30 == 1 && i > 0         ? cells[i - 1]
+							   : (uint8_t)(seed >> 16 & 3);
+	}
+	thrum__draw_cells(list, THRUM__Z_RUN, 10, 20, COLUMNS, ROWS, cells);
+	for (int colour = 0; colour < 3; colour++) {
+		uint32_t row = 0, column = 0;
+		struct thrum__draw_rect r;
+
+		while (thrum__draw_cells_next(list, list->batches[0].items, colour, &row, &column,
+			&r)) {
+			for (unsigned y = 0; y < (unsigned)r.height; y++)
+				for (unsigned x = 0; x < (unsigned)r.width / 2; x++) {
+					unsigned at = ((unsigned)r.y - 20 + y) * COLUMNS +
+						((unsigned)r.x - 10) / 2 + x;
+
+					assert_int_equal(painted[at], 0);
+					painted[at] = (uint8_t)(colour + 1);
+				}
+		}
+	}
+	assert_memory_equal(painted, cells, sizeof cells);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -283,6 +373,10 @@ int main(void)
 		TEST(texts_are_cleaned),
 		TEST(texts_are_cut),
 		TEST(any_bytes_become_utf8),
+		TEST(cells_outside_are_cut_off),
+		TEST(cells_that_show_nothing_are_left_out),
+		TEST(cells_print_their_colours),
+		TEST(rects_of_cells_cover_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

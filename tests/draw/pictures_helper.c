@@ -28,6 +28,9 @@ void make_list(struct thrum__draw_list *list, const char *text, size_t size)
 {
 	const struct thrum__draw_point points[] = {{120, 10}, {140, 10}, {140.25f, 20},
 		{160, 30.5f}};
+	/* Four cells by three rows. */
+	const uint8_t run = THRUM__COLOUR_RUN + 1, bad = THRUM__COLOUR_BAD + 1;
+	const uint8_t cells[] = {0, run, run, bad, 0, run, run, 0, run, run, 0, 255};
 
 	thrum__draw_list_init(list);
 	thrum__draw_list_clear(list, 200, 100);
@@ -41,5 +44,6 @@ void make_list(struct thrum__draw_list *list, const char *text, size_t size)
 	thrum__draw_ring(list, THRUM__Z_EDGE, THRUM__COLOUR_BAD, THRUM__COLOUR_BG, 100, 80, 9, 2);
 	thrum__draw_text(list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_LABEL, 20, 90, text,
 		size, false);
+	thrum__draw_cells(list, THRUM__Z_LINE, 150, 50, 4, 3, cells);
 	thrum__draw_list_sort(list);
 }

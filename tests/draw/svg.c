@@ -34,6 +34,8 @@ static void every_item(void **state)
 	assert_string_equal(strstr(svg.bytes, "<rect"),
 		"<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
 		"<svg x=\"0\" y=\"0\" width=\"200\" height=\"100\">\n"
+		"<path fill=\"#0b62b8\" d=\"M152 50h4v2h-4zm-2 2h4v1h-4z\"/>\n"
+		"<path fill=\"#c4161c\" d=\"M156 50h2v1h-2z\"/>\n"
 		"<path fill=\"#0b62b8\" d=\"M10 20h30v12h-30zm-5 40h3v12h-3z\"/>\n"
 		"<path fill=\"none\" stroke=\"#7d8793\" stroke-dasharray=\"1 3\""
 		" d=\"M10 50.5h80\"/>\n"

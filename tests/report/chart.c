@@ -189,6 +189,45 @@ static void tables_are_narrowed(void **state)
 	end(&c);
 }
 
+static void conditions_narrow_tables(void **state)
+{
+	static const char *const cases[][2] = {
+		{"state:failed", "7 "},
+		{"state:failed,resolved", "2 3 4 5 7 "},
+		{"state:stuck", "6 "},
+		{"state:pending", ""}, /* nothing but the lane's own task */
+		{"state:fail", ""},    /* no condition: a text that nothing contains */
+		{"life>2us", "1 4 5 6 "},
+		{"LIFE>2us life<10us", "5 "},
+		{"life>0.0045", "1 4 6 "},
+		{"life>2xs", ""},
+		{"label:a", "1 2 3 4 "},
+		{"label:A*", "2 3 4 "},
+		{"label:*", "1 2 3 4 5 6 7 "},
+		{"kind:prom", "2 3 4 5 6 "},
+		{"kind:*ise kind:*mi*", "2 3 4 5 6 "},
+		{"kind:tim*r", "7 "},
+		{"kind:p*r", ""},
+		{"kind:promise b", "5 "},
+		{"b kind:promise", "5 "},
+		{"kind:promise zzz", ""},
+		{"label:\"thread 1\"", "1 "},
+		{"no  reason", ""},
+		{"no reason state:failed", "7 "},
+		{"state:resolved 5", "5 "},
+		{"state:failed 5", ""},
+		{"site:", ""},
+	};
+	struct charted c;
+
+	(void)state;
+	begin(&c, story, "a");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(narrow(&c, false, cases[i][0]), cases[i][1]) != 0)
+			fail_msg("%s: %s", cases[i][0], narrow(&c, false, cases[i][0]));
+	end(&c);
+}
+
 /* For each count of tasks in the statistics, the list has as many rows. */
 static void counts_are_of_tasks(void **state)
 {
@@ -309,6 +348,7 @@ int main(void)
 		cmocka_unit_test(columns_are_chosen),
 		cmocka_unit_test(keys_move_the_edges),
 		cmocka_unit_test(tables_are_narrowed),
+		cmocka_unit_test(conditions_narrow_tables),
 		cmocka_unit_test(counts_are_of_tasks),
 		cmocka_unit_test(counts_have_words),
 		cmocka_unit_test(all_tasks),

@@ -12,10 +12,11 @@
 static size_t show_piece(const struct thrum__document *d, const struct thrum__document_piece *piece,
 	char *to, size_t size)
 {
-	const char *marks = piece->link != THRUM__LINK_TO_NONE ? "[]" : piece->is_bad ? "!!" : "";
+	bool is_link = piece->link != THRUM__LINK_TO_NONE;
+	const char *bad = piece->is_bad ? "!" : "";
 
-	return (size_t)snprintf(to, size, "%.1s%.*s%s", marks, (int)piece->size,
-		piece->size ? d->text + piece->offset : "", *marks ? marks + 1 : "");
+	return (size_t)snprintf(to, size, "%s%s%.*s%s%s", is_link ? "[" : "", bad, (int)piece->size,
+		piece->size ? d->text + piece->offset : "", bad, is_link ? "]" : "");
 }
 
 const char *document_show(const struct thrum__document *d)
@@ -63,7 +64,7 @@ static void check_piece(const struct thrum__document *d, const struct thrum__mod
 			piece->size);
 		assert_memory_equal(clean, d->text + piece->offset, piece->size);
 	}
-	assert_true(piece->link <= THRUM__LINK_TO_DIFFERENCE);
+	assert_true(piece->link <= THRUM__LINK_TO_FILTER);
 	if (piece->link == THRUM__LINK_TO_TASK && piece->side == 0)
 		assert_true(piece->target >= 0 && piece->target < UINT32_MAX &&
 			thrum__model_has_row(&model->tasks, (uint32_t)piece->target));

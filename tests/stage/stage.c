@@ -537,6 +537,7 @@ static void links_go_to_tasks(void **state)
 {
 	struct show *show = *state;
 	struct thrum__scene *scene = show->stage->parts[0].scene;
+	const struct thrum__layout_unit *unit;
 	uint32_t track;
 
 	show_set(show, "t=4000000..4900000&fold=2&squeeze=1&height=40.000");
@@ -546,11 +547,20 @@ static void links_go_to_tasks(void **state)
 	track = thrum__layout_track(scene->layout, thrum__layout_unit(scene->layout, 30));
 	assert_non_null(thrum__scene_track_axis_find(&scene->tracks, track));
 	assert_int_equal(scene->selected, 30);
+	unit = &scene->layout->units[thrum__layout_unit(scene->layout, 30)];
+	assert_true(scene->state.from <= unit->start && scene->state.to >= unit->end);
+	assert_true(scene->state.to - scene->state.from <= 2 * (unit->end - unit->start) + 2000);
+	assert_true(scene->state.related_only && thrum__scene_folds(scene));
 	assert_true(thrum__stage_go_task(show->stage, 0, THRUM__NONE) & THRUM__CHANGED_SELECTION);
 	assert_int_equal(scene->selected, THRUM__NONE);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
 	show_settle(show);
 	assert_int_equal(show_state(show, 0)->from, 4000000);
+	assert_true(thrum__stage_select(show->stage, 0, 30) & THRUM__CHANGED_SELECTION);
+	show_settle(show);
+	assert_int_equal(scene->selected, 30);
+	assert_false(scene->state.related_only);
+	assert_int_equal(scene->state.to - scene->state.from, 900000);
 	assert_int_equal(thrum__stage_go_finding(show->stage, 0, 99), 0);
 	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_SEARCH),
 		THRUM__STAGE_YOURS);

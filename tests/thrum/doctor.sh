@@ -54,7 +54,7 @@ done
 
 # A process: its libraries are those that it has mapped.
 sleep 100 &
-for _ in {1..100}; do
+for _ in {1..1200}; do
 	grep -q libc.so "/proc/$!/maps" && break
 	sleep 0.05
 done

@@ -14,7 +14,7 @@ wrong() {
 
 THRUM_TRACE=$here/steady.thrum THRUM_SIZE=1M "$BUILD/tests/thrum/programs/steady" >ready &
 pid=$!
-for ((i = 0; i < 500; i++)); do
+for ((i = 0; i < 6000; i++)); do
 	[[ ! -s ready ]] || break
 	sleep 0.01
 done

@@ -93,7 +93,9 @@ ends 9 -- sh -c 'trap "exit 9" INT; kill -INT $PPID; kill -QUIT $PPID; kill -INT
 
 # A stopped program.
 # shellcheck disable=SC2016
-"$THRUM" record -- sh -c '(sleep 0.1; kill -CONT $$) & kill -STOP $$; exit 6' 2>err
+"$THRUM" record -- sh -c '
+	(until grep -q "^State:.T" /proc/$$/status; do sleep 0.01; done; kill -CONT $$) &
+	kill -STOP $$; exit 6' 2>err
 [[ $? -eq 6 ]] || wrong "a program that stopped and went on: status $?"
 
 # The place of a recording, the message about it, and its contents.
@@ -129,13 +131,16 @@ files=(one.thrum one.thrum.[0-9]*)
 # The end: noted when the program ends, though it may have recorded nothing for long before.
 # shellcheck disable=SC2016
 ends 137 -o killed.thrum -- \
-	sh -c '(sleep 0.3; kill -STOP $$; sleep 0.3; kill -KILL $$) & exec "$0"' "$programs/steady"
+	sh -c 'mkfifo ready1
+		(read -r _ <ready1; sleep 0.1; kill -STOP $$; sleep 0.3; kill -KILL $$) &
+		exec "$0" >ready1' "$programs/steady"
 [[ $("$THRUM" info killed.thrum) == *'ended by SIGKILL'* ]] || wrong "no word of SIGKILL"
 last=$("$THRUM" dump --format=tsv killed.thrum | tail -n 1 | cut -f 1)
 end=$("$THRUM" info --format=tsv killed.thrum | awk '$1 == "duration" { print $2 }')
 ((end > last + 100000000)) || wrong "the end, $end, is not when it was killed, but $last"
 # shellcheck disable=SC2016
-ends 3 -o exited.thrum -- sh -c '(sleep 0.3; kill -TERM $$) & exec "$0"' "$programs/steady"
+ends 3 -o exited.thrum -- \
+	sh -c 'mkfifo ready3; (read -r _ <ready3; kill -TERM $$) & exec "$0" >ready3' "$programs/steady"
 [[ $("$THRUM" info exited.thrum) == *'exited with status 3'* ]] || wrong "no word of the status"
 
 # An old recording of the same name is no news if nothing was recorded, and is replaced otherwise.

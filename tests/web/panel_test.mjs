@@ -106,7 +106,7 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   const titles = await panel(view).getByRole("columnheader").allTextContents();
   same(titles.slice(0, 4), ["label", "life", "state", "start"], "what people look for is first");
   const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
-  same(await filter.getAttribute("placeholder"), "Filter by name, kind, state", "its hint");
+  same(await filter.getAttribute("placeholder"), "Filter: name, state:failed, life>5ms", "its hint");
   const header = panel(view).getByRole("columnheader", { name: /running/i });
   const before = (await texts(view)).join();
   await header.getByRole("button").click();
@@ -118,10 +118,28 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
     return left.length === 2 && left.every((text) => text.includes("flight"));
   });
   await rows(view).nth(1).click();
-  const first = (await reaches(view, "it is selected", (at) => at.has("sel"))).get("sel");
+  const first = (await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"))).get(
+    "sel",
+  );
+  same(await tab(view, "Details").getAttribute("aria-selected"), "true", "the details are open");
+  await tab(view, /Tasks/).click();
+  await panel(view).getByRole("grid", { name: "Tasks" }).focus();
   await view.keyboard.press("ArrowDown");
   await view.keyboard.press("Enter");
   await reaches(view, "the next one is", (at) => at.get("sel") !== first);
+});
+
+test("the counts of states lead to their tasks", async (open) => {
+  const view = await opened(open, page(steady()));
+  const link = panel(view).getByRole("link", { name: / resolved$/ });
+  const count = (await link.textContent()).replace(/\D/g, "");
+  await link.click();
+  same(await tab(view, /Tasks/).getAttribute("aria-selected"), "true", "the list is open");
+  await panel(view)
+    .getByText(new RegExp(`^${count.replace(/\B(?=(\d{3})+$)/g, ",")} of `))
+    .waitFor();
+  const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
+  same(await filter.inputValue(), "state:resolved", "the filter tells it");
 });
 
 test("100,000 tasks are a table of what is seen", async (open) => {
@@ -133,6 +151,8 @@ test("100,000 tasks are a table of what is seen", async (open) => {
   expect(all > 100_000, `all are counted: ${all}`);
   await rows(view).nth(3).click();
   await reaches(view, "it is selected", (at) => at.has("sel"));
+  await tab(view, /Tasks/).click();
+  await grid.focus();
   await view.keyboard.press("End");
   await until("the last is reached", async () => {
     const at = await rows(view).evaluateAll((list) => list.map((row) => Number(row.ariaRowIndex)));

@@ -198,6 +198,21 @@ test("another address in the same page is followed, a wrong one refused", async 
   await view.getByText(/t is FROM\.\.TO/).waitFor();
 });
 
+test("the browser's Back and Forward walk through jumps", async (open) => {
+  const view = await opened(open, page(hanging()));
+  const canvas = view.locator("#picture canvas");
+  await canvas.focus();
+  await view.keyboard.press("+");
+  const before = await reaches(view, "it is nearer", (at) => at.has("t") && !at.has("sel"));
+  await view.keyboard.press("b");
+  const there = await reaches(view, "a finding is shown", (at) => at.has("sel"));
+  expect(there.get("t") !== before.get("t"), "it jumped");
+  await view.goBack();
+  await reaches(view, "it is back", (at) => at.get("t") === before.get("t") && !at.has("sel"));
+  await view.goForward();
+  await reaches(view, "it is there again", (at) => at.get("t") === there.get("t"));
+});
+
 test("two traces, on one time or each on its own", async (open) => {
   const view = await opened(open, page(hanging(), good()));
   const { x, y, width } = await place(view);

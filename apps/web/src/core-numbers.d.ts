@@ -33,6 +33,8 @@ declare module "core:numbers" {
   export const OP_TRI: number;
   export const OP_RING: number;
   export const OP_TEXT: number;
+  export const OP_CELLS: number;
+  export const CELL_WIDTH: number;
 
   // struct thrum__draw_list
   export const LIST_WORDS: number;
@@ -61,4 +63,5 @@ declare module "core:numbers" {
   export const POINT_WORDS: number;
   export const CIRCLE_WORDS: number;
   export const TEXT_WORDS: number;
+  export const CELLS_WORDS: number;
 }

@@ -10,6 +10,8 @@ export interface Piece {
   slow?: number;
   /** A difference of the first two parts. */
   difference?: number;
+  /** The text of a search: the link leads to the tasks that it finds. */
+  filter?: string;
   /** The part of the link in a document about the first two parts, if that isn't the first. */
   side?: number;
   /** ns, as text: a double can't hold all times exactly. */
@@ -85,6 +87,8 @@ export interface Changes {
   status?: { pointer: string; seen: string };
   /** The view, for the fragment of the page's URL. */
   address?: string;
+  /** How often the view jumped: each jump is an entry of the browser's history. */
+  jumps?: number;
   panel?: string;
   /** The switches that are on: "fold", "squeeze", "fisheye", "related", "counters", "legend". */
   on?: string[];

@@ -19,20 +19,31 @@ export const addressState = () =>
     .filter((part) => part !== "embed")
     .join("&");
 
-const write = throttled(WAIT_MS, () => {
+function write(how: "replaceState" | "pushState") {
   const parts = [isEmbedded ? "embed" : "", state].filter(Boolean);
   try {
-    history.replaceState(null, "", `#${parts.join("&")}`);
+    history[how](null, "", `#${parts.join("&")}`);
   } catch {
     // Some frames may not change their address.
   }
-});
+}
 
+const follow = throttled(WAIT_MS, () => write("replaceState"));
+
+/** A jump makes an entry of the browser's history, so that its Back returns from it. */
 export function makeAddress() {
-  onChange(({ address }) => {
-    if (address === undefined) return;
-    state = address;
-    write();
+  let jumps = 0;
+  let lastJump = -WAIT_MS;
+  onChange((changes) => {
+    const isJump = changes.jumps !== undefined && changes.jumps > jumps;
+    const isSoon = performance.now() - lastJump < WAIT_MS;
+    jumps = changes.jumps ?? jumps;
+    if (isJump && !isSoon) write("replaceState"); // the view before it
+    if (changes.address === undefined) return;
+    state = changes.address;
+    if (!isJump || isSoon) return follow();
+    lastJump = performance.now();
+    write("pushState");
   });
   listen(window, "hashchange", () => post({ is: "state", text: addressState() }));
 }

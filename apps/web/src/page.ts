@@ -132,7 +132,7 @@ function run() {
   makeTheme();
   makePanel();
   makeDetails();
-  const openSearch = makeHeader(makeTables(() => setTab("tasks")));
+  const openSearch = makeHeader(makeTables());
   listenToKeys({
     search: openSearch,
     details: showDetails,

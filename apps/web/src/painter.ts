@@ -9,8 +9,16 @@ type Context = OffscreenCanvasRenderingContext2D;
 
 const css = (colour: number): string => "#" + colour.toString(16).padStart(6, "0");
 
+/** The pixels of the bytes of cells: 0 is nothing, else a colour + 1. Bytes are red, green, blue. */
+const palette = (theme: number[]): Uint32Array =>
+  Uint32Array.from([0, ...theme], (colour, byte) =>
+    byte === 0 ? 0 : 0xff000000 | (colour << 16) | (colour & 0xff00) | (colour >> 16),
+  );
+
 export class Painter {
   private readonly colours: string[][];
+  /** By theme: the pixel of each cell's byte. */
+  private readonly palettes: Uint32Array[];
   readonly fonts: string[];
   private readonly dashes: number[][];
   private readonly decoder = new TextDecoder();
@@ -20,6 +28,7 @@ export class Painter {
     tokens: Tokens,
   ) {
     this.colours = Object.values(tokens.themes).map((theme) => theme.map(css));
+    this.palettes = Object.values(tokens.themes).map(palette);
     this.fonts = tokens.fonts.map((font) => `${font.weight} ${font.size}px ${tokens.face}`);
     this.dashes = tokens.dashes;
   }
@@ -51,7 +60,7 @@ export class Painter {
       const first = words[list + C.LIST_BATCHES]! >>> 2;
       const end = first + words[list + C.LIST_BATCH_COUNT]! * C.BATCH_WORDS;
       for (let batch = first; batch < end; batch += C.BATCH_WORDS)
-        this.paintBatch(context, words, floats, batch, text, colours);
+        this.paintBatch(context, words, floats, batch, text, theme);
       context.restore();
     }
   }
@@ -63,8 +72,9 @@ export class Painter {
     floats: Float32Array,
     batch: number,
     text: number,
-    colours: string[],
+    theme: number,
   ): void {
+    const colours = this.colours[theme] ?? [];
     const style = new Uint8Array(words.buffer, batch * 4, C.BATCH_WORDS * 4);
     const op = style[C.BATCH_OP_BYTE];
     const colour = colours[style[C.BATCH_COLOUR_BYTE]!]!;
@@ -87,6 +97,11 @@ export class Painter {
       }
       return;
     }
+    if (op === C.OP_CELLS) {
+      for (const end = item + C.CELLS_WORDS * count; item < end; item += C.CELLS_WORDS)
+        this.paintCells(context, words, floats, item, text, theme);
+      return;
+    }
     context.fillStyle = op === C.OP_RING ? colours[style[C.BATCH_FILL_BYTE]!]! : colour;
     context.strokeStyle = colour;
     context.lineWidth = floats[batch + C.BATCH_WIDTH]!;
@@ -98,6 +113,29 @@ export class Painter {
     else addRings(context, floats, item, count);
     if (op === C.OP_TRI || op === C.OP_RING) context.fill();
     if (op !== C.OP_TRI) context.stroke();
+  }
+
+  /** An image has no clip and no scale when it is put, so it goes through another canvas. */
+  private paintCells(
+    context: Context,
+    words: Uint32Array,
+    floats: Float32Array,
+    item: number,
+    text: number,
+    theme: number,
+  ): void {
+    const columns = words[item + 2]!;
+    const rows = words[item + 3]!;
+    const from = text + words[item + 4]!;
+    const palette = this.palettes[theme]!;
+    const image = new ImageData(columns, rows);
+    const pixels = new Uint32Array(image.data.buffer);
+    const cells = new Uint8Array(words.buffer, from, columns * rows);
+    cells.forEach((byte, i) => (pixels[i] = palette[byte]!));
+    const canvas = new OffscreenCanvas(columns, rows);
+    canvas.getContext("2d")!.putImageData(image, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(canvas, floats[item]!, floats[item + 1]!, C.CELL_WIDTH * columns, rows);
   }
 
   private decode(memory: ArrayBufferLike, from: number, size: number): string {

@@ -4,11 +4,12 @@ import { button, byId, listen, make, say, throttled } from "./page-dom";
 import type { Document, Paragraph, Piece, ToWorker } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { onTab, openTab, setTab } from "./panel";
+import { showTasks } from "./panel-tables";
 
 const FINDINGS_AT_ONCE = 20;
 
 /** The kinds of links, as members of pieces and of elements' data. */
-const LINKS = ["task", "time", "slow", "difference"] as const;
+const LINKS = ["task", "time", "slow", "difference", "filter"] as const;
 
 function link(piece: Piece, part: number): HTMLElement {
   // Not a button: its words couldn't break between lines like those around them.
@@ -133,6 +134,7 @@ export function listenToLinks(root: HTMLElement) {
     event.preventDefault();
     const part = Number(data.part);
     if (data.task !== undefined) goTask(part, Number(data.task));
+    else if (data.filter !== undefined) showTasks(data.filter);
     else if (data.slow !== undefined) askSlow();
     else if (data.difference !== undefined)
       post({ is: "go", part, difference: Number(data.difference) });

@@ -4,6 +4,7 @@ import { CHART_HEIGHT } from "core:numbers";
 import { button, byId, count, listen, make, throttled } from "./page-dom";
 import type { NarrowedBy, TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
+import { setTab } from "./panel";
 import { VirtualTable } from "./table";
 
 const ALL = -1; // the histogram's tally: all tasks
@@ -29,10 +30,24 @@ const groups = ({ tables }: Words) =>
  */
 type Narrow = (words: string, by: NarrowedBy, isWanted: boolean) => void;
 
+/** Goes to a task in the picture, and tells about it. */
+function goTask(task: number) {
+  post({ is: "go", part: now.focus, task });
+  setTab("details");
+}
+
+let filterTasks: (text: string) => void;
+
+/** Shows the tasks that a search finds. */
+export function showTasks(text: string) {
+  filterTasks(text);
+  setTab("tasks");
+}
+
 /** The list of tasks. */
 function makeTasks(): Narrow {
   const table = new VirtualTable("Tasks", "task", {
-    choose: ({ task }) => post({ is: "go", part: now.focus, task }),
+    choose: ({ task }) => goTask(task),
     hover: (row) => post({ is: "hover", part: now.focus, task: row?.task ?? -1 }),
     head: (head) => {
       const isAll = head.count === head.all;
@@ -64,7 +79,12 @@ function makeTasks(): Narrow {
     narrowed.setAttribute("aria-label", `${words}: show all tasks`);
     table.ask({ by: narrowedBy });
   };
-  listen(filter, "input", () => table.ask({ text: filter.value }));
+  const ask = () => table.ask({ text: filter.value });
+  listen(filter, "input", ask);
+  filterTasks = (text) => {
+    filter.value = text;
+    ask();
+  };
   listen(filter, "keydown", (event) => {
     if (event.key !== "ArrowDown") return;
     event.preventDefault();
@@ -97,7 +117,7 @@ interface Chart {
   show(tally: number, name: string): void;
 }
 
-function makeChart(narrow: Narrow, openTasks: () => void): Chart {
+function makeChart(narrow: Narrow): Chart {
   const canvas = make("canvas", {
     role: "slider",
     tabindex: "0",
@@ -108,7 +128,7 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
   const words = make("output", {});
   const list = button("", () => {
     narrow(chosen(), "chart", true);
-    openTasks();
+    setTab("tasks");
   });
   const chosen = () => `${title.textContent}: ${words.value}`;
   const hint = make("p", { class: "aside" });
@@ -190,20 +210,20 @@ function makeChart(narrow: Narrow, openTasks: () => void): Chart {
   };
 }
 
-function makeStatistics(narrow: Narrow, openTasks: () => void) {
-  const chart = makeChart(narrow, openTasks);
+function makeStatistics(narrow: Narrow) {
+  const chart = makeChart(narrow);
   let name: TableName = "label";
   const table = new VirtualTable("Statistics", name, {
     choose: (row) => {
       if (name === "label") {
         show(row.tally, row.cells[0]!);
-      } else if (row.task >= 0) post({ is: "go", part: now.focus, task: row.task });
+      } else if (row.task >= 0) goTask(row.task);
     },
     count: (row, column) => post({ is: "count", part: now.focus, table: name, row, column }),
   });
   on("count", ({ words }) => {
     narrow(words, "count", true);
-    openTasks();
+    setTab("tasks");
   });
   let words: Words;
   on("ready", (message) => {
@@ -239,7 +259,7 @@ function makeStatistics(narrow: Narrow, openTasks: () => void) {
 }
 
 /** Makes both tabs; returns a function that tells the table of a tab, for exports. */
-export function makeTables(openTasks: () => void): (tab: string) => TableName {
-  const group = makeStatistics(makeTasks(), openTasks);
+export function makeTables(): (tab: string) => TableName {
+  const group = makeStatistics(makeTasks());
   return (tab) => (tab === "statistics" ? group() : "task");
 }

@@ -156,6 +156,16 @@ static bool is_still_ready(const struct thrum__model *model, uint32_t task, uint
 			THRUM__EDGE(model, out, time) <= time);
 }
 
+bool thrum__why_is_said_ready(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_READY);
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return edge != THRUM__NONE && is_still_ready(model, task, edge) &&
+		(!thrum__model_has_row(&model->runs, run) ||
+			THRUM__RUN(model, run, end) <= THRUM__EDGE(model, edge, time));
+}
+
 /* Ends the delays of the tasks that never ran. */
 static void end_marked(struct marked *marked)
 {

@@ -93,6 +93,7 @@ static void add_hanging(struct thrum__search *search, uint32_t task, uint32_t wa
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, source,
 		THRUM__EDGE(model, wait, time), wait);
 	*thrum__cause(search, task) = search->findings->count - 1;
+	*thrum__cause(search, source) = search->findings->count - 1; /* told once */
 	thrum__why_mark(search, task, THRUM__MARK_BEHIND);
 }
 
@@ -207,6 +208,23 @@ static struct thrum__finding *find_alike(struct thrum__search *search, int class
 	return NULL;
 }
 
+/* Whether a connection, or a request on one, failed as the other side went away, and nobody ever
+ * waited for it: that happens to every server, and it need not tell anybody. */
+static bool is_disconnected(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const reasons[] = {"ECONNRESET", "connection reset", "Connection reset",
+		"EPIPE", "broken pipe", "Broken pipe", "EOF", "end of file", "disconnected"};
+	const char *reason = thrum__model_string(model, THRUM__TASK(model, task, failure), NULL);
+
+	if (THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST &&
+		!thrum__why_is_lasting(model, task))
+		return false;
+	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+		if (strncmp(reason, reasons[i], strlen(reasons[i])) == 0)
+			return thrum__why_edge_to(model, task, THRUM__EDGE_WAIT) == THRUM__NONE;
+	return false;
+}
+
 /* Adds a finding about a failure that nobody read; failures of tasks that are alike share one. */
 static void add_unseen(struct thrum__search *search, uint32_t task)
 {
@@ -260,7 +278,7 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING) &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
 		*thrum__cause(search, task) == THRUM__NONE && !is_seen(model, task, true) &&
-		!is_known_to_its_failer(model, task) &&
+		!is_known_to_its_failer(model, task) && !is_disconnected(model, task) &&
 		!thrum__why_is_recent(model, THRUM__TASK(model, task, end)) &&
 		!is_retried(model, task);
 }

@@ -104,24 +104,30 @@ const char *thrum__why_certainty_name(int certainty);
 	X(QUEUES, "queues")                 /* waits for the lock `other` longest */ \
 	X(FREE, "free") /* a lock that is free or goes to others; other had it last */ \
 	X(WAITS_IN_CYCLE, "waits-in-cycle") /* waits for other, which waits for it in a cycle */ \
-	X(NEEDS_LANE, "needs-lane")       /* only the lane of other could run it: it is blocked */ \
-	X(PENDING, "pending")             /* a request or timer that has no answer */ \
-	X(HOGS, "hogs")                   /* runs on the lane while other is ready */ \
-	X(OVERTAKES, "overtakes")         /* runs before other, which was ready earlier */ \
-	X(UNANSWERED, "unanswered")       /* its lane is too busy to take its answer */ \
-	X(NO_TURN, "no-turn")             /* took turns on its lane until one task kept it */ \
-	X(READY, "ready")                 /* could run from here on; other made it ready */ \
-	X(RUNS_LATE, "runs-late")         /* the task of READY runs at last; no other */ \
-	X(LOST_MESSAGE, "lost-message")   /* sends a message; other received those of its like */ \
-	X(CANCELLED, "cancelled")         /* is cancelled by other */ \
-	X(ENDS_TOO, "ends-too")           /* is cancelled or fails, as it read other */ \
-	X(TORN_DOWN, "torn-down")         /* hung, and ends as other tears everything down */ \
-	X(FAILED, "failed")               /* fails because of other, or by itself */ \
-	X(UNREAD, "unread")               /* created other, and didn't read its failure */ \
-	X(MAKER_ENDED, "maker-ended")     /* created other, and ended without resolving it */ \
-	X(ENDS_WITHOUT, "ends-without")   /* should have resolved other, as its peers do */ \
-	X(NOT_STARTED, "not-started")     /* nobody like other is there to resolve it */ \
-	X(SHOULD_END, "should-end")       /* should resolve other, as its peers do */ \
+	X(NEEDS_LANE, "needs-lane")     /* only the lane of other could run it: it is blocked */ \
+	X(PENDING, "pending")           /* a request or timer that has no answer */ \
+	X(HOGS, "hogs")                 /* runs on the lane while other is ready */ \
+	X(OVERTAKES, "overtakes")       /* runs before other, which was ready earlier */ \
+	X(UNANSWERED, "unanswered")     /* its lane is too busy to take its answer */ \
+	X(NO_TURN, "no-turn")           /* took turns on its lane until one task kept it */ \
+	X(READY, "ready")               /* could run from here on; other made it ready */ \
+	X(RUNS_LATE, "runs-late")       /* the task of READY runs at last; no other */ \
+	X(LOST_MESSAGE, "lost-message") /* sends a message; other received those of its like */ \
+	X(CANCELLED, "cancelled")       /* is cancelled by other */ \
+	X(ENDS_TOO, "ends-too")         /* is cancelled or fails, as it read other */ \
+	X(TORN_DOWN, "torn-down")       /* hung, and ends as other tears everything down */ \
+	X(FAILED, "failed")             /* fails because of other, or by itself */ \
+	X(UNREAD, "unread")             /* created other, and didn't read its failure */ \
+	X(MAKER_ENDED, "maker-ended")   /* created other, and ended without resolving it */ \
+	X(ENDS_WITHOUT, "ends-without") /* should have resolved other, as its peers do */ \
+	X(NOT_STARTED, "not-started")   /* nobody like other is there to resolve it */ \
+	X(SHOULD_END, "should-end")     /* should resolve other, as its peers do */ \
+	X(RESOLVED_OTHERS, "resolved-others") /* ended; it resolved those like other */ \
+	X(SHOULD_GO_ON, "should-go-on") /* should resolve other, as it did with those like it */ \
+	X(FAILED_MEANWHILE, "failed-meanwhile")       /* fails while the others hang */ \
+	X(CANCELLED_MEANWHILE, "cancelled-meanwhile") /* the same, cancelled by other */ \
+	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
+	X(TOOK, "took") /* took an item from the mailbox `other`, as its like never do */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \

@@ -180,7 +180,10 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 	bool is_many = growth->pending >= 2 * LEAK_MIN &&
 		growth->live[PARTS - 1] - growth->live[PARTS - 2] > 1;
 
-	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth))
+	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth) ||
+		(growth->ended == 0 &&
+			thrum__why_is_too_soon(model,
+				model->end - THRUM__TASK(model, growth->oldest, created))))
 		return -1;
 	if (has_hit_limit(search, all, growth))
 		return THRUM__LIKELY;

@@ -123,6 +123,9 @@ struct thrum__delay {
  * had it nearly all the time, or tasks that became ready later had it. */
 bool thrum__why_blame_hog(struct thrum__search *, const struct thrum__delay *);
 
+/* Whether a task was said to be ready, and still is: it waits for nothing but its lane. */
+bool thrum__why_is_said_ready(const struct thrum__model *, uint32_t task);
+
 /* A task that is to blame, as it ended without ending another: a step without its finding. */
 struct thrum__why_blame {
 	int kind; /* enum thrum__step_kind; -1: nobody is to blame */
@@ -141,6 +144,10 @@ void thrum__why_add_blame(struct thrum__finding *, const struct thrum__model *,
  * known. Sets *usual to the task that ended a peer; if no task like that is here, *usual is set and
  * the result is NONE. */
 uint32_t thrum__why_ender_of(struct thrum__search *, uint32_t task, uint32_t *usual);
+
+/* Returns the task that ended all tasks like this one, if it was always the same: also a thread on
+ * which they ran. It may have ended. NONE: there is none. */
+uint32_t thrum__why_steady_ender(struct thrum__search *, uint32_t task);
 
 #define THRUM__SERVERS_MAX 32
 
@@ -183,6 +190,25 @@ uint32_t thrum__why_ready_since(const struct thrum__search *, uint32_t task, int
 /* Whether a time lies in the slack before the end: the last 10 ms, or 1 % of a short trace. Others
  * may not have had time to react to what happened then. */
 bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
+
+/* Whether a task may live as long as somebody outside likes, as its name says: a connection, a
+ * client, a request that reads. */
+bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
+
+#define THRUM__SOON 100000000 /* ns */
+
+/* Whether a task that is so old may just be under way although none like it ended: something outside
+ * ended the recording, or it goes on, so soon that nothing tells how long such tasks take. */
+static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int64_t age)
+{
+	switch (model->ending) {
+	case THRUM_ENDING_KILLED:
+	case THRUM_ENDING_GONE:
+	case THRUM_ENDING_RUNNING:
+	case THRUM_ENDING_COPIED: return age < THRUM__SOON;
+	default: return false;
+	}
+}
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0 or -THRUM_E_MEMORY. */

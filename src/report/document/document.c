@@ -22,7 +22,7 @@ const char *thrum__document_link_name(int link)
 	static const char *const words[] = {THRUM__LINKS(THRUM__X)};
 #undef THRUM__X
 
-	return link >= 0 && link <= THRUM__LINK_TO_DIFFERENCE ? words[link] : "unknown";
+	return link >= 0 && link <= THRUM__LINK_TO_FILTER ? words[link] : "unknown";
 }
 
 void thrum__document_init(struct thrum__document *document)
@@ -148,6 +148,12 @@ void thrum__document_write_text(struct thrum__document_writer *w, const char *te
 void thrum__document_write_bad(struct thrum__document_writer *w, const char *text)
 {
 	add_piece(w, text, strlen(text), THRUM__LINK_TO_NONE, 0, true);
+}
+
+void thrum__document_mark_bad(struct thrum__document_writer *w)
+{
+	if (!w->failed)
+		w->document->pieces[w->document->piece_count - 1].is_bad = true;
 }
 
 void thrum__document_write_link(struct thrum__document_writer *w, const char *text, size_t size,

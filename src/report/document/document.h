@@ -56,7 +56,8 @@ const char *thrum__document_role_name(int role);
 	X(TASK, "task")             /* `target`: a task's index in the model */ \
 	X(TIME, "time")             /* `target`: ns */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
-	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */
+	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
+	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */
 
 enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,

@@ -34,6 +34,7 @@ void thrum__document_write_bytes(struct thrum__document_writer *, const char *te
 void thrum__document_write_text(struct thrum__document_writer *, const char *text);
 /* A text that tells a fault. */
 void thrum__document_write_bad(struct thrum__document_writer *, const char *text);
+void thrum__document_mark_bad(struct thrum__document_writer *); /* the last piece does */
 void thrum__document_write_link(struct thrum__document_writer *, const char *text, size_t size,
 	int link, int64_t target);
 /* A sentence of words/, as snprintf returned its size, in a buffer of `room` bytes. Its mentions

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/document/parts.h"
+#include "words/match.h"
 
 #define CAUSES 16 /* elements of thrum_trace_info's `lost` */
 
@@ -75,7 +76,8 @@ static void write_size(struct about *a, const char *key, uint64_t bytes)
 
 /* ---- Contents ------------------------------------------------------------------------------ */
 
-static void write_state(struct about *a, uint64_t count, const char *state, bool is_bad)
+/* Writes how many tasks have a state, with a link to them if `filter` is one. */
+static void write_state(struct about *a, uint64_t count, const char *state, int filter, bool is_bad)
 {
 	char words[THRUM__NUMBER_ROOM + 32];
 	size_t size = thrum__words_number(count, words);
@@ -84,10 +86,13 @@ static void write_state(struct about *a, uint64_t count, const char *state, bool
 		return;
 	strcpy(words + size, state);
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
-	if (is_bad)
-		thrum__document_write_bad(&a->w, words);
-	else
+	if (filter < 0)
 		thrum__document_write_text(&a->w, words);
+	else
+		thrum__document_write_link(&a->w, words, strlen(words), THRUM__LINK_TO_FILTER,
+			filter);
+	if (is_bad)
+		thrum__document_mark_bad(&a->w);
 }
 
 static bool has_ended(const struct thrum_trace_info *info)
@@ -133,14 +138,14 @@ static void write_states(struct about *a)
 	states[THRUM__STATE_PENDING] -= stuck;
 	write_count(a, "Tasks", tasks);
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-		write_state(a, states[order[i].state], order[i].words,
+		write_state(a, states[order[i].state], order[i].words, order[i].state,
 			order[i].state == THRUM__STATE_FAILED);
 	/* While the program still runs, most of these are just under way. */
 	if (has_ended(a->info))
-		write_state(a, stuck, " never resolved", true);
+		write_state(a, stuck, " never resolved", THRUM__WORDS_STUCK, true);
 	else
-		write_state(a, stuck, " pending that should resolve", false);
-	write_state(a, idle, " for idle lanes", false);
+		write_state(a, stuck, " pending that should resolve", THRUM__WORDS_STUCK, false);
+	write_state(a, idle, " for idle lanes", -1, false);
 }
 
 static void write_content(struct about *a)

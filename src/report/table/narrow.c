@@ -95,9 +95,11 @@ static bool is_task_wanted(const void *context, const struct thrum__table *table
 		return false;
 	if (narrow->counted && !thrum__table_counted_has(narrow->counted, table->stats, task))
 		return false;
-	return !narrow->by_text || thrum__words_match_task(&narrow->match, model, task) ||
-		(narrow->is_number && has_id(narrow, model, task)) ||
-		has_words(narrow, model, task) || has_note(narrow, model, task);
+	if (!narrow->by_text || thrum__words_match_task(&narrow->match, model, task))
+		return true;
+	return thrum__words_conditions_meet(&narrow->match.conditions, model, task) &&
+		((narrow->is_number && has_id(narrow, model, task)) ||
+			has_words(narrow, model, task) || has_note(narrow, model, task));
 }
 
 /* ---- Other tables -------------------------------------------------------------------------- */
@@ -131,7 +133,6 @@ static int narrow_to(struct thrum__table *table, const struct thrum__report_char
 	struct narrow narrow =
 			      {
 				      .by_text = *text != '\0',
-				      .is_number = text[strspn(text, "-0123456789")] == '\0',
 				      .counted = counted,
 				      .chart = chart,
 				      .least = INT64_MIN,
@@ -142,6 +143,7 @@ static int narrow_to(struct thrum__table *table, const struct thrum__report_char
 
 	if (error < 0)
 		return error;
+	narrow.is_number = !narrow.match.wanted[strspn(narrow.match.wanted, "-0123456789")];
 	if (chart && chart->from <= chart->to) {
 		narrow.least = thrum__stats_histogram_bound(chart->from);
 		narrow.less_than = thrum__stats_histogram_bound(chart->to + 1);

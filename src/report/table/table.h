@@ -30,7 +30,7 @@
 	X(RUNS, "run") /* the longest runs */
 
 /* The text in an empty field for the text that narrows the tasks. */
-#define THRUM__TABLE_FILTER "Filter by name, kind, state"
+#define THRUM__TABLE_FILTER "Filter: name, state:failed, life>5ms"
 
 enum thrum__table_what {
 #define THRUM__X(NAME, word) THRUM__TABLE_##NAME,

@@ -3,7 +3,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "hang.h"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -20,6 +21,11 @@ static void *look_up(void *unused)
 	return unused;
 }
 
+static bool waits(void)
+{
+	return has_waiter(&table_lock);
+}
+
 int main(void)
 {
 	pthread_t first, second;
@@ -29,7 +35,7 @@ int main(void)
 	pthread_create(&second, NULL, look_up, NULL);
 	puts("started");
 	fflush(stdout);
-	alarm(2);
+	end_when(waits);
 	pthread_join(second, NULL);
 	return 0;
 }

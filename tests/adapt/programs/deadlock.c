@@ -3,7 +3,8 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
+
+#include "hang.h"
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER, log_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t both;
@@ -24,6 +25,11 @@ static void *flush_log(void *unused)
 	return unused;
 }
 
+static bool waits_for_each_other(void)
+{
+	return has_waiter(&queue_lock) && has_waiter(&log_lock);
+}
+
 int main(void)
 {
 	pthread_t threads[2];
@@ -33,7 +39,7 @@ int main(void)
 	pthread_create(&threads[1], NULL, flush_log, NULL);
 	puts("started");
 	fflush(stdout);
-	alarm(2);
+	end_when(waits_for_each_other);
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
 	return 0;

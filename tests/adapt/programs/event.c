@@ -80,6 +80,12 @@ static void activated(evutil_socket_t fd, short what, void *argument)
 	printf("activated %d, %d, argument: %s\n", (int)fd, what, yes(argument == NULL));
 }
 
+/* Runs the loop until nothing is left, so that the order of the output isn't a matter of time. */
+static void run(void)
+{
+	printf("loop: %d\n", event_base_dispatch(base));
+}
+
 static void show_events(void)
 {
 	static struct event *tick, *number, *user;
@@ -98,12 +104,21 @@ static void show_events(void)
 	printf("assigned: %s\n",
 		yes(of == base && fd == -1 && callback == ticked && argument == &tick));
 	event_add(tick, common);
+	run();
+
 	self = event_new(base, -1, EV_PERSIST | EV_FINALIZE, self_ticked, event_self_cbarg());
 	event_add(self, &soon);
+	run();
+
 	number = evsignal_new(base, SIGUSR1, interrupted, event_self_cbarg());
 	event_add(number, NULL);
+	raise(SIGUSR1);
+	run();
+	event_free(number);
+
 	event_base_once(base, -1, EV_TIMEOUT, once, (void *)own, &at_once);
 	printf("wrong: %d\n", event_base_once(base, -1, EV_SIGNAL, once, NULL, NULL));
+	run();
 
 	if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1)
 		abort();
@@ -115,15 +130,14 @@ static void show_events(void)
 	printf("kept: %s, moved: %s\n", yes(event_get_callback(&kept) == readable),
 		yes(event_get_callback(&moved) == once && !event_get_callback_arg(&moved)));
 	event_finalize(0, &moved, finalized);
+	run();
+	close(ends[0]);
+	close(ends[1]);
 
 	user = event_new(base, -1, 0, activated, NULL);
 	event_active(user, EV_READ, 1);
-	raise(SIGUSR1);
-	printf("loop: %d\n", event_base_dispatch(base));
-	event_free(number);
+	run();
 	event_free(user);
-	close(ends[0]);
-	close(ends[1]);
 
 	event_set(&moved, -1, 0, once, (void *)own);
 	event_base_set(base, &moved);
@@ -135,7 +149,8 @@ static void show_events(void)
 
 static struct bufferevent *client;
 static struct evconnlistener *listener;
-static bool is_peer_known;
+static bool is_peer_known, is_peer_right;
+static int peer_family;
 
 static void peer_changed(struct bufferevent *peer, short what, void *argument)
 {
@@ -149,6 +164,8 @@ static void peer_read(struct bufferevent *peer, void *argument)
 	char text[16];
 	size_t size = bufferevent_read(peer, text, sizeof text);
 
+	/* Only here it is sure that the client was told of its connection, too. */
+	printf("connection: %s, %d\n", yes(is_peer_right), peer_family);
 	printf("peer read %.*s, argument: %s\n", (int)size, text, yes(argument == own));
 	bufferevent_write(peer, "answer", 6);
 }
@@ -159,8 +176,8 @@ static void connected_to(struct evconnlistener *from, evutil_socket_t fd, struct
 	struct bufferevent *peer = bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
 
 	(void)size;
-	printf("connection: %s, %d\n", yes(from == listener && argument == &listener),
-		address->sa_family);
+	is_peer_right = from == listener && argument == &listener;
+	peer_family = address->sa_family;
 	bufferevent_setcb(peer, peer_read, NULL, peer_changed, (void *)own);
 	bufferevent_enable(peer, EV_READ);
 	is_peer_known = true;

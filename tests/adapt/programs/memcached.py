@@ -4,7 +4,7 @@ import socket
 import sys
 import time
 
-for _ in range(500):
+for _ in range(6000):
     try:
         connections = [socket.socket(socket.AF_UNIX) for _ in range(4)]
         for connection in connections:

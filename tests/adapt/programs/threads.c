@@ -156,17 +156,29 @@ static void show_rwlocks(void)
 /* ---- Conditions, semaphores, barriers, once ------------------------------------------------ */
 
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int ready;
+static int ready, waiting;
 static pthread_barrier_t barrier;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void *wait_for_change(void *unused)
 {
 	pthread_mutex_lock(&plain);
+	waiting++;
 	while (!ready)
 		pthread_cond_wait(&changed, &plain);
 	pthread_mutex_unlock(&plain);
 	return unused;
+}
+
+/* Takes the mutex when all of them wait for the change. */
+static void lock_when_waiting(int threads)
+{
+	pthread_mutex_lock(&plain);
+	while (waiting < threads) {
+		pthread_mutex_unlock(&plain);
+		usleep(1000);
+		pthread_mutex_lock(&plain);
+	}
 }
 
 static void *wait_for_ever(void *unused)
@@ -212,8 +224,7 @@ static void show_conditions(void)
 
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, wait_for_change, NULL);
-	usleep(20000);
-	pthread_mutex_lock(&plain);
+	lock_when_waiting(3);
 	ready = 1;
 	SHOW(pthread_cond_signal(&changed));
 	SHOW(pthread_cond_broadcast(&changed));

@@ -17,6 +17,8 @@ static uv_timer_t tick;
 static uv_process_t child;
 static char buffer[1024];
 static bool is_woken;
+static char text[16]; /* as it came from the client */
+static int connection;
 
 static void closed(uv_handle_t *handle)
 {
@@ -95,10 +97,11 @@ static void allocate(uv_handle_t *handle, size_t size, uv_buf_t *to)
 static void peer_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *from)
 {
 	if (size > 0) {
-		printf("read %.*s\n", (int)size, from->base);
+		strncat(text, from->base, (size_t)size);
 		return;
 	}
-	printf("read: %s\n", uv_err_name((int)size));
+	/* Only here it is sure that all of it happened. */
+	printf("connection: %d, read %s: %s\n", connection, text, uv_err_name((int)size));
 	uv_close((uv_handle_t *)stream, closed);
 	uv_close((uv_handle_t *)&server, closed);
 	uv_close((uv_handle_t *)&client, NULL);
@@ -107,7 +110,7 @@ static void peer_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *from)
 
 static void connected_to(uv_stream_t *stream, int status)
 {
-	printf("connection: %d\n", status);
+	connection = status;
 	uv_tcp_init(loop, &peer);
 	uv_accept(stream, (uv_stream_t *)&peer);
 	uv_read_start((uv_stream_t *)&peer, allocate, peer_read);
@@ -132,11 +135,11 @@ static void connected(uv_connect_t *req, int status)
 {
 	uv_write_t *first = malloc(sizeof *first), *last = malloc(sizeof *last);
 	static char hello[] = "hello";
-	uv_buf_t text = uv_buf_init(hello, 5);
+	uv_buf_t words = uv_buf_init(hello, 5);
 
 	printf("connected: %d\n", status);
-	uv_write(first, req->handle, &text, 1, NULL);
-	uv_write(last, req->handle, &text, 1, written);
+	uv_write(first, req->handle, &words, 1, NULL);
+	uv_write(last, req->handle, &words, 1, written);
 }
 
 static void serve(void)

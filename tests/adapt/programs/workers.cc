@@ -11,13 +11,17 @@ std::mutex mutex;
 std::condition_variable has_work;
 std::queue<int> work;
 int sum;
+bool is_waiting;
 
 void add_up()
 {
 	for (;;) {
 		std::unique_lock<std::mutex> lock(mutex);
 
-		has_work.wait(lock, [] { return !work.empty(); });
+		has_work.wait(lock, [] {
+			is_waiting = work.empty();
+			return !is_waiting;
+		});
 		int number = work.front();
 
 		work.pop();
@@ -33,9 +37,14 @@ int main()
 	std::thread worker(add_up);
 
 	for (int number : {1, 2, 3, -1}) {
-		std::this_thread::sleep_for(std::chrono::milliseconds(2));
-		std::lock_guard<std::mutex> lock(mutex);
+		std::unique_lock<std::mutex> lock(mutex);
 
+		while (!is_waiting) {
+			lock.unlock();
+			std::this_thread::sleep_for(std::chrono::milliseconds(1));
+			lock.lock();
+		}
+		is_waiting = false;
 		work.push(number);
 		has_work.notify_one();
 	}

@@ -316,6 +316,14 @@ struct thrum__why_blame thrum__why_blame(struct thrum__search *search, uint32_t 
 		return blame_ended(model, thrum__model_heir(model, ender), task);
 	if (ender == THRUM__NONE && usual != THRUM__NONE)
 		return (struct thrum__why_blame){THRUM__STEP_NOT_STARTED, task, usual};
+	ender = ender == THRUM__NONE ? thrum__why_steady_ender(search, task) : THRUM__NONE;
+	if (ender != THRUM__NONE && has_ended(model, ender, before)) {
+		struct thrum__why_blame blame = blame_ended(model, ender, task);
+
+		if (blame.kind == THRUM__STEP_ENDS_WITHOUT)
+			blame.kind = THRUM__STEP_RESOLVED_OTHERS;
+		return blame;
+	}
 	ender = failed_relative(search, task, before);
 	if (ender == THRUM__NONE)
 		ender = failed_beside(model, task, before);

@@ -37,8 +37,7 @@ static bool may_end(const struct thrum__model *model, uint32_t task)
 		kind != THRUM_KIND_TIMER && kind != THRUM_KIND_THREAD;
 }
 
-/* Whether a task may live as long as somebody outside likes, as its name says. */
-static bool is_lasting(const struct thrum__model *model, uint32_t task)
+bool thrum__why_is_lasting(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"conn", "client", "session", "socket", "peer", "watch",
 		"subscri", "listen", "worker", "idle", "stream", "loop"};
@@ -258,7 +257,7 @@ static int path_peer_evidence(const struct thrum__search *search,
 		/* A task that nobody waits for, and that itself waits for nothing, may have been
 		 * made to last. */
 		if (evidence != THRUM__EVIDENCE_NONE && path->length == 0 &&
-			is_lasting(search->model, task))
+			thrum__why_is_lasting(search->model, task))
 			evidence = THRUM__EVIDENCE_NONE;
 		if (evidence > best) {
 			best = evidence;
@@ -272,10 +271,23 @@ static int path_peer_evidence(const struct thrum__search *search,
 static bool may_last(const struct thrum__model *model, const struct thrum__why_path *path)
 {
 	for (uint32_t i = 0; i < path->length; i++)
-		if (is_lasting(model, path->links[i].task) ||
+		if (thrum__why_is_lasting(model, path->links[i].task) ||
 			thrum__analyse_task_is_lane(model, path->links[i].task))
 			return true;
-	return is_lasting(model, path->leaf) || thrum__analyse_task_is_lane(model, path->leaf);
+	return thrum__why_is_lasting(model, path->leaf) ||
+		thrum__analyse_task_is_lane(model, path->leaf);
+}
+
+/* Whether the path leads to something that the program itself must end, and its victim is more than a
+ * worker that waits for its next job. */
+static bool is_bound(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	int kind = THRUM__TASK(model, path->leaf, kind);
+
+	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
+		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
+		!(is_idle_worker(model, path) && path->length == 1);
 }
 
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
@@ -291,6 +303,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	*subject = path->victim;
 	if (path->tries > 0)
 		return THRUM__EVIDENCE_WEAK;
+	if (search->is_deadlocked && is_bound(search, path))
+		return THRUM__EVIDENCE_STRONG;
 	if (model->end - since < WAIT_MIN)
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
@@ -308,10 +322,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
 		!thrum__analyse_task_is_lock(model, path->leaf))
 		evidence = stronger(evidence, object_evidence(search, path));
-	if (is_outside || !last || (is_idle_worker(model, path) && path->length == 1))
+	if (!is_bound(search, path))
 		return evidence;
-	if (search->is_deadlocked)
-		return THRUM__EVIDENCE_STRONG;
 	/* A condition was signalled in vain before this wait. */
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
 		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=

@@ -26,25 +26,6 @@ static void add_server(const struct thrum__model *model, struct thrum__why_serve
 	servers->pending += thrum__analyse_task_is_pending(model, task);
 }
 
-/* Adds the task that resolved one which waited for the object. */
-static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
-	uint32_t waiter)
-{
-	uint32_t edge;
-
-	if (!thrum__model_has_row(&model->tasks, waiter) ||
-		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED)
-		return;
-	edge = THRUM__TASK(model, waiter, edge_in);
-	for (int i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE) {
-			if (THRUM__EDGE(model, edge, from) != waiter)
-				add_server(model, servers, THRUM__EDGE(model, edge, from), edge);
-			return;
-		}
-}
-
 /* Whether a task puts into a mailbox or stream: then those who read serve it. */
 static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
 {
@@ -59,6 +40,27 @@ static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_
 			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
 			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
 	return false;
+}
+
+/* Adds the task that resolved one which waited for the object. A task that lets a writer write doesn't
+ * serve readers. */
+static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
+	uint32_t object, uint32_t waiter, int serves)
+{
+	uint32_t edge;
+
+	if (!thrum__model_has_row(&model->tasks, waiter) ||
+		THRUM__TASK(model, waiter, state) != THRUM__STATE_RESOLVED)
+		return;
+	edge = THRUM__TASK(model, waiter, edge_in);
+	for (int i = 0; i < 16 && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE) {
+			if (THRUM__EDGE(model, edge, from) != waiter &&
+				!(serves == THRUM__EDGE_SIGNAL && is_writer(model, object, waiter)))
+				add_server(model, servers, THRUM__EDGE(model, edge, from), edge);
+			return;
+		}
 }
 
 void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, uint32_t waiter,
@@ -84,7 +86,7 @@ void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, ui
 			break;
 		case THRUM__EDGE_WAIT:
 			if (from != waiter)
-				add_resolver(model, servers, from);
+				add_resolver(model, servers, object, from, serves);
 			break;
 		default: break;
 		}

@@ -159,9 +159,33 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 	return true;
 }
 
-/* If a pending task should end this one, which waits for nothing, sets *wait to lead to it. */
-static bool ending_wait(struct thrum__search *search, uint32_t task,
-	struct thrum__analyse_wait *wait)
+/* The task that always ended those like this one, if it hangs itself: it isn't idle, and doesn't just
+ * wait for the next event. NONE: there is none. */
+static uint32_t hanging_ender(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t ender = thrum__why_steady_ender(search, task), on;
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__analyse_task_is_pending(model, ender) ||
+		thrum__analyse_task_is_lane(model, ender))
+		return THRUM__NONE;
+	waits = thrum__analyse_graph_waits(&search->graph, ender);
+	if (waits.count == 0)
+		return THRUM__NONE;
+	on = waits.waits[0].on;
+	switch (THRUM__TASK(model, on, kind)) {
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return THRUM__NONE;
+	default:
+		return thrum__analyse_task_is_object(model, on) || thrum__why_is_inbound(model, on)
+			? THRUM__NONE
+			: ender;
+	}
+}
+
+/* If a pending task should end this one, which waits for nothing, makes *link lead to it. */
+static bool ending_wait(struct thrum__search *search, uint32_t task, struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t usual, ender;
@@ -171,11 +195,15 @@ static bool ending_wait(struct thrum__search *search, uint32_t task,
 		thrum__why_peers_is_young(&search->peers, task))
 		return false;
 	ender = thrum__why_ender_of(search, task, &usual);
+	if (ender == THRUM__NONE && usual == THRUM__NONE) {
+		ender = hanging_ender(search, task);
+		link->is_steady = true;
+	}
 	ender = ender == THRUM__NONE ? ender : thrum__model_heir(model, ender);
 	if (!thrum__analyse_task_is_pending(model, ender) ||
 		*thrum__cause(search, ender) == THRUM__CAUSE_PATH)
 		return false;
-	*wait = (struct thrum__analyse_wait){.on = ender,
+	link->wait = (struct thrum__analyse_wait){.on = ender,
 		.next = ender,
 		.edge = THRUM__NONE,
 		.since = THRUM__TASK(model, task, created)};
@@ -221,7 +249,7 @@ int thrum__why_path_follow(struct thrum__search *search, struct thrum__why_path 
 		if (thrum__analyse_task_is_object(model, at))
 			link.is_served = serving_wait(search, at, waiter, &link.wait);
 		if (!link.is_served && !next_wait(search, at, &link.wait)) {
-			link.is_served = ending_wait(search, at, &link.wait);
+			link.is_served = ending_wait(search, at, &link);
 			if (!link.is_served)
 				break;
 		}

@@ -186,8 +186,58 @@ static void add_server(struct thrum__finding *finding, const struct thrum__model
 {
 	thrum__why_add_step(finding,
 		thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+			: link->is_steady                        ? THRUM__STEP_SHOULD_GO_ON
 								 : THRUM__STEP_SHOULD_END,
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
+
+/* Adds a step for what happened meanwhile and is unusual, if there is no other cause: a task failed,
+ * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
+ * those like the leaf. */
+static void add_unusual(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge, task;
+	int64_t since;
+
+	if (last && last->is_served)
+		return;
+	task = thrum__why_ended_source(search, path->leaf, &since);
+	if (task != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf, since,
+			THRUM__NONE);
+		return;
+	}
+	task = thrum__analyse_task_is_object(model, path->leaf)
+		? THRUM__NONE
+		: thrum__why_steady_ender(search, path->leaf);
+	if (thrum__analyse_task_is_pending(model, task) &&
+		*thrum__model_task_name(model, task, NULL)) {
+		thrum__why_add_step(finding, THRUM__STEP_SHOULD_GO_ON, task, path->leaf,
+			THRUM__TASK(model, path->leaf, created), THRUM__NONE);
+		return;
+	}
+	task = last ? thrum__why_stranger_at(search, path->leaf, last->task, &edge) : THRUM__NONE;
+	if (task != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_TOOK, task, path->leaf,
+			THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+	task = thrum__why_failed_meanwhile(search, path->leaf);
+	if (task == THRUM__NONE)
+		return;
+	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
+		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
+			THRUM__TASK(model, task, end),
+			thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
+	else
+		thrum__why_add_step(finding, THRUM__STEP_CANCELLED_MEANWHILE, task,
+			thrum__why_actor(model,
+				thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL)),
+			THRUM__TASK(model, task, end),
+			thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
 }
 
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
@@ -215,6 +265,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			lost->time, THRUM__NONE);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
+	if (finding->step_count == 0 && (!last || last->wait.next != THRUM__NONE))
+		add_unusual(finding, search, path);
 	if (!last)
 		return 0;
 	if (last->is_served) {
@@ -370,10 +422,15 @@ static bool is_holder_lost(const struct thrum__search *search, const struct thru
 static int class_of(const struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t signal)
 {
+	int64_t since;
+
 	if (path->circle != THRUM__NONE)
 		return THRUM__FINDING_DEADLOCK;
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
+	/* It waited for something that has come. */
+	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE)
+		return THRUM__FINDING_NEVER_RESOLVED;
 	return is_outside(search->model, path->leaf) && path->tries == 0
 		? THRUM__FINDING_OUTSIDE
 		: THRUM__FINDING_NEVER_RESOLVED;

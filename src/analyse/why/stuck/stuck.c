@@ -8,7 +8,8 @@
 
 #include "analyse/why/stuck/stuck.h"
 
-#define LOOK_BACK 64 /* edges to a task that are searched for one that waits for it */
+#define TAIL 10000000 /* ns in which a program that gives up may still record something */
+#define LOOK_BACK 64  /* edges to a task that are searched for one that waits for it */
 
 /* ---- The state of the program ------------------------------------------------------------- */
 
@@ -26,12 +27,29 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 		THRUM__TASK(model, task, edge_out) == waits.waits[0].edge;
 }
 
+/* The last suspension of a lane: the open one, or one after which the lane did nothing; or NONE. */
+static uint32_t last_suspension(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t last = model->suspensions.count;
+
+	if (lane->suspended != THRUM__NONE)
+		return lane->suspended;
+	for (int i = 0; i < LOOK_BACK && last-- > model->suspensions.first; i++)
+		if (thrum__model_has_row(&model->suspensions, last) &&
+			&model->lanes[THRUM__SUSPENSION(model, last, lane)] == lane)
+			return lane->last - THRUM__SUSPENSION(model, last, end) < TAIL
+				? last
+				: THRUM__NONE;
+	return THRUM__NONE;
+}
+
 /* Whether a lane's loop said last that nothing is left that could wake it. */
 static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	return thrum__model_has_row(&model->suspensions, lane->suspended) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, lane->suspended, text),
-			       NULL),
+	uint32_t last = last_suspension(model, lane);
+
+	return thrum__model_has_row(&model->suspensions, last) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, last, text), NULL),
 			"deadlocked") == 0;
 }
 
@@ -168,6 +186,21 @@ static bool is_young(const struct thrum__search *search, uint32_t task)
 		thrum__why_peers_is_young(&search->peers, thrum__model_heir(search->model, task));
 }
 
+/* Whether nothing like the path's victim or leaf has ended, and the wait for the leaf is so young that
+ * this tells nothing. */
+static bool is_too_soon(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__peer *victims = thrum__why_peers_of(&search->peers, path->victim);
+	const struct thrum__peer *leaves = thrum__why_peers_of(&search->peers, path->leaf);
+	int64_t since = last && !last->is_served ? last->wait.since
+						 : THRUM__TASK(model, path->leaf, created);
+
+	return !search->is_dead && !search->is_deadlocked && !(victims && victims->ended > 0) &&
+		!(leaves && leaves->ended > 0) && thrum__why_is_too_soon(model, model->end - since);
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to
  * the task that the finding is about. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -175,7 +208,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	int evidence;
 
 	*subject = path->victim;
-	if (is_young(search, path->victim) || thrum__why_is_excused(search, path))
+	if (is_young(search, path->victim) || is_too_soon(search, path) ||
+		thrum__why_is_excused(search, path))
 		return thrum__why_is_overtaken(search, path) ? THRUM__POSSIBLE : -1;
 	shorten_path(search, path);
 	if (path->is_marked)
@@ -286,7 +320,8 @@ static bool was_read(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
-/* Whether to begin a search with a task. A task that became this one is the victim instead. */
+/* Whether to begin a search with a task. A task that became this one is the victim instead. One that
+ * is ready is starved, or has its turn soon. */
 static bool is_victim(const struct thrum__search *search, uint32_t task, bool is_marked)
 {
 	const struct thrum__model *model = search->model;
@@ -300,7 +335,7 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 			thrum__why_peer_evidence(search, task) != THRUM__EVIDENCE_NONE) &&
 		!thrum__analyse_task_is_object(model, task) &&
 		*thrum__cause(search, task) == THRUM__NONE && !was_read(model, task) &&
-		!is_awaited(search, task);
+		!thrum__why_is_said_ready(model, task) && !is_awaited(search, task);
 }
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)

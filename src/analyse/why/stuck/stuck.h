@@ -10,6 +10,7 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	steps.c     tells the path as steps of a finding
  *
@@ -27,6 +28,7 @@ struct thrum__why_link {
 	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
 	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
 	bool is_served;
+	bool is_steady; /* wait.on itself ended those like `task` */
 };
 
 struct thrum__why_path {
@@ -142,6 +144,21 @@ bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
 /* Finds a task that failed or was cancelled instead of serving the object, as its like did. */
 struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t object,
 	const struct thrum__why_servers *);
+
+/* ---- Habits (habits.c) --------------------------------------------------------------------- */
+
+/* The first task with a name that failed or was cancelled since a leaf was made, in the first half of
+ * its life, if its like seldom do; else NONE. */
+uint32_t thrum__why_failed_meanwhile(struct thrum__search *, uint32_t leaf);
+
+/* The task that took an item out of a mailbox, as no other like it ever did, where always those like
+ * the waiter take them; else NONE. Sets *edge to the edge by which it did. */
+uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, uint32_t waiter,
+	uint32_t *edge);
+
+/* The task for which this one waited, if that has ended and this one does not go on; else NONE. Sets
+ * *since to the time of that end. */
+uint32_t thrum__why_ended_source(const struct thrum__search *, uint32_t task, int64_t *since);
 
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Bands: what each kind of task did, over time. A band shows the lines of one group (analyse/family/family.h),
+ * each from its beginning to its end, at the height of its duration. Beside the bands stand the
+ * threads and the queues. This is the face of the folder analyse/bands:
+ *
+ *	bands.c    makes and frees all of it
+ *	rows.c     the lines by group and class, with their sums
+ *	cells.c    what is in the cells of a window; single lines
+ *	threads.c  the runs of each thread
+ *	queues.c   the waits and holds of locks
+ *	numbers.c  rates, percentiles and failures of a time; what differs between two
+ *
+ * Nothing here knows pixels, writes sentences or draws. Times are ns, as in the model; a range from
+ * … to has its first moment and not its last. A line that has not ended ends at the model's end.
+ *
+ * Classes: durations are divided into 8 classes a decade. Class c has the durations from 10^(c / 8)
+ * ns up to those of class c + 1. A band with 4 or 2 classes a decade shows sums of 2 or 4 of them.
+ */
+#ifndef ANALYSE_BANDS_BANDS_H
+#define ANALYSE_BANDS_BANDS_H
+
+#include "analyse/family/family.h"
+
+#define THRUM__BANDS_DECADE 8
+#define THRUM__BANDS_CLASSES 152 /* 19 decades */
+
+struct thrum__bands_rows;
+struct thrum__bands_lanes;
+
+/* The threads of one name, as one row; or of several names, when there are many. */
+struct thrum__bands_thread {
+	uint32_t lane;         /* the first of its lanes, for its name */
+	uint32_t first, count; /* its lanes: elements of `thread_lanes` */
+	bool is_others;        /* lanes of several names */
+	int64_t ran;           /* ns, of all lanes; not of the lanes' own tasks */
+};
+
+/* The locks, semaphores, conditions or mailboxes of one group. */
+struct thrum__bands_queue {
+	uint32_t group;
+	uint32_t instances; /* how many of them anybody waited for or took */
+	uint32_t waits, holds;
+	uint32_t most;                            /* waits at once, at most */
+	struct thrum__bands_times *waited, *held; /* private */
+};
+
+struct thrum__bands {
+	const struct thrum__model *model;
+	struct thrum__family family;
+	int64_t from, to; /* the time that the bands show: from the first event that is kept */
+	struct thrum__bands_thread *threads; /* from top to bottom */
+	uint32_t thread_count, *thread_lanes;
+	struct thrum__bands_queue *queues; /* the one with the longest waiting first */
+	uint32_t queue_count;
+	/* Private to the folder. */
+	struct thrum__bands_rows *rows;
+	struct thrum__bands_lanes *lanes;
+};
+
+/*
+ * Makes the bands of a model. `progress` (may be NULL) is called with the part that is done, 0 … 1;
+ * when it returns false, the function returns 1 and there are no bands. The model may grow and
+ * forget afterwards, but until the next thrum__bands_update only the bands' own numbers may be
+ * asked for. Returns 0 or -THRUM_E_MEMORY. Free with thrum__bands_destroy (NULL is fine).
+ * O(n log n).
+ */
+THRUM__MUST_USE int thrum__bands_make(const struct thrum__model *,
+	bool (*progress)(void *context, double part), void *context, struct thrum__bands **);
+void thrum__bands_destroy(struct thrum__bands *);
+
+/*
+ * Brings the bands up to date after the model has grown or forgotten. The shown groups keep their
+ * places and sizes; new groups are in `more`. Returns 0, or -THRUM_E_MEMORY: then the bands can
+ * only be destroyed.
+ */
+THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
+
+/* Returns about how many bytes the bands have allocated. */
+size_t thrum__bands_memory(const struct thrum__bands *);
+
+/* The class of a duration; of 0 and less: 0. */
+unsigned thrum__bands_class(int64_t ns);
+/* The least duration of a class; the one behind the last: INT64_MAX. */
+int64_t thrum__bands_bound(unsigned class);
+
+/* ---- Windows ------------------------------------------------------------------------------- */
+
+/*
+ * The columns of a picture: times[i] … times[i + 1] is column i. Folded time makes columns of any
+ * length. The caller keeps the times, which must ascend, while the window is used.
+ */
+struct thrum__bands_window {
+	const int64_t *times; /* columns + 1 */
+	uint32_t columns;
+	uint32_t *guide; /* private: finds a time's column at once */
+	uint32_t guide_size, guide_room;
+	double scale;
+};
+
+/* Sets the columns of a window, which is all zero before its first use. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__bands_window_set(struct thrum__bands_window *, const int64_t *times,
+	uint32_t columns);
+void thrum__bands_window_finish(struct thrum__bands_window *);
+
+/* The column in which a time lies; columns - 1 for later ones, 0 for earlier ones. */
+uint32_t thrum__bands_window_column(const struct thrum__bands_window *, int64_t time);
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+/* The lines of some classes of a group in one column. Times are accurate to a quarter of a column
+ * at least. */
+struct thrum__bands_cell {
+	uint32_t lines;  /* that touch the column */
+	uint32_t quiet;  /* among these: they begin before the window and end after it */
+	uint32_t ended;  /* lines that end in the column; not those that are pending */
+	uint32_t failed; /* among these */
+	float life, ran; /* ns that these lines lived and ran there (thrum__family_worker) */
+};
+
+/* Counts the cells of `classes` classes from `class` on: one for each column of the window. Takes
+ * about O(columns), whatever the trace's length. */
+void thrum__bands_cells(const struct thrum__bands *, uint32_t group, unsigned class,
+	unsigned classes, const struct thrum__bands_window *, struct thrum__bands_cell *cells);
+
+/* How many lines of a group are alive at the end of each column. O(columns × classes). */
+void thrum__bands_alive(const struct thrum__bands *, uint32_t group,
+	const struct thrum__bands_window *, uint32_t *alive);
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+struct thrum__bands_line {
+	uint32_t task;      /* the first of its tasks that has a label */
+	int64_t start, end; /* pending: the model's end */
+	bool is_failed, is_pending;
+};
+
+/* A walk over the lines of some classes of a group that touch from … to, class by class, by start. */
+struct thrum__bands_walk {
+	const struct thrum__bands *bands;
+	uint32_t group;
+	unsigned class, end;
+	int64_t from, to;
+	uint32_t at, last; /* private */
+};
+
+void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__bands *,
+	uint32_t group, unsigned class, unsigned classes, int64_t from, int64_t to);
+/* Gives the next line; returns false at the end. */
+bool thrum__bands_walk_next(struct thrum__bands_walk *, struct thrum__bands_line *);
+
+/* The line of a task (thrum__family_line), and its group. Returns false if it has none. */
+bool thrum__bands_line_of(const struct thrum__bands *, uint32_t task, struct thrum__bands_line *,
+	uint32_t *group);
+
+/* The next or previous line of the same group by start (`step` 1 or -1), or NONE. */
+uint32_t thrum__bands_neighbour(const struct thrum__bands *, uint32_t task, int step);
+
+/*
+ * The next or previous exception of a group (NONE: of all shown ones) in the order of ends: a line
+ * that failed, that should have resolved and is pending, or that took longer than 99 % of its
+ * group. `task`: the line from which to search, or NONE: from `time`. Returns NONE if there is none.
+ * Groups of which nearly all fail have no failures that are exceptions.
+ */
+uint32_t thrum__bands_exception(const struct thrum__bands *, uint32_t group, uint32_t task,
+	int64_t time, int step);
+
+/* The lines that an opened band shows: at most `most` that touch from … to, sorted by start. First
+ * those that failed or should have resolved and didn't, then the slowest that lie wholly within, and
+ * the median. Returns how many; sets *in_sight to the number of all that touch it. */
+uint32_t thrum__bands_pick(const struct thrum__bands *, uint32_t group, int64_t from, int64_t to,
+	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight);
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+/* The share of each column in which a thread's lanes run a task that isn't their own, 0 … 1. */
+void thrum__bands_thread_shares(const struct thrum__bands *, uint32_t thread,
+	const struct thrum__bands_window *, float *shares);
+
+/* The same for one time. */
+double thrum__bands_thread_share(const struct thrum__bands *, uint32_t thread, int64_t from,
+	int64_t to);
+
+/* Part of a lane's time in which it ran. */
+struct thrum__bands_run {
+	int64_t from, to;
+	int64_t ran; /* ns of it; less than to - from if it stands for several runs */
+	uint32_t lane;
+	uint32_t task; /* the task, or for whom it ran; NONE: unknown, or several */
+};
+
+/* Finds the longest runs of a thread (NONE: of all) in from … to that take `least` ns or more, the
+ * longest first. Returns how many of them: at most `most`. */
+uint32_t thrum__bands_longest_runs(const struct thrum__bands *, uint32_t thread, int64_t from,
+	int64_t to, int64_t least, struct thrum__bands_run *runs, uint32_t most);
+
+/* The rows of an opened thread. */
+enum thrum__bands_level {
+	THRUM__BANDS_OLDEST, /* the oldest owner whose group has at least THRUM__FAMILY_FEW lines */
+	THRUM__BANDS_OWNER,  /* the line for which the task works */
+	THRUM__BANDS_TASK,   /* the task itself */
+};
+
+/*
+ * A walk over what a lane ran in from … to, at one level. Runs for the same task nearer than `near`
+ * ns are one; runs nearer than `blur` ns are one whoever they are for (`task` is then that of the
+ * longest). Takes time in proportion to what it gives, not to the runs.
+ */
+struct thrum__bands_boxes {
+	const struct thrum__bands *bands;
+	uint32_t lane;
+	int level;
+	int64_t to, near, blur;
+	uint32_t at, end; /* private */
+	int64_t best;
+	struct thrum__bands_run held;
+	bool has_held;
+};
+
+void thrum__bands_boxes_begin(struct thrum__bands_boxes *, const struct thrum__bands *,
+	uint32_t lane, int level, int64_t from, int64_t to, int64_t near, int64_t blur);
+bool thrum__bands_boxes_next(struct thrum__bands_boxes *, struct thrum__bands_run *);
+
+/* The share of each column in which a thread's lanes run for lines of a group, or for lines that these
+ * own, up to 8 steps up: for whom the pointer's band uses the threads. O(runs in the window). */
+void thrum__bands_runs_for(const struct thrum__bands *, uint32_t group, uint32_t thread,
+	const struct thrum__bands_window *, float *shares);
+
+struct thrum__bands_hole {
+	int64_t from, to;
+};
+
+/* Finds the holes of at least `least` ns in from … to in which no lane runs anything, in the order
+ * of time. They lie between two runs; those that reach out of from … to are cut there. Returns how
+ * many: at most `most`. */
+uint32_t thrum__bands_holes(const struct thrum__bands *, int64_t from, int64_t to, int64_t least,
+	struct thrum__bands_hole *holes, uint32_t most);
+
+/* ---- Queues -------------------------------------------------------------------------------- */
+
+/* How many tasks wait on the mean of each column, and the share of the locks that is held: 0 … 1. */
+void thrum__bands_queue_columns(const struct thrum__bands *, uint32_t queue,
+	const struct thrum__bands_window *, float *waiting, float *held);
+
+struct thrum__bands_queue_numbers {
+	double waiting;               /* how many wait at a time, on the mean */
+	double held;                  /* share of the time × instances */
+	uint32_t waits, holds;        /* that ended in this time */
+	int64_t half_wait, half_hold; /* medians of these, ns */
+};
+
+void thrum__bands_queue_numbers(const struct thrum__bands *, uint32_t queue, int64_t from,
+	int64_t to, struct thrum__bands_queue_numbers *);
+
+/* A hold or a wait. */
+struct thrum__bands_turn {
+	int64_t from, to;
+	uint32_t task;   /* who holds or waits */
+	uint32_t object; /* the lock */
+};
+
+/* The objects of a queue, by their first use: at most `most`. Returns how many are written. */
+uint32_t thrum__bands_queue_objects(const struct thrum__bands *, uint32_t queue, uint32_t *objects,
+	uint32_t most);
+
+/* A walk over the holds (or waits) of a queue that touch from … to, by start. */
+struct thrum__bands_turns {
+	const struct thrum__bands_times *times;
+	uint32_t at;
+	int64_t from, to;
+};
+
+void thrum__bands_turns_begin(struct thrum__bands_turns *, const struct thrum__bands *,
+	uint32_t queue, bool holds, int64_t from, int64_t to);
+bool thrum__bands_turns_next(struct thrum__bands_turns *, struct thrum__bands_turn *);
+
+/* The queue of a group, or NONE. */
+uint32_t thrum__bands_queue_of(const struct thrum__bands *, uint32_t group);
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* A time of up to two parts: a window, or a window without a range in it. An empty part has
+ * from >= to. */
+struct thrum__bands_time {
+	int64_t from[2], to[2];
+};
+
+/* Lines of a group that ended in a time. */
+struct thrum__bands_numbers {
+	uint32_t ended, failed;
+	uint32_t pending;   /* lines that are pending at the model's end and began in it */
+	uint32_t touched;   /* lines that touch it, about */
+	double rate;        /* ended for each second */
+	int64_t half, slow; /* half of them took no longer; 99 % took no longer; 0 if none ended */
+	bool all_failed;    /* 98 % and more of them failed */
+};
+
+/* Exact for up to 100,000 lines; of more, `half` and `slow` are off by at most 7 %. */
+void thrum__bands_numbers(const struct thrum__bands *, uint32_t group,
+	const struct thrum__bands_time *, struct thrum__bands_numbers *);
+
+/* The numbers in which two times may differ. */
+enum thrum__bands_measure {
+	THRUM__BANDS_HALF,   /* half of the lines took up to … ns */
+	THRUM__BANDS_SLOW,   /* 1 % took over … ns */
+	THRUM__BANDS_RATE,   /* ended for each second */
+	THRUM__BANDS_FAILED, /* share of the lines that failed */
+};
+
+struct thrum__bands_difference {
+	uint32_t group;
+	uint8_t measure;    /* enum thrum__bands_measure */
+	double here, other; /* ns, per second, or a share */
+};
+
+#define THRUM__BANDS_DIFFERENCES 7
+
+/* The greatest differences between two times, the greatest first: of the shown groups with at least
+ * 20 lines here, by a factor of 1.3 or more. SLOW only where both have 100. Returns how many. */
+uint32_t thrum__bands_differences(const struct thrum__bands *, const struct thrum__bands_time *here,
+	const struct thrum__bands_time *other,
+	struct thrum__bands_difference differences[THRUM__BANDS_DIFFERENCES]);
+
+#endif

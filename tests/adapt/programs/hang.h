@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: ISC */
+/* A program that hangs is ended by SIGALRM: as soon as it hangs, on a busy machine too. */
+#ifndef TESTS_ADAPT_PROGRAMS_HANG_H
+#define TESTS_ADAPT_PROGRAMS_HANG_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/time.h>
+
+static bool (*is_hanging)(void);
+
+/* Whether a thread waits for the mutex, by glibc's value of a lock with waiters. */
+static inline bool has_waiter(const pthread_mutex_t *mutex)
+{
+	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_ACQUIRE) == 2;
+}
+
+static void look(int number)
+{
+	if (!is_hanging())
+		return;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Looks again and again whether the program hangs. The function must be async-signal-safe. */
+static inline void end_when(bool (*hangs)(void))
+{
+	struct itimerval interval = {{0, 20000}, {0, 20000}};
+
+	is_hanging = hangs;
+	signal(SIGALRM, look);
+	setitimer(ITIMER_REAL, &interval, NULL);
+}
+
+#endif

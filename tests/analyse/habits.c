@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: ISC */
+/* Something unusual before a task hangs is told first: each story has a twin in which it is usual. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+
+static struct {
+	char lines[1 << 14];
+	size_t size;
+	struct thrum__model *model;
+	struct thrum__findings findings;
+} story;
+
+static void tell(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
+		format, arguments);
+	va_end(arguments);
+	assert_true(story.size < sizeof story.lines);
+}
+
+/* Main, and a job that should end. */
+static void begin(void)
+{
+	story.size = 0;
+	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	tell("1" MS "create 1 2 task\n1" MS "label 2 \"job\n1" MS "should-resolve 2\n");
+}
+
+/* Ends the story. Returns its only finding. */
+static const struct thrum__finding *judge(void)
+{
+	tell("900" MS "log 1 \"end\n");
+	story.model = story_model(story.lines, false);
+	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	assert_int_equal(story.findings.count, 1);
+	return story.findings.findings;
+}
+
+static void finish(void)
+{
+	thrum__why_free(&story.findings);
+	thrum__model_destroy(story.model);
+}
+
+/* Ends the story; its only finding begins with a step of this kind about these tasks. */
+static void expect_first(int kind, uint64_t task, uint64_t other)
+{
+	const struct thrum__finding *finding = judge();
+
+	assert_string_equal(thrum__why_step_name(finding->steps[0].kind),
+		thrum__why_step_name(kind));
+	assert_int_equal(finding->steps[0].task, story_task(story.model, task));
+	if (other)
+		assert_int_equal(finding->steps[0].other, story_task(story.model, other));
+	finish();
+}
+
+/* A reader resolves two requests; the job waits for a third, and the reader ends, hangs, or another
+ * task resolved one of the two. */
+static void tell_reader(bool ends, bool is_alone)
+{
+	begin();
+	tell("2" MS "create 1 3 promise\n2" MS "label 3 \"reader\n2" MS "create 1 4 promise\n");
+	for (int i = 0; i < 3; i++)
+		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n", 10 + i, 10 + i,
+			10 + i, 10 + i, i);
+	tell("20" MS "resolve 3 10\n21" MS "resolve %d 11\n", is_alone ? 3 : 4);
+	tell("22" MS "wait 2 12\n");
+	if (ends)
+		tell("30" MS "resolve 3 3\n");
+	tell("31" MS "resolve 1 4\n");
+}
+
+static void one_task_ends_all(void **state)
+{
+	tell_reader(true, true);
+	expect_first(THRUM__STEP_RESOLVED_OTHERS, 3, 12);
+	tell_reader(false, true);
+	expect_first(THRUM__STEP_SHOULD_GO_ON, 3, 12);
+	tell_reader(true, false);
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 12);
+}
+
+/* Tasks run on a thread of their own, which ends before the last one. */
+static void one_thread_ends_all(void **state)
+{
+	begin();
+	tell("2" MS "@1 create - 3 thread\n2" MS "@1 label 3 \"writer\n2" MS "@1 switch 3\n");
+	for (int i = 0; i < 2; i++)
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"save\n%d" MS
+		     "@1 switch %d\n%d" MS "@1 resolve %d %d\n%d" MS "@1 switch 3\n",
+			10 * i + 5, 10 + i, 10 * i + 5, 10 + i, 10 * i + 6, 10 + i, 10 * i + 7,
+			10 + i, 10 + i, 10 * i + 8);
+	tell("30" MS "@1 resolve 3 3\n");
+	tell("40" MS "create 1 12 task\n40" MS "label 12 \"save\n41" MS "wait 2 12\n");
+	expect_first(THRUM__STEP_RESOLVED_OTHERS, 3, 12);
+}
+
+/* The job's request waits for a worker, which ends. */
+static void an_end_is_not_noticed(void **state)
+{
+	begin();
+	tell("2" MS "create 1 3 handle\n2" MS "label 3 \"worker\n2" MS "create 1 4 request\n");
+	tell("2" MS "label 4 \"compile\n3" MS "wait 4 3\n3" MS "wait 2 4\n9" MS "resolve 1 3\n");
+	expect_first(THRUM__STEP_ENDED_UNNOTICED, 3, 4);
+}
+
+/* Workers take items from a mailbox; a probe takes `strange` of them. The job waits for the next. */
+static void tell_mailbox(int strange)
+{
+	begin();
+	tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"jobs\n");
+	for (int i = 0; i < 6; i++) {
+		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"%s\n", 10 * i + 5, 10 + i,
+			10 * i + 5, 10 + i, i < strange ? "probe" : "taking");
+		tell("%d" MS "signal 1 3\n%d" MS "read %d 3\n%d" MS "resolve %d %d\n", 10 * i + 6,
+			10 * i + 7, 10 + i, 10 * i + 8, 10 + i, 10 + i);
+	}
+	tell("80" MS "create 2 20 task\n80" MS "label 20 \"taking\n81" MS "wait 20 3\n81" MS
+	     "wait 2 20\n");
+}
+
+static void a_stranger_takes_an_item(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_mailbox(1);
+	expect_first(THRUM__STEP_TOOK, 10, 3);
+	tell_mailbox(2);
+	finding = judge();
+	assert_int_not_equal(finding->steps[0].kind, THRUM__STEP_TOOK);
+	finish();
+}
+
+/* Slices of a frame are encoded; one or several fail, which main only notes. */
+static void tell_slices(int failed)
+{
+	begin();
+	tell("2" MS "create 1 3 task\n2" MS "label 3 \"latch\n3" MS "wait 2 3\n");
+	tell("3" MS "@1 create - 4 thread\n3" MS "@1 label 4 \"encoder\n");
+	for (int i = 0; i < 9; i++) {
+		tell("%d" MS "@1 create 4 %d task\n%d" MS "@1 label %d \"slice %d\n", 10 * i + 5,
+			10 + i, 10 * i + 5, 10 + i, i);
+		tell("%d" MS "@1 %s %d %d\n%d" MS "read 1 %d\n", 10 * i + 8,
+			i < failed ? "fail" : "resolve", 10 + i, 10 + i, 10 * i + 9, 10 + i);
+	}
+}
+
+static void a_failure_meanwhile(void **state)
+{
+	tell_slices(1);
+	expect_first(THRUM__STEP_FAILED_MEANWHILE, 10, 0);
+	tell_slices(5);
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_task_ends_all),
+		cmocka_unit_test(one_thread_ends_all),
+		cmocka_unit_test(an_end_is_not_noticed),
+		cmocka_unit_test(a_stranger_takes_an_item),
+		cmocka_unit_test(a_failure_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
