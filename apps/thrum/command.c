@@ -167,6 +167,14 @@ static bool set_choice(const struct option *option, const char *value, int *to)
 	return true;
 }
 
+static bool add_text(struct text_list *list, const char *text)
+{
+	if (!*text || list->count == TEXTS_MAX)
+		return false;
+	list->texts[list->count++] = text;
+	return true;
+}
+
 static bool set_value(const struct option *option, const char *value, void *into)
 {
 	void *to = (char *)into + option->offset;
@@ -180,6 +188,7 @@ static bool set_value(const struct option *option, const char *value, void *into
 	case OPTION_CHOICE: return set_choice(option, value, to);
 	case OPTION_SET:
 	case OPTION_IDS: return set_items(option, value, to);
+	case OPTION_TEXTS: return add_text(to, value);
 	}
 	return false;
 }
@@ -210,6 +219,7 @@ static int bad_value(const struct command *command, const struct option *option,
 		[OPTION_TIME] = "a time such as 12ms, 1.5s, 250us or 123456 (ns)",
 		[OPTION_COUNT] = "a number",
 		[OPTION_IDS] = "a number",
+		[OPTION_TEXTS] = "a text, at most 16 times",
 	};
 	char choices[1024];
 
@@ -223,13 +233,21 @@ static int bad_value(const struct command *command, const struct option *option,
 
 #define OPTIONS_MAX 32
 
+const struct option options_of_places[] = {
+	{"memory", 0, OPTION_STRING, 0, "FILE", NULL,
+		"the recording in FILE, a copy of a machine's memory"},
+	{0},
+};
+
 static int unknown_option(const struct command *command, const char *argument)
 {
 	const char *names[OPTIONS_MAX], *guess;
 	char word[WORD_MAX + 1];
 	size_t count = 0;
 
-	for (const struct option *o = command->options; o->name && count < OPTIONS_MAX - 1; o++)
+	for (const struct option *o = command->options; o->name && count < OPTIONS_MAX - 4; o++)
+		names[count++] = o->name;
+	for (const struct option *o = options_of_places; command->reads_traces && o->name; o++)
 		names[count++] = o->name;
 	names[count++] = "help";
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(argument, "="), argument);
@@ -240,11 +258,11 @@ static int unknown_option(const struct command *command, const char *argument)
 	return complain_usage(command, "%s has no option %s", command->name, word);
 }
 
-static const struct option *find_option(const struct command *command, const char *argument)
+static const struct option *find_option(const struct option *options, const char *argument)
 {
 	size_t size = strcspn(argument + 2, "=");
 
-	for (const struct option *o = command->options; o->name; o++) {
+	for (const struct option *o = options; o->name; o++) {
 		if (argument[1] != '-' ? o->letter == argument[1]
 				       : strlen(o->name) == size &&
 					memcmp(o->name, argument + 2, size) == 0)
@@ -258,17 +276,32 @@ struct arguments {
 	const struct command *command;
 	int count, next;
 	char **values;
+	unsigned kept; /* those that aren't options: they are in front */
 	void *into;
 };
+
+/* Makes the value of an option that names a trace an argument: "--memory FILE" is "memory:FILE".
+ * The text is never freed. */
+static int add_place(struct arguments *a, const struct option *option, const char *value)
+{
+	char *place;
+
+	if (!*value || asprintf(&place, "%s:%s", option->name, value) < 0)
+		return bad_value(a->command, option, value);
+	a->values[a->kept++] = place;
+	return STATUS_OK;
+}
 
 /* Parses one argument that begins with a dash, and its value. Returns STATUS_OK, or another status
  * after a message. */
 static int parse_option(struct arguments *a)
 {
 	char *argument = a->values[a->next++], *value;
-	const struct option *option = find_option(a->command, argument);
+	const struct option *option = find_option(a->command->options, argument), *place = NULL;
 	bool is_long = argument[1] == '-';
 
+	if (!option && a->command->reads_traces)
+		option = place = find_option(options_of_places, argument);
 	if (!option)
 		return unknown_option(a->command, argument);
 	value = is_long ? strchr(argument, '=') : argument[2] ? argument + 1 : NULL;
@@ -282,6 +315,8 @@ static int parse_option(struct arguments *a)
 			return complain_usage(a->command, "--%s needs a value", option->name);
 		value = a->values[a->next++];
 	}
+	if (place)
+		return add_place(a, place, value);
 	if (!set_value(option, value, a->into))
 		return bad_value(a->command, option, value);
 	return STATUS_OK;
@@ -299,9 +334,8 @@ static int check_count(const struct command *command, unsigned count)
 
 int options_parse(const struct command *command, int argc, char **argv, void *into, int *status)
 {
-	struct arguments a = {command, argc, 0, argv, into};
+	struct arguments a = {command, argc, 0, argv, 0, into};
 	bool only_arguments = false;
-	unsigned count = 0;
 
 	while (a.next < argc) {
 		char *argument = argv[a.next];
@@ -310,7 +344,7 @@ int options_parse(const struct command *command, int argc, char **argv, void *in
 		if (only_arguments || argument[0] != '-' || !argument[1]) {
 			if (command->max == 0)
 				only_arguments = true;
-			argv[count++] = argument;
+			argv[a.kept++] = argument;
 			a.next++;
 			continue;
 		}
@@ -327,6 +361,6 @@ int options_parse(const struct command *command, int argc, char **argv, void *in
 		if (*status != STATUS_OK)
 			return -1;
 	}
-	*status = check_count(command, count);
-	return *status == STATUS_OK ? (int)count : -1;
+	*status = check_count(command, a.kept);
+	return *status == STATUS_OK ? (int)a.kept : -1;
 }

@@ -10,6 +10,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,6 +29,14 @@ enum option_kind {
 	OPTION_CHOICE, /* int: the position in `choices`, from 0 */
 	OPTION_SET,    /* uint64_t: bits by position in `choices`; repeatable, takes commas */
 	OPTION_IDS,    /* struct id_list; repeatable, takes commas */
+	OPTION_TEXTS,  /* struct text_list; repeatable */
+};
+
+/* The values of an option that may be given several times. */
+#define TEXTS_MAX 16
+struct text_list {
+	const char *texts[TEXTS_MAX];
+	size_t count;
 };
 
 struct id_list {
@@ -55,16 +64,21 @@ struct command {
 	 * a program and its own arguments. */
 	unsigned min, max;
 	const struct option *options; /* ends with a NULL name */
-	const char *more;             /* an explanation, or NULL */
+	/* The arguments are traces: options_of_places may stand for one. */
+	bool reads_traces;
+	const char *more; /* an explanation, or NULL */
 	const char *examples;
 	const char *statuses;
 	/* argv lacks the command's name. Returns the exit status. */
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
+/* Options that name a trace which is no file, for all commands that read traces. */
+extern const struct option options_of_places[]; /* ends with a NULL name */
+
 extern const struct command command_record, command_dump, command_tasks, command_stats,
 	command_render, command_html, command_view, command_info, command_snapshot, command_convert,
-	command_why, command_diff, command_doctor, command_attach, command_ctl;
+	command_why, command_diff, command_doctor, command_attach, command_ctl, command_watch;
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*

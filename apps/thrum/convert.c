@@ -140,6 +140,7 @@ const struct command command_convert = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
+	.reads_traces = true,
 	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"

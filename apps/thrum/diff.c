@@ -314,6 +314,7 @@ const struct command command_diff = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_diff,
+	.reads_traces = true,
 	.more = "thrum diff shows the main difference, which explains most, then the others: tasks\n"
 		"that never end, fail, are missing, come many times as often or one after the\n"
 		"other, wait for others, or take longer. It compares tasks of the same\n"

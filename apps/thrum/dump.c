@@ -235,6 +235,7 @@ const struct command command_dump = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_dump,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. A line has, from left to right: the time, the lane\n"
 		"(thread), the task, the event, and the other task or the details.",

@@ -80,6 +80,9 @@ int help_command(const struct command *command)
 	output_text(&out, "\nOptions:\n");
 	for (const struct option *option = command->options; option->name; option++)
 		print_option(&out, option);
+	for (const struct option *place = options_of_places; command->reads_traces && place->name;
+		place++)
+		print_option(&out, place);
 	print_option(&out, &option_help);
 	print_section(&out, "Examples", command->examples);
 	print_section(&out, "Exit status", command->statuses);
@@ -164,6 +167,9 @@ int help_table(void)
 		print_row(&out, command->name, &row);
 		for (const struct option *option = command->options; option->name; option++)
 			print_row(&out, command->name, option);
+		for (const struct option *place = options_of_places;
+			command->reads_traces && place->name; place++)
+			print_row(&out, command->name, place);
 		print_row(&out, command->name, &option_help);
 	}
 	return output_close(&out);

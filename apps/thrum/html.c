@@ -68,9 +68,9 @@ static int take_copy(struct source *source)
 
 	if (thrum__source_header(&source->input, &header, NULL) < 0)
 		return STATUS_OK;
-	source->is_killed = thrum__source_was_killed(&header);
+	source->is_killed = thrum__source_was_killed(&source->input, &header);
 	is_named = thrum__source_has_addresses(&source->input, &header) && thrum__source_can_name();
-	if (!is_named && !thrum__source_is_recorded_to(&header))
+	if (!is_named && !thrum__source_is_recorded_to(&source->input, &header))
 		return STATUS_OK;
 	fd = thrum__source_temporary_file();
 	if (fd < 0)
@@ -360,6 +360,7 @@ const struct command command_html = {
 	.min = 0,
 	.max = THRUM__STAGE_MAX,
 	.options = options_of_html,
+	.reads_traces = true,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
 		"Others can open it as it is. Several traces stand one above the other on one\n"
 		"scale of time. The part after # of the page's address says what it shows, so\n"

@@ -326,6 +326,7 @@ const struct command command_info = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_info,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input.",
 	.examples = "thrum info server.thrum\n"

@@ -516,6 +516,7 @@ const struct command command_render = {
 	.min = 1,
 	.max = THRUM__STAGE_MAX,
 	.options = options_of_render,
+	.reads_traces = true,
 	.more = "Each line is a task. It is blue where the task runs; red marks show problems.\n"
 		"--legend explains all marks. If little runs, idle time is folded into bands.\n"
 		"Several traces stand one above the other on one scale of time. Texts in an SVG\n"

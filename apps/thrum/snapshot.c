@@ -166,6 +166,7 @@ const struct command command_snapshot = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_snapshot,
+	.reads_traces = true,
 	.more = "The copy is a recording of its own, and only as large as its content. thrum\n"
 		"counts the packets that the program overwrites during the copy, in the copy and\n"
 		"on standard error. FILE may be an older recording, which is replaced, but no\n"

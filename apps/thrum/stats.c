@@ -224,6 +224,7 @@ const struct command command_stats = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_stats,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. A task lives from its start to its end; it runs\n"
 		"while a lane runs it, and waits for the rest of its life. Tasks that have not\n"

@@ -166,6 +166,7 @@ const struct command command_tasks = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_tasks,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. Times count from the first event.",
 	.examples = "thrum tasks --state=pending,stuck server.thrum\n"

@@ -244,6 +244,7 @@ const struct command command_why = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_why,
+	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. Each finding lists its steps from the cause on, with\n"
 		"the times of their events as thrum dump prints them.",

@@ -146,6 +146,9 @@ struct thrum_trace;
  * read as it is now; thrum_trace_refresh then finds the rest. A file of which only a part can be
  * read opens, too, and events tell which part is missing.
  *
+ * "memory:FILE" is the recording in FILE, a copy of a machine's memory; of several the one that
+ * began last.
+ *
  * On success the caller closes *trace with thrum_trace_close. The call looks at every packet's
  * header.
  *

@@ -14,7 +14,7 @@
  *   request.c    tasks of requests
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
- *   wait.c       waiting for objects
+ *   wait.c       waiting for objects, and jumps out of it
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   uv.def uv.c uv_task.c                         libuv
@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "thrum.h"
 
@@ -87,25 +88,33 @@ static inline bool is_on(enum adapter adapter)
 
 /* ---- real.c ---- */
 
+/* A function behind a stand-in. */
+struct real {
+	const char *name, *version; /* the version may be NULL */
+	void *known;                /* NULL: not found yet, or not the same for all callers */
+};
+
 /*
  * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
  * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means, or else
- * any. The version and the caller may be NULL. Returns NULL if there is none. Keeps errno.
+ * any. The caller may be NULL. Returns NULL if there is none. Keeps errno.
  */
-void *thrum__adapt_find_real(const char *name, const char *version, const void *caller);
+void *thrum__adapt_find_real(struct real *, const void *caller);
+/* Finds all that libraries have which were loaded for all modules. */
+void thrum__adapt_find_reals(void);
 
 /* Declares a function's real_NAME(caller), which returns a pointer to the real function. */
 #define REAL_VERSION(name, version) \
-	static __typeof__(&name) known_##name; \
+	static struct real found_##name = {#name, version, NULL}; \
+	static struct real *const noted_##name \
+		__attribute__((section("thrum_reals"), used)) = &found_##name; \
 	static inline __typeof__(&name) real_##name(const void *caller) \
 	{ \
-		__typeof__(&name) known = __atomic_load_n(&known_##name, __ATOMIC_RELAXED); \
+		void *known = __atomic_load_n(&found_##name.known, __ATOMIC_RELAXED); \
 \
-		if (UNLIKELY(!known)) { \
-			known = (__typeof__(&name))thrum__adapt_find_real(#name, version, caller); \
-			__atomic_store_n(&known_##name, known, __ATOMIC_RELAXED); \
-		} \
-		return known; \
+		if (UNLIKELY(!known)) \
+			known = thrum__adapt_find_real(&found_##name, caller); \
+		return (__typeof__(&name))known; \
 	}
 #define REAL(name) REAL_VERSION(name, NULL)
 
@@ -247,8 +256,30 @@ static inline void drop_lock(const void *lock)
 
 /* ---- wait.c ---- */
 
+/* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
+static inline bool is_clock(int clock)
+{
+	return clock == 0 || clock == 1; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
+}
+static inline bool is_time(const struct timespec *time)
+{
+	return !time || (time->tv_nsec >= 0 && time->tv_nsec < 1000000000);
+}
+
+/* A suspension of the calling thread's lane, during a call. */
+struct pause {
+	struct pause *outer; /* the one during which a signal's handler runs */
+	bool is_wait;        /* it is a struct wait's */
+	bool is_over;
+};
+
+void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
+void thrum__adapt_go_on(struct pause *);
+
 /* A wait of the running task. */
 struct wait {
+	struct pause pause; /* the first member */
+	bool is_lock;
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */

@@ -16,7 +16,7 @@
 
 #define WAIT(name, version, parameters, arguments) REAL_VERSION(name, version)
 #define SIGNAL(name, version, parameters, arguments) REAL_VERSION(name, version)
-#define DOWN(name, parameters, arguments) REAL(name)
+#define DOWN(name, parameters, arguments, valid) REAL(name)
 #define UP(name, parameters, arguments) REAL(name)
 #define END(name, version, parameters, arguments) REAL_VERSION(name, version)
 #include "adapt/conditions.def"
@@ -103,7 +103,7 @@ STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	const void *caller = CALLER;
-	struct wait wait = {0};
+	struct wait wait = {.pause.is_over = true};
 
 	if (!is_on(ADAPTER_PTHREAD))
 		return real_pthread_barrier_wait(caller)(barrier);
@@ -143,13 +143,13 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			tell_signal(condition, CALLER); \
 		return real_##name(CALLER) arguments; \
 	}
-#define DOWN(name, parameters, arguments) \
+#define DOWN(name, parameters, arguments, valid) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (!is_on(ADAPTER_PTHREAD)) \
+		if (!is_on(ADAPTER_PTHREAD) || !(valid)) \
 			return real_##name(caller) arguments; \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \

@@ -4,6 +4,8 @@
  * recorded. But the thread that has to wait for it looks here who holds it, and where that thread
  * took it.
  */
+#include <pthread.h>
+
 #include "adapt/adapt.h"
 #include "port/port.h"
 
@@ -58,12 +60,38 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	return self;
 }
 
+/* For threads that nobody saw begin, as those that the C library makes: their key's destructor says that
+ * they end. */
+static pthread_key_t end_key;
+static bool has_key;
+
+static void end_unseen(void *thread)
+{
+	if (thrum__adapt_self == thread)
+		thrum__adapt_thread_end();
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+	has_key = pthread_key_create(&end_key, end_unseen) == 0;
+}
+
+/* Allocates nothing for one of the first keys, which this one is. */
+static struct thread *begin_unseen(void)
+{
+	struct thread *self = thrum__adapt_thread_begin(0);
+
+	if (self && has_key)
+		pthread_setspecific(end_key, self);
+	return self;
+}
+
 struct thread *thrum__adapt_thread(void)
 {
 	struct thread *self = thrum__adapt_self;
 
 	if (!self && !has_ended)
-		self = thrum__adapt_thread_begin(0);
+		self = begin_unseen();
 	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
 		atomic_store(&self->task, thrum_task_current());
 	return self;

@@ -36,7 +36,7 @@ static inline bool is_taken(int result)
 	return result == 0 || result == EOWNERDEAD;
 }
 
-#define TAKE(name, parameters, arguments, try, noun, tid) REAL(name)
+#define TAKE(name, parameters, arguments, try, noun, tid, valid) REAL(name)
 #define TRY(name, parameters, arguments) REAL(name)
 #define DROP(name, parameters, arguments) REAL(name)
 #define END(name, parameters, arguments) REAL(name)
@@ -46,13 +46,13 @@ static inline bool is_taken(int result)
 #undef DROP
 #undef END
 
-#define TAKE(name, parameters, arguments, try, noun, tid) \
+#define TAKE(name, parameters, arguments, try, noun, tid, valid) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
 		struct wait wait; \
 \
-		if (UNLIKELY(!is_on(ADAPTER_PTHREAD))) \
+		if (UNLIKELY(!is_on(ADAPTER_PTHREAD)) || !(valid)) \
 			return real_##name(caller) arguments; \
 		int result = real_##try(caller)(lock); \
 \

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -163,13 +164,18 @@ static void keep_options(void)
 
 static void start_now(void)
 {
+	sigset_t all, before;
 	int error = errno, cancel;
 
 	if (atomic_exchange(&has_started, true) || getpid() != process)
 		return;
-	/* The start opens files, and must not end halfway because the thread is cancelled. */
+	/* The start opens files, and must not end halfway because the thread is cancelled, or a signal's
+	 * handler jumps. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	(void)thrum_start(&config);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	if (received)
 		thrum_link_receive(received, strlen(received));
@@ -214,6 +220,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *list = secure_getenv("THRUM_ADAPT");
 	struct thrum__port_module own;
 
+	thrum__adapt_find_reals();
 	if (!list || !thrum__port_find_module((const void *)(uintptr_t)on_load, &own))
 		return;
 	const char *link = secure_getenv("THRUM_LINK");

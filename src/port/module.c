@@ -11,17 +11,6 @@
 
 #define ALIGNED_4(size) (((size_t)(size) + 3) & ~(size_t)3)
 
-void thrum__port_put_hex(char *to, uint64_t number)
-{
-	int digits = 1;
-
-	while (digits < 16 && number >> (4 * digits))
-		digits++;
-	to[digits] = '\0';
-	for (; digits > 0; number >>= 4)
-		to[--digits] = "0123456789abcdef"[number & 15];
-}
-
 /* Writes the build id as hex digits, if these notes have one. */
 static void read_build_id(const uint8_t *notes, size_t size, char build_id[41])
 {
@@ -116,4 +105,21 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *mod
 	}
 	read_headers(start, module);
 	return true;
+}
+
+bool thrum__port_is_code(const void *address)
+{
+	const void *start = NULL;
+	const struct link_map *map = find_link_map(address, &start);
+	const ElfW(Ehdr) *file = start;
+
+	if (!map || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	const ElfW(Phdr) *part = (const void *)((const uint8_t *)start + file->e_phoff);
+
+	for (unsigned i = 0; i < file->e_phnum; i++)
+		if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X &&
+			(uintptr_t)address - (map->l_addr + part[i].p_vaddr) < part[i].p_memsz)
+			return true;
+	return false;
 }

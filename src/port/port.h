@@ -32,6 +32,10 @@ uint64_t thrum__port_realtime(void);
 
 /* ---- Threads and processes ------------------------------------------------------------------ */
 
+#ifdef THRUM_CORE
+/* Returns the number of the processor, below THRUM_CORE_CPUS: see core/. */
+unsigned thrum__port_cpu(void);
+#endif
 /* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);
@@ -88,6 +92,9 @@ struct thrum__port_module {
 /* Finds the module in which an address lies. False: it lies in none. Async-signal-safe with glibc
  * 2.35 and later. */
 bool thrum__port_find_module(const void *address, struct thrum__port_module *);
+
+/* Whether code of a module lies there. Async-signal-safe like thrum__port_find_module. */
+bool thrum__port_is_code(const void *address);
 
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);

@@ -11,8 +11,16 @@
 #include "record/record.h"
 
 struct lane thrum__record_no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
-__thread struct thread thrum__record_thread = {
-	.lane = {&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane}};
+#define WITHOUT_LANES \
+	{ \
+		&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane \
+	}
+#ifndef THRUM_CORE
+__thread struct thread thrum__record_thread = {.lane = WITHOUT_LANES};
+#else
+struct cpu thrum__record_cpus[THRUM_CORE_CPUS] = {
+	[0 ... THRUM_CORE_CPUS - 1] = {.thread = {.lane = WITHOUT_LANES}}};
+#endif
 
 /* ---- Losses --------------------------------------------------------------------------------- */
 

@@ -35,6 +35,9 @@
 #include "port/cpu.h"
 #include "port/port.h"
 #include "thrum.h"
+#ifdef THRUM_CORE
+#include "thrum/core.h"
+#endif
 
 /* No fast event is longer, so one may begin up to this many bytes before the end of the part of the
  * packet that is present. */
@@ -133,7 +136,16 @@ struct thread {
 	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
 	uint8_t lost_cause;
 };
+#ifndef THRUM_CORE
 extern __thread struct thread thrum__record_thread __attribute__((tls_model("initial-exec")));
+#else
+/* Without threads, each processor has one. */
+struct cpu {
+	struct thread thread;
+} __attribute__((aligned(64)));
+extern struct cpu thrum__record_cpus[THRUM_CORE_CPUS];
+#define thrum__record_thread (thrum__record_cpus[thrum__port_cpu()].thread)
+#endif
 
 /* The recorder of the current recording, or NULL. The kernel wipes this page and all lanes in a
  * fork's child, however it was made: a child has no part in its parent's recording. */

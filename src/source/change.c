@@ -12,16 +12,26 @@
 #include "source/input.h"
 #include "source/process.h"
 
-bool thrum__source_is_recorded_to(const struct thrum__header *header)
+bool thrum__source_is_recorded_to(const struct thrum__input *input,
+	const struct thrum__header *header)
 {
-	return atomic_load(&header->state) == THRUM__RECORDING &&
-		thrum__source_process_lives(header->pid, header->process_start);
+	const struct thrum__source_owner *owner = thrum__source_owner(input);
+
+	if (atomic_load(&header->state) != THRUM__RECORDING)
+		return false;
+	return owner->is_written ? owner->is_written(input->owner) != 0
+				 : thrum__source_process_lives(header->pid, header->process_start);
 }
 
-bool thrum__source_was_killed(const struct thrum__header *header)
+bool thrum__source_was_killed(const struct thrum__input *input, const struct thrum__header *header)
 {
-	return atomic_load(&header->state) == THRUM__RECORDING && header->pid != 0 &&
-		!thrum__source_process_lives(header->pid, header->process_start);
+	const struct thrum__source_owner *owner = thrum__source_owner(input);
+
+	if (atomic_load(&header->state) != THRUM__RECORDING)
+		return false;
+	return owner->is_written ? owner->is_written(input->owner) == 0
+				 : header->pid != 0 &&
+			!thrum__source_process_lives(header->pid, header->process_start);
 }
 
 /* ---- Opening ---------------------------------------------------------------------------- */
@@ -43,7 +53,7 @@ static int open_again(const char *file, const struct thrum__input *input)
 	int fd = open(file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return thrum__source_error_of(errno);
-	if (fstat(thrum__source_fd(input), &known) == 0 && fstat(fd, &opened) == 0 &&
+	if (fstat(thrum__source_owner(input)->fd, &known) == 0 && fstat(fd, &opened) == 0 &&
 		known.st_dev == opened.st_dev && known.st_ino == opened.st_ino)
 		return fd;
 	close(fd);
@@ -56,7 +66,7 @@ static int change_file(const char *file, const struct thrum__input *input, struc
 	int error = thrum__source_header(input, &change->header, info);
 	if (error != 0)
 		return error;
-	if (thrum__source_is_recorded_to(&change->header))
+	if (thrum__source_is_recorded_to(input, &change->header))
 		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
 			"process %u still records to it: it can't be changed",
 			(unsigned)change->header.pid);

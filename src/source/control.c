@@ -86,7 +86,7 @@ static int check_recording(const struct thrum__source_control *c, struct thrum_e
 {
 	const struct thrum__header *h = &c->header;
 
-	if (!thrum__source_is_recorded_to(h))
+	if (!thrum__source_is_recorded_to(&c->input, h))
 		return thrum__read_error_set(info, -THRUM_E_NOT_RECORDING, 0,
 			"the recording has ended");
 	if (h->control.size == 0 ||
@@ -100,7 +100,7 @@ static int map_section(struct thrum__source_control *c, struct thrum_error_info 
 {
 	const struct thrum__section *s = &c->header.control;
 	void *section = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		thrum__source_fd(&c->input), (off_t)s->offset);
+		thrum__source_owner(&c->input)->fd, (off_t)s->offset);
 
 	if (section == MAP_FAILED)
 		return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0, "can't be mapped");
@@ -264,7 +264,7 @@ int thrum__source_control_set(struct thrum__source_control *c, enum thrum__sourc
 {
 	struct order order = {0};
 	char name[THRUM__CATEGORY_NAME];
-	int error = check_list(list, info), fd = thrum__source_fd(&c->input);
+	int error = check_list(list, info), fd = thrum__source_owner(&c->input)->fd;
 	int usual = verb == THRUM__CONTROL_DISABLE ? -1 : 3, level = usual;
 
 	if (error)
@@ -289,7 +289,7 @@ int thrum__source_control_set(struct thrum__source_control *c, enum thrum__sourc
 
 bool thrum__source_control_stop(struct thrum__source_control *c, int wait_ms)
 {
-	int fd = thrum__source_fd(&c->input);
+	int fd = thrum__source_owner(&c->input)->fd;
 
 	flock(fd, LOCK_EX);
 	atomic_store(&c->controls.page->request, THRUM__REQUEST_STOP);

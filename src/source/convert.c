@@ -358,7 +358,7 @@ static int read_header(struct conversion *c)
 		return thrum__read_error_set(c->info, -THRUM_E_FORMAT, 0,
 			"a trace of mirage-profile: only recordings of thrum can be converted");
 	int error = thrum__source_header(&c->input, &c->header, c->info);
-	if (error == 0 && thrum__source_is_recorded_to(&c->header))
+	if (error == 0 && thrum__source_is_recorded_to(&c->input, &c->header))
 		error = take_copy(c);
 	return error;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inputs that are files. A pipe is copied to a temporary file first. */
+/* Opens inputs. This file has those that are files; a pipe is copied to a temporary file first. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "source/input.h"
 
 struct file {
-	int fd;
+	struct thrum__source_owner owner;
 };
 
 int thrum__source_error_of(int number)
@@ -41,7 +41,7 @@ static int64_t file_read(void *owner, uint64_t offset, void *to, size_t size)
 	const struct file *file = owner;
 	size_t done = 0;
 	while (done < size && offset + done <= INT64_MAX) {
-		ssize_t got = pread(file->fd, (uint8_t *)to + done, size - done,
+		ssize_t got = pread(file->owner.fd, (uint8_t *)to + done, size - done,
 			(off_t)(offset + done));
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -58,7 +58,8 @@ static uint64_t file_size(void *owner)
 {
 	const struct file *file = owner;
 	struct stat status;
-	return fstat(file->fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size : 0;
+	return fstat(file->owner.fd, &status) == 0 && status.st_size > 0 ? (uint64_t)status.st_size
+									 : 0;
 }
 
 int thrum__source_temporary_file(void)
@@ -144,6 +145,14 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 	return copy;
 }
 
+static void close_file(void *owner)
+{
+	struct file *file = owner;
+
+	close(file->owner.fd);
+	free(file);
+}
+
 int thrum__source_input_of(int fd, struct thrum__input *input)
 {
 	struct file *file = malloc(sizeof *file);
@@ -151,13 +160,27 @@ int thrum__source_input_of(int fd, struct thrum__input *input)
 		close(fd);
 		return -THRUM_E_MEMORY;
 	}
-	file->fd = fd;
+	file->owner = (struct thrum__source_owner){.fd = fd, .close = close_file};
 	*input = (struct thrum__input){file, file_read, file_size};
 	return 0;
 }
 
+/* The names that are no files. */
+static const struct {
+	const char *prefix;
+	int (*open)(const char *, struct thrum__input *, struct thrum_error_info *);
+} places[] = {
+	{"memory:", thrum__source_open_memory},
+};
+
 int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		size_t size = strlen(places[i].prefix);
+
+		if (strncmp(name, places[i].prefix, size) == 0)
+			return places[i].open(name + size, input, info);
+	}
 	int fd = open_regular(name, info);
 	if (fd < 0)
 		return fd;
@@ -165,9 +188,9 @@ int thrum__source_open(const char *name, struct thrum__input *input, struct thru
 	return error ? thrum__read_error_set(info, error, 0, "out of memory") : 0;
 }
 
-int thrum__source_fd(const struct thrum__input *input)
+const struct thrum__source_owner *thrum__source_owner(const struct thrum__input *input)
 {
-	return ((const struct file *)input->owner)->fd;
+	return input->owner;
 }
 
 int thrum__source_header(const struct thrum__input *input, struct thrum__header *header,
@@ -191,7 +214,5 @@ int thrum__source_header(const struct thrum__input *input, struct thrum__header 
 
 void thrum__source_close(void *owner)
 {
-	struct file *file = owner;
-	close(file->fd);
-	free(file);
+	((struct thrum__source_owner *)owner)->close(owner);
 }

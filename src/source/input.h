@@ -3,9 +3,9 @@
  * source/: the places from which a recording's bytes come and to which they go. These are files,
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
- * process.c finds a process's recording, snapshot.c copies, change.c trims and notes the end,
- * convert.c writes CTF, symbols.c and names.c name addresses. Nothing here decodes events; read/ and
- * format/ do.
+ * process.c finds a process's recording, memory.c one in a machine's memory, snapshot.c copies,
+ * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
+ * Nothing here decodes events; read/ and format/ do.
  *
  * Apart from trace.h this header is the room's only face.
  */
@@ -16,21 +16,36 @@
 
 #include "format/format.h"
 
+/* The beginning of each owner of an input that this room makes. */
+struct thrum__source_owner {
+	int fd; /* of the file; -1: the input is no file */
+	void (*close)(void *owner);
+	/*
+	 * The bytes come from another machine, whose processes and clocks are none of ours. Tells
+	 * whether somebody there may still write: 1, 0, or -1 when nobody knows. NULL: the input
+	 * is of this machine.
+	 */
+	int (*is_written)(void *owner);
+};
+
 /*
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
- * file. Refuses directories and devices. The caller closes *input with
- * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
+ * file. Refuses directories and devices. "memory:FILE" is the recording in a copy of a machine's
+ * memory. The caller closes *input with thrum__source_close(input->owner). Returns 0 or a negative
+ * enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
-/* Closes the file of an input's owner and frees the owner, which must not be NULL. */
+/* The kinds of places that are no files, without their prefix. */
+int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
+/* Closes an input's owner and frees it. It must not be NULL. */
 void thrum__source_close(void *owner);
 /*
  * Makes an input of a regular file's descriptor, and takes the descriptor over; on failure closes
  * it. Returns 0 or -THRUM_E_MEMORY.
  */
 int thrum__source_input_of(int fd, struct thrum__input *input);
-/* Returns the descriptor of an input that this header made. The input keeps it. */
-int thrum__source_fd(const struct thrum__input *);
+/* Returns the owner of an input that this header made. */
+const struct thrum__source_owner *thrum__source_owner(const struct thrum__input *);
 
 /* Reads and checks the header of a recording of thrum's. Returns 0 or a negative enum thrum_error:
  * -THRUM_E_FORMAT for anything else, _VERSION, _DAMAGED, or that of the input. */
@@ -39,10 +54,10 @@ int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 
 /* Returns the recording's clock now, in ticks; 0 if that can't be told: thrum__format_ticks_at. */
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
-/* Tells whether a process may still write to the recording. */
-bool thrum__source_is_recorded_to(const struct thrum__header *);
+/* Tells whether a process may still write to the recording with this header. */
+bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);
 /* Tells whether the recording's process has ended without stopping the recording. */
-bool thrum__source_was_killed(const struct thrum__header *);
+bool thrum__source_was_killed(const struct thrum__input *, const struct thrum__header *);
 /*
  * Copies a recording, which may be written meanwhile, to an empty regular file. *overwritten,
  * unless NULL, becomes the number of packets that were overwritten before they could be copied.

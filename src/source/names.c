@@ -71,7 +71,7 @@ int thrum__source_copy_named(const struct thrum__input *input, int to, uint64_t 
 {
 	struct thrum__header header;
 	int error = thrum__source_header(input, &header, NULL);
-	bool is_whole = error == 0 && !thrum__source_is_recorded_to(&header);
+	bool is_whole = error == 0 && !thrum__source_is_recorded_to(input, &header);
 	uint32_t state = error == 0 ? atomic_load(&header.state) : 0;
 
 	*unnamed = 0;

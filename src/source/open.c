@@ -57,7 +57,9 @@ static void map_header(struct followed *followed)
 	char path[64];
 
 	followed->was_mapped = true;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", thrum__source_fd(&followed->file));
+	if (thrum__source_owner(&followed->file)->fd < 0)
+		return;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", thrum__source_owner(&followed->file)->fd);
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
@@ -81,14 +83,23 @@ static bool is_recording(const struct followed *followed)
 static void look_for_process(struct followed *followed)
 {
 	struct thrum_trace *trace = followed->trace;
+	const struct thrum__source_owner *owner = thrum__source_owner(&followed->file);
 	uint32_t state = THRUM__RECORDING;
+	int is_written = -1;
 
-	if (!is_recording(followed) || trace->info.pid == 0)
+	if (!is_recording(followed))
 		return;
 	/* The time before the look: the process was alive then. */
 	uint64_t ticks = thrum__source_ticks_now(&followed->file);
 
-	if (thrum__source_process_lives((uint32_t)trace->info.pid, followed->process_start)) {
+	if (owner->is_written)
+		is_written = owner->is_written(followed->file.owner);
+	else if (trace->info.pid)
+		is_written = thrum__source_process_lives((uint32_t)trace->info.pid,
+			followed->process_start);
+	if (is_written < 0)
+		return;
+	if (is_written) {
 		if (trace->info.ending == THRUM_ENDING_UNKNOWN)
 			trace->info.ending = THRUM_ENDING_RUNNING;
 		if (ticks)

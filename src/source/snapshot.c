@@ -62,7 +62,8 @@ uint64_t thrum__source_ticks_now(const struct thrum__input *input)
 {
 	struct thrum__header header;
 
-	if (thrum__source_header(input, &header, NULL) != 0 ||
+	if (thrum__source_owner(input)->is_written ||
+		thrum__source_header(input, &header, NULL) != 0 ||
 		thrum__format_read_clocks(input, &header) != 0)
 		return 0;
 	return thrum__format_ticks_at(&header, thrum__port_monotonic());
@@ -76,7 +77,7 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 
 	/* If the process has ended, nobody knows when. */
 	if (thrum__source_header(input, &header, NULL) != 0 ||
-		!thrum__source_is_recorded_to(&header))
+		!thrum__source_is_recorded_to(input, &header))
 		ticks = 0;
 	return thrum__format_copy(input, &output, ticks, overwritten);
 }

@@ -13,6 +13,7 @@ MAY = {
     "port": (),
     "format": ("base",),
     "record": ("base", "format", "port"),
+    "core": ("port",),
     "promise": (),
     "adapt": ("port",),
     "read": ("base", "format"),
@@ -25,6 +26,7 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+    "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
@@ -32,6 +34,7 @@ FACES = {
     "port": ("port.h", "cpu.h", "futex.h"),
     "format": ("format.h", "records.def", "clock.h", "counters.h", "packet.h", "index.h", "scan.h"),
     "record": (),
+    "core": (),
     "promise": (),
     "adapt": (),
     "read": ("read.h", "counters.h"),
@@ -46,6 +49,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "table/table.h", "chart.h", "flame.h"),
+    "monitor": ("sample.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
@@ -80,7 +84,8 @@ FOREIGN = {
     "gtk/gtk.h": (),
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
-PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report")
+PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report",
+        "monitor")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")

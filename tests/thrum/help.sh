@@ -30,13 +30,17 @@ for command in $commands; do
 	"$THRUM" --help | grep -q "^  $command " || wrong "thrum --help doesn't name $command"
 done
 
-# Each command's options stand in its part of the page.
+# Each command's options stand in its part of the page, but for those that name a trace.
 while IFS=$'\t' read -r command option rest; do
 	[[ -n $option && $option != help ]] || continue
 	case $rest in [a-z]$'\t'*) letter=${rest:0:1} ;; *) letter= ;; esac
 	grep -qF -e "--$option" <("$THRUM" "$command" --help) ||
 		wrong "$command --help: no --$option"
-	awk -v from=".Ss thrum $command" '/^\.S[hs] /{ on = $0 == from } on' "$page" >"$here/part"
+	case $option in
+	memory | xen) from='.Sh DESCRIPTION' ;;
+	*) from=".Ss thrum $command" ;;
+	esac
+	awk -v from="$from" '/^\.S[hs] /{ on = $0 == from } on' "$page" >"$here/part"
 	grep -q -e "^\.It .*Fl .-$option\b" "$here/part" ||
 		wrong "man thrum, $command: no --$option"
 	[[ -z $letter ]] || grep -q -e "^\.It Fl $letter , Fl .-$option\b" "$here/part" ||
