@@ -76,7 +76,7 @@ int live_look(struct live *live, unsigned parts)
 
 	if (!live->has_ended && now - live->life_known >= LIFE_NS) {
 		live->life_known = now;
-		live->has_ended = thrum__source_was_killed(&live->header);
+		live->has_ended = thrum__source_was_killed(&live->input, &live->header);
 	}
 	error = thrum__monitor_look(live->monitor, parts, live->has_ended ? 0 : now, &live->sample);
 	if (error == 0) {

@@ -196,6 +196,16 @@ void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 	return NULL;
 }
 
+bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offset, void *to,
+	size_t size)
+{
+	(void)file;
+	(void)offset;
+	(void)to;
+	(void)size;
+	return false;
+}
+
 int thrum__port_file_reserve(const struct thrum__port_file *file, uint64_t size)
 {
 	(void)file;

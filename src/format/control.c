@@ -120,7 +120,8 @@ bool thrum__format_level_parse(const char *text, size_t size, int *level)
 int thrum__format_level_next(const char **rest, char name[THRUM__CATEGORY_NAME], int *level)
 {
 	const char *item = *rest;
-	size_t size = strcspn(item, ","), length = size;
+	const char *comma = strchr(item, ',');
+	size_t size = comma ? (size_t)(comma - item) : strlen(item), length = size;
 
 	if (!*item)
 		return 0;

@@ -180,8 +180,10 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
 		bool is_older = r->live.next < r->live.queued &&
 			r->live.queue[r->live.next].ticks < thrum__read_changes_next(r);
-		size_t given = is_older ? 0 : thrum__read_changes_give(r, earliest, events);
+		size_t given = is_older ? thrum__read_live_give(r, earliest, events) : 0;
 
+		if (given == 0)
+			given = thrum__read_changes_give(r, earliest, events);
 		if (given == 0)
 			given = thrum__read_live_give(r, earliest, events);
 		if (given > 0)
