@@ -192,9 +192,9 @@ struct thrum_config {
 
 /*
  * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE, THRUM_FULL and
- * THRUM_ENABLE, as they are now, give the configuration, and defaults the rest. If a recording already runs, this
- * returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE started when the
- * library was loaded: the environment comes before the program.
+ * THRUM_ENABLE, as they are now, give the configuration, and defaults the rest. If a recording
+ * already runs, this returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE
+ * started when the library was loaded: the environment comes before the program.
  *
  * If another live process records to the file, FILE.PID is used instead. An older recording or an
  * empty file is replaced; any other file, and a symbolic link, is refused.

@@ -35,6 +35,7 @@ count() {
 	"$THRUM" dump --format=tsv "$pid" 2>/dev/null | awk -F '\t' -v type="$1" '$3 == type' | wc -l
 }
 
+# shellcheck disable=SC2317 # wait_for calls it
 more_than() {
 	[[ $(count "$1") -gt $2 ]]
 }
@@ -125,16 +126,16 @@ path = sys.argv[1]
 data = open(path, 'rb').read(4096)
 fd = os.open(path, os.O_RDWR)
 # The control section's place is in the header: the last section of two pages.
-offset = max(place for place, size in (struct.unpack_from('<QQ', data, at) for at in range(0, 1024, 8))
-             if size == 8192 and place % 4096 == 0 and 0 < place < 1 << 20)
+places = [struct.unpack_from('<QQ', data, at) for at in range(0, 1024, 8)]
+offset = max(at for at, size in places if size == 8192 and at % 4096 == 0 and 0 < at < 1 << 20)
 page = mmap.mmap(fd, 8192, offset=offset)
 random.seed(1)
 for i in range(3000):
-    word = random.choice([0, 1, 2, random.randrange(4, 1024)])
-    value = random.getrandbits(64)
-    if word == 1:  # The upper half says that the program shares its mask.
-        value = value & 0xffffffff | 1 << 32
-    struct.pack_into('<Q', page, word * 8, value)
+	word = random.choice([0, 1, 2, random.randrange(4, 1024)])
+	value = random.getrandbits(64)
+	if word == 1:  # The upper half says that the program shares its mask.
+		value = value & 0xffffffff | 1 << 32
+	struct.pack_into('<Q', page, word * 8, value)
 END
 kill -0 "$pid" 2>/dev/null || wrong 'hostile words ended the program'
 "$THRUM" ctl "$pid" --status >out 2>err || wrong "status after hostile words: $(cat err)"
