@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #include "thrum.h"
@@ -285,16 +286,19 @@ struct wait {
 	thrum_task task, source; /* task waits for source */
 };
 
+/* Whether the function of this name waits for some time at most. */
+#define IS_TIMED(name) (strstr(#name, "timed") || strstr(#name, "clock"))
+
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
-	const void *caller);
+	const void *caller, bool is_timed);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
 
 /* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
  * lock itself tells it, else 0. */
 void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
-	const void *caller);
+	const void *caller, bool is_timed);
 /* That wait is over. taken: the thread has the lock now. */
 void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 

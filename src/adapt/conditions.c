@@ -45,7 +45,7 @@ static void end_condition_wait(struct condition_wait *c)
 }
 
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
@@ -54,7 +54,7 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 	drop_lock(lock);
 	if (object)
 		atomic_store(&object->count, 0);
-	thrum__adapt_wait_begin(&c->wait, object, condition, caller);
+	thrum__adapt_wait_begin(&c->wait, object, condition, caller, is_timed);
 }
 
 /* Records a signal. If nobody hears one after the other, ever fewer of them are recorded. */
@@ -115,7 +115,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	if (count && (atomic_fetch_add(&object->arrived, 1) + 1) % count == 0)
 		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
 	else
-		thrum__adapt_wait_begin(&wait, object, barrier, caller);
+		thrum__adapt_wait_begin(&wait, object, barrier, caller, false);
 	int result = real_pthread_barrier_wait(caller)(barrier);
 
 	thrum__adapt_wait_end(&wait);
@@ -133,7 +133,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return real_##name(caller) arguments; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
-		begin_condition_wait(&wait, condition, lock, caller); \
+		begin_condition_wait(&wait, condition, lock, caller, IS_TIMED(name)); \
 		return real_##name(caller) arguments; \
 	}
 #define SIGNAL(name, version, parameters, arguments) \
@@ -161,7 +161,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		thrum__adapt_wait_begin(&wait, \
 			thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", \
 				caller), \
-			semaphore, caller); \
+			semaphore, caller, IS_TIMED(name)); \
 		return real_##name(caller) arguments; \
 	}
 #define UP(name, parameters, arguments) \

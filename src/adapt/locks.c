@@ -60,7 +60,7 @@ static inline bool is_taken(int result)
 			take_lock(lock, caller); \
 			return result; \
 		} \
-		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller); \
+		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller, IS_TIMED(name)); \
 		result = real_##name(caller) arguments; \
 		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
 		return result; \

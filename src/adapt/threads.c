@@ -213,14 +213,14 @@ STAND_IN int pthread_setname_np(pthread_t thread, const char *name)
 
 /* ---- Joining ------------------------------------------------------------------------------- */
 
-static void begin_join(struct wait *wait, pthread_t thread, const void *caller)
+static void begin_join(struct wait *wait, pthread_t thread, const void *caller, bool is_timed)
 {
 	struct object *object = is_on(ADAPTER_PTHREAD) ? thrum__adapt_object(KEY_OF_HANDLE(thread))
 						       : NULL;
 
 	if (object)
 		thrum_task_should_resolve(atomic_load(&object->task));
-	thrum__adapt_wait_begin(wait, object, NULL, caller);
+	thrum__adapt_wait_begin(wait, object, NULL, caller, is_timed);
 }
 
 #define JOIN(name, parameters, arguments) \
@@ -228,7 +228,7 @@ static void begin_join(struct wait *wait, pthread_t thread, const void *caller)
 	{ \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
-		begin_join(&wait, thread, CALLER); \
+		begin_join(&wait, thread, CALLER, IS_TIMED(name)); \
 		return real_##name(CALLER) arguments; \
 	}
 JOIN(pthread_join, (pthread_t thread, void **result), (thread, result))
@@ -290,7 +290,7 @@ static int do_once(once_function *really, void *control, void (*routine)(void), 
 	if (LIKELY(state & ONCE_DONE) || !is_on(ADAPTER_PTHREAD))
 		return really(control, routine);
 	if (state & ONCE_RUNNING)
-		thrum__adapt_wait_lock(&wait, control, 0, "once", caller);
+		thrum__adapt_wait_lock(&wait, control, 0, "once", caller, false);
 	once = (struct once){routine, control, caller};
 	int result = really(control, run_once);
 

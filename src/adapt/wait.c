@@ -9,6 +9,7 @@
 #include "adapt/adapt.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
@@ -33,7 +34,7 @@ void thrum__adapt_go_on(struct pause *pause)
 /* ---- Waits ----------------------------------------------------------------------------------- */
 
 void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	*wait = (struct wait){.pause.is_over = true,
 		.object = object,
@@ -46,7 +47,7 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, &blocked);
+	thrum__adapt_pause(&wait->pause, is_timed ? &blocked_for : &blocked);
 	wait->pause.is_wait = true;
 }
 
@@ -69,7 +70,7 @@ void thrum__adapt_wait_end(struct wait *wait)
 }
 
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
@@ -79,7 +80,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 		thrum__adapt_tell_holders(object, lock, tid);
 	else
 		atomic_fetch_sub(watch_of(lock), 1);
-	thrum__adapt_wait_begin(wait, object, lock, caller);
+	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
 	wait->is_lock = true;
 }
 

@@ -6,7 +6,6 @@
 #include "scene/move.h"
 
 #define NARROWEST 10 /* ns: the shortest window */
-#define LOWEST 8     /* px: how low tracks may get so that several are in sight */
 
 /* ---- Time ---------------------------------------------------------------------------------- */
 
@@ -217,23 +216,16 @@ int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 int thrum__scene_show_tracks(struct thrum__scene *scene, uint32_t first, uint32_t last,
 	uint32_t most)
 {
-	double before = scene->state.track_height, height;
 	int status = thrum__scene_show_track(scene, most);
 
-	if (scene->state.fisheye || scene->width <= 0)
+	if (status != 0 || scene->state.fisheye || scene->width <= 0 ||
+		(is_in_sight(scene, first) && is_in_sight(scene, last)))
 		return status;
-	for (height = scene->tracks.height; status == 0 && height >= LOWEST; height *= 0.8) {
-		if (is_in_sight(scene, first) && is_in_sight(scene, last))
-			return 0;
-		scene->state.track_height = height;
-		scene->state.track = first;
-		clamp_track(scene);
-		status = thrum__scene_project(scene, scene->width, scene->height);
-	}
-	if (status != 0 || (is_in_sight(scene, first) && is_in_sight(scene, last)))
-		return status;
-	scene->state.track_height = before;
-	return thrum__scene_show_track(scene, most);
+	scene->state.track = first;
+	clamp_track(scene);
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status != 0 || is_in_sight(scene, last) ? status
+						       : thrum__scene_show_track(scene, most);
 }
 
 /* Returns how many px the tracks can move up until the last one is in sight. */

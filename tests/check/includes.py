@@ -43,12 +43,12 @@ FACES = {
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
                 "stats/stats.h"),
-    "words": ("words.h", "match.h", "slow.h", "diff.h"),
+    "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
     "timeline": ("layout/layout.h", "index/index.h"),
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
-    "report": ("document/document.h", "table/table.h", "chart.h", "flame.h"),
+    "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
     "monitor": ("sample.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.

@@ -12,27 +12,39 @@
 
 #define NEAR 3 /* grains: equal boxes that are nearer than this are one */
 
-uint32_t thrum__story_stack(const struct thrum__paths *paths, uint32_t frame,
-	uint32_t stack[THRUM__STACK_DEPTH + 1])
+static int doing_of(const struct thrum__paths *paths, const struct thrum__path_part *part)
 {
-	uint32_t count = paths->frames[frame].depth + 1;
+	const struct thrum__model *model = paths->model;
 
+	switch (part->doing) {
+	case THRUM__DOING_RUNS: return THRUM__STORY_RUNS;
+	case THRUM__DOING_READY:
+	case THRUM__DOING_LATE:
+	case THRUM__DOING_QUEUED:
+		return thrum__model_has_row(&model->tasks, part->other) &&
+				thrum__analyse_task_is_lane(model, part->other)
+			? THRUM__STORY_WAITS
+			: THRUM__STORY_BUSY;
+	default: return THRUM__STORY_WAITS;
+	}
+}
+
+uint32_t thrum__story_stack(const struct thrum__paths *paths, const struct thrum__path_part *part,
+	uint32_t stack[THRUM__STACK_DEPTH + 1], int *doing)
+{
+	uint32_t frame = part->frame, count;
+
+	*doing = doing_of(paths, part);
+	if (*doing == THRUM__STORY_WAITS && paths->frames[frame].doing >= THRUM__DOING_READY &&
+		paths->frames[frame].parent != THRUM__NONE)
+		frame = paths->frames[frame].parent;
+	count = paths->frames[frame].depth + 1;
 	if (count > THRUM__STACK_DEPTH + 1)
 		count = THRUM__STACK_DEPTH + 1;
 	for (uint32_t i = count; i-- > 0 && frame != THRUM__NONE;
 		frame = paths->frames[frame].parent)
 		stack[i] = frame;
 	return count;
-}
-
-int thrum__story_doing_of(int doing)
-{
-	switch (doing) {
-	case THRUM__DOING_RUNS: return THRUM__STORY_RUNS;
-	case THRUM__DOING_WAITS:
-	case THRUM__DOING_SUSPENDED: return THRUM__STORY_WAITS;
-	default: return THRUM__STORY_BUSY;
-	}
 }
 
 bool thrum__story_is_lock(const struct thrum__paths *paths, uint32_t frame)
@@ -100,9 +112,8 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 	const struct thrum__path_part *part, int64_t grain)
 {
 	uint32_t stack[THRUM__STACK_DEPTH + 1];
-	uint32_t count = thrum__story_stack(paths, part->frame, stack);
-	int doing = thrum__story_doing_of(part->doing), error = 0;
-	bool is_busy = doing == THRUM__STORY_BUSY;
+	int doing, error = 0;
+	uint32_t count = thrum__story_stack(paths, part, stack, &doing), lowest = count - 1;
 
 	if (count > THRUM__STORY_LEVELS) {
 		count = THRUM__STORY_LEVELS;
@@ -111,16 +122,16 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 	if (count > story->level_count)
 		story->level_count = count;
 	for (uint32_t i = 1; error == 0 && i < count; i++) {
-		bool is_last = stack[i] == part->frame;
 		struct thrum__story_box box = {part->from, part->to, THRUM__NONE, stack[i],
-			(uint8_t)(is_last ? doing : THRUM__STORY_WAITS)};
+			(uint8_t)(i == lowest ? doing : THRUM__STORY_WAITS)};
+		/* The frame of the part's own task: above that of the one that has the lane. */
+		bool is_own = doing == THRUM__STORY_BUSY ? i + 1 == lowest : i == lowest;
 
-		if (is_last && is_busy)
+		if (i == lowest && doing == THRUM__STORY_BUSY)
 			box.task = part->other;
 		else if (thrum__story_is_lock(paths, stack[i]))
 			box.task = paths->frames[stack[i]].task;
-		else if ((is_last || (is_busy && part->frame == stack[i + 1])) &&
-			thrum__story_is_named(paths, stack[i], part->task))
+		else if (is_own && thrum__story_is_named(paths, stack[i], part->task))
 			box.task = part->task;
 		else if (i == 1 && thrum__story_is_named(paths, stack[i], part->top))
 			box.task = part->top;
@@ -262,20 +273,21 @@ uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thr
 	uint32_t count = 0, frame = THRUM__NONE;
 
 	for (uint32_t i = 0; i <= story->path.count; i++) {
-		const struct thrum__path_part *part = i < story->path.count ? &story->path.parts[i]
-									    : NULL;
-		bool is_outside = part && part->doing == THRUM__DOING_WAITS;
+		uint32_t stack[THRUM__STACK_DEPTH + 1], depth = 0;
+		const struct thrum__path_part *part = &story->path.parts[i];
+		int doing = THRUM__STORY_RUNS;
 
-		if (is_outside && part->frame == frame && part->from == now.to) {
+		if (i < story->path.count)
+			depth = thrum__story_stack(paths, part, stack, &doing) - 1;
+		if (doing == THRUM__STORY_WAITS && stack[depth] == frame && part->from == now.to) {
 			now.to = part->to;
 			continue;
 		}
 		if (frame != THRUM__NONE && now.to - now.from >= least && count < most)
 			outside[count++] = now;
-		frame = is_outside ? part->frame : THRUM__NONE;
-		if (is_outside)
-			now = (struct thrum__story_outside){part->from, part->to,
-				paths->frames[frame].depth};
+		frame = doing == THRUM__STORY_WAITS ? stack[depth] : THRUM__NONE;
+		if (frame != THRUM__NONE)
+			now = (struct thrum__story_outside){part->from, part->to, depth};
 	}
 	return count;
 }

@@ -21,11 +21,13 @@ static uint32_t lock_in(const struct thrum__paths *paths, const uint32_t *stack,
 static struct thrum__story_stretch stretch_of(const struct thrum__paths *paths,
 	const struct thrum__path_part *part)
 {
-	struct thrum__story_stretch stretch = {part->from, part->to,
-		(uint8_t)thrum__story_doing_of(part->doing), THRUM__NONE};
+	struct thrum__story_stretch stretch = {part->from, part->to, 0, THRUM__NONE};
 	uint32_t stack[THRUM__STACK_DEPTH + 1];
-	uint32_t count = thrum__story_stack(paths, part->frame, stack);
+	int doing;
+	uint32_t count = thrum__story_stack(paths, part, stack, &doing);
 	uint32_t lock = lock_in(paths, stack, count);
+
+	stretch.doing = (uint8_t)doing;
 
 	if (stretch.doing == THRUM__STORY_BUSY) {
 		stretch.task = part->other;
@@ -106,9 +108,9 @@ static struct thrum__story_part part_of(const struct thrum__paths *paths,
 {
 	struct thrum__story_part made = {THRUM__WHERE_OUTSIDE, THRUM__NONE, 0};
 	uint32_t stack[THRUM__STACK_DEPTH + 1];
-	uint32_t count = thrum__story_stack(paths, part->frame, stack);
+	int doing;
+	uint32_t count = thrum__story_stack(paths, part, stack, &doing);
 	uint32_t lock = lock_in(paths, stack, count);
-	int doing = thrum__story_doing_of(part->doing);
 
 	if (doing == THRUM__STORY_BUSY) {
 		made.kind = THRUM__WHERE_BUSY;
