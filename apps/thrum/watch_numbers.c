@@ -106,7 +106,7 @@ static double ask_load(const struct watch_numbers *w, const char *name)
 		if (!lane->is_alive || lane->span <= 0 ||
 			!label_matches(name, lane->name, strlen(lane->name)))
 			continue;
-		load = fmax(load, 1 - (double)lane->suspended / (double)lane->span);
+		load = fmax(load, thrum__monitor_load(lane));
 	}
 	return load;
 }

@@ -27,6 +27,9 @@
  */
 #ifndef ADAPT_ADAPT_H
 #define ADAPT_ADAPT_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for a clock */
+#endif
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -191,9 +194,11 @@ struct thread {
 	_Atomic uint64_t task;  /* 0: it has recorded nothing */
 	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
 	_Atomic uint32_t holds; /* the number of locks that it holds */
+	int timed;              /* its own: so many releases look how long the lock was held */
 	struct {
 		_Atomic uintptr_t lock, caller;
-	} held[HELD_MAX]; /* the first of them, in the order in which it took them */
+		int64_t since; /* the thread's own: when it took it, by rough_time */
+	} held[HELD_MAX];      /* the first of them, in the order in which it took them */
 };
 /* In `caller`: it is recorded that the thread holds the lock, so its release has to be, too. */
 #define RECORDED (UINTPTR_MAX / 2 + 1)
@@ -212,13 +217,31 @@ void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t
 /* Records that the calling thread took a lock, the last one that it took. */
 void thrum__adapt_tell_taken(struct thread *, const struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
-void thrum__adapt_drop(struct thread *, const void *lock);
+void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
 /* Whether the thread holds a lock, as far as it is noted. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
+
+/*
+ * A lock that is held as long, in ns, is recorded though nobody waits for it. To look at the time twice
+ * would cost too much. So a release looks only if the thread took no lock for so long, not many locks ago,
+ * or has just begun. Hence in a thread that takes locks all the time, the first such lock may be missed.
+ */
+extern int64_t thrum__adapt_long;
+#define TIMED 256
+
+/* The time in ns, as it was at the last tick of the kernel's clock: that costs a nanosecond. */
+static inline int64_t rough_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 /* Notes that the calling thread took a lock. */
 static inline void take_lock(const void *lock, const void *caller)
 {
+	int64_t now = rough_time(); /* first, when few registers are in use */
 	struct thread *self = thrum__adapt_self;
 
 	if (UNLIKELY(!self) && !(self = thrum__adapt_thread()))
@@ -229,6 +252,9 @@ static inline void take_lock(const void *lock, const void *caller)
 		atomic_store_explicit(&self->held[n].lock, (uintptr_t)lock, memory_order_relaxed);
 		atomic_store_explicit(&self->held[n].caller, (uintptr_t)caller,
 			memory_order_relaxed);
+		if (UNLIKELY(now - self->held[n].since >= thrum__adapt_long))
+			self->timed = TIMED;
+		self->held[n].since = now;
 	}
 	atomic_store_explicit(&self->holds, n + 1, memory_order_relaxed);
 	if (UNLIKELY(is_watched(lock)))
@@ -236,7 +262,7 @@ static inline void take_lock(const void *lock, const void *caller)
 }
 
 /* Notes that the calling thread is about to release a lock. */
-static inline void drop_lock(const void *lock)
+static inline void drop_lock(const void *lock, const char *noun)
 {
 	struct thread *self = thrum__adapt_self;
 
@@ -244,15 +270,18 @@ static inline void drop_lock(const void *lock)
 		return;
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
+	if (UNLIKELY(n == 0))
+		return;
 	/* The lock taken last is mostly the first to be released. */
-	if (LIKELY(n > 0 && n <= HELD_MAX) &&
+	if (LIKELY(n <= HELD_MAX) &&
 		LIKELY(atomic_load_explicit(&self->held[n - 1].lock, memory_order_relaxed) ==
 			(uintptr_t)lock) &&
 		LIKELY(!(atomic_load_explicit(&self->held[n - 1].caller, memory_order_relaxed) &
-			RECORDED)))
+			RECORDED)) &&
+		LIKELY(self->timed == 0))
 		atomic_store_explicit(&self->holds, n - 1, memory_order_relaxed);
 	else
-		thrum__adapt_drop(self, lock);
+		thrum__adapt_drop(self, lock, noun);
 }
 
 /* ---- wait.c ---- */

@@ -51,7 +51,7 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 		"condition", caller);
 
 	c->lock = lock;
-	drop_lock(lock);
+	drop_lock(lock, "mutex");
 	if (object)
 		atomic_store(&object->count, 0);
 	thrum__adapt_wait_begin(&c->wait, object, condition, caller, is_timed);

@@ -160,6 +160,18 @@ static void keep_options(void)
 							   : THRUM_FULL_OVERWRITE;
 }
 
+/* The time in ms for which a lock may be held, and is not recorded; 0: any. */
+static void keep_limit(void)
+{
+	const char *limit = secure_getenv("THRUM_HELD");
+	char *end = NULL;
+	unsigned long long ms = limit ? strtoull(limit, &end, 10) : 0;
+
+	if (!limit || end == limit || *end || ms > INT64_MAX / 1000000)
+		return;
+	thrum__adapt_long = ms ? (int64_t)ms * 1000000 : INT64_MAX;
+}
+
 /* ---- Starting ------------------------------------------------------------------------------- */
 
 static void start_now(void)
@@ -230,6 +242,7 @@ __attribute__((constructor)) static void on_load(void)
 	received = link ? strdup(link) : NULL;
 	unsetenv("THRUM_LINK");
 	keep_options();
+	keep_limit();
 	thrum__adapt_chosen = chosen(list);
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);

@@ -250,7 +250,7 @@ static __thread struct once {
 /* The thread that runs the routine holds a lock. */
 static void end_once(const struct once *ended)
 {
-	drop_lock(ended->control);
+	drop_lock(ended->control, "once");
 }
 
 static void run_once(void)
