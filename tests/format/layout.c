@@ -51,7 +51,7 @@ static void assert_useful(uint64_t size)
 	const char *what;
 	uint64_t offset;
 
-	assert_true(h.packet.size >= size / 8 * 5);
+	assert_true(h.packet.size >= size / 16 * 9);
 	assert_true(h.packet_size >= PAGE);
 	assert_int_equal(h.packet_size & (h.packet_size - 1), 0);
 	/* Its bits have to fit the packet's 32. */
