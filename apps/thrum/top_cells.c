@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The screen of `thrum top`: cells with styles. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Paints all about one row of `thrum top`: a counter's past and its distribution, the tasks of a
  * label, a thread. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Paints the parts of `thrum top`: the same columns in all of them, so that the eye goes straight
  * down. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Prints the rows of `thrum top` for programs. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

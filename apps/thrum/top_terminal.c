@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The terminal of `thrum top`, by ncurses. */
 #define _GNU_SOURCE
-#define _XOPEN_SOURCE_EXTENDED 1
 #include "top.h"
 
 #ifdef HAVE_NCURSES

@@ -82,7 +82,7 @@ unsigned thrum__record_category_number(const char *given)
 			atomic_store(&c->state, THRUM__CELL_NAMED);
 			struct recorder *r = atomic_load(&thrum__record_process.recorder);
 
-			if (r)
+			if (r && !r->counters_only)
 				publish_category(r, i);
 			return i;
 		}
@@ -139,8 +139,9 @@ static void set_level(unsigned number, int level)
 
 	if (!r)
 		return;
-	thrum__record_change(r, thrum__format_level_bits(number, 3),
-		thrum__format_level_bits(number, level));
+	if (!r->counters_only)
+		thrum__record_change(r, thrum__format_level_bits(number, 3),
+			thrum__format_level_bits(number, level));
 	thrum__record_let_go();
 }
 

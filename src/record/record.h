@@ -105,9 +105,10 @@ struct recorder {
 	uint32_t id_block;   /* ids of a block, and cells of a region */
 	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
-	bool discard;  /* keep the oldest events when the recording is full */
-	bool careful;  /* write no fast events: memcheck watches */
-	bool has_file; /* false: the program supplied the memory */
+	bool discard;       /* keep the oldest events when the recording is full */
+	bool careful;       /* write no fast events: memcheck watches */
+	bool has_file;      /* false: the program supplied the memory */
+	bool counters_only; /* no events, and no table of live tasks */
 	/* The mask, and the control section in the recording. */
 	struct thrum__controls controls;
 	_Atomic bool no_space; /* a page couldn't be made present: the device is full */

@@ -206,11 +206,19 @@ static bool is_watched(void)
 	return preload && strstr(preload, "vgpreload_memcheck");
 }
 
+static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
+{
+	if (!config->counters_only)
+		return thrum__format_lay_out(h, size);
+	thrum__format_lay_out_counters(h);
+	return 0;
+}
+
 int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint64_t size,
 	const struct thrum_config *config)
 {
 	struct thrum__header *h = memory;
-	int error = thrum__format_lay_out(h, size);
+	int error = lay_out(h, size, config);
 
 	if (error)
 		return error;
@@ -229,7 +237,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->definitions = (void *)((uint8_t *)h + h->definitions.offset);
 	r->definition_count = definitions;
 	atomic_store(&r->definitions_used, 1);
-	if (!config->no_live_tasks) {
+	if (!config->no_live_tasks && !config->counters_only) {
 		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
 		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
 	}
@@ -239,8 +247,10 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->discard = config->full == THRUM_FULL_DISCARD;
 	r->careful = is_watched();
 	r->has_file = !config->memory;
-	thrum__format_controls_init(&r->controls, (uint8_t *)h + h->control.offset,
-		h->control.size);
+	r->counters_only = config->counters_only;
+	if (!r->counters_only)
+		thrum__format_controls_init(&r->controls, (uint8_t *)h + h->control.offset,
+			h->control.size);
 	r->controls.mask = thrum__record_mask();
 	r->controls.ticks = read_ticks;
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
@@ -380,8 +390,9 @@ enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 /* Makes the mask the first page of the recording's control section, in which it is 0 so far. */
 static void share_mask(const struct thrum__port_file *file, struct recorder *r)
 {
-	is_mask_shared = thrum__port_file_map_at(file, r->header->control.offset, &thrum__control,
-		sizeof thrum__control);
+	is_mask_shared = !r->counters_only &&
+		thrum__port_file_map_at(file, r->header->control.offset, &thrum__control,
+			sizeof thrum__control);
 	if (is_mask_shared)
 		atomic_store(&r->controls.page->is_shared, 1);
 }
@@ -390,14 +401,18 @@ static void share_mask(const struct thrum__port_file *file, struct recorder *r)
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
-	int error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
+	struct thrum__header layout = {0};
+	int error = lay_out(&layout, size, config);
 
+	if (config->counters_only)
+		size = layout.size;
+	if (!error)
+		error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
 	if (error)
 		return error;
-	struct thrum__header layout = {0};
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? thrum__format_lay_out(&layout, size) : -THRUM_E_MEMORY;
+	error = memory ? 0 : -THRUM_E_MEMORY;
 	/* Makes all but the packets present, so that a lack of space for them shows now. The
 	 * packets' pages are made present when they are needed. */
 	if (!error)
@@ -434,6 +449,8 @@ static int start_recording(const struct thrum_config *config)
 		return -THRUM_E_SIZE;
 	if ((unsigned)config->full > THRUM_FULL_DISCARD || (uintptr_t)config->memory % 4096)
 		return -THRUM_E_ARGUMENT;
+	if (config->counters_only && config->memory)
+		return -THRUM_E_ARGUMENT;
 	if (config->clock &&
 		(!config->clock->read || !config->clock->frequency ||
 			config->clock->frequency > FREQUENCY_MAX))
@@ -466,7 +483,8 @@ static int start_recording(const struct thrum_config *config)
 	thrum__record_thread_forget(&thrum__record_thread);
 	atomic_store(&thrum__record_process.has_started, true);
 	atomic_store(&thrum__record_process.recorder, r);
-	thrum__record_begin_mask(r);
+	if (!r->counters_only)
+		thrum__record_begin_mask(r);
 	return 0;
 }
 
@@ -493,7 +511,8 @@ static int config_from_environment(struct thrum_config *config)
 		return -THRUM_E_ARGUMENT;
 	if (trace && *trace && strcmp(trace, "0") != 0 && strcmp(trace, "1") != 0)
 		config->file = trace;
-	if (size && *size && !(config->size = parse_size(size)))
+	config->counters_only = size && strcmp(size, "0") == 0;
+	if (size && *size && !config->counters_only && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
 	if (full && strcmp(full, "discard") == 0)
 		config->full = THRUM_FULL_DISCARD;

@@ -92,7 +92,8 @@ static int check_recording(const struct thrum__source_control *c, struct thrum_e
 	if (h->control.size == 0 ||
 		h->control.offset + h->control.size > c->input.size(c->input.owner))
 		return thrum__read_error_set(info, -THRUM_E_NOT_RECORDING, 0,
-			"written by an older thrum, which can't be controlled");
+			"it has counters only, or an older thrum writes it: it can't be "
+			"controlled");
 	return 0;
 }
 
