@@ -37,7 +37,9 @@ static int check_list(const struct command *command, const char *text, const cha
 		level = 0;
 	return result == 0
 		? STATUS_OK
-		: complain_usage(command, "--do=%s: \"%s\" is no CATEGORY=LEVEL", text, name);
+		: complain_usage(command,
+			  "--do=%s: \"%s\" needs a level from 0 to 3, or off, always, info, debug or all",
+			  text, name);
 }
 
 int watch_action_read(const struct command *command, const char *text, struct watch_action *action)

@@ -101,7 +101,7 @@ for arguments, text in (
         (["--when", "lost() > 1", "--when", "lost() > 2"], "there is one --when"),
         (["--when", "lost() > 1", "--do", "shout=x"], "not \"shout=x\""),
         (["--when", "lost() > 1", "--do", "exec="], "exec=COMMAND"),
-        (["--when", "lost() > 1", "--do", "enable=net=loud"], '"net=loud" is no'),
+        (["--when", "lost() > 1", "--do", "enable=net=loud"], '"net" needs a level'),
         (["--when", "lost() > 1", "--cooldown", "-1s"], "negative")):
     status, _, errors = run("watch", program.pid, *arguments)
     check(status == 64 and text in errors, arguments, errors)
