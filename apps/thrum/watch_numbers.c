@@ -106,7 +106,7 @@ static double ask_load(const struct watch_numbers *w, const char *name)
 		if (!lane->is_alive || lane->span <= 0 ||
 			!label_matches(name, lane->name, strlen(lane->name)))
 			continue;
-		load = fmax(load, 1 - (double)lane->suspended / (double)lane->span);
+		load = fmax(load, thrum__monitor_load(lane));
 	}
 	return load;
 }
@@ -294,8 +294,9 @@ static void put_number(const struct thrum__rule_term *term, double number, char 
 		*put_size(text, (uint64_t)number) = '\0';
 		snprintf(to, size, "%s%s", text, term->function == THRUM__RULE_RATE ? "/s" : "");
 	} else {
-		snprintf(to, size, "%.6g%s", number,
-			term->function == THRUM__RULE_RATE ? "/s" : "");
+		snprintf(to, size,
+			number == floor(number) && fabs(number) < 1e15 ? "%.0f%s" : "%.6g%s",
+			number, term->function == THRUM__RULE_RATE ? "/s" : "");
 	}
 }
 

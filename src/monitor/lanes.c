@@ -4,6 +4,7 @@
  * that wrote much since then is read from a later place on, so that a look never takes long. The
  * stretch that it tells of is shorter then.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,24 @@ static uint64_t task_at(const struct thrum__format_scan *scan, uint64_t id_base)
 	return id_base + low;
 }
 
+static void take_counter(struct thrum__monitor *m, const struct lane_state *lane,
+	const struct thrum__format_scan *scan)
+{
+	const uint8_t *at = scan->packet + scan->fields;
+	uint16_t definition;
+	int32_t narrow;
+	int64_t value;
+
+	if (lane->running == lane->own)
+		return;
+	memcpy(&definition, at, sizeof definition);
+	memcpy(&narrow, at + sizeof definition, sizeof narrow);
+	value = narrow;
+	if (scan->wide)
+		memcpy(&value, at + sizeof definition, sizeof value);
+	thrum__monitor_take_exemplar(m, definition, value, lane->running);
+}
+
 static void take_record(struct thrum__monitor *m, struct lane_state *lane,
 	const struct thrum__format_scan *scan, uint64_t id_base)
 {
@@ -127,8 +146,9 @@ static void take_record(struct thrum__monitor *m, struct lane_state *lane,
 		lane->own = lane->running = task_at(scan, id_base);
 		lane->is_suspended = false;
 		break;
-	case THRUM__R_SUSPEND: lane->is_suspended = true; break;
+	case THRUM__R_SUSPEND: lane->is_suspended = lane->was_suspended = true; break;
 	case THRUM__R_RESUME: lane->is_suspended = false; break;
+	case THRUM__R_COUNTER: take_counter(m, lane, scan); break;
 	default: break;
 	}
 }
@@ -189,6 +209,7 @@ static int read_packet(struct thrum__monitor *m, struct lane_state *lane,
 		lane->own = head.own;
 		lane->running = head.running;
 		lane->is_suspended = head.suspended != 0;
+		lane->was_suspended |= lane->is_suspended;
 		lane->tid = head.tid;
 		lane->seq = place->seq;
 		lane->ticket = place->ticket;
@@ -288,6 +309,7 @@ static int list_lanes(struct thrum__monitor *m)
 			.tid = state->tid,
 			.is_alive = own != NULL,
 			.is_suspended = state->is_suspended,
+			.tells_suspension = state->was_suspended,
 			.own = state->own,
 			.running = state->running,
 			.span = thrum__monitor_ns(m, state->until - state->begin),
@@ -302,6 +324,15 @@ static int list_lanes(struct thrum__monitor *m)
 	return 0;
 }
 
+double thrum__monitor_load(const struct thrum__monitor_lane *lane)
+{
+	double worked = (double)lane->in_tasks;
+
+	if (lane->tells_suspension)
+		worked += (double)lane->in_own;
+	return lane->span > 0 ? worked / (double)lane->span : NAN;
+}
+
 int thrum__monitor_look_at_lanes(struct thrum__monitor *m)
 {
 	int error;
@@ -310,6 +341,8 @@ int thrum__monitor_look_at_lanes(struct thrum__monitor *m)
 		m->bytes = calloc(1, HEAD + PIECE);
 	if (!m->bytes)
 		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < m->sample.exemplar_count; i++)
+		m->exemplars[i].is_new = false;
 	error = list_packets(m);
 	if (error == 0)
 		error = read_lanes(m);

@@ -17,15 +17,23 @@ struct lane_state {
 	uint32_t ticket; /* of the packet that was read last */
 	uint32_t at;     /* it was read up to here, bytes */
 	uint32_t tid;
-	bool is_suspended;
-	bool is_read;  /* the members above are valid */
-	bool was_seen; /* in this look */
+	bool is_suspended, was_suspended; /* now; ever */
+	bool is_read;                     /* the members above are valid */
+	bool was_seen;                    /* in this look */
 };
 
 /* A packet, as one look at its header finds it. */
 struct packet_place {
 	uint64_t lane, seq;
 	uint32_t index, ticket, content; /* content: bytes */
+};
+
+#define EXEMPLARS_MAX 64
+
+/* The definition of an exemplar's counter, and whether the exemplar is of this look. */
+struct exemplar_state {
+	uint16_t definition;
+	bool is_new;
 };
 
 struct thrum__monitor {
@@ -42,6 +50,7 @@ struct thrum__monitor {
 	struct lane_state *states; /* by number */
 	struct packet_place *packets;
 	uint32_t state_count, packet_count;
+	struct exemplar_state exemplars[EXEMPLARS_MAX]; /* as in sample.exemplars */
 	uint8_t *bytes; /* of a part of a packet, behind a packet's header */
 };
 
@@ -51,5 +60,9 @@ int64_t thrum__monitor_ns(const struct thrum__monitor *, uint64_t ticks);
 /* Fill in the parts of the sample. Return 0 or a negative enum thrum_error. */
 int thrum__monitor_look_at_tasks(struct thrum__monitor *);
 int thrum__monitor_look_at_lanes(struct thrum__monitor *);
+
+/* Takes a counter's event as an exemplar, if it is worth it. Fails silently: nobody needs exemplars. */
+void thrum__monitor_take_exemplar(struct thrum__monitor *, uint16_t definition, int64_t value,
+	uint64_t task);
 
 #endif

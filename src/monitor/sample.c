@@ -29,6 +29,7 @@ void thrum__monitor_destroy(struct thrum__monitor *m)
 	free(m->sample.tasks);
 	free(m->sample.groups);
 	free(m->sample.lanes);
+	free(m->sample.exemplars);
 	free(m->places);
 	thrum__base_keys_free(&m->groups);
 	free(m->states);

@@ -5,6 +5,9 @@
  *	sample.c   looks at a recording: the time, its losses, and the parts
  *	tasks.c    the live tasks, by label
  *	lanes.c    the lanes, and what they did lately
+ *	window.c   the latest stretch of time of a number
+ *	unit.c     the units of counters, by their paths
+ *	metrics.c  all this as text for Prometheus
  *	rule/      conditions on these, as people write them; its face is rule/rule.h
  *
  * A look costs the program nothing, since it only reads: the header, the table of live tasks, and
@@ -45,6 +48,7 @@ struct thrum__monitor_group {
 	uint32_t oldest_task;     /* an index */
 	int64_t oldest, youngest; /* ages */
 	bool is_labelled;
+	uint8_t kind; /* of one of them; of all if they have no label */
 };
 
 struct thrum__monitor_lane {
@@ -55,9 +59,21 @@ struct thrum__monitor_lane {
 	bool is_suspended;               /* now */
 	uint64_t own,
 		running; /* tasks: the lane's own, and the one that runs now, which may be own */
+	bool tells_suspension; /* it was seen suspended: else nobody knows when its thread sleeps */
 	/* The latest stretch of time that the packets tell of, and its parts, in ns. */
 	int64_t span, in_tasks, in_own, suspended;
 	uint64_t records; /* in that stretch */
+};
+
+/* The share of the stretch in which the lane is known to have worked; NAN if there is no stretch. */
+double thrum__monitor_load(const struct thrum__monitor_lane *);
+
+/* An event that changed a counter while a task ran: of each counter that with the greatest value
+ * since the last look, or else an older one. */
+struct thrum__monitor_exemplar {
+	char path[116];
+	int64_t value;
+	uint64_t task;
 };
 
 struct thrum__monitor_sample {
@@ -68,8 +84,9 @@ struct thrum__monitor_sample {
 	uint64_t lost_events; /* the events among them */
 	struct thrum__monitor_task *tasks;
 	struct thrum__monitor_group *groups;
-	struct thrum__monitor_lane *lanes; /* by number */
-	uint32_t task_count, group_count, lane_count;
+	struct thrum__monitor_lane *lanes;         /* by number */
+	struct thrum__monitor_exemplar *exemplars; /* with the lanes */
+	uint32_t task_count, group_count, lane_count, exemplar_count;
 };
 
 /* The parts of a sample. */

@@ -71,6 +71,7 @@ static int group_task(struct thrum__monitor *m, struct thrum__monitor_task *task
 	if (group->count == 0 || task->age < group->youngest)
 		group->youngest = task->age;
 	group->is_labelled = is_labelled;
+	group->kind = task->kind;
 	group->count++;
 	group->should_resolve += task->should_resolve;
 	return 0;

@@ -32,13 +32,13 @@ MAY = {
 FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
-    "format": ("format.h", "records.def", "clock.h", "counters.h", "packet.h", "index.h", "scan.h"),
+    "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h"),
     "record": (),
     "core": (),
     "promise": (),
     "adapt": (),
     "read": ("read.h", "counters.h"),
-    "source": ("input.h",),
+    "source": ("input.h", "control.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
@@ -49,7 +49,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
-    "monitor": ("sample.h", "rule/rule.h", "unit.h", "window.h"),
+    "monitor": ("sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
@@ -64,6 +64,8 @@ CROWDED = {
 # Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
     "uv.h": ("promise", "adapt"),
+    "microhttpd.h": (),
+    "curses.h": (),
     "event2/event.h": ("adapt",),
     "event2/event_compat.h": ("adapt",),
     "event2/event_struct.h": ("adapt",),

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "monitor/sample.h"
+#include "format/counters.h"
+#include "monitor/metrics.h"
 #include "recording.h"
 
 #define SIZE (512 << 10)
@@ -169,6 +170,47 @@ static void lanes_tell_how_they_spent_their_time(void **state)
 	recording_finish(&recording);
 }
 
+/* Reads the counters and writes everything as metrics, which must be whole lines. */
+static void write_metrics(struct recording *recording)
+{
+	const struct thrum__input input = recording_input(recording);
+	struct thrum__read_counters counters;
+	struct thrum__base_text text = thrum__base_text_growing();
+
+	assert_int_equal(thrum__read_counters(&input, recording->header, &counters), 0);
+	const struct thrum__monitor_source source = {"pro\"gram\n", 7, false, sample, &counters};
+
+	assert_int_equal(thrum__monitor_metrics(&source, 1, THRUM__METRICS_OPENMETRICS, &text), 0);
+	assert_int_equal(strlen(text.bytes), text.size);
+	assert_int_equal(strcmp(text.bytes + text.size - 6, "# EOF\n"), 0);
+	for (char *line = strtok(text.bytes, "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(line[0] == '#' || strchr(line, '}'));
+	thrum__base_text_free(&text);
+	thrum__read_counters_free(&counters);
+}
+
+/* Makes counters of each kind, as the recorder's pages have them. */
+static void add_counters(struct recording *recording)
+{
+	struct thrum__counters_page *page = (struct thrum__counters_page *)(recording->bytes +
+		recording->header->counters.offset);
+	const char *const paths[] = {"a/gauge", "a/latency-us", "b\xff"};
+
+	page->version = THRUM__COUNTERS_VERSION;
+	for (unsigned i = 0; i < 3; i++) {
+		struct thrum__counters_name *name = (struct thrum__counters_name *)page->words[i];
+
+		name->kind = i == 1 ? THRUM_COUNTER_DISTRIBUTION : i;
+		strcpy(name->path, paths[i]);
+		page->tags[i] = thrum__format_counters_tag(THRUM__COUNTERS_NAME, i);
+	}
+	page->tags[3] = thrum__format_counters_tag(THRUM__COUNTERS_VALUES, 0);
+	page->words[3][0] = 5;
+	page->tags[4] = thrum__format_counters_tag(THRUM__COUNTERS_SUMS, 1);
+	page->tags[5] = thrum__format_counters_tag(THRUM__COUNTERS_BUCKETS + 7, 1);
+	page->words[5][3] = 12;
+}
+
 /* Looks at a recording, a part of which changes at random between the looks. */
 static void damage_does_no_harm(void **state)
 {
@@ -187,6 +229,7 @@ static void damage_does_no_harm(void **state)
 		for (unsigned i = 0; i < 50; i++)
 			add(&writer, i % 3 ? THRUM__R_SWITCH : THRUM__R_SUSPEND, i, 10 * i + p);
 	}
+	add_counters(&recording);
 	look_at(&recording);
 	for (unsigned i = 0; i < 20000; i++) {
 		uint64_t at;
@@ -198,9 +241,13 @@ static void damage_does_no_harm(void **state)
 		if (i % 2)
 			at = recording.header->packet.offset +
 				random % 4 * recording.header->packet_size + (random >> 8) % 700;
+		if (i % 5 == 0)
+			at = recording.header->counters.offset + (random >> 8) % 1000;
 		recording.bytes[at] = (uint8_t)(random >> 20);
 		recording.header->packets_used = i % 100 ? 4 : UINT32_MAX;
 		look(&recording, i);
+		if (i % 50 == 0)
+			write_metrics(&recording);
 	}
 	thrum__monitor_destroy(monitor);
 	recording_finish(&recording);
