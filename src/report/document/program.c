@@ -628,5 +628,9 @@ int thrum__document_program(const struct thrum__document_program *program,
 	write_waits(&a);
 	write_oddities(&a);
 	write_findings(&a);
+	if (program->stats) {
+		thrum__document_write_section(&a.w, "The trace");
+		thrum__document_write_trace(&a.w, program->stats, program->info);
+	}
 	return thrum__document_write_end(&a.w);
 }
