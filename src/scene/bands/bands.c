@@ -7,9 +7,6 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
-#define SMALL_EVENTS \
-	1000000 /* with so few, it is found out at once where the time of groups goes */
-
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
 	if (bands->paths)
@@ -48,7 +45,7 @@ int thrum__scene_bands_make(struct thrum__scene *scene)
 		return -THRUM_E_MEMORY;
 	}
 	scene->bands = made;
-	return scene->model->events <= SMALL_EVENTS ? thrum__scene_bands_look(scene) : 0;
+	return 0;
 }
 
 void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
@@ -129,7 +126,6 @@ int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);
-	/* Where the time of groups goes is asked for again when it is wanted. */
 	free(bands->where);
 	bands->where = NULL;
 	return thrum__bands_update(bands->all);

@@ -6,18 +6,16 @@
 
 #include "scene/bands/opened.h"
 #include "scene/bands/story.h"
-#include "words/bands.h"
 
 #define GROUND THRUM__Z_HALO /* of gutter and scale: above the cells, below the frame */
 #define TEXT THRUM__Z_LABEL
 
-#define FOCUS_MOST 44   /* px: height of the focus' ground */
-#define ALIVE_AT 180    /* px: right end of the number of living lines */
-#define SCALE_GAP 13    /* px between two durations of a scale, at least */
-#define SCALE_TOP 2     /* px below the top of a band that have no duration */
-#define MORE_SHOWN 7    /* groups of the last row that are named */
-#define WHERE_SHARE 0.5 /* of a group's time: a smaller one has no line */
-#define WHERE_LEAST 44  /* px: height of a band with a line on where its time goes */
+#define FOCUS_MOST 44  /* px: height of the focus' ground */
+#define ALIVE_AT 180   /* px: right end of the number of living lines */
+#define SCALE_GAP 13   /* px between two durations of a scale, at least */
+#define SCALE_TOP 2    /* px below the top of a band that have no duration */
+#define MORE_SHOWN 7   /* groups of the last row that are named */
+#define WHERE_LEAST 44 /* px: height of a band with a line on where its time goes */
 
 /* The right ends of the numbers in the gutter. */
 static const float columns[] = {64, 120, 180, 236};
@@ -115,7 +113,7 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 	char rate[THRUM__NUMBER_ROOM] = "–", half[32], slow[32];
 
 	if (n->ended > 0 && n->rate < 10)
-		snprintf(rate, sizeof rate, "%.1f", n->rate);
+		thrum__words_decimal(n->rate, 1, rate, sizeof rate);
 	else if (n->ended > 0)
 		thrum__words_number((uint64_t)(n->rate + 0.5), rate);
 	put_duration(half, n->half);
@@ -147,27 +145,6 @@ static void put_name(const struct thrum__bands_pen *pen,
 		thrum__words_kind_and_site(pen->p->model, family->groups[place->index].sample,
 			words, sizeof words);
 	thrum__bands_text(pen, x, y, font, THRUM__COLOUR_INK, right - x, words);
-}
-
-/* Writes on what a group spends most of its time, where that is known. */
-static void put_where(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place, float y)
-{
-	const struct thrum__family *family = &pen->bands->all->family;
-	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
-	uint32_t shown = family->groups[place->index].shown;
-	const struct thrum__story_where *where = pen->bands->where && shown != THRUM__NONE
-		? &pen->bands->where[shown]
-		: NULL;
-	char words[THRUM__WORDS_GROUP_ROOM + 32];
-	size_t size;
-
-	if (!where || where->count == 0 || where->parts[0].share < WHERE_SHARE || pen->is_narrow)
-		return;
-	size = (size_t)snprintf(words, sizeof words, "%.0f %% ", 100 * where->parts[0].share);
-	thrum__words_where(family, &where->parts[0], words + size, sizeof words - size);
-	thrum__bands_text(pen, x, y, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, pen->left - 12 - x,
-		words);
 }
 
 /* ---- Scales -------------------------------------------------------------------------------- */
@@ -291,8 +268,6 @@ static void paint_whole_band(struct thrum__bands_pen *pen,
 	put_name(pen, place, top + 11, THRUM__FONT_STRONG, pen->left - 12);
 	put_numbers(pen, numbers_of(pen, place->index), top + 25, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED);
-	if (place->height >= WHERE_LEAST)
-		put_where(pen, place, top + 39);
 }
 
 /* Marks the place with the focus. */
