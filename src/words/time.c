@@ -148,3 +148,18 @@ size_t thrum__words_event_time(int64_t time, char *to, size_t size)
 
 	return thrum__words_time(time, is_short ? 100 : 1000, to, size);
 }
+
+size_t thrum__words_decimal(double number, int decimals, char to[THRUM__NUMBER_ROOM])
+{
+	double scaled = (number > 0 ? number : 0) * (decimals > 0 ? 10 : 1) + 0.5;
+	uint64_t rounded = scaled < 1e15 ? (uint64_t)scaled : UINT64_C(1000000000000000);
+	size_t size;
+
+	if (decimals <= 0)
+		return thrum__words_number(rounded, to);
+	size = thrum__words_number(rounded / 10, to);
+	to[size++] = '.';
+	to[size++] = (char)('0' + rounded % 10);
+	to[size] = '\0';
+	return size;
+}

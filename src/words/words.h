@@ -52,6 +52,11 @@ const char *thrum__words_read_amount(const char *text, double *number, int64_t *
 /* Writes a count with commas and a NUL: "1,234". Returns the length, which always fits. */
 size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM]);
 
+/* Writes a number, rounded to 0 or 1 decimals, with commas and a NUL: "1,234", "0.5". In place of %f,
+ * whose decimal point depends on the locale and which the page's core doesn't have. Returns the
+ * length, which always fits. */
+size_t thrum__words_decimal(double number, int decimals, char to[THRUM__NUMBER_ROOM]);
+
 /* ---- Names of tasks ------------------------------------------------------------------------- */
 
 /* Unless its comment says otherwise, `task` must be a row that the model still has. */

@@ -98,6 +98,8 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 
 	if (of->is_others)
 		strcpy(name, "others");
+	else if (bands->model->lanes[of->lane].task == THRUM__NONE)
+		strcpy(name, "main"); /* traces of mirage-profile have one thread without a task */
 	else
 		thrum__words_task(bands->model, bands->model->lanes[of->lane].task, name,
 			THRUM__NAME_MAX);
@@ -121,7 +123,7 @@ int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, cons
 
 int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 {
-	bands->has_numbers = false;
+	bands->has_numbers = bands->has_where = false;
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);

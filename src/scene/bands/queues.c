@@ -45,16 +45,16 @@ static void write_numbers(const struct thrum__bands_pen *pen, uint32_t queue, fl
 	struct thrum__bands_queue_numbers n;
 	bool has_holds = pen->bands->all->queues[queue].holds > 0;
 	char words[120], wait[32], hold[32];
-	int decimals;
+	char held[THRUM__NUMBER_ROOM], waiting[THRUM__NUMBER_ROOM];
 
 	thrum__bands_queue_numbers(pen->bands->all, queue, window->times[0],
 		window->times[window->columns], &n);
-	decimals = n.waiting > 0 && n.waiting < 1 ? 1 : 0;
+	thrum__words_decimal(100 * n.held, 0, held);
+	thrum__words_decimal(n.waiting, n.waiting > 0 && n.waiting < 1, waiting);
 	if (has_holds)
-		snprintf(words, sizeof words, "%.0f %% held · %.*f wait", 100 * n.held, decimals,
-			n.waiting);
+		snprintf(words, sizeof words, "%s %% held · %s wait", held, waiting);
 	else
-		snprintf(words, sizeof words, "%.*f wait", decimals, n.waiting);
+		snprintf(words, sizeof words, "%s wait", waiting);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 25,
 		n.held >= MOSTLY ? THRUM__FONT_BASE : THRUM__FONT_NOTE, THRUM__COLOUR_INK,
 		pen->left - 20, words);
@@ -76,7 +76,7 @@ void thrum__bands_paint_queue(struct thrum__bands_pen *pen,
 	const struct thrum__group *group = &bands->all->family.groups[queue->group];
 	float *waiting = bands->shares, *held = waiting + bands->window.columns;
 	float top = thrum__bands_top(pen, place);
-	char words[200];
+	char words[200], number[THRUM__NUMBER_ROOM];
 	const char *name;
 	double most;
 	size_t size;
@@ -91,7 +91,8 @@ void thrum__bands_paint_queue(struct thrum__bands_pen *pen,
 	thrum__bands_text_right(pen, pen->left - 12, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, thrum__words_kind(pen->p->model, group->sample));
 	write_numbers(pen, place->index, top);
-	snprintf(words, sizeof words, "%.0f wait", most);
+	thrum__words_decimal(most, 0, number);
+	snprintf(words, sizeof words, "%s wait", number);
 	thrum__bands_text(pen, pen->right + 6, top + 9, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED,
 		THRUM__BANDS_SCALE, words);
 	if (queue->holds > 0)

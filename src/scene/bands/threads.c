@@ -97,7 +97,7 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
-	char name[THRUM__NAME_MAX], words[120];
+	char name[THRUM__NAME_MAX], words[120], number[THRUM__NUMBER_ROOM];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
 
@@ -106,7 +106,8 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index
 		(unsigned)thread->count);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK, pen->left - 80,
 		words);
-	snprintf(words, sizeof words, "%.0f %% runs", 100 * share);
+	thrum__words_decimal(100 * share, 0, number);
+	snprintf(words, sizeof words, "%s %% runs", number);
 	thrum__bands_text_right(pen, pen->left - 12, y, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 		words);
 }
