@@ -31,6 +31,8 @@ struct html_options {
 	bool viewer;
 };
 
+#define SPARSE (32 << 20) /* bytes of unused room that are worth a copy */
+
 struct source {
 	char path[PATH_MAX];
 	struct thrum__input input;
@@ -57,9 +59,17 @@ static int source_failed(const struct source *source, int result)
 	return input_failed(source->path, &error);
 }
 
-/* Copies a trace that a program still writes, so that the page holds one state of it; and one that
- * has addresses, with their names, as the page can't look them up. Remembers whether the program was
- * killed, as the page can't find that out itself. */
+/* Whether much of a recording has never been used, as its program was killed early. */
+static bool is_sparse(const struct thrum__header *header)
+{
+	uint64_t unused = header->packets - atomic_load(&header->packets_used);
+
+	return header->packets >= unused && unused * header->packet_size > SPARSE;
+}
+
+/* Copies a trace that a program still writes, so that the page holds one state of it; one that has
+ * addresses, with their names, as the page can't look them up; and one with much unused room, without
+ * that. Remembers whether the program was killed, as the page can't find that out itself. */
 static int take_copy(struct source *source)
 {
 	struct thrum__input copy;
@@ -72,7 +82,8 @@ static int take_copy(struct source *source)
 		return STATUS_OK;
 	source->is_killed = thrum__source_was_killed(&source->input, &header);
 	is_named = thrum__source_has_addresses(&source->input, &header) && thrum__source_can_name();
-	if (!is_named && !thrum__source_is_recorded_to(&source->input, &header))
+	if (!is_named && !is_sparse(&header) &&
+		!thrum__source_is_recorded_to(&source->input, &header))
 		return STATUS_OK;
 	fd = thrum__source_temporary_file();
 	if (fd < 0)
