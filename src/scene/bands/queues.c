@@ -44,15 +44,14 @@ static void write_numbers(const struct thrum__bands_pen *pen, uint32_t queue, fl
 	const struct thrum__bands_window *window = &pen->bands->window;
 	struct thrum__bands_queue_numbers n;
 	bool has_holds = pen->bands->all->queues[queue].holds > 0;
-	char words[120], wait[32], hold[32];
-	char held[THRUM__NUMBER_ROOM], waiting[THRUM__NUMBER_ROOM];
+	char words[120], wait[32], hold[32], held[32], waiting[32];
 
 	thrum__bands_queue_numbers(pen->bands->all, queue, window->times[0],
 		window->times[window->columns], &n);
-	thrum__words_decimal(100 * n.held, 0, held);
-	thrum__words_decimal(n.waiting, n.waiting > 0 && n.waiting < 1, waiting);
+	thrum__words_percent(n.held, held, sizeof held);
+	thrum__words_decimal(n.waiting, n.waiting > 0 && n.waiting < 1, waiting, sizeof waiting);
 	if (has_holds)
-		snprintf(words, sizeof words, "%s %% held · %s wait", held, waiting);
+		snprintf(words, sizeof words, "%s held · %s wait", held, waiting);
 	else
 		snprintf(words, sizeof words, "%s wait", waiting);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 25,
@@ -91,8 +90,7 @@ void thrum__bands_paint_queue(struct thrum__bands_pen *pen,
 	thrum__bands_text_right(pen, pen->left - 12, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, thrum__words_kind(pen->p->model, group->sample));
 	write_numbers(pen, place->index, top);
-	thrum__words_decimal(most, 0, number);
-	snprintf(words, sizeof words, "%s wait", number);
+	snprintf(words, sizeof words, "%u wait", (unsigned)most);
 	thrum__bands_text(pen, pen->right + 6, top + 9, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED,
 		THRUM__BANDS_SCALE, words);
 	if (queue->holds > 0)

@@ -1,72 +1,82 @@
 /* SPDX-License-Identifier: ISC */
-/* The line below a large band's name: where most of the time of its lines goes. */
-#include <stdio.h>
+/* Where the time of groups goes, for documents and the line below a band's name. */
+#include <stdlib.h>
+#include <string.h>
 
-#include "analyse/story/story.h"
+#include "base/hash.h"
 #include "scene/bands/bands.h"
 
-#define SAMPLE 60         /* lines of a group that are looked at */
-#define TASKS_MOST 500000 /* in larger traces it would take too long while somebody waits */
-#define SHARE_LEAST 0.5
+#define SAMPLE 200          /* lines of a group whose paths are looked at */
+#define EVENTS_MOST 3000000 /* in greater models it is done only if there are paths already */
 
-/* Chooses lines that resolved, spread over the whole trace. */
-static uint32_t choose_lines(const struct thrum__bands *bands, uint32_t group,
-	uint32_t tasks[SAMPLE])
+const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
 {
-	uint32_t lines = bands->family.groups[group].lines, step = lines / SAMPLE + 1;
-	uint32_t count = 0, at = 0;
-	struct thrum__bands_walk walk;
-	struct thrum__bands_line line;
-
-	thrum__bands_walk_begin(&walk, bands, group, 0, THRUM__BANDS_CLASSES, bands->from,
-		bands->to + 1);
-	while (count < SAMPLE && thrum__bands_walk_next(&walk, &line))
-		if (!line.is_failed && !line.is_pending && at++ % step == 0)
-			tasks[count++] = line.task;
-	return count;
+	return scene->bands && thrum__scene_shows_bands(scene) ? scene->bands->all : NULL;
 }
 
-static void write_where(const struct thrum__bands *bands, const struct thrum__story_part *part,
-	char *to, size_t size)
+uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 {
-	char name[THRUM__NAME_MAX];
-	char percent[THRUM__NUMBER_ROOM];
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to;
 
-	thrum__words_decimal(100 * part->share, 0, percent);
-	switch (part->kind) {
-	case THRUM__WHERE_RUNS: snprintf(to, size, "%s %% runs", percent); break;
-	case THRUM__WHERE_BUSY: snprintf(to, size, "%s %% ready, thread busy", percent); break;
-	case THRUM__WHERE_OUTSIDE:
-		snprintf(to, size, "%s %% waits for the outside", percent);
-		break;
-	default:
-		thrum__scene_bands_group_name(bands, part->group, name);
-		snprintf(to, size, "%s %% waits for %.30s", percent, name);
-	}
+	if (!thrum__scene_bands_of(scene))
+		return 0;
+	if (state->range_from >= state->range_to)
+		return 1;
+	return (uint32_t)thrum__base_hash_text(seed, state->focus, strlen(state->focus)) | 2;
 }
 
-void thrum__scene_bands_find_where(struct thrum__scene_bands *bands)
+/* Looks at the paths of lines that ended in a time. */
+static int look(struct thrum__scene_bands *bands, uint32_t group,
+	const struct thrum__bands_time *time, struct thrum__story_where *where)
 {
-	const struct thrum__family *family = &bands->all->family;
-	struct thrum__paths *paths;
+	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
 	uint32_t tasks[SAMPLE];
 
-	if (bands->has_where || (!bands->paths && bands->all->model->tasks.count > TASKS_MOST))
-		return;
-	paths = thrum__scene_bands_paths(bands);
-	bands->has_where = true;
-	for (uint32_t i = 0; paths && i < family->shown_count; i++) {
-		struct thrum__story_where where;
-		uint32_t count;
+	return paths ? thrum__story_where_make(paths, &bands->all->family, tasks,
+			       thrum__bands_sample(bands->all, group, time, tasks, SAMPLE), where)
+		     : -THRUM_E_MEMORY;
+}
 
-		bands->counted[i].where[0] = 0;
-		if (family->groups[family->shown[i]].size != THRUM__GROUP_LARGE)
-			continue;
-		count = choose_lines(bands->all, family->shown[i], tasks);
-		if (count > 0 &&
-			thrum__story_where_make(paths, family, tasks, count, &where) == 0 &&
-			where.count > 0 && where.parts[0].share >= SHARE_LEAST)
-			write_where(bands->all, &where.parts[0], bands->counted[i].where,
-				sizeof bands->counted[i].where);
+int thrum__scene_bands_look(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__family *family = bands ? &bands->all->family : NULL;
+	struct thrum__story_where *made;
+	int status = 0;
+
+	if (!bands || bands->where || (!bands->paths && scene->model->events > EVENTS_MOST))
+		return 0;
+	made = calloc(THRUM__FAMILY_BANDS, sizeof *made);
+	if (!made)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; status == 0 && i < family->shown_count; i++)
+		if (family->groups[family->shown[i]].size == THRUM__GROUP_LARGE)
+			status = look(bands, family->shown[i],
+				&(struct thrum__bands_time){{bands->all->from, 0},
+					{bands->all->to, 0}},
+				&made[i]);
+	if (status < 0) {
+		free(made);
+		return status;
 	}
+	bands->where = made;
+	return 0;
+}
+
+const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *scene)
+{
+	return scene->bands ? scene->bands->where : NULL;
+}
+
+int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
+	const struct thrum__bands_time *time, struct thrum__story_where *where)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	*where = (struct thrum__story_where){0};
+	if (!bands || group >= bands->all->family.group_count ||
+		(!bands->paths && scene->model->events > EVENTS_MOST))
+		return 0;
+	return look(bands, group, time, where);
 }
