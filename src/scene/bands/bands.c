@@ -124,7 +124,7 @@ int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, cons
 
 int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 {
-	bands->has_numbers = bands->has_where = false;
+	bands->has_numbers = false;
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);

@@ -73,7 +73,6 @@ struct thrum__scene_bands_place {
 struct thrum__scene_bands_counted {
 	struct thrum__bands_numbers numbers; /* of the range, if there is one */
 	struct thrum__bands_numbers rest;    /* of the window beside the range */
-	char where[80];                      /* "81 % waits for database", or "" */
 };
 
 struct thrum__scene_bands {
@@ -96,7 +95,7 @@ struct thrum__scene_bands {
 	/* By group shown, for the time numbers_from … numbers_to. */
 	struct thrum__scene_bands_counted *counted;
 	struct thrum__bands_time numbers_of, rest_of;
-	bool has_numbers, has_where;
+	bool has_numbers;
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
@@ -219,8 +218,10 @@ void thrum__bands_paint_range(struct thrum__bands_pen *);
 /* Paints the marked times. */
 void thrum__bands_paint_bookmarks(const struct thrum__bands_pen *);
 
-/* Finds out where the time of the shown groups goes, unless that would take long. */
-void thrum__scene_bands_find_where(struct thrum__scene_bands *);
+/* Writes where most of the time of a shown group goes: "81 % waits for database"; "" if that isn't
+ * known (thrum__scene_bands_look), or there is no such place. */
+void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t shown, char *to,
+	size_t size);
 
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,

@@ -149,8 +149,9 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 static void put_all_numbers(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float top, bool has_room)
 {
-	const struct thrum__scene_bands_counted *counted =
-		&pen->bands->counted[pen->bands->all->family.groups[place->index].shown];
+	uint32_t shown = pen->bands->all->family.groups[place->index].shown;
+	const struct thrum__scene_bands_counted *counted = &pen->bands->counted[shown];
+	char words[120];
 	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
 
 	if (pen->has_range) {
@@ -159,9 +160,10 @@ static void put_all_numbers(const struct thrum__bands_pen *pen,
 		return;
 	}
 	put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
-	if (has_room && counted->where[0])
+	thrum__bands_where_words(pen->bands, shown, words, sizeof words);
+	if (has_room && words[0])
 		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-			pen->left - 12 - x, counted->where);
+			pen->left - 12 - x, words);
 }
 
 /* Writes a group's name. */
@@ -417,7 +419,6 @@ void thrum__bands_paint(struct thrum__paint *p)
 	thrum__paint_grid(p);
 	thrum__bands_paint_range(&pen);
 	thrum__bands_paint_bookmarks(&pen);
-	thrum__scene_bands_find_where(bands);
 	count_bands(&pen);
 	paint_grounds(&pen);
 	name_columns(&pen);

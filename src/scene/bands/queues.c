@@ -75,7 +75,7 @@ void thrum__bands_paint_queue(struct thrum__bands_pen *pen,
 	const struct thrum__group *group = &bands->all->family.groups[queue->group];
 	float *waiting = bands->shares, *held = waiting + bands->window.columns;
 	float top = thrum__bands_top(pen, place);
-	char words[200], number[THRUM__NUMBER_ROOM];
+	char words[200];
 	const char *name;
 	double most;
 	size_t size;

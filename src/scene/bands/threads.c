@@ -97,7 +97,7 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
-	char name[THRUM__NAME_MAX], words[120], number[THRUM__NUMBER_ROOM];
+	char name[THRUM__NAME_MAX], words[120];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
 
