@@ -76,6 +76,10 @@ void thrum__port_detach(void *from, size_t size);
 /* Unmaps memory that thrum__port_file_map returned. */
 void thrum__port_unmap(void *from, size_t size);
 
+/* Copies memory that others write meanwhile, in words where it is aligned to them. The copy is ordered
+ * with all that this thread does before and after it, other copies included. */
+void thrum__port_copy_shared(void *to, const void *from, size_t size);
+
 /* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
