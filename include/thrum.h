@@ -427,7 +427,11 @@ THRUM__INLINE void thrum_resume(void);
 
 /*
  * Counters have values also while nothing is recorded. While recording, each change leaves an
- * event. A NULL counter is ignored.
+ * event, unless thrum_level("counter", -1) forbids that, and other processes can read all counters,
+ * also when this one was killed. A NULL counter is ignored. Recordings of 16 MiB have room for about
+ * 1,900 blocks: one for each counter, one for each thread and 16 counters that it changes, and, for
+ * each thread that observes values of a distribution, one and one for each power of two. When none is
+ * left, threads share cells; a new counter is then known to this process only.
  */
 struct thrum_counter;
 #define THRUM_COUNTERS_MAX 4096
@@ -442,15 +446,16 @@ struct thrum_counter;
 THRUM__INLINE struct thrum_counter *thrum_counter_create(const char *path,
 	enum thrum_counter_kind kind);
 
-/* Add to a counter, and set it. Overflow wraps. Adding is cheapest in the thread that changed the
- * counter first. */
+/* Add to a counter, and set it. Overflow wraps. Threads that add don't contend, unless each change
+ * leaves an event; then adding is cheapest in the thread that changed the counter first. */
 THRUM__INLINE void thrum_counter_add(struct thrum_counter *counter, int64_t amount);
 THRUM__INLINE void thrum_counter_set(struct thrum_counter *counter, int64_t value);
 
-/* Records one observation of a distribution. The counter's value is the last observation. */
+/* Records one observation of a distribution. Its percentiles are known to within 3.2 %. To set or add
+ * to a distribution is an observation, too, and an observation of another counter sets it. */
 THRUM__INLINE void thrum_counter_observe(struct thrum_counter *counter, int64_t value);
 
-/* Returns a counter's value; 0 for NULL. */
+/* Returns a counter's value; of a distribution the number of observations; 0 for NULL. */
 THRUM__INLINE int64_t thrum_counter_value(const struct thrum_counter *counter);
 
 /* ---- Implementation: not to be used directly ------------------------------------------------ */

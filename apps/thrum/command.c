@@ -167,6 +167,14 @@ static bool set_choice(const struct option *option, const char *value, int *to)
 	return true;
 }
 
+static bool add_text(struct text_list *list, const char *text)
+{
+	if (!*text || list->count == TEXTS_MAX)
+		return false;
+	list->texts[list->count++] = text;
+	return true;
+}
+
 static bool set_value(const struct option *option, const char *value, void *into)
 {
 	void *to = (char *)into + option->offset;
@@ -180,6 +188,7 @@ static bool set_value(const struct option *option, const char *value, void *into
 	case OPTION_CHOICE: return set_choice(option, value, to);
 	case OPTION_SET:
 	case OPTION_IDS: return set_items(option, value, to);
+	case OPTION_TEXTS: return add_text(to, value);
 	}
 	return false;
 }
@@ -210,6 +219,7 @@ static int bad_value(const struct command *command, const struct option *option,
 		[OPTION_TIME] = "a time such as 12ms, 1.5s, 250us or 123456 (ns)",
 		[OPTION_COUNT] = "a number",
 		[OPTION_IDS] = "a number",
+		[OPTION_TEXTS] = "a text, at most 16 times",
 	};
 	char choices[1024];
 

@@ -29,6 +29,14 @@ enum option_kind {
 	OPTION_CHOICE, /* int: the position in `choices`, from 0 */
 	OPTION_SET,    /* uint64_t: bits by position in `choices`; repeatable, takes commas */
 	OPTION_IDS,    /* struct id_list; repeatable, takes commas */
+	OPTION_TEXTS,  /* struct text_list; repeatable */
+};
+
+/* The values of an option that may be given several times. */
+#define TEXTS_MAX 16
+struct text_list {
+	const char *texts[TEXTS_MAX];
+	size_t count;
 };
 
 struct id_list {
@@ -70,7 +78,8 @@ extern const struct option options_of_places[]; /* ends with a NULL name */
 
 extern const struct command command_record, command_dump, command_tasks, command_stats,
 	command_render, command_html, command_view, command_info, command_snapshot, command_convert,
-	command_why, command_diff, command_doctor, command_attach, command_xen;
+	command_why, command_diff, command_doctor, command_attach, command_watch, command_metrics,
+	command_top, command_xen;
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -172,12 +173,23 @@ static int wait_for(pid_t child, const struct signals *signals)
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-static void execute(char **argv, const struct signals *signals, int report)
+/* Whether it is a file that the kernel can run only with the help of an emulator. */
+static bool is_foreign(const struct program *program)
+{
+	return program->kind == PROGRAM_FOREIGN && !program->script[0];
+}
+
+static void execute(const struct program *program, char **argv, const struct signals *signals,
+	int report)
 {
 	int error;
 
 	give_back_signals(signals);
-	execvp(argv[0], argv);
+	/* execvp would take it for a shell's script. */
+	if (is_foreign(program))
+		execv(program->path, argv);
+	else
+		execvp(argv[0], argv);
 	error = errno;
 	if (write(report, &error, sizeof(error)) != sizeof(error))
 		_exit(STATUS_NOT_EXECUTABLE);
@@ -185,7 +197,8 @@ static void execute(char **argv, const struct signals *signals, int report)
 }
 
 /* Starts the program. Returns STATUS_OK, or the exit status after a message. */
-static int start_program(char **argv, const struct signals *signals, pid_t *child)
+static int start_program(const struct program *program, char **argv, const struct signals *signals,
+	pid_t *child)
 {
 	int pipes[2], error = 0;
 	ssize_t n;
@@ -196,7 +209,7 @@ static int start_program(char **argv, const struct signals *signals, pid_t *chil
 		return STATUS_FAILED;
 	}
 	if (*child == 0)
-		execute(argv, signals, pipes[1]);
+		execute(program, argv, signals, pipes[1]);
 	close(pipes[1]);
 	do
 		n = read(pipes[0], &error, sizeof(error));
@@ -208,8 +221,33 @@ static int start_program(char **argv, const struct signals *signals, pid_t *chil
 	if (error == ENOENT && !strchr(argv[0], '/'))
 		complain("%s: no such program in PATH", argv[0]);
 	else
-		complain("%s: can't be executed: %s", argv[0], strerror(error));
+		complain("%s: can't be executed: %s", argv[0],
+			error == ENOEXEC && is_foreign(program)
+				? "it is made for another kind of processor"
+				: strerror(error));
 	return error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE;
+}
+
+/* Begins a new line, as far as it is known that the program left one unfinished: at a terminal, a line
+ * of spaces fills the rest of this line or nothing but an empty one. */
+static void begin_line(void)
+{
+	struct winsize size;
+	struct stat file;
+	char last = '\n';
+
+	if (ioctl(2, TIOCGWINSZ, &size) == 0) {
+		if (size.ws_col > 0)
+			fprintf(stderr, "%*s\r", size.ws_col, "");
+	} else if (fstat(2, &file) == 0 && S_ISREG(file.st_mode)) {
+		off_t end = lseek(2, 0, SEEK_CUR);
+		int fd = end > 0 ? open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC) : -1;
+
+		if (fd >= 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+			fputc('\n', stderr);
+		if (fd >= 0)
+			close(fd);
+	}
 }
 
 /* Says why there is no recording. */
@@ -223,6 +261,12 @@ static void tell_nothing(const char *name, const struct program *program,
 	else if (program->kind == PROGRAM_STATIC && !options->none)
 		why = "it is linked statically, so that nothing can be loaded into it, and it "
 		      "doesn't use libthrum";
+	else if (program->kind == PROGRAM_FOREIGN && !options->none)
+		why = "it is made for another kind of processor, so that nothing can be loaded "
+		      "into it, and it doesn't use libthrum";
+	else if (program->kind == PROGRAM_NO_GLIBC && !options->none)
+		why = "it is linked with another C library than the GNU one, so that nothing can "
+		      "be loaded into it, and it doesn't use libthrum";
 	else if (program->is_sanitized && !options->none)
 		why = "it is built for a sanitizer, whose library must be loaded before any other, "
 		      "and it doesn't use libthrum";
@@ -280,10 +324,11 @@ static int record_program(const struct record_options *options, char **program)
 	program_of_file(program[0], &looked); /* if that fails, so does the start */
 	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
-	status = start_program(program, &signals, &child);
+	status = start_program(&looked, program, &signals, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
 		recorded.status = wait_for(child, &signals);
+		begin_line();
 		if (recorded_report(&recorded) == 0)
 			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
 		status = end_like(recorded.status, &signals);

@@ -75,8 +75,6 @@ static int run_view(const struct command *command, int argc, char **argv)
 	argc = options_parse(command, argc, argv, &options, &status);
 	if (argc < 0)
 		return status;
-	if (!is_set("WAYLAND_DISPLAY") && !is_set("DISPLAY"))
-		return no_display(argc > 0 ? argv[0] : "TRACE");
 	if (options.stacked)
 		arguments[count++] = "--stacked";
 	if (options.state) {
@@ -85,13 +83,19 @@ static int run_view(const struct command *command, int argc, char **argv)
 	}
 	arguments[count++] = "--";
 	for (int i = 0; i < argc; i++) {
-		/* The window itself reports errors of files. A process without a recording is
-		 * reported here. */
+		/* The window itself reports damaged files. A file that isn't there and a process
+		 * without a recording are reported here. */
 		status = input_find(command, argv[i], path, sizeof(path));
 		if (status != STATUS_OK)
 			return status;
+		if (strcmp(path, "-") != 0 && access(path, R_OK) < 0) {
+			complain("%s: %s", path, strerror(errno));
+			return STATUS_FAILED;
+		}
 		arguments[count++] = argv[i];
 	}
+	if (!is_set("WAYLAND_DISPLAY") && !is_set("DISPLAY"))
+		return no_display(argc > 0 ? argv[0] : "TRACE");
 	execute_viewer((char *const *)arguments);
 	return no_viewer();
 }
@@ -123,7 +127,7 @@ const struct command command_view = {
 		    "thrum view 4711\n"
 		    "thrum view --stacked good.ctf bad.ctf",
 	.statuses = "0  the window was closed\n"
-		    "2  there is no display, or no thrum-gtk\n"
+		    "2  no such file, no display, or no thrum-gtk\n"
 		    "64 usage error",
 	.run = run_view,
 };

@@ -14,7 +14,7 @@
  *   request.c    tasks of requests
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
- *   wait.c       waiting for objects
+ *   wait.c       waiting for objects, and jumps out of it
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   uv.def uv.c uv_task.c                         libuv
@@ -27,11 +27,16 @@
  */
 #ifndef ADAPT_ADAPT_H
 #define ADAPT_ADAPT_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for a clock */
+#endif
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <time.h>
 
 #include "thrum.h"
 
@@ -87,25 +92,33 @@ static inline bool is_on(enum adapter adapter)
 
 /* ---- real.c ---- */
 
+/* A function behind a stand-in. */
+struct real {
+	const char *name, *version; /* the version may be NULL */
+	void *known;                /* NULL: not found yet, or not the same for all callers */
+};
+
 /*
  * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
  * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means, or else
- * any. The version and the caller may be NULL. Returns NULL if there is none. Keeps errno.
+ * any. The caller may be NULL. Returns NULL if there is none. Keeps errno.
  */
-void *thrum__adapt_find_real(const char *name, const char *version, const void *caller);
+void *thrum__adapt_find_real(struct real *, const void *caller);
+/* Finds all that libraries have which were loaded for all modules. */
+void thrum__adapt_find_reals(void);
 
 /* Declares a function's real_NAME(caller), which returns a pointer to the real function. */
 #define REAL_VERSION(name, version) \
-	static __typeof__(&name) known_##name; \
+	static struct real found_##name = {#name, version, NULL}; \
+	static struct real *const noted_##name \
+		__attribute__((section("thrum_reals"), used)) = &found_##name; \
 	static inline __typeof__(&name) real_##name(const void *caller) \
 	{ \
-		__typeof__(&name) known = __atomic_load_n(&known_##name, __ATOMIC_RELAXED); \
+		void *known = __atomic_load_n(&found_##name.known, __ATOMIC_RELAXED); \
 \
-		if (UNLIKELY(!known)) { \
-			known = (__typeof__(&name))thrum__adapt_find_real(#name, version, caller); \
-			__atomic_store_n(&known_##name, known, __ATOMIC_RELAXED); \
-		} \
-		return known; \
+		if (UNLIKELY(!known)) \
+			known = thrum__adapt_find_real(&found_##name, caller); \
+		return (__typeof__(&name))known; \
 	}
 #define REAL(name) REAL_VERSION(name, NULL)
 
@@ -181,9 +194,11 @@ struct thread {
 	_Atomic uint64_t task;  /* 0: it has recorded nothing */
 	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
 	_Atomic uint32_t holds; /* the number of locks that it holds */
+	int timed;              /* its own: so many releases look how long the lock was held */
 	struct {
 		_Atomic uintptr_t lock, caller;
-	} held[HELD_MAX]; /* the first of them, in the order in which it took them */
+		int64_t since; /* the thread's own: when it took it, by rough_time */
+	} held[HELD_MAX];      /* the first of them, in the order in which it took them */
 };
 /* In `caller`: it is recorded that the thread holds the lock, so its release has to be, too. */
 #define RECORDED (UINTPTR_MAX / 2 + 1)
@@ -202,13 +217,31 @@ void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t
 /* Records that the calling thread took a lock, the last one that it took. */
 void thrum__adapt_tell_taken(struct thread *, const struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
-void thrum__adapt_drop(struct thread *, const void *lock);
+void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
 /* Whether the thread holds a lock, as far as it is noted. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
+
+/*
+ * A lock that is held as long, in ns, is recorded though nobody waits for it. To look at the time twice
+ * would cost too much. So a release looks only if the thread took no lock for so long, not many locks ago,
+ * or has just begun. Hence in a thread that takes locks all the time, the first such lock may be missed.
+ */
+extern int64_t thrum__adapt_long;
+#define TIMED 256
+
+/* The time in ns, as it was at the last tick of the kernel's clock: that costs a nanosecond. */
+static inline int64_t rough_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 /* Notes that the calling thread took a lock. */
 static inline void take_lock(const void *lock, const void *caller)
 {
+	int64_t now = rough_time(); /* first, when few registers are in use */
 	struct thread *self = thrum__adapt_self;
 
 	if (UNLIKELY(!self) && !(self = thrum__adapt_thread()))
@@ -219,6 +252,9 @@ static inline void take_lock(const void *lock, const void *caller)
 		atomic_store_explicit(&self->held[n].lock, (uintptr_t)lock, memory_order_relaxed);
 		atomic_store_explicit(&self->held[n].caller, (uintptr_t)caller,
 			memory_order_relaxed);
+		if (UNLIKELY(now - self->held[n].since >= thrum__adapt_long))
+			self->timed = TIMED;
+		self->held[n].since = now;
 	}
 	atomic_store_explicit(&self->holds, n + 1, memory_order_relaxed);
 	if (UNLIKELY(is_watched(lock)))
@@ -226,7 +262,7 @@ static inline void take_lock(const void *lock, const void *caller)
 }
 
 /* Notes that the calling thread is about to release a lock. */
-static inline void drop_lock(const void *lock)
+static inline void drop_lock(const void *lock, const char *noun)
 {
 	struct thread *self = thrum__adapt_self;
 
@@ -234,36 +270,64 @@ static inline void drop_lock(const void *lock)
 		return;
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
+	if (UNLIKELY(n == 0))
+		return;
 	/* The lock taken last is mostly the first to be released. */
-	if (LIKELY(n > 0 && n <= HELD_MAX) &&
+	if (LIKELY(n <= HELD_MAX) &&
 		LIKELY(atomic_load_explicit(&self->held[n - 1].lock, memory_order_relaxed) ==
 			(uintptr_t)lock) &&
 		LIKELY(!(atomic_load_explicit(&self->held[n - 1].caller, memory_order_relaxed) &
-			RECORDED)))
+			RECORDED)) &&
+		LIKELY(self->timed == 0))
 		atomic_store_explicit(&self->holds, n - 1, memory_order_relaxed);
 	else
-		thrum__adapt_drop(self, lock);
+		thrum__adapt_drop(self, lock, noun);
 }
 
 /* ---- wait.c ---- */
 
+/* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
+static inline bool is_clock(int clock)
+{
+	return clock == 0 || clock == 1; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
+}
+static inline bool is_time(const struct timespec *time)
+{
+	return !time || (time->tv_nsec >= 0 && time->tv_nsec < 1000000000);
+}
+
+/* A suspension of the calling thread's lane, during a call. */
+struct pause {
+	struct pause *outer; /* the one during which a signal's handler runs */
+	bool is_wait;        /* it is a struct wait's */
+	bool is_over;
+};
+
+void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
+void thrum__adapt_go_on(struct pause *);
+
 /* A wait of the running task. */
 struct wait {
+	struct pause pause; /* the first member */
+	bool is_lock;
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */
 };
 
+/* Whether the function of this name waits for some time at most. */
+#define IS_TIMED(name) (strstr(#name, "timed") || strstr(#name, "clock"))
+
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
-	const void *caller);
+	const void *caller, bool is_timed);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
 
 /* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
  * lock itself tells it, else 0. */
 void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
-	const void *caller);
+	const void *caller, bool is_timed);
 /* That wait is over. taken: the thread has the lock now. */
 void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 

@@ -16,7 +16,7 @@
 
 #define WAIT(name, version, parameters, arguments) REAL_VERSION(name, version)
 #define SIGNAL(name, version, parameters, arguments) REAL_VERSION(name, version)
-#define DOWN(name, parameters, arguments) REAL(name)
+#define DOWN(name, parameters, arguments, valid) REAL(name)
 #define UP(name, parameters, arguments) REAL(name)
 #define END(name, version, parameters, arguments) REAL_VERSION(name, version)
 #include "adapt/conditions.def"
@@ -45,16 +45,16 @@ static void end_condition_wait(struct condition_wait *c)
 }
 
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
 
 	c->lock = lock;
-	drop_lock(lock);
+	drop_lock(lock, "mutex");
 	if (object)
 		atomic_store(&object->count, 0);
-	thrum__adapt_wait_begin(&c->wait, object, condition, caller);
+	thrum__adapt_wait_begin(&c->wait, object, condition, caller, is_timed);
 }
 
 /* Records a signal. If nobody hears one after the other, ever fewer of them are recorded. */
@@ -103,7 +103,7 @@ STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	const void *caller = CALLER;
-	struct wait wait = {0};
+	struct wait wait = {.pause.is_over = true};
 
 	if (!is_on(ADAPTER_PTHREAD))
 		return real_pthread_barrier_wait(caller)(barrier);
@@ -115,7 +115,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	if (count && (atomic_fetch_add(&object->arrived, 1) + 1) % count == 0)
 		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
 	else
-		thrum__adapt_wait_begin(&wait, object, barrier, caller);
+		thrum__adapt_wait_begin(&wait, object, barrier, caller, false);
 	int result = real_pthread_barrier_wait(caller)(barrier);
 
 	thrum__adapt_wait_end(&wait);
@@ -133,7 +133,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return real_##name(caller) arguments; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
-		begin_condition_wait(&wait, condition, lock, caller); \
+		begin_condition_wait(&wait, condition, lock, caller, IS_TIMED(name)); \
 		return real_##name(caller) arguments; \
 	}
 #define SIGNAL(name, version, parameters, arguments) \
@@ -143,13 +143,13 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			tell_signal(condition, CALLER); \
 		return real_##name(CALLER) arguments; \
 	}
-#define DOWN(name, parameters, arguments) \
+#define DOWN(name, parameters, arguments, valid) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (!is_on(ADAPTER_PTHREAD)) \
+		if (!is_on(ADAPTER_PTHREAD) || !(valid)) \
 			return real_##name(caller) arguments; \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
@@ -161,7 +161,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		thrum__adapt_wait_begin(&wait, \
 			thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", \
 				caller), \
-			semaphore, caller); \
+			semaphore, caller, IS_TIMED(name)); \
 		return real_##name(caller) arguments; \
 	}
 #define UP(name, parameters, arguments) \

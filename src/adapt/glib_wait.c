@@ -57,16 +57,17 @@ static NOINLINE long call_first(long number, long a, long b, long c, long d, lon
 static NOINLINE long call_futex(const void *caller, const long p[6])
 {
 	bool is_suspended = is_wait_of_glib(p[1], caller);
+	struct pause pause;
 	int error = errno;
 
 	if (is_suspended)
-		thrum_suspend(&blocked);
+		thrum__adapt_pause(&pause, &blocked);
 	errno = error;
 	long result = real_syscall(caller)(SYS_futex, p[0], p[1], p[2], p[3], p[4], p[5]);
 
 	error = errno;
 	if (is_suspended)
-		thrum_resume();
+		thrum__adapt_go_on(&pause);
 	errno = error;
 	return result;
 }
@@ -76,7 +77,7 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 
 STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
-	call *real = (call *)(cell_function *)__atomic_load_n(&known_syscall, __ATOMIC_RELAXED);
+	call *real = (call *)__atomic_load_n(&found_syscall.known, __ATOMIC_RELAXED);
 
 	if (number == SYS_futex)
 		return call_futex(CALLER, (long[]){a, b, c, d, e, f});

@@ -4,6 +4,8 @@
  * recorded. But the thread that has to wait for it looks here who holds it, and where that thread
  * took it.
  */
+#include <pthread.h>
+
 #include "adapt/adapt.h"
 #include "port/port.h"
 
@@ -13,6 +15,10 @@ __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec
 /* The thread is about to end, and runs only the destructors of its thread-local objects. */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) all;
+
+int64_t thrum__adapt_long = 10000000;
+static struct thrum_category locks = {"locks", 0};
+static struct thrum_tag held_long = {"held for ms", &locks, 1, 0, 0};
 
 /* Takes over a thread that has ended. */
 static struct thread *find_ended(uint32_t tid)
@@ -53,8 +59,35 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	if (!self)
 		return NULL;
 	atomic_store(&self->holds, 0);
+	self->timed = TIMED;
 	atomic_store(&self->task, task);
 	thrum__adapt_self = self;
+	return self;
+}
+
+/* For threads that nobody saw begin, as those that the C library makes: their key's destructor says that
+ * they end. */
+static pthread_key_t end_key;
+static bool has_key;
+
+static void end_unseen(void *thread)
+{
+	if (thrum__adapt_self == thread)
+		thrum__adapt_thread_end();
+}
+
+__attribute__((constructor)) static void make_key(void)
+{
+	has_key = pthread_key_create(&end_key, end_unseen) == 0;
+}
+
+/* Allocates nothing for one of the first keys, which this one is. */
+static struct thread *begin_unseen(void)
+{
+	struct thread *self = thrum__adapt_thread_begin(0);
+
+	if (self && has_key)
+		pthread_setspecific(end_key, self);
 	return self;
 }
 
@@ -63,7 +96,7 @@ struct thread *thrum__adapt_thread(void)
 	struct thread *self = thrum__adapt_self;
 
 	if (!self && !has_ended)
-		self = thrum__adapt_thread_begin(0);
+		self = begin_unseen();
 	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
 		atomic_store(&self->task, thrum_task_current());
 	return self;
@@ -136,7 +169,32 @@ void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
 			atomic_load(&object->task));
 }
 
-void thrum__adapt_drop(struct thread *thread, const void *lock)
+/* Records that the thread held a lock for long, if nothing is recorded yet of this. */
+static void tell_long(struct thread *thread, uint32_t place, const char *noun)
+{
+	const void *lock = (const void *)atomic_load(&thread->held[place].lock);
+	const void *caller = (const void *)atomic_load(&thread->held[place].caller);
+	int64_t time = rough_time() - thread->held[place].since;
+	struct object *object;
+
+	thread->timed--;
+	if (time < thrum__adapt_long || (uintptr_t)caller & RECORDED ||
+		!THRUM__ON(THRUM__BIT_WAITS))
+		return;
+	/* A recursive lock is held as long as its first turn. */
+	for (uint32_t i = 0; i < place; i++)
+		if (atomic_load(&thread->held[i].lock) == (uintptr_t)lock)
+			return;
+	object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
+	if (!object)
+		return;
+	atomic_fetch_or(&thread->held[place].caller, RECORDED);
+	thrum__lock_held(thrum__adapt_site(caller), thrum_task_current(),
+		atomic_load(&object->task));
+	thrum_tag_value(&held_long, time / 1000000);
+}
+
+void thrum__adapt_drop(struct thread *thread, const void *lock, const char *noun)
 {
 	uint32_t n = atomic_load_explicit(&thread->holds, memory_order_relaxed);
 	uint32_t place = place_of(thread, lock), last = n < HELD_MAX ? n : HELD_MAX;
@@ -145,11 +203,15 @@ void thrum__adapt_drop(struct thread *thread, const void *lock)
 	/* Another thread took it, or it is one of those for which there was no room. */
 	if (place == HELD_MAX && n <= HELD_MAX)
 		return;
-	if (place < HELD_MAX)
+	if (place < HELD_MAX) {
+		if (thread->timed > 0)
+			tell_long(thread, place, noun);
 		caller = atomic_load(&thread->held[place].caller);
+	}
 	for (; place + 1 < last; place++) {
 		atomic_store(&thread->held[place].lock, thread->held[place + 1].lock);
 		atomic_store(&thread->held[place].caller, thread->held[place + 1].caller);
+		thread->held[place].since = thread->held[place + 1].since;
 	}
 	if (n > HELD_MAX) /* the last one is none of those that are noted */
 		atomic_store(&thread->held[HELD_MAX - 1].lock, 0);

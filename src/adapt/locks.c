@@ -36,9 +36,9 @@ static inline bool is_taken(int result)
 	return result == 0 || result == EOWNERDEAD;
 }
 
-#define TAKE(name, parameters, arguments, try, noun, tid) REAL(name)
+#define TAKE(name, parameters, arguments, try, noun, tid, valid) REAL(name)
 #define TRY(name, parameters, arguments) REAL(name)
-#define DROP(name, parameters, arguments) REAL(name)
+#define DROP(name, parameters, arguments, noun) REAL(name)
 #define END(name, parameters, arguments) REAL(name)
 #include "adapt/pthread.def"
 #undef TAKE
@@ -46,13 +46,24 @@ static inline bool is_taken(int result)
 #undef DROP
 #undef END
 
-#define TAKE(name, parameters, arguments, try, noun, tid) \
+#define LIST(...) __VA_ARGS__
+/* To wait is a function of its own, so that to take a free lock saves few registers. */
+#define TAKE(name, parameters, arguments, try, noun, tid, valid) \
+	static NOINLINE int wait_for_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait wait; \
+\
+		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller, IS_TIMED(name)); \
+		int result = real_##name(caller) arguments; \
+\
+		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
+		return result; \
+	} \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
-		struct wait wait; \
 \
-		if (UNLIKELY(!is_on(ADAPTER_PTHREAD))) \
+		if (UNLIKELY(!is_on(ADAPTER_PTHREAD)) || !(valid)) \
 			return real_##name(caller) arguments; \
 		int result = real_##try(caller)(lock); \
 \
@@ -60,10 +71,7 @@ static inline bool is_taken(int result)
 			take_lock(lock, caller); \
 			return result; \
 		} \
-		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller); \
-		result = real_##name(caller) arguments; \
-		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
-		return result; \
+		return wait_for_##name(caller, LIST arguments); \
 	}
 #define TRY(name, parameters, arguments) \
 	STAND_IN int name parameters \
@@ -74,11 +82,11 @@ static inline bool is_taken(int result)
 			take_lock(lock, CALLER); \
 		return result; \
 	}
-#define DROP(name, parameters, arguments) \
+#define DROP(name, parameters, arguments, noun) \
 	STAND_IN int name parameters \
 	{ \
-		if (LIKELY(is_on(ADAPTER_PTHREAD))) \
-			drop_lock(lock); \
+		/* Also if the recording has stopped: the thread no longer holds it. */ \
+		drop_lock(lock, noun); \
 		return real_##name(CALLER) arguments; \
 	}
 #define END(name, parameters, arguments) \

@@ -90,22 +90,21 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(bool waits)
+static bool begin(struct pause *pause, bool waits)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
-	thrum_suspend(THRUM_WAIT_FOR_WORK);
+	thrum__adapt_pause(pause, THRUM_WAIT_FOR_WORK);
 	return true;
 }
 
 /* Also when the thread is cancelled. */
-static void end(const bool *is_suspended)
+static void end(struct pause *pause)
 {
-	if (*is_suspended)
-		thrum_resume();
+	thrum__adapt_go_on(pause);
 }
 
 #define WAIT(name, parameters, arguments, waits, tell) \
@@ -114,9 +113,9 @@ static void end(const bool *is_suspended)
 		int result; \
 		bool is_recorded = false; \
 		{ \
-			bool is_suspended __attribute__((cleanup(end))) = begin(waits); \
+			struct pause pause __attribute__((cleanup(end))) = {.is_over = true}; \
 \
-			is_recorded = is_suspended; \
+			is_recorded = begin(&pause, waits); \
 			result = real_##name(CALLER) arguments; \
 		} \
 		if (is_recorded && result > 0) \

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -159,17 +160,34 @@ static void keep_options(void)
 							   : THRUM_FULL_OVERWRITE;
 }
 
+/* The time in ms for which a lock may be held, and is not recorded; 0: any. */
+static void keep_limit(void)
+{
+	const char *limit = secure_getenv("THRUM_HELD");
+	char *end = NULL;
+	unsigned long long ms = limit ? strtoull(limit, &end, 10) : 0;
+
+	if (!limit || end == limit || *end || ms > INT64_MAX / 1000000)
+		return;
+	thrum__adapt_long = ms ? (int64_t)ms * 1000000 : INT64_MAX;
+}
+
 /* ---- Starting ------------------------------------------------------------------------------- */
 
 static void start_now(void)
 {
+	sigset_t all, before;
 	int error = errno, cancel;
 
 	if (atomic_exchange(&has_started, true) || getpid() != process)
 		return;
-	/* The start opens files, and must not end halfway because the thread is cancelled. */
+	/* The start opens files, and must not end halfway because the thread is cancelled, or a signal's
+	 * handler jumps. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	(void)thrum_start(&config);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
 	if (received)
 		thrum_link_receive(received, strlen(received));
@@ -214,6 +232,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *list = secure_getenv("THRUM_ADAPT");
 	struct thrum__port_module own;
 
+	thrum__adapt_find_reals();
 	if (!list || !thrum__port_find_module((const void *)(uintptr_t)on_load, &own))
 		return;
 	const char *link = secure_getenv("THRUM_LINK");
@@ -223,6 +242,7 @@ __attribute__((constructor)) static void on_load(void)
 	received = link ? strdup(link) : NULL;
 	unsetenv("THRUM_LINK");
 	keep_options();
+	keep_limit();
 	thrum__adapt_chosen = chosen(list);
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);

@@ -21,7 +21,17 @@ REAL(thrd_join)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
-/* A new thread's function. */
+/*
+ * A new thread's function. The thread notes its task under its handle when it begins. Its creator does
+ * so, too, since the thread may be joined before it runs. But the memory for the handle is surely the
+ * creator's only until the thread runs.
+ */
+enum start_state {
+	START_NEW,
+	START_BEGUN,  /* by the thread; the creator frees it */
+	START_NOTING, /* the creator reads the handle, and the thread waits */
+	START_NOTED   /* the thread frees it */
+};
 struct start {
 	union {
 		void *(*pthread)(void *);
@@ -29,6 +39,7 @@ struct start {
 	} routine;
 	void *argument;
 	thrum_task task;
+	_Atomic int state; /* an enum start_state */
 };
 
 static void end_thread(void *task)
@@ -40,9 +51,14 @@ static void end_thread(void *task)
 
 static struct start begin_thread(void *argument)
 {
-	struct start start = *(struct start *)argument;
+	struct start *given = argument, start = *given;
+	int state = START_NEW;
 
-	free(argument);
+	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {
+		while (atomic_load(&given->state) == START_NOTING)
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+		free(given);
+	}
 	thrum_task_switch(start.task);
 	thrum__adapt_thread_begin(start.task);
 	thrum__adapt_object_note(KEY_OF_HANDLE(pthread_self()), start.task);
@@ -72,16 +88,51 @@ static int run_c11(void *argument)
 	return result;
 }
 
+/* Whether a class is std::thread's for a pointer to a function, or to a member function, that is called
+ * in the new thread with arguments which are no such pointers. Its name is mangled. */
+static bool runs_pointer(const char *class)
+{
+	static const char prefix[] = "NSt6thread11_State_implINS_8_InvokerISt5tupleIJ";
+	size_t length = sizeof prefix - 1;
+
+	class += class[0] == '*'; /* a class of one file */
+	if (strncmp(class, prefix, length) != 0)
+		return false;
+	class += length;
+	return (class[0] == 'M' || strncmp(class, "PF", 2) == 0) && !strstr(class + 1, "PF");
+}
+
+/* The function among the words of an object of std::thread, whose last member it is. It follows its
+ * arguments, of which there are few. */
+static const void *find_pointer(const uintptr_t *words)
+{
+	/* Not on another page: that may not be there. */
+	for (int i = 1; i < 8 && (uintptr_t)&words[i] % 4096 != 0; i++)
+		if (thrum__port_is_code((const void *)words[i]))
+			return (const void *)words[i];
+	return NULL;
+}
+
 /* The address that tells most of what a thread does: of its function. All threads of std::thread have
- * one function; there it is the virtual table of the object that they run. */
+ * one function; there it is the function that their object calls, or its virtual table, behind which
+ * lies the class's name. */
 static const void *address_of_work(const void *routine, const void *argument)
 {
 	struct thrum__port_module module;
 
-	if (argument && thrum__port_find_module(routine, &module) &&
-		strstr(module.path, "/libstdc++.so"))
-		return *(const void *const *)argument;
-	return routine;
+	if (!argument || !thrum__port_find_module(routine, &module) ||
+		!strstr(module.path, "/libstdc++.so"))
+		return routine;
+	const uintptr_t *table = *(const uintptr_t *const *)argument;
+	const struct {
+		const void *table;
+		const char *name;
+	} *class = (const void *)table[-1];
+	const void *function = NULL;
+
+	if (class && runs_pointer(class->name))
+		function = find_pointer(argument);
+	return function ? function : table;
 }
 
 /* Creates the task of a thread. Returns NULL if nothing is recorded. */
@@ -97,19 +148,24 @@ static struct start *make_start(const void *routine, void *argument, const void 
 	thrum__adapt_thread();
 	thrum__adapt_label(label, "thread", address_of_work(routine, argument));
 	start->argument = argument;
+	atomic_init(&start->state, START_NEW);
 	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, label);
 	return start;
 }
 
-/* The thread was created, or not. It may have ended already, and freed `start`. */
-static void end_start(struct start *start, thrum_task task, bool is_created, pthread_t thread)
+/* The thread was created, or not. */
+static void end_start(struct start *start, bool is_created, const pthread_t *thread)
 {
-	if (is_created) {
-		/* The thread notes it, too; but it may be joined before it runs. */
-		thrum__adapt_object_note(KEY_OF_HANDLE(thread), task);
+	int state = START_NEW;
+
+	if (!is_created)
+		thrum_task_cancel(start->task);
+	else if (atomic_compare_exchange_strong(&start->state, &state, START_NOTING)) {
+		thrum__adapt_object_note(KEY_OF_HANDLE(*thread), start->task);
+		/* The thread may free it from now on. */
+		atomic_store(&start->state, START_NOTED);
 		return;
 	}
-	thrum_task_cancel(task);
 	free(start);
 }
 
@@ -121,11 +177,9 @@ STAND_IN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *re
 
 	if (!start)
 		return real_pthread_create(CALLER)(thread, attributes, routine, argument);
-	thrum_task task = start->task;
-
 	start->routine.pthread = routine;
 	result = real_pthread_create(CALLER)(thread, attributes, run_pthread, start);
-	end_start(start, task, result == 0, result == 0 ? *thread : 0);
+	end_start(start, result == 0, thread);
 	return result;
 }
 
@@ -136,11 +190,9 @@ STAND_IN int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 
 	if (!start)
 		return real_thrd_create(CALLER)(thread, routine, argument);
-	thrum_task task = start->task;
-
 	start->routine.c11 = routine;
 	result = real_thrd_create(CALLER)(thread, run_c11, start);
-	end_start(start, task, result == thrd_success, result == thrd_success ? *thread : 0);
+	end_start(start, result == thrd_success, thread);
 	return result;
 }
 
@@ -161,14 +213,14 @@ STAND_IN int pthread_setname_np(pthread_t thread, const char *name)
 
 /* ---- Joining ------------------------------------------------------------------------------- */
 
-static void begin_join(struct wait *wait, pthread_t thread, const void *caller)
+static void begin_join(struct wait *wait, pthread_t thread, const void *caller, bool is_timed)
 {
 	struct object *object = is_on(ADAPTER_PTHREAD) ? thrum__adapt_object(KEY_OF_HANDLE(thread))
 						       : NULL;
 
 	if (object)
 		thrum_task_should_resolve(atomic_load(&object->task));
-	thrum__adapt_wait_begin(wait, object, NULL, caller);
+	thrum__adapt_wait_begin(wait, object, NULL, caller, is_timed);
 }
 
 #define JOIN(name, parameters, arguments) \
@@ -176,7 +228,7 @@ static void begin_join(struct wait *wait, pthread_t thread, const void *caller)
 	{ \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
-		begin_join(&wait, thread, CALLER); \
+		begin_join(&wait, thread, CALLER, IS_TIMED(name)); \
 		return real_##name(CALLER) arguments; \
 	}
 JOIN(pthread_join, (pthread_t thread, void **result), (thread, result))
@@ -198,7 +250,7 @@ static __thread struct once {
 /* The thread that runs the routine holds a lock. */
 static void end_once(const struct once *ended)
 {
-	drop_lock(ended->control);
+	drop_lock(ended->control, "once");
 }
 
 static void run_once(void)
@@ -238,7 +290,7 @@ static int do_once(once_function *really, void *control, void (*routine)(void), 
 	if (LIKELY(state & ONCE_DONE) || !is_on(ADAPTER_PTHREAD))
 		return really(control, routine);
 	if (state & ONCE_RUNNING)
-		thrum__adapt_wait_lock(&wait, control, 0, "once", caller);
+		thrum__adapt_wait_lock(&wait, control, 0, "once", caller, false);
 	once = (struct once){routine, control, caller};
 	int result = really(control, run_once);
 

@@ -270,10 +270,9 @@ static void record_after(const struct io_uring *given)
 }
 
 /* Also when the thread is cancelled. */
-static void end_wait(const bool *is_suspended)
+static void end_wait(struct pause *pause)
 {
-	if (*is_suspended)
-		thrum_resume();
+	thrum__adapt_go_on(pause);
 }
 
 #define CALL(name, parameters, arguments, waits) \
@@ -286,11 +285,10 @@ static void end_wait(const bool *is_suspended)
 		if (!begins(caller)) \
 			return real_##name(caller) arguments; \
 		{ \
-			bool is_suspended __attribute__((cleanup(end_wait))) = record_before(ring, \
-				waits, caller); \
+			struct pause pause __attribute__((cleanup(end_wait))) = {.is_over = true}; \
 \
-			if (is_suspended) \
-				thrum_suspend(THRUM_WAIT_FOR_WORK); \
+			if (record_before(ring, waits, caller)) \
+				thrum__adapt_pause(&pause, THRUM_WAIT_FOR_WORK); \
 			result = real_##name(caller) arguments; \
 		} \
 		record_after(ring); \

@@ -1,13 +1,45 @@
 /* SPDX-License-Identifier: ISC */
-/* Waiting for objects: the running task waits, and its lane is suspended. */
+/*
+ * Waiting for objects: the running task waits, and its lane is suspended. A signal's handler may leave
+ * a call by a jump, which runs no code of the call; so the jump ends all that the thread waits for.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+
 #include "adapt/adapt.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
+
+/* ---- Suspension ------------------------------------------------------------------------------ */
+
+static __thread struct pause *current __attribute__((tls_model("initial-exec")));
+
+void thrum__adapt_pause(struct pause *pause, struct thrum_tag *reason)
+{
+	*pause = (struct pause){.outer = current};
+	current = pause;
+	thrum_suspend(reason);
+}
+
+void thrum__adapt_go_on(struct pause *pause)
+{
+	if (pause->is_over)
+		return;
+	pause->is_over = true;
+	current = pause->outer;
+	thrum_resume();
+}
+
+/* ---- Waits ----------------------------------------------------------------------------------- */
 
 void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
-	*wait = (struct wait){.object = object, .address = address, .caller = caller};
+	*wait = (struct wait){.pause.is_over = true,
+		.object = object,
+		.address = address,
+		.caller = caller};
 	if (!object)
 		return;
 	wait->task = thrum_task_current();
@@ -15,25 +47,30 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum_suspend(&blocked);
+	thrum__adapt_pause(&wait->pause, is_timed ? &blocked_for : &blocked);
+	wait->pause.is_wait = true;
 }
 
-static void end_wait(const struct wait *wait)
+/* got: the task has what it waited for. */
+static void end_wait(struct wait *wait, bool got)
 {
-	thrum_resume();
+	if (wait->pause.is_over)
+		return;
+	thrum__adapt_go_on(&wait->pause);
 	atomic_fetch_sub(&wait->object->waiters, 1);
+	if (wait->is_lock)
+		atomic_fetch_sub(watch_of(wait->address), 1);
+	if (!got || !wait->is_lock)
+		thrum_task_read(wait->task, wait->source);
 }
 
 void thrum__adapt_wait_end(struct wait *wait)
 {
-	if (!wait->object)
-		return;
-	end_wait(wait);
-	thrum_task_read(wait->task, wait->source);
+	end_wait(wait, true);
 }
 
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
-	const void *caller)
+	const void *caller, bool is_timed)
 {
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
@@ -41,17 +78,52 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 
 	if (object)
 		thrum__adapt_tell_holders(object, lock, tid);
-	thrum__adapt_wait_begin(wait, object, lock, caller);
+	else
+		atomic_fetch_sub(watch_of(lock), 1);
+	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
+	wait->is_lock = true;
 }
 
 void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)
 {
-	if (wait->object) {
-		end_wait(wait);
-		if (!taken)
-			thrum_task_read(wait->task, wait->source);
-	}
+	bool is_recorded = !wait->pause.is_over;
+
+	/* Watched until it has said that it has the lock. */
+	if (taken && is_recorded)
+		atomic_fetch_add(watch_of(wait->address), 1);
+	end_wait(wait, taken);
 	if (taken)
 		take_lock(wait->address, wait->caller);
-	atomic_fetch_sub(watch_of(wait->address), 1);
+	if (taken && is_recorded)
+		atomic_fetch_sub(watch_of(wait->address), 1);
 }
+
+/* ---- Jumps ----------------------------------------------------------------------------------- */
+
+static void leave_waits(void)
+{
+	while (UNLIKELY(current != NULL)) {
+		struct pause *pause = current;
+
+		if (pause->is_wait)
+			end_wait((struct wait *)pause, false);
+		else
+			thrum__adapt_go_on(pause);
+	}
+}
+
+/* Programs that are compiled with _FORTIFY_SOURCE call this. */
+_Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
+
+#define JUMP(name) \
+	REAL(name) \
+	STAND_IN _Noreturn void name(struct __jmp_buf_tag place[1], int value) \
+	{ \
+		leave_waits(); \
+		real_##name(CALLER)(place, value); \
+		__builtin_unreachable(); \
+	}
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)

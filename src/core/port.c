@@ -64,6 +64,21 @@ void thrum__port_thread_name(char name[16])
 	*p = (char)('0' + cpu % 10);
 }
 
+void thrum__port_yield(void)
+{
+}
+
+/* The caller's handlers aren't known. Nothing calls this before a fork. */
+void thrum__port_block_signals(struct thrum__port_signals *signals)
+{
+	(void)signals;
+}
+
+void thrum__port_restore_signals(const struct thrum__port_signals *signals)
+{
+	(void)signals;
+}
+
 uint64_t thrum__port_process_start(uint32_t pid)
 {
 	(void)pid;
@@ -138,6 +153,25 @@ void *thrum__port_allocate(size_t size)
 		return NULL;
 	free_from += size;
 	return memset(from, 0, size);
+}
+
+/* The counters' memory: they may be made before the recording. It is given out once. */
+void *thrum__port_allocate_shared(size_t size)
+{
+	static uint8_t pages[THRUM__PORT_SHARED_PAGES * 4096] __attribute__((aligned(4096)));
+	static bool is_taken;
+
+	if (size > sizeof pages || __atomic_test_and_set(&is_taken, __ATOMIC_RELAXED))
+		return NULL;
+	return pages;
+}
+
+void *thrum__port_alias(void *from, size_t size, void *to)
+{
+	(void)from;
+	(void)size;
+	(void)to;
+	return NULL;
 }
 
 int thrum__port_populate(void *from, size_t size)

@@ -55,7 +55,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 	X(NO_SPACE, no_space, 3, "no space left on the device") \
 	X(DEFINITIONS, definitions, 4, "no room for a definition") \
 	X(LIVE_TASKS, live_tasks, 5, "no room in the table of live tasks") \
-	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied")
+	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied") \
+	X(COUNTERS, counters, 7, "no room for a counter")
 
 enum thrum_lost {
 #define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,

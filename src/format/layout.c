@@ -47,7 +47,7 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 
 	h->metadata = take_section(&end, THRUM__METADATA_SIZE);
 	h->definitions = take_section(&end, definitions * sizeof(struct thrum__definition));
-	h->counters = take_section(&end, clamp(size / 64, PAGE, 64 * PAGE));
+	h->counters = take_section(&end, clamp(size / 64, 4 * PAGE, 256 * PAGE));
 	h->live_tasks = take_section(&end, live * sizeof(struct thrum__live_task));
 
 	/* The rest is about 1,024 packets. With fewer, a program with many threads would run out of

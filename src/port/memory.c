@@ -38,6 +38,25 @@ void thrum__port_detach(void *from, size_t size)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
+void *thrum__port_allocate_shared(size_t size)
+{
+	void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return block == MAP_FAILED ? NULL : block;
+}
+
+void *thrum__port_alias(void *from, size_t size, void *to)
+{
+	int error = errno;
+	/* An old size of 0 means: leave the old mapping as it is. */
+	void *alias = to ? mremap(from, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, to)
+			 : mremap(from, 0, size, MREMAP_MAYMOVE);
+
+	errno = error;
+	return alias == MAP_FAILED ? NULL : alias;
+}
+
 void thrum__port_unmap(void *from, size_t size)
 {
 	munmap(from, size);

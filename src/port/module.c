@@ -106,3 +106,20 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *mod
 	read_headers(start, module);
 	return true;
 }
+
+bool thrum__port_is_code(const void *address)
+{
+	const void *start = NULL;
+	const struct link_map *map = find_link_map(address, &start);
+	const ElfW(Ehdr) *file = start;
+
+	if (!map || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	const ElfW(Phdr) *part = (const void *)((const uint8_t *)start + file->e_phoff);
+
+	for (unsigned i = 0; i < file->e_phnum; i++)
+		if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X &&
+			(uintptr_t)address - (map->l_addr + part[i].p_vaddr) < part[i].p_memsz)
+			return true;
+	return false;
+}

@@ -35,6 +35,7 @@ uint64_t thrum__port_realtime(void);
 #ifdef THRUM_CORE
 /* Returns the number of the processor, below THRUM_CORE_CPUS: see core/. */
 unsigned thrum__port_cpu(void);
+#define THRUM__PORT_SHARED_PAGES 16u /* of 4 KiB: what thrum__port_allocate_shared has */
 #endif
 /* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
@@ -43,6 +44,16 @@ uint32_t thrum__port_tid(void);
 bool thrum__port_thread_lives(uint32_t pid, uint32_t tid);
 /* Writes the calling thread's name: at most 15 bytes and a NUL. */
 void thrum__port_thread_name(char name[16]);
+
+/* Lets other threads run. Async-signal-safe. */
+void thrum__port_yield(void);
+
+/* Hold off all signals of the calling thread, and restore its mask. Async-signal-safe. */
+struct thrum__port_signals {
+	uint64_t before[16]; /* a sigset_t */
+};
+void thrum__port_block_signals(struct thrum__port_signals *);
+void thrum__port_restore_signals(const struct thrum__port_signals *);
 
 /* Returns the start time of a process as field 22 of /proc/PID/stat gives it, or 0 if it is not
  * available. pid 0 means this process. */
@@ -73,7 +84,16 @@ int thrum__port_populate(void *from, size_t size);
 /* Replaces a mapping by private, empty memory, atomically for threads that still write to it. */
 void thrum__port_detach(void *from, size_t size);
 
-/* Unmaps memory that thrum__port_file_map returned. */
+/* Returns `size` bytes of zeroed, page-aligned memory that children of a fork share, or NULL. */
+void *thrum__port_allocate_shared(size_t size);
+
+/*
+ * Maps shared memory a second time: at `to`, whose old mapping is replaced in one step, also for
+ * threads that use it; or, if `to` is NULL, anywhere. Returns the place, or NULL if the system can't.
+ */
+void *thrum__port_alias(void *from, size_t size, void *to);
+
+/* Unmaps memory that one of these functions or thrum__port_file_map returned. */
 void thrum__port_unmap(void *from, size_t size);
 
 /* Copies memory that others write meanwhile, in words where it is aligned to them. The copy is ordered
@@ -96,6 +116,9 @@ struct thrum__port_module {
 /* Finds the module in which an address lies. False: it lies in none. Async-signal-safe with glibc
  * 2.35 and later. */
 bool thrum__port_find_module(const void *address, struct thrum__port_module *);
+
+/* Whether code of a module lies there. Async-signal-safe like thrum__port_find_module. */
+bool thrum__port_is_code(const void *address);
 
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);

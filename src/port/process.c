@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,25 @@ uint32_t thrum__port_pid(void)
 uint32_t thrum__port_tid(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
+}
+
+void thrum__port_yield(void)
+{
+	sched_yield();
+}
+
+void thrum__port_block_signals(struct thrum__port_signals *signals)
+{
+	_Static_assert(sizeof(sigset_t) <= sizeof signals->before, "a mask fits");
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)(void *)signals->before);
+}
+
+void thrum__port_restore_signals(const struct thrum__port_signals *signals)
+{
+	pthread_sigmask(SIG_SETMASK, (const sigset_t *)(const void *)signals->before, NULL);
 }
 
 bool thrum__port_thread_lives(uint32_t pid, uint32_t tid)

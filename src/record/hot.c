@@ -350,7 +350,7 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	uint64_t id = lane->next_id;
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
-	if (!knows_running(thread, lane) || UNLIKELY(kept >> 16 != lane->generation) ||
+	if (!knows_running(thread, lane) || UNLIKELY(kept - lane->first_number > UINT16_MAX) ||
 		!creation_fits(lane, &c) || UNLIKELY(id == lane->end_id) ||
 		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
 		abandon_event(thread);
@@ -442,9 +442,9 @@ ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *co
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
-	uint32_t kept = __atomic_load_n(&counter->id, __ATOMIC_RELAXED);
+	uint32_t number = __atomic_load_n(&counter->id, __ATOMIC_RELAXED) - lane->first_number;
 
-	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(kept >> 16 != lane->generation))
+	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(number > UINT16_MAX))
 		return false;
 	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_COUNTER);
 
@@ -452,7 +452,7 @@ ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *co
 		return false;
 	if (!knows_running(thread, lane))
 		return abandon_event(thread);
-	put16(event.at + HEADER, (uint16_t)kept);
+	put16(event.at + HEADER, (uint16_t)number);
 	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
 	return finish_event(thread, lane, event, HEADER + 6);
 }
@@ -469,30 +469,26 @@ void thrum__record_counter_event(struct thrum_counter *counter, int64_t value)
 		counter_otherwise(counter, value);
 }
 
-/* Adds for a thread that is not the counter's owner, and makes it the owner if there is none. */
-static NOINLINE void add_to_others(struct thrum_counter *counter, int64_t amount)
-{
-	struct thread *nobody = NULL;
-
-	if (atomic_compare_exchange_strong(&counter->owner, &nobody, &thrum__record_thread))
-		add_unlocked(&counter->own, amount);
-	else
-		atomic_fetch_add_explicit(&counter->others, amount, memory_order_relaxed);
-	if (is_on(THRUM__BIT_COUNTER))
-		thrum__record_counter_event(counter, counter_value(counter));
-}
-
 void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
 {
-	if (UNLIKELY(atomic_load_explicit(&counter->owner, memory_order_relaxed) !=
-		    &thrum__record_thread)) {
-		add_to_others(counter, amount);
+	/* Partner: become_owner(). */
+	if (UNLIKELY(atomic_load_explicit(&counter->owner, memory_order_acquire) !=
+		    atomic_load_explicit(&thrum__record_thread.seat, memory_order_relaxed))) {
+		thrum__record_counter_add(counter, amount);
 		return;
 	}
-	add_unlocked(&counter->own, amount);
-	if (!is_on(THRUM__BIT_COUNTER))
+	if (!is_on(THRUM__BIT_COUNTER)) {
+		if (has_counters())
+			add_unlocked(atomic_load_explicit(&counter->own, memory_order_relaxed),
+				amount);
+		else
+			thrum__record_counter_add(counter, amount);
 		return;
-	int64_t value = counter_value(counter);
+	}
+	int64_t *own = atomic_load_explicit(&counter->own, memory_order_relaxed);
+
+	add_unlocked(own, amount);
+	int64_t value = owners_value(counter, own);
 
 	if (UNLIKELY(!fast_counter(TSC, counter, value)))
 		counter_otherwise(counter, value);

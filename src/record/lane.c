@@ -274,7 +274,7 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	lane->recorder = r;
 	lane->table = r->live;
 	lane->table_mask = r->live_mask;
-	lane->generation = (uint16_t)r->generation;
+	lane->first_number = r->generation << 16;
 	lane->number = number;
 	lane->slot = NO_PACKET;
 	thrum__record_take_ids(lane);
@@ -557,6 +557,7 @@ void thrum__record_thread_exit(void *pointer)
 	struct thread *thread = pointer;
 	struct recorder *r = atomic_load(&thrum__record_process.recorder);
 
+	thrum__record_seat_leave(thread);
 	if (!r || thread->generation != r->generation)
 		return;
 	if (thread->own) {

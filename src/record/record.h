@@ -15,7 +15,8 @@
  *   pool.c      packets without a lane, lanes without a thread
  *   live.c      ids and the table of live tasks
  *   define.c    categories and definitions
- *   counter.c   counters
+ *   counter.c   counters, and who adds where
+ *   counter_pages.c   the memory in which counters lie
  *   start.c     start, stop, fork, environment
  *   snapshot.c  a copy while recording
  *
@@ -29,6 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/counters.h"
 #include "format/format.h"
 #include "port/cpu.h"
 #include "port/port.h"
@@ -68,7 +70,7 @@ struct lane {
 	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
 	uint64_t table_mask;
 	_Atomic(uint8_t *) limit; /* the last place where a fast event may begin; NULL: none may */
-	uint16_t generation;      /* the recorder's */
+	uint32_t first_number;    /* what descriptors keep for definition 0 of its recording */
 	struct recorder *recorder;
 	uint64_t seq;       /* of the next packet */
 	uint64_t discarded; /* events of this lane that were lost */
@@ -130,6 +132,7 @@ struct thread {
 	uint32_t lost, generation;
 	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
 	uint8_t lost_cause;
+	_Atomic uint16_t seat; /* its place among the counters' cells; 0: none */
 };
 #ifndef THRUM_CORE
 extern __thread struct thread thrum__record_thread __attribute__((tls_model("initial-exec")));
@@ -146,7 +149,13 @@ extern struct cpu thrum__record_cpus[THRUM_CORE_CPUS];
  * fork's child, however it was made: a child has no part in its parent's recording. */
 struct process {
 	_Atomic(struct recorder *) recorder;
-	char page[4096 - sizeof(void *)];
+	_Atomic uint32_t counters; /* whose the counters' pages are */
+	char page[4096 - sizeof(void *) - sizeof(uint32_t)];
+};
+enum {
+	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
+	COUNTERS_TAKING,      /* this child just makes its own */
+	COUNTERS_OURS,
 };
 extern struct process thrum__record_process;
 
@@ -334,29 +343,60 @@ ALWAYS_INLINE uint16_t site_number(struct recorder *r, struct thrum_site *site)
 	return LIKELY(number) ? number : thrum__record_define_site(r, site);
 }
 
-/* ---- counter.c ---- */
+/* ---- counter.c: values ---- */
+/*
+ * A counter's value is the sum of its cells, which lie in the counters' pages. A cell of its own
+ * needs no locked instruction; it belongs to a seat, which a thread has while it lives. All seats
+ * share one more cell. As long as only one seat has a cell of this counter, it is the owner.
+ */
 struct thrum_counter {
-	_Atomic(struct thread *) owner; /* the thread that adds without a locked instruction */
-	int64_t own;                    /* the sum that it added; only it writes here */
-	_Atomic int64_t others;         /* the rest of the value */
-	uint32_t id;                    /* generation << 16 | definition */
+	_Atomic uint16_t owner; /* a seat, or one of the numbers below */
+	uint16_t number;
+	uint32_t id; /* generation << 16 | definition */
 	uint32_t kind;
+	_Atomic(int64_t *) own;  /* the owner's cell */
+	_Atomic int64_t *shared; /* gauges and cumulative counters; locked additions */
 	char path[96];
 };
+enum {
+	OWNER_SEVERAL = 0xffff, /* several seats have cells */
+	OWNER_NONE = 0xfffe,
+	OWNER_CHOSEN = 0xfffd, /* just being noted */
+};
+#define SEATS 256u /* seat 0 stands for none */
+
+/* The blocks of values of a seat, by the counter's number / 16, and its distributions. */
+struct seat {
+	_Atomic(int64_t *) groups[THRUM_COUNTERS_MAX / THRUM__COUNTERS_WORDS];
+	_Atomic(struct distribution *) distributions[THRUM_COUNTERS_MAX];
+};
+extern _Atomic(struct seat *) thrum__record_seats[SEATS];
+
 /* Hold off the creation of counters, for a fork. */
 void thrum__record_counters_lock(void);
 void thrum__record_counters_unlock(void);
+uint32_t thrum__record_counters_used(void);
+/* Adds for a thread that is not the counter's owner. */
+void thrum__record_counter_add(struct thrum_counter *, int64_t amount);
+/* Returns a counter's value, by way of all seats. */
+int64_t thrum__record_counter_sum(const struct thrum_counter *);
+/* Adds to shared cells what was added to word `i` of a block: see counter_pages.c. */
+void thrum__record_counter_add_part(uint32_t tag, unsigned i, int64_t now, int64_t before);
+/* Gives up the seat of a thread that ends. */
+void thrum__record_seat_leave(struct thread *);
+/* In a child process: all seats are free but the calling thread's. */
+void thrum__record_seats_forget(void);
 /* Record a counter's new value: the fast path, and the slow one behind it. */
 void thrum__record_counter_event(struct thrum_counter *, int64_t value);
 void thrum__record_write_counter(struct thrum_counter *, int64_t value);
 uint16_t thrum__record_define_counter(struct recorder *, struct thrum_counter *);
 
-/* Returns a counter's current value. */
-ALWAYS_INLINE int64_t counter_value(const struct thrum_counter *counter)
+/* Returns a counter's value for its owner. */
+ALWAYS_INLINE int64_t owners_value(const struct thrum_counter *counter, const int64_t *own)
 {
 	/* Unsigned, because an overflow wraps. */
-	return (int64_t)((uint64_t)__atomic_load_n(&counter->own, __ATOMIC_RELAXED) +
-		(uint64_t)atomic_load_explicit(&counter->others, memory_order_relaxed));
+	return (int64_t)((uint64_t)__atomic_load_n(own, __ATOMIC_RELAXED) +
+		(uint64_t)atomic_load_explicit(counter->shared, memory_order_relaxed));
 }
 
 /* Returns the number of a counter's definition, made now if necessary; 0: no room. */
@@ -365,6 +405,40 @@ ALWAYS_INLINE uint16_t counter_number(struct recorder *r, struct thrum_counter *
 	uint16_t number = kept_number(r, &counter->id);
 
 	return LIKELY(number) ? number : thrum__record_define_counter(r, counter);
+}
+
+/* ---- counter_pages.c: where they lie ---- */
+struct counter_pages {
+	_Atomic(struct thrum__counters_page *) pages; /* never move; NULL: no counter yet */
+	_Atomic(struct recorder *) recorder;          /* in whose file they are; NULL: in none */
+	_Atomic uint32_t used, room;                  /* blocks */
+	_Atomic uint32_t lock;
+};
+extern struct counter_pages thrum__record_counter_pages;
+
+/* Hold off changes of the pages, and new blocks. Not for signal handlers. */
+void thrum__record_counter_pages_lock(void);
+void thrum__record_counter_pages_unlock(void);
+/* Makes the pages, if there are none yet. */
+bool thrum__record_counter_pages_make(void);
+/* Takes a block and fills it in with 16 words (NULL: zeros). Returns NULL if there is none left, or
+ * if the lock is held for long. is_locked: the caller holds the lock. Async-signal-safe. */
+int64_t *thrum__record_counter_block(unsigned part, unsigned number, const void *words,
+	bool is_locked);
+/* Puts the pages into a recording that starts, or has them copied; the reverse, at its end. */
+void thrum__record_counters_begin(struct recorder *);
+void thrum__record_counters_end(struct recorder *);
+/* Copies the values to a recording that can't have the pages. Async-signal-safe. */
+void thrum__record_counters_refresh(struct recorder *);
+/* Makes sure that the pages are this process's: a child of a fork has its parent's at first.
+ * Async-signal-safe. */
+void thrum__record_counters_adopt(void);
+
+/* Whether counters may be changed at once. */
+ALWAYS_INLINE bool has_counters(void)
+{
+	return LIKELY(atomic_load_explicit(&thrum__record_process.counters, memory_order_acquire) ==
+		COUNTERS_OURS);
 }
 
 /* ---- start.c ---- */

@@ -114,6 +114,7 @@ void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)
 	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
 	uint32_t ticket = atomic_load(&to->ticket);
 
+	thrum__record_counters_refresh(r);
 	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
 		.monotonic = reading.monotonic,
 		.realtime = reading.realtime};
@@ -258,6 +259,8 @@ static void in_child(void)
 {
 	atomic_store(&thrum__record_process.recorder, NULL); /* some kernels don't wipe it */
 	thrum__record_apply_levels();
+	atomic_store(&thrum__record_process.counters, COUNTERS_FOREIGN);
+	thrum__record_counters_adopt();
 	if (forking && forking->has_file)
 		thrum__port_detach(forking->header, forking->size);
 	path[0] = '\0';
@@ -324,9 +327,13 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		error = thrum__port_file_reserve(&file, size);
 	if (!error)
 		error = thrum__record_recorder_create(r, memory, size, config);
-	if (!error)
+	/* Before anybody can see the file. */
+	if (!error) {
+		thrum__record_counters_begin(*r);
 		error = thrum__port_file_commit(&file);
-	else
+		if (error)
+			thrum__record_counters_end(*r);
+	} else
 		thrum__port_file_abandon(&file);
 	if (error && memory)
 		thrum__port_unmap(memory, size);
@@ -362,6 +369,8 @@ static int start_recording(const struct thrum_config *config)
 				0, sizeof(struct thrum__packet));
 		if (!error)
 			error = thrum__record_recorder_create(&r, config->memory, size, config);
+		if (!error)
+			thrum__record_counters_begin(r);
 	} else {
 		error = start_file(&r, config, size);
 	}
@@ -461,6 +470,7 @@ static void stop(uint32_t ending)
 		atomic_thread_fence(memory_order_seq_cst);
 		for (uint32_t i = 0; i < r->packet_count; i++)
 			thrum__record_store_limit(&r->lanes[i], NULL);
+		thrum__record_counters_end(r);
 		atomic_fetch_add(&r->header->progress, 1);
 		thrum__port_wake(&r->header->progress);
 		if (r->has_file)

@@ -109,7 +109,8 @@ struct thrum__scene_track_box {
 /*
  * Even: all tracks have one height. Squeezed: quiet tracks, in which nothing happens in the window,
  * are 3 to 6 px high; tracks without a unit in the window are left out. If all tracks are quiet and
- * there is room, none is low. Fish-eye: hyperbolic; all tracks are in sight, the track in focus is
+ * there is room, none is low. If some tracks are wanted, all others count as quiet, and are left out
+ * if there is no room for them. Fish-eye: hyperbolic; all tracks are in sight, the track in focus is
  * the largest.
  */
 enum thrum__scene_track_projection {
@@ -135,12 +136,12 @@ void thrum__scene_track_axis_finish(struct thrum__scene_track_axis *);
 /*
  * Places tracks between top and bottom, even or squeezed. `first` is the track at the top. `height`
  * is the height of an even track or of a loud one; 0: such that all fit, between 2 and 46 px (loud
- * ones: 20 to 46 px). from … to is the window: it decides which tracks are loud. Returns 0 or
- * -THRUM_E_MEMORY.
+ * ones: 20 to 46 px). from … to is the window: it decides which tracks are loud, unless `wanted`
+ * tells it for each track; it may be NULL. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_track_axis_set(struct thrum__scene_track_axis *,
 	const struct thrum__index *, uint32_t total, int projection, float top, float bottom,
-	double first, double height, int64_t from, int64_t to);
+	double first, double height, int64_t from, int64_t to, const bool *wanted);
 
 /*
  * Places tracks as through a fish-eye. `focus` is the track (with fraction) that lies at focus_y;

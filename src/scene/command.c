@@ -209,21 +209,44 @@ static uint32_t victim_of(const struct thrum__scene *scene, uint32_t finding)
 	return f->steps[f->step_count - 1].task;
 }
 
-/* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. */
-static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, int64_t to)
+/* Shows the tracks of all steps; if they are too many, only the victim's. */
+static int show_steps(struct thrum__scene *scene, const struct thrum__finding *finding,
+	uint32_t victim)
+{
+	uint32_t first = victim, last = victim;
+
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		uint32_t unit = thrum__layout_unit(scene->layout, finding->steps[i].task), track;
+
+		if (unit == THRUM__NONE)
+			continue;
+		track = thrum__layout_track(scene->layout, unit);
+		first = track < first ? track : first;
+		last = track > last ? track : last;
+	}
+	return thrum__scene_show_tracks(scene, first, last, victim);
+}
+
+/* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. `finding` is
+ * the task's, or NULL. */
+static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, int64_t to,
+	const struct thrum__finding *finding)
 {
 	struct thrum__scene_state *state = &scene->state;
-	uint32_t unit = thrum__layout_unit(scene->layout, task);
+	uint32_t unit = thrum__layout_unit(scene->layout, task), track;
 
 	thrum__scene_set_window_around(scene, from, to, (to - from) / 3 + 1000);
 	state->fold = state->squeeze = THRUM__FOLD_ON;
 	state->related_only = true;
 	if (thrum__scene_select(scene, task) < 0)
 		return -THRUM_E_MEMORY;
-	if (unit != THRUM__NONE &&
-		thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
-		return -THRUM_E_MEMORY;
-	return 1;
+	if (unit == THRUM__NONE)
+		return 1;
+	track = thrum__layout_track(scene->layout, unit);
+	return (finding ? show_steps(scene, finding, track)
+			: thrum__scene_show_track(scene, track)) < 0
+		? -THRUM_E_MEMORY
+		: 1;
 }
 
 int thrum__scene_show_life(struct thrum__scene *scene, uint32_t task)
@@ -234,7 +257,7 @@ int thrum__scene_show_life(struct thrum__scene *scene, uint32_t task)
 		return thrum__scene_show_task(scene, task);
 	thrum__scene_remember(scene);
 	return show_alone(scene, task, scene->layout->units[unit].start,
-		scene->layout->units[unit].end);
+		scene->layout->units[unit].end, NULL);
 }
 
 int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
@@ -254,7 +277,7 @@ int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 		first = step->time < first ? step->time : first;
 		last = step->time > last ? step->time : last;
 	}
-	return show_alone(scene, victim_of(scene, index), first, last);
+	return show_alone(scene, victim_of(scene, index), first, last, finding);
 }
 
 /* Goes to the chosen finding; or to the next one, if the chosen one is shown already. */

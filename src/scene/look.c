@@ -118,6 +118,18 @@ static void look_at_findings(struct thrum__scene *scene, uint32_t unit)
 	}
 }
 
+/* Finds the tracks of related units. Without memory all tracks are alike. */
+static void find_related_tracks(struct thrum__scene *scene)
+{
+	const struct thrum__layout *layout = scene->layout;
+
+	scene->related_tracks = calloc((size_t)layout->tracks + 1, sizeof *scene->related_tracks);
+	scene->related_room = layout->tracks;
+	for (uint32_t i = 0; scene->related_tracks && i < layout->unit_count; i++)
+		if (scene->looks[i] & THRUM__LOOK_RELATED)
+			scene->related_tracks[thrum__layout_track(layout, i)] = true;
+}
+
 static void look_at_related(struct thrum__scene *scene)
 {
 	/* A selection has precedence over the unit below the pointer. */
@@ -125,6 +137,8 @@ static void look_at_related(struct thrum__scene *scene)
 	uint32_t unit = unit_of(scene, is_hovered ? scene->hovered : scene->selected), task;
 	uint32_t most = is_hovered ? HOVERED_MAX : UINT32_MAX;
 
+	free(scene->related_tracks);
+	scene->related_tracks = NULL;
 	scene->is_related = scene->state.related_only && unit != THRUM__NONE;
 	if (!scene->is_related)
 		return;
@@ -135,6 +149,8 @@ static void look_at_related(struct thrum__scene *scene)
 	for (; task != THRUM__NONE && most > 0;
 		task = thrum__layout_next(scene->layout, scene->model, task))
 		most = look_at_edges(scene, task, most);
+	if (!is_hovered)
+		find_related_tracks(scene);
 }
 
 /* ---- Settling ------------------------------------------------------------------------------ */

@@ -213,6 +213,21 @@ int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 	return status;
 }
 
+int thrum__scene_show_tracks(struct thrum__scene *scene, uint32_t first, uint32_t last,
+	uint32_t most)
+{
+	int status = thrum__scene_show_track(scene, most);
+
+	if (status != 0 || scene->state.fisheye || scene->width <= 0 ||
+		(is_in_sight(scene, first) && is_in_sight(scene, last)))
+		return status;
+	scene->state.track = first;
+	clamp_track(scene);
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status != 0 || is_in_sight(scene, last) ? status
+						       : thrum__scene_show_track(scene, most);
+}
+
 /* Returns how many px the tracks can move up until the last one is in sight. */
 static float room_below(const struct thrum__scene_track_axis *tracks)
 {

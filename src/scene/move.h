@@ -27,6 +27,9 @@ THRUM__MUST_USE int thrum__scene_hold_track(struct thrum__scene *, double track,
 
 /* Scrolls so that a track is in sight, if it isn't yet. */
 THRUM__MUST_USE int thrum__scene_show_track(struct thrum__scene *, uint32_t track);
+/* Shows the tracks from `first` to `last`; if they don't fit, the track `most` wanted. */
+THRUM__MUST_USE int thrum__scene_show_tracks(struct thrum__scene *, uint32_t first, uint32_t last,
+	uint32_t most);
 
 /* The first selects a task and brings its unit into sight without zooming. The second also zooms to
  * the unit's life, folds idle time and quiet tracks, and fades unrelated units. The third does all

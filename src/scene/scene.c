@@ -102,6 +102,7 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 	free(scene->memory);
 	free(scene->history);
 	free(scene->looks);
+	free(scene->related_tracks);
 	thrum__scene_time_axis_finish(&scene->time);
 	thrum__scene_track_axis_finish(&scene->tracks);
 	thrum__why_free(&scene->findings);
@@ -309,7 +310,8 @@ static int set_track_axis(struct thrum__scene *scene, float top, float bottom)
 			crowd.needed < SQUEEZED_MOST * room);
 	status = thrum__scene_track_axis_set(&scene->tracks, scene->index, tracks,
 		scene->is_squeezed ? THRUM__TRACKS_SQUEEZED : THRUM__TRACKS_EVEN, top, bottom,
-		state->track, state->track_height, state->from, state->to);
+		state->track, state->track_height, state->from, state->to,
+		scene->related_room == tracks ? scene->related_tracks : NULL);
 	if (is_crowded && state->track_height == 0)
 		make_dense(&scene->tracks);
 	return status;

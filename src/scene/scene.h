@@ -103,6 +103,10 @@ struct thrum__scene {
 	uint32_t seen_edges, seen_notes; /* how many the model had at the last update */
 	uint32_t found;                  /* how many units the search found */
 	bool is_related; /* related_only counts: units without THRUM__LOOK_RELATED fade */
+	/* By track: whether it has a unit that is related to the selection; NULL: nothing is selected, or
+	 * unrelated units don't fade. */
+	bool *related_tracks;
+	uint32_t related_room; /* tracks of the layout when these were found */
 	/* Made by the last frame, for picking and commands: */
 	struct thrum__scene_time_axis time;
 	struct thrum__scene_track_axis tracks;

@@ -111,21 +111,30 @@ static int set_even(struct thrum__scene_track_axis *axis, double height)
 struct loudness {
 	const struct thrum__index *index;
 	int64_t from, to;
-	bool is_quiet; /* all tracks are quiet and have room: none is squeezed */
+	const bool *wanted;
+	bool is_quiet;   /* all tracks are quiet and have room: none is squeezed */
+	bool is_crowded; /* only wanted tracks have room */
 };
 
 static bool is_loud(const struct loudness *loudness, uint32_t track)
 {
+	if (loudness->wanted)
+		return loudness->wanted[track];
 	return loudness->is_quiet ||
 		thrum__index_is_loud(loudness->index, track, loudness->from, loudness->to);
 }
 
+/* Returns the first track from `track` on that has a place. */
 static uint32_t next_track(const struct loudness *loudness, uint32_t track, uint32_t total)
 {
-	uint32_t next = thrum__index_next_track(loudness->index, track, loudness->from,
-		loudness->to);
-
-	return next < total ? next : total;
+	for (;; track++) {
+		track = thrum__index_next_track(loudness->index, track, loudness->from,
+			loudness->to);
+		if (track >= total)
+			return total;
+		if (!loudness->is_crowded || loudness->wanted[track])
+			return track;
+	}
 }
 
 /* Chooses the heights of loud and quiet tracks (loud: only if it is 0) so that all tracks fit, if
@@ -144,7 +153,8 @@ static void fit_squeezed(const struct thrum__scene_track_axis *axis, struct loud
 		else
 			quiets++;
 	}
-	loudness->is_quiet = louds == 0 && quiets * LOUD_LEAST <= room;
+	loudness->is_quiet = !loudness->wanted && louds == 0 && quiets * LOUD_LEAST <= room;
+	loudness->is_crowded = loudness->wanted && louds * LOUD_LEAST + quiets * QUIET_LEAST > room;
 	if (loudness->is_quiet) {
 		louds = quiets;
 		quiets = 0;
@@ -181,9 +191,9 @@ static int set_squeezed(struct thrum__scene_track_axis *axis, struct loudness *l
 
 int thrum__scene_track_axis_set(struct thrum__scene_track_axis *axis,
 	const struct thrum__index *index, uint32_t total, int projection, float top, float bottom,
-	double first, double height, int64_t from, int64_t to)
+	double first, double height, int64_t from, int64_t to, const bool *wanted)
 {
-	struct loudness loudness = {.index = index, .from = from, .to = to};
+	struct loudness loudness = {.index = index, .from = from, .to = to, .wanted = wanted};
 
 	axis->count = 0;
 	axis->total = total;

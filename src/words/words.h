@@ -8,6 +8,7 @@
  *	finding.c  findings and their steps, in sentences
  *	slow.c     why a task was slow; its face is slow.h
  *	diff.c     the differences of two recordings; its face is diff.h
+ *	bands.c    names of groups and threads; its face is bands.h
  *	sentence.c writes the sentences of these two
  *	match.c    the search in all these texts; its face is match.h
  *	condition.c  the conditions in a search

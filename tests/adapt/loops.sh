@@ -12,4 +12,14 @@ same loops "$programs/loops"
 	wrong "not woken four times: $("$THRUM" dump loops.thrum)"
 "$THRUM" record -o none.thrum --without=loop -- "$programs/loops" >/dev/null 2>err
 grep -q 'loops recorded nothing' err || wrong "--without=loop: $(cat err)"
+
+# A jump out of a wait ends it.
+same leave "$programs/leave"
+for event in 'suspend .*wait for work' 'suspend .*blocked' 'resume' 'wait .*semaphore' 'read .*semaphore' \
+	'read .*mutex'; do
+	has leave dump "$event"
+done
+text=$("$THRUM" dump leave.thrum)
+[[ $(grep -c ' suspend ' <<<"$text") == 3 && $(grep -c ' resume ' <<<"$text") == 3 ]] ||
+	wrong "a wait that was left goes on: $text"
 exit "$failed"

@@ -98,6 +98,7 @@ if [[ ! -x $programs/workers ]]; then
 else
 	same workers "$programs/workers"
 	has workers dump 'create .* thread'
+	has workers dump 'label +thread (.*add_up|workers\+0x)'
 	has workers dump 'label +condition '
 	has workers dump 'signal .*, waiting: 1'
 	"$THRUM" why workers.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"

@@ -47,6 +47,7 @@ fs.readFile('/etc/passwd', () => setTimeout(() => {
 END
 	same node node chain.js
 	has node info 'lanes'
+	"$THRUM" why node.thrum >why.out 2>&1 || wrong "a healthy node: $(cat why.out)"
 }
 
 is_there python3 && {

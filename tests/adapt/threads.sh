@@ -62,6 +62,20 @@ has dead_holder why 'table_lock|mutex dead_holder\+0x'
 is_at dead_holder dead_holder.c 'and never unlocks it'
 is_at dead_holder dead_holder.c 'waits for ever'
 
+# Locks that are held for long, though nobody waits.
+same held "$programs/held"
+has held dump 'label +(mutex (table_lock|held\+0x)|rwlock (config_lock|held\+0x))'
+has held dump 'held for ms = [0-9]'
+[[ $names == no ]] || {
+	has held dump "lock .* mutex table_lock .*held.c:$(line held.c 'at once')"
+	has held dump "lock .* rwlock config_lock .*held.c:$(line held.c 'again and again')"
+}
+"$THRUM" why held.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+for limit in 0 100000; do
+	THRUM_HELD=$limit "$THRUM" record -o held.thrum -- "$programs/held" >/dev/null 2>&1
+	"$THRUM" dump held.thrum | grep 'held for ms' && wrong "THRUM_HELD=$limit: a lock that was held for long"
+done
+
 # Only what is wanted.
 "$THRUM" record -o none.thrum --without=pthread -- "$programs/deadlock" >/dev/null 2>err
 grep -q 'deadlock recorded nothing' err || wrong "--without=pthread: $(cat err)"

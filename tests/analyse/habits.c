@@ -167,6 +167,40 @@ static void a_failure_meanwhile(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
+/* Two threads wait for a condition that nobody ever signals; the second waits as its reason says. */
+static void tell_blocked(const char *reason)
+{
+	story.size = 0;
+	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	tell("0 @1 create - 2 thread\n0 @1 label 2 \"pool\n0 @1 switch 2\n");
+	tell("1" MS "create 1 3 condition\n1" MS "label 3 \"done\n");
+	tell("2" MS "wait 1 3\n2" MS "suspend - \"blocked\n");
+	tell("2" MS "@1 wait 2 3\n2" MS "@1 suspend - \"%s\n", reason);
+}
+
+static uint32_t count_findings(int64_t end)
+{
+	struct thrum_trace_info info = {.end = end,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = 9};
+	uint32_t count;
+
+	story.model = story_model(story.lines, false);
+	thrum__model_note_end(story.model, &info);
+	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	count = story.findings.count;
+	finish();
+	return count;
+}
+
+static void all_threads_are_blocked(void **state)
+{
+	tell_blocked("blocked");
+	assert_int_equal(count_findings(900000000), 1);
+	tell_blocked("blocked for a time");
+	assert_int_equal(count_findings(900000000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +209,7 @@ int main(void)
 		cmocka_unit_test(an_end_is_not_noticed),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_failure_meanwhile),
+		cmocka_unit_test(all_threads_are_blocked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,7 +216,7 @@ static void no_more_turns(void **state)
 	/* The other fiber may be idle. */
 	expect_none(IN_TURNS "50" MS "switch 2\n2000" MS "log 2 \"busy\n");
 	/* Runs were as long before, or the other fiber had ended, or was idle for long. */
-	expect_others(MARKED_TURNS "50" MS "switch 2\n450" MS "switch 1\n450" MS "switch 2\n2000" MS
+	expect_others(MARKED_TURNS "50" MS "switch 2\n450" MS "switch 3\n451" MS "switch 2\n2000" MS
 				   "log 2 \"busy\n");
 	expect_others(
 		MARKED_TURNS "49" MS "resolve 3 3\n50" MS "switch 2\n2000" MS "log 2 \"busy\n");
@@ -226,6 +226,34 @@ static void no_more_turns(void **state)
 	/* It waits since. */
 	expect_others(MARKED_TURNS "50" MS "switch 2\n51" MS "create 2 4 request\n51" MS
 				   "wait 2 4\n2000" MS "log 2 \"busy\n");
+}
+
+/* A fiber has turn after turn, while another waits for the one that has none: until the end, or the
+ * lane rests between the turns. */
+static void tell_keeping(char *lines, size_t room, const char *between)
+{
+	size_t size = (size_t)snprintf(lines, room,
+		IN_TURNS "1" MS "label 3 \"low\n6" MS "create 1 9 task\n6" MS
+			 "label 9 \"asker\n6" MS "wait 9 3\n");
+
+	for (int i = 0; i < 50; i++)
+		size += (size_t)snprintf(lines + size, room - size,
+			"%d" MS "switch 2\n%d" MS "%s\n", 50 + 20 * i, 69 + 20 * i, between);
+	assert_true(size < room);
+}
+
+static void turn_after_turn(void **state)
+{
+	static char lines[8192];
+	struct thrum__finding finding;
+
+	tell_keeping(lines, sizeof lines, "switch 1");
+	finding = expect(lines);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
+	assert_int_equal(finding.steps[0].time, 50000000);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_NO_TURN);
+	tell_keeping(lines, sizeof lines, "switch 9");
+	expect_others(lines);
 }
 
 int main(void)
@@ -239,6 +267,7 @@ int main(void)
 		cmocka_unit_test(no_time_for_an_answer),
 		cmocka_unit_test(behind_a_ready_task),
 		cmocka_unit_test(no_more_turns),
+		cmocka_unit_test(turn_after_turn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+    "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
@@ -44,12 +45,13 @@ FACES = {
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
                 "stats/stats.h"),
-    "words": ("words.h", "match.h", "slow.h", "diff.h"),
+    "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
     "timeline": ("layout/layout.h", "index/index.h"),
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
-    "report": ("document/document.h", "table/table.h", "chart.h", "flame.h"),
+    "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
+    "monitor": ("sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
@@ -64,6 +66,8 @@ CROWDED = {
 # Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
     "uv.h": ("promise", "adapt"),
+    "microhttpd.h": (),
+    "curses.h": (),
     "event2/event.h": ("adapt",),
     "event2/event_compat.h": ("adapt",),
     "event2/event_struct.h": ("adapt",),
@@ -87,7 +91,8 @@ FOREIGN = {
     "gtk/gtk.h": (),
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
-PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report")
+PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report",
+        "monitor")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")

@@ -95,10 +95,10 @@ def main():
         wrapped = re.compile(
             r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evdns|evhttp|bufferevent|evconnlistener)_\w+"
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|posix_spawnp?"
-            r"|(__)?io_uring_\w+|syscall")
+            r"|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")
         for fields in map(str.split, lines):
-            if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[6] != "UND"
-                    and not wrapped.fullmatch(fields[7])):
+            if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[5] != "HIDDEN"
+                    and fields[6] != "UND" and not wrapped.fullmatch(fields[7])):
                 faults.append(f"{adapters} exports {fields[7]}")
     print("\n".join(faults))
 

@@ -38,10 +38,12 @@ says 2 'no display' 'thrum html every.thrum' 'thrum render every.thrum' 'thrum t
 says 2 'no display' 'thrum tasks TRACE' -- env -u WAYLAND_DISPLAY DISPLAY= bin/thrum view
 says 2 "thrum-gtk is neither beside thrum nor in PATH" 'libgtk-4-dev' \
 	-- env DISPLAY=:none PATH=/nowhere bin/thrum view every.thrum
+says 2 'nofile: No such file' -- env DISPLAY=:none bin/thrum view nofile
 says 2 'process 1 ' -- env DISPLAY=:none bin/thrum view 1
 says 64 -- env DISPLAY=:none bin/thrum view --nonsense
 
 # The thrum-gtk beside the command comes before PATH's. It gets the arguments.
+cp every.thrum other.ctf
 for place in path bin; do
 	mkdir -p $place
 	printf '#!/bin/sh\necho %s "$@"\n' $place >$place/thrum-gtk

@@ -70,7 +70,7 @@ static void they_live_without_a_recording(void **state)
 static void changes_are_events(void **state)
 {
 	const void *memory = start_in_memory(SIZE, NULL);
-	struct thrum_counter *counter = thrum_counter_create("seen", THRUM_COUNTER_DISTRIBUTION);
+	struct thrum_counter *counter = thrum_counter_create("seen", THRUM_COUNTER_GAUGE);
 	const int64_t values[] = {1, 6, INT64_MAX, INT64_MIN, -3};
 
 	(void)state;
@@ -93,6 +93,30 @@ static void changes_are_events(void **state)
 		assert_int_equal(e->value, values[i]);
 	}
 	assert_int_equal(thrum_counter_value(counter), 97);
+	events_free(&events);
+}
+
+/* Each observation is an event; the counter's value is how many there were. */
+static void distributions_count(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+	struct thrum_counter *counter = thrum_counter_create("times", THRUM_COUNTER_DISTRIBUTION);
+	const int64_t values[] = {0, 17, -1, INT64_MAX, INT64_MIN};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		thrum_counter_observe(counter, values[i]);
+	thrum_counter_add(counter, values[3]);
+	thrum_counter_set(counter, values[4]);
+	assert_int_equal(thrum_counter_value(counter), 5);
+	thrum_stop();
+	thrum_counter_observe(counter, 1);
+	assert_int_equal(thrum_counter_value(counter), 6);
+	struct events events = events_of_memory(memory, SIZE);
+
+	assert_int_equal(events_count(&events, THRUM_EVENT_COUNTER), 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(events_find(&events, THRUM_EVENT_COUNTER, i)->value, values[i]);
 	events_free(&events);
 }
 
@@ -142,6 +166,7 @@ int main(void)
 		cmocka_unit_test(sums_are_exact),
 		cmocka_unit_test(they_live_without_a_recording),
 		cmocka_unit_test(changes_are_events),
+		cmocka_unit_test(distributions_count),
 		cmocka_unit_test(one_path_is_one_counter),
 		cmocka_unit_test(nothing_is_fine),
 		cmocka_unit_test(too_many_are_refused),

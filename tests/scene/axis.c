@@ -249,7 +249,7 @@ static void even_tracks_have_the_sizes_of_their_class(void **state)
 	thrum__scene_track_axis_init(&axis);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 1000, THRUM__TRACKS_EVEN,
-					 30, 830, 2.5, (double)sizes[i].height, 0, 1),
+					 30, 830, 2.5, (double)sizes[i].height, 0, 1, NULL),
 			0);
 		check_boxes(&axis);
 		const struct thrum__scene_track_box *box = &axis.boxes[1];
@@ -263,18 +263,18 @@ static void even_tracks_have_the_sizes_of_their_class(void **state)
 	}
 	/* The height with which all fit, between 2 and 46. */
 	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 3, THRUM__TRACKS_EVEN, 0, 800, 0,
-				 0, 0, 1),
+				 0, 0, 1, NULL),
 		0);
 	assert_true(axis.height == 46);
 	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 80, THRUM__TRACKS_EVEN, 0, 800, 0,
-				 0, 0, 1),
+				 0, 0, 1, NULL),
 		0);
 	assert_true(axis.height == 10);
 	assert_null(thrum__scene_track_axis_find(&axis, 80));
 	assert_true(thrum__scene_track_axis_line(&axis, 80) == 808);
 	/* A hundred thousand tracks in 800 pixels: a box for each pixel. */
 	assert_int_equal(thrum__scene_track_axis_set(&axis, NULL, 100000, THRUM__TRACKS_EVEN, 0,
-				 800, 0, 0.008, 0, 1),
+				 800, 0, 0.008, 0, 1, NULL),
 		0);
 	check_boxes(&axis);
 	assert_int_equal(axis.count, 800);
@@ -296,6 +296,52 @@ static bool is_quiet(const struct case_ *c, int64_t from, int64_t to, float room
 	return (float)count * 20 <= room;
 }
 
+/* Wanted tracks have their place, and the others share the rest or are left out. */
+static void unwanted_tracks_squeeze(void **state)
+{
+	struct thrum_event *events = layout_events(5, 2000, 1);
+	struct thrum__scene_track_axis axis;
+	struct case_ c;
+	bool *wanted, was_crowded = false, was_not = false;
+
+	(void)state;
+	init(&c, layout_model(events, 2000));
+	wanted = calloc(c.layout->tracks, sizeof *wanted);
+	assert_non_null(wanted);
+	for (uint32_t i = 0; i < c.layout->tracks; i += 7)
+		wanted[i] = true;
+	thrum__scene_track_axis_init(&axis);
+	for (int from = 0; from < c.model->end; from += (int)c.model->end / 50 + 1) {
+		uint32_t louds = 0, all = 0, seen = 0, track = 0;
+
+		while ((track = thrum__index_next_track(c.index, track, from, from + 500)) <
+			c.layout->tracks) {
+			louds += wanted[track++];
+			all++;
+		}
+		assert_int_equal(thrum__scene_track_axis_set(&axis, c.index, c.layout->tracks,
+					 THRUM__TRACKS_SQUEEZED, 0, (float)louds * 20 + 12, 0, 0,
+					 from, from + 500, wanted),
+			0);
+		check_boxes(&axis);
+		for (uint32_t i = 0; i < axis.count; i++) {
+			bool is_wanted = wanted[axis.boxes[i].track];
+
+			assert_int_equal(axis.boxes[i].size == THRUM__TRACK_SQUEEZED, !is_wanted);
+			seen += is_wanted;
+		}
+		assert_int_equal(seen, louds);
+		assert_int_equal(axis.count, (all - louds) * 3 > 12 ? louds : all);
+		was_crowded |= axis.count < all;
+		was_not |= axis.count == all && all > louds;
+	}
+	assert_true(was_crowded && was_not);
+	thrum__scene_track_axis_finish(&axis);
+	free(wanted);
+	finish(&c);
+	free(events);
+}
+
 static void quiet_tracks_squeeze(void **state)
 {
 	struct thrum__scene_track_axis axis;
@@ -315,7 +361,7 @@ static void quiet_tracks_squeeze(void **state)
 
 			assert_int_equal(thrum__scene_track_axis_set(&axis, c.index,
 						 c.layout->tracks, THRUM__TRACKS_SQUEEZED, 30, 800,
-						 first, 0, from, to),
+						 first, 0, from, to, NULL),
 				0);
 			check_boxes(&axis);
 			for (uint32_t k = 0; k < axis.count; k++) {
@@ -417,6 +463,7 @@ int main(void)
 		cmocka_unit_test(idle_time_folds),
 		cmocka_unit_test(even_tracks_have_the_sizes_of_their_class),
 		cmocka_unit_test(quiet_tracks_squeeze),
+		cmocka_unit_test(unwanted_tracks_squeeze),
 		cmocka_unit_test(the_fisheye_shows_all_tracks),
 		cmocka_unit_test(a_dragged_track_stays_under_the_pointer),
 	};

@@ -385,6 +385,48 @@ static void search_and_counters(void **state)
 	assert_int_equal(thrum__stage_counter(show->stage, 0, 7, true), 0);
 }
 
+/* All steps of a finding come into sight, also where many tracks lie between them. */
+static void a_finding_is_shown_whole(void **state)
+{
+	struct show show;
+	struct thrum__scene *scene;
+	char story[4000];
+	int size = snprintf(story, sizeof story,
+		"0 create - 1 thread\n0 create - 2 thread\n0 create - 3 thread\n"
+		"1 create 1 4 promise\n1 should-resolve 4\n2 create 3 5 promise\n3 wait 4 5\n"
+		"4 create 3 6 promise\n5 wait 5 6\n");
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		size += snprintf(story + size, sizeof story - (size_t)size,
+			"%d create 2 %d promise\n", 10 + i, 10 + i);
+	for (int i = 0; i < 40; i++)
+		size += snprintf(story + size, sizeof story - (size_t)size, "%d resolve 2 %d\n",
+			1000000 * (i + 1), 10 + i);
+	snprintf(story + size, sizeof story - (size_t)size, "90000000 log 1 \"end\n");
+	show_init(&show, 0);
+	show_add(&show, story);
+	show_set(&show, "t=0..90000000&height=30");
+	show_frame(&show, 0);
+	scene = show.stage->parts[0].scene;
+	assert_true(thrum__stage_command(show.stage, THRUM__COMMAND_FINDING) > 0);
+	show_settle(&show);
+	assert_int_equal(scene->findings.count, 1);
+	assert_true(scene->findings.findings[0].step_count > 1);
+	for (unsigned i = 0; i < scene->findings.findings[0].step_count; i++) {
+		uint32_t unit = thrum__layout_unit(scene->layout,
+			scene->findings.findings[0].steps[i].task);
+		const struct thrum__scene_track_box *box =
+			thrum__scene_track_axis_find(&scene->tracks,
+				thrum__layout_track(scene->layout, unit));
+
+		assert_non_null(box);
+		assert_true(box->y >= scene->tracks.top);
+		assert_true(box->y + box->height <= scene->tracks.bottom);
+	}
+	show_finish(&show);
+}
+
 /* Matches and findings of several traces are visited as if the traces were one. */
 static void next_is_of_any_trace(void **state)
 {
@@ -745,6 +787,7 @@ int main(void)
 		WITH(one, clicks_select_and_clear),
 		WITH(one, hovering_shows_what_is_related_after_a_while),
 		WITH(one, search_and_counters),
+		cmocka_unit_test(a_finding_is_shown_whole),
 		cmocka_unit_test(next_is_of_any_trace),
 		cmocka_unit_test(counters_below_the_pointer),
 		WITH(one, motion_ends_exactly_at_its_target),

@@ -27,7 +27,8 @@ complete_words() {
 	}
 }
 
-words='--help --version attach convert diff doctor dump help html info record render snapshot stats tasks view why'
+words='--help --version attach convert diff doctor dump help html info metrics record render snapshot stats'
+words+=' tasks top view watch why'
 complete_words "$words" ''
 complete_words 'diff doctor dump' d
 complete_words 'info' help i

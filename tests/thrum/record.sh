@@ -51,6 +51,21 @@ says 'text: can.t be executed: Permission denied'
 ends 126 /
 [[ $(ls) == $'err\nout\ntext' ]] || wrong "files that nobody recorded: $(ls)"
 
+# A line of its own.
+ends 0 -- sh -c 'printf unfinished >&2'
+says '^thrum: sh recorded'
+ends 0 -- sh -c 'echo finished >&2'
+[[ $(grep -c '' err) -eq 2 ]] || wrong "an empty line:"
+
+# Another processor's number in the header, that of a SPARC.
+head -c 18 /bin/sh >foreign
+printf '\x2b\x00' >>foreign
+tail -c +21 /bin/sh >>foreign
+chmod +x foreign
+ends 126 ./foreign
+says "foreign: can't be executed: it is made for another kind of processor"
+rm foreign
+
 # Its signals.
 ends 143 -- sh -c 'kill -TERM $$'
 ends 137 -- sh -c 'kill -KILL $$'

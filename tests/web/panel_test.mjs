@@ -106,7 +106,11 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   const titles = await panel(view).getByRole("columnheader").allTextContents();
   same(titles.slice(0, 4), ["label", "life", "state", "start"], "what people look for is first");
   const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
-  same(await filter.getAttribute("placeholder"), "Filter: name, state:failed, life>5ms", "its hint");
+  same(
+    await filter.getAttribute("placeholder"),
+    "Filter: name, state:failed, life>5ms",
+    "its hint",
+  );
   const header = panel(view).getByRole("columnheader", { name: /running/i });
   const before = (await texts(view)).join();
   await header.getByRole("button").click();
@@ -127,6 +131,29 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   await view.keyboard.press("ArrowDown");
   await view.keyboard.press("Enter");
   await reaches(view, "the next one is", (at) => at.get("sel") !== first);
+});
+
+test("copying takes the selected task's details, and printing keeps the picture", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await view.locator("#picture canvas").focus();
+  await view.keyboard.press("b");
+  await panel(view).getByRole("heading", { level: 2 }).first().waitFor();
+  const copied = () =>
+    view.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      document.dispatchEvent(new window.ClipboardEvent("copy", { clipboardData }));
+      return clipboardData.getData("text/plain");
+    });
+  await until("it is copied", async () => /State\s+never resolved/.test(await copied()));
+  const shape = async () => {
+    const { width, height } = await view.locator("#canvas").boundingBox();
+    return width / height;
+  };
+  const before = await shape();
+  await view.emulateMedia({ media: "print" });
+  const change = (await shape()) / before;
+  expect(change > 0.98 && change < 1.02, `its shape changes by ${change}`);
+  same(await view.locator("#tools").isVisible(), false, "no buttons are printed");
 });
 
 test("the counts of states lead to their tasks", async (open) => {

@@ -11,7 +11,7 @@ import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles, whenRead } from "./page-open";
 import { look, makeTheme } from "./page-theme";
 import { fail, now, on, onChange, post, startWorker } from "./page-wire";
-import { makePanel, setTab } from "./panel";
+import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails } from "./panel-document";
 import { makeTables } from "./panel-tables";
 import { fromBase85, gunzip } from "./unpack";
@@ -112,6 +112,16 @@ function listenToPanel() {
   });
 }
 
+/** Copy takes the details of the selected task, if no text is chosen. */
+function listenToCopy() {
+  listen(document, "copy", (event) => {
+    const isChosen = getSelection()?.toString() || event.target instanceof HTMLInputElement;
+    if (isChosen || now.selected < 0 || openTab() !== "details") return;
+    event.clipboardData?.setData("text/plain", byId("document").innerText);
+    event.preventDefault();
+  });
+}
+
 /** Opens the embedded traces; a page without any asks for files. */
 function openEmbedded() {
   let found: ReturnType<typeof embedded> = null;
@@ -140,6 +150,7 @@ function run() {
     ...makeDialogs(),
   });
   listenToPanel();
+  listenToCopy();
   makeScrollBar();
   showCursor(() => canvas);
   makeAddress();

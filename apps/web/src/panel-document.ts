@@ -13,7 +13,7 @@ const LINKS = ["task", "time", "slow", "difference", "filter"] as const;
 
 function link(piece: Piece, part: number): HTMLElement {
   // Not a button: its words couldn't break between lines like those around them.
-  const element = make("a", { role: "link", tabindex: "0" }, piece.text);
+  const element = make("a", { role: "link", tabindex: "0" }, make("bdi", {}, piece.text));
   element.dataset.part = String(part + (piece.side ?? 0));
   for (const kind of LINKS)
     if (piece[kind] !== undefined) element.dataset[kind] = String(piece[kind]);

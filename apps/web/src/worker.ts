@@ -46,6 +46,7 @@ const NARROWED_BY: Record<NarrowedBy, number> = {
 
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
+const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
 const PAINTED_MS = 100;
 const CSV_ROWS = 5000; // in one call
@@ -236,6 +237,12 @@ class Viewer {
     this.changed(bits > 0 ? (bits & ~STAGE_YOURS) | CHANGED_PARTS : bits);
   }
 
+  /** A search of millions of tasks takes seconds: only the latest of those that came is made. */
+  async search(message: Message<"search">): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, SEARCH_WAIT_MS));
+    if (message === latestSearch) this.changed(this.core.callText("core_search", message.text));
+  }
+
   go({ part, task, time, finding, difference }: Message<"go">): void {
     const { core } = this;
     if (task !== undefined) this.changed(core.call("core_go_task", part, task));
@@ -398,7 +405,7 @@ class Viewer {
       case "goText":
         return this.goText(message.text);
       case "search":
-        return this.changed(core.callText("core_search", message.text));
+        return this.search(message);
       case "counter": {
         const { part, counter, on } = message;
         return this.changed(core.call("core_counter", part, counter, Number(on)) | CHANGED_PARTS);
@@ -463,6 +470,7 @@ let compile: (core: WebAssembly.Module) => void;
 const compiled = new Promise<WebAssembly.Module>((resolve) => (compile = resolve));
 let viewer: Viewer | undefined;
 let last = Promise.resolve();
+let latestSearch: ToWorker | undefined;
 
 async function take(message: ToWorker): Promise<void> {
   try {
@@ -474,6 +482,7 @@ async function take(message: ToWorker): Promise<void> {
 }
 
 onmessage = (event: MessageEvent<ToWorker>) => {
+  if (event.data.is === "search") latestSearch = event.data;
   if (event.data.is === "core") compile(event.data.module);
   else if (event.data.is === "block") unpackAhead(event.data.text);
   else last = last.then(() => take(event.data));

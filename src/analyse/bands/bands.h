@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Bands: what each kind of task did, over time. A band shows the lines of one group (analyse/family/family.h),
- * each from its beginning to its end, at the height of its duration. Beside the bands stand the
- * threads and the queues. This is the face of the folder analyse/bands:
+ * Bands: what each kind of task did, over time. A band shows the lines of one group (see
+ * analyse/family/family.h), each from its beginning to its end, at the height of its duration. Beside
+ * the bands stand the threads and the queues. This is the face of the folder analyse/bands:
  *
  *	bands.c    makes and frees all of it
+ *	classes.c  classes of durations
  *	rows.c     the lines by group and class, with their sums
- *	cells.c    what is in the cells of a window; single lines
- *	threads.c  the runs of each thread
+ *	cells.c    how many lines are in the cells of a window
+ *	lines.c    single lines: walks, neighbours, exceptions
+ *	lanes.c    the runs of each lane, and the lanes by name
+ *	threads.c  how much threads run, and for whom
  *	queues.c   the waits and holds of locks
  *	numbers.c  rates, percentiles and failures of a time; what differs between two
  *
@@ -40,6 +43,7 @@ struct thrum__bands_thread {
 struct thrum__bands_queue {
 	uint32_t group;
 	uint32_t instances; /* how many of them anybody waited for or took */
+	uint32_t capacity;  /* holds at once: a semaphore may have several */
 	uint32_t waits, holds;
 	uint32_t most;                            /* waits at once, at most */
 	struct thrum__bands_times *waited, *held; /* private */
@@ -60,10 +64,9 @@ struct thrum__bands {
 
 /*
  * Makes the bands of a model. `progress` (may be NULL) is called with the part that is done, 0 … 1;
- * when it returns false, the function returns 1 and there are no bands. The model may grow and
- * forget afterwards, but until the next thrum__bands_update only the bands' own numbers may be
- * asked for. Returns 0 or -THRUM_E_MEMORY. Free with thrum__bands_destroy (NULL is fine).
- * O(n log n).
+ * when it returns false, the function returns 1 and there are no bands. The model may grow
+ * afterwards, but forget only right before the bands are destroyed or updated. Returns 0 or
+ * -THRUM_E_MEMORY. Free with thrum__bands_destroy (NULL is fine). O(n log n).
  */
 THRUM__MUST_USE int thrum__bands_make(const struct thrum__model *,
 	bool (*progress)(void *context, double part), void *context, struct thrum__bands **);
@@ -71,8 +74,9 @@ void thrum__bands_destroy(struct thrum__bands *);
 
 /*
  * Brings the bands up to date after the model has grown or forgotten. The shown groups keep their
- * places and sizes; new groups are in `more`. Returns 0, or -THRUM_E_MEMORY: then the bands can
- * only be destroyed.
+ * places and sizes, and new groups are in `more`; groups have other numbers than before. Makes all
+ * anew, so it costs as much as thrum__bands_make. Returns 0, or -THRUM_E_MEMORY with the bands as they
+ * were.
  */
 THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
 
@@ -93,9 +97,12 @@ int64_t thrum__bands_bound(unsigned class);
 struct thrum__bands_window {
 	const int64_t *times; /* columns + 1 */
 	uint32_t columns;
-	uint32_t *guide; /* private: finds a time's column at once */
-	uint32_t guide_size, guide_room;
-	double scale;
+	/* Private: finds a time's column at once. */
+	uint32_t *guide, guide_size, guide_room;
+	double scale, each;
+	int64_t least;   /* the length of the shortest column */
+	int32_t *counts; /* for counting by column; zero between calls */
+	uint32_t count_room;
 };
 
 /* Sets the columns of a window, which is all zero before its first use. Returns 0 or
@@ -204,14 +211,14 @@ enum thrum__bands_level {
 
 /*
  * A walk over what a lane ran in from … to, at one level. Runs for the same task nearer than `near`
- * ns are one; runs nearer than `blur` ns are one whoever they are for (`task` is then that of the
- * longest). Takes time in proportion to what it gives, not to the runs.
+ * ns are one; runs that together take less than `blur` ns are one whoever they are for (`task` is then
+ * that of the longest). Takes time in proportion to what it gives, not to the runs.
  */
 struct thrum__bands_boxes {
 	const struct thrum__bands *bands;
 	uint32_t lane;
 	int level;
-	int64_t to, near, blur;
+	int64_t near, blur;
 	uint32_t at, end; /* private */
 	int64_t best;
 	struct thrum__bands_run held;
@@ -222,8 +229,8 @@ void thrum__bands_boxes_begin(struct thrum__bands_boxes *, const struct thrum__b
 	uint32_t lane, int level, int64_t from, int64_t to, int64_t near, int64_t blur);
 bool thrum__bands_boxes_next(struct thrum__bands_boxes *, struct thrum__bands_run *);
 
-/* The share of each column in which a thread's lanes run for lines of a group, or for lines that these
- * own, up to 8 steps up: for whom the pointer's band uses the threads. O(runs in the window). */
+/* The share of each column in which a thread's lanes run for lines of a group or of the groups below it
+ * in the tree. O(runs of these in the window). */
 void thrum__bands_runs_for(const struct thrum__bands *, uint32_t group, uint32_t thread,
 	const struct thrum__bands_window *, float *shares);
 
@@ -299,6 +306,14 @@ struct thrum__bands_numbers {
 /* Exact for up to 100,000 lines; of more, `half` and `slow` are off by at most 7 %. */
 void thrum__bands_numbers(const struct thrum__bands *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__bands_numbers *);
+
+/* The line of a group that is the median of all that resolved, or NONE. *resolved: how many did. */
+uint32_t thrum__bands_usual(const struct thrum__bands *, uint32_t group, uint32_t *resolved);
+
+/* Writes up to `most` lines of a group that ended in a time and did not fail, evenly chosen among
+ * these. Returns how many. */
+uint32_t thrum__bands_sample(const struct thrum__bands *, uint32_t group,
+	const struct thrum__bands_time *, uint32_t *tasks, uint32_t most);
 
 /* The numbers in which two times may differ. */
 enum thrum__bands_measure {

@@ -40,10 +40,11 @@ struct thrum__group {
 	uint32_t failed;   /* lines that failed */
 	uint32_t pending;  /* lines that have not ended */
 	int64_t life, ran; /* sums of all lines, in ns; `ran`: see thrum__family_worker */
-	int64_t median;    /* of the lines' durations; about, to a part of 30 */
-	int64_t low;       /* a bound that 99 % of the durations reach, about; at least 1 */
-	int64_t longest;   /* the longest duration; at least 1 */
 	uint8_t kind;      /* enum thrum_kind */
+	/* From thrum__bands_make on, of the durations of all lines, with the age of pending ones: */
+	int64_t median;
+	int64_t low, slow; /* 1 % took up to `low` (at least 1), 99 % up to `slow` */
+	int64_t longest;   /* at least 1 */
 	uint8_t size;      /* enum thrum__group_size */
 	bool is_object; /* locks, conditions and so on: it may have a queue, but no lines in sight */
 	bool is_outside; /* it waits for the outside: sleeps, reads, connects */
@@ -54,16 +55,19 @@ struct thrum__group {
 struct thrum__family {
 	const struct thrum__model *model;
 	struct thrum__places places;
-	/* By place, see places.h: a task or NONE; the last one a group or NONE. The owner of a lane's
-	 * own task is NONE. */
+	/* By place, see places.h: a task or NONE; the last one a group or NONE. A lane's own task has
+	 * no owner. */
 	uint32_t *up, *owner, *group;
-	uint32_t *continued; /* by place, a bit each: it is part of another line of its group */
+	/* By place, a bit each: it is part of another line of its group, and `owner` is that line's
+	 * first task, or an earlier one. */
+	uint32_t *continued;
 	struct thrum__group *groups;
 	uint32_t group_count, group_room;
 	struct thrum__base_keys keys; /* by group: the number is private, the text the pattern */
 	bool by_site; /* fewer than 1 in 10 runs has an owner: the groups are call sites */
 	/* The groups that are shown, from top to bottom: a tree, the siblings by the sums of their
-	 * lives. At most THRUM__FAMILY_BANDS. */
+	 * lives. At most THRUM__FAMILY_BANDS. Those that wait for the outside are shown only if there
+	 * are no others. */
 	uint32_t shown[THRUM__FAMILY_BANDS];
 	uint32_t shown_count;
 	uint32_t *more; /* the other groups with lines, the biggest first; no objects */
@@ -81,6 +85,13 @@ void thrum__family_finish(struct thrum__family *);
 uint32_t thrum__family_up(const struct thrum__family *, uint32_t task);
 uint32_t thrum__family_owner(const struct thrum__family *, uint32_t task);
 uint32_t thrum__family_group(const struct thrum__family *, uint32_t task);
+
+/* Whether a line begins with the task. */
+bool thrum__family_is_line(const struct thrum__family *, uint32_t task);
+
+/* When a line ends whose last task (thrum__model_heir) is `heir`; OPEN: it is pending. Where the end is
+ * overwritten, the last time that is known. */
+int64_t thrum__family_end(const struct thrum__model *, uint32_t heir);
 
 /* The line for which a task works: its own, else its owner's; NONE if it has none, or is a lane's
  * own. A run of a task counts for this line alone. */

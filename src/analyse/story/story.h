@@ -57,18 +57,18 @@ struct thrum__story {
  * Makes the story of a task. Boxes of less than `grain` ns are left out or joined with equal
  * neighbours: 1 pixel is a good grain. Returns 0 or -THRUM_E_MEMORY. Free with thrum__story_free.
  */
-THRUM__MUST_USE int thrum__story_make(struct thrum__paths *, const struct thrum__family *,
-	uint32_t task, int64_t grain, struct thrum__story *);
+THRUM__MUST_USE int thrum__story_make(struct thrum__paths *, uint32_t task, int64_t grain,
+	struct thrum__story *);
 /* Makes the boxes anew for another grain, from the same path. */
-THRUM__MUST_USE int thrum__story_remake(struct thrum__paths *, const struct thrum__family *,
-	int64_t grain, struct thrum__story *);
+THRUM__MUST_USE int thrum__story_remake(struct thrum__paths *, int64_t grain,
+	struct thrum__story *);
 void thrum__story_free(struct thrum__story *);
 
-/* A time in which a story waits for nobody in the program, and the longest hole within in which no
- * lane runs (to be asked of thrum__bands_holes). */
+/* A time in which nobody in the program works on a story. thrum__bands_holes tells whether any lane
+ * runs meanwhile. */
 struct thrum__story_outside {
 	int64_t from, to;
-	uint32_t level; /* the level above, which waits */
+	uint32_t level; /* the lowest level, which waits */
 };
 
 /* Finds these times of at least `least` ns. Returns how many: at most `most`. */
@@ -93,8 +93,8 @@ struct thrum__story_row {
 
 /* Makes the row of a task. Stretches of less than `grain` ns join those before them: 4 pixels is a
  * good grain. Returns 0 or -THRUM_E_MEMORY. Free with thrum__story_row_free. */
-THRUM__MUST_USE int thrum__story_row_make(struct thrum__paths *, const struct thrum__family *,
-	uint32_t task, int64_t grain, struct thrum__story_row *);
+THRUM__MUST_USE int thrum__story_row_make(struct thrum__paths *, uint32_t task, int64_t grain,
+	struct thrum__story_row *);
 void thrum__story_row_free(struct thrum__story_row *);
 
 /* ---- Where the time of groups goes --------------------------------------------------------- */

@@ -139,6 +139,16 @@ void thrum__why_mark(struct thrum__search *search, uint32_t task, int mark)
 
 /* ---- All findings -------------------------------------------------------------------------- */
 
+/* The task with whose peers a finding is compared. */
+static uint32_t compared_with(const struct thrum__finding *finding)
+{
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].kind == THRUM__STEP_PENDING ||
+			finding->steps[i].kind == THRUM__STEP_DUE_LATE)
+			return finding->steps[i].task;
+	return finding->task;
+}
+
 /* Sets each finding's peers, and the median and the longest of their lives. */
 static int compare_with_peers(struct thrum__search *search)
 {
@@ -147,8 +157,7 @@ static int compare_with_peers(struct thrum__search *search)
 
 	for (uint32_t i = 0; i < findings->count && error == 0; i++) {
 		struct thrum__finding *finding = &findings->findings[i];
-		uint32_t task = finding->class == THRUM__FINDING_OUTSIDE ? finding->steps[0].task
-									 : finding->task;
+		uint32_t task = compared_with(finding);
 		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
 		if (!peer || peer->ended == 0)
@@ -232,6 +241,7 @@ int thrum__why_make(const struct thrum__model *model, struct thrum__findings *fi
 	struct thrum__search search = {.model = model,
 		.findings = &made,
 		.gap = -1,
+		.endless = THRUM__NONE,
 		.budget = BUDGET};
 	int error = prepare_search(&search);
 

@@ -173,9 +173,10 @@ struct thrum__finding {
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
 	 * since the wait began. */
 	uint32_t count;
-	/* Tasks like the subject (same kind, call site, and label but for its numbers; if the class
-	 * is OUTSIDE, like the first step's task): how many of them ended, and the median and the
-	 * longest of their lives in ns. If `peers` is 0, the others mean nothing. */
+	/* Tasks like the subject, or like the one that has no answer (PENDING) or is due too late:
+	 * of the same kind, call site, and label but for its numbers. How many of them ended, and
+	 * the median and the longest of their lives in ns. If `peers` is 0, the others mean
+	 * nothing. */
 	uint32_t peers;
 	int64_t usual, longest;
 	int64_t until; /* when a starved task ran, or a lock was contended no more; else the model's end */

@@ -41,6 +41,9 @@ struct thrum__search {
 	bool is_open;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
+	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
+	uint32_t endless;
+	int64_t endless_since;
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
 	uint32_t lost_count;
 	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */

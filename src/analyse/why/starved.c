@@ -18,6 +18,7 @@ struct hog {
 	int64_t start; /* the start of its first run */
 	int64_t total; /* ns that it ran during the delay */
 	unsigned runs; /* how many */
+	int64_t until; /* the end of the delay, or of the part of it whose runs were read */
 };
 
 /* The first run that began at that time or later. */
@@ -42,9 +43,9 @@ static uint32_t run_from(const struct thrum__model *model, int64_t time)
 /* Sets *from and *to so that the runs from *from to *to - 1 are those that a search for the
  * delay's hog reads. The run that goes on when the delay begins may lie some rows before the first
  * that begins in it. All searches together read a number of runs in proportion to those of the
- * model. */
+ * model; *until becomes the time up to which they are read, if that is before the delay's end. */
 static void window_of(struct thrum__search *search, const struct thrum__delay *delay,
-	uint32_t *from, uint32_t *to)
+	uint32_t *from, uint32_t *to, int64_t *until)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t first = run_from(model, delay->ready);
@@ -53,6 +54,8 @@ static void window_of(struct thrum__search *search, const struct thrum__delay *d
 	*to = run_from(model, delay->ran);
 	if (*to - first > RUNS_ENOUGH && *to - first > search->runs_left)
 		*to = first + RUNS_ENOUGH;
+	if (thrum__model_has_row(&model->runs, *to) && THRUM__RUN(model, *to, start) < delay->ran)
+		*until = THRUM__RUN(model, *to, start);
 	search->runs_left -= *to - first < search->runs_left ? *to - first : search->runs_left;
 }
 
@@ -87,15 +90,16 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 {
 	const struct thrum__model *model = search->model;
 	uint32_t open = model->lanes[delay->lane].run, from, to;
-	struct hog hog = {.task = THRUM__NONE};
+	struct hog hog = {.task = THRUM__NONE, .until = delay->ran};
 	int64_t lead = 0; /* of hog.task over all others together */
 
 	if (thrum__model_has_row(&model->runs, open) &&
 		THRUM__RUN(model, open, start) <= delay->ready && overlap(model, delay, open) > 0)
-		return (struct hog){.task = THRUM__RUN(model, open, task),
+		return (struct hog){.until = delay->ran,
+			.task = THRUM__RUN(model, open, task),
 			.start = THRUM__RUN(model, open, start),
 			.total = overlap(model, delay, open)};
-	window_of(search, delay, &from, &to);
+	window_of(search, delay, &from, &to, &hog.until);
 	for (uint32_t run = from; run < to; run++) {
 		int64_t takes = overlap(model, delay, run);
 
@@ -147,11 +151,11 @@ static int64_t ready_for_run(const struct thrum__model *model, uint32_t run)
 static struct hog find_overtakers(struct thrum__search *search, const struct thrum__delay *delay)
 {
 	const struct thrum__model *model = search->model;
-	struct hog all = {.task = THRUM__NONE, .key = THRUM__NONE};
+	struct hog all = {.task = THRUM__NONE, .key = THRUM__NONE, .until = delay->ran};
 	uint32_t from, to;
 	int64_t lead = 0;
 
-	window_of(search, delay, &from, &to);
+	window_of(search, delay, &from, &to, &all.until);
 	for (uint32_t run = from; run < to; run++) {
 		int64_t takes = overlap(model, delay, run);
 		uint32_t key;
@@ -268,12 +272,12 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 		return false;
 	is_known = tells_idleness(model, delay->lane);
 	hog = find_hog(search, delay);
-	if (hog.task == THRUM__NONE || hog.total < (delay->ran - delay->ready) / 5 * 4) {
+	if (hog.task == THRUM__NONE || hog.total < (hog.until - delay->ready) / 5 * 4) {
 		if (delay->kind != THRUM__DELAY_MARKED || delay->ran - delay->ready < UNFAIR)
 			return false;
 		hog = find_overtakers(search, delay);
 		if (hog.runs < OVERTAKERS_MIN || hog.total < UNFAIR ||
-			hog.total < (delay->ran - delay->ready) / 2)
+			hog.total < (hog.until - delay->ready) / 2)
 			return false;
 		add_delay(search, delay, &hog, THRUM__STEP_OVERTAKES,
 			delay->has_run ? THRUM__POSSIBLE : certainty);

@@ -2,40 +2,85 @@
 /*
  * Finds runs that don't end: a task has its lane until the recording ends, far longer than any task
  * had it before, and others that took their turns there just before have none since. Nothing has to
- * happen after such a run began.
+ * happen after such a run began. A task also keeps its lane in many runs, if nobody else runs between
+ * them and the lane never rests: so it is if it has priority and is ready again at once.
  */
 #include <stdlib.h>
 
 #include "analyse/why/parts.h"
 
-#define LONG_RUN 1000000000 /* ns; shorter runs are never suspicious */
-#define TIMES 10            /* and a run must be so many times as long as the longest before it */
-#define RUNS_MIN 6          /* by so many runs, it is known how long they are */
+#define LONG_RUN 250000000   /* ns; shorter runs are never suspicious */
+#define LONG_KEEP 500000000  /* the same if one task has the lane in many runs */
+#define KEEP_RUNS (1u << 18) /* runs that are read for that, from the latest back */
+#define TIMES 10             /* and a run must be so many times as long as the longest before it */
+#define PEERS_MIN 2          /* by so many peers that ended, too, */
+#define PEERS_TIMES 50       /* and then it must be so many times as long as the longest lived */
+#define LOOK_BACK 64         /* edges to a task that are searched, from the latest back */
+#define RUNS_MIN 6           /* by so many runs, it is known how long they are */
 
 /* A lane whose last run doesn't end. */
 struct lane {
+	uint32_t task;   /* which runs */
 	int64_t start;   /* of that run; OPEN: it is none of those */
 	int64_t longest; /* run before it */
 	uint32_t runs;   /* before it */
 };
 
-/* When the last run of a lane began, if that goes on and may be endless; else OPEN. */
-static int64_t start_of(const struct thrum__search *search, uint32_t lane)
+/* If the last run of a lane goes on and may be endless, sets its start. */
+static void look_at_run(const struct thrum__search *search, uint32_t number, struct lane *lane)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t run = model->lanes[lane].run, task;
+	uint32_t run = model->lanes[number].run, task;
 	struct thrum__analyse_waits waits;
 
 	if (!thrum__model_has_row(&model->runs, run) ||
 		model->end - THRUM__RUN(model, run, start) < LONG_RUN)
-		return THRUM__OPEN;
+		return;
 	task = THRUM__RUN(model, run, task);
 	if (!thrum__analyse_task_is_pending(model, task) ||
 		thrum__analyse_task_is_lane(model, task))
-		return THRUM__OPEN;
+		return;
 	/* A task that waits may only seem to run. */
 	waits = thrum__analyse_graph_waits(&search->graph, task);
-	return waits.count > 0 ? THRUM__OPEN : THRUM__RUN(model, run, start);
+	if (waits.count > 0)
+		return;
+	lane->task = task;
+	lane->start = THRUM__RUN(model, run, start);
+}
+
+/* If one task, and nobody else, ran on a lane until the end, and the lane hardly rested meanwhile,
+ * sets the start of its first run. */
+static void look_at_runs(const struct thrum__search *search, uint32_t number, struct lane *lane)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t own = model->lanes[number].task, task = THRUM__NONE, at = model->runs.count;
+	int64_t start = THRUM__OPEN, busy = 0;
+
+	for (unsigned i = 0; i < KEEP_RUNS && at-- > model->runs.first; i++) {
+		int64_t end;
+
+		if (!thrum__model_has_row(&model->runs, at) ||
+			THRUM__RUN(model, at, lane) != number)
+			continue;
+		if (THRUM__RUN(model, at, task) != own && task == THRUM__NONE)
+			task = THRUM__RUN(model, at, task);
+		if (THRUM__RUN(model, at, task) != own && THRUM__RUN(model, at, task) != task)
+			break;
+		end = THRUM__RUN(model, at, end) == THRUM__OPEN ? model->end
+								: THRUM__RUN(model, at, end);
+		if (THRUM__RUN(model, at, task) == task) {
+			start = THRUM__RUN(model, at, start);
+			busy += end - start;
+		}
+		if (start != THRUM__OPEN && busy < (model->end - start) / TIMES * (TIMES - 1))
+			return;
+	}
+	if (start == THRUM__OPEN || model->end - start < LONG_KEEP ||
+		!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_graph_waits(&search->graph, task).count > 0)
+		return;
+	lane->task = task;
+	lane->start = start;
 }
 
 /* Reads how long the runs of tasks on these lanes were before. */
@@ -50,7 +95,7 @@ static void read_runs(const struct thrum__model *model, struct lane *lanes)
 			continue;
 		}
 		lane = &lanes[THRUM__RUN(model, run, lane)];
-		if (lane->start == THRUM__OPEN || THRUM__RUN(model, run, end) == THRUM__OPEN ||
+		if (lane->start == THRUM__OPEN || THRUM__RUN(model, run, start) >= lane->start ||
 			!thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task)) ||
 			thrum__analyse_task_is_lane(model, THRUM__RUN(model, run, task)))
 			continue;
@@ -60,11 +105,20 @@ static void read_runs(const struct thrum__model *model, struct lane *lanes)
 	}
 }
 
-/* Whether a run of the lane is far longer than those before it. */
-static bool is_endless(const struct thrum__model *model, const struct lane *lane)
+/* Whether the last run of a lane is far longer than those before it, or than the lives of the tasks
+ * like the one that runs. */
+static bool is_endless(const struct thrum__search *search, const struct lane *lanes, uint32_t i)
 {
-	return lane->start != THRUM__OPEN && lane->runs >= RUNS_MIN &&
-		(model->end - lane->start) / TIMES > lane->longest;
+	const struct thrum__model *model = search->model;
+	const struct lane *lane = &lanes[i];
+	const struct thrum__peer *peer;
+	int64_t time = model->end - lane->start;
+
+	if (lane->start == THRUM__OPEN)
+		return false;
+	peer = thrum__why_peers_of(&search->peers, lane->task);
+	return (lane->runs >= RUNS_MIN && time / TIMES > lane->longest) ||
+		(peer && peer->ended >= PEERS_MIN && time / PEERS_TIMES > peer->longest);
 }
 
 /* Whether nothing but this lane is left that could end a task's wait. */
@@ -84,6 +138,24 @@ static bool is_overdue(const struct thrum__search *search, uint32_t task)
 	return peer && peer->ended > 0 && !thrum__why_peers_is_young(&search->peers, task);
 }
 
+/* Whether a pending task waits for this one. */
+static bool is_awaited(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task &&
+			thrum__analyse_task_is_pending(model, from) &&
+			!thrum__analyse_task_is_lane(model, from))
+			return true;
+	}
+	return false;
+}
+
 /* Whether a task lost its turn as a lane's last run began. Sets *delay. */
 static bool has_no_turn(const struct thrum__search *search, const struct lane *lanes, uint32_t task,
 	struct thrum__delay *delay)
@@ -99,11 +171,11 @@ static bool has_no_turn(const struct thrum__search *search, const struct lane *l
 		return false;
 	lane = THRUM__RUN(model, run, lane);
 	/* It took its turns until lately. */
-	if (!is_endless(model, &lanes[lane]) || THRUM__RUN(model, run, end) > lanes[lane].start ||
+	if (!is_endless(search, lanes, lane) || THRUM__RUN(model, run, end) > lanes[lane].start ||
 		lanes[lane].start - THRUM__RUN(model, run, end) > model->end - lanes[lane].start)
 		return false;
 	/* It may be idle. */
-	if (!is_marked && !is_overdue(search, task))
+	if (!is_marked && !is_overdue(search, task) && !is_awaited(search, task))
 		return false;
 	if (thrum__analyse_graph_waits(&search->graph, task).count > 0 &&
 		(!is_alone(model, lane) || thrum__why_peers_is_young(&search->peers, task)))
@@ -130,13 +202,22 @@ int thrum__why_find_endless(struct thrum__search *search)
 	if (!lanes)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < model->lane_count; i++) {
-		lanes[i].start = start_of(search, i);
+		lanes[i].start = THRUM__OPEN;
+		look_at_run(search, i, &lanes[i]);
+		if (lanes[i].start == THRUM__OPEN)
+			look_at_runs(search, i, &lanes[i]);
 		has_any |= lanes[i].start != THRUM__OPEN;
 	}
 	/* A program that stops recording, or exits, ends the run in its own time. */
 	if (has_any && model->ending != THRUM_ENDING_STOPPED &&
 		model->ending != THRUM_ENDING_EXITED) {
 		read_runs(model, lanes);
+		for (uint32_t i = model->lane_count; i-- > 0;) {
+			if (!is_endless(search, lanes, i))
+				continue;
+			search->endless = lanes[i].task;
+			search->endless_since = lanes[i].start;
+		}
 		for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
 			task = thrum__why_next(search, task + 1, sorts))
 			if (thrum__analyse_task_is_pending(model, task) &&

@@ -13,8 +13,9 @@
  * how a paragraph looks by its role, and add no words of their own. All texts are clean: valid
  * UTF-8 without control or bidi characters, at most THRUM__DOCUMENT_TEXT bytes each.
  *
- *	trace.c  task.c  lists.c  finding.c  slow.c  diff.c
- *	            the documents; lists.c holds the task's sections
+ *	trace.c  task.c  lists.c  finding.c  slow.c  diff.c  program.c  range.c
+ *	            the documents; lists.c holds the task's sections; the face of the last two
+ *	            is program.h
  *	document.c  writes paragraphs and pieces
  */
 #ifndef REPORT_DOCUMENT_DOCUMENT_H
@@ -57,7 +58,8 @@ const char *thrum__document_role_name(int role);
 	X(TIME, "time")             /* `target`: ns */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
-	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */
+	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */ \
+	X(GROUP, "group")           /* a group of the trace's bands: `target` is its number */
 
 enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,

@@ -114,6 +114,40 @@ static void show_mutexes(void)
 	SHOW(pthread_mutex_destroy(&robust));
 }
 
+/* Times and clocks that don't exist: some calls refuse them though they need not wait. */
+static void show_wrong_times(void)
+{
+	pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct timespec wrong = {0, -1}, past = {0, 0};
+	sem_t semaphore;
+
+	sem_init(&semaphore, 0, 5);
+	SHOW(pthread_mutex_timedlock(&mutex, &wrong));
+	SHOW(pthread_mutex_timedlock(&mutex, &wrong));
+	SHOW(pthread_mutex_unlock(&mutex));
+	SHOW(pthread_mutex_clocklock(&mutex, 77, &past));
+	SHOW(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &wrong));
+	SHOW(pthread_mutex_trylock(&mutex));
+	SHOW(pthread_rwlock_timedrdlock(&rwlock, &past));
+	SHOW(pthread_rwlock_timedrdlock(&rwlock, &wrong));
+	SHOW(pthread_rwlock_clockrdlock(&rwlock, 77, &past));
+	SHOW(pthread_rwlock_clockrdlock(&rwlock, CLOCK_MONOTONIC, &wrong));
+	SHOW(pthread_rwlock_unlock(&rwlock));
+	SHOW(pthread_rwlock_timedwrlock(&rwlock, &wrong));
+	SHOW(pthread_rwlock_clockwrlock(&rwlock, 77, &past));
+	SHOW(pthread_rwlock_trywrlock(&rwlock));
+	errno = 0;
+	SHOW(sem_timedwait(&semaphore, &past));
+	SHOW(sem_timedwait(&semaphore, &wrong));
+	SHOW(errno);
+	errno = 0;
+	SHOW(sem_clockwait(&semaphore, 77, &past));
+	SHOW(sem_clockwait(&semaphore, CLOCK_MONOTONIC, &wrong));
+	SHOW(errno);
+	SHOW(sem_trywait(&semaphore));
+}
+
 /* ---- Read-write locks ---------------------------------------------------------------------- */
 
 static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
@@ -337,6 +371,7 @@ int main(void)
 	sem_init(&release, 0, 0);
 	SHOW(pthread_setname_np(pthread_self(), "main thread"));
 	show_mutexes();
+	show_wrong_times();
 	show_rwlocks();
 	show_conditions();
 	show_c11();

@@ -216,6 +216,16 @@ static bool is_idle_worker(const struct thrum__model *model, const struct thrum_
 
 /* ---- Locks --------------------------------------------------------------------------------- */
 
+/* Whether a semaphore was neither taken nor released ever since, and nobody waits for the task that waits
+ * for it: it tells the task when there is something to do, and nothing was. */
+static bool is_idle_semaphore(const struct thrum__model *model, const struct thrum__why_path *path,
+	const struct thrum__analyse_lock *lock)
+{
+	return path->length == 1 && THRUM__TASK(model, lock->task, kind) == THRUM_KIND_SEMAPHORE &&
+		lock->count == 0 && lock->last < 0 && lock->released == 0 && lock->strange == 0 &&
+		!lock->is_cut;
+}
+
 /* The evidence that a lock on the path is never released. */
 static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
 {
@@ -228,7 +238,8 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 			wait->on);
 
 		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
-			(lock->count == 0 && model->end - lock->last < WAIT_MIN))
+			(lock->count == 0 && model->end - lock->last < WAIT_MIN) ||
+			is_idle_semaphore(model, path, lock))
 			continue;
 		if (wait->next == THRUM__NONE)
 			/* Held by a task that has ended, or free for long. */

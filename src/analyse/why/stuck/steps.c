@@ -191,7 +191,34 @@ static void add_server(struct thrum__finding *finding, const struct thrum__model
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
 }
 
-/* Adds a step for what happened meanwhile and is unusual, if there is no other cause: a task failed,
+/* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do
+ * what the waiter waits for. */
+static void add_held(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < search->graph.lock_count; i++) {
+		const struct thrum__analyse_lock *lock = &search->graph.locks[i];
+		uint32_t edge = THRUM__NONE, waiter;
+
+		for (uint32_t k = 0; k < lock->count; k++)
+			if (lock->holds[k].task == task)
+				edge = lock->holds[k].edge;
+		if (edge == THRUM__NONE)
+			continue;
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS, task, lock->task,
+			THRUM__EDGE(model, edge, time), edge);
+		edge = thrum__why_edge_to(model, lock->task, THRUM__EDGE_WAIT);
+		waiter = thrum__why_actor(model, edge);
+		if (thrum__analyse_task_is_pending(model, waiter) && waiter != task)
+			thrum__why_add_step(finding, THRUM__STEP_BEHIND, waiter, lock->task,
+				THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+}
+
+/* Adds a step for something unusual that happened meanwhile, if there is no other cause: a task failed,
  * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
  * those like the leaf. */
 static void add_unusual(struct thrum__finding *finding, struct thrum__search *search,
@@ -240,6 +267,17 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 			thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
 }
 
+/* Whether the path's leaf has no answer, and a run that doesn't end began before: the answer may be
+ * left to its lane, which can do nothing else. */
+static bool is_hogged(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+
+	return search->endless != THRUM__NONE && path->tries == 0 &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
+		search->endless_since <= THRUM__TASK(model, path->leaf, created);
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
@@ -253,7 +291,10 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_lost_signal(finding, model, path, signal, since);
 		return 1;
 	}
-	if (finding->class == THRUM__FINDING_OUTSIDE) {
+	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path)) {
+		if (is_hogged(search, path))
+			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
+				search->endless_since, THRUM__NONE);
 		add_pending(finding, model, path->leaf, last);
 		if (path->handle != THRUM__NONE)
 			add_silent(finding, model, path->handle, path->leaf,
@@ -281,6 +322,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_servers(finding, search, path);
 	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
 		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
+	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
+		add_held(finding, search, last->task);
 	return 1;
 }
 
@@ -429,7 +472,8 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
 	/* It waited for something that has come. */
-	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE)
+	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
+		is_hogged(search, path))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	return is_outside(search->model, path->leaf) && path->tries == 0
 		? THRUM__FINDING_OUTSIDE

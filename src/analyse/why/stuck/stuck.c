@@ -53,6 +53,18 @@ static bool is_deadlocked(const struct thrum__model *model, const struct thrum__
 			"deadlocked") == 0;
 }
 
+/* Whether a lane's last act is a wait that goes on and has no time limit. */
+static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
+{
+	const struct thrum__model *model = search->model;
+
+	return is_lane_blocked(search, lane) &&
+		(!thrum__model_has_row(&model->suspensions, lane->suspended) ||
+			strcmp(thrum__model_string(model,
+				       THRUM__SUSPENSION(model, lane->suspended, text), NULL),
+				"blocked") == 0);
+}
+
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
@@ -67,8 +79,7 @@ static void look_at_lanes(struct thrum__search *search)
 			continue;
 		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
 		search->is_deadlocked |= is_deadlocked(model, lane);
-		if (is_deadlocked(model, lane) ||
-			(lane->suspended == THRUM__NONE && is_lane_blocked(search, lane)))
+		if (is_deadlocked(model, lane) || is_blocked_for_good(search, lane))
 			blocked++;
 		else
 			alive++;
@@ -158,6 +169,21 @@ static bool is_same_story(const struct thrum__search *search, const struct thrum
 	return true;
 }
 
+/* Whether two findings begin with the same unusual event. */
+static bool is_same_cause(const struct thrum__finding *a, const struct thrum__finding *b)
+{
+	if (a->class != b->class || a->steps[0].kind != b->steps[0].kind ||
+		a->steps[0].task != b->steps[0].task)
+		return false;
+	switch (a->steps[0].kind) {
+	case THRUM__STEP_HOGS:
+	case THRUM__STEP_RESOLVED_OTHERS:
+	case THRUM__STEP_FAILED_MEANWHILE:
+	case THRUM__STEP_CANCELLED_MEANWHILE: return true;
+	default: return false;
+	}
+}
+
 /* If an earlier finding tells the same story as the last one, takes the last one back. Returns the
  * finding that remains. */
 static uint32_t merge_last(struct thrum__search *search, uint32_t last)
@@ -167,7 +193,8 @@ static uint32_t merge_last(struct thrum__search *search, uint32_t last)
 	if (last + 1 != findings->count)
 		return last;
 	for (uint32_t i = 0; i < last; i++) {
-		if (!is_same_story(search, &findings->findings[i], &findings->findings[last]))
+		if (!is_same_story(search, &findings->findings[i], &findings->findings[last]) &&
+			!is_same_cause(&findings->findings[i], &findings->findings[last]))
 			continue;
 		if (findings->findings[i].certainty < findings->findings[last].certainty)
 			findings->findings[i].certainty = findings->findings[last].certainty;

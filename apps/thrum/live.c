@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* Looks at the recordings of running processes. */
+#define _GNU_SOURCE
+#include "live.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load.h"
+#include "port/port.h"
+#include "source/input.h"
+
+#define LIFE_NS UINT64_C(200000000) /* so often a process is looked for */
+
+int live_open(const struct command *command, const char *argument, struct live *live)
+{
+	struct thrum_error_info error = {0};
+	int status = input_find(command, argument, live->path, sizeof(live->path));
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__source_open(live->path, &live->input, &error) < 0)
+		return input_failed(live->path, &error);
+	if (thrum__source_header(&live->input, &live->header, &error) < 0) {
+		thrum__source_close(live->input.owner);
+		return input_failed(live->path, &error);
+	}
+	if (thrum__monitor_create(&live->input, &live->header, &live->monitor) < 0) {
+		thrum__source_close(live->input.owner);
+		return load_no_memory();
+	}
+	snprintf(live->name, sizeof(live->name), "%.*s %" PRIu32, (int)sizeof(live->header.program),
+		live->header.program, live->header.pid);
+	return STATUS_OK;
+}
+
+void live_close(struct live *live)
+{
+	thrum__read_counters_free(&live->counters);
+	thrum__monitor_destroy(live->monitor);
+	thrum__source_close(live->input.owner);
+}
+
+int live_open_all(const struct command *command, char **arguments, size_t count, struct live **all)
+{
+	struct live *list = calloc(count, sizeof(*list));
+
+	if (!list)
+		return load_no_memory();
+	for (size_t i = 0; i < count; i++) {
+		int status = live_open(command, arguments[i], &list[i]);
+
+		if (status != STATUS_OK) {
+			live_close_all(list, i);
+			return status;
+		}
+	}
+	*all = list;
+	return STATUS_OK;
+}
+
+void live_close_all(struct live *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		live_close(&list[i]);
+	free(list);
+}
+
+int live_look(struct live *live, unsigned parts)
+{
+	struct thrum__read_counters counters;
+	uint64_t now = thrum__port_monotonic();
+	int error;
+
+	if (!live->has_ended && now - live->life_known >= LIFE_NS) {
+		live->life_known = now;
+		live->has_ended = thrum__source_was_killed(&live->input, &live->header);
+	}
+	error = thrum__monitor_look(live->monitor, parts, live->has_ended ? 0 : now, &live->sample);
+	if (error == 0) {
+		live->has_ended |= !live->sample->is_recording;
+		error = thrum__read_counters(&live->input, &live->header, &counters);
+	}
+	if (error < 0) {
+		complain("%s: %s", live->path, thrum_error_message(error));
+		return STATUS_FAILED;
+	}
+	thrum__read_counters_free(&live->counters);
+	live->counters = counters;
+	return STATUS_OK;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/* The recordings of running processes, at which top, metrics and watch look again and again. */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include "input.h"
+#include "monitor/sample.h"
+#include "read/counters.h"
+
+struct live {
+	char path[PATH_MAX];
+	char name[80]; /* "server 4711" */
+	struct thrum__input input;
+	struct thrum__header header; /* as it was in the beginning, apart from its state */
+	struct thrum__monitor *monitor;
+	/* From the last look. */
+	const struct thrum__monitor_sample *sample;
+	struct thrum__read_counters counters;
+	bool has_ended; /* nothing more happens: the recording was stopped, or the process died */
+	uint64_t life_known; /* CLOCK_MONOTONIC, ns: when the process was last looked for */
+};
+
+/* Finds and opens a recording. Returns STATUS_OK, after which the caller calls live_close; or
+ * another status after a message. */
+int live_open(const struct command *, const char *argument, struct live *);
+void live_close(struct live *);
+
+/* Opens several recordings, into an array for live_close_all. */
+int live_open_all(const struct command *, char **arguments, size_t count, struct live **);
+void live_close_all(struct live *, size_t count);
+
+/* Looks again; `parts` as in thrum__monitor_look. Returns STATUS_OK, or STATUS_FAILED after a
+ * message. */
+int live_look(struct live *, unsigned parts);
+
+#endif

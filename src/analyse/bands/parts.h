@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/* Private to the folder: the tables behind struct thrum__bands. */
+#ifndef ANALYSE_BANDS_PARTS_H
+#define ANALYSE_BANDS_PARTS_H
+
+#include "analyse/bands/bands.h"
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+enum {
+	THRUM__LINE_FAILED = 1,
+	THRUM__LINE_PENDING = 2,
+	THRUM__LINE_SHOULD = 4, /* it should resolve */
+};
+
+/* The lines of one group and one class. A class bounds their lengths, so those in a time are found by
+ * their starts. */
+struct thrum__bands_row {
+	uint32_t first, count;         /* elements of the lines' columns, by start */
+	uint32_t first_run, run_count; /* elements of `runs`, by start */
+	uint32_t failed, pending;      /* how many of the lines */
+	uint32_t slots;                /* 0: there are few lines and runs, and no sums */
+	uint32_t first_slot;           /* its first element of `sums`, of slots + 1 */
+	int64_t slot;                  /* ns of a slot; the first one begins with the bands */
+	int64_t longest, longest_run;
+};
+
+/* Sums of a row's lines. A line begins and ends in the slots of its beginning and end; a pending one
+ * doesn't end. Lives and runs are divided among the slots in which they lie. */
+struct thrum__bands_sum {
+	double life, ran; /* ns */
+	uint32_t begun, ended, failed;
+};
+
+struct thrum__bands_rows {
+	struct thrum__bands_row *rows;
+	uint32_t row_count;
+	/* By group: its rows, one for each class from the first that has lines to the last. */
+	struct thrum__bands_place {
+		uint32_t first;
+		uint8_t class, classes;
+	} * places;
+	uint32_t group_count;
+	/* By line. */
+	uint32_t *task;
+	int64_t *start, *end;
+	uint8_t *flags;
+	uint32_t line_count;
+	/* Runs of the model, by the row of the line for which they are. */
+	uint32_t *runs;
+	uint32_t run_count;
+	/* Over the slots of a row: element i sums up all slots before i. */
+	struct thrum__bands_sum *sums;
+	uint32_t slot_count;
+};
+
+THRUM__MUST_USE int thrum__bands_rows_make(struct thrum__bands *);
+void thrum__bands_rows_free(struct thrum__bands_rows *);
+size_t thrum__bands_rows_memory(const struct thrum__bands_rows *);
+
+/* The row of a group's class, or NULL if the group has no lines in it. */
+static inline const struct thrum__bands_row *thrum__bands_row(const struct thrum__bands *bands,
+	uint32_t group, unsigned class)
+{
+	const struct thrum__bands_place *place = &bands->rows->places[group];
+
+	return class < place->class || class - place->class >= place->classes
+		? NULL
+		: &bands->rows->rows[place->first + class - place->class];
+}
+
+/* The first line of a row that starts at or after a time; the one behind the last if there is none. */
+uint32_t thrum__bands_row_from(const struct thrum__bands_rows *, const struct thrum__bands_row *,
+	int64_t time);
+
+/* The slot in which a time lies. */
+static inline uint32_t thrum__bands_slot(const struct thrum__bands *bands,
+	const struct thrum__bands_row *row, int64_t time)
+{
+	int64_t slot = time <= bands->from ? 0 : (time - bands->from) / row->slot;
+
+	return slot >= row->slots ? row->slots - 1 : (uint32_t)slot;
+}
+
+/* A run's end; that of an open one, and of one that ended since the bands were made, is the bands'. */
+static inline int64_t thrum__bands_run_end(const struct thrum__bands *bands, uint32_t run)
+{
+	int64_t end = THRUM__RUN(bands->model, run, end);
+
+	return end < bands->to ? end : bands->to;
+}
+
+/* ---- Lanes --------------------------------------------------------------------------------- */
+
+#define THRUM__BANDS_SHIFT 4 /* 16 runs, or groups of them, make a group */
+#define THRUM__BANDS_LEVELS 7
+
+/* The runs of one lane, but for those of its own task, in the order of time. */
+struct thrum__bands_lane {
+	uint32_t first, count; /* elements of `runs` */
+	uint32_t first_sum;    /* in `sums`: the ns before each 16th run, and of all */
+	/* By level, in `longest`: which of the lane's runs is the longest of 16, 256, … */
+	uint32_t first_longest[THRUM__BANDS_LEVELS];
+};
+
+struct thrum__bands_lanes {
+	struct thrum__bands_lane *lanes; /* by the model's lane */
+	uint32_t lane_count;
+	uint32_t *runs;
+	uint32_t run_count;
+	int64_t *sums;
+	uint32_t *longest, sum_count, longest_count;
+	struct thrum__bands_hole *holes; /* the long ones, by time */
+	uint32_t hole_count, hole_room;
+	int64_t hole_least; /* all holes of at least so many ns are there */
+};
+
+THRUM__MUST_USE int thrum__bands_lanes_make(struct thrum__bands *);
+void thrum__bands_lanes_free(struct thrum__bands_lanes *);
+size_t thrum__bands_lanes_memory(const struct thrum__bands_lanes *);
+
+/* ---- Queues -------------------------------------------------------------------------------- */
+
+/* Waits or holds, by start, with what is needed to sum them up over any time. */
+struct thrum__bands_times {
+	struct thrum__bands_turn *turns;
+	int64_t *ends; /* sorted */
+	/* The sums of the starts, and of the ends, before each 16th one. They may wrap: differences
+	 * are right all the same. */
+	uint64_t *start_sums, *end_sums;
+	uint32_t count;
+	int64_t longest;
+};
+
+THRUM__MUST_USE int thrum__bands_queues_make(struct thrum__bands *);
+void thrum__bands_queues_free(struct thrum__bands *);
+size_t thrum__bands_queues_memory(const struct thrum__bands *);
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* Fills in the medians, the sizes and so on of all groups. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__bands_measure_groups(struct thrum__bands *);
+
+/* The value of rank `rank` (from 0) among `count` values, which are moved about. By C. A. R. Hoare's
+ * "Algorithm 65: Find". */
+int64_t thrum__bands_select(int64_t *values, uint32_t count, uint32_t rank);
+
+#endif

@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes the document of a program at work: where it runs, how fast it answers, where it waits, and its
+ * oddities. That of a range of time is in range.c. */
+#include "report/document/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "report/document/parts.h"
+#include "words/bands.h"
+
+#define THREADS_MOST 4
+#define GROUPS_MOST 6
+#define PARTS_MOST 2       /* where the time of the slowest group goes */
+#define PART_LEAST 0.1     /* a smaller share isn't told */
+#define RUNS_MOST 3        /* long runs */
+#define RUNS_LOOKED_AT 64  /* runs among which these are chosen */
+#define RUN_LEAST 10000000 /* ns of a long run, and of a hole */
+#define APART 300000000    /* ns between the beginnings of two long runs that are told */
+#define FAILED_MOST 3      /* groups of failures, and of tasks that are pending */
+#define REASON_MOST 200    /* bytes of the reason of a failure */
+
+struct about {
+	struct thrum__document_writer w;
+	const struct thrum__document_program *program;
+	const struct thrum__bands *bands;
+	struct thrum__bands_time time;
+};
+
+/* ---- Words ---------------------------------------------------------------------------------- */
+
+static void write_group(struct about *a, uint32_t group)
+{
+	char name[THRUM__WORDS_GROUP_ROOM];
+
+	thrum__words_group(&a->bands->family, group, name, sizeof name);
+	thrum__document_write_link(&a->w, name, strlen(name), THRUM__LINK_TO_GROUP, group);
+}
+
+static void write_task(struct about *a, uint32_t task)
+{
+	char name[300];
+	size_t size = thrum__words_task(a->bands->model, task, name, sizeof name);
+
+	if (thrum__model_has_row(&a->bands->model->tasks, task))
+		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
+			THRUM__LINK_TO_TASK, task);
+	else
+		thrum__document_write_text(&a->w, name);
+}
+
+static void write_duration(struct about *a, int64_t ns)
+{
+	char words[64];
+
+	thrum__words_duration(ns, 2, words, sizeof words);
+	thrum__document_write_text(&a->w, words);
+}
+
+/* A moment, as precise as tells apart a thousandth of the window. */
+static void write_moment(struct about *a, int64_t time)
+{
+	char words[64];
+	size_t size = thrum__words_time(time, (a->time.to[0] - a->time.from[0]) / 1000, words,
+		sizeof words);
+
+	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, time);
+}
+
+static void write_percent(struct about *a, double share)
+{
+	char words[32];
+
+	snprintf(words, sizeof words, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%",
+		100 * share);
+	thrum__document_write_text(&a->w, words);
+}
+
+static void write_bad_number(struct about *a, uint64_t number)
+{
+	char words[THRUM__NUMBER_ROOM];
+
+	thrum__words_number(number, words);
+	thrum__document_write_bad(&a->w, words);
+}
+
+static void begin_line(struct about *a)
+{
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+}
+
+/* ---- Where it runs -------------------------------------------------------------------------- */
+
+static void write_threads(struct about *a)
+{
+	const struct thrum__bands *bands = a->bands;
+	uint32_t told = 0;
+
+	if (bands->thread_count == 0)
+		return;
+	thrum__document_write_section(&a->w, "Where it runs");
+	for (uint32_t i = 0; i < bands->thread_count && told < THREADS_MOST; i++, told++) {
+		const struct thrum__bands_thread *thread = &bands->threads[i];
+		uint32_t task = bands->model->lanes[thread->lane].task;
+		char name[300];
+		size_t size = thrum__words_thread(bands, i, name, sizeof name);
+
+		size = size < sizeof name ? size : sizeof name - 1;
+		begin_line(a);
+		if (thrum__model_has_row(&bands->model->tasks, task))
+			thrum__document_write_link(&a->w, name, size, THRUM__LINK_TO_TASK, task);
+		else
+			thrum__document_write_bytes(&a->w, name, size);
+		thrum__document_write_text(&a->w, thread->count > 1 ? " run " : " runs ");
+		write_percent(a,
+			thrum__bands_thread_share(bands, i, a->time.from[0], a->time.to[0]));
+		thrum__document_write_text(&a->w, " of the time");
+	}
+	if (told < bands->thread_count) {
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_MORE, "");
+		thrum__document_write_text(&a->w, "and ");
+		thrum__document_write_number(&a->w, bands->thread_count - told);
+		thrum__document_write_text(&a->w, " more");
+	}
+}
+
+/* ---- How fast it answers -------------------------------------------------------------------- */
+
+/* A group with its numbers. */
+struct measured {
+	uint32_t group;
+	struct thrum__bands_numbers numbers;
+};
+
+/* Whether a group stands for requests: its tasks should resolve, and belong to no other request. If no
+ * group does (`any`), all will do but those that last. */
+static bool is_request(const struct thrum__family *family, uint32_t group, bool any)
+{
+	uint32_t parent = family->groups[group].parent;
+
+	if (any)
+		return family->groups[group].size != THRUM__GROUP_SMALL;
+	if (family->groups[group].size != THRUM__GROUP_LARGE)
+		return false;
+	for (; parent != THRUM__NONE; parent = family->groups[parent].parent)
+		if (family->groups[parent].size == THRUM__GROUP_LARGE)
+			return false;
+	return true;
+}
+
+static int by_ended(const void *a, const void *b)
+{
+	const struct measured *x = a, *y = b;
+
+	return x->numbers.ended < y->numbers.ended    ? 1
+		: x->numbers.ended > y->numbers.ended ? -1
+						      : 0;
+}
+
+static void write_answer(struct about *a, const struct measured *measured)
+{
+	const struct thrum__bands_numbers *numbers = &measured->numbers;
+	char rate[THRUM__NUMBER_ROOM];
+
+	begin_line(a);
+	write_group(a, measured->group);
+	if (numbers->rate >= 10)
+		thrum__words_number((uint64_t)(numbers->rate + 0.5), rate);
+	else
+		snprintf(rate, sizeof rate, "%.1f", numbers->rate);
+	thrum__document_write_text(&a->w, ": ");
+	thrum__document_write_text(&a->w, rate);
+	thrum__document_write_text(&a->w, " a second, half within ");
+	write_duration(a, numbers->half);
+	thrum__document_write_text(&a->w, ", 1 in 100 over ");
+	write_duration(a, numbers->slow);
+	if (numbers->failed == 0)
+		return;
+	thrum__document_write_text(&a->w, "; ");
+	if (numbers->all_failed) {
+		thrum__document_write_bad(&a->w, "all fail");
+		return;
+	}
+	write_bad_number(a, numbers->failed);
+	thrum__document_write_bad(&a->w, numbers->failed == 1 ? " fails" : " fail");
+}
+
+static void write_answers(struct about *a)
+{
+	const struct thrum__family *family = &a->bands->family;
+	struct measured groups[THRUM__FAMILY_BANDS];
+	uint32_t count = 0;
+
+	for (int any = 0; any < 2 && count == 0; any++)
+		for (uint32_t i = 0; i < family->shown_count; i++) {
+			struct measured *measured = &groups[count];
+
+			if (!is_request(family, family->shown[i], any))
+				continue;
+			measured->group = family->shown[i];
+			thrum__bands_numbers(a->bands, measured->group, &a->time,
+				&measured->numbers);
+			count += measured->numbers.ended > 0;
+		}
+	if (count == 0)
+		return;
+	qsort(groups, count, sizeof *groups, by_ended);
+	thrum__document_write_section(&a->w, "How fast it answers");
+	for (uint32_t i = 0; i < count && i < GROUPS_MOST; i++)
+		write_answer(a, &groups[i]);
+}
+
+/* ---- Where it waits ------------------------------------------------------------------------- */
+
+/* Whether a group's time mostly goes where the program has no say. */
+static bool waits_outside(const struct thrum__family *family,
+	const struct thrum__story_where *where)
+{
+	return where->parts[0].kind == THRUM__WHERE_OUTSIDE ||
+		(where->parts[0].kind == THRUM__WHERE_WAITS &&
+			family->groups[where->parts[0].group].is_outside);
+}
+
+/* The index in `shown` of the requests that wait longest in all, of those whose paths are known; NONE:
+ * there are none. Requests that only wait for the outside count (`any`) if there are no others. */
+static uint32_t find_slowest(const struct about *a, bool any)
+{
+	const struct thrum__family *family = &a->bands->family;
+	uint32_t best = THRUM__NONE;
+	int64_t most = -1;
+
+	for (uint32_t i = 0; a->program->where && i < family->shown_count; i++) {
+		const struct thrum__group *group = &family->groups[family->shown[i]];
+		const struct thrum__story_where *where = &a->program->where[i];
+
+		if (!is_request(family, family->shown[i], false) || where->count == 0 ||
+			(!any && waits_outside(family, where)) || group->life - group->ran <= most)
+			continue;
+		best = i;
+		most = group->life - group->ran;
+	}
+	return best;
+}
+
+static void write_queue(struct about *a, uint32_t queue)
+{
+	struct thrum__bands_queue_numbers numbers;
+	char words[32];
+
+	thrum__bands_queue_numbers(a->bands, queue, a->time.from[0], a->time.to[0], &numbers);
+	thrum__document_write_text(&a->w, ". That is held ");
+	write_percent(a, numbers.held);
+	thrum__document_write_text(&a->w, " of the time; ");
+	snprintf(words, sizeof words, numbers.waiting >= 10 ? "%.0f" : "%.1f", numbers.waiting);
+	thrum__document_write_text(&a->w, words);
+	thrum__document_write_text(&a->w, " wait for it at a time");
+}
+
+static void write_part(struct about *a, uint32_t group, const struct thrum__story_part *part)
+{
+	const struct thrum__family *family = &a->bands->family;
+	uint32_t queue;
+
+	begin_line(a);
+	write_group(a, group);
+	thrum__document_write_text(&a->w,
+		part->kind == THRUM__WHERE_RUNS           ? " runs for "
+			: part->kind == THRUM__WHERE_BUSY ? " is ready for "
+							  : " spends ");
+	write_percent(a, part->share);
+	switch (part->kind) {
+	case THRUM__WHERE_RUNS: thrum__document_write_text(&a->w, " of its time"); return;
+	case THRUM__WHERE_BUSY:
+		thrum__document_write_text(&a->w, " of its time, but its thread runs others");
+		return;
+	case THRUM__WHERE_OUTSIDE:
+		thrum__document_write_text(&a->w, " of its time waiting for the outside");
+		return;
+	default: break;
+	}
+	queue = thrum__bands_queue_of(a->bands, part->group);
+	thrum__document_write_text(&a->w, " of its time waiting for ");
+	if (queue != THRUM__NONE) {
+		thrum__document_write_text(&a->w, "the ");
+		thrum__document_write_text(&a->w,
+			thrum__words_kind(a->bands->model, family->groups[part->group].sample));
+		thrum__document_write_text(&a->w, " ");
+	}
+	write_group(a, part->group);
+	if (queue != THRUM__NONE)
+		write_queue(a, queue);
+}
+
+static void write_waits(struct about *a)
+{
+	uint32_t slowest = find_slowest(a, false);
+	const struct thrum__story_where *where;
+
+	if (slowest == THRUM__NONE)
+		slowest = find_slowest(a, true);
+	if (slowest == THRUM__NONE)
+		return;
+	where = &a->program->where[slowest];
+	thrum__document_write_section(&a->w, "Where it waits");
+	for (uint32_t i = 0; i < where->count && i < PARTS_MOST; i++)
+		if (i == 0 || where->parts[i].share >= PART_LEAST)
+			write_part(a, a->bands->family.shown[slowest], &where->parts[i]);
+}
+
+/* ---- Oddities ------------------------------------------------------------------------------- */
+
+/* How many lanes have a run of at least half that length at that time. */
+static uint32_t count_held_up(const struct about *a, const struct thrum__bands_run *run)
+{
+	struct thrum__bands_run runs[RUNS_LOOKED_AT];
+	uint32_t count = thrum__bands_longest_runs(a->bands, THRUM__NONE, run->from, run->to,
+		run->ran / 2, runs, RUNS_LOOKED_AT);
+	uint32_t lanes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_new = true;
+
+		for (uint32_t j = 0; j < i; j++)
+			is_new = is_new && runs[j].lane != runs[i].lane;
+		lanes += is_new;
+	}
+	return lanes;
+}
+
+static void write_run(struct about *a, const struct thrum__bands_run *run)
+{
+	uint32_t lane = a->bands->model->lanes[run->lane].task, held_up = count_held_up(a, run);
+
+	begin_line(a);
+	write_moment(a, run->from);
+	thrum__document_write_text(&a->w, ": ");
+	write_task(a, run->task);
+	thrum__document_write_text(&a->w, " runs for ");
+	write_duration(a, run->ran);
+	if (thrum__model_has_row(&a->bands->model->tasks, lane)) {
+		thrum__document_write_text(&a->w, " on ");
+		write_task(a, lane);
+	}
+	if (held_up < 2)
+		return;
+	thrum__document_write_text(&a->w, "; ");
+	thrum__document_write_number(&a->w, held_up);
+	thrum__document_write_text(&a->w, " threads are held up at once");
+}
+
+uint32_t thrum__document_long_runs(const struct thrum__bands *bands, int64_t from, int64_t to,
+	struct thrum__bands_run *chosen, uint32_t most)
+{
+	struct thrum__bands_run runs[RUNS_LOOKED_AT];
+	int64_t apart = (to - from) / 10 < APART ? (to - from) / 10 : APART;
+	uint32_t told = 0,
+		 count = thrum__bands_longest_runs(bands, THRUM__NONE, from, to, RUN_LEAST, runs,
+			 RUNS_LOOKED_AT);
+
+	for (uint32_t i = 0; i < count && told < most; i++) {
+		bool is_apart = true;
+
+		for (uint32_t j = 0; j < told; j++)
+			is_apart = is_apart &&
+				(runs[i].from - chosen[j].from >= apart ||
+					chosen[j].from - runs[i].from >= apart);
+		if (is_apart)
+			chosen[told++] = runs[i];
+	}
+	return told;
+}
+
+bool thrum__document_long_hole(const struct thrum__bands *bands, int64_t from, int64_t to,
+	struct thrum__bands_hole *hole)
+{
+	struct thrum__bands_hole holes[RUNS_LOOKED_AT];
+	int64_t least = (to - from) / RUNS_LOOKED_AT;
+	uint32_t count = thrum__bands_holes(bands, from, to, least > RUN_LEAST ? least : RUN_LEAST,
+		holes, RUNS_LOOKED_AT);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (i == 0 || holes[i].to - holes[i].from > hole->to - hole->from)
+			*hole = holes[i];
+	return count > 0;
+}
+
+static void write_runs(struct about *a)
+{
+	struct thrum__bands_run runs[RUNS_MOST];
+	struct thrum__bands_hole hole;
+	int64_t from = a->time.from[0], to = a->time.to[0];
+	uint32_t count = thrum__document_long_runs(a->bands, from, to, runs, RUNS_MOST);
+
+	for (uint32_t i = 0; i < count; i++)
+		write_run(a, &runs[i]);
+	if (!thrum__document_long_hole(a->bands, from, to, &hole))
+		return;
+	begin_line(a);
+	write_moment(a, hole.from);
+	thrum__document_write_text(&a->w, ": nothing runs for ");
+	write_duration(a, hole.to - hole.from);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The reason of a line's failure, a string of the model, or NONE. */
+static uint32_t reason_of(const struct about *a, uint32_t task)
+{
+	return THRUM__TASK(a->bands->model, thrum__model_heir(a->bands->model, task), failure);
+}
+
+/* Tells how long the failed lines of a group took, nearly all of them, and the commonest reason. */
+static void write_failed(struct about *a, uint32_t group, uint32_t failed)
+{
+	int64_t *lengths = malloc(failed * sizeof *lengths);
+	struct thrum__bands_walk walk;
+	struct thrum__bands_line line;
+	uint32_t count = 0, reason = THRUM__NONE, votes = 0, low, high;
+	size_t size;
+	const char *text;
+
+	if (!lengths) {
+		a->w.failed = true;
+		return;
+	}
+	thrum__bands_walk_begin(&walk, a->bands, group, 0, THRUM__BANDS_CLASSES, a->time.from[0],
+		a->time.to[0]);
+	while (count < failed && thrum__bands_walk_next(&walk, &line)) {
+		uint32_t why;
+
+		if (!line.is_failed || line.end > a->time.to[0])
+			continue;
+		lengths[count++] = line.end - line.start;
+		why = reason_of(a, line.task);
+		/* The majority, if there is one: Boyer and Moore's vote. */
+		if (votes == 0)
+			reason = why;
+		votes += why == reason ? 1 : UINT32_MAX;
+	}
+	if (count > 0) {
+		qsort(lengths, count, sizeof *lengths, by_value);
+		low = count / 20;
+		high = count - 1 - count / 20;
+		thrum__document_write_text(&a->w, count >= 10 ? ", nearly all after " : " after ");
+		if (lengths[high] <= lengths[low] + lengths[low] / 4) {
+			thrum__document_write_text(&a->w, "about ");
+			write_duration(a, lengths[count / 2]);
+		} else {
+			write_duration(a, lengths[low]);
+			thrum__document_write_text(&a->w, " to ");
+			write_duration(a, lengths[high]);
+		}
+	}
+	free(lengths);
+	text = thrum__model_string(a->bands->model, reason, &size);
+	if (count == 0 || votes == 0 || size == 0)
+		return;
+	thrum__document_write_text(&a->w, ": “");
+	thrum__document_write_bytes(&a->w, text, size < REASON_MOST ? size : REASON_MOST);
+	thrum__document_write_text(&a->w, "”");
+}
+
+static void write_failures_of(struct about *a, uint32_t group,
+	const struct thrum__bands_numbers *numbers)
+{
+	begin_line(a);
+	write_bad_number(a, numbers->failed);
+	thrum__document_write_bad(&a->w, " of ");
+	write_bad_number(a, numbers->ended);
+	thrum__document_write_text(&a->w, " ");
+	write_group(a, group);
+	thrum__document_write_text(&a->w, numbers->failed == 1 ? " fails" : " fail");
+	write_failed(a, group, numbers->failed);
+}
+
+/* Tells of failures; last of groups that always fail, as these mostly mean to. */
+static void write_failures(struct about *a)
+{
+	const struct thrum__family *family = &a->bands->family;
+	uint32_t told = 0;
+
+	for (int always = 0; always < 2; always++)
+		for (uint32_t i = 0; i < family->shown_count && told < FAILED_MOST; i++) {
+			struct thrum__bands_numbers numbers;
+
+			if (family->groups[family->shown[i]].failed == 0)
+				continue;
+			thrum__bands_numbers(a->bands, family->shown[i], &a->time, &numbers);
+			if (numbers.failed == 0 || numbers.all_failed != always)
+				continue;
+			write_failures_of(a, family->shown[i], &numbers);
+			told++;
+		}
+}
+
+/* Tells of the lines that should resolve and are pending at the end, and since when the oldest is. */
+static void write_pending(struct about *a)
+{
+	const struct thrum__family *family = &a->bands->family;
+	uint32_t told = 0;
+
+	for (uint32_t i = 0; a->time.to[0] >= a->bands->to && i < family->shown_count; i++) {
+		const struct thrum__group *group = &family->groups[family->shown[i]];
+		struct thrum__bands_walk walk;
+		struct thrum__bands_line line, oldest = {.start = INT64_MAX};
+
+		if (group->size != THRUM__GROUP_LARGE || group->pending == 0 || told == FAILED_MOST)
+			continue;
+		thrum__bands_walk_begin(&walk, a->bands, family->shown[i], 0, THRUM__BANDS_CLASSES,
+			a->bands->to, INT64_MAX);
+		while (thrum__bands_walk_next(&walk, &line))
+			if (line.is_pending && line.start < oldest.start)
+				oldest = line;
+		if (oldest.start == INT64_MAX)
+			continue;
+		begin_line(a);
+		write_bad_number(a, group->pending);
+		thrum__document_write_text(&a->w, " ");
+		write_group(a, family->shown[i]);
+		thrum__document_write_text(&a->w,
+			group->pending == 1 ? " is pending at the end, since "
+					    : " are pending at the end; the oldest, ");
+		if (group->pending > 1) {
+			write_task(a, oldest.task);
+			thrum__document_write_text(&a->w, ", since ");
+		}
+		write_moment(a, oldest.start);
+		told++;
+	}
+}
+
+/* Writes the section, or nothing if nothing is odd. */
+static void write_oddities(struct about *a)
+{
+	uint32_t before = a->w.document->count;
+
+	thrum__document_write_section(&a->w, "Out of the ordinary");
+	write_runs(a);
+	write_failures(a);
+	write_pending(a);
+	if (!a->w.failed && a->w.document->count == before + 1) {
+		a->w.document->piece_count--;
+		a->w.document->count--;
+	}
+}
+
+/* ---- Findings ------------------------------------------------------------------------------- */
+
+static void write_findings(struct about *a)
+{
+	const struct thrum__findings *findings = a->program->findings;
+	char words[1000];
+
+	if (!findings || findings->count == 0)
+		return;
+	thrum__document_write_section(&a->w, findings->count == 1 ? "Finding" : "Findings");
+	for (uint32_t i = 0; i < findings->count && i < GROUPS_MOST; i++) {
+		const struct thrum__finding *finding = &findings->findings[i];
+		size_t size = thrum__words_finding(a->bands->model, finding, words, sizeof words);
+
+		begin_line(a);
+		thrum__document_write_link(&a->w, words,
+			size < sizeof words ? size : sizeof words - 1, THRUM__LINK_TO_TASK,
+			finding->task);
+	}
+	if (findings->count <= GROUPS_MOST)
+		return;
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_MORE, "");
+	thrum__document_write_text(&a->w, "and ");
+	thrum__document_write_number(&a->w, findings->count - GROUPS_MOST);
+	thrum__document_write_text(&a->w, " more");
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+/* How many lines of all groups touch the time. */
+static uint64_t count_lines(const struct about *a)
+{
+	const struct thrum__family *family = &a->bands->family;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < family->group_count; i++) {
+		struct thrum__bands_numbers numbers;
+
+		if (family->groups[i].is_object)
+			continue;
+		thrum__bands_numbers(a->bands, i, &a->time, &numbers);
+		count += numbers.touched;
+	}
+	return count;
+}
+
+static void write_head(struct about *a)
+{
+	int64_t from = a->time.from[0], to = a->time.to[0];
+	bool is_whole = from <= a->bands->from && to >= a->bands->to;
+
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_text(&a->w, THRUM__DOCUMENT_PROGRAM_TITLE);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_number(&a->w, count_lines(a));
+	thrum__document_write_text(&a->w,
+		a->bands->family.by_site ? " tasks in " : " labelled tasks in ");
+	write_duration(a, to - from);
+	if (!is_whole) {
+		thrum__document_write_text(&a->w, " from ");
+		write_moment(a, from);
+	}
+}
+
+int thrum__document_program(const struct thrum__document_program *program,
+	struct thrum__document *document)
+{
+	struct about a = {.program = program, .bands = program->bands};
+
+	a.time = (struct thrum__bands_time){{program->from, 0}, {program->to, 0}};
+	thrum__document_write_begin(&a.w, program->bands->model, document);
+	write_head(&a);
+	write_threads(&a);
+	write_answers(&a);
+	write_waits(&a);
+	write_oddities(&a);
+	write_findings(&a);
+	return thrum__document_write_end(&a.w);
+}

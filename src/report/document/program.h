@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Documents of a program at work, made of its bands: all of a window of time, or a range of it beside
+ * the rest. Groups, threads, moments and tasks are links.
+ */
+#ifndef REPORT_DOCUMENT_PROGRAM_H
+#define REPORT_DOCUMENT_PROGRAM_H
+
+#include "analyse/bands/bands.h"
+#include "analyse/story/story.h"
+#include "report/document/document.h"
+
+#define THRUM__DOCUMENT_PROGRAM_TITLE "In short"
+
+/* The facts of which the documents are made. */
+struct thrum__document_program {
+	const struct thrum__bands *bands;
+	int64_t from, to; /* the window */
+	/* By index in the family's `shown`: where the time of these groups goes; NULL: it isn't known
+	 * yet. An element without tasks isn't known either. */
+	const struct thrum__story_where *where;
+	const struct thrum__findings *findings; /* NULL: none are known */
+};
+
+/* Writes where a program runs, how fast it answers, where it waits, long runs and failures, and the
+ * findings. Returns 0, or -THRUM_E_MEMORY with an empty document. */
+THRUM__MUST_USE int thrum__document_program(const struct thrum__document_program *,
+	struct thrum__document *);
+
+/* A range of the window. */
+struct thrum__document_range {
+	int64_t from, to;
+	uint32_t group; /* whose time is told: the one with the focus; NONE: no group's */
+	const struct thrum__story_where *here,
+		*other; /* of that group, in the range and beside it */
+};
+
+/* Writes how a range differs from the rest of the window: the numbers of groups, threads, where the
+ * group's time goes, failures. Returns 0, or -THRUM_E_MEMORY with an empty document. */
+THRUM__MUST_USE int thrum__document_range(const struct thrum__document_program *,
+	const struct thrum__document_range *, struct thrum__document *);
+
+/* Private to the room: the longest runs in a time that lie apart, at most `most`, and the longest hole.
+ */
+uint32_t thrum__document_long_runs(const struct thrum__bands *, int64_t from, int64_t to,
+	struct thrum__bands_run *, uint32_t most);
+bool thrum__document_long_hole(const struct thrum__bands *, int64_t from, int64_t to,
+	struct thrum__bands_hole *);
+
+#endif

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes the document of a range of time: how it differs from the rest of the window. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/document/parts.h"
+#include "report/document/program.h"
+#include "words/bands.h"
+
+#define RATIO_LEAST 1.5 /* of shares; a smaller one isn't told */
+#define PART_LEAST 0.005
+#define RUNS_MOST 3
+
+struct about {
+	struct thrum__document_writer w;
+	const struct thrum__bands *bands;
+	struct thrum__bands_time here, other;
+};
+
+/* ---- Cells ---------------------------------------------------------------------------------- */
+
+static void begin_row(struct about *a)
+{
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_ROW, "");
+}
+
+static void write_header(struct about *a)
+{
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_HEADER, "");
+	thrum__document_write_text(&a->w, "");
+	thrum__document_write_text(&a->w, "here");
+	thrum__document_write_text(&a->w, "else");
+	thrum__document_write_text(&a->w, "");
+}
+
+static void write_ratio(struct about *a, double here, double other, double least)
+{
+	double ratio = other > 0 ? here / other : 0;
+	char words[32] = "";
+
+	if (ratio >= least || (ratio > 0 && ratio <= 1 / least))
+		snprintf(words, sizeof words, ratio >= 10 ? "× %.0f" : "× %.2g", ratio);
+	thrum__document_write_text(&a->w, words);
+}
+
+static void write_percent(struct about *a, double share)
+{
+	char words[32];
+
+	snprintf(words, sizeof words, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%",
+		100 * share);
+	thrum__document_write_text(&a->w, words);
+}
+
+/* A cell that begins with some words and ends with a duration. */
+static void write_duration(struct about *a, const char *before, int64_t ns)
+{
+	char words[80];
+	size_t size = strlen(strcpy(words, before));
+
+	thrum__words_duration(ns, 2, words + size, sizeof words - size);
+	thrum__document_write_text(&a->w, words);
+}
+
+static void write_rate(struct about *a, double rate)
+{
+	char words[THRUM__NUMBER_ROOM + 2];
+
+	if (rate >= 10)
+		thrum__words_number((uint64_t)(rate + 0.5), words);
+	else
+		snprintf(words, sizeof words, "%.1f", rate);
+	strcat(words, "/s");
+	thrum__document_write_text(&a->w, words);
+}
+
+/* A cell that names a group among other words. */
+static void write_group(struct about *a, const char *before, uint32_t group, const char *behind)
+{
+	char words[THRUM__WORDS_GROUP_ROOM + 32];
+	size_t size = strlen(strcpy(words, before));
+
+	thrum__words_group(&a->bands->family, group, words + size, THRUM__WORDS_GROUP_ROOM);
+	strcat(words, behind);
+	thrum__document_write_link(&a->w, words, strlen(words), THRUM__LINK_TO_GROUP, group);
+}
+
+/* ---- Differences ---------------------------------------------------------------------------- */
+
+static void write_difference(struct about *a, const struct thrum__bands_difference *difference)
+{
+	double here = difference->here, other = difference->other;
+
+	begin_row(a);
+	switch (difference->measure) {
+	case THRUM__BANDS_HALF:
+		write_group(a, "half of ", difference->group, "");
+		write_duration(a, "≤ ", (int64_t)here);
+		write_duration(a, "", (int64_t)other);
+		break;
+	case THRUM__BANDS_SLOW:
+		write_group(a, "1 % of ", difference->group, "");
+		write_duration(a, "> ", (int64_t)here);
+		write_duration(a, "", (int64_t)other);
+		break;
+	case THRUM__BANDS_RATE:
+		write_group(a, "", difference->group, " ended");
+		write_rate(a, here);
+		write_rate(a, other);
+		break;
+	default:
+		write_group(a, "", difference->group, " failed");
+		write_percent(a, here);
+		write_percent(a, other);
+	}
+	write_ratio(a, here, other, 1);
+}
+
+static void write_differences(struct about *a)
+{
+	struct thrum__bands_difference differences[THRUM__BANDS_DIFFERENCES];
+	uint32_t count = thrum__bands_differences(a->bands, &a->here, &a->other, differences);
+
+	thrum__document_write_section(&a->w, "Greatest differences");
+	if (count == 0) {
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+		thrum__document_write_text(&a->w, "Nothing differs by more than a third.");
+		return;
+	}
+	write_header(a);
+	for (uint32_t i = 0; i < count; i++)
+		write_difference(a, &differences[i]);
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static double share_of(const struct about *a, uint32_t thread, const struct thrum__bands_time *time)
+{
+	double ran = 0, all = 0;
+
+	for (int i = 0; i < 2; i++) {
+		double length = (double)(time->to[i] - time->from[i]);
+
+		if (length <= 0)
+			continue;
+		ran += length *
+			thrum__bands_thread_share(a->bands, thread, time->from[i], time->to[i]);
+		all += length;
+	}
+	return all > 0 ? ran / all : 0;
+}
+
+static void write_run(struct about *a, const struct thrum__bands_run *run)
+{
+	const struct thrum__model *model = a->bands->model;
+	uint32_t lane = model->lanes[run->lane].task;
+	char name[300], words[340] = "";
+	size_t size = thrum__words_task(model, run->task, name, sizeof name);
+
+	begin_row(a);
+	if (thrum__model_has_row(&model->tasks, run->task))
+		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
+			THRUM__LINK_TO_TASK, run->task);
+	else
+		thrum__document_write_text(&a->w, name);
+	if (thrum__model_has_row(&model->tasks, lane)) {
+		thrum__words_task(model, lane, name, sizeof name);
+		snprintf(words, sizeof words, "on %s", name);
+	}
+	thrum__document_write_text(&a->w, words);
+	thrum__document_write_text(&a->w, "");
+	write_duration(a, "", run->ran);
+}
+
+static void write_hole(struct about *a)
+{
+	struct thrum__bands_hole hole;
+	char words[80] = "at ";
+	size_t size;
+
+	if (!thrum__document_long_hole(a->bands, a->here.from[0], a->here.to[0], &hole))
+		return;
+	size = 3 +
+		thrum__words_time(hole.from, (a->here.to[0] - a->here.from[0]) / 1000, words + 3,
+			sizeof words - 3);
+	begin_row(a);
+	thrum__document_write_text(&a->w, "nothing runs");
+	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, hole.from);
+	thrum__document_write_text(&a->w, "");
+	write_duration(a, "", hole.to - hole.from);
+}
+
+static void write_threads(struct about *a)
+{
+	struct thrum__bands_run runs[RUNS_MOST];
+	uint32_t count;
+
+	thrum__document_write_section(&a->w, "Threads");
+	write_header(a);
+	for (uint32_t i = 0; i < a->bands->thread_count; i++) {
+		double here = share_of(a, i, &a->here), other = share_of(a, i, &a->other);
+		char name[300];
+
+		thrum__words_thread(a->bands, i, name, sizeof name);
+		begin_row(a);
+		thrum__document_write_text(&a->w, name);
+		write_percent(a, here);
+		write_percent(a, other);
+		write_ratio(a, here, other, RATIO_LEAST);
+	}
+	count = thrum__document_long_runs(a->bands, a->here.from[0], a->here.to[0], runs,
+		RUNS_MOST);
+	for (uint32_t i = 0; i < count; i++)
+		write_run(a, &runs[i]);
+	write_hole(a);
+}
+
+/* ---- Where time goes ------------------------------------------------------------------------ */
+
+static double part_of(const struct thrum__story_where *where, const struct thrum__story_part *part)
+{
+	for (uint32_t i = 0; i < where->count; i++)
+		if (where->parts[i].kind == part->kind && where->parts[i].group == part->group)
+			return where->parts[i].share;
+	return 0;
+}
+
+static void write_where(struct about *a, const struct thrum__document_range *range)
+{
+	char title[THRUM__WORDS_GROUP_ROOM + 32] = "Where the time of ";
+	size_t size = strlen(title);
+
+	if (range->group == THRUM__NONE || !range->here || !range->other || range->here->count == 0)
+		return;
+	thrum__words_group(&a->bands->family, range->group, title + size, THRUM__WORDS_GROUP_ROOM);
+	strcat(title, " goes");
+	thrum__document_write_section(&a->w, title);
+	write_header(a);
+	for (uint32_t i = 0; i < range->here->count; i++) {
+		const struct thrum__story_part *part = &range->here->parts[i];
+		double other = part_of(range->other, part);
+		char words[THRUM__WORDS_GROUP_ROOM + 32];
+
+		if (part->share < PART_LEAST)
+			continue;
+		begin_row(a);
+		thrum__words_where(&a->bands->family, part, words, sizeof words);
+		thrum__document_write_text(&a->w, words);
+		write_percent(a, part->share);
+		write_percent(a, other);
+		write_ratio(a, part->share, other > PART_LEAST ? other : 0, RATIO_LEAST);
+	}
+}
+
+/* ---- Failures ------------------------------------------------------------------------------- */
+
+static void write_failures(struct about *a)
+{
+	const struct thrum__family *family = &a->bands->family;
+	bool is_first = true;
+
+	for (uint32_t i = 0; i < family->shown_count; i++) {
+		struct thrum__bands_numbers here, other;
+
+		if (family->groups[family->shown[i]].failed == 0)
+			continue;
+		thrum__bands_numbers(a->bands, family->shown[i], &a->here, &here);
+		thrum__bands_numbers(a->bands, family->shown[i], &a->other, &other);
+		if (here.failed + other.failed == 0)
+			continue;
+		if (is_first) {
+			thrum__document_write_section(&a->w, "Failed");
+			write_header(a);
+			is_first = false;
+		}
+		begin_row(a);
+		write_group(a, "", family->shown[i], "");
+		thrum__document_write_number(&a->w, here.failed);
+		thrum__document_write_number(&a->w, other.failed);
+		thrum__document_write_text(&a->w, "");
+	}
+}
+
+/* ---- All of it ------------------------------------------------------------------------------ */
+
+static void write_head(struct about *a, const struct thrum__document_program *program)
+{
+	int64_t length = a->here.to[0] - a->here.from[0];
+	char words[80];
+
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_TITLE, "");
+	thrum__words_time(a->here.from[0], length / 1000, words, sizeof words);
+	thrum__document_write_text(&a->w, words);
+	write_duration(a, " + ", length);
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_text(&a->w, "beside the other ");
+	write_duration(a, "", program->to - program->from - length);
+	thrum__document_write_text(&a->w, " in sight");
+}
+
+int thrum__document_range(const struct thrum__document_program *program,
+	const struct thrum__document_range *range, struct thrum__document *document)
+{
+	struct about a = {.bands = program->bands};
+
+	a.here = (struct thrum__bands_time){{range->from, 0}, {range->to, 0}};
+	a.other = (struct thrum__bands_time){{program->from, range->to},
+		{range->from, program->to}};
+	thrum__document_write_begin(&a.w, program->bands->model, document);
+	write_head(&a, program);
+	write_differences(&a);
+	write_threads(&a);
+	write_where(&a, range);
+	write_failures(&a);
+	return thrum__document_write_end(&a.w);
+}

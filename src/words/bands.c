@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+/* Names of groups and threads, and where the time of groups goes. */
+#include "words/bands.h"
+
+#include "base/text.h"
+#include "words/words.h"
+
+size_t thrum__words_group(const struct thrum__family *family, uint32_t group, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	size_t length;
+	const char *name = thrum__family_name(family, group, &length);
+
+	if (length == 0)
+		return thrum__words_kind_and_site(family->model, family->groups[group].sample, to,
+			size);
+	thrum__base_text_bytes(&text, name, length);
+	return text.size;
+}
+
+size_t thrum__words_thread(const struct thrum__bands *bands, uint32_t thread, char *to, size_t size)
+{
+	const struct thrum__bands_thread *of = &bands->threads[thread];
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	uint32_t task = bands->model->lanes[of->lane].task;
+	size_t length = 0;
+	const char *name = thrum__model_has_row(&bands->model->tasks, task)
+		? thrum__model_task_name(bands->model, task, &length)
+		: "";
+
+	if (of->is_others)
+		thrum__base_text_put(&text, "others");
+	else if (length > 0)
+		thrum__base_text_bytes(&text, name, length);
+	else
+		thrum__base_text_format(&text, of->count > 1 ? "threads" : "thread %u",
+			(unsigned)of->lane);
+	if (of->count > 1)
+		thrum__base_text_format(&text, " ×%u", (unsigned)of->count);
+	return text.size;
+}
+
+size_t thrum__words_where(const struct thrum__family *family, const struct thrum__story_part *part,
+	char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	char name[THRUM__WORDS_GROUP_ROOM];
+
+	switch (part->kind) {
+	case THRUM__WHERE_RUNS: thrum__base_text_put(&text, "runs"); break;
+	case THRUM__WHERE_BUSY: thrum__base_text_put(&text, "ready, its thread busy"); break;
+	case THRUM__WHERE_OUTSIDE: thrum__base_text_put(&text, "waits for the outside"); break;
+	default:
+		thrum__words_group(family, part->group, name, sizeof name);
+		thrum__base_text_put(&text, "waits for ");
+		thrum__base_text_put(&text, name);
+	}
+	return text.size;
+}

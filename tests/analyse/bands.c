@@ -1,0 +1,731 @@
+/* SPDX-License-Identifier: ISC */
+/* The numbers of bands against counts by brute force, in random models. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/bands/parts.h"
+#include "laid_out.h"
+
+#define COLUMNS 97
+
+/* All lines of a group, found one by one. */
+struct line {
+	int64_t start, end;
+	bool is_failed, is_pending;
+	unsigned class;
+};
+
+struct seen {
+	struct thrum__model *model;
+	struct thrum__bands *bands;
+	struct line *lines; /* of the group below */
+	uint32_t count, group;
+};
+
+/* Makes bands of a random model, and finds the lines of its greatest group. */
+static void look(struct seen *seen, uint64_t seed, uint32_t events, uint32_t lanes)
+{
+	struct thrum_event *made = layout_events(seed, events, lanes);
+	const struct thrum__family *family;
+
+	seen->model = layout_model(made, events);
+	free(made);
+	assert_int_equal(thrum__bands_make(seen->model, NULL, NULL, &seen->bands), 0);
+	family = &seen->bands->family;
+	seen->group = 0;
+	for (uint32_t i = 0; i < family->group_count; i++)
+		if (family->groups[i].lines > family->groups[seen->group].lines)
+			seen->group = i;
+	seen->lines = calloc(seen->model->tasks.count + UINT32_C(1), sizeof *seen->lines);
+	assert_non_null(seen->lines);
+	seen->count = 0;
+	for (uint32_t i = 0; i < seen->model->tasks.count; i++) {
+		uint32_t heir = thrum__model_heir(seen->model, i);
+		struct line *line = &seen->lines[seen->count];
+
+		if (!thrum__family_is_line(family, i) ||
+			thrum__family_group(family, i) != seen->group)
+			continue;
+		line->start = THRUM__TASK(seen->model, i, start);
+		line->end = THRUM__TASK(seen->model, heir, end);
+		line->is_pending = line->end == THRUM__OPEN;
+		if (line->is_pending)
+			line->end = seen->model->end;
+		line->end = line->end > line->start ? line->end : line->start;
+		line->is_failed = THRUM__TASK(seen->model, heir, state) == THRUM__STATE_FAILED;
+		line->class = thrum__bands_class(line->end - line->start);
+		seen->count++;
+	}
+	assert_int_equal(seen->count, family->groups[seen->group].lines);
+}
+
+static void unsee(struct seen *seen)
+{
+	free(seen->lines);
+	thrum__bands_destroy(seen->bands);
+	thrum__model_destroy(seen->model);
+}
+
+/* Divides a time into columns: all alike, or with a long fold among them. */
+static void divide(int64_t times[COLUMNS + 1], int64_t from, int64_t to, bool folded)
+{
+	for (int64_t i = 0; i <= COLUMNS; i++) {
+		if (!folded)
+			times[i] = from + (to - from) * i / COLUMNS;
+		else if (i <= COLUMNS / 2)
+			times[i] = from + (to - from) / 4 * i / (COLUMNS / 2);
+		else
+			times[i] = to - (to - from) / 4 * (COLUMNS - i) / (COLUMNS / 2);
+	}
+}
+
+/* How many lines of a class touch from … to, without its last moment. */
+static uint32_t touching(const struct seen *seen, unsigned class, int64_t from, int64_t to)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < seen->count; i++)
+		count += seen->lines[i].class == class && seen->lines[i].start < to &&
+			seen->lines[i].end >= from;
+	return count;
+}
+
+/* How many end in it; `failed`: how many failed. */
+static uint32_t ending(const struct seen *seen, unsigned class, int64_t from, int64_t to,
+	bool failed)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < seen->count; i++)
+		count += seen->lines[i].class == class && !seen->lines[i].is_pending &&
+			seen->lines[i].end >= from && seen->lines[i].end < to &&
+			(!failed || seen->lines[i].is_failed);
+	return count;
+}
+
+static uint32_t quiet(const struct seen *seen, unsigned class, int64_t from, int64_t to)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < seen->count; i++)
+		count += seen->lines[i].class == class && seen->lines[i].start < from &&
+			seen->lines[i].end > to;
+	return count;
+}
+
+static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+	a = a > from ? a : from;
+	b = b < to ? b : to;
+	return b > a ? b - a : 0;
+}
+
+/* How many ns the lines of a class live in from … to. */
+static double living(const struct seen *seen, unsigned class, int64_t from, int64_t to)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < seen->count; i++)
+		if (seen->lines[i].class == class)
+			sum += (double)overlap(seen->lines[i].start, seen->lines[i].end, from, to);
+	return sum;
+}
+
+/* How many ns tasks run for the lines of a class. */
+static double running(const struct seen *seen, unsigned class, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = seen->model;
+	double sum = 0;
+
+	for (uint32_t i = 0; i < model->runs.count; i++) {
+		int64_t end = THRUM__RUN(model, i, end);
+		struct thrum__bands_line line;
+		uint32_t group,
+			worker = thrum__family_worker(&seen->bands->family,
+				THRUM__RUN(model, i, task));
+
+		if (worker == THRUM__NONE ||
+			!thrum__bands_line_of(seen->bands, worker, &line, &group) ||
+			group != seen->group || thrum__bands_class(line.end - line.start) != class)
+			continue;
+		sum += (double)overlap(THRUM__RUN(model, i, start),
+			end == THRUM__OPEN ? model->end : end, from, to);
+	}
+	return sum;
+}
+
+static void assert_near(double a, double b, double slack)
+{
+	if (fabs(a - b) > slack)
+		fail_msg("%.3f is not %.3f ± %.3f", a, b, slack);
+}
+
+/*
+ * Compares the cells of a class with counts. Cells that come from sums know times to a slot, so they
+ * lie between the counts of a column that is a slot shorter at both ends and one that is longer.
+ */
+static void check_cells(const struct seen *seen, unsigned class, const int64_t *times,
+	const struct thrum__bands_window *window)
+{
+	struct thrum__bands_cell cells[COLUMNS];
+	const struct thrum__bands_row *row = thrum__bands_row(seen->bands, seen->group, class);
+	int64_t slot = row->slots > 0 && window->least >= row->slot ? row->slot : 0;
+	int64_t from = times[0], to = times[COLUMNS];
+
+	thrum__bands_cells(seen->bands, seen->group, class, 1, window, cells);
+	for (int i = 0; i < COLUMNS; i++) {
+		int64_t a = times[i], b = times[i + 1], last = i == COLUMNS - 1;
+
+		assert_in_range(cells[i].lines, touching(seen, class, a + slot, b - slot + last),
+			touching(seen, class, a - slot, b + slot + last));
+		assert_in_range(cells[i].ended, ending(seen, class, a + slot, b - slot, false),
+			ending(seen, class, a - slot, b + slot + last, false));
+		assert_in_range(cells[i].failed, ending(seen, class, a + slot, b - slot, true),
+			ending(seen, class, a - slot, b + slot + last, true));
+		if (cells[i].lines > 0)
+			assert_int_equal(cells[i].quiet, quiet(seen, class, from, to));
+		assert_near((double)cells[i].life, living(seen, class, a, b),
+			1 + 1e-4 * (double)cells[i].life +
+				2 * (double)slot * touching(seen, class, a - slot, b + slot));
+	}
+}
+
+/* Cells equal a count by brute force, at ten zooms, in windows of equal columns and in folded ones. */
+static void test_cells(void **state)
+{
+	struct thrum__bands_window window = {0};
+	struct seen seen;
+	unsigned walked = 0, summed = 0;
+
+	(void)state;
+	look(&seen, 42, 150000, 3);
+	for (int zoom = 0; zoom < 10; zoom++) {
+		int64_t length = seen.model->end >> zoom, times[COLUMNS + 1];
+		int64_t from = (seen.model->end - length) / 3;
+
+		if (length < 10 * COLUMNS)
+			break;
+		divide(times, from, from + length, zoom % 3 == 2);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+			const struct thrum__bands_row *row = thrum__bands_row(seen.bands,
+				seen.group, class);
+
+			if (!row || row->count == 0 || (row->slots == 0 && class % 4))
+				continue;
+			walked += row->slots == 0 || window.least < row->slot;
+			summed += row->slots > 0 && window.least >= row->slot;
+			check_cells(&seen, class, times, &window);
+		}
+	}
+	assert_true(walked > 10);
+	assert_true(summed > 4);
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* Cells of several classes are the sums of their cells. */
+static void test_classes_together(void **state)
+{
+	struct thrum__bands_cell all[COLUMNS], one[COLUMNS];
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 7, 20000, 2);
+	divide(times, seen.model->end / 5, seen.model->end / 2, false);
+	assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+	thrum__bands_cells(seen.bands, seen.group, 0, THRUM__BANDS_CLASSES, &window, all);
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+		thrum__bands_cells(seen.bands, seen.group, class, 1, &window, one);
+		for (int i = 0; i < COLUMNS; i++) {
+			all[i].lines -= one[i].lines;
+			all[i].ended -= one[i].ended;
+			all[i].failed -= one[i].failed;
+			all[i].quiet -= one[i].quiet;
+		}
+	}
+	for (int i = 0; i < COLUMNS; i++)
+		assert_int_equal(all[i].lines | all[i].ended | all[i].failed | all[i].quiet, 0);
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* The sum of the lives is the integral of how many are alive; and each run is in exactly one band. */
+static void test_sums(void **state)
+{
+	struct thrum__bands_cell cells[COLUMNS];
+	struct thrum__bands_window window = {0};
+	uint32_t alive[COLUMNS];
+	int64_t times[COLUMNS + 1];
+	struct seen seen;
+	double life = 0, lives = 0, ran = 0, runs = 0;
+
+	(void)state;
+	look(&seen, 1234, 50000, 4);
+	divide(times, 0, seen.model->end, false);
+	assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+	for (uint32_t group = 0; group < seen.bands->family.group_count; group++) {
+		thrum__bands_cells(seen.bands, group, 0, THRUM__BANDS_CLASSES, &window, cells);
+		for (int i = 0; i < COLUMNS; i++) {
+			ran += (double)cells[i].ran;
+			life += group == seen.group ? (double)cells[i].life : 0;
+		}
+	}
+	for (uint32_t i = 0; i < seen.count; i++)
+		lives += (double)(seen.lines[i].end - seen.lines[i].start);
+	assert_near(life, lives, 1e-5 * lives);
+	for (uint32_t i = 0; i < seen.model->runs.count; i++) {
+		int64_t end = THRUM__RUN(seen.model, i, end);
+
+		if (thrum__family_worker(&seen.bands->family, THRUM__RUN(seen.model, i, task)) !=
+			THRUM__NONE)
+			runs += (double)((end == THRUM__OPEN ? seen.model->end : end) -
+				THRUM__RUN(seen.model, i, start));
+	}
+	assert_true(runs > 0);
+	assert_near(ran, runs, 1e-5 * runs);
+	thrum__bands_alive(seen.bands, seen.group, &window, alive);
+	for (int i = 0; i < COLUMNS; i++) {
+		uint32_t count = 0, slack = 0;
+		int64_t slot = seen.model->end / 100;
+
+		for (uint32_t j = 0; j < seen.count; j++) {
+			const struct line *line = &seen.lines[j];
+
+			count += line->start <= times[i + 1] &&
+				(line->end > times[i + 1] || line->is_pending);
+			slack += llabs(line->start - times[i + 1]) < slot ||
+				llabs(line->end - times[i + 1]) < slot;
+		}
+		assert_near(alive[i], count, slack);
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* Narrow windows count a group's runs one by one. */
+static void test_runs(void **state)
+{
+	struct thrum__bands_cell cells[COLUMNS];
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 99, 2500, 2);
+	for (int zoom = 0; zoom < 5; zoom++) {
+		int64_t length = seen.model->end >> zoom, from = seen.model->end / 3 >> zoom;
+
+		if (length < 2 * COLUMNS)
+			break;
+		divide(times, from, from + length / 2, false);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+			if (!thrum__bands_row(seen.bands, seen.group, class))
+				continue;
+			thrum__bands_cells(seen.bands, seen.group, class, 1, &window, cells);
+			for (int i = 0; i < COLUMNS; i += 5)
+				assert_near((double)cells[i].ran,
+					running(&seen, class, times[i], times[i + 1]), 0.01);
+		}
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* ---- Numbers -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void test_select(void **state)
+{
+	uint64_t seed = 5;
+
+	(void)state;
+	for (uint32_t count = 1; count < 60; count++) {
+		int64_t values[60], sorted[60];
+
+		for (uint32_t i = 0; i < count; i++)
+			values[i] = sorted[i] = layout_random(&seed, count % 7 ? 1000 : 3);
+		qsort(sorted, count, sizeof *sorted, by_value);
+		for (uint32_t rank = 0; rank < count; rank++)
+			assert_int_equal(thrum__bands_select(values, count, rank), sorted[rank]);
+	}
+}
+
+static void test_numbers(void **state)
+{
+	struct seen seen;
+	int64_t *lengths, end;
+
+	(void)state;
+	look(&seen, 42, 60000, 3);
+	end = seen.model->end;
+	lengths = malloc((seen.count + UINT32_C(1)) * sizeof *lengths);
+	assert_non_null(lengths);
+	for (int i = 0; i < 5; i++) {
+		const struct thrum__bands_time times[] = {
+			{{0, 0}, {end, 0}},
+			{{end / 3, 0}, {end / 2, 0}},
+			{{0, end / 2}, {end / 3, end}},
+			{{end / 2, 0}, {end / 2 + 1, 0}},
+			{{5, 0}, {5, 0}},
+		};
+		const struct thrum__bands_time *time = &times[i];
+		struct thrum__bands_numbers numbers;
+		uint32_t count = 0, failed = 0;
+
+		for (uint32_t j = 0; j < seen.count; j++) {
+			const struct line *line = &seen.lines[j];
+			bool is_in = false;
+
+			for (int part = 0; part < 2; part++)
+				is_in = is_in ||
+					(line->end >= time->from[part] &&
+						time->from[part] < time->to[part] &&
+						(line->end < time->to[part] ||
+							(line->end == end &&
+								time->to[part] == end)));
+			if (!is_in || line->is_pending)
+				continue;
+			failed += line->is_failed;
+			lengths[count++] = line->end - line->start;
+		}
+		qsort(lengths, count, sizeof *lengths, by_value);
+		thrum__bands_numbers(seen.bands, seen.group, time, &numbers);
+		assert_int_equal(numbers.ended, count);
+		assert_int_equal(numbers.failed, failed);
+		assert_int_equal(numbers.half, count ? lengths[(count * 50 + 99) / 100 - 1] : 0);
+		assert_int_equal(numbers.slow, count ? lengths[(count * 99 + 99) / 100 - 1] : 0);
+	}
+	free(lengths);
+	unsee(&seen);
+}
+
+/* ---- Lines ---------------------------------------------------------------------------------- */
+
+/* Neighbours lead through all lines of a group by start, and back. */
+static void test_neighbours(void **state)
+{
+	struct seen seen;
+	uint32_t task = THRUM__NONE, count = 1, last;
+	struct thrum__bands_line line, next;
+	struct thrum__bands_walk walk;
+	uint32_t group;
+
+	(void)state;
+	look(&seen, 11, 5000, 2);
+	thrum__bands_walk_begin(&walk, seen.bands, seen.group, 0, THRUM__BANDS_CLASSES, 0,
+		INT64_MAX);
+	while (thrum__bands_walk_next(&walk, &next))
+		if (task == THRUM__NONE || next.start < line.start ||
+			(next.start == line.start && next.task < task)) {
+			line = next;
+			task = next.task;
+		}
+	assert_int_equal(thrum__bands_neighbour(seen.bands, task, -1), THRUM__NONE);
+	for (;; count++) {
+		last = thrum__bands_neighbour(seen.bands, task, 1);
+		if (last == THRUM__NONE)
+			break;
+		assert_true(thrum__bands_line_of(seen.bands, last, &next, &group));
+		assert_int_equal(group, seen.group);
+		assert_true(next.start >= line.start);
+		assert_int_equal(thrum__bands_neighbour(seen.bands, last, -1), task);
+		line = next;
+		task = last;
+	}
+	assert_int_equal(count, seen.count);
+	unsee(&seen);
+}
+
+/* Exceptions come by their ends, and all come. */
+static void test_exceptions(void **state)
+{
+	struct seen seen;
+	uint32_t task = THRUM__NONE, failed = 0, found = 0;
+	int64_t end = INT64_MIN;
+
+	(void)state;
+	look(&seen, 11, 5000, 2);
+	for (uint32_t i = 0; i < seen.count; i++)
+		failed += seen.lines[i].is_failed;
+	assert_true(failed > 0);
+	for (;;) {
+		struct thrum__bands_line line;
+		uint32_t group,
+			next = thrum__bands_exception(seen.bands, seen.group, task, INT64_MIN, 1);
+
+		if (next == THRUM__NONE)
+			break;
+		assert_true(thrum__bands_line_of(seen.bands, next, &line, &group));
+		assert_true(line.end >= end);
+		if (task != THRUM__NONE)
+			assert_int_equal(thrum__bands_exception(seen.bands, seen.group, next, 0,
+						 -1),
+				task);
+		found += line.is_failed;
+		end = line.end;
+		task = next;
+	}
+	assert_int_equal(found, failed);
+	unsee(&seen);
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+/* Whether a run counts for its lane. */
+static bool counts(const struct thrum__model *model, uint32_t run)
+{
+	return !(THRUM__TASK(model, THRUM__RUN(model, run, task), flags) & THRUM__TASK_LANE);
+}
+
+static int64_t run_end(const struct thrum__model *model, uint32_t run)
+{
+	int64_t end = THRUM__RUN(model, run, end);
+
+	return end == THRUM__OPEN ? model->end : end;
+}
+
+static void test_threads(void **state)
+{
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1], least;
+	float shares[COLUMNS];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 1234, 50000, 4);
+	assert_int_equal(seen.bands->thread_count, 1); /* none has a name */
+	assert_int_equal(seen.bands->threads[0].count, seen.model->lane_count);
+	for (int zoom = 0; zoom < 10; zoom += 3) {
+		int64_t from = seen.model->end / 7, to = from + (seen.model->end >> zoom) / 2;
+		struct thrum__bands_run runs[9];
+		double all = 0;
+		uint32_t count, longer = 0;
+
+		divide(times, from, to, zoom == 3);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		thrum__bands_thread_shares(seen.bands, 0, &window, shares);
+		for (int i = 0; i < COLUMNS; i++) {
+			double ran = 0;
+
+			for (uint32_t j = 0; j < seen.model->runs.count; j++)
+				if (counts(seen.model, j))
+					ran += (double)overlap(THRUM__RUN(seen.model, j, start),
+						run_end(seen.model, j), times[i], times[i + 1]);
+			all += ran;
+			ran /= (double)(times[i + 1] - times[i]) * seen.model->lane_count;
+			assert_near((double)shares[i], ran, 1e-4);
+		}
+		assert_near(thrum__bands_thread_share(seen.bands, 0, from, to),
+			all / ((double)(to - from) * seen.model->lane_count), 1e-6);
+		count = thrum__bands_longest_runs(seen.bands, 0, from, to, 1, runs, 9);
+		least = runs[count - 1].ran;
+		for (uint32_t i = 1; i < count; i++)
+			assert_true(runs[i - 1].ran >= runs[i].ran);
+		for (uint32_t i = 0; i < seen.model->runs.count; i++) {
+			int64_t start = THRUM__RUN(seen.model, i, start);
+			int64_t end = run_end(seen.model, i);
+
+			longer += counts(seen.model, i) && start < to && end > from &&
+				end - start > least;
+		}
+		assert_true(longer < count);
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* Boxes hold all that ran, and hold apart those for whom it ran. */
+static void test_boxes(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 4321, 30000, 2);
+	for (int level = 0; level < 3; level++)
+		for (uint32_t lane = 0; lane < seen.model->lane_count; lane++)
+			for (int64_t blur = 0; blur < 100000; blur = blur * 20 + 1) {
+				struct thrum__bands_boxes boxes;
+				struct thrum__bands_run run;
+				double ran = 0, all = 0;
+				int64_t until = INT64_MIN;
+
+				for (uint32_t i = 0; i < seen.model->runs.count; i++)
+					if (THRUM__RUN(seen.model, i, lane) == lane &&
+						counts(seen.model, i))
+						all += (double)(run_end(seen.model, i) -
+							THRUM__RUN(seen.model, i, start));
+				thrum__bands_boxes_begin(&boxes, seen.bands, lane, level, 0,
+					seen.model->end + 1, blur * 3, blur);
+				while (thrum__bands_boxes_next(&boxes, &run)) {
+					assert_true(run.from >= until);
+					until = run.to;
+					ran += (double)run.ran;
+				}
+				assert_near(ran, all, 0.1);
+			}
+	unsee(&seen);
+}
+
+/* Holes are the times in which no lane runs. */
+static void test_holes(void **state)
+{
+	struct seen seen;
+	int64_t end;
+
+	(void)state;
+	look(&seen, 77, 20000, 2);
+	end = seen.model->end;
+	for (int64_t least = 1; least < end / 20; least = least * 7) {
+		static struct thrum__bands_hole holes[30000];
+		uint32_t count = thrum__bands_holes(seen.bands, end / 9, end / 2, least, holes,
+			30000);
+		uint64_t seed = 3;
+
+		for (uint32_t i = 0; i < count; i++) {
+			assert_true(holes[i].to - holes[i].from >= least);
+			assert_true(i == 0 || holes[i].from > holes[i - 1].to);
+		}
+		/* A moment in which nothing runs lies in a hole, or in one that is too short. */
+		for (int tries = 0; tries < 200; tries++) {
+			int64_t time = end / 9 + layout_random(&seed, (uint32_t)(end / 3));
+			int64_t before = end / 9, after = end / 2;
+			bool runs = false, is_in = false;
+
+			for (uint32_t i = 0; i < seen.model->runs.count; i++) {
+				int64_t a = THRUM__RUN(seen.model, i, start);
+				int64_t b = run_end(seen.model, i);
+
+				if (!counts(seen.model, i))
+					continue;
+				runs = runs || (a <= time && b >= time);
+				before = b < time && b > before ? b : before;
+				after = a > time && a < after ? a : after;
+			}
+			for (uint32_t i = 0; i < count; i++)
+				is_in = is_in || (holes[i].from < time && holes[i].to > time);
+			assert_int_equal(is_in, !runs && after - before >= least);
+		}
+	}
+	unsee(&seen);
+}
+
+/* ---- Others --------------------------------------------------------------------------------- */
+
+static void test_classes(void **state)
+{
+	(void)state;
+	assert_int_equal(thrum__bands_class(-5), 0);
+	assert_int_equal(thrum__bands_class(1), 0);
+	assert_int_equal(thrum__bands_class(10), 8);
+	assert_int_equal(thrum__bands_class(1000000), 48);
+	assert_int_equal(thrum__bands_class(INT64_MAX), 151);
+	for (unsigned class = 1; class < THRUM__BANDS_CLASSES; class ++) {
+		int64_t bound = thrum__bands_bound(class);
+
+		assert_true(bound >= thrum__bands_bound(class - 1));
+		if (class < 8) /* these are of a few ns, and some of them of none */
+			continue;
+		assert_true(bound < thrum__bands_bound(class + 1));
+		assert_int_equal(thrum__bands_class(bound), class);
+		assert_true(thrum__bands_class(bound - 1) < class);
+	}
+}
+
+static bool stop(void *context, double part)
+{
+	(void)part;
+	return --*(int *)context > 0;
+}
+
+/* Making bands can be given up; bands of a model that has grown can be brought up to date. */
+static void test_update(void **state)
+{
+	struct thrum_event *events = layout_events(12, 8000, 2);
+	struct thrum__model *model = layout_model(events, 4000);
+	struct thrum__bands *bands;
+	struct thrum__bands_numbers numbers;
+	int calls = 2;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, stop, &calls, &bands), 1);
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_true(thrum__bands_memory(bands) > 0);
+	assert_int_equal(thrum__model_append(model, events + 4000, 4000), 0);
+	thrum__bands_numbers(bands, 0,
+		&(struct thrum__bands_time){{bands->from, 0}, {bands->to, 0}}, &numbers);
+	assert_int_equal(thrum__bands_update(bands), 0);
+	assert_int_equal(bands->to, model->end);
+	assert_int_equal(bands->family.shown_count, 1);
+	thrum__model_forget(model, model->end / 2);
+	assert_int_equal(thrum__bands_update(bands), 0);
+	thrum__bands_destroy(bands);
+	thrum__bands_destroy(NULL);
+	thrum__model_destroy(model);
+	free(events);
+}
+
+static void test_empty(void **state)
+{
+	struct thrum_event event = {.type = THRUM_EVENT_LOG, .text = ""};
+	struct thrum__model *model = layout_model(&event, 1);
+	struct thrum__bands_window window = {0};
+	int64_t times[] = {0, 1};
+	struct thrum__bands_hole hole;
+	struct thrum__bands_run run;
+	struct thrum__bands *bands;
+	float share;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(bands->family.shown_count, 0);
+	assert_int_equal(bands->queue_count, 0);
+	assert_int_equal(thrum__bands_window_set(&window, times, 1), 0);
+	for (uint32_t i = 0; i < bands->thread_count; i++)
+		thrum__bands_thread_shares(bands, i, &window, &share);
+	assert_int_equal(thrum__bands_holes(bands, 0, 1, 1, &hole, 1), 0);
+	assert_int_equal(thrum__bands_longest_runs(bands, THRUM__NONE, 0, 1, 1, &run, 1), 0);
+	assert_int_equal(thrum__bands_exception(bands, THRUM__NONE, THRUM__NONE, 0, 1),
+		THRUM__NONE);
+	thrum__bands_window_finish(&window);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_classes_together),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_select),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_exceptions),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_boxes),
+		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_empty),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

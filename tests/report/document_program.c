@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: ISC */
+/* The documents of a program at work, and of a range of time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "document_helper.h"
+#include "report/document/program.h"
+#include "story.h"
+#include "words/bands.h"
+
+struct read {
+	struct thrum__model *model;
+	struct thrum__bands *bands;
+	struct thrum__paths paths;
+	struct thrum__story_where where[THRUM__FAMILY_BANDS];
+	struct thrum__findings findings;
+	struct thrum__document document;
+	struct thrum__document_program program;
+	char text[100000];
+	size_t size;
+};
+
+static void put(struct read *r, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	r->size += (size_t)vsnprintf(r->text + r->size, sizeof r->text - r->size, format,
+		arguments);
+	va_end(arguments);
+	assert_true(r->size < sizeof r->text);
+}
+
+/* Where the time of a group goes. */
+static struct thrum__story_where where_of(struct read *r, uint32_t group,
+	const struct thrum__bands_time *time)
+{
+	struct thrum__story_where where;
+	uint32_t tasks[50], count = thrum__bands_sample(r->bands, group, time, tasks, 50);
+
+	assert_int_equal(thrum__story_where_make(&r->paths, &r->bands->family, tasks, count,
+				 &where),
+		0);
+	return where;
+}
+
+/* Requests, one each 100 ms, that wait 49 ms for a lock which a task "keeper" holds. Each tenth fails;
+ * one runs for 30 ms, and the last never ends. */
+static struct read *begin(void)
+{
+	struct read *r = calloc(1, sizeof *r);
+
+	assert_non_null(r);
+	put(r,
+		"0 create - 1 thread\n0 label 1 \"loop 1\n0 switch 1\n"
+		"0 create 1 5 lock\n0 label 5 \"database\n"
+		"0 create 1 6 task\n0 label 6 \"keeper\n");
+	for (int i = 0; i < 30; i++) {
+		int id = i + 10, at = 100 * i;
+
+		put(r, "%d000000 switch 6\n%d000000 lock 6 5\n%d000001 switch 1\n", at, at, at);
+		put(r,
+			"%d000001 create 1 %d request\n%d000001 label %d \"GET /%d\n"
+			"%d000001 should-resolve %d\n",
+			at, id, at, id, i, at, id);
+		put(r, "%d000001 switch %d\n%d000000 wait %d 5\n%d000000 switch 1\n", at, id,
+			at + 1, id, at + 1);
+		put(r, "%d000000 switch 6\n%d000000 unlock 6 5\n", at + 50, at + 50);
+		if (i == 29)
+			break;
+		put(r, "%d000000 switch %d\n%d000000 lock %d 5\n", at + 50, id, at + 50, id);
+		at += i == 7 ? 80 : 51;
+		put(r, "%d000000 unlock %d 5\n%d000000 %s %d %d%s\n%d000000 switch 1\n", at, id, at,
+			i % 10 == 3 ? "fail" : "resolve", id, id, i % 10 == 3 ? " \"timed out" : "",
+			at);
+	}
+	put(r, "2950000000 switch 1\n3100000000 log 1 \"end\n");
+	r->model = story_model(r->text, false);
+	assert_int_equal(thrum__bands_make(r->model, NULL, NULL, &r->bands), 0);
+	assert_int_equal(thrum__slow_paths_init(&r->paths, r->model), 0);
+	assert_int_equal(thrum__why_make(r->model, &r->findings), 0);
+	r->program = (struct thrum__document_program){r->bands, r->bands->from, r->bands->to,
+		r->where, &r->findings};
+	for (uint32_t i = 0; i < r->bands->family.shown_count; i++)
+		r->where[i] = where_of(r, r->bands->family.shown[i],
+			&(struct thrum__bands_time){{r->bands->from, 0}, {r->bands->to, 0}});
+	return r;
+}
+
+static void end(struct read *r)
+{
+	thrum__document_finish(&r->document);
+	thrum__why_free(&r->findings);
+	thrum__slow_paths_finish(&r->paths);
+	thrum__bands_destroy(r->bands);
+	thrum__model_destroy(r->model);
+	free(r);
+}
+
+static const char *read_program(struct read *r)
+{
+	assert_int_equal(thrum__document_program(&r->program, &r->document), 0);
+	document_check(&r->document, r->model);
+	return document_show(&r->document);
+}
+
+static void a_server(void **state)
+{
+	struct read *r = begin();
+
+	(void)state;
+	assert_string_equal(read_program(r),
+		"title: In short\n"
+		"remark: 31 labelled tasks in 3.1 s\n"
+		"section: Where it runs\n"
+		"line: [loop 1] runs 3 % of the time\n"
+		"section: How fast it answers\n"
+		"line: [GET /#]: 9.4 a second, half within 51 ms, 1 in 100 over 80 ms; !3!! fail!\n"
+		"section: Where it waits\n"
+		"line: [GET /#] spends 94 % of its time waiting for the lock "
+		"[database]. That is held "
+		"50 % of the time; 0.5 wait for it at a time\n"
+		"section: Out of the ordinary\n"
+		"line: [750 ms]: [GET /7] runs for 30 ms on [loop 1]\n"
+		"line: [1 ms]: nothing runs for 49 ms\n"
+		"line: !3!! of !!29! [GET /#] fail after about 51 ms: “timed out”\n"
+		"line: !1! [GET /#] is pending at the end, since [2.900 s]\n"
+		"section: Findings\n"
+		"line: [“GET /29” never resolves]\n"
+		"line: [“GET /3” fails, and nobody reads the failure]\n");
+	assert_int_equal(document_find(&r->document, "GET /#")->link, THRUM__LINK_TO_GROUP);
+	assert_int_equal(document_find(&r->document, "GET /#")->target,
+		thrum__family_find(&r->bands->family, "GET /#", 6));
+	end(r);
+}
+
+/* A part of the time, before paths and findings are known. */
+static void a_part(void **state)
+{
+	struct read *r = begin();
+
+	(void)state;
+	r->program.from = 1000000000;
+	r->program.to = 1300000000;
+	r->program.where = NULL;
+	r->program.findings = NULL;
+	assert_string_equal(read_program(r),
+		"title: In short\n"
+		"remark: 4 labelled tasks in 300 ms from [1.0000 s]\n"
+		"section: Where it runs\n"
+		"line: [loop 1] runs 2 % of the time\n"
+		"section: How fast it answers\n"
+		"line: [GET /#]: 10 a second, half within 51 ms, 1 in 100 over 51 ms\n"
+		"section: Out of the ordinary\n"
+		"line: [1.0010 s]: nothing runs for 49 ms\n");
+	end(r);
+}
+
+static void a_range(void **state)
+{
+	struct read *r = begin();
+	struct thrum__document_range range = {600000000, 900000000, THRUM__NONE, NULL, NULL};
+	struct thrum__story_where here, other;
+
+	(void)state;
+	range.group = thrum__family_find(&r->bands->family, "GET /#", 6);
+	here = where_of(r, range.group,
+		&(struct thrum__bands_time){{range.from, 0}, {range.to, 0}});
+	other = where_of(r, range.group,
+		&(struct thrum__bands_time){{0, range.to}, {range.from, r->bands->to}});
+	range.here = &here;
+	range.other = &other;
+	assert_int_equal(thrum__document_range(&r->program, &range, &r->document), 0);
+	document_check(&r->document, r->model);
+	assert_string_equal(document_show(&r->document),
+		"title: 600.0 ms + 300 ms\n"
+		"remark: beside the other 2.8 s in sight\n"
+		"section: Greatest differences\n"
+		"line: Nothing differs by more than a third.\n"
+		"section: Threads\n"
+		"header: ||here|else|\n"
+		"row: |loop 1|12 %|2 %|× 6.2\n"
+		"row: |[GET /7]|on loop 1||30 ms\n"
+		"row: |nothing runs|[at 601.0 ms]||49 ms\n"
+		"section: Where the time of GET /# goes\n"
+		"header: ||here|else|\n"
+		"row: |waits for database|81 %|96 %|\n"
+		"row: |runs|19 %|4 %|× 4.9\n"
+		"section: Failed\n"
+		"header: ||here|else|\n"
+		"row: |[GET /#]|0|3|\n");
+	end(r);
+}
+
+/* A trace without tasks gives a document without numbers. */
+static void nothing(void **state)
+{
+	struct thrum__model *model = story_model("0 log - \"nothing\n", false);
+	struct thrum__document document = {0};
+	struct thrum__bands *bands;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(thrum__document_program(&(struct thrum__document_program){bands, 0, 0,
+							 NULL, NULL},
+				 &document),
+		0);
+	document_check(&document, model);
+	thrum__document_finish(&document);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
+}
+
+static void words(void **state)
+{
+	struct read *r = begin();
+	struct thrum__story_part part = {THRUM__WHERE_WAITS, 0, 0.5};
+	char text[100];
+
+	(void)state;
+	part.group = thrum__family_find(&r->bands->family, "database", 8);
+	assert_int_equal(thrum__words_where(&r->bands->family, &part, text, sizeof text), 18);
+	assert_string_equal(text, "waits for database");
+	part.kind = THRUM__WHERE_OUTSIDE;
+	assert_int_equal(thrum__words_where(&r->bands->family, &part, text, 8), 21);
+	assert_string_equal(text, "waits f");
+	assert_int_equal(thrum__words_thread(r->bands, 0, text, sizeof text), 6);
+	assert_string_equal(text, "loop 1");
+	end(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_server),
+		cmocka_unit_test(a_part),
+		cmocka_unit_test(a_range),
+		cmocka_unit_test(nothing),
+		cmocka_unit_test(words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
