@@ -8,8 +8,8 @@
  *   thrum_xen_stop();
  *
  * The library is libthrum-xen. A Linux guest needs the module xen-gntalloc, and rights for
- * /dev/xen/gntalloc and for xenstore. What mirage-profile publishes in MirageOS is published in the
- * same way: its grant references stand in xenstore at data/mprof/ring-ref below the guest's folder,
+ * /dev/xen/gntalloc and for xenstore. The recording is published as mirage-profile does it in
+ * MirageOS: its grant references stand in xenstore at data/mprof/ring-ref below the guest's folder,
  * with commas between them. Beside them, data/mprof/format is "thrum".
  */
 #ifndef THRUM_XEN_H
