@@ -167,6 +167,10 @@ struct thrum_config {
 	/* NULL: the time stamp counter where it can be trusted, else CLOCK_MONOTONIC. thrum_start
 	 * copies the structure. */
 	const struct thrum_clock *clock;
+	/* Record no events, and keep nothing but the counters, for others to read. All calls but
+	 * those of counters then cost as much as if nothing were recorded, and thrum_enabled is
+	 * false. Needs a file of 300 KiB; `size` is ignored, and `memory` must be NULL. */
+	bool counters_only;
 };
 
 /* ---- Starting and stopping ------------------------------------------------------------------ */
@@ -192,9 +196,9 @@ struct thrum_config {
 
 /*
  * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE and THRUM_FULL, as
- * they are now, give the configuration, and defaults the rest. If a recording already runs, this
- * returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE started when the
- * library was loaded: the environment comes before the program.
+ * they are now, give the configuration, and defaults the rest; THRUM_SIZE=0 means `counters_only`. If
+ * a recording already runs, this returns 0 and changes nothing. Such a recording may be one that
+ * THRUM_TRACE started when the library was loaded: the environment comes before the program.
  *
  * If another live process records to the file, FILE.PID is used instead. An older recording or an
  * empty file is replaced; any other file, and a symbolic link, is refused.

@@ -31,7 +31,7 @@ struct _AppWindow {
 
 	GtkWidget *mark, *title, *words, *findings, *live; /* the bar (window_bar.c) */
 	GtkWidget *search, *search_box, *search_count, *search_key;
-	GtkWidget *zoom, *fold, *pause, *counters, *counter_list;
+	GtkWidget *zoom, *as, *rows, *bands, *fold, *pause, *counters, *counter_list;
 
 	GtkWidget *progress, *loading, *loading_words; /* below it */
 	GtkWidget *coarse; /* in the place of the picture until there is one: loading.h */

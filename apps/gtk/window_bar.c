@@ -15,6 +15,7 @@ enum {
 	STAYS,
 	GOES_COUNTERS,
 	GOES_FOLD,
+	GOES_AS,
 	GOES_NAME,
 	GOES_ZOOM,
 	GOES_EXPORT, /* also in the menu */
@@ -342,6 +343,27 @@ static void on_fold(GtkToggleButton *fold, AppWindow *window)
 	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_FOLD);
 }
 
+/* A click has already changed the button's own state: the answer sets both anew. */
+static void on_as(GtkToggleButton *choice, AppWindow *window)
+{
+	bool shows_bands = window->count > 0 &&
+		window->stage->parts[window->stage->focus].scene->shows_bands;
+
+	if (shows_bands != (GTK_WIDGET(choice) == window->bands))
+		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_BANDS);
+	window_update_bar(window, 0);
+}
+
+static GtkWidget *add_as(AppWindow *window, const char *label, const char *name)
+{
+	GtkWidget *choice = gtk_toggle_button_new_with_label(label);
+
+	explain(choice, THRUM__COMMAND_BANDS);
+	g_signal_connect(choice, "clicked", G_CALLBACK(on_as), window);
+	add_child(window->as, choice, name, NULL);
+	return choice;
+}
+
 static void add_words(AppWindow *window, GtkWidget *bar)
 {
 	GtkWidget *name = window_label("thrum", NULL);
@@ -407,6 +429,11 @@ static void add_controls(AppWindow *window, GtkWidget *bar)
 	make_zoom(window);
 	shelf_rank(window->zoom, GOES_ZOOM);
 	add_child(bar, window->zoom, NULL, "joined");
+	window->as = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+	window->rows = add_as(window, "Rows", "rows");
+	window->bands = add_as(window, "Bands", "bands");
+	shelf_rank(window->as, GOES_AS);
+	add_child(bar, window->as, NULL, "joined");
 	window->fold = gtk_toggle_button_new_with_label("Idle folded");
 	explain(window->fold, THRUM__COMMAND_FOLD);
 	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
@@ -477,16 +504,20 @@ static bool has_counters(const AppWindow *window)
 
 void window_update_bar(AppWindow *window, unsigned changes)
 {
-	bool is_shown = window->count > 0;
+	bool is_shown = window->count > 0, shows_bands;
 
 	if (changes == 0 || changes & (THRUM__CHANGED_STATUS | THRUM__CHANGED_SELECTION))
 		update_words(window);
 	gtk_widget_set_sensitive(window->zoom, is_shown);
+	gtk_widget_set_sensitive(window->as, is_shown);
 	gtk_widget_set_sensitive(window->fold, is_shown);
 	gtk_widget_set_visible(window->counters, has_counters(window));
 	gtk_widget_set_sensitive(window->search_box, is_shown);
 	if (!is_shown)
 		return;
+	shows_bands = window->stage->parts[window->stage->focus].scene->shows_bands;
+	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->rows), !shows_bands);
+	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->bands), shows_bands);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),
 		thrum__scene_folds(window->stage->parts[window->stage->focus].scene));
 	if (changes & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))

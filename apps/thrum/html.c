@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "as.h"
 #include "base/json.h"
 #include "format/packet.h"
 #include "html_pack.h"
@@ -26,8 +27,11 @@ static const char place[] = "<!--data-->";
 
 struct html_options {
 	const char *output, *scene, *title;
+	int as;
 	bool viewer;
 };
+
+#define SPARSE (32 << 20) /* bytes of unused room that are worth a copy */
 
 struct source {
 	char path[PATH_MAX];
@@ -55,9 +59,17 @@ static int source_failed(const struct source *source, int result)
 	return input_failed(source->path, &error);
 }
 
-/* Copies a trace that a program still writes, so that the page holds one state of it; and one that
- * has addresses, with their names, as the page can't look them up. Remembers whether the program was
- * killed, as the page can't find that out itself. */
+/* Whether much of a recording has never been used, as its program was killed early. */
+static bool is_sparse(const struct thrum__header *header)
+{
+	uint64_t unused = header->packets - atomic_load(&header->packets_used);
+
+	return header->packets >= unused && unused * header->packet_size > SPARSE;
+}
+
+/* Copies a trace that a program still writes, so that the page holds one state of it; one that has
+ * addresses, with their names, as the page can't look them up; and one with much unused room, without
+ * that. Remembers whether the program was killed, as the page can't find that out itself. */
 static int take_copy(struct source *source)
 {
 	struct thrum__input copy;
@@ -70,7 +82,8 @@ static int take_copy(struct source *source)
 		return STATUS_OK;
 	source->is_killed = thrum__source_was_killed(&source->input, &header);
 	is_named = thrum__source_has_addresses(&source->input, &header) && thrum__source_can_name();
-	if (!is_named && !thrum__source_is_recorded_to(&source->input, &header))
+	if (!is_named && !is_sparse(&header) &&
+		!thrum__source_is_recorded_to(&source->input, &header))
 		return STATUS_OK;
 	fd = thrum__source_temporary_file();
 	if (fd < 0)
@@ -326,14 +339,21 @@ static int make_page(struct html *html, int count, char **arguments)
 static int run_html(const struct command *command, int argc, char **argv)
 {
 	struct html *html = calloc(1, sizeof(*html));
+	char *state = NULL;
 	int status, count;
 
 	if (!html)
 		return load_no_memory();
 	html->command = command;
+	html->options.as = -1;
 	count = options_parse(command, argc, argv, &html->options, &status);
-	if (count >= 0)
+	if (count >= 0 && html->options.as >= 0)
+		html->options.scene = state = as_state(html->options.as, html->options.scene);
+	if (count >= 0 && html->options.as >= 0 && !state)
+		status = load_no_memory();
+	else if (count >= 0)
 		status = make_page(html, count, argv);
+	free(state);
 	free(html);
 	return status;
 }
@@ -345,6 +365,9 @@ static const struct option options_of_html[] = {
 		"write to FILE, or with - to standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
+	{"as", 'a', OPTION_CHOICE, OPTION(as), NULL, AS_CHOICES,
+		"show a row for each task first, or a band for each\n"
+		"kind of task; auto: bands if there are too many rows"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"show this first; STATE is as for thrum render"},
 	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,

@@ -32,6 +32,7 @@ enum {
 struct record_options {
 	const char *output;
 	uint64_t size;
+	bool counters_only;
 	int full;
 	struct preload_options preload;
 };
@@ -76,7 +77,7 @@ static int set_environment(const struct record_options *options, const char *pat
 {
 	char size[24];
 
-	snprintf(size, sizeof(size), "%" PRIu64, options->size);
+	snprintf(size, sizeof(size), "%" PRIu64, options->counters_only ? 0 : options->size);
 	if (setenv("THRUM_TRACE", pattern, 1) < 0 || setenv("THRUM_SIZE", size, 1) < 0 ||
 		setenv("THRUM_FULL", full_words[options->full], 1) < 0) {
 		complain("out of memory");
@@ -348,6 +349,7 @@ static int run_record(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.size < SIZE_LEAST || options.size > SIZE_MOST)
 		return complain_usage(command, "--size must be between 256K and 64G");
+	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
 	return record_program(&options, argv);
@@ -364,6 +366,9 @@ static const struct option options_of_record[] = {
 		"the greatest size of a recording (default: 1G); a\n"
 		"file takes no more room on the disk than its content\n"
 		"needs"},
+	{"counters-only", 0, OPTION_FLAG, OFFSET(counters_only), NULL, NULL,
+		"record no events: keep nothing but the counters of\n"
+		"the program, at no cost; implies --no-preload"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "as.h"
 #include "load.h"
 #include "picture.h"
 #include "stage/stage.h"
@@ -31,7 +32,7 @@ struct render_options {
 	const char *output, *scene, *align, *counters, *highlight;
 	int64_t start, duration; /* ns; start INT64_MIN: not given; duration 0: to the end */
 	uint64_t width, height, scale;
-	int theme, projection, format;
+	int theme, projection, as, format;
 	bool legend, strip, related;
 	struct id_list tasks;
 };
@@ -279,6 +280,8 @@ static int set_state(struct render *render, uint32_t part)
 	int status = STATUS_OK;
 
 	set_projection(render, state);
+	if (options->as != UNSET)
+		state->as = (uint8_t)options->as;
 	if (options->theme != UNSET)
 		state->theme = (uint8_t)options->theme;
 	state->legend |= options->legend;
@@ -338,7 +341,7 @@ static void show_selected(struct thrum__stage *stage)
 			? THRUM__NONE
 			: thrum__layout_unit(scene->layout, scene->selected);
 
-		if (unit == THRUM__NONE)
+		if (unit == THRUM__NONE || scene->shows_bands)
 			continue;
 		track = thrum__layout_track(scene->layout, unit);
 		if (thrum__scene_track_axis_find(&scene->tracks, track))
@@ -455,6 +458,7 @@ static int run_render(const struct command *command, int argc, char **argv)
 		.width = 1600,
 		.scale = 1,
 		.theme = UNSET,
+		.as = UNSET,
 		.format = UNSET};
 	count = options_parse(command, argc, argv, &render->options, &status);
 	if (count >= 0)
@@ -484,6 +488,9 @@ static const struct option options_of_render[] = {
 		"time as it is (linear) or with idle time folded; or\n"
 		"tracks large in the middle and small outside\n"
 		"(fisheye)"},
+	{"as", 'a', OPTION_CHOICE, OPTION(as), NULL, AS_CHOICES,
+		"a row for each task, or a band for each kind of\n"
+		"task; auto: bands if there are too many rows"},
 	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "width in pixels (default: 1600)"},
 	{"height", 0, OPTION_COUNT, OPTION(height), "N", NULL,
 		"height in pixels (default: as tracks need, at most\n"

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "counter_tree.h"
 #include "histogram.h"
 #include "load.h"
 #include "scene/scene.h"
@@ -15,7 +16,7 @@ struct stats_options {
 	int format, color, by; /* by: -1: all */
 	uint64_t top;
 	const char *histogram;
-	bool no_simplify;
+	bool no_simplify, counters;
 };
 
 #define TOP 10
@@ -183,8 +184,12 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.histogram && options.by >= 0)
 		return complain_usage(command, "give --histogram or --by, not both");
+	if (options.counters && (options.histogram || options.by >= 0))
+		return complain_usage(command, "give --counters alone");
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
+	if (options.counters)
+		return counter_tree_write(command, argv[0], options.format);
 	status = load_trace(command, argv[0], &load);
 	if (status != STATUS_OK)
 		return status;
@@ -208,6 +213,9 @@ static const struct option options_of_stats[] = {
 	{"histogram", 0, OPTION_STRING, OFFSET(histogram), "LABEL", NULL,
 		"show how long tasks of this label lived, waited and\n"
 		"ran (* and ? stand for anything, # for numbers)"},
+	{"counters", 0, OPTION_FLAG, OFFSET(counters), NULL, NULL,
+		"show the counters as a tree, as they are now or were\n"
+		"at the end: also those whose changes left no events"},
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"count lives from the creation of tasks, even of\n"
 		"binds and the like, which begin after another task"},
@@ -232,6 +240,7 @@ const struct command command_stats = {
 	.examples = "thrum stats server.thrum\n"
 		    "thrum stats --by=run --top=3 server.thrum        who hogs the loop?\n"
 		    "thrum stats --histogram='GET *' server.thrum\n"
+		    "thrum stats --counters 4711                     of process 4711, now\n"
 		    "thrum stats --by=kind --format=json server.thrum",
 	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or it could not be read or written; no such label\n"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "as.h"
 #include "input.h"
 
 #define VIEWER "thrum-gtk"
@@ -16,6 +17,7 @@
 
 struct view_options {
 	const char *state;
+	int as;
 	bool stacked;
 };
 
@@ -66,9 +68,9 @@ static void execute_viewer(char *const *arguments)
 
 static int run_view(const struct command *command, int argc, char **argv)
 {
-	const char *arguments[TRACES_MAX + 6] = {VIEWER};
+	const char *arguments[TRACES_MAX + 6] = {VIEWER}, *state;
 	char path[PATH_MAX];
-	struct view_options options = {0};
+	struct view_options options = {.as = -1};
 	size_t count = 1;
 	int status;
 
@@ -77,9 +79,11 @@ static int run_view(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.stacked)
 		arguments[count++] = "--stacked";
-	if (options.state) {
+	/* The process ends or becomes the viewer: nobody frees this text. */
+	state = options.as < 0 ? options.state : as_state(options.as, options.state);
+	if (state) {
 		arguments[count++] = "--state";
-		arguments[count++] = options.state;
+		arguments[count++] = state;
 	}
 	arguments[count++] = "--";
 	for (int i = 0; i < argc; i++) {
@@ -106,6 +110,9 @@ static const struct option options_of_view[] = {
 	{"stacked", 's', OPTION_FLAG, OFFSET(stacked), NULL, NULL,
 		"show several traces in one window, one above the\n"
 		"other, on one scale of time"},
+	{"as", 'a', OPTION_CHOICE, OFFSET(as), NULL, AS_CHOICES,
+		"a row for each task, or a band for each kind of\n"
+		"task; auto: bands if there are too many rows"},
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
 		"show the same as another viewer; STATE is the text of\n"
 		"its Copy View, or the part of a page's address after #"},

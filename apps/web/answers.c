@@ -248,7 +248,8 @@ static void put_on(struct thrum__base_text *out)
 	const struct {
 		int command;
 		bool is_on;
-	} all[] = {{THRUM__COMMAND_FOLD, thrum__scene_folds(scene)},
+	} all[] = {{THRUM__COMMAND_BANDS, scene->shows_bands},
+		{THRUM__COMMAND_FOLD, thrum__scene_folds(scene)},
 		{THRUM__COMMAND_SQUEEZE, thrum__scene_squeezes(scene)},
 		{THRUM__COMMAND_FISHEYE, state->fisheye},
 		{THRUM__COMMAND_RELATED, state->related_only},

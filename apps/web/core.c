@@ -276,13 +276,15 @@ EXPORT(core_find) int core_find(void)
 }
 
 /* Sets the state of the last opened trace to the text, if that is "killed" and the file says that
- * its program is recording: only the machine that recorded it can tell that the program was killed.
- */
+ * its program is recording, or that it is a copy: only the machine that recorded it can tell that the
+ * program was killed. */
 EXPORT(core_found_state) void core_found_state(void)
 {
 	struct part *part = core_part(core.stage->count - 1);
 
-	if (!part || strcmp(part->info.state, "recording") != 0 || strcmp(core_text, "killed") != 0)
+	if (!part || strcmp(core_text, "killed") != 0 ||
+		(strcmp(part->info.state, "recording") != 0 &&
+			strcmp(part->info.state, "snapshot") != 0))
 		return;
 	part->info.state = "killed";
 	thrum__scene_set_ending(core.stage->parts[core.stage->count - 1].scene, &part->info,

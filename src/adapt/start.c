@@ -156,6 +156,7 @@ static void keep_options(void)
 	file = trace ? strdup(trace) : NULL;
 	config.file = file;
 	config.size = size ? strtoull(size, NULL, 10) : 0;
+	config.counters_only = size && strcmp(size, "0") == 0;
 	config.full = full && strcmp(full, "discard") == 0 ? THRUM_FULL_DISCARD
 							   : THRUM_FULL_OVERWRITE;
 }

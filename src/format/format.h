@@ -288,6 +288,8 @@ size_t thrum__format_put_site(char to[116], const char *function, const char *fi
 /* Fills in magic, version, sizes and sections for a recording of at most `size` bytes. Returns 0,
  * or -THRUM_E_SIZE if size is below THRUM__SIZE_MIN or above THRUM__SIZE_MAX. */
 int thrum__format_lay_out(struct thrum__header *, uint64_t size);
+/* The same for a recording that has counters only: its one packet is never used. */
+void thrum__format_lay_out_counters(struct thrum__header *);
 
 /*
  * Checks a header before anybody follows its offsets: sizes are sane, and every section lies within

@@ -31,6 +31,29 @@ static struct thrum__section take_section(uint64_t *end, uint64_t size)
 	return section;
 }
 
+/* Fills in the rest of the header. The packets lie behind the other sections. */
+static void finish_layout(struct thrum__header *h, uint64_t end, uint64_t packet, uint64_t packets)
+{
+	h->packet_size = (uint32_t)packet;
+	h->packets = (uint32_t)packets;
+	h->packet = (struct thrum__section){end, packets * packet};
+	h->header_size = THRUM__HEADER_SIZE;
+	h->version = THRUM__VERSION;
+	h->size = end + h->packet.size;
+	memcpy(h->magic, THRUM__MAGIC, sizeof h->magic);
+}
+
+void thrum__format_lay_out_counters(struct thrum__header *h)
+{
+	uint64_t end = THRUM__HEADER_SIZE;
+
+	h->metadata = take_section(&end, THRUM__METADATA_SIZE);
+	h->definitions = take_section(&end, 2 * PAGE);
+	h->counters = take_section(&end, 64 * PAGE);
+	h->live_tasks = take_section(&end, 0);
+	finish_layout(h, end, PAGE, 1);
+}
+
 int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 {
 	size = size / PAGE * PAGE;
@@ -54,12 +77,6 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 	 * them; smaller than 4 KiB, a packet would be mostly header. */
 	uint64_t packet = clamp(power_of_two_below(size / 1024), PAGE, UINT64_C(1) << 26);
 
-	h->packet_size = (uint32_t)packet;
-	h->packets = (uint32_t)((size - end) / packet);
-	h->packet = (struct thrum__section){end, h->packets * packet};
-	h->header_size = THRUM__HEADER_SIZE;
-	h->version = THRUM__VERSION;
-	h->size = end + h->packet.size;
-	memcpy(h->magic, THRUM__MAGIC, sizeof h->magic);
+	finish_layout(h, end, packet, (size - end) / packet);
 	return 0;
 }

@@ -72,7 +72,8 @@ static unsigned category_number(const char *given)
 
 static void compute_mask(uint32_t mask[2])
 {
-	bool recording = atomic_load(&thrum__record_process.recorder) != NULL;
+	const struct recorder *r = atomic_load(&thrum__record_process.recorder);
+	bool recording = r && !r->counters_only;
 
 	mask[0] = mask[1] = 0;
 	for (unsigned i = 0; recording && i < CATEGORIES; i++) {
@@ -110,7 +111,7 @@ void thrum_level(const char *name, int level)
 
 	level = level < lowest ? lowest : level > 3 ? 3 : level;
 	atomic_store(&categories[number].level, level);
-	if (!r)
+	if (!r || r->counters_only)
 		return;
 	thrum__record_apply_levels();
 	thrum__record_write_defined(r,

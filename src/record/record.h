@@ -106,6 +106,7 @@ struct recorder {
 	bool discard;          /* keep the oldest events when the recording is full */
 	bool careful;          /* write no fast events: memcheck watches */
 	bool has_file;         /* false: the program supplied the memory */
+	bool counters_only;    /* no events, and no table of live tasks */
 	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;

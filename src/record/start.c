@@ -195,11 +195,19 @@ static bool is_watched(void)
 	return preload && strstr(preload, "vgpreload_memcheck");
 }
 
+static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
+{
+	if (!config->counters_only)
+		return thrum__format_lay_out(h, size);
+	thrum__format_lay_out_counters(h);
+	return 0;
+}
+
 int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint64_t size,
 	const struct thrum_config *config)
 {
 	struct thrum__header *h = memory;
-	int error = thrum__format_lay_out(h, size);
+	int error = lay_out(h, size, config);
 
 	if (error)
 		return error;
@@ -218,7 +226,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->definitions = (void *)((uint8_t *)h + h->definitions.offset);
 	r->definition_count = definitions;
 	atomic_store(&r->definitions_used, 1);
-	if (!config->no_live_tasks) {
+	if (!config->no_live_tasks && !config->counters_only) {
 		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
 		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
 	}
@@ -228,6 +236,7 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->discard = config->full == THRUM_FULL_DISCARD;
 	r->careful = is_watched();
 	r->has_file = !config->memory;
+	r->counters_only = config->counters_only;
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 	thrum__record_pool_init(r);
 	*recorder = r;
@@ -311,14 +320,18 @@ enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
 	static struct thrum__port_file file;
-	int error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
+	struct thrum__header layout = {0};
+	int error = lay_out(&layout, size, config);
 
+	if (config->counters_only)
+		size = layout.size;
+	if (!error)
+		error = thrum__port_file_create(&file, config->file, size, thrum__record_claim);
 	if (error)
 		return error;
-	struct thrum__header layout = {0};
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? thrum__format_lay_out(&layout, size) : -THRUM_E_MEMORY;
+	error = memory ? 0 : -THRUM_E_MEMORY;
 	/* Makes all but the packets present, so that a lack of space for them shows now. The
 	 * packets' pages are made present when they are needed. */
 	if (!error)
@@ -351,6 +364,8 @@ static int start_recording(const struct thrum_config *config)
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
 		return -THRUM_E_SIZE;
 	if ((unsigned)config->full > THRUM_FULL_DISCARD || (uintptr_t)config->memory % 4096)
+		return -THRUM_E_ARGUMENT;
+	if (config->counters_only && config->memory)
 		return -THRUM_E_ARGUMENT;
 	if (config->clock &&
 		(!config->clock->read || !config->clock->frequency ||
@@ -406,7 +421,8 @@ static int config_from_environment(struct thrum_config *config)
 
 	if (trace && *trace && strcmp(trace, "0") != 0 && strcmp(trace, "1") != 0)
 		config->file = trace;
-	if (size && *size && !(config->size = parse_size(size)))
+	config->counters_only = size && strcmp(size, "0") == 0;
+	if (size && *size && !config->counters_only && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
 	if (full && strcmp(full, "discard") == 0)
 		config->full = THRUM_FULL_DISCARD;

@@ -2,6 +2,7 @@
 /* The table of commands, and the function of each. */
 #include <string.h>
 
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 
 #define ZOOM_STEP 1.5
@@ -367,7 +368,11 @@ static int toggle_related(struct thrum__scene *scene)
 int thrum__scene_command(struct thrum__scene *scene, int command)
 {
 	struct thrum__scene_state *state = &scene->state;
+	int status = scene->shows_bands && scene->bands ? thrum__scene_bands_command(scene, command)
+							: THRUM__BANDS_NOT_OURS;
 
+	if (status != THRUM__BANDS_NOT_OURS)
+		return status;
 	switch (command) {
 	case THRUM__COMMAND_ZOOM_IN:
 	case THRUM__COMMAND_ZOOM_OUT:
@@ -379,6 +384,10 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__scene_folds(scene)); return 1;
 	case THRUM__COMMAND_SQUEEZE:
 		toggle_fold(&state->squeeze, thrum__scene_squeezes(scene));
+		return 1;
+	case THRUM__COMMAND_BANDS:
+		state->as = scene->shows_bands ? THRUM__AS_ROWS : THRUM__AS_BANDS;
+		state->track = 0;
 		return 1;
 	case THRUM__COMMAND_FISHEYE: return toggle_fisheye(scene);
 	case THRUM__COMMAND_NEXT_MATCH: return show_next(scene, 1, is_match);

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/sort.h"
 #include "base/time.h"
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 #include "words/match.h"
@@ -165,6 +166,15 @@ int thrum__scene_update(struct thrum__scene *scene)
 	if (status != 0)
 		return status;
 	scene->memory->strip.is_known = false;
+	/* Bands that nobody sees are made anew when they are shown again. */
+	if (scene->shows_bands && scene->bands) {
+		status = thrum__scene_bands_update(scene->bands);
+		if (status != 0)
+			return status;
+	} else {
+		thrum__scene_bands_destroy(scene->bands);
+		scene->bands = NULL;
+	}
 	drop_findings(scene);
 	status = scene->layout->is_shifted ? thrum__scene_settle(scene) : follow_looks(scene);
 	scene->seen_edges = scene->model->edges.count;

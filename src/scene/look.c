@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/bands/bands.h"
 #include "scene/paint/paint.h"
 #include "words/match.h"
 
@@ -251,6 +252,11 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 		.task = THRUM__NONE,
 		.track = THRUM__NONE,
 	};
+	if (scene->shows_bands) {
+		pick->task = thrum__scene_bands_pick(scene, x, y, slack);
+		pick->unit = pick->task == THRUM__NONE ? THRUM__NONE : unit_of(scene, pick->task);
+		return;
+	}
 	for (uint32_t i = 0; i < scene->tracks.count; i++) {
 		const struct thrum__scene_track_box *box = &scene->tracks.boxes[i];
 		float away = y < box->y            ? box->y - y

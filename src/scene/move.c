@@ -3,6 +3,7 @@
  * folds. */
 #include <math.h>
 
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 
 #define NARROWEST 10 /* ns: the shortest window */
@@ -191,6 +192,8 @@ int thrum__scene_show_track(struct thrum__scene *scene, uint32_t track)
 	const struct thrum__scene_track_axis *tracks = &scene->tracks;
 	int status = 0;
 
+	if (scene->shows_bands)
+		return thrum__scene_bands_show(scene, scene->selected);
 	if (scene->state.fisheye) {
 		scene->state.track = track;
 		clamp_track(scene);
@@ -218,7 +221,7 @@ int thrum__scene_show_tracks(struct thrum__scene *scene, uint32_t first, uint32_
 {
 	int status = thrum__scene_show_track(scene, most);
 
-	if (status != 0 || scene->state.fisheye || scene->width <= 0 ||
+	if (status != 0 || scene->shows_bands || scene->state.fisheye || scene->width <= 0 ||
 		(is_in_sight(scene, first) && is_in_sight(scene, last)))
 		return status;
 	scene->state.track = first;
@@ -241,10 +244,35 @@ static float room_below(const struct thrum__scene_track_axis *tracks)
 							   : INFINITY;
 }
 
+/* Scrolls the bands so that the place with this number, with fraction, lies at y. */
+static void hold_place(struct thrum__scene *scene, double place, float y)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	float top = scene->tracks.top - THRUM__PAD;
+
+	scene->state.track = thrum__scene_bands_track(bands,
+		thrum__scene_bands_scroll(bands, place) - (y - top));
+}
+
+double thrum__scene_track_at(const struct thrum__scene *scene, float y)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	float top = scene->tracks.top - THRUM__PAD;
+
+	return scene->shows_bands && bands
+		? thrum__scene_bands_place_at(bands,
+			  thrum__scene_bands_scroll(bands, scene->state.track) + y - top)
+		: thrum__scene_track_axis_track(&scene->tracks, y);
+}
+
 static void drag_tracks(struct thrum__scene *scene, float y, float dy)
 {
 	struct thrum__scene_track_axis *tracks = &scene->tracks;
 
+	if (scene->shows_bands && scene->bands) {
+		hold_place(scene, thrum__scene_track_at(scene, y), y + dy);
+		return;
+	}
 	if (!scene->state.fisheye && -dy > room_below(tracks))
 		dy = -room_below(tracks);
 	if (scene->state.fisheye)
@@ -369,6 +397,10 @@ int thrum__scene_hold_track(struct thrum__scene *scene, double track, float y)
 	struct thrum__scene_track_axis *tracks = &scene->tracks;
 	float at;
 
+	if (scene->shows_bands && scene->bands) {
+		hold_place(scene, track, y);
+		return 0;
+	}
 	if (scene->state.fisheye) {
 		scene->state.track = thrum__scene_fisheye_focus(tracks->total, tracks->top,
 			tracks->bottom, tracks->focus_y, tracks->strength, track, y);

@@ -25,7 +25,10 @@ THRUM__MUST_USE int thrum__scene_hold_time(struct thrum__scene *, int64_t time, 
 	double scale);
 THRUM__MUST_USE int thrum__scene_hold_track(struct thrum__scene *, double track, float y);
 
-/* Scrolls so that a track is in sight, if it isn't yet. */
+/* Returns the track (with fraction) at y; in bands, the place. */
+double thrum__scene_track_at(const struct thrum__scene *, float y);
+
+/* Scrolls so that a track is in sight, if it isn't yet; in bands, the selected task's band. */
 THRUM__MUST_USE int thrum__scene_show_track(struct thrum__scene *, uint32_t track);
 /* Shows the tracks from `first` to `last`; if they don't fit, the track `most` wanted. */
 THRUM__MUST_USE int thrum__scene_show_tracks(struct thrum__scene *, uint32_t first, uint32_t last,

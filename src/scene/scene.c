@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 
@@ -31,6 +32,9 @@
 /* Tracks are drawn as dense ones if more units than this begin in the window per track. */
 #define CROWDED 8
 #define DENSE_BAR 8 /* px */
+
+#define BUSY_LEAST 1000 /* tasks of a trace that may be shown as bands on auto */
+#define ROW_LEAST 10    /* px of a row; if not all rows have so much, bands are shown on auto */
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -102,6 +106,7 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 	free(scene->memory);
 	free(scene->history);
 	free(scene->looks);
+	thrum__scene_bands_destroy(scene->bands);
 	free(scene->related_tracks);
 	thrum__scene_time_axis_finish(&scene->time);
 	thrum__scene_track_axis_finish(&scene->tracks);
@@ -224,7 +229,7 @@ static bool has_long_pause(const struct thrum__scene *scene)
 	return found;
 }
 
-static int set_time_axis(struct thrum__scene *scene, float right)
+static int set_time_axis(struct thrum__scene *scene, float left, float right)
 {
 	const struct thrum__scene_state *state = &scene->state;
 	int64_t busy = busy_of_all(scene);
@@ -234,13 +239,13 @@ static int set_time_axis(struct thrum__scene *scene, float right)
 		.companions = &scene->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),
 		.min_gap = THRUM__FOLD_GAP,
-		.width = right < THRUM__NARROW ? 22 : 72,
+		.width = scene->width < THRUM__NARROW ? 22 : 72,
 	};
 	int status;
 
 	thrum__scene_whole(scene, &rule.begin, &rule.end);
 	status = thrum__scene_time_axis_set(&scene->time, scene->index, state->from, state->to,
-		MARGIN_LEFT, right - THRUM__MARGIN_RIGHT, &rule);
+		left, right, &rule);
 	scene->is_folded = scene->time.count > 1;
 	return status;
 }
@@ -358,15 +363,72 @@ static float right_edge(const struct thrum__scene *scene, float width)
 		: width;
 }
 
+bool thrum__scene_shows_bands(const struct thrum__scene *scene)
+{
+	return scene->state.as == THRUM__AS_BANDS ||
+		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
+}
+
+bool thrum__scene_is_crowded(const struct thrum__scene *scene, float height, bool whole)
+{
+	uint32_t track = 0, count = 0;
+	int64_t from = scene->state.from, to = scene->state.to;
+	double rows = ((double)height - THRUM__STRIP - THRUM__RULER - 2 * THRUM__PAD) / ROW_LEAST;
+
+	if (scene->model->tasks.count - scene->model->tasks.first < BUSY_LEAST)
+		return false;
+	if (whole)
+		thrum__scene_whole(scene, &from, &to);
+	while (count <= rows) {
+		track = thrum__index_next_track(scene->index, track, from, to);
+		if (track >= scene->layout->tracks)
+			return false;
+		track++;
+		count++;
+	}
+	return true;
+}
+
+float thrum__scene_bands_spare(const struct thrum__scene *scene)
+{
+	float spare = scene->bands ? scene->bands->height - scene->bands->content : 0;
+
+	return scene->shows_bands && spare > 0 ? spare : 0;
+}
+
+/* Makes the axes of a frame of bands, with the bands if there are none yet. No track is in sight. */
+static int project_bands(struct thrum__scene *scene, float top, float bottom)
+{
+	struct thrum__scene_track_axis *tracks = &scene->tracks;
+	int status = thrum__scene_bands_make(scene);
+
+	if (status == 0)
+		status = thrum__scene_bands_set_places(scene, scene->width, bottom - top);
+	if (status == 0)
+		status = set_time_axis(scene, thrum__scene_bands_left(scene->width),
+			thrum__scene_bands_right(scene->width));
+	tracks->count = 0;
+	tracks->top = top + THRUM__PAD;
+	tracks->bottom = bottom - THRUM__PAD;
+	tracks->total = scene->layout->tracks;
+	tracks->projection = THRUM__TRACKS_EVEN;
+	scene->is_squeezed = false;
+	return status;
+}
+
 int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 {
+	const struct thrum__scene_state *state = &scene->state;
 	float top = thrum__scene_strip_height(scene, width) + THRUM__RULER;
 	float bottom = has_legend(scene) ? height - THRUM__LEGEND : height;
 	int status;
 
 	scene->width = width;
 	scene->height = height;
-	status = set_time_axis(scene, right_edge(scene, width));
+	scene->shows_bands = thrum__scene_shows_bands(scene);
+	if (scene->shows_bands)
+		return project_bands(scene, top, bottom);
+	status = set_time_axis(scene, MARGIN_LEFT, right_edge(scene, width) - THRUM__MARGIN_RIGHT);
 	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
@@ -395,16 +457,26 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 	int status = thrum__scene_project(scene, width, height);
 
 	p.top = p.ruler_top + THRUM__RULER;
+	if (scene->shows_bands) {
+		p.left = thrum__scene_bands_left(width);
+		p.right = thrum__scene_bands_right(width);
+	}
 	thrum__draw_list_clear(list, width, height);
 	if (status != 0)
 		return status;
 	p.from = thrum__scene_time_axis_time(&scene->time, 0);
 	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
-	paint_frame(&p);
+	scene->memory->counter_count = 0;
+	if (scene->shows_bands)
+		thrum__bands_paint(&p);
+	else
+		paint_frame(&p);
 	if (p.ruler_top > 0)
 		thrum__paint_strip(&p, 0, p.ruler_top);
-	if (has_legend(scene))
+	if (has_legend(scene) && scene->shows_bands)
+		thrum__bands_paint_key(&p, scene->bands->tones);
+	else if (has_legend(scene))
 		thrum__paint_legend(&p);
 	thrum__draw_list_sort(list);
 	return list->failed ? -THRUM_E_MEMORY : 0;

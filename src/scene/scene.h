@@ -48,14 +48,56 @@ enum thrum__scene_fold {
 	THRUM__FOLD_OFF,
 };
 
+/* Rows show each task in a place of its own; bands show each kind of task in one (bands/bands.h). */
+enum thrum__scene_as {
+	THRUM__AS_AUTO, /* rows, unless thrum__scene_choose has chosen bands */
+	THRUM__AS_ROWS,
+	THRUM__AS_BANDS,
+};
+
+#define THRUM__NAME_MAX 64      /* bytes of a name of a group or thread in a state, with a NUL */
+#define THRUM__OPENED_MAX 16    /* bands and threads that are open */
+#define THRUM__STORIES_MAX 3    /* stories that are shown at once */
+#define THRUM__BOOKMARKS_MAX 16 /* times with a word */
+#define THRUM__BOOKMARK_ROOM 48 /* bytes of such a word, with a NUL */
+
+/* By which number the bands are sorted. */
+enum thrum__scene_sort {
+	THRUM__SORT_TREE,
+	THRUM__SORT_RATE,
+	THRUM__SORT_MEDIAN,
+	THRUM__SORT_P99,
+	THRUM__SORT_FAILED,
+};
+
+/* The part of a state that is about bands. */
+struct thrum__scene_bands_state {
+	/* Groups and threads, by name; one "*" behind the name of a band: each of its lines. */
+	char opened[THRUM__OPENED_MAX][THRUM__NAME_MAX];
+	uint8_t opened_count;
+	uint64_t stories[THRUM__STORIES_MAX]; /* ids of tasks */
+	uint8_t story_count;
+	int64_t range_from, range_to; /* equal: no range */
+	int64_t took_from, took_to;   /* durations of lines in it; equal: all */
+	char focus[THRUM__NAME_MAX];  /* the group or thread with the focus; "": none */
+	uint8_t sort;                 /* enum thrum__scene_sort */
+	struct thrum__scene_bookmark {
+		int64_t time;
+		char words[THRUM__BOOKMARK_ROOM];
+	} bookmarks[THRUM__BOOKMARKS_MAX];
+	uint8_t bookmark_count;
+};
+
 /* All that another person needs to see the same. Plain data, copyable. */
 struct thrum__scene_state {
 	int64_t from, to;   /* the window; to > from */
-	double track;       /* the track at the top, with fraction; fish-eye: the track in focus */
+	double track;       /* the track at the top, with fraction; fish-eye: the track in focus;
+			       in bands: the band at the top */
 	float track_height; /* px of an even or a loud track; 0: all tracks fit, if they can */
 	float focus_y;      /* fish-eye: where the focus lies, as a part of the height, 0 … 1 */
 	uint8_t fold;       /* idle time: enum thrum__scene_fold */
 	uint8_t squeeze;    /* quiet tracks: enum thrum__scene_fold */
+	uint8_t as;         /* enum thrum__scene_as */
 	bool fisheye;
 	bool legend, strip; /* show the key line at the bottom, the overview at the top */
 	bool related_only;  /* fade the units that are not related to the selection */
@@ -68,6 +110,7 @@ struct thrum__scene_state {
 	char search[THRUM__SEARCH_MAX]; /* part of a name, in any ASCII case; "": no search */
 	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64]; /* names of counters */
 	uint8_t counter_count;
+	struct thrum__scene_bands_state bands;
 };
 
 /* The last step along an arrow: `command` led from one task to the index-th of its targets. */
@@ -96,6 +139,7 @@ struct thrum__scene {
 		bool is_live;
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
+	bool is_crowded;  /* on auto, show bands */
 	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
@@ -112,7 +156,9 @@ struct thrum__scene {
 	struct thrum__scene_track_axis tracks;
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything in this window is */
+	bool shows_bands;                   /* not rows */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
+	struct thrum__scene_bands *bands;   /* NULL until they are shown */
 	struct thrum__scene_arrow arrow;    /* the last step along an arrow */
 	struct thrum__scene_state *history; /* earlier states for BACK, the latest last */
 	uint32_t history_count;
@@ -230,6 +276,19 @@ size_t thrum__scene_state_print(const struct thrum__scene *, char *to, size_t si
 THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *text,
 	struct thrum_error_info *);
 
+/* Whether a trace with many tasks has more rows than fit into a picture of this height with 10 px
+ * each: rows with anything in them in the whole trace, or in the window.
+ * A caller sets `is_crowded` to the answer, and on auto bands are shown then. */
+bool thrum__scene_is_crowded(const struct thrum__scene *, float height, bool whole);
+/* Whether the next frame shows bands. */
+bool thrum__scene_shows_bands(const struct thrum__scene *);
+/* Returns how many px of the last frame the bands left free at the bottom. */
+float thrum__scene_bands_spare(const struct thrum__scene *);
+
+/* The word of an enum thrum__scene_as, and back; -1: there is no such word. */
+const char *thrum__scene_as_name(int as);
+int thrum__scene_as_find(const char *name);
+
 /* ---- Commands and keys --------------------------------------------------------------------- */
 
 /* X(NAME, word, keys, help). Keys are named as in a browser's KeyboardEvent.key, with a space
@@ -244,6 +303,12 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 	X(FIT, "fit", "f", "centre the selection; again: show the whole trace") \
 	X(FOLD, "fold", "i", "fold idle time") \
 	X(SQUEEZE, "squeeze", "r", "fold quiet tracks") \
+	X(BANDS, "bands", "v", "a band for each kind of task, or a row for each task") \
+	X(OPEN, "open", "o", "bands: open the band with the focus; again: wider, then close it") \
+	X(CLOSE_ALL, "close-all", "O", "bands: close all") \
+	X(EXCEPTION, "exception", "x", "bands: next task that failed, is stuck or took long") \
+	X(PREVIOUS_EXCEPTION, "previous-exception", "X", "bands: previous such task") \
+	X(ZOOM_TO, "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
 	X(FISHEYE, "fisheye", "e", "fish-eye view") \
 	X(SEARCH, "search", "/", "find a task or log line") \
 	X(NEXT_MATCH, "next-match", "n", "next match") \
@@ -289,6 +354,10 @@ int thrum__scene_command_find(const char *name);
  * command is the front end's (search, details, slow, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
+
+/* A press on the gutter of bands at y: gives the band there the focus, or opens it if it has the focus.
+ * Returns as thrum__scene_command does. */
+THRUM__MUST_USE int thrum__scene_bands_press(struct thrum__scene *, float y);
 
 /* Zooms the time by a factor (> 1: in) so that the time at x stays at x. */
 void thrum__scene_zoom(struct thrum__scene *, float x, float y, double factor);

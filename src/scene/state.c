@@ -6,7 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scene/bands/state.h"
 #include "scene/state.h"
+
+#define PAIR_MAX 8192 /* bytes of a key with its value */
+
+static const char *const as_names[] = {
+	[THRUM__AS_AUTO] = "auto",
+	[THRUM__AS_ROWS] = "rows",
+	[THRUM__AS_BANDS] = "bands",
+};
+
+const char *thrum__scene_as_name(int as)
+{
+	return as_names[as];
+}
+
+int thrum__scene_as_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof as_names / sizeof *as_names; i++)
+		if (strcmp(name, as_names[i]) == 0)
+			return (int)i;
+	return -1;
+}
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
@@ -16,7 +38,7 @@ static bool is_plain(char c)
 		(c && strchr("-._~/:", c));
 }
 
-static void put_escaped(struct thrum__base_text *line, const char *text)
+void thrum__scene_address_escape(struct thrum__base_text *line, const char *text)
 {
 	static const char digits[] = "0123456789ABCDEF";
 
@@ -31,7 +53,7 @@ static void put_escaped(struct thrum__base_text *line, const char *text)
 	}
 }
 
-static void put_key(struct thrum__base_text *line, const char *prefix, const char *key)
+void thrum__scene_address_key(struct thrum__base_text *line, const char *prefix, const char *key)
 {
 	if (line->size > 0)
 		thrum__base_text_byte(line, '&');
@@ -43,15 +65,15 @@ static void put_key(struct thrum__base_text *line, const char *prefix, const cha
 void thrum__scene_address_number(struct thrum__base_text *line, const char *prefix, const char *key,
 	int64_t number)
 {
-	put_key(line, prefix, key);
+	thrum__scene_address_key(line, prefix, key);
 	thrum__base_text_number(line, number);
 }
 
 void thrum__scene_address_text(struct thrum__base_text *line, const char *prefix, const char *key,
 	const char *text)
 {
-	put_key(line, prefix, key);
-	put_escaped(line, text);
+	thrum__scene_address_key(line, prefix, key);
+	thrum__scene_address_escape(line, text);
 }
 
 /* Fractions are written in thousandths: finer steps can't be seen. */
@@ -67,7 +89,7 @@ static void put_fraction(struct thrum__base_text *line, const char *prefix, cons
 
 	if (thousandths == thousandths_of(plain))
 		return;
-	put_key(line, prefix, key);
+	thrum__scene_address_key(line, prefix, key);
 	thrum__base_text_thousandths(line, thousandths);
 }
 
@@ -95,6 +117,8 @@ void thrum__scene_address_put(struct thrum__base_text *line, const char *prefix,
 		snprintf(text, sizeof text, "%" PRId64 "..%" PRId64, state->from, state->to);
 		thrum__scene_address_text(line, prefix, "t", text);
 	}
+	if (state->as != plain->as)
+		thrum__scene_address_text(line, prefix, "as", thrum__scene_as_name(state->as));
 	put_fraction(line, prefix, "track", state->track, plain->track);
 	put_fraction(line, prefix, "height", state->track_height, plain->track_height);
 	put_fraction(line, prefix, "focus", state->focus_y, plain->focus_y);
@@ -109,6 +133,7 @@ void thrum__scene_address_put(struct thrum__base_text *line, const char *prefix,
 		thrum__scene_address_text(line, prefix, "find", state->search);
 	for (unsigned i = 0; i < state->counter_count; i++)
 		thrum__scene_address_text(line, prefix, "counter", state->counter_shown[i]);
+	thrum__scene_bands_address_put(line, prefix, &state->bands);
 }
 
 size_t thrum__scene_state_print(const struct thrum__scene *scene, char *to, size_t size)
@@ -125,7 +150,7 @@ size_t thrum__scene_state_print(const struct thrum__scene *scene, char *to, size
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static bool read_number(const char *text, int64_t *number)
+bool thrum__scene_address_integer(const char *text, int64_t *number)
 {
 	char *end;
 
@@ -136,7 +161,7 @@ static bool read_number(const char *text, int64_t *number)
 
 bool thrum__scene_address_small(const char *text, int64_t max, int64_t *number)
 {
-	return read_number(text, number) && *number >= 0 && *number <= max;
+	return thrum__scene_address_integer(text, number) && *number >= 0 && *number <= max;
 }
 
 static bool read_fraction(const char *text, double *value)
@@ -187,21 +212,22 @@ bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 	return true;
 }
 
-static bool read_window(const char *text, struct thrum__scene_state *state)
+bool thrum__scene_address_span(const char *text, int64_t *from, int64_t *to)
 {
 	const char *dots = strstr(text, "..");
-	char from[32];
+	char first[32];
 	int64_t a, b;
 
-	if (!dots || (size_t)(dots - text) >= sizeof from)
+	if (!dots || (size_t)(dots - text) >= sizeof first)
 		return false;
-	memcpy(from, text, (size_t)(dots - text));
-	from[dots - text] = 0;
-	if (!read_number(from, &a) || !read_number(dots + 2, &b) || a >= b ||
-		a < -THRUM__TIME_MAX || b > THRUM__TIME_MAX)
+	memcpy(first, text, (size_t)(dots - text));
+	first[dots - text] = 0;
+	if (!thrum__scene_address_integer(first, &a) ||
+		!thrum__scene_address_integer(dots + 2, &b) || a >= b || a < -THRUM__TIME_MAX ||
+		b > THRUM__TIME_MAX)
 		return false;
-	state->from = a;
-	state->to = b;
+	*from = a;
+	*to = b;
 	return true;
 }
 
@@ -212,7 +238,9 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 	int64_t number;
 
 	if (strcmp(key, "t") == 0)
-		return read_window(value, state) ? NULL : "t is FROM..TO in ns";
+		return thrum__scene_address_span(value, &state->from, &state->to)
+			? NULL
+			: "t is FROM..TO in ns";
 #define READ_FRACTION(name, member, min, max) \
 	if (strcmp(key, name) == 0) { \
 		if (!read_fraction(value, &fraction) || fraction < min || fraction > max) \
@@ -234,8 +262,16 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 	}
 	SMALL_MEMBERS(READ)
 #undef READ
+	if (strcmp(key, "as") == 0) {
+		int as = thrum__scene_as_find(value);
+
+		if (as < 0)
+			return "as is auto, rows or bands";
+		state->as = (uint8_t)as;
+		return NULL;
+	}
 	if (strcmp(key, "sel") == 0) {
-		if (!read_number(value, &number))
+		if (!thrum__scene_address_integer(value, &number))
 			return "sel is a task's id";
 		state->selected = (uint64_t)number;
 		state->has_selected = true;
@@ -254,7 +290,7 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 			? NULL
 			: "counter is a name of at most 63 bytes";
 	}
-	return "there is no such key";
+	return thrum__scene_bands_address_take(&state->bands, key, value);
 }
 
 static int refuse_text(struct thrum_error_info *error, size_t offset, const char *message)
@@ -274,7 +310,7 @@ int thrum__scene_address_pairs(const char *text,
 	size_t at = 0;
 
 	while (text[at]) {
-		char pair[3 * THRUM__SEARCH_MAX + 32];
+		char pair[PAIR_MAX];
 		size_t size = strcspn(text + at, "&");
 		const char *problem;
 		char *value;

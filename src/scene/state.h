@@ -9,6 +9,14 @@
 #include "base/text.h"
 #include "scene/scene.h"
 
+/* Add "&KEY=" and an escaped text. */
+void thrum__scene_address_key(struct thrum__base_text *, const char *prefix, const char *key);
+void thrum__scene_address_escape(struct thrum__base_text *, const char *text);
+
+/* Read a whole number, and two as "FROM..TO" with FROM < TO, as times. */
+bool thrum__scene_address_integer(const char *text, int64_t *number);
+bool thrum__scene_address_span(const char *text, int64_t *from, int64_t *to);
+
 /* Appends "&", prefix, key, "=" and the value (a text is percent-escaped). No "&" stands first. */
 void thrum__scene_address_number(struct thrum__base_text *, const char *prefix, const char *key,
 	int64_t);

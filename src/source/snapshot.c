@@ -74,12 +74,20 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 	struct thrum__output output = {&to, thrum__source_write_at};
 	struct thrum__header header;
 	uint64_t ticks = thrum__source_ticks_now(input);
+	uint32_t ending = THRUM__ENDED_GONE;
+	bool has_header = thrum__source_header(input, &header, NULL) == 0;
+	bool is_gone = has_header && thrum__source_was_killed(input, &header);
+	int error;
 
 	/* If the process has ended, nobody knows when. */
-	if (thrum__source_header(input, &header, NULL) != 0 ||
-		!thrum__source_is_recorded_to(input, &header))
+	if (!has_header || !thrum__source_is_recorded_to(input, &header))
 		ticks = 0;
-	return thrum__format_copy(input, &output, ticks, overwritten);
+	error = thrum__format_copy(input, &output, ticks, overwritten);
+	/* Whoever reads the copy elsewhere can't find that out. */
+	if (error == 0 && is_gone && atomic_load(&header.ending) == 0)
+		error = thrum__source_write_at(&to, offsetof(struct thrum__header, ending), &ending,
+			sizeof ending);
+	return error;
 }
 
 /*

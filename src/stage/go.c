@@ -130,6 +130,10 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_AWAITED:
 	case THRUM__COMMAND_WAKER:
 	case THRUM__COMMAND_FINDING:
+	case THRUM__COMMAND_EXCEPTION:
+	case THRUM__COMMAND_PREVIOUS_EXCEPTION:
+	case THRUM__COMMAND_ZOOM_TO:
+	case THRUM__COMMAND_SLOW:
 	case THRUM__COMMAND_BACK: return true;
 	default: return false;
 	}
@@ -249,6 +253,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
 	selected = scene->selected;
+	if (command == THRUM__COMMAND_FIT)
+		stage->own->is_chosen = false; /* Fit asks again */
 	status = thrum__scene_command(scene, command);
 	if (status == 2)
 		return THRUM__STAGE_YOURS;

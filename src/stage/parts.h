@@ -46,6 +46,7 @@ struct thrum__stage_private {
 	bool is_projected;    /* the scenes' axes agree with their states */
 	bool is_painted;      /* the parts' lists agree with the states */
 	bool has_own_heights; /* dividers were dragged */
+	bool is_chosen;       /* whether rows or bands are shown on auto */
 
 	/* Motion goes from the spots `before` to the scenes' states; `shown` is where it is now. */
 	bool is_moving;

@@ -190,7 +190,7 @@ static void grab_at(struct thrum__stage *stage, const struct place *place, float
 	own->press_x = x;
 	own->press_y = y;
 	own->grabbed_time = thrum__scene_time_axis_time(&scene->time, x);
-	own->grabbed_track = thrum__scene_track_axis_track(&scene->tracks, place->y);
+	own->grabbed_track = thrum__scene_track_at(scene, place->y);
 	own->grabbed_scale = scene->time.scale;
 	own->grabbed = (struct thrum__stage_spot){scene->state.from, scene->state.to,
 		scene->state.track};
@@ -332,6 +332,12 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	struct thrum__scene *scene = stage->parts[place.part].scene;
 	struct thrum__scene_pick pick;
 
+	if (scene->shows_bands && x < scene->time.x0 && place.drag == THRUM__DRAG_NOT_YET) {
+		if (thrum__scene_bands_press(scene, place.y) < 0)
+			return -THRUM_E_MEMORY;
+		thrum__stage_refresh(stage);
+		return THRUM__MOVED;
+	}
 	pick_at(stage, &place, x, with, &pick);
 	if (pick.task == scene->selected)
 		return 0;

@@ -118,7 +118,7 @@ void thrum__stage_share_height(struct thrum__stage *stage)
  * or went. */
 static void arrange_parts(struct thrum__stage *stage)
 {
-	stage->own->is_moving = false;
+	stage->own->is_moving = stage->own->is_chosen = false;
 	stage->own->blink_task = THRUM__NONE;
 	stage->own->has_measure = stage->own->has_own_heights = false;
 	thrum__stage_forget_pointer(stage);
@@ -244,6 +244,7 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 
 	state->theme = source->theme;
 	state->legend = source->legend;
+	state->as = source->as;
 	state->strip = source->strip;
 	memcpy(state->search, source->search, sizeof state->search);
 	if (!stage->is_linked)
@@ -301,7 +302,7 @@ uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
 
 float thrum__stage_right(const struct thrum__scene *scene)
 {
-	float right = (float)scene->time.x1 + THRUM__MARGIN_RIGHT;
+	float right = (float)scene->time.x1 + (scene->shows_bands ? 0 : THRUM__MARGIN_RIGHT);
 
 	return right < scene->width ? right : scene->width;
 }
@@ -363,8 +364,25 @@ int thrum__stage_project(struct thrum__stage *stage)
 	return status;
 }
 
+/* On auto, chooses rows or bands, the same for all parts: bands if the rows of one don't fit. That is
+ * asked once, so that nothing changes by itself while one moves about. */
+static void choose_view(struct thrum__stage *stage, float height)
+{
+	bool is_crowded = false;
+
+	if (stage->own->is_chosen || stage->count == 0)
+		return;
+	for (uint32_t i = 0; i < stage->count; i++)
+		is_crowded |= thrum__scene_is_crowded(stage->parts[i].scene,
+			height / (float)stage->count - head_of(stage), !stage->is_still);
+	for (uint32_t i = 0; i < stage->count; i++)
+		stage->parts[i].scene->is_crowded = is_crowded;
+	stage->own->is_chosen = true;
+}
+
 static void resize(struct thrum__stage *stage, float width, float height)
 {
+	choose_view(stage, height);
 	if (width != stage->own->width || height != stage->own->height)
 		thrum__stage_refresh(stage);
 	if (stage->count > 0)
@@ -387,8 +405,10 @@ static int wanted_height(struct thrum__scene *scene, float width, float most, fl
 	int status;
 
 	all += scene->state.legend && !scene->hides_legend ? THRUM__LEGEND : 0;
-	all = fminf(fmaxf(all, WANTED_LEAST), most);
+	all = thrum__scene_shows_bands(scene) ? most : fminf(fmaxf(all, WANTED_LEAST), most);
 	status = thrum__scene_project(scene, width, all);
+	if (status == 0 && scene->shows_bands)
+		all = fmaxf(all - floorf(thrum__scene_bands_spare(scene)), WANTED_LEAST);
 	if (status == 0 && tracks->projection == THRUM__TRACKS_SQUEEZED) {
 		const struct thrum__scene_track_box *last = tracks->count > 0
 			? &tracks->boxes[tracks->count - 1]
@@ -405,6 +425,7 @@ int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float 
 {
 	float heights[THRUM__STAGE_MAX], all = 0, least = PART_LEAST;
 
+	choose_view(stage, most * (float)stage->count);
 	for (uint32_t i = 0; i < stage->count; i++) {
 		set_frame(stage, i, most);
 		if (wanted_height(stage->parts[i].scene, width, most, &heights[i]) != 0)

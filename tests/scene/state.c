@@ -99,12 +99,48 @@ static void former_names_are_understood(void **state)
 static void what_is_printed_is_read_back(void **state)
 {
 	static const char text[] =
-		"t=-5..70000&track=3.500&height=22.000&focus=0.250&fold=2&squeeze=1&fisheye=1&legend=1"
-		"&strip=1&related=1&findings=0&counters=1&theme=2&finding=3&sel=3"
-		"&find=%C3%A9%26%3D%25%20x&counter=net/bytes&counter=a%23b";
+		"t=-5..70000&as=bands&track=3.500&height=22.000&focus=0.250&fold=2&squeeze=1"
+		"&fisheye=1&legend=1&strip=1&related=1&findings=0&counters=1&theme=2&finding=3"
+		"&sel=3"
+		"&find=%C3%A9%26%3D%25%20x&counter=net/bytes&counter=a%23b"
+		"&open=loop%201,GET%20/user/%23%2A,a%252Cb%2525&story=12981,-3"
+		"&range=660000000..800000000&took=10..20&band=GET%20/user/%23&sort=p99"
+		"&mark=474000000:pause%20%26:&mark=-5:";
 
 	set(*state, text);
 	expect(*state, text);
+}
+
+static void wrong_states_of_bands_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"as=columns",
+		"open=%",
+		"open=a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q",
+		"open=1234567890123456789012345678901234567890123456789012345678901234",
+		"open=a%25",
+		"story=1,x",
+		"story=1,2,3,4",
+		"range=5",
+		"range=7..7",
+		"took=9..8",
+		"sort=name",
+		"mark=x:y",
+		"mark=5",
+		"mark=9223372036854775807:late",
+		"mark=5:123456789012345678901234567890123456789012345678",
+	};
+	struct fixture *f = *state;
+
+	set(f, "band=kept");
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct thrum_error_info error = {0};
+
+		assert_int_equal(thrum__scene_state_parse(f->scene, wrong[i], &error),
+			-THRUM_E_ARGUMENT);
+		assert_non_null(strstr(error.message, "view state: "));
+		expect(f, "band=kept");
+	}
 }
 
 static void a_short_room_is_told(void **state)
@@ -582,6 +618,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(default_is_empty, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_printed_is_read_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(wrong_states_of_bands_are_refused, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(former_names_are_understood, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_short_room_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),

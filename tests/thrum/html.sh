@@ -84,9 +84,9 @@ cmp once.html twice.html || wrong "the same trace gives two pages"
 unpack once.html >list || wrong "once.html can't be unpacked"
 cmp ops.ctf 0 || wrong "once.html: another trace"
 
-# begin FILE: a program that records to it, as $pid.
+# begin FILE [SIZE]: a program that records to it, as $pid.
 begin() {
-	THRUM_TRACE=$here/$1 THRUM_SIZE=16M "$BUILD/tests/thrum/programs/steady" >"$1.ready" &
+	THRUM_TRACE=$here/$1 THRUM_SIZE=${2-16M} "$BUILD/tests/thrum/programs/steady" >"$1.ready" &
 	pid=$!
 	for ((i = 0; i < 500; i++)); do
 		[[ ! -s $1.ready ]] || break
@@ -110,10 +110,12 @@ grep -qx steady.thrum list || wrong "large.html: says $(<list)"
 cmp steady.thrum 0 || wrong "large.html: another trace"
 
 # Only here can be found out what became of the program.
-begin killed.thrum
+begin killed.thrum 256M
 kill -KILL $pid
 wait $pid 2>/dev/null
 "$THRUM" html killed.thrum -o killed.html || wrong "html of a killed program's trace fails"
 unpack killed.html >list || wrong "killed.html can't be unpacked"
 grep -qx 'killed.thrum killed' list || wrong "killed.html: says $(<list)"
+(($(stat -c %s 0) < $(stat -c %s killed.thrum) / 2)) || wrong "killed.html has the unused room, too"
+[[ $("$THRUM" info 0) == *'killed or crashed'* ]] || wrong "killed.html: its trace forgot the end"
 exit $failed

@@ -90,7 +90,7 @@ export interface Changes {
   /** How often the view jumped: each jump is an entry of the browser's history. */
   jumps?: number;
   panel?: string;
-  /** The switches that are on: "fold", "squeeze", "fisheye", "related", "counters", "legend". */
+  /** The switches that are on: "bands", "fold", "squeeze", "fisheye", "related", "counters", "legend". */
   on?: string[];
   linked?: boolean;
   theme?: "light" | "dark" | "contrast";

@@ -225,8 +225,16 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   listen(document, "pointerdown", (event) => {
     if (!(event.target as Element).closest("header")) setMore(false);
   });
+  const as = [...byId("as").children]; // rows, bands
+  for (const choice of as)
+    listen(choice, "click", () => {
+      if (choice.ariaPressed !== "true") command("bands");
+    });
   onChange(({ on: names }) => {
     if (!names) return;
+    as.forEach((choice, i) =>
+      choice.setAttribute("aria-pressed", String(names.includes("bands") === (i === 1))),
+    );
     const fold = document.querySelector("[data-command=fold]");
     fold?.setAttribute("aria-pressed", String(names.includes("fold")));
   });

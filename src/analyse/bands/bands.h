@@ -6,7 +6,8 @@
  *
  *	bands.c    makes and frees all of it
  *	classes.c  classes of durations
- *	rows.c     the lines by group and class, with their sums
+ *	rows.c     the lines by group and class, with their runs
+ *	sums.c     sums of these over time
  *	cells.c    how many lines are in the cells of a window
  *	lines.c    single lines: walks, neighbours, exceptions
  *	lanes.c    the runs of each lane, and the lanes by name
@@ -181,7 +182,8 @@ uint32_t thrum__bands_pick(const struct thrum__bands *, uint32_t group, int64_t 
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-/* The share of each column in which a thread's lanes run a task that isn't their own, 0 … 1. */
+/* The share of each column in which a thread's lanes run a task that isn't their own, 0 … 1. To about 2 %
+ * where very many runs lie in a column. */
 void thrum__bands_thread_shares(const struct thrum__bands *, uint32_t thread,
 	const struct thrum__bands_window *, float *shares);
 

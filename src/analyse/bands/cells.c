@@ -99,20 +99,39 @@ static bool has_sums(const struct thrum__bands_row *row, const struct thrum__ban
 	return row->slots > 0 && window->least >= row->slot;
 }
 
-/* How many of a row's slots lie before the left edge of column `i`, or before the window's end. `each`:
- * slots for each ns. */
-static uint32_t slots_before(const struct thrum__bands *bands, const struct thrum__bands_row *row,
+/* The sums of a row's slots, or of each 8th where these are fine enough. */
+struct sums {
+	const struct thrum__bands_sum *sums;
+	uint32_t slots;
+	int64_t slot;
+};
+
+static struct sums sums_of(const struct thrum__bands_rows *rows, const struct thrum__bands_row *row,
+	const struct thrum__bands_window *window)
+{
+	/* The last coarse slot must end with the last slot. */
+	if (row->slots % THRUM__BANDS_COARSE == 0 &&
+		window->least / 2 >= row->slot * THRUM__BANDS_COARSE)
+		return (struct sums){rows->coarse + row->first_coarse,
+			row->slots / THRUM__BANDS_COARSE, row->slot * THRUM__BANDS_COARSE};
+	return (struct sums){rows->sums + row->first_slot, row->slots, row->slot};
+}
+
+/* How many slots lie before the left edge of column `i`, or before the window's end. `each`: slots of
+ * one ns. */
+static uint32_t slots_before(const struct thrum__bands *bands, const struct sums *sums,
 	const struct thrum__bands_window *window, double each, uint32_t i)
 {
 	double slot = (double)(window->times[i] - bands->from) * each;
 
 	slot += i == window->columns ? 1 : 0.5;
-	return slot < 1 ? 0 : slot < row->slots ? (uint32_t)slot : row->slots;
+	return slot < 1 ? 0 : slot < sums->slots ? (uint32_t)slot : sums->slots;
 }
 
-/* How many lines of a row begin before a window and end after it. */
+/* How many lines of a row begin before a window and end after it. `sums`: of the slots before it and up
+ * to its end. */
 static uint32_t count_quiet(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	const struct thrum__bands_window *window)
+	const struct thrum__bands_window *window, uint32_t begun_before, uint32_t ended_before)
 {
 	const struct thrum__bands_rows *rows = bands->rows;
 	int64_t from = window->times[0], to = window->times[window->columns];
@@ -120,6 +139,9 @@ static uint32_t count_quiet(const struct thrum__bands *bands, const struct thrum
 
 	if (row->longest <= to - from)
 		return 0;
+	/* No line of the class both begins and ends within. */
+	if (row->least > to - from)
+		return begun_before > ended_before ? begun_before - ended_before : 0;
 	for (uint32_t i = thrum__bands_row_from(rows, row, to - row->longest);
 		i < row->first + row->count && rows->start[i] < from; i++)
 		count += rows->end[i] > to;
@@ -129,14 +151,15 @@ static uint32_t count_quiet(const struct thrum__bands *bands, const struct thrum
 static void cells_by_sums(const struct thrum__bands *bands, const struct thrum__bands_row *row,
 	const struct thrum__bands_window *window, struct thrum__bands_cell *cells)
 {
-	const struct thrum__bands_rows *rows = bands->rows;
-	const struct thrum__bands_sum *sums = rows->sums + row->first_slot;
-	uint32_t quiet = count_quiet(bands, row, window);
-	double each = 1.0 / (double)row->slot;
-	uint32_t a = slots_before(bands, row, window, each, 0);
+	struct sums of = sums_of(bands->rows, row, window);
+	const struct thrum__bands_sum *sums = of.sums;
+	double each = 1.0 / (double)of.slot;
+	uint32_t a = slots_before(bands, &of, window, each, 0);
+	uint32_t end = slots_before(bands, &of, window, each, window->columns);
+	uint32_t quiet = count_quiet(bands, row, window, sums[a].begun, sums[end].ended);
 
 	for (uint32_t i = 0; i < window->columns; i++) {
-		uint32_t b = slots_before(bands, row, window, each, i + 1);
+		uint32_t b = slots_before(bands, &of, window, each, i + 1);
 
 		if (b > a) {
 			cells[i].lines += sums[b].begun - sums[a].ended;
@@ -231,7 +254,6 @@ static void add_lines(const struct thrum__bands *bands, const struct thrum__band
 static void add_runs(const struct thrum__bands *bands, const struct thrum__bands_row *row,
 	const struct thrum__bands_window *window, struct thrum__bands_cell *cells)
 {
-	const uint32_t *runs = bands->rows->runs + row->first_run;
 	int32_t *whole = window->counts + window->columns + 2;
 	int64_t from = window->times[0] - row->longest_run, to = window->times[window->columns];
 	uint32_t low = 0, high = row->run_count;
@@ -239,19 +261,20 @@ static void add_runs(const struct thrum__bands *bands, const struct thrum__bands
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (THRUM__RUN(bands->model, runs[middle], start) < from)
+		if (thrum__bands_row_run(bands, row, middle).from < from)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	for (; low < row->run_count; low++) {
-		int64_t start = THRUM__RUN(bands->model, runs[low], start);
-		int64_t end = thrum__bands_run_end(bands, runs[low]);
+		struct thrum__bands_span run = thrum__bands_row_run(bands, row, low);
 
-		if (start >= to)
+		if (run.from >= to)
 			break;
-		spread(window, whole, start, end, thrum__bands_window_column(window, start),
-			thrum__bands_window_column(window, end), cells, true);
+		if (run.to > window->times[0])
+			spread(window, whole, run.from, run.to,
+				thrum__bands_window_column(window, run.from),
+				thrum__bands_window_column(window, run.to), cells, true);
 	}
 	add_whole(window, whole, cells, true);
 }
@@ -308,6 +331,19 @@ static void add_alive(const struct thrum__bands *bands, const struct thrum__band
 	}
 }
 
+static void add_alive_by_sums(const struct thrum__bands *bands, const struct thrum__bands_row *row,
+	const struct thrum__bands_window *window, uint32_t *alive)
+{
+	struct sums of = sums_of(bands->rows, row, window);
+	double each = 1.0 / (double)of.slot;
+
+	for (uint32_t i = 0; i < window->columns; i++) {
+		uint32_t b = slots_before(bands, &of, window, each, i + 1);
+
+		alive[i] += of.sums[b].begun - of.sums[b].ended;
+	}
+}
+
 void thrum__bands_alive(const struct thrum__bands *bands, uint32_t group,
 	const struct thrum__bands_window *window, uint32_t *alive)
 {
@@ -327,12 +363,6 @@ void thrum__bands_alive(const struct thrum__bands *bands, uint32_t group,
 			add_alive(bands, row, window, alive);
 			continue;
 		}
-		for (uint32_t column = 0; column < window->columns; column++) {
-			uint32_t b = slots_before(bands, row, window, 1.0 / (double)row->slot,
-				column + 1);
-
-			alive[column] += rows->sums[row->first_slot + b].begun -
-				rows->sums[row->first_slot + b].ended;
-		}
+		add_alive_by_sums(bands, row, window, alive);
 	}
 }

@@ -78,21 +78,30 @@ static void sum_lane(struct thrum__bands *bands, struct thrum__bands_lane *lane)
 {
 	struct thrum__bands_lanes *lanes = bands->lanes;
 	const uint32_t *runs = lanes->runs + lane->first;
-	int64_t *sums = lanes->sums + lane->first_sum, sum = 0;
+	struct thrum__bands_ran *sums = lanes->sums + lane->first_sum;
+	int64_t sum = 0, best = -1;
 
 	for (uint32_t i = 0; i < lane->count; i++) {
 		uint32_t *longest =
 			&lanes->longest[lane->first_longest[0] + (i >> THRUM__BANDS_SHIFT)];
+		int64_t length = length_of(bands, runs[i]);
 
 		if (i % (1 << THRUM__BANDS_SHIFT) == 0) {
-			sums[i >> THRUM__BANDS_SHIFT] = sum;
-			*longest = i;
-		} else if (length_of(bands, runs[i]) > length_of(bands, runs[*longest])) {
+			sums[i >> THRUM__BANDS_SHIFT] =
+				(struct thrum__bands_ran){THRUM__RUN(bands->model, runs[i], start),
+					sum};
+			best = -1;
+		}
+		if (length > best) {
+			best = length;
 			*longest = i;
 		}
-		sum += length_of(bands, runs[i]);
+		sum += length;
 	}
-	sums[groups_of(lane->count, 0)] = sum;
+	sums[groups_of(lane->count, 0)] = (struct thrum__bands_ran){lane->count
+			? thrum__bands_run_end(bands, runs[lane->count - 1])
+			: 0,
+		sum};
 	for (unsigned level = 1; level < THRUM__BANDS_LEVELS; level++)
 		for (uint32_t i = 0; i < groups_of(lane->count, level - 1); i++) {
 			uint32_t below = lanes->longest[lane->first_longest[level - 1] + i];
@@ -148,34 +157,65 @@ static int add_hole(struct thrum__bands_lanes *lanes, int64_t from, int64_t to)
 	return 0;
 }
 
-/* Goes through the runs of all lanes by start: the next one is the first of the lane whose next run is
- * the earliest. */
-static int find_holes(struct thrum__bands *bands)
+/* The runs that count, by start. Runs nearly always are: only late events are not. */
+static int sort_runs(const struct thrum__bands *bands, struct thrum__base_sort_item **sorted)
 {
-	struct thrum__bands_lanes *lanes = bands->lanes;
 	const struct thrum__model *model = bands->model;
-	struct thrum__base_sort_item *items = malloc(
-		(2 * (size_t)lanes->run_count + 1) * sizeof *items);
-	int64_t until = INT64_MIN;
+	size_t room = bands->lanes->run_count + (size_t)1;
+	struct thrum__base_sort_item *items = malloc(2 * room * sizeof *items);
 	uint32_t count = 0;
-	int error = 0;
 
 	if (!items)
 		return -THRUM_E_MEMORY;
-	lanes->hole_least = (bands->to - bands->from) / HOLES_MOST + 1;
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++)
 		if (counts(bands, i))
 			items[count++] = (struct thrum__base_sort_item){THRUM__RUN(model, i, start),
 				i};
-	thrum__base_sort(items, items + lanes->run_count, count, NULL, NULL);
-	for (uint32_t i = 0; error == 0 && i < count; i++) {
-		int64_t end = thrum__bands_run_end(bands, items[i].item);
+	thrum__base_sort(items, items + room, count, NULL, NULL);
+	*sorted = items;
+	return 0;
+}
 
-		if (until != INT64_MIN && items[i].key > until)
-			error = add_hole(lanes, until, items[i].key);
-		until = end > until ? end : until;
+/* Goes on with the next run by start: a hole lies between the end of all before and its start. */
+static int pass_run(struct thrum__bands *bands, int64_t start, uint32_t run, int64_t *until)
+{
+	int64_t end = thrum__bands_run_end(bands, run);
+	int error = 0;
+
+	if (*until != INT64_MIN && start > *until)
+		error = add_hole(bands->lanes, *until, start);
+	*until = end > *until ? end : *until;
+	return error;
+}
+
+static int find_holes(struct thrum__bands *bands)
+{
+	struct thrum__bands_lanes *lanes = bands->lanes;
+	const struct thrum__model *model = bands->model;
+	struct thrum__base_sort_item *sorted;
+	int64_t until = INT64_MIN, last = INT64_MIN;
+	int error = 0;
+
+	lanes->hole_least = (bands->to - bands->from) / HOLES_MOST + 1;
+	for (uint32_t i = model->runs.first; error == 0 && i < model->runs.count; i++) {
+		if (!counts(bands, i))
+			continue;
+		if (THRUM__RUN(model, i, start) < last)
+			error = 1;
+		last = THRUM__RUN(model, i, start);
+		if (error == 0)
+			error = pass_run(bands, last, i, &until);
 	}
-	free(items);
+	if (error <= 0)
+		return error;
+	lanes->hole_count = 0;
+	until = INT64_MIN;
+	error = sort_runs(bands, &sorted);
+	if (error < 0)
+		return error;
+	for (uint32_t i = 0; error == 0 && i < lanes->run_count; i++)
+		error = pass_run(bands, sorted[i].key, sorted[i].item, &until);
+	free(sorted);
 	return error;
 }
 
@@ -263,7 +303,8 @@ static void join_lanes(struct thrum__bands *bands)
 			*thread = (struct thrum__bands_thread){.lane = lane, .first = i};
 		bands->thread_count = (uint32_t)(thread - bands->threads) + 1;
 		thread->count++;
-		thread->ran += bands->lanes->sums[runs->first_sum + groups_of(runs->count, 0)];
+		thread->ran +=
+			bands->lanes->sums[runs->first_sum + groups_of(runs->count, 0)].before;
 	}
 }
 

@@ -22,14 +22,23 @@ struct thrum__bands_row {
 	uint32_t slots;                /* 0: there are few lines and runs, and no sums */
 	uint32_t first_slot;           /* its first element of `sums`, of slots + 1 */
 	int64_t slot;                  /* ns of a slot; the first one begins with the bands */
-	int64_t longest, longest_run;
+	double each;                   /* slots of one ns */
+	uint32_t first_coarse;         /* its first element of `coarse` */
+	uint32_t first_span;           /* without sums: its first element of `spans` */
+	int64_t least, longest;        /* lengths of lines */
+	int64_t longest_run;
 };
+
+#define THRUM__BANDS_COARSE 8
 
 /* Sums of a row's lines. A line begins and ends in the slots of its beginning and end; a pending one
  * doesn't end. Lives and runs are divided among the slots in which they lie. */
 struct thrum__bands_sum {
 	double life, ran; /* ns */
 	uint32_t begun, ended, failed;
+	/* While the sums are made: how many runs begin to cover whole slots here, less those that
+	 * cease to. */
+	int32_t whole;
 };
 
 struct thrum__bands_rows {
@@ -49,9 +58,15 @@ struct thrum__bands_rows {
 	/* Runs of the model, by the row of the line for which they are. */
 	uint32_t *runs;
 	uint32_t run_count;
-	/* Over the slots of a row: element i sums up all slots before i. */
-	struct thrum__bands_sum *sums;
-	uint32_t slot_count;
+	/* The times of those runs that are in rows without sums: each frame reads them. */
+	struct thrum__bands_span {
+		int64_t from, to;
+	} * spans;
+	uint32_t span_count;
+	/* Over the slots of a row: element i sums up all slots before i. `coarse` has each 8th, so that
+	 * a look at the whole trace reads little memory. */
+	struct thrum__bands_sum *sums, *coarse;
+	uint32_t slot_count, coarse_count;
 };
 
 THRUM__MUST_USE int thrum__bands_rows_make(struct thrum__bands *);
@@ -77,9 +92,9 @@ uint32_t thrum__bands_row_from(const struct thrum__bands_rows *, const struct th
 static inline uint32_t thrum__bands_slot(const struct thrum__bands *bands,
 	const struct thrum__bands_row *row, int64_t time)
 {
-	int64_t slot = time <= bands->from ? 0 : (time - bands->from) / row->slot;
+	double slot = (double)(time - bands->from) * row->each;
 
-	return slot >= row->slots ? row->slots - 1 : (uint32_t)slot;
+	return slot <= 0 ? 0 : slot >= row->slots - 1 ? row->slots - 1 : (uint32_t)slot;
 }
 
 /* A run's end; that of an open one, and of one that ended since the bands were made, is the bands'. */
@@ -90,6 +105,27 @@ static inline int64_t thrum__bands_run_end(const struct thrum__bands *bands, uin
 	return end < bands->to ? end : bands->to;
 }
 
+/* The beginning and end of run `i` of a row. */
+static inline struct thrum__bands_span thrum__bands_row_run(const struct thrum__bands *bands,
+	const struct thrum__bands_row *row, uint32_t i)
+{
+	uint32_t run;
+
+	if (row->slots == 0)
+		return bands->rows->spans[row->first_span + i];
+	run = bands->rows->runs[row->first_run + i];
+	return (struct thrum__bands_span){THRUM__RUN(bands->model, run, start),
+		thrum__bands_run_end(bands, run)};
+}
+
+/* Chooses the slots of the rows, whose lines and runs are counted, and makes room for the sums. */
+THRUM__MUST_USE int thrum__bands_sums_begin(const struct thrum__bands *);
+/* Adds a run to the sums of its row, which has slots. */
+void thrum__bands_sums_add_run(const struct thrum__bands *, const struct thrum__bands_row *,
+	struct thrum__bands_span);
+/* Adds the lines of all rows. Then the sums are right. */
+THRUM__MUST_USE int thrum__bands_sums_finish(const struct thrum__bands *);
+
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
 #define THRUM__BANDS_SHIFT 4 /* 16 runs, or groups of them, make a group */
@@ -98,7 +134,7 @@ static inline int64_t thrum__bands_run_end(const struct thrum__bands *bands, uin
 /* The runs of one lane, but for those of its own task, in the order of time. */
 struct thrum__bands_lane {
 	uint32_t first, count; /* elements of `runs` */
-	uint32_t first_sum;    /* in `sums`: the ns before each 16th run, and of all */
+	uint32_t first_sum;    /* in `sums`: one for each 16th run, and one of all */
 	/* By level, in `longest`: which of the lane's runs is the longest of 16, 256, … */
 	uint32_t first_longest[THRUM__BANDS_LEVELS];
 };
@@ -108,7 +144,10 @@ struct thrum__bands_lanes {
 	uint32_t lane_count;
 	uint32_t *runs;
 	uint32_t run_count;
-	int64_t *sums;
+	struct thrum__bands_ran {
+		int64_t start;  /* of that run; of all: the last one's end */
+		int64_t before; /* ns of the runs before */
+	} * sums;
 	uint32_t *longest, sum_count, longest_count;
 	struct thrum__bands_hole *holes; /* the long ones, by time */
 	uint32_t hole_count, hole_room;

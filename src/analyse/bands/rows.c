@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Sorts the lines into rows by group and class, and sums up the rows that have many. */
+/* Sorts the lines and their runs into rows by group and class. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/bands/parts.h"
 #include "analyse/slow/path.h"
 #include "base/sort.h"
-
-#define FEW 1024 /* lines, or runs by twos, of a row without sums */
-#define SLOTS_LEAST 1024
-#define SLOTS_MOST 16384
-#define SLOT_LINES 4 /* lines of a slot, on the mean */
-#define SLOT_RUNS 16
 
 /* The lines in the order of their tasks, while they are sorted. */
 struct lines {
@@ -183,6 +177,7 @@ static int fill_rows(struct lines *lines)
 		sort_row(rows, row, lines, items);
 		for (uint32_t j = row->first; j < row->first + row->count; j++) {
 			uint32_t line = rows->task[j];
+			int64_t length;
 
 			rows->task[j] = lines->task[line];
 			rows->start[j] = lines->start[line];
@@ -190,8 +185,10 @@ static int fill_rows(struct lines *lines)
 			rows->flags[j] = lines->flags[line];
 			row->failed += (lines->flags[line] & THRUM__LINE_FAILED) > 0;
 			row->pending += (lines->flags[line] & THRUM__LINE_PENDING) > 0;
-			if (rows->end[j] - rows->start[j] > row->longest)
-				row->longest = rows->end[j] - rows->start[j];
+			length = rows->end[j] - rows->start[j];
+			row->longest = length > row->longest ? length : row->longest;
+			if (j == row->first || length < row->least)
+				row->least = length;
 		}
 	}
 	free(items);
@@ -210,65 +207,74 @@ static uint32_t row_of_run(const struct lines *lines, uint32_t run)
 				     : lines->row_of[thrum__place(&family->places, worker)];
 }
 
-/* Lists the runs of each row, by start. */
-static int find_runs(struct lines *lines)
+/* Counts the runs of each row, and notes the row of each run in `row_of`. */
+static void count_runs(const struct lines *lines, uint32_t *row_of)
 {
-	const struct thrum__bands *bands = lines->bands;
-	const struct thrum__model *model = bands->model;
-	struct thrum__bands_rows *rows = bands->rows;
-	uint32_t first = model->runs.first, count = model->runs.count - first, at = 0;
-	uint32_t *row_of = malloc(((size_t)count + 1) * sizeof *row_of);
+	const struct thrum__model *model = lines->bands->model;
+	struct thrum__bands_rows *rows = lines->bands->rows;
+	uint32_t first = model->runs.first, at = 0;
 
-	if (!row_of)
-		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < count; i++) {
-		row_of[i] = thrum__model_has_row(&model->runs, first + i)
-			? row_of_run(lines, first + i)
-			: THRUM__NONE;
-		if (row_of[i] != THRUM__NONE)
-			rows->rows[row_of[i]].run_count++;
+	for (uint32_t i = first; i < model->runs.count; i++) {
+		uint32_t row = thrum__model_has_row(&model->runs, i) ? row_of_run(lines, i)
+								     : THRUM__NONE;
+
+		row_of[i - first] = row;
+		if (row != THRUM__NONE)
+			rows->rows[row].run_count++;
 	}
 	for (uint32_t i = 0; i < rows->row_count; i++) {
 		rows->rows[i].first_run = at;
 		at += rows->rows[i].run_count;
-		rows->rows[i].run_count = 0;
 	}
 	rows->run_count = at;
-	rows->runs = malloc(((size_t)at + 1) * sizeof *rows->runs);
-	for (uint32_t i = 0; rows->runs && i < count; i++) {
-		struct thrum__bands_row *row;
-		int64_t length;
-
-		if (row_of[i] == THRUM__NONE)
-			continue;
-		row = &rows->rows[row_of[i]];
-		rows->runs[row->first_run + row->run_count++] = first + i;
-		length = thrum__bands_run_end(bands, first + i) -
-			THRUM__RUN(model, first + i, start);
-		if (length > row->longest_run)
-			row->longest_run = length;
-	}
-	free(row_of);
-	return rows->runs ? 0 : -THRUM_E_MEMORY;
 }
 
-/* Sorts the runs of each row by start. They nearly always are: only late events are not. */
+/* Lists the runs of each row in the order of the model, and adds them to the sums: in that order they
+ * touch little memory at a time. `last`: by row, all 0. Returns whether some rows aren't sorted. */
+static bool list_runs(const struct thrum__bands *bands, const uint32_t *row_of, int64_t *last)
+{
+	const struct thrum__model *model = bands->model;
+	struct thrum__bands_rows *rows = bands->rows;
+	uint32_t first = model->runs.first;
+	bool is_unsorted = false;
+
+	for (uint32_t i = 0; i < rows->row_count; i++) {
+		rows->rows[i].run_count = 0;
+		last[i] = INT64_MIN;
+	}
+	for (uint32_t i = first; i < model->runs.count; i++) {
+		struct thrum__bands_span run;
+		struct thrum__bands_row *row;
+
+		if (row_of[i - first] == THRUM__NONE)
+			continue;
+		row = &rows->rows[row_of[i - first]];
+		run = (struct thrum__bands_span){THRUM__RUN(model, i, start),
+			thrum__bands_run_end(bands, i)};
+		is_unsorted = is_unsorted || run.from < last[row_of[i - first]];
+		last[row_of[i - first]] = run.from;
+		if (run.to - run.from > row->longest_run)
+			row->longest_run = run.to - run.from;
+		if (row->slots > 0)
+			thrum__bands_sums_add_run(bands, row, run);
+		else
+			rows->spans[row->first_span + row->run_count] = run;
+		rows->runs[row->first_run + row->run_count++] = i;
+	}
+	return is_unsorted;
+}
+
+/* Sorts the runs of each row by start. That is rarely needed: only late events come out of order. */
 static int sort_runs(const struct thrum__bands *bands)
 {
 	const struct thrum__bands_rows *rows = bands->rows;
 
 	for (uint32_t i = 0; i < rows->row_count; i++) {
-		uint32_t *runs = rows->runs + rows->rows[i].first_run;
-		uint32_t count = rows->rows[i].run_count, at = 1;
-		struct thrum__base_sort_item *items;
+		const struct thrum__bands_row *row = &rows->rows[i];
+		uint32_t *runs = rows->runs + row->first_run, count = row->run_count;
+		struct thrum__base_sort_item *items = malloc(
+			(2 * (size_t)count + 1) * sizeof *items);
 
-		while (at < count &&
-			THRUM__RUN(bands->model, runs[at - 1], start) <=
-				THRUM__RUN(bands->model, runs[at], start))
-			at++;
-		if (at >= count)
-			continue;
-		items = malloc(2 * (size_t)count * sizeof *items);
 		if (!items)
 			return -THRUM_E_MEMORY;
 		for (uint32_t j = 0; j < count; j++)
@@ -276,113 +282,38 @@ static int sort_runs(const struct thrum__bands *bands)
 									  start),
 				runs[j]};
 		thrum__base_sort(items, items + count, count, NULL, NULL);
-		for (uint32_t j = 0; j < count; j++)
+		for (uint32_t j = 0; j < count; j++) {
 			runs[j] = items[j].item;
+			if (row->slots == 0)
+				rows->spans[row->first_span + j] =
+					(struct thrum__bands_span){items[j].key,
+						thrum__bands_run_end(bands, runs[j])};
+		}
 		free(items);
 	}
 	return 0;
 }
 
-/* ---- Sums ----------------------------------------------------------------------------------- */
-
-/* Divides a time among the slots in which it lies. `whole` counts how many times begin to cover slots
- * wholly, less those that cease to. */
-static void spread(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	bool is_run, int32_t *whole, int64_t from, int64_t to)
+static int find_runs(struct lines *lines)
 {
-	struct thrum__bands_sum *sums = bands->rows->sums + row->first_slot;
-	uint32_t a, b;
-
-	if (from < bands->from)
-		from = bands->from;
-	if (to <= from)
-		return;
-	a = thrum__bands_slot(bands, row, from);
-	b = thrum__bands_slot(bands, row, to);
-	if (a == b) {
-		*(is_run ? &sums[a + 1].ran : &sums[a + 1].life) += (double)(to - from);
-		return;
-	}
-	*(is_run ? &sums[a + 1].ran
-		 : &sums[a + 1].life) += (double)(bands->from + (a + 1) * row->slot - from);
-	*(is_run ? &sums[b + 1].ran
-		 : &sums[b + 1].life) += (double)(to - bands->from - b * row->slot);
-	whole[a + 1]++;
-	whole[b]--;
-}
-
-static void sum_row(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	int32_t *whole)
-{
+	const struct thrum__bands *bands = lines->bands;
+	const struct thrum__model *model = bands->model;
 	struct thrum__bands_rows *rows = bands->rows;
-	struct thrum__bands_sum *sums = rows->sums + row->first_slot;
-	int32_t *lives = whole, *runs = whole + SLOTS_MOST + 2;
-	int64_t life = 0, ran = 0;
+	uint32_t *row_of = malloc(
+		(model->runs.count - model->runs.first + (size_t)1) * sizeof *row_of);
+	int64_t *last = calloc((size_t)rows->row_count + 1, sizeof *last);
+	int error = row_of && last ? 0 : -THRUM_E_MEMORY;
 
-	memset(whole, 0, 2 * (SLOTS_MOST + (size_t)2) * sizeof *whole);
-	for (uint32_t i = row->first; i < row->first + row->count; i++) {
-		struct thrum__bands_sum *end =
-			&sums[thrum__bands_slot(bands, row, rows->end[i]) + 1];
-
-		sums[thrum__bands_slot(bands, row, rows->start[i]) + 1].begun++;
-		end->ended += !(rows->flags[i] & THRUM__LINE_PENDING);
-		end->failed += (rows->flags[i] & THRUM__LINE_FAILED) > 0;
-		spread(bands, row, false, lives, rows->start[i], rows->end[i]);
+	if (error == 0) {
+		count_runs(lines, row_of);
+		rows->runs = malloc(((size_t)rows->run_count + 1) * sizeof *rows->runs);
+		error = rows->runs ? thrum__bands_sums_begin(bands) : -THRUM_E_MEMORY;
 	}
-	for (uint32_t i = row->first_run; i < row->first_run + row->run_count; i++)
-		spread(bands, row, true, runs, THRUM__RUN(bands->model, rows->runs[i], start),
-			thrum__bands_run_end(bands, rows->runs[i]));
-	for (uint32_t i = 0; i < row->slots; i++) {
-		life += lives[i];
-		ran += runs[i];
-		sums[i + 1].life += sums[i].life + (double)life * (double)row->slot;
-		sums[i + 1].ran += sums[i].ran + (double)ran * (double)row->slot;
-		sums[i + 1].begun += sums[i].begun;
-		sums[i + 1].ended += sums[i].ended;
-		sums[i + 1].failed += sums[i].failed;
-	}
-}
-
-/* How many slots a row gets. */
-static uint32_t slots_of(const struct thrum__bands_row *row)
-{
-	uint32_t lines = row->count / SLOT_LINES, runs = row->run_count / SLOT_RUNS;
-	uint32_t slots = lines > runs ? lines : runs;
-
-	if (row->count <= FEW && row->run_count / 2 <= FEW)
-		return 0;
-	/* A whole trace has about so many columns on a screen: fewer slots would be of no use. */
-	if (slots < SLOTS_LEAST)
-		return SLOTS_LEAST;
-	return slots < SLOTS_MOST ? slots : SLOTS_MOST;
-}
-
-static int sum_rows(const struct thrum__bands *bands)
-{
-	struct thrum__bands_rows *rows = bands->rows;
-	int32_t *whole = malloc(2 * (SLOTS_MOST + (size_t)2) * sizeof *whole);
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < rows->row_count; i++) {
-		struct thrum__bands_row *row = &rows->rows[i];
-
-		row->slots = slots_of(row);
-		row->first_slot = (uint32_t)at;
-		at += row->slots ? row->slots + UINT32_C(1) : 0;
-		if (row->slots)
-			row->slot = (bands->to - bands->from) / row->slots + 1;
-	}
-	rows->sums = calloc(at + 1, sizeof *rows->sums);
-	rows->slot_count = (uint32_t)at;
-	if (!whole || !rows->sums) {
-		free(whole);
-		return -THRUM_E_MEMORY;
-	}
-	for (uint32_t i = 0; i < rows->row_count; i++)
-		if (rows->rows[i].slots)
-			sum_row(bands, &rows->rows[i], whole);
-	free(whole);
-	return 0;
+	if (error == 0 && list_runs(bands, row_of, last))
+		error = sort_runs(bands);
+	free(row_of);
+	free(last);
+	return error;
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */
@@ -402,10 +333,8 @@ int thrum__bands_rows_make(struct thrum__bands *bands)
 		error = fill_rows(&lines);
 	if (error == 0)
 		error = find_runs(&lines);
-	if (error == 0)
-		error = sort_runs(bands);
 	lines_free(&lines);
-	return error < 0 ? error : sum_rows(bands);
+	return error < 0 ? error : thrum__bands_sums_finish(bands);
 }
 
 void thrum__bands_rows_free(struct thrum__bands_rows *rows)
@@ -419,7 +348,9 @@ void thrum__bands_rows_free(struct thrum__bands_rows *rows)
 	free(rows->end);
 	free(rows->flags);
 	free(rows->runs);
+	free(rows->spans);
 	free(rows->sums);
+	free(rows->coarse);
 	free(rows);
 }
 
@@ -427,7 +358,8 @@ size_t thrum__bands_rows_memory(const struct thrum__bands_rows *rows)
 {
 	return rows->row_count * sizeof *rows->rows + rows->group_count * sizeof *rows->places +
 		rows->line_count * (sizeof *rows->task + 2 * sizeof *rows->start + 1) +
-		rows->run_count * sizeof *rows->runs + rows->slot_count * sizeof *rows->sums;
+		rows->run_count * sizeof *rows->runs + rows->span_count * sizeof *rows->spans +
+		((size_t)rows->slot_count + rows->coarse_count) * sizeof *rows->sums;
 }
 
 uint32_t thrum__bands_row_from(const struct thrum__bands_rows *rows,

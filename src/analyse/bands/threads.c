@@ -7,6 +7,7 @@
 #include "base/sort.h"
 
 #define OWNERS 8 /* steps up from a run to those for whom it is */
+#define MANY 400 /* runs of a column of which a few don't matter */
 
 static int64_t start_of(const struct thrum__bands *bands, const struct thrum__bands_lane *lane,
 	uint32_t i)
@@ -47,7 +48,7 @@ static int64_t sum_of(const struct thrum__bands *bands, const struct thrum__band
 	uint32_t count)
 {
 	uint32_t i = count >> THRUM__BANDS_SHIFT << THRUM__BANDS_SHIFT;
-	int64_t sum = bands->lanes->sums[lane->first_sum + (i >> THRUM__BANDS_SHIFT)];
+	int64_t sum = bands->lanes->sums[lane->first_sum + (i >> THRUM__BANDS_SHIFT)].before;
 
 	for (; i < count; i++) {
 		int64_t length = end_of(bands, lane, i) - start_of(bands, lane, i);
@@ -103,6 +104,55 @@ static void add_run(const struct thrum__bands_window *window, int64_t start, int
 	}
 }
 
+/* About how many ns a lane ran before a time: by proportion between two of its sums. *at: the number of
+ * the first one; on entry, that of an earlier time. */
+static double ran_about(const struct thrum__bands_ran *sums, uint32_t count, int64_t time,
+	uint32_t *at)
+{
+	uint32_t low = *at, step = 1, high = low + 1;
+	double part;
+
+	while (high < count && sums[high].start < time) {
+		low = high;
+		high = count - high > step ? high + step : count;
+		step *= 2;
+	}
+	while (low + 1 < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sums[middle].start < time)
+			low = middle;
+		else
+			high = middle;
+	}
+	*at = low;
+	if (low >= count || sums[low].start >= time)
+		return (double)sums[low].before;
+	part = (double)(time - sums[low].start) /
+		(double)(sums[low + 1].start > sums[low].start
+				? sums[low + 1].start - sums[low].start
+				: 1);
+	return (double)sums[low].before +
+		(part < 1 ? part : 1) * (double)(sums[low + 1].before - sums[low].before);
+}
+
+/* Adds about how many ns a lane ran in each of a window's columns, in each of which lie very many runs. */
+static void add_lane_about(const struct thrum__bands *bands, const struct thrum__bands_lane *lane,
+	const struct thrum__bands_window *window, float *shares)
+{
+	const struct thrum__bands_ran *sums = bands->lanes->sums + lane->first_sum;
+	uint32_t count = (lane->count + (1 << THRUM__BANDS_SHIFT) - 1) >> THRUM__BANDS_SHIFT,
+		 at = 0;
+	double before = ran_about(sums, count, window->times[0], &at);
+
+	for (uint32_t i = 0; i < window->columns; i++) {
+		double next = ran_about(sums, count, window->times[i + 1], &at);
+
+		shares[i] += (float)(next - before);
+		before = next;
+	}
+}
+
 /* Adds how many ns a lane ran in each column: run by run where there are few, else by sums. */
 static void add_lane(const struct thrum__bands *bands, const struct thrum__bands_lane *lane,
 	const struct thrum__bands_window *window, float *shares)
@@ -114,6 +164,10 @@ static void add_lane(const struct thrum__bands *bands, const struct thrum__bands
 	if (end - at < window->columns / 2) {
 		for (uint32_t i = at > 0 ? at - 1 : 0; i < end; i++)
 			add_run(window, start_of(bands, lane, i), end_of(bands, lane, i), shares);
+		return;
+	}
+	if ((end - at) / MANY >= window->columns) {
+		add_lane_about(bands, lane, window, shares);
 		return;
 	}
 	before = ran_before(bands, lane, window->times[0], &at);

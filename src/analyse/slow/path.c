@@ -31,7 +31,8 @@ int64_t thrum__slow_path_end(const struct thrum__model *model, uint32_t task)
 
 bool thrum__slow_is_ground(const struct thrum__model *model, uint32_t task)
 {
-	return (THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) ||
+	return !thrum__model_has_row(&model->tasks, task) || /* it is forgotten */
+		(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) ||
 		(model->is_mirage && THRUM__TASK(model, task, id) == 0);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scene/bands/bands.h"
 #include "scene/paint/paint.h"
 
 #define RADIUS 9
@@ -26,26 +27,35 @@ struct pin_note {
 	float width, height;
 };
 
-/* Gives the track of a step's task; returns false if it has none any more. */
-static bool track_of(const struct thrum__paint *p, uint32_t task, uint32_t *track)
+/* Gives y of a step's task, and whether its track is in sight; returns false if it has none any
+ * more. */
+static bool place_of(const struct thrum__paint *p, const struct thrum__step *step, float *y,
+	bool *is_seen)
 {
-	uint32_t unit = thrum__layout_unit(p->layout, task);
+	uint32_t unit, track;
 
+	if (p->bands) {
+		*is_seen = true;
+		return thrum__bands_step_y(p->bands, step, y);
+	}
+	unit = thrum__layout_unit(p->layout, step->task);
 	if (unit == THRUM__NONE || p->layout->units[unit].track == THRUM__NONE)
 		return false;
-	*track = thrum__layout_track(p->layout, unit);
+	track = thrum__layout_track(p->layout, unit);
+	*y = thrum__scene_track_axis_line(p->tracks, track);
+	*is_seen = thrum__scene_track_axis_find(p->tracks, track) != NULL;
 	return true;
 }
 
 static struct pin place_pin(const struct thrum__paint *p, const struct thrum__step *step)
 {
 	struct pin pin = {.x = thrum__paint_x(p, step->time)};
-	uint32_t track;
+	bool is_seen;
 
-	if (!track_of(p, step->task, &track))
+	if (!place_of(p, step, &pin.y, &is_seen))
 		return pin;
-	pin.y = floorf(thrum__scene_track_axis_line(p->tracks, track)) + 0.5f;
-	if (step->kind == THRUM__STEP_NEVER_RESOLVED)
+	pin.y = floorf(pin.y) + 0.5f;
+	if (step->kind == THRUM__STEP_NEVER_RESOLVED && !p->bands)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
 	pin.x = floorf(pin.x) + 0.5f;
 	/* Pins of steps at the same place stand side by side. */
@@ -53,11 +63,10 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 		if (thrum__paint_boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
 			    2 * RADIUS))
 			pin.x += 2 * RADIUS + 4;
-	pin.is_seen = pin.x > -RADIUS && pin.x < p->right + RADIUS &&
-		thrum__scene_track_axis_find(p->tracks, track) && pin.y > p->top - RADIUS &&
-		pin.y < p->bottom + RADIUS;
+	pin.is_seen = pin.x > p->left - RADIUS && pin.x < p->right + RADIUS && is_seen &&
+		pin.y > p->top - RADIUS && pin.y < p->bottom + RADIUS;
 	/* A pin at an edge is moved so that all of it is seen. */
-	pin.x = fmaxf(RADIUS + 1, fminf(p->right - RADIUS - 1, pin.x));
+	pin.x = fmaxf(p->left + (p->bands ? 0 : RADIUS + 1), fminf(p->right - RADIUS - 1, pin.x));
 	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
 	if (pin.is_seen)
 		thrum__paint_boxes_add(p->boxes, pin.x - PIN_ROOM, pin.y - PIN_ROOM, 2 * PIN_ROOM,
@@ -84,26 +93,25 @@ static void paint_pin(const struct thrum__paint *p, const struct pin *pin, unsig
 static void paint_path(const struct thrum__paint *p, const struct thrum__step *from,
 	const struct thrum__step *to)
 {
-	uint32_t from_track, to_track;
 	float x1, x2, y1, y2;
+	bool is_seen;
 
 	/* A victim's own red line leads to its pin. */
-	if (to->kind == THRUM__STEP_NEVER_RESOLVED || !track_of(p, from->task, &from_track) ||
-		!track_of(p, to->task, &to_track))
+	if ((to->kind == THRUM__STEP_NEVER_RESOLVED && !p->bands) ||
+		!place_of(p, from, &y1, &is_seen) || !place_of(p, to, &y2, &is_seen))
 		return;
-	x1 = fmaxf(0, thrum__paint_x(p, from->time));
+	x1 = fmaxf(p->left, thrum__paint_x(p, from->time));
 	x2 = fminf(p->right, thrum__paint_x(p, to->time));
-	y1 = thrum__scene_track_axis_line(p->tracks, from_track);
-	y2 = thrum__scene_track_axis_line(p->tracks, to_track);
-	if (x2 < 0 || x1 > p->right)
+	if (x2 < p->left || x1 > p->right)
 		return;
 	/* The path replaces the task's line, but not the runs on it. */
-	thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
-		THRUM__DASH_SOLID);
+	if (!p->bands)
+		thrum__draw_horizontal(p->list, THRUM__Z_CASING, THRUM__COLOUR_BG, x1, x2, y1, 2,
+			THRUM__DASH_SOLID);
 	thrum__draw_horizontal(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x1, x2, y1, 2,
 		THRUM__DASH_4_4);
 	thrum__draw_vertical(p->list, THRUM__Z_FINDING, THRUM__COLOUR_BAD, x2, y1, y2, 2,
-		THRUM__DASH_SOLID);
+		p->bands ? THRUM__DASH_4_4 : THRUM__DASH_SOLID);
 }
 
 /* ---- Notes --------------------------------------------------------------------------------- */
@@ -161,7 +169,7 @@ static bool place_note(const struct thrum__paint *p, const struct pin *pin,
 	for (int i = 0; i < 8; i++) {
 		*x = i % 4 < 2 ? pin->x + NOTE_X : pin->x - NOTE_X - note->width;
 		*y = i % 2 == 0 ? pin->y + NOTE_Y : pin->y - NOTE_Y - note->height;
-		if (*x >= 4 && *x + note->width <= p->right - 4 && *y >= p->top + 2 &&
+		if (*x >= p->left + 4 && *x + note->width <= p->right - 4 && *y >= p->top + 2 &&
 			*y + note->height <= p->bottom - 2 &&
 			!thrum__paint_boxes_hit(p->boxes, *x, *y, note->width, note->height) &&
 			(i >= 4 || !covers_run(p, *x, *y, note)))
@@ -201,14 +209,17 @@ void thrum__paint_findings(struct thrum__paint *p)
 	/* All pins are placed before the first note, so that no note covers a pin. */
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		pins[i] = place_pin(p, &finding->steps[i]);
-		if (i > 0)
+		if (i > 0 && !(p->bands && i > 1 && fabsf(pins[i].x - pins[i - 1].x) < 2))
 			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
 	}
 	for (unsigned i = 0; i < finding->step_count; i++) {
+		/* In bands a note would cover many lines: only the cause and the victim have one. */
+		bool has_note = !p->bands || i == 0 || i + 1 == finding->step_count;
+
 		if (!pins[i].is_seen)
 			continue;
 		paint_pin(p, &pins[i], i + 1);
-		if (p->width >= NARROW)
+		if (p->width >= NARROW && has_note)
 			paint_note(p, &pins[i], finding, i);
 	}
 }

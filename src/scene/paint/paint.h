@@ -65,17 +65,20 @@ struct thrum__paint {
 	struct thrum__draw_list *list;
 	struct thrum__paint_boxes *boxes;
 	struct thrum__paint_memory *memory;
-	float width, height; /* of the whole list */
-	float ruler_top;     /* the strip's height, or 0 */
-	float top, bottom;   /* of the tracks */
-	float right;         /* the tracks end here, and the counters' gutter begins */
-	int64_t from, to;    /* the times at x = 0 and at x = right */
-	float unit_gap;      /* px: units closer than this merge; set by thrum__paint_tracks */
+	float width, height;            /* of the whole list */
+	float ruler_top;                /* the strip's height, or 0 */
+	float top, bottom;              /* of the tracks */
+	float left;                     /* time begins here: 0, or the end of the bands' gutter */
+	float right;                    /* the tracks end here, and the counters' gutter begins */
+	struct thrum__bands_pen *bands; /* NULL: rows */
+	int64_t from, to;               /* the times at x = 0 and at x = right */
+	float unit_gap; /* px: units closer than this merge; set by thrum__paint_tracks */
 };
 
 /* ---- Painters, in the order in which a frame calls them ------------------------------------ */
 
 void thrum__paint_regions(struct thrum__paint *); /* folds, spans, suspensions, gaps, track bands */
+void thrum__paint_folds(struct thrum__paint *);   /* the folds alone */
 void thrum__paint_grid(struct thrum__paint *);    /* ruler and grid */
 void thrum__paint_tracks(struct thrum__paint *);  /* lines, runs, ends, failures */
 void thrum__paint_creations(struct thrum__paint *);

@@ -60,7 +60,7 @@ static void paint_tear(struct thrum__paint *p, float x)
 		THRUM__DASH_SOLID);
 }
 
-static void paint_folds(struct thrum__paint *p)
+void thrum__paint_folds(struct thrum__paint *p)
 {
 	const struct thrum__scene_time_axis *time = p->time;
 
@@ -483,7 +483,7 @@ void thrum__paint_regions(struct thrum__paint *p)
 {
 	struct regions r = {.p = p};
 
-	paint_folds(p);
+	thrum__paint_folds(p);
 	if (find_groups(&r)) {
 		paint_rows(&r, &p->model->spans, paint_span);
 		paint_rows(&r, &p->model->suspensions, paint_suspension);

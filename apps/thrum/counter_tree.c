@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: ISC */
+#define _GNU_SOURCE
+#include "counter_tree.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "input.h"
+#include "load.h"
+#include "output.h"
+#include "read/counters.h"
+#include "source/input.h"
+#include "table.h"
+#include "text.h"
+
+#define NAME_WIDTH 48 /* columns, at most */
+
+/* The columns behind the path and the kind. */
+enum {
+	VALUE,
+	MEAN,
+	LEAST,
+	P50,
+	P90,
+	P99,
+	MOST,
+	NUMBERS
+};
+static const char *const names[NUMBERS] = {"value", "mean", "min", "p50", "p90", "p99", "max"};
+static const char *const kinds[] = {"gauge", "cumulative", "distribution", ""};
+
+/* The numbers of a counter: all for a distribution with observations, else the value or none. */
+struct numbers {
+	unsigned count;
+	int64_t is[NUMBERS];
+};
+
+static int64_t quantile(const struct thrum__read_counter *counter, double share)
+{
+	int64_t value = thrum__read_counters_quantile(counter->buckets, counter->bucket_count,
+		share);
+
+	return value < counter->least   ? counter->least
+		: value > counter->most ? counter->most
+					: value;
+}
+
+static struct numbers numbers_of(const struct thrum__read_counter *counter)
+{
+	struct numbers n = {.count = counter->kind != THRUM__COUNTER_MIXED, .is = {counter->value}};
+
+	if (counter->kind != THRUM_COUNTER_DISTRIBUTION || counter->count == 0)
+		return n;
+	n.count = NUMBERS;
+	n.is[MEAN] = (int64_t)((double)counter->sum / (double)counter->count);
+	n.is[LEAST] = counter->least;
+	n.is[P50] = quantile(counter, 0.5);
+	n.is[P90] = quantile(counter, 0.9);
+	n.is[P99] = quantile(counter, 0.99);
+	n.is[MOST] = counter->most;
+	return n;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static size_t put_number(char *to, int64_t number)
+{
+	char *at = to;
+
+	if (number < 0)
+		*at++ = '-';
+	at = put_count(at, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+	return (size_t)(at - to);
+}
+
+/* Returns the columns that a counter's name takes, with its place in the tree. Writes the name. */
+static size_t put_name(char to[6 * NAME_WIDTH], const struct thrum__read_counter *counter,
+	size_t *bytes)
+{
+	size_t indent = 2 * counter->depth, columns;
+
+	if (indent > NAME_WIDTH / 2)
+		indent = NAME_WIDTH / 2;
+	char *end = put_display(put_spaces(to, indent), 5 * NAME_WIDTH, counter->name,
+		strlen(counter->name), NAME_WIDTH - indent, &columns);
+
+	*bytes = (size_t)(end - to);
+	return indent + columns;
+}
+
+static void write_spaces(struct output *out, size_t count)
+{
+	out->at = put_spaces(output_room(out, count + 1), count);
+}
+
+static void write_text_row(struct output *out, const struct thrum__read_counter *counter,
+	size_t name_width, const size_t *widths)
+{
+	struct numbers n = numbers_of(counter);
+	char name[6 * NAME_WIDTH], number[NUMBER_ROOM];
+	size_t bytes, columns = put_name(name, counter, &bytes);
+
+	output_bytes(out, name, bytes);
+	for (unsigned i = 0; i < n.count; i++) {
+		size_t size = put_number(number, n.is[i]);
+
+		write_spaces(out, (i == 0 ? name_width - columns : 0) + 2 + widths[i] - size);
+		output_bytes(out, number, size);
+	}
+	output_text(out, "\n");
+}
+
+static void write_text(struct output *out, const struct thrum__read_counters *counters)
+{
+	size_t name_width = strlen("counter"), widths[NUMBERS], bytes;
+	char room[6 * NAME_WIDTH];
+
+	for (unsigned i = 0; i < NUMBERS; i++)
+		widths[i] = strlen(names[i]);
+	unsigned shown = 1;
+
+	for (uint32_t i = 0; i < counters->count; i++) {
+		struct numbers n = numbers_of(&counters->items[i]);
+		size_t columns = put_name(room, &counters->items[i], &bytes);
+
+		name_width = columns > name_width ? columns : name_width;
+		shown = n.count > shown ? n.count : shown;
+		for (unsigned k = 0; k < n.count; k++) {
+			bytes = put_number(room, n.is[k]);
+			widths[k] = bytes > widths[k] ? bytes : widths[k];
+		}
+	}
+	output_text(out, "counter");
+	for (unsigned i = 0; i < shown; i++) {
+		write_spaces(out,
+			(i == 0 ? name_width - strlen("counter") : 0) + 2 + widths[i] -
+				strlen(names[i]));
+		output_text(out, names[i]);
+	}
+	output_text(out, "\n");
+	for (uint32_t i = 0; i < counters->count; i++)
+		write_text_row(out, &counters->items[i], name_width, widths);
+}
+
+/* ---- For programs ---------------------------------------------------------------------------- */
+
+static void write_tsv(struct output *out, const struct thrum__read_counters *counters)
+{
+	output_text(out, "counter\tkind");
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		output_text(out, "\t");
+		output_text(out, names[i]);
+	}
+	output_text(out, "\n");
+	for (uint32_t i = 0; i < counters->count; i++) {
+		const struct thrum__read_counter *counter = &counters->items[i];
+		struct numbers n = numbers_of(counter);
+
+		output_put(out, counter->path, strlen(counter->path), put_escaped, 4);
+		output_text(out, "\t");
+		output_text(out, kinds[counter->kind]);
+		for (unsigned k = 0; k < NUMBERS; k++) {
+			output_text(out, "\t");
+			if (k < n.count)
+				out->at = put_signed(output_room(out, NUMBER_ROOM), n.is[k]);
+		}
+		output_text(out, "\n");
+	}
+}
+
+static void write_json(struct output *out, const struct thrum__read_counters *counters)
+{
+	for (uint32_t i = 0; i < counters->count; i++) {
+		const struct thrum__read_counter *counter = &counters->items[i];
+		struct numbers n = numbers_of(counter);
+
+		output_text(out, "{\"counter\":\"");
+		output_put(out, counter->path, strlen(counter->path), thrum__base_json_escape,
+			THRUM__JSON_BYTES);
+		output_text(out, "\"");
+		if (n.count > 0) {
+			output_text(out, ",\"kind\":\"");
+			output_text(out, kinds[counter->kind]);
+			output_text(out, "\"");
+		}
+		for (unsigned k = 0; k < n.count; k++) {
+			output_text(out, ",\"");
+			output_text(out, names[k]);
+			output_text(out, "\":");
+			out->at = put_signed(output_room(out, NUMBER_ROOM), n.is[k]);
+		}
+		output_text(out, "}\n");
+	}
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int load_counters(const char *path, struct thrum__read_counters *counters)
+{
+	struct thrum_error_info error = {0};
+	struct thrum__input input;
+	struct thrum__header header;
+
+	if (thrum__source_open(path, &input, &error) < 0)
+		return input_failed(path, &error);
+	int result = thrum__source_header(&input, &header, &error);
+	int status = result < 0 ? input_failed(path, &error) : STATUS_OK;
+
+	if (status == STATUS_OK) {
+		result = thrum__read_counters(&input, &header, counters);
+		if (result < 0) {
+			complain("%s: %s", path, thrum_error_message(result));
+			status = STATUS_FAILED;
+		}
+	}
+	thrum__source_close(input.owner);
+	return status;
+}
+
+int counter_tree_write(const struct command *command, const char *argument, int format)
+{
+	struct thrum__read_counters counters;
+	struct output out;
+	char path[PATH_MAX];
+	int status = input_find(command, argument, path, sizeof(path));
+
+	if (status == STATUS_OK)
+		status = load_counters(path, &counters);
+	if (status != STATUS_OK)
+		return status;
+	if (output_open(&out, STDOUT_FILENO) < 0) {
+		thrum__read_counters_free(&counters);
+		return STATUS_FAILED;
+	}
+	if (format == TABLE_TEXT)
+		write_text(&out, &counters);
+	else if (format == TABLE_TSV)
+		write_tsv(&out, &counters);
+	else
+		write_json(&out, &counters);
+	thrum__read_counters_free(&counters);
+	return output_close(&out);
+}

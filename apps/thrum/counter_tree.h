@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes the counters of a recording as a tree, with the values that its counters' pages hold. */
+#ifndef COUNTER_TREE_H
+#define COUNTER_TREE_H
+
+#include "command.h"
+
+/* Finds and opens TRACE|PID|- and writes its counters to standard output in an enum table_format.
+ * Returns an exit status. */
+int counter_tree_write(const struct command *, const char *argument, int format);
+
+#endif

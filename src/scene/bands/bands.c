@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* Makes a scene's bands and keeps their memory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/slow/slow.h"
+#include "base/array.h"
+#include "scene/bands/story.h"
+
+struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
+{
+	if (bands->paths)
+		return bands->paths;
+	bands->paths = malloc(sizeof *bands->paths);
+	if (bands->paths && thrum__slow_paths_init(bands->paths, bands->all->model) < 0) {
+		free(bands->paths);
+		bands->paths = NULL;
+	}
+	return bands->paths;
+}
+
+static void forget_paths(struct thrum__scene_bands *bands)
+{
+	if (bands->paths)
+		thrum__slow_paths_finish(bands->paths);
+	free(bands->paths);
+	bands->paths = NULL;
+}
+
+int thrum__scene_bands_make(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands *made;
+	int status;
+
+	if (scene->bands)
+		return 0;
+	made = calloc(1, sizeof *made);
+	if (!made)
+		return -THRUM_E_MEMORY;
+	made->counted = calloc(THRUM__FAMILY_BANDS, sizeof *made->counted);
+	status = made->counted ? thrum__bands_make(scene->model, NULL, NULL, &made->all)
+			       : -THRUM_E_MEMORY;
+	if (status != 0) {
+		thrum__scene_bands_destroy(made);
+		return -THRUM_E_MEMORY;
+	}
+	scene->bands = made;
+	return 0;
+}
+
+void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
+{
+	if (!bands)
+		return;
+	thrum__scene_bands_free_stories(bands);
+	free(bands->stories);
+	forget_paths(bands);
+	thrum__bands_destroy(bands->all);
+	thrum__bands_window_finish(&bands->window);
+	free(bands->places);
+	free(bands->times);
+	free(bands->cells);
+	free(bands->shares);
+	free(bands->heights);
+	free(bands->counts);
+	free(bands->failed);
+	free(bands->bytes);
+	free(bands->counted);
+	free(bands);
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static void cut_name(char *name, size_t size)
+{
+	name[size < THRUM__NAME_MAX ? size : THRUM__NAME_MAX - 1] = 0;
+}
+
+void thrum__scene_bands_group_name(const struct thrum__bands *bands, uint32_t group,
+	char name[THRUM__NAME_MAX])
+{
+	size_t size;
+	const char *text = thrum__family_name(&bands->family, group, &size);
+
+	if (size > 0) {
+		memcpy(name, text, size < THRUM__NAME_MAX ? size : THRUM__NAME_MAX - 1);
+		cut_name(name, size);
+		return;
+	}
+	thrum__words_kind_and_site(bands->model, bands->family.groups[group].sample, name,
+		THRUM__NAME_MAX);
+}
+
+void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t thread,
+	char name[THRUM__NAME_MAX])
+{
+	const struct thrum__bands_thread *of = &bands->threads[thread];
+
+	if (of->is_others)
+		strcpy(name, "others");
+	else
+		thrum__words_task(bands->model, bands->model->lanes[of->lane].task, name,
+			THRUM__NAME_MAX);
+}
+
+int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (unsigned i = 0; i < state->opened_count; i++) {
+		const char *opened = state->opened[i];
+
+		if (strncmp(opened, name, size) == 0 &&
+			(!opened[size] || strcmp(opened + size, "*") == 0))
+			return opened[size] ? 2 : 1;
+	}
+	return 0;
+}
+
+/* ---- Updating ------------------------------------------------------------------------------ */
+
+int thrum__scene_bands_update(struct thrum__scene_bands *bands)
+{
+	bands->has_numbers = false;
+	thrum__scene_bands_free_stories(bands);
+	bands->place_count = 0; /* the stories have to be made anew */
+	forget_paths(bands);
+	return thrum__bands_update(bands->all);
+}
+
+float thrum__scene_bands_left(float width)
+{
+	return width < THRUM__NARROW          ? 0
+		: width < THRUM__BANDS_NARROW ? THRUM__BANDS_GUTTER_NARROW
+					      : THRUM__BANDS_GUTTER;
+}
+
+float thrum__scene_bands_right(float width)
+{
+	return width < THRUM__NARROW ? width : width - THRUM__BANDS_SCALE;
+}
+
+/* Makes room for so many columns; false: no memory. */
+static bool reserve_columns(struct thrum__scene_bands *bands, uint32_t columns)
+{
+	void *times, *cells, *shares, *heights, *counts;
+
+	if (columns < bands->column_room)
+		return true;
+	times = realloc(bands->times, (columns + 1) * sizeof *bands->times);
+	bands->times = times ? times : bands->times;
+	cells = realloc(bands->cells, (columns + 1) * sizeof *bands->cells);
+	bands->cells = cells ? cells : bands->cells;
+	shares = realloc(bands->shares, 2 * (columns + 1) * sizeof *bands->shares);
+	bands->shares = shares ? shares : bands->shares;
+	heights = realloc(bands->heights, (columns + 1) * sizeof *bands->heights);
+	bands->heights = heights ? heights : bands->heights;
+	counts = realloc(bands->counts, (columns + 1) * sizeof *bands->counts);
+	bands->counts = counts ? counts : bands->counts;
+	if (!times || !cells || !shares || !heights || !counts)
+		return false;
+	bands->column_room = columns + 1;
+	return true;
+}
+
+int thrum__scene_bands_set_window(struct thrum__scene_bands *bands,
+	const struct thrum__scene_time_axis *axis)
+{
+	double width = axis->x1 - axis->x0;
+	uint32_t columns = width > THRUM__CELL_WIDTH ? (uint32_t)(width / THRUM__CELL_WIDTH) : 1;
+
+	if (!reserve_columns(bands, columns))
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i <= columns; i++) {
+		bands->times[i] = thrum__scene_time_axis_time(axis,
+			axis->x0 + (double)i * THRUM__CELL_WIDTH);
+		if (i > 0 && bands->times[i] <= bands->times[i - 1])
+			bands->times[i] = bands->times[i - 1] + 1;
+	}
+	return thrum__bands_window_set(&bands->window, bands->times, columns);
+}
+
+uint8_t *thrum__scene_bands_bytes(struct thrum__scene_bands *bands, uint32_t count)
+{
+	uint8_t *bytes = thrum__base_grow(bands->bytes, &bands->byte_room, count, 1);
+
+	if (!bytes)
+		return NULL;
+	bands->bytes = bytes;
+	memset(bytes, 0, count);
+	return bytes;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * bands/: the picture of a program with more tasks than rows. Each kind of task has a band, in which
+ * each line stands at the height of its duration; above the bands are the threads and the queues,
+ * all on the same time. Private to src/scene.
+ *
+ *	bands.c    makes and keeps what the analysis (analyse/bands/bands.h) gives, and the window
+ *	place.c    who stands where, from top to bottom
+ *	paint.c    the frame: gutter, scale, heads
+ *	cells.c    the cells of closed bands
+ *	opened.c   opened bands and threads
+ *	story.c    stories
+ *	threads.c  the rows of threads
+ *	queues.c   the queues
+ *	command.c  the focus, and commands
+ *	key.c      the key line
+ *	marks.c    the selected and the found lines, findings
+ *	pick.c     which line lies where
+ *
+ * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
+ * bands are made, and when the picture's size changes. A frame only chooses which part of them is
+ * in sight.
+ */
+#ifndef SCENE_BANDS_BANDS_H
+#define SCENE_BANDS_BANDS_H
+
+#include "analyse/bands/bands.h"
+#include "scene/paint/paint.h"
+
+/* Lengths in px. */
+enum {
+	THRUM__BANDS_GUTTER = 248,        /* at the left, with names and numbers */
+	THRUM__BANDS_GUTTER_NARROW = 172, /* in pictures narrower than THRUM__BANDS_NARROW */
+	THRUM__BANDS_NARROW = 1000,
+	THRUM__BANDS_SCALE = 56, /* at the right, with durations */
+	THRUM__BANDS_HEAD = 24,  /* of a section */
+	THRUM__BANDS_NAME = 8,   /* x of names */
+	THRUM__BANDS_INDENT = 12,
+	THRUM__BANDS_REMARK = 6, /* from the gutter to a remark */
+};
+
+struct thrum__scene_bands_story;
+
+enum thrum__scene_bands_kind {
+	THRUM__PLACE_STORY,
+	THRUM__PLACE_THREADS, /* the heads of sections */
+	THRUM__PLACE_QUEUES,
+	THRUM__PLACE_WORK,
+	THRUM__PLACE_THREAD,
+	THRUM__PLACE_QUEUE,
+	THRUM__PLACE_SMALL, /* a band that shows how many are alive */
+	THRUM__PLACE_BAND,
+	THRUM__PLACE_OPENED,        /* an opened band, */
+	THRUM__PLACE_OPENED_THREAD, /* and thread */
+	THRUM__PLACE_MORE,          /* the groups that have no band */
+};
+
+/* Something with a height. The places lie below each other without holes. */
+struct thrum__scene_bands_place {
+	uint8_t kind;
+	uint8_t depth;      /* of a band's name */
+	uint32_t index;     /* of the thread, the queue or the group */
+	float y, height;    /* y from the top of the first place */
+	unsigned class;     /* of bands: the lowest class of durations */
+	unsigned rows, per; /* how many rows of cells, and how many classes a row has */
+	float row_height;
+	float base; /* the bottom of the lowest row, from y */
+};
+
+/* Numbers of a group, for the window of the last frame. */
+struct thrum__scene_bands_counted {
+	struct thrum__bands_numbers numbers;
+	uint32_t alive; /* the most at once; of small bands */
+};
+
+struct thrum__scene_bands {
+	struct thrum__bands *all;
+	/* The places, for pictures of this size. */
+	struct thrum__scene_bands_place *places;
+	uint32_t place_count, place_room;
+	float width, height, content; /* content: the height of all places */
+	uint32_t tones[2]; /* lines in a cell, from which on it has the third and the fourth tone */
+	/* The columns of the frame, and memory for what is in them. */
+	struct thrum__bands_window window;
+	int64_t *times;
+	struct thrum__bands_cell *cells;
+	float *shares;     /* two for each column */
+	uint16_t *heights; /* px, by column */
+	uint32_t *counts;
+	uint8_t *failed; /* by row and column */
+	uint8_t *bytes;
+	uint32_t column_room, failed_room, byte_room;
+	/* By group shown, for the time numbers_from … numbers_to. */
+	struct thrum__scene_bands_counted *counted;
+	int64_t numbers_from, numbers_to;
+	bool has_numbers;
+	/* For opened bands and stories; made when first needed. */
+	struct thrum__paths *paths;
+	struct thrum__scene_bands_story *stories; /* see story.h */
+	unsigned story_count;
+	/* The names of opened groups and threads for which the places were made. */
+	struct thrum__scene_bands_state shown;
+};
+
+/* ---- bands.c ------------------------------------------------------------------------------- */
+
+/* Makes the bands of a scene, if it has none yet. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_make(struct thrum__scene *);
+void thrum__scene_bands_destroy(struct thrum__scene_bands *); /* NULL is fine */
+/* After the model has grown or forgotten. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_update(struct thrum__scene_bands *);
+
+/* Where the time lies in a picture of this width. */
+float thrum__scene_bands_left(float width);
+float thrum__scene_bands_right(float width);
+
+/* Sets the window's columns from a time axis. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
+	const struct thrum__scene_time_axis *);
+
+/* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
+struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
+
+/* Returns how far a group or thread with this name is opened: 0, 1 or 2. */
+int thrum__scene_bands_opened(const struct thrum__scene_bands_state *, const char *name);
+
+/* Writes the name of a group or thread, as in a state. */
+void thrum__scene_bands_group_name(const struct thrum__bands *, uint32_t group,
+	char name[THRUM__NAME_MAX]);
+void thrum__scene_bands_thread_name(const struct thrum__bands *, uint32_t thread,
+	char name[THRUM__NAME_MAX]);
+
+/* Returns the bytes of so many cells, all 0, or NULL: no memory. One caller uses them at a time. */
+uint8_t *thrum__scene_bands_bytes(struct thrum__scene_bands *, uint32_t count);
+
+/* ---- place.c ------------------------------------------------------------------------------- */
+
+/* Makes the places for a picture of this size, whose bands have `height` px. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_set_places(struct thrum__scene *, float width, float height);
+
+/* Returns how far the places are scrolled up, for a state's `track`: the number of the place at the
+ * top, with the fraction of it that is above. And back. */
+float thrum__scene_bands_scroll(const struct thrum__scene_bands *, double track);
+double thrum__scene_bands_track(const struct thrum__scene_bands *, float scroll);
+/* The same for any y below the top of the first place. */
+double thrum__scene_bands_place_at(const struct thrum__scene_bands *, float y);
+
+/* ---- pick.c -------------------------------------------------------------------------------- */
+
+/* Returns the line at a place of the last frame, at most `slack` px away: the first task of it, or
+ * NONE. Failed ones come first, then those that end nearest. */
+uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack);
+
+/* Scrolls so that the band of a task's line is in sight. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
+
+/* Gives y of a line of this duration in a band, from the top of the band. */
+float thrum__scene_bands_line_y(const struct thrum__scene_bands_place *, int64_t duration);
+/* Returns the place of a group's band, or NULL. */
+const struct thrum__scene_bands_place *thrum__scene_bands_place_of(const struct thrum__scene_bands
+									   *,
+	uint32_t group);
+
+/* ---- command.c ----------------------------------------------------------------------------- */
+
+#define THRUM__BANDS_NOT_OURS 3
+
+/* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
+THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
+
+/* Writes the name of a band or thread; returns false for other places. */
+bool thrum__scene_bands_name(const struct thrum__scene_bands *,
+	const struct thrum__scene_bands_place *, char name[THRUM__NAME_MAX]);
+
+/* ---- Painters ------------------------------------------------------------------------------ */
+
+/* Shared by all painters of bands. */
+struct thrum__bands_pen {
+	struct thrum__paint *p;
+	struct thrum__scene_bands *bands;
+	float left, right; /* of time */
+	float scroll;
+	bool is_narrow; /* the gutter has only rate and p99 */
+};
+
+/* The top of a place in the picture. */
+static inline float thrum__bands_top(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	return pen->p->top + place->y - pen->scroll;
+}
+
+/* Paints the whole picture but the strip. */
+void thrum__bands_paint(struct thrum__paint *);
+
+/* Paint a place that is in sight. */
+void thrum__bands_paint_band(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
+void thrum__bands_paint_small(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
+void thrum__bands_paint_thread(struct thrum__bands_pen *, const struct thrum__scene_bands_place *,
+	bool is_first);
+void thrum__bands_name_thread(const struct thrum__bands_pen *, uint32_t thread, float y, int font);
+void thrum__bands_paint_queue(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
+void thrum__bands_paint_marks(struct thrum__bands_pen *);
+void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
+
+/* Gives y of a finding's step: of the task's line, or of its queue, or of the last place. Returns false
+ * if there is none. */
+bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
+
+/* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
+void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,
+	float room, const char *text);
+void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, int font,
+	int colour, const char *text);
+/* A text over the time, with the ground's colour behind it. */
+void thrum__bands_remark(const struct thrum__bands_pen *, float x, float y, int font, int colour,
+	const char *text);
+
+/* Columns of one colour that stand on y = base: one item. */
+void thrum__bands_columns(const struct thrum__bands_pen *, int colour, float base,
+	const uint16_t *heights, uint32_t room);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+/* The commands of bands: the focus, opening and closing, stories, exceptions, the range. */
+#include <string.h>
+
+#include "scene/bands/bands.h"
+#include "scene/move.h"
+
+/* ---- Focus --------------------------------------------------------------------------------- */
+
+bool thrum__scene_bands_name(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_place *place, char name[THRUM__NAME_MAX])
+{
+	switch (place->kind) {
+	case THRUM__PLACE_THREAD:
+	case THRUM__PLACE_OPENED_THREAD:
+		thrum__scene_bands_thread_name(bands->all, place->index, name);
+		return true;
+	case THRUM__PLACE_SMALL:
+	case THRUM__PLACE_BAND:
+	case THRUM__PLACE_OPENED:
+		thrum__scene_bands_group_name(bands->all, place->index, name);
+		return true;
+	default: return false;
+	}
+}
+
+/* Returns the number of the place with the focus, or NONE. */
+static uint32_t focused_place(const struct thrum__scene *scene)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	char name[THRUM__NAME_MAX];
+
+	for (uint32_t i = 0; scene->state.bands.focus[0] && i < bands->place_count; i++)
+		if (thrum__scene_bands_name(bands, &bands->places[i], name) &&
+			strcmp(name, scene->state.bands.focus) == 0)
+			return i;
+	return THRUM__NONE;
+}
+
+/* Returns the group of the band with the focus, or NONE. */
+static uint32_t focused_group(const struct thrum__scene *scene)
+{
+	uint32_t place = focused_place(scene);
+
+	return place == THRUM__NONE || scene->bands->places[place].kind == THRUM__PLACE_THREAD ||
+			scene->bands->places[place].kind == THRUM__PLACE_OPENED_THREAD
+		? THRUM__NONE
+		: scene->bands->places[place].index;
+}
+
+/* Scrolls so that a place is in sight. */
+static void show_place(struct thrum__scene *scene, const struct thrum__scene_bands_place *place)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	float scroll = thrum__scene_bands_scroll(bands, scene->state.track);
+
+	if (place->y < scroll)
+		scene->state.track = thrum__scene_bands_track(bands, place->y);
+	else if (place->y + place->height > scroll + bands->height)
+		scene->state.track = thrum__scene_bands_track(bands,
+			place->y + place->height - bands->height);
+}
+
+/* Gives the next place with a name the focus, or the one before. */
+static int move_focus(struct thrum__scene *scene, int step)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	uint32_t at = focused_place(scene), count = bands->place_count;
+
+	if (at == THRUM__NONE)
+		at = step > 0 ? count - 1 : 0;
+	for (uint32_t i = 0; i < count; i++) {
+		at = step > 0 ? (at + 1) % count : (at + count - 1) % count;
+		if (!thrum__scene_bands_name(bands, &bands->places[at], scene->state.bands.focus))
+			continue;
+		show_place(scene, &bands->places[at]);
+		return 1;
+	}
+	return 0;
+}
+
+int thrum__scene_bands_press(struct thrum__scene *scene, float y)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	double at = thrum__scene_track_at(scene, y);
+	char name[THRUM__NAME_MAX];
+
+	if (at >= bands->place_count ||
+		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name)) {
+		scene->state.bands.focus[0] = 0;
+		return 1;
+	}
+	if (strcmp(name, scene->state.bands.focus) == 0)
+		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	strcpy(scene->state.bands.focus, name);
+	return 1;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+/* Opens the place with the focus, opens it wider, or closes it. */
+static int open_next(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands_state *state = &scene->state.bands;
+	uint32_t place = focused_place(scene);
+	int steps, opened = thrum__scene_bands_opened(state, state->focus);
+	size_t size = strlen(state->focus);
+	unsigned kept = 0;
+
+	if (place == THRUM__NONE)
+		return 0;
+	steps = focused_group(scene) == THRUM__NONE ? 1 : 2;
+	for (unsigned i = 0; i < state->opened_count; i++) {
+		const char *name = state->opened[i];
+
+		if (strncmp(name, state->focus, size) == 0 &&
+			(!name[size] || strcmp(name + size, "*") == 0))
+			continue;
+		if (kept != i)
+			strcpy(state->opened[kept], name);
+		kept++;
+	}
+	state->opened_count = (uint8_t)kept;
+	if (opened == steps)
+		return 1;
+	if (kept == THRUM__OPENED_MAX || size + 2 > THRUM__NAME_MAX)
+		return 0;
+	strcpy(state->opened[kept], state->focus);
+	if (opened > 0)
+		strcat(state->opened[kept], "*");
+	state->opened_count++;
+	return 1;
+}
+
+static int close_all(struct thrum__scene_bands_state *state)
+{
+	bool had = state->opened_count > 0;
+
+	state->opened_count = 0;
+	return had;
+}
+
+/* ---- Stories ------------------------------------------------------------------------------- */
+
+static void remove_story(struct thrum__scene_bands_state *state, unsigned index)
+{
+	state->story_count--;
+	memmove(&state->stories[index], &state->stories[index + 1],
+		(state->story_count - index) * sizeof *state->stories);
+}
+
+/* Puts the selected task's story on top, or away. */
+static int toggle_story(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands_state *state = &scene->state.bands;
+	struct thrum__bands_line line;
+	uint32_t group;
+	uint64_t id;
+
+	if (!thrum__bands_line_of(scene->bands->all, scene->selected, &line, &group))
+		return 0;
+	id = THRUM__TASK(scene->model, line.task, id);
+	thrum__scene_remember(scene);
+	for (unsigned i = 0; i < state->story_count; i++) {
+		if (state->stories[i] != id)
+			continue;
+		remove_story(state, i);
+		return 1;
+	}
+	if (state->story_count == THRUM__STORIES_MAX)
+		remove_story(state, THRUM__STORIES_MAX - 1);
+	memmove(&state->stories[1], &state->stories[0],
+		state->story_count * sizeof *state->stories);
+	state->stories[0] = id;
+	state->story_count++;
+	scene->state.track = 0;
+	thrum__scene_set_window_around(scene, line.start, line.end,
+		(line.end - line.start) / 25 + 1);
+	return 1;
+}
+
+/* ---- Going to lines ------------------------------------------------------------------------ */
+
+static int show_exception(struct thrum__scene *scene, int step)
+{
+	const struct thrum__scene_state *state = &scene->state;
+	uint32_t task = thrum__bands_exception(scene->bands->all, focused_group(scene),
+		thrum__family_line(&scene->bands->all->family, scene->selected),
+		step > 0 ? state->from : state->to, step);
+
+	return task == THRUM__NONE ? 0 : thrum__scene_show_task(scene, task);
+}
+
+static int show_neighbour(struct thrum__scene *scene, int step)
+{
+	uint32_t task = thrum__bands_neighbour(scene->bands->all,
+		thrum__family_line(&scene->bands->all->family, scene->selected), step);
+
+	return task == THRUM__NONE ? 0 : thrum__scene_show_task(scene, task);
+}
+
+/* Goes to the range; without one, to the life of the selected line. */
+static int zoom_to(struct thrum__scene *scene)
+{
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	struct thrum__bands_line line;
+	uint32_t group;
+
+	if (state->range_from < state->range_to) {
+		thrum__scene_remember(scene);
+		thrum__scene_set_window_around(scene, state->range_from, state->range_to, 0);
+		return 1;
+	}
+	if (!thrum__bands_line_of(scene->bands->all, scene->selected, &line, &group))
+		return 0;
+	thrum__scene_remember(scene);
+	thrum__scene_set_window_around(scene, line.start, line.end,
+		(line.end - line.start) / 25 + 1);
+	return 1;
+}
+
+/* Ends the range; or else the search, or the selection, or the stories, or the focus. */
+static int clear_next(struct thrum__scene *scene)
+{
+	struct thrum__scene_state *state = &scene->state;
+
+	if (state->bands.range_from < state->bands.range_to) {
+		state->bands.range_from = state->bands.range_to = 0;
+		return 1;
+	}
+	if (state->search[0])
+		state->search[0] = 0;
+	else if (state->has_selected || state->related_only)
+		state->has_selected = state->related_only = false;
+	else if (state->bands.story_count > 0)
+		return state->bands.story_count = 0, 1;
+	else if (state->bands.focus[0])
+		return state->bands.focus[0] = 0, 1;
+	else
+		return 0;
+	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+int thrum__scene_bands_command(struct thrum__scene *scene, int command)
+{
+	switch (command) {
+	case THRUM__COMMAND_UP: return move_focus(scene, -1);
+	case THRUM__COMMAND_DOWN: return move_focus(scene, 1);
+	case THRUM__COMMAND_OPEN: return open_next(scene);
+	case THRUM__COMMAND_CLOSE_ALL: return close_all(&scene->state.bands);
+	case THRUM__COMMAND_SLOW: return toggle_story(scene);
+	case THRUM__COMMAND_EXCEPTION: return show_exception(scene, 1);
+	case THRUM__COMMAND_PREVIOUS_EXCEPTION: return show_exception(scene, -1);
+	case THRUM__COMMAND_NEXT_ALIKE: return show_neighbour(scene, 1);
+	case THRUM__COMMAND_PREVIOUS_ALIKE: return show_neighbour(scene, -1);
+	case THRUM__COMMAND_ZOOM_TO: return zoom_to(scene);
+	case THRUM__COMMAND_CLEAR: return clear_next(scene);
+	case THRUM__COMMAND_SQUEEZE:
+	case THRUM__COMMAND_FISHEYE:
+	case THRUM__COMMAND_COUNTERS: return 0;
+	default: return THRUM__BANDS_NOT_OURS;
+	}
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: ISC */
+/* An opened band: a row for each of some of its lines, with its family in it; an opened thread: who
+ * runs there, and for whom. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/bands/opened.h"
+
+#define ROW 20        /* px */
+#define LINE_UP 6     /* px from a row's bottom to its line */
+#define WORDS_ROOM 14 /* px that a stretch is wider than its words, at least */
+#define GRAIN 4       /* px: shorter stretches join the one before */
+#define BUSY_SHARE 50 /* a stretch of less than 1/50 of the life is not called busy */
+#define LEVEL 16      /* px: height of a level of an opened thread */
+#define BOX 13        /* px: height of its boxes */
+#define NEAR 6        /* px: boxes of one task that are nearer are one */
+#define BLUR 1.5f     /* px: boxes that are nearer are one, whoever they are for */
+#define BOX_NAMED 34  /* px: a box that has its name, at least */
+
+/* ---- Bands --------------------------------------------------------------------------------- */
+
+/* Writes what a stretch waits for. */
+static void name_stretch(const struct thrum__bands_pen *pen,
+	const struct thrum__story_stretch *stretch, char *words, size_t size)
+{
+	char name[160];
+	size_t used;
+
+	if (stretch->doing == THRUM__STORY_WAITS) {
+		if (stretch->task == THRUM__NONE)
+			snprintf(words, size, "outside");
+		else
+			thrum__words_task(pen->p->model, stretch->task, words, size);
+		return;
+	}
+	used = thrum__words_duration(stretch->to - stretch->from, 3, words, size);
+	if (stretch->task == THRUM__NONE) {
+		snprintf(words + used, size - used, ": its thread runs others");
+		return;
+	}
+	thrum__words_task(pen->p->model, stretch->task, name, sizeof name);
+	snprintf(words + used, size - used, ": its thread runs %s", name);
+}
+
+static void paint_stretch(const struct thrum__bands_pen *pen,
+	const struct thrum__story_stretch *stretch, const struct thrum__bands_line *line, float y)
+{
+	float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, stretch->from));
+	float x2 = fminf(pen->right, thrum__paint_x(pen->p, stretch->to)), width;
+	bool is_busy = stretch->doing == THRUM__STORY_BUSY &&
+		(stretch->to - stretch->from) >= (line->end - line->start) / BUSY_SHARE;
+	char words[240];
+
+	if (x2 <= pen->left || x1 >= pen->right || x2 <= x1)
+		return;
+	if (stretch->doing == THRUM__STORY_RUNS) {
+		thrum__draw_rect(pen->p->list, THRUM__Z_RUN, THRUM__COLOUR_RUN, x1, y - 4,
+			fmaxf(1, x2 - x1), 8);
+		return;
+	}
+	if (is_busy)
+		thrum__draw_horizontal(pen->p->list, THRUM__Z_RUN, THRUM__COLOUR_BAD, x1, x2, y, 2,
+			THRUM__DASH_SOLID);
+	else if (stretch->doing == THRUM__STORY_BUSY)
+		return;
+	name_stretch(pen, stretch, words, sizeof words);
+	width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_SMALL);
+	if (is_busy && width + WORDS_ROOM > x2 - x1) {
+		words[strcspn(words, ":")] = 0; /* the duration alone */
+		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_SMALL);
+	}
+	if (width + WORDS_ROOM <= x2 - x1)
+		thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
+			is_busy ? THRUM__COLOUR_BAD : THRUM__COLOUR_MUTED, THRUM__FONT_SMALL,
+			x1 + (WORDS_ROOM - 6), y - 5, words, strlen(words), false);
+}
+
+/* Paints the line of a row, with its ends. */
+static void paint_line(const struct thrum__bands_pen *pen, const struct thrum__bands_line *line,
+	float y)
+{
+	struct thrum__draw_list *list = pen->p->list;
+	float begin = thrum__paint_x(pen->p, line->start), end = thrum__paint_x(pen->p, line->end);
+	float x1 = fmaxf(pen->left, begin), x2 = fminf(pen->right, end);
+
+	thrum__draw_horizontal(list, THRUM__Z_LINE, THRUM__COLOUR_PEND, x1, fmaxf(x2, x1 + 1), y, 2,
+		THRUM__DASH_SOLID);
+	if (begin >= pen->left)
+		thrum__draw_rect(list, THRUM__Z_END, THRUM__COLOUR_PEND, begin, y - 5, 2, 10);
+	if (end > pen->right || line->is_pending)
+		return;
+	if (!line->is_failed) {
+		thrum__draw_rect(list, THRUM__Z_END, THRUM__COLOUR_EDGE, end - 1, y - 5, 2, 10);
+		return;
+	}
+	thrum__draw_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, end - 4, y - 4, end + 4, y + 4, 2);
+	thrum__draw_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, end - 4, y + 4, end + 4, y - 4, 2);
+}
+
+static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__bands_line *line,
+	float x, float top)
+{
+	bool is_selected = pen->p->scene->selected != THRUM__NONE &&
+		thrum__family_line(&pen->bands->all->family, pen->p->scene->selected) == line->task;
+	float y = top + ROW - LINE_UP;
+	struct thrum__paths *paths = thrum__scene_bands_paths(pen->bands);
+	struct thrum__story_row row = {0};
+	char words[200];
+
+	if (is_selected) {
+		thrum__draw_rect(pen->p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, pen->left, top,
+			pen->right - pen->left, ROW);
+		thrum__draw_rect(pen->p->list, THRUM__Z_HALO, THRUM__COLOUR_SEL_BG, 0, top,
+			pen->left - 1, ROW);
+		thrum__draw_rect(pen->p->list, THRUM__Z_LABEL, THRUM__COLOUR_SEL, 0, top, 3, ROW);
+	}
+	paint_line(pen, line, y);
+	if (paths &&
+		thrum__story_row_make(paths, line->task, thrum__paint_span(pen->p, GRAIN), &row) ==
+			0) {
+		for (uint32_t i = 0; i < row.count; i++)
+			paint_stretch(pen, &row.stretches[i], line, y);
+		thrum__story_row_free(&row);
+	} else {
+		pen->p->list->failed = true;
+	}
+	thrum__words_task(pen->p->model, line->task, words, sizeof words);
+	thrum__bands_text(pen, x, top + 14, is_selected ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
+		THRUM__COLOUR_INK, pen->left - 76 - x, words);
+	thrum__words_duration(line->end - line->start, 3, words, sizeof words);
+	thrum__bands_text_right(pen, pen->left - 12, top + 14,
+		is_selected ? THRUM__FONT_BASE : THRUM__FONT_NOTE,
+		is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+}
+
+/* Whether all lines begin and end in sight, and none failed. */
+static bool are_whole(const struct thrum__bands_pen *pen, const struct thrum__bands_line *lines,
+	uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (lines[i].is_failed || lines[i].is_pending ||
+			lines[i].start < pen->p->state->from || lines[i].end > pen->p->state->to)
+			return false;
+	return true;
+}
+
+void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	float top = thrum__bands_top(pen, place);
+	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)(place->depth + 1);
+	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
+	char words[160], seen[THRUM__NUMBER_ROOM];
+	uint32_t in_sight,
+		count = thrum__bands_pick(pen->bands->all, place->index, pen->p->state->from,
+			pen->p->state->to, lines, place->rows, &in_sight);
+
+	thrum__words_number(in_sight, seen);
+	snprintf(words, sizeof words,
+		count >= in_sight ? "%s in sight"
+			: are_whole(pen, lines, count)
+			? "%s in sight: the slowest %u that are whole, and the median"
+			: "%s in sight: %u of them, failed and pending ones first, then the slowest, "
+			  "and the median",
+		seen, (unsigned)(count > 0 ? count - 1 : 0));
+	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
+		THRUM__COLOUR_MUTED, words);
+	for (uint32_t i = 0; i < count; i++) {
+		float y = top + THRUM__OPENED_HEAD + ROW * (float)i;
+
+		if (y < pen->p->bottom && y + ROW > pen->p->top)
+			paint_row(pen, &lines[i], x, y);
+	}
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__bands_run *run,
+	int level, float top)
+{
+	float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, run->from));
+	float x2 = fminf(pen->right, thrum__paint_x(pen->p, run->to)), width = x2 - x1;
+	bool is_task = level == THRUM__BANDS_TASK;
+	int font = is_task ? THRUM__FONT_SMALL : THRUM__FONT_NOTE;
+	char words[200], site[80] = "", fits[200];
+	size_t size;
+
+	if (x2 < pen->left || x1 > pen->right)
+		return;
+	/* Boxes that touch stay apart. */
+	thrum__draw_rect(pen->p->list, THRUM__Z_RUN,
+		is_task ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM, x1, top,
+		fmaxf(1, width > 3 ? width - 1 : width), BOX);
+	if (width < BOX_NAMED || run->task == THRUM__NONE)
+		return;
+	thrum__words_task(pen->p->model, run->task, words, sizeof words);
+	if (is_task)
+		thrum__words_kind_and_site(pen->p->model, run->task, site, sizeof site);
+	if (is_task && site[0] && strcmp(site, words) != 0 && strlen(words) < sizeof words - 90) {
+		strcat(words, "  ");
+		strcat(words, site);
+	}
+	size = thrum__paint_fit(pen->p, words, strlen(words), font, width - 8, fits, sizeof fits);
+	thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
+		is_task ? THRUM__COLOUR_BG : THRUM__COLOUR_INK, font, x1 + 4, top + 10, fits, size,
+		false);
+}
+
+void thrum__bands_paint_lanes(struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	const struct thrum__bands *bands = pen->bands->all;
+	const struct thrum__bands_thread *thread = &bands->threads[place->index];
+	const struct thrum__bands_window *window = &pen->bands->window;
+	float top = thrum__bands_top(pen, place);
+	struct thrum__bands_boxes walk;
+	struct thrum__bands_run run;
+
+	for (uint32_t lane = 0; lane < thread->count; lane++) {
+		for (int level = 0; level <= THRUM__BANDS_TASK; level++) {
+			float y = top + LEVEL * (float)(3 * lane + (uint32_t)level) + 2;
+
+			if (y > pen->p->bottom || y + LEVEL < pen->p->top)
+				continue;
+			thrum__bands_boxes_begin(&walk, bands,
+				bands->thread_lanes[thread->first + lane], level, window->times[0],
+				window->times[window->columns], thrum__paint_span(pen->p, NEAR),
+				thrum__paint_span(pen->p, BLUR));
+			while (thrum__bands_boxes_next(&walk, &run))
+				paint_box(pen, &run, level, y);
+			if (level > 0)
+				thrum__bands_text(pen, 2 * THRUM__BANDS_NAME, y + 11,
+					THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, 120,
+					level == 1 ? "for whom" : "who");
+		}
+	}
+}

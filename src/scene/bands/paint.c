@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: ISC */
+/* The frame of the bands: who is in sight, the heads of sections, names, numbers and scales. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/bands/opened.h"
+#include "scene/bands/story.h"
+
+#define GROUND THRUM__Z_HALO /* of gutter and scale: above the cells, below the frame */
+#define TEXT THRUM__Z_LABEL
+
+#define FOCUS_MOST 44  /* px: height of the focus' ground */
+#define ALIVE_AT 180   /* px: right end of the number of living lines */
+#define SCALE_GAP 13   /* px between two durations of a scale, at least */
+#define SCALE_TOP 2    /* px below the top of a band that have no duration */
+#define MORE_SHOWN 7   /* groups of the last row that are named */
+#define WHERE_LEAST 44 /* px: height of a band with a line on where its time goes */
+
+/* The right ends of the numbers in the gutter. */
+static const float columns[] = {64, 120, 180, 236};
+static const float columns_narrow[] = {84, 160};
+static const char *const column_names[] = {"per s", "median", "p99", "failed"};
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+void thrum__bands_text(const struct thrum__bands_pen *pen, float x, float y, int font, int colour,
+	float room, const char *text)
+{
+	char fits[200];
+	size_t size = thrum__paint_fit(pen->p, text, strlen(text), font, room, fits, sizeof fits);
+
+	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, false);
+}
+
+void thrum__bands_text_right(const struct thrum__bands_pen *pen, float x, float y, int font,
+	int colour, const char *text)
+{
+	size_t size = strlen(text);
+
+	x -= thrum__paint_width(pen->p, text, size, font);
+	thrum__draw_text(pen->p->list, TEXT, colour, font, floorf(x + 0.5f), y, text, size, true);
+}
+
+void thrum__bands_remark(const struct thrum__bands_pen *pen, float x, float y, int font, int colour,
+	const char *text)
+{
+	char fits[400];
+	size_t size = thrum__paint_fit(pen->p, text, strlen(text), font, pen->right - x - 4, fits,
+		sizeof fits);
+	float width = thrum__paint_width(pen->p, fits, size, font);
+
+	if (size == 0)
+		return;
+	thrum__paint_halo(pen->p, x - 2, y - 10, width + 4, 14);
+	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, true);
+}
+
+/* Writes a duration with two digits; "–" for none. */
+static void put_duration(char to[32], int64_t ns)
+{
+	if (ns > 0)
+		thrum__words_duration(ns, 2, to, 32);
+	else
+		strcpy(to, "–");
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* Computes the numbers of all bands for the window of this frame, unless they are known. */
+static void count_bands(struct thrum__bands_pen *pen)
+{
+	struct thrum__scene_bands *bands = pen->bands;
+	const struct thrum__family *family = &bands->all->family;
+	struct thrum__bands_time time = {
+		.from = {pen->p->state->from},
+		.to = {pen->p->state->to},
+	};
+
+	if (bands->has_numbers && bands->numbers_from == time.from[0] &&
+		bands->numbers_to == time.to[0])
+		return;
+	for (uint32_t i = 0; i < family->shown_count; i++)
+		thrum__bands_numbers(bands->all, family->shown[i], &time,
+			&bands->counted[i].numbers);
+	bands->has_numbers = true;
+	bands->numbers_from = time.from[0];
+	bands->numbers_to = time.to[0];
+}
+
+static const struct thrum__bands_numbers *numbers_of(const struct thrum__bands_pen *pen,
+	uint32_t group)
+{
+	return &pen->bands->counted[pen->bands->all->family.groups[group].shown].numbers;
+}
+
+static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
+	float y, int font)
+{
+	char words[THRUM__NUMBER_ROOM];
+
+	if (n->failed == 0)
+		return;
+	thrum__words_number(n->failed, words);
+	thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD,
+		n->all_failed ? "all" : words);
+}
+
+/* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
+static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
+	float y, int font, int colour)
+{
+	char rate[THRUM__NUMBER_ROOM] = "–", half[32], slow[32];
+
+	if (n->ended > 0 && n->rate < 10)
+		snprintf(rate, sizeof rate, "%.1f", n->rate);
+	else if (n->ended > 0)
+		thrum__words_number((uint64_t)(n->rate + 0.5), rate);
+	put_duration(half, n->half);
+	put_duration(slow, n->slow);
+	if (pen->is_narrow) {
+		thrum__bands_text_right(pen, columns_narrow[0], y, font, colour, rate);
+		thrum__bands_text_right(pen, columns_narrow[1], y, font, colour, slow);
+		return;
+	}
+	thrum__bands_text_right(pen, columns[0], y, font, colour, rate);
+	thrum__bands_text_right(pen, columns[1], y, font, colour, half);
+	thrum__bands_text_right(pen, columns[2], y, font, colour, slow);
+	put_failed(pen, n, y, font);
+}
+
+/* Writes a group's name. */
+static void put_name(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, float y, int font, float right)
+{
+	const struct thrum__family *family = &pen->bands->all->family;
+	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
+	char words[200];
+	size_t size;
+	const char *name = thrum__family_name(family, place->index, &size);
+
+	if (size > 0)
+		snprintf(words, sizeof words, "%.*s", (int)(size < 190 ? size : 190), name);
+	else
+		thrum__words_kind_and_site(pen->p->model, family->groups[place->index].sample,
+			words, sizeof words);
+	thrum__bands_text(pen, x, y, font, THRUM__COLOUR_INK, right - x, words);
+}
+
+/* ---- Scales -------------------------------------------------------------------------------- */
+
+/* Paints the lines of a band's decades, and their durations at the right. */
+static void paint_scale(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	const unsigned decade = THRUM__BANDS_DECADE;
+	float top = thrum__bands_top(pen, place), last = INFINITY;
+	unsigned end = place->class + place->rows * place->per;
+
+	for (unsigned class = (place->class + decade - 1) / decade * decade; class <= end;
+		class += decade) {
+		float above = (float)(class - place->class) / (float)place->per * place->row_height;
+		float y = top + place->base - above;
+		char words[32];
+
+		thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
+			pen->right, y, 1, THRUM__DASH_SOLID);
+		if (last - y < SCALE_GAP || y < top + SCALE_TOP)
+			continue;
+		thrum__words_duration(thrum__bands_bound(class), 2, words, sizeof words);
+		thrum__bands_text(pen, pen->right + 6, y + 3, THRUM__FONT_SMALL,
+			THRUM__COLOUR_MUTED, THRUM__BANDS_SCALE, words);
+		last = y;
+	}
+}
+
+/* ---- Places -------------------------------------------------------------------------------- */
+
+static void paint_head(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, const char *name, const char *remark)
+{
+	float top = thrum__bands_top(pen, place);
+
+	if (place->y > 0)
+		thrum__draw_horizontal(pen->p->list, TEXT, THRUM__COLOUR_RULE, 0, pen->p->width,
+			top, 1, THRUM__DASH_SOLID);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 17, THRUM__FONT_BASE, THRUM__COLOUR_MUTED,
+		pen->left - 16, name);
+	if (remark[0])
+		thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 17,
+			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, remark);
+}
+
+static void paint_work_head(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	const struct thrum__family *family = &pen->bands->all->family;
+	char count[THRUM__NUMBER_ROOM], words[160];
+	uint64_t lines = 0;
+
+	for (uint32_t i = 0; i < family->shown_count; i++)
+		lines += pen->bands->counted[i].numbers.touched;
+	thrum__words_number(lines, count);
+	snprintf(words, sizeof words,
+		family->by_site ? "No task here has a label; these are call sites. "
+				  "thrum_task_label names them."
+				: "%s tasks, each a line from its beginning to its end; "
+				  "the higher, the longer it took (scale at the right)",
+		count);
+	paint_head(pen, place, "Work", words);
+}
+
+/* Names the biggest groups that have no band. */
+static void paint_more(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	const struct thrum__family *family = &pen->bands->all->family;
+	float top = thrum__bands_top(pen, place);
+	char words[400], count[THRUM__NUMBER_ROOM];
+	size_t used = 0;
+
+	snprintf(words, sizeof words, "+ %u more", (unsigned)family->more_count);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+		pen->left - 16, words);
+	words[0] = '\0';
+	for (uint32_t i = 0; i < family->more_count && i < MORE_SHOWN; i++) {
+		const struct thrum__group *group = &family->groups[family->more[i]];
+		size_t size;
+		const char *name = thrum__family_name(family, family->more[i], &size);
+		int n;
+
+		thrum__words_number(group->lines, count);
+		n = snprintf(words + used, sizeof words - used, "%s%.*s %s", i > 0 ? " · " : "",
+			(int)(size < 60 ? size : 60), name, count);
+		if (n < 0 || (size_t)n >= sizeof words - used)
+			break;
+		used += (size_t)n;
+	}
+	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 12, THRUM__FONT_NOTE,
+		THRUM__COLOUR_MUTED, words);
+}
+
+static void paint_small(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
+{
+	float top = thrum__bands_top(pen, place);
+	char words[48], count[THRUM__NUMBER_ROOM];
+	uint32_t most = 0;
+
+	thrum__bands_paint_small(pen, place);
+	for (uint32_t i = 0; i < pen->bands->window.columns; i++)
+		most = pen->bands->counts[i] > most ? pen->bands->counts[i] : most;
+	put_name(pen, place, top + 12, THRUM__FONT_LABEL, pen->is_narrow ? 110 : ALIVE_AT - 70);
+	thrum__words_number(most, count);
+	snprintf(words, sizeof words, "%s alive", count);
+	thrum__bands_text_right(pen, pen->is_narrow ? columns_narrow[1] : ALIVE_AT, top + 12,
+		THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+	if (!pen->is_narrow)
+		put_failed(pen, numbers_of(pen, place->index), top + 12, THRUM__FONT_NOTE);
+}
+
+static void paint_whole_band(struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	float top = thrum__bands_top(pen, place);
+
+	paint_scale(pen, place);
+	thrum__bands_paint_band(pen, place);
+	put_name(pen, place, top + 11, THRUM__FONT_STRONG, pen->left - 12);
+	put_numbers(pen, numbers_of(pen, place->index), top + 25, THRUM__FONT_NOTE,
+		THRUM__COLOUR_MUTED);
+}
+
+/* Marks the place with the focus. */
+static void paint_focus(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	float top = thrum__bands_top(pen, place), height = place->height;
+	char name[THRUM__NAME_MAX];
+
+	if (!pen->p->state->bands.focus[0] || pen->left <= 0 ||
+		!thrum__scene_bands_name(pen->bands, place, name) ||
+		strcmp(name, pen->p->state->bands.focus) != 0)
+		return;
+	height = height > FOCUS_MOST ? FOCUS_MOST : height;
+	thrum__draw_rect(pen->p->list, GROUND, THRUM__COLOUR_SEL_BG, 0, top, pen->left - 1, height);
+	thrum__draw_rect(pen->p->list, TEXT, THRUM__COLOUR_SEL, 0, top, 3, height);
+}
+
+static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
+{
+	paint_focus(pen, place);
+	switch (place->kind) {
+	case THRUM__PLACE_THREADS: paint_head(pen, place, "Threads", ""); break;
+	case THRUM__PLACE_QUEUES: paint_head(pen, place, "Queues", ""); break;
+	case THRUM__PLACE_WORK: paint_work_head(pen, place); break;
+	case THRUM__PLACE_THREAD: thrum__bands_paint_thread(pen, place, place->index == 0); break;
+	case THRUM__PLACE_QUEUE: thrum__bands_paint_queue(pen, place); break;
+	case THRUM__PLACE_SMALL: paint_small(pen, place); break;
+	case THRUM__PLACE_STORY: thrum__bands_paint_story(pen, place); break;
+	case THRUM__PLACE_OPENED:
+		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
+			pen->left - 12);
+		put_numbers(pen, numbers_of(pen, place->index), thrum__bands_top(pen, place) + 25,
+			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
+		thrum__bands_paint_opened(pen, place);
+		break;
+	case THRUM__PLACE_OPENED_THREAD:
+		thrum__bands_paint_lanes(pen, place);
+		thrum__bands_name_thread(pen, place->index, thrum__bands_top(pen, place) + 13,
+			THRUM__FONT_STRONG);
+		break;
+	case THRUM__PLACE_BAND: paint_whole_band(pen, place); break;
+	default: paint_more(pen, place);
+	}
+}
+
+/* ---- The picture --------------------------------------------------------------------------- */
+
+/* Paints the ground of gutter and scale, over cells that reach into them. */
+static void paint_grounds(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__paint *p = pen->p;
+	float height = p->bottom - p->top;
+
+	if (pen->left > 0) {
+		thrum__draw_rect(p->list, GROUND, THRUM__COLOUR_BG, 0, p->top, pen->left - 1,
+			height);
+		thrum__draw_rect(p->list, GROUND, THRUM__COLOUR_RULE, pen->left - 1, p->top, 1,
+			height);
+	}
+	if (pen->right < p->width)
+		thrum__draw_rect(p->list, GROUND, THRUM__COLOUR_BG, pen->right + 1, p->top,
+			p->width - pen->right - 1, height);
+}
+
+/* Writes the names of the gutter's numbers on the ruler. */
+static void name_columns(const struct thrum__bands_pen *pen)
+{
+	float y = pen->p->ruler_top + 19;
+	const int count = pen->left <= 0 ? 0 : pen->is_narrow ? 2 : 4;
+
+	for (int i = 0; i < count; i++) {
+		const char *name = column_names[pen->is_narrow ? 2 * i : i];
+		size_t size = strlen(name);
+		float right = pen->is_narrow ? columns_narrow[i] : columns[i];
+		float width = thrum__paint_width(pen->p, name, size, THRUM__FONT_TICK);
+
+		thrum__draw_text(pen->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
+			THRUM__FONT_TICK, floorf(right - width + 0.5f), y, name, size, false);
+	}
+	if (count > 0)
+		thrum__draw_rect(pen->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE,
+			pen->left - 1, pen->p->ruler_top, 1, THRUM__RULER);
+}
+
+/* Paints the upright at the end of the trace. */
+static void paint_end(const struct thrum__bands_pen *pen)
+{
+	float x = thrum__paint_x(pen->p, pen->p->model->end);
+
+	if (x >= pen->left && x <= pen->right + 1)
+		thrum__draw_vertical(pen->p->list, THRUM__Z_EDGE, THRUM__COLOUR_EDGE, x,
+			pen->p->top, pen->p->bottom, 1, THRUM__DASH_SOLID);
+}
+
+void thrum__bands_paint(struct thrum__paint *p)
+{
+	struct thrum__scene_bands *bands = p->scene->bands;
+	struct thrum__bands_pen pen = {
+		.p = p,
+		.bands = bands,
+		.left = thrum__scene_bands_left(p->width),
+		.right = thrum__scene_bands_right(p->width),
+		.scroll = thrum__scene_bands_scroll(bands, p->state->track),
+		.is_narrow = p->width < THRUM__BANDS_NARROW,
+	};
+
+	if (thrum__scene_bands_set_window(bands, p->time) < 0) {
+		p->list->failed = true;
+		return;
+	}
+	count_bands(&pen);
+	thrum__paint_folds(p);
+	thrum__paint_grid(p);
+	paint_grounds(&pen);
+	name_columns(&pen);
+	paint_end(&pen);
+	for (uint32_t i = 0; i < bands->place_count; i++) {
+		const struct thrum__scene_bands_place *place = &bands->places[i];
+		float top = thrum__bands_top(&pen, place);
+
+		if (top < p->bottom && top + place->height > p->top)
+			paint_place(&pen, place);
+	}
+	thrum__bands_paint_marks(&pen);
+	p->bands = &pen;
+	if (p->state->findings)
+		thrum__paint_findings(p);
+	p->bands = NULL;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: ISC */
+/* The rows of threads: the share of time in which each runs, its longest runs, and when none
+ * runs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/bands/bands.h"
+
+#define HEIGHT 20     /* px of a row, without the space below it */
+#define COLUMN 18     /* px of a column for 100 % */
+#define NAMED 2       /* runs of a row that are named */
+#define NAMED_LEAST 6 /* px of a run that is named */
+#define HOLE_LEAST 70 /* px of a hole that is told */
+#define HOLES_MAX 32  /* that are told in a frame */
+#define NAME_GAP 5    /* px between a run and its name */
+
+/* Returns how many ns so many px are, at least 1. */
+static int64_t ns_of(const struct thrum__bands_pen *pen, float pixels)
+{
+	return thrum__paint_span(pen->p, pixels);
+}
+
+static void paint_share(const struct thrum__bands_pen *pen, float base, const float *shares)
+{
+	uint16_t *heights = pen->bands->heights;
+
+	for (uint32_t i = 0; i < pen->bands->window.columns; i++) {
+		float height = floorf(shares[i] * COLUMN + 0.5f);
+
+		heights[i] = shares[i] <= 0 ? 0
+			: height < 1        ? 1
+			: height > COLUMN   ? COLUMN
+					    : (uint16_t)height;
+	}
+	thrum__bands_columns(pen, THRUM__COLOUR_RUN, base, heights, COLUMN);
+}
+
+/* Names the longest runs: at their right, or at their left if there is more room. */
+static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
+{
+	const struct thrum__bands_window *window = &pen->bands->window;
+	int64_t from = window->times[0], to = window->times[window->columns];
+	struct thrum__bands_run runs[NAMED];
+	uint32_t count = thrum__bands_longest_runs(pen->bands->all, thread, from, to,
+		ns_of(pen, NAMED_LEAST), runs, NAMED);
+
+	for (uint32_t i = 0; i < count; i++) {
+		char name[200], words[240];
+		float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, runs[i].from));
+		float x2 = fminf(pen->right, thrum__paint_x(pen->p, runs[i].to)), x = x2 + NAME_GAP;
+		size_t size = thrum__words_duration(runs[i].to - runs[i].from, 3, words,
+			sizeof words);
+		float width;
+
+		thrum__words_task(pen->p->model, runs[i].task, name, sizeof name);
+		snprintf(words + size, sizeof words - size, " %s", name);
+		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
+		if (x + width > pen->right)
+			x = x1 - NAME_GAP - width;
+		if (x < pen->left ||
+			thrum__paint_boxes_hit(pen->p->boxes, x - 4, base - HEIGHT, width + 8,
+				HEIGHT))
+			continue;
+		thrum__paint_boxes_add(pen->p->boxes, x, base - HEIGHT, width, HEIGHT);
+		thrum__bands_remark(pen, x, base - 7, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+	}
+}
+
+/* Says where nothing runs in any thread. */
+static void name_holes(const struct thrum__bands_pen *pen, float base)
+{
+	const struct thrum__bands_window *window = &pen->bands->window;
+	struct thrum__bands_hole holes[HOLES_MAX];
+	uint32_t count = thrum__bands_holes(pen->bands->all, window->times[0],
+		window->times[window->columns], ns_of(pen, HOLE_LEAST), holes, HOLES_MAX);
+
+	for (uint32_t i = 0; i < count; i++) {
+		char words[64] = "nothing runs ";
+		float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, holes[i].from));
+		float x2 = fminf(pen->right, thrum__paint_x(pen->p, holes[i].to)), x, width;
+		size_t size = strlen(words);
+
+		thrum__words_duration(holes[i].to - holes[i].from, 3, words + size,
+			sizeof words - size);
+		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
+		x = floorf((x1 + x2 - width) / 2);
+		if (width + 6 > x2 - x1 ||
+			thrum__paint_boxes_hit(pen->p->boxes, x, base - HEIGHT, width, HEIGHT))
+			continue;
+		thrum__paint_boxes_add(pen->p->boxes, x, base - HEIGHT, width, HEIGHT);
+		thrum__bands_remark(pen, x, base - 4, THRUM__FONT_NOTE, THRUM__COLOUR_INK, words);
+	}
+}
+
+void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index, float y, int font)
+{
+	const struct thrum__bands_window *window = &pen->bands->window;
+	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
+	char name[THRUM__NAME_MAX], words[120];
+	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
+		window->times[window->columns]);
+
+	thrum__scene_bands_thread_name(pen->bands->all, index, name);
+	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", name,
+		(unsigned)thread->count);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK, pen->left - 80,
+		words);
+	snprintf(words, sizeof words, "%.0f %% runs", 100 * share);
+	thrum__bands_text_right(pen, pen->left - 12, y, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+		words);
+}
+
+void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, bool is_first)
+{
+	float base = thrum__bands_top(pen, place) + HEIGHT;
+
+	thrum__bands_thread_shares(pen->bands->all, place->index, &pen->bands->window,
+		pen->bands->shares);
+	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
+		pen->right, base, 1, THRUM__DASH_SOLID);
+	paint_share(pen, base, pen->bands->shares);
+	thrum__bands_name_thread(pen, place->index, base - 4, THRUM__FONT_LABEL);
+	name_runs(pen, place->index, base);
+	if (is_first)
+		name_holes(pen, base);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: ISC */
+/* Bands: each line lies at the height of its duration, and nothing moves while one zooms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "picture_helper.h"
+#include "scene/bands/bands.h"
+#include "story.h"
+
+#define MS 1000000
+#define REQUESTS 30
+#define WIDTH 1600
+#define HEIGHT 900
+
+/* Some requests are unlike the others, which take 1 ms. */
+enum {
+	STUCK = 5,   /* never resolves */
+	SLOW = 10,   /* takes 40 ms */
+	FAILED = 20, /* fails after 3 ms */
+	FIRST_ID = 100,
+};
+
+/* ---- The trace ----------------------------------------------------------------------------- */
+
+struct event {
+	long time, number;
+	char line[96];
+};
+
+struct events {
+	struct event all[8 * REQUESTS + 8];
+	size_t count;
+};
+
+static void add(struct events *events, long time, const char *format, int id, int number)
+{
+	struct event *event = &events->all[events->count];
+
+	event->time = time;
+	event->number = (long)events->count++;
+	snprintf(event->line, sizeof event->line, format, id, number);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *one = a, *other = b;
+
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return one->number < other->number ? -1 : 1;
+}
+
+static long duration_of(int request)
+{
+	return request == SLOW ? 40L * MS : request == FAILED ? 3L * MS : 1L * MS;
+}
+
+/* A request begins every 10 ms and runs for 100 µs. */
+static struct thrum__model *make_model(void)
+{
+	static struct events events;
+	static char text[sizeof events.all + 64 * REQUESTS];
+	size_t used;
+
+	events.count = 0;
+	for (int i = 0; i < REQUESTS; i++) {
+		long start = 10L * MS * (i + 1);
+
+		add(&events, start, "create 1 %d promise", FIRST_ID + i, 0);
+		add(&events, start, "label %d \"GET /user/%d", FIRST_ID + i, i);
+		add(&events, start, "should-resolve %d", FIRST_ID + i, 0);
+		add(&events, start + 1000, "switch %d", FIRST_ID + i, 0);
+		add(&events, start + 101000, "switch 1", 0, 0);
+		if (i != STUCK)
+			add(&events, start + duration_of(i),
+				i == FAILED ? "fail 1 %d \"reset" : "resolve 1 %d", FIRST_ID + i,
+				0);
+	}
+	add(&events, 400L * MS, "log 1 \"end", 0, 0);
+	qsort(events.all, events.count, sizeof *events.all, compare_events);
+	used = (size_t)snprintf(text, sizeof text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	for (size_t i = 0; i < events.count; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "%ld %s\n",
+			events.all[i].time, events.all[i].line);
+	return story_model(text, false);
+}
+
+/* ---- The picture --------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	struct picture *p = test_calloc(1, sizeof *p);
+
+	picture_of_model(p, make_model());
+	p->scene->state.as = THRUM__AS_BANDS;
+	picture_paint(p, WIDTH, HEIGHT);
+	*state = p;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	picture_finish(*state);
+	test_free(*state);
+	return 0;
+}
+
+static float x_of(const struct picture *p, long time)
+{
+	return (float)thrum__scene_time_axis_x(&p->scene->time, time);
+}
+
+/* The band of the requests. */
+static const struct thrum__scene_bands_place *band_of(const struct picture *p)
+{
+	const struct thrum__scene_bands *bands = p->scene->bands;
+
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		if (bands->places[i].kind == THRUM__PLACE_BAND)
+			return &bands->places[i];
+	fail_msg("there is no band");
+	return NULL;
+}
+
+/* y of a request's line in the picture. */
+static float y_of(const struct picture *p, int request)
+{
+	const struct thrum__scene_bands_place *place = band_of(p);
+	long end = request == STUCK ? 400L * MS : 10L * MS * (request + 1) + duration_of(request);
+
+	return THRUM__RULER + place->y +
+		thrum__scene_bands_line_y(place, end - 10L * MS * (request + 1));
+}
+
+/* Returns the colour of the cell at a place, or -1. */
+static int cell_at(const struct picture *p, float x, float y)
+{
+	for (uint32_t b = 0; b < p->list.batch_count; b++) {
+		const struct thrum__draw_batch *batch = &p->list.batches[b];
+		const struct thrum__draw_cells *cells = batch->items;
+
+		if (batch->style.op != THRUM__OP_CELLS)
+			continue;
+		for (uint32_t i = 0; i < batch->count; i++) {
+			float column = floorf((x - cells[i].x) / THRUM__CELL_WIDTH);
+			float row = floorf(y - cells[i].y);
+
+			if (column < 0 || row < 0 || column >= (float)cells[i].columns ||
+				row >= (float)cells[i].rows)
+				continue;
+			return (uint8_t)p->list.text[cells[i].offset +
+				       (uint32_t)row * cells[i].columns + (uint32_t)column] -
+				1;
+		}
+	}
+	return -1;
+}
+
+/* Whether a cell of a colour lies within a class of a place's height. */
+static bool has_cell(const struct picture *p, int colour, float x, float y)
+{
+	float reach = band_of(p)->row_height / 2;
+
+	for (float at = y - reach; at <= y + reach; at++)
+		if (cell_at(p, x, at) == colour)
+			return true;
+	return false;
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void sections_and_numbers_are_told(void **state)
+{
+	const struct picture *p = *state;
+	struct written where;
+
+	assert_int_equal(picture_find(p, "Threads", NULL), 1);
+	assert_int_equal(picture_find(p, "loop", NULL), 1);
+	assert_int_equal(picture_find(p, "Queues", NULL), 0);
+	assert_int_equal(picture_find(p, "Work", NULL), 1);
+	assert_int_equal(picture_find(p, "GET /user/#", &where), 1);
+	assert_true(where.x + where.width <= 236);
+	assert_int_equal(picture_find(p, "median", NULL), 1);
+	assert_int_equal(picture_find(p, "1 ms", NULL), 2); /* on the scale, too */
+	/* One failed, and a finding's step has the same number. */
+	assert_int_equal(picture_find(p, "1", NULL), 2);
+}
+
+static void lines_lie_at_the_height_of_their_durations(void **state)
+{
+	const struct picture *p = *state;
+
+	assert_true(y_of(p, SLOW) < y_of(p, FAILED));
+	assert_true(y_of(p, FAILED) < y_of(p, 0));
+	assert_true(y_of(p, STUCK) < y_of(p, SLOW));
+	for (int i = 0; i < REQUESTS; i++)
+		if (i != FAILED)
+			assert_true(has_cell(p, THRUM__COLOUR_PEND,
+				x_of(p, 10L * MS * (i + 1) + 500000), y_of(p, i)));
+	/* The slow one is as long as it took. */
+	assert_true(has_cell(p, THRUM__COLOUR_PEND, x_of(p, 148L * MS), y_of(p, SLOW)));
+	assert_false(has_cell(p, THRUM__COLOUR_PEND, x_of(p, 152L * MS), y_of(p, SLOW)));
+	assert_false(has_cell(p, THRUM__COLOUR_PEND, x_of(p, 108L * MS), y_of(p, SLOW)));
+}
+
+static void a_pending_line_reaches_the_end(void **state)
+{
+	const struct picture *p = *state;
+
+	assert_true(has_cell(p, THRUM__COLOUR_PEND, x_of(p, 399L * MS), y_of(p, STUCK)));
+}
+
+static void a_failure_alone_is_a_cross(void **state)
+{
+	const struct picture *p = *state;
+	unsigned count = 0;
+
+	for (uint32_t b = 0; b < p->list.batch_count; b++) {
+		const struct thrum__draw_batch *batch = &p->list.batches[b];
+		const struct thrum__draw_segment *lines = batch->items;
+
+		if (batch->style.op != THRUM__OP_LINE || batch->style.z != THRUM__Z_END ||
+			batch->style.colour != THRUM__COLOUR_BAD)
+			continue;
+		for (uint32_t i = 0; i < batch->count; i++, count++) {
+			assert_true(
+				fabsf((lines[i].x1 + lines[i].x2) / 2 - x_of(p, 213L * MS)) <= 3);
+			assert_true(fabsf((lines[i].y1 + lines[i].y2) / 2 - y_of(p, FAILED)) <= 4);
+		}
+	}
+	assert_int_equal(count, 2);
+}
+
+static void no_band_moves_while_one_zooms(void **state)
+{
+	struct picture *p = *state;
+	float y = band_of(p)->y, height = band_of(p)->height;
+	unsigned rows = band_of(p)->rows;
+
+	for (int i = 0; i < 10; i++) {
+		thrum__scene_zoom(p->scene, 700, 300, 2);
+		picture_paint(p, WIDTH, HEIGHT);
+		assert_float_equal(band_of(p)->y, y, 0);
+		assert_float_equal(band_of(p)->height, height, 0);
+		assert_int_equal(band_of(p)->rows, rows);
+	}
+}
+
+static uint32_t picked_at(const struct picture *p, float x, float y)
+{
+	struct thrum__scene_pick pick;
+
+	thrum__scene_pick(p->scene, x, y, 4, &pick);
+	return pick.task;
+}
+
+static void the_line_at_the_pointer_is_picked(void **state)
+{
+	struct picture *p = *state;
+	uint32_t slow = story_task(p->model, FIRST_ID + SLOW);
+
+	assert_int_equal(picked_at(p, x_of(p, 130L * MS), y_of(p, SLOW)), slow);
+	assert_int_equal(picked_at(p, x_of(p, 213L * MS), y_of(p, FAILED)),
+		story_task(p->model, FIRST_ID + FAILED));
+	assert_int_equal(picked_at(p, x_of(p, 300L * MS), y_of(p, SLOW)), THRUM__NONE);
+	assert_int_equal(picked_at(p, 100, y_of(p, SLOW)), THRUM__NONE);
+	assert_int_equal(thrum__scene_select(p->scene, slow), 0);
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_true(picture_has_rect(p, THRUM__COLOUR_SEL, NAN, NAN, NAN, 2));
+	assert_int_equal(picture_find(p, "GET /user/10", NULL), 1);
+}
+
+static int command(struct picture *p, int number)
+{
+	int status = thrum__scene_command(p->scene, number);
+
+	picture_paint(p, WIDTH, HEIGHT);
+	return status;
+}
+
+static void commands_open_and_close_bands(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 0); /* nothing has the focus */
+	assert_int_equal(command(p, THRUM__COMMAND_DOWN), 1);
+	assert_string_equal(bands->focus, "loop");
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(picture_find(p, "for whom", NULL), 1);
+	assert_int_equal(command(p, THRUM__COMMAND_DOWN), 1);
+	assert_string_equal(bands->focus, "GET /user/#");
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(bands->opened_count, 2);
+	assert_int_equal(picture_find(p, "GET /user/20", NULL), 1); /* it failed */
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_string_equal(bands->opened[1], "GET /user/#*");
+	assert_int_equal(picture_find(p, "GET /user/9", NULL), 1); /* more are shown */
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(bands->opened_count, 1);
+	assert_int_equal(command(p, THRUM__COMMAND_CLOSE_ALL), 1);
+	assert_int_equal(command(p, THRUM__COMMAND_CLOSE_ALL), 0);
+	assert_int_equal(picture_find(p, "for whom", NULL), 0);
+}
+
+static void exceptions_are_walked_in_the_order_of_their_ends(void **state)
+{
+	static const int order[] = {FAILED, STUCK};
+	struct picture *p = *state;
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		assert_int_equal(command(p, THRUM__COMMAND_EXCEPTION), 1);
+		assert_int_equal(p->scene->selected,
+			story_task(p->model, FIRST_ID + (uint64_t)order[i]));
+	}
+	assert_int_equal(command(p, THRUM__COMMAND_PREVIOUS_EXCEPTION), 1);
+	assert_int_equal(p->scene->selected, story_task(p->model, FIRST_ID + FAILED));
+	assert_int_equal(command(p, THRUM__COMMAND_NEXT_ALIKE), 1);
+	assert_int_equal(p->scene->selected, story_task(p->model, FIRST_ID + FAILED + 1));
+}
+
+static void one_command_changes_between_rows_and_bands(void **state)
+{
+	struct picture *p = *state;
+
+	assert_true(p->scene->shows_bands);
+	assert_int_equal(command(p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(p->scene->state.as, THRUM__AS_ROWS);
+	assert_false(p->scene->shows_bands);
+	assert_int_equal(picture_find(p, "Work", NULL), 0);
+	assert_int_equal(command(p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(picture_find(p, "Work", NULL), 1);
+}
+
+static void low_pictures_scroll(void **state)
+{
+	struct picture *p = *state;
+	struct written where;
+	float y;
+
+	picture_paint(p, WIDTH, 140);
+	assert_true(p->scene->bands->content > p->scene->bands->height);
+	thrum__scene_drag(p->scene, 700, 80, 0, -1000);
+	y = thrum__scene_bands_scroll(p->scene->bands, p->scene->state.track);
+	assert_float_equal(y, p->scene->bands->content - p->scene->bands->height, 1);
+	picture_paint(p, WIDTH, 140);
+	assert_int_equal(picture_find(p, "Threads", &where), 1);
+	assert_true(where.y < THRUM__RULER); /* the ruler hides it */
+	thrum__scene_drag(p->scene, 700, 80, 0, 1000);
+	assert_float_equal(p->scene->state.track, 0, 0);
+}
+
+static void all_widths_and_heights_are_painted(void **state)
+{
+	static const float sizes[][2] = {{1600, 900}, {999, 700}, {600, 500}, {599, 500}, {200, 60},
+		{1, 1}, {0, 0}, {8000, 300}};
+	struct picture *p = *state;
+
+	p->scene->state.legend = p->scene->state.strip = true;
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		picture_paint(p, sizes[i][0], sizes[i][1]);
+}
+
+static void a_trace_without_tasks_has_bands(void **state)
+{
+	struct picture p;
+
+	picture_init(&p, "0 log - \"nothing\n", false);
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(&p, "Work", NULL), 1);
+	picture_finish(&p);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(sections_and_numbers_are_told),
+		TEST(lines_lie_at_the_height_of_their_durations),
+		TEST(a_pending_line_reaches_the_end),
+		TEST(a_failure_alone_is_a_cross),
+		TEST(no_band_moves_while_one_zooms),
+		TEST(the_line_at_the_pointer_is_picked),
+		TEST(commands_open_and_close_bands),
+		TEST(exceptions_are_walked_in_the_order_of_their_ends),
+		TEST(one_command_changes_between_rows_and_bands),
+		TEST(low_pictures_scroll),
+		TEST(all_widths_and_heights_are_painted),
+		cmocka_unit_test(a_trace_without_tasks_has_bands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
