@@ -195,10 +195,11 @@ struct thrum_config {
 #if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
 
 /*
- * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE and THRUM_FULL, as
- * they are now, give the configuration, and defaults the rest; THRUM_SIZE=0 means `counters_only`. If
- * a recording already runs, this returns 0 and changes nothing. Such a recording may be one that
- * THRUM_TRACE started when the library was loaded: the environment comes before the program.
+ * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE, THRUM_FULL and
+ * THRUM_ENABLE, as they are now, give the configuration, and defaults the rest; THRUM_SIZE=0 means
+ * `counters_only`. If a recording already runs, this returns 0 and changes nothing. Such a recording
+ * may be one that THRUM_TRACE started when the library was loaded: the environment comes before the
+ * program.
  *
  * If another live process records to the file, FILE.PID is used instead. An older recording or an
  * empty file is replaced; any other file, and a symbolic link, is refused.
@@ -238,7 +239,8 @@ THRUM__API const char *thrum_file(void);
  * recorder's own categories are "task" (0: only ids; 1: also when tasks begin and end, and labels;
  * 2: also waits, reads, locks and links; 3: also which task is ready or runs), "counter" and "log". "task"
  * never goes below 0. By default all is recorded. A name that isn't known yet is remembered; NULL
- * is ignored. May be called before thrum_start. Thread-safe.
+ * is ignored. May be called before thrum_start; the environment variable THRUM_ENABLE and, while
+ * recording, the command `thrum ctl` do the same from outside. Thread-safe, not async-signal-safe.
  */
 THRUM__API void thrum_level(const char *category, int level);
 
@@ -248,8 +250,8 @@ THRUM__API void thrum_level(const char *category, int level);
  * async-signal-safe. */
 THRUM__API const char *thrum_error_message(int error);
 
-/* Whether anything is recorded now. Thread-safe and async-signal-safe. Costs one test of one
- * word. */
+/* Whether tasks are recorded now. Thread-safe and async-signal-safe. Costs one test of one word. In
+ * a child that was made by _Fork() or a bare system call, true until its first recording call. */
 THRUM__INLINE bool thrum_enabled(void);
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
@@ -474,8 +476,8 @@ struct thrum_site {
 
 /*
  * The mask of all that is recorded: 16 categories of 4 levels; level l of category c is bit
- * c * 4 + l. It is a page of its own, which the kernel wipes in a fork's child. So the child
- * records nothing, however it was made.
+ * c * 4 + l. It is a page of its own, in whose place the recording's control page is mapped. So
+ * others may change the mask from outside, and a fork's child can be given another page.
  */
 struct thrum__control {
 	uint32_t mask[2];

@@ -294,8 +294,9 @@ static void put_number(const struct thrum__rule_term *term, double number, char 
 		*put_size(text, (uint64_t)number) = '\0';
 		snprintf(to, size, "%s%s", text, term->function == THRUM__RULE_RATE ? "/s" : "");
 	} else {
-		snprintf(to, size, "%.6g%s", number,
-			term->function == THRUM__RULE_RATE ? "/s" : "");
+		snprintf(to, size,
+			number == floor(number) && fabs(number) < 1e15 ? "%.0f%s" : "%.6g%s",
+			number, term->function == THRUM__RULE_RATE ? "/s" : "");
 	}
 }
 

@@ -26,6 +26,7 @@ struct runner {
 	size_t position;
 	struct mirage *mirage;
 	struct thrum_counter *counter;
+	struct thrum_counter *shared, *sizes; /* all runners' */
 	thrum_task tasks[BATCH + 1];
 };
 
@@ -47,14 +48,15 @@ struct bench_case {
 	const char *name;
 	enum group group;
 	enum payload payload; /* selects the floor and the rivals for comparison */
-	double limit;         /* times floor A; 0: none */
+	double limit;         /* times floor A, or ns more than `base`; 0: none, or the usual */
 	unsigned factor;      /* how many times more rounds, for calls that take next to no time */
 	/* Records `events` events. */
 	void (*run)(struct runner *, unsigned events);
 	/* Called before and after each BATCH of events, not timed; NULL: not needed. */
 	void (*prepare)(struct runner *);
 	void (*finish)(struct runner *);
-	const char *base; /* of a THRUM_LIVE case: the same case without the table */
+	const char
+		*base; /* the case to compare with: of a THRUM_LIVE case, that without the table */
 };
 
 extern const struct bench_case bench_cases[];

@@ -32,6 +32,15 @@ LOOP(log_text, thrum_log(bench_text12[i & 3]))
 LOOP(log_literal, thrum_log("http.request"))
 LOOP(create, tasks[i] = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[i & 3]))
 
+/* The rivals of counters: a word for all threads, and one for each. */
+static int64_t all_threads;
+static __thread int64_t this_thread;
+
+LOOP(count_locked, __atomic_fetch_add(&all_threads, 1, __ATOMIC_RELAXED))
+LOOP(count_alone, __atomic_store_n(&this_thread, this_thread + 1, __ATOMIC_RELAXED))
+LOOP(off_count, thrum_counter_add(runner->shared, 1))
+LOOP(off_observe, thrum_counter_observe(runner->sizes, i & 1023))
+
 LOOP(off_wait, thrum_task_wait(i + 5, i))
 LOOP(off_log, thrum_log("http.request"))
 LOOP(off_create, tasks[i & 511] = thrum_task_create(THRUM_KIND_PROMISE, "http.reply"))
@@ -116,6 +125,10 @@ const struct bench_case bench_cases[] = {
 	{"off: wait", RIVALS, FIXED, 0, 20, off_wait, NULL, NULL, "off: an empty loop"},
 	{"off: log", RIVALS, FIXED, 0, 20, off_log, NULL, NULL, "off: an empty loop"},
 	{"off: create", RIVALS, FIXED, 0, 20, off_create, NULL, NULL, "off: an empty loop"},
+	{"off: counter", RIVALS, FIXED, 2, 20, off_count, NULL, NULL, "off: an empty loop"},
+	{"off: distribution", RIVALS, FIXED, 10, 20, off_observe, NULL, NULL, "off: an empty loop"},
+	{"a word for each thread", RIVALS, FIXED, 99, 20, count_alone, NULL, NULL, "off: an empty loop"},
+	{"an atomic word for all", RIVALS, FIXED, 99, 20, count_locked, NULL, NULL, "off: an empty loop"},
 };
 /* clang-format on */
 const unsigned bench_case_count = sizeof bench_cases / sizeof *bench_cases;

@@ -64,6 +64,8 @@ static void set_up(void)
 			give_up("setting up");
 		snprintf(file, sizeof file, "bench/%u", i);
 		runner->counter = thrum_counter_create(file, THRUM_COUNTER_GAUGE);
+		runner->shared = thrum_counter_create("bench/shared", THRUM_COUNTER_CUMULATIVE);
+		runner->sizes = thrum_counter_create("bench/sizes", THRUM_COUNTER_DISTRIBUTION);
 	}
 	recording_start(recording, true);
 	clock_is_tsc = recording_clock_is_tsc();
@@ -199,7 +201,7 @@ static void print_case(unsigned index, unsigned threads)
 	else
 		printf(" %6.2f", least / floor);
 	if (what->base) {
-		double limit = what->factor > 1 ? 0.2 : 3;
+		double limit = what->limit > 0 ? what->limit : what->factor > 1 ? 0.2 : 3;
 		double added = least - ns[find_case(what->base)][threads - 1][0];
 
 		printf("  %+5.2f ns <=%.1f %-4s", added, limit, mark(added <= limit));

@@ -64,21 +64,6 @@ void thrum__port_thread_name(char name[16])
 	*p = (char)('0' + cpu % 10);
 }
 
-void thrum__port_yield(void)
-{
-}
-
-/* The caller's handlers aren't known. Nothing calls this before a fork. */
-void thrum__port_block_signals(struct thrum__port_signals *signals)
-{
-	(void)signals;
-}
-
-void thrum__port_restore_signals(const struct thrum__port_signals *signals)
-{
-	(void)signals;
-}
-
 uint64_t thrum__port_process_start(uint32_t pid)
 {
 	(void)pid;
@@ -166,14 +151,6 @@ void *thrum__port_allocate_shared(size_t size)
 	return pages;
 }
 
-void *thrum__port_alias(void *from, size_t size, void *to)
-{
-	(void)from;
-	(void)size;
-	(void)to;
-	return NULL;
-}
-
 int thrum__port_populate(void *from, size_t size)
 {
 	(void)from;
@@ -187,6 +164,14 @@ void thrum__port_detach(void *from, size_t size)
 	(void)size;
 }
 
+void *thrum__port_alias(void *from, size_t size, void *to)
+{
+	(void)from;
+	(void)size;
+	(void)to;
+	return NULL;
+}
+
 void thrum__port_unmap(void *from, size_t size)
 {
 	(void)from;
@@ -197,6 +182,20 @@ void thrum__port_wipe_on_fork(void *page, size_t size)
 {
 	(void)page;
 	(void)size;
+}
+
+void thrum__port_yield(void)
+{
+}
+
+void thrum__port_block_signals(struct thrum__port_signals *signals)
+{
+	(void)signals;
+}
+
+void thrum__port_restore_signals(const struct thrum__port_signals *signals)
+{
+	(void)signals;
 }
 
 void thrum__port_wake(_Atomic uint32_t *word)
@@ -228,6 +227,16 @@ void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 	(void)file;
 	(void)size;
 	return NULL;
+}
+
+bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offset, void *to,
+	size_t size)
+{
+	(void)file;
+	(void)offset;
+	(void)to;
+	(void)size;
+	return false;
 }
 
 int thrum__port_file_reserve(const struct thrum__port_file *file, uint64_t size)

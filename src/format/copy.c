@@ -199,6 +199,8 @@ static void lay_out_copy(struct copy *copy)
 	to->definitions = place_section(&end, from->definitions.size);
 	to->counters = place_section(&end, from->counters.size);
 	to->live_tasks = place_section(&end, from->live_tasks.size);
+	if (from->control.size)
+		to->control = place_section(&end, from->control.size);
 	to->packet = (struct thrum__section){end, 0};
 	to->packets = 0;
 }
@@ -222,8 +224,6 @@ static int write_header(struct copy *copy)
 		atomic_init(&to->ended, copy->ended);
 	atomic_init(&to->state, THRUM__SNAPSHOT);
 	atomic_init(&to->packets_used, to->packets);
-	atomic_init(&to->mask[0], 0);
-	atomic_init(&to->mask[1], 0);
 	atomic_init(&to->waiters, 0);
 	atomic_init(&to->progress, 0);
 	if (to->packets == 0) /* else the last packet gives the file its whole length */
@@ -247,6 +247,9 @@ static int copy_parts(struct copy *copy)
 			sizeof(struct thrum__definition));
 	if (error == 0)
 		error = copy_bytes(copy, from->counters, to->counters);
+	/* After the packets, so that it has all changes that were made before their events. */
+	if (error == 0)
+		error = copy_bytes(copy, from->control, to->control);
 	if (error == 0)
 		error = copy_bytes(copy, from->metadata, to->metadata);
 	return error ? error : write_header(copy);
@@ -256,7 +259,7 @@ static int copy_parts(struct copy *copy)
 static bool has_tables(const struct thrum__input *input, const struct thrum__header *header)
 {
 	const struct thrum__section *tables[] = {&header->metadata, &header->definitions,
-		&header->counters, &header->live_tasks};
+		&header->counters, &header->live_tasks, &header->control};
 	uint64_t size = input->size(input->owner);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		if (tables[i]->offset + tables[i]->size > size)

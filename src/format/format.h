@@ -9,6 +9,7 @@
  *   definitions   a table of struct thrum__definition
  *   counters      an array of struct thrum__counters_page: see counters.h
  *   live tasks    a table of struct thrum__live_task
+ *   control       the mask of all that is recorded, and its history: control.h
  *   packets       of one size, each a CTF packet of one lane
  *
  * The header's sections say where each part lies. Everything is little-endian and naturally
@@ -19,7 +20,8 @@
  *   records.def   the table of records
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
- *   packet.h      reads the beginning of a packet       counters.h  the counters' pages
+ *   packet.h      reads the beginning of a packet   control.h  the mask and its history
+ *   counters.h    the counters' pages
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.
@@ -41,6 +43,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 #define THRUM__MAGIC "thrum\r\n\032" /* 8 bytes; a transfer in text mode changes them */
 #define THRUM__VERSION 1u
 #define THRUM__HEADER_SIZE 4096u
+#define THRUM__CONTROL_PAGE 4096u
 #define THRUM__PACKET_MAGIC 0xc1fc1fc1u
 #define THRUM__SIZE_MIN (UINT64_C(256) << 10)
 #define THRUM__SIZE_MAX (UINT64_C(64) << 30)
@@ -122,7 +125,7 @@ struct thrum__header {
 	_Atomic uint32_t state;
 	/* Only the first packets_used packets may hold events. */
 	_Atomic uint32_t packets_used;
-	_Atomic uint32_t mask[2];  /* reserved for control from outside */
+	uint32_t unused[2];
 	_Atomic uint32_t waiters;  /* readers asleep on `progress` */
 	_Atomic uint32_t progress; /* a futex: changes when packets are finished, and at the stop */
 	_Atomic uint64_t lost[16]; /* counts, by enum thrum_lost */
@@ -131,6 +134,7 @@ struct thrum__header {
 	_Atomic uint64_t ended;  /* when, ticks; 0: unknown */
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;
+	struct thrum__section control; /* of size 0 in older recordings */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 

@@ -28,6 +28,12 @@ static bool is_live_table(struct thrum__section s, uint64_t size)
 		(cells & (cells - 1)) == 0;
 }
 
+/* A page, and a history of at least one entry and at most 1 MiB. */
+static bool is_control(struct thrum__section s, uint64_t size)
+{
+	return is_inside(s, size) && s.size >= THRUM__CONTROL_PAGE + 64 && s.size <= 1u << 20;
+}
+
 static bool has_packet_size(const struct thrum__header *h)
 {
 	return h->packet_size >= PACKET_SIZE_MIN && h->packet_size <= PACKET_SIZE_MAX &&
@@ -78,6 +84,8 @@ int thrum__format_check_header(const struct thrum__header *h, const char **culpr
 	REQUIRE(is_inside(h->counters, h->size), THRUM_E_DAMAGED, "place of counters", counters);
 	REQUIRE(is_live_table(h->live_tasks, h->size), THRUM_E_DAMAGED, "place of live tasks",
 		live_tasks);
+	REQUIRE(h->control.size == 0 || is_control(h->control, h->size), THRUM_E_DAMAGED,
+		"place of the control section", control);
 	REQUIRE(has_clock(h), THRUM_E_DAMAGED, "frequency of the clock", clock_frequency);
 #undef REQUIRE
 	return 0;

@@ -326,9 +326,11 @@ static int list_lanes(struct thrum__monitor *m)
 
 double thrum__monitor_load(const struct thrum__monitor_lane *lane)
 {
-	int64_t worked = lane->in_tasks + (lane->tells_suspension ? lane->in_own : 0);
+	double worked = (double)lane->in_tasks;
 
-	return lane->span > 0 ? (double)worked / (double)lane->span : NAN;
+	if (lane->tells_suspension)
+		worked += (double)lane->in_own;
+	return lane->span > 0 ? worked / (double)lane->span : NAN;
 }
 
 int thrum__monitor_look_at_lanes(struct thrum__monitor *m)

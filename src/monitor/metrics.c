@@ -360,7 +360,7 @@ static void put_histogram(const struct writer *w, const struct entry *entry, con
 {
 	const struct thrum__read_counter *counter = entry->counter;
 	const struct thrum__read_bucket *bucket = counter->buckets;
-	const struct thrum__read_bucket *end = bucket + counter->bucket_count;
+	const struct thrum__read_bucket *end = bucket ? bucket + counter->bucket_count : NULL;
 	const struct thrum__monitor_exemplar *exemplar = find_exemplar(w, entry);
 	uint64_t count = 0;
 	int64_t bound = 0;

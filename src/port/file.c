@@ -227,6 +227,16 @@ void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offset, void *to,
+	size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return offset % page == 0 && (uintptr_t)to % page == 0 && size % page == 0 &&
+		mmap(to, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,
+			(off_t)offset) == to;
+}
+
 int thrum__port_file_reserve(const struct thrum__port_file *file, uint64_t size)
 {
 	int error = posix_fallocate(file->fd, 0, (off_t)size);

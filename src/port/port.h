@@ -161,6 +161,10 @@ int thrum__port_file_create(struct thrum__port_file *, const char *path, uint64_
 	thrum__port_look *);
 /* Maps the first `size` bytes, shared. Returns NULL if that fails. */
 void *thrum__port_file_map(const struct thrum__port_file *, uint64_t size);
+/* Maps part of the file, shared, over memory of this process, in one step for threads that use it.
+ * Returns false if the system can't, since its pages have another size. */
+bool thrum__port_file_map_at(const struct thrum__port_file *, uint64_t offset, void *to,
+	size_t size);
 /* Reserves the file's blocks on the device, for kernels without thrum__port_populate. */
 int thrum__port_file_reserve(const struct thrum__port_file *, uint64_t size);
 /* Writes all `size` bytes at `offset`. */

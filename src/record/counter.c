@@ -72,8 +72,12 @@ static void free_seat(unsigned number)
 		memory_order_release);
 }
 
-static unsigned find_free_seat(void)
+static unsigned find_free_seat(unsigned wish)
 {
+	uint64_t wished = UINT64_C(1) << wish % 64;
+
+	if (wish < SEATS && !(atomic_fetch_or(&seats_taken[wish / 64], wished) & wished))
+		return wish;
 	for (unsigned i = 0; i < SEATS / 64; i++) {
 		uint64_t taken = atomic_load(&seats_taken[i]);
 
@@ -89,10 +93,10 @@ static unsigned find_free_seat(void)
 	return 0;
 }
 
-/* Gives the thread a seat, if one is free. */
-static unsigned take_seat(struct thread *thread)
+/* Gives the thread a seat, if one is free: the wish (SEATS or more: none), or any. */
+static unsigned take_seat(struct thread *thread, unsigned wish)
 {
-	unsigned number = find_free_seat();
+	unsigned number = find_free_seat(wish);
 	uint16_t none = 0;
 	uint32_t used = atomic_load(&seats_used);
 
@@ -155,7 +159,7 @@ static int64_t *take_cell(const struct thrum_counter *counter)
 	unsigned number = atomic_load_explicit(&thread->seat, memory_order_relaxed);
 
 	if (!number)
-		number = take_seat(thread);
+		number = take_seat(thread, SEATS);
 	int64_t *group = number ? group_of(seat_at(number), counter->number, false) : NULL;
 
 	return group ? &group[counter->number % THRUM__COUNTERS_WORDS] : NULL;
@@ -177,6 +181,10 @@ static void become_owner(struct thrum_counter *counter, int64_t *cell)
 static void add_slowly(struct thrum_counter *counter, int64_t amount)
 {
 	uint16_t owner = atomic_load(&counter->owner);
+
+	/* If the owner has ended, this thread takes its place. */
+	if (owner < SEATS && !atomic_load(&thrum__record_thread.seat))
+		take_seat(&thrum__record_thread, owner);
 	bool wants_cell = owner == OWNER_NONE || owner == OWNER_SEVERAL ||
 		!is_on(THRUM__BIT_COUNTER) || owner == atomic_load(&thrum__record_thread.seat);
 	int64_t *cell = wants_cell ? take_cell(counter) : NULL;
@@ -193,7 +201,38 @@ static void add_slowly(struct thrum_counter *counter, int64_t amount)
 	add_unlocked(cell, amount);
 }
 
-void thrum__record_counter_add(struct thrum_counter *counter, int64_t amount)
+/* Adds to the cell of a thread's own, if the counter has several. */
+static bool add_alone(const struct thrum_counter *counter, int64_t amount)
+{
+	unsigned number = atomic_load_explicit(&thrum__record_thread.seat, memory_order_relaxed);
+
+	if (UNLIKELY(
+		    atomic_load_explicit(&counter->owner, memory_order_relaxed) != OWNER_SEVERAL) ||
+		UNLIKELY(!has_counters()) || UNLIKELY(!number))
+		return false;
+	/* A seat that is taken has its tables. */
+	struct seat *seat = atomic_load_explicit(&thrum__record_seats[number],
+		memory_order_relaxed);
+	int64_t *group =
+		atomic_load_explicit(&seat->groups[counter->number / THRUM__COUNTERS_WORDS],
+			memory_order_relaxed);
+
+	if (UNLIKELY(!group))
+		return false;
+	add_unlocked(&group[counter->number % THRUM__COUNTERS_WORDS], amount);
+	return true;
+}
+
+static void note_value(struct thrum_counter *counter)
+{
+	bool has_owner = atomic_load_explicit(&counter->owner, memory_order_acquire) < SEATS;
+	int64_t *own = atomic_load_explicit(&counter->own, memory_order_relaxed);
+
+	thrum__record_counter_event(counter,
+		has_owner ? owners_value(counter, own) : thrum__record_counter_sum(counter));
+}
+
+static __attribute__((noinline)) void add_otherwise(struct thrum_counter *counter, int64_t amount)
 {
 	if (counter->kind == THRUM_COUNTER_DISTRIBUTION) {
 		thrum__counter_observe(counter, amount);
@@ -201,21 +240,17 @@ void thrum__record_counter_add(struct thrum_counter *counter, int64_t amount)
 	}
 	if (!has_counters())
 		thrum__record_counters_adopt();
-	unsigned number = atomic_load_explicit(&thrum__record_thread.seat, memory_order_relaxed);
-	/* A seat that is taken has its tables. */
-	int64_t *group = number
-		? atomic_load_explicit(&thrum__record_seats[number]
-						->groups[counter->number / THRUM__COUNTERS_WORDS],
-			  memory_order_relaxed)
-		: NULL;
-
-	if (LIKELY(group) &&
-		atomic_load_explicit(&counter->owner, memory_order_relaxed) == OWNER_SEVERAL)
-		add_unlocked(&group[counter->number % THRUM__COUNTERS_WORDS], amount);
-	else
-		add_slowly(counter, amount);
+	add_slowly(counter, amount);
 	if (is_on(THRUM__BIT_COUNTER))
-		thrum__record_counter_event(counter, thrum__record_counter_sum(counter));
+		note_value(counter);
+}
+
+void thrum__record_counter_add(struct thrum_counter *counter, int64_t amount)
+{
+	if (UNLIKELY(!add_alone(counter, amount)))
+		add_otherwise(counter, amount);
+	else if (is_on(THRUM__BIT_COUNTER))
+		note_value(counter);
 }
 
 /* ---- Distributions -------------------------------------------------------------------------- */
@@ -284,7 +319,7 @@ static bool observe_alone(unsigned number, int64_t value, struct thrum__bucket b
 	struct thread *thread = &thrum__record_thread;
 	unsigned seat = atomic_load_explicit(&thread->seat, memory_order_relaxed);
 
-	if (UNLIKELY(!seat) && !(seat = take_seat(thread)))
+	if (UNLIKELY(!seat) && !(seat = take_seat(thread, SEATS)))
 		return false;
 	struct distribution *d = distribution_of(seat_at(seat), number, false);
 	int64_t *row = d ? row_of(d, number, bucket.row, false) : NULL;

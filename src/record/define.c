@@ -1,125 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Categories with their levels, and definitions: names that are written once, so that events need
- * only their numbers. */
+/* Definitions: names that are written once, so that events need only their numbers. */
 #include <string.h>
 
 #include "base/hash.h"
 #include "record/record.h"
-
-/* ---- Categories: the process's, whether it records or not ---------------------------------- */
-
-#define CATEGORIES 16u
-#define CATEGORY_NAME 60
-
-enum {
-	FREE,
-	WRITING,
-	NAMED
-};
-
-struct category {
-	_Atomic uint32_t state;
-	_Atomic int32_t level;
-	char name[CATEGORY_NAME];
-};
-
-static struct category categories[CATEGORIES] = {
-	{NAMED, 3, "task"},
-	{NAMED, 3, "counter"},
-	{NAMED, 3, "log"},
-};
-
-/* Returns a category's state. Waits a little while the category is being written: that ends at
- * once, unless the writer is the very code that this signal handler interrupted. */
-static uint32_t settled_state(struct category *c)
-{
-	uint32_t state = atomic_load(&c->state);
-
-	for (int i = 0; i < 1000 && state == WRITING; i++)
-		state = atomic_load(&c->state);
-	return state;
-}
-
-static bool claim_category(struct category *c)
-{
-	uint32_t state = FREE;
-
-	return atomic_compare_exchange_strong(&c->state, &state, WRITING);
-}
-
-/* Returns the number of a category, which is made if it is new. If there is no room for another,
- * returns the last one's number. */
-static unsigned category_number(const char *given)
-{
-	char name[CATEGORY_NAME];
-
-	thrum__format_copy_text(name, given, sizeof name - 1);
-	for (unsigned i = 0; i < CATEGORIES; i++) {
-		struct category *c = &categories[i];
-
-		if (claim_category(c)) {
-			memcpy(c->name, name, sizeof name);
-			atomic_store(&c->level, 3);
-			atomic_store(&c->state, NAMED);
-			thrum__record_apply_levels();
-			return i;
-		}
-		if (settled_state(c) == NAMED && strcmp(c->name, name) == 0)
-			return i;
-	}
-	return CATEGORIES - 1;
-}
-
-static void compute_mask(uint32_t mask[2])
-{
-	const struct recorder *r = atomic_load(&thrum__record_process.recorder);
-	bool recording = r && !r->counters_only;
-
-	mask[0] = mask[1] = 0;
-	for (unsigned i = 0; recording && i < CATEGORIES; i++) {
-		int32_t level = atomic_load(&categories[i].level);
-		bool named = atomic_load(&categories[i].state) == NAMED;
-		uint32_t bits = named ? (UINT32_C(1) << (level + 1)) - 1 : 0;
-
-		mask[i / 8] |= bits << (i % 8 * 4);
-	}
-}
-
-void thrum__record_apply_levels(void)
-{
-	static _Atomic uint32_t changes;
-	uint32_t seen, mask[2];
-
-	/* A thread that another change overtakes computes the mask again; the last one to change
-	 * something sees all changes. */
-	atomic_fetch_add(&changes, 1);
-	do {
-		seen = atomic_load(&changes);
-		compute_mask(mask);
-		__atomic_store_n(&thrum__control.mask[1], mask[1], __ATOMIC_SEQ_CST);
-		__atomic_store_n(&thrum__control.mask[0], mask[0], __ATOMIC_SEQ_CST);
-	} while (atomic_load(&changes) != seen);
-}
-
-void thrum_level(const char *name, int level)
-{
-	if (!name)
-		return;
-	struct recorder *r = atomic_load(&thrum__record_process.recorder);
-	unsigned number = category_number(name);
-	int lowest = number == 0 ? 0 : -1; /* tasks always get ids while recording */
-
-	level = level < lowest ? lowest : level > 3 ? 3 : level;
-	atomic_store(&categories[number].level, level);
-	if (!r || r->counters_only)
-		return;
-	thrum__record_apply_levels();
-	thrum__record_write_defined(r,
-		&(struct thrum__record){.type = THRUM__R_CATEGORY,
-			.def = thrum__record_define_category(r, categories[number].name, number),
-			.value = level,
-			.text = categories[number].name});
-}
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
@@ -191,7 +75,7 @@ uint16_t thrum__record_define(struct recorder *r, const struct thrum__definition
 	return added;
 }
 
-uint16_t thrum__record_define_category(struct recorder *r, const char *name, unsigned number)
+static uint16_t define_category(struct recorder *r, const char *name, unsigned number)
 {
 	struct thrum__definition d = {.type = THRUM__DEFINES_CATEGORY, .number = number};
 	size_t size = thrum__format_copy_text(d.text, name, sizeof d.text - 1) + 1;
@@ -207,11 +91,12 @@ uint16_t thrum__record_define_tag(struct recorder *r, struct thrum_tag *tag)
 
 	if (tag->category) {
 		uint32_t known = __atomic_load_n(&tag->category->id, __ATOMIC_ACQUIRE);
-		unsigned number = known ? known - 1 : category_number(tag->category->name);
+		unsigned number = known ? known - 1
+					: thrum__record_category_number(tag->category->name);
 
 		__atomic_store_n(&tag->category->id, number + 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&tag->bit, number * 4 + level, __ATOMIC_RELAXED);
-		d.parent = thrum__record_define_category(r, categories[number].name, number);
+		d.parent = define_category(r, thrum__record_category_name(number), number);
 	}
 	size_t size = thrum__format_copy_text(d.text, tag->name, sizeof d.text - 1) + 1;
 

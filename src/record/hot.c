@@ -59,7 +59,7 @@ ALWAYS_INLINE struct fast_event begin_event(enum clock clock, struct thread *thr
 
 	/* The unsigned comparison finds both a gap too long for the header and a clock that steps
 	 * back. */
-	if (UNLIKELY(at > limit) || UNLIKELY(time - lane->last >= COMPACT_GAP)) {
+	if (UNLIKELY(at >= limit) || UNLIKELY(time - lane->last >= COMPACT_GAP)) {
 		abandon_event(thread);
 		return (struct fast_event){NULL, 0};
 	}

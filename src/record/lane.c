@@ -63,7 +63,7 @@ void thrum__record_set_limit(struct lane *lane)
 	bool ids_fit = (lane->next_id - lane->lowest_id) >> 32 == 0;
 	uint8_t *end = (uint8_t *)lane->packet + r->ready[lane->slot];
 
-	thrum__record_store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX : NULL);
+	thrum__record_store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX + 1 : NULL);
 	/* Partner: thrum_stop() takes the recorder away, then clears the limit of each lane. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
@@ -414,8 +414,10 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 		memory_order_acquire);
 	unsigned level = 0;
 
-	if (!r)
+	if (!r) {
+		thrum__record_leave_parent();
 		return NULL;
+	}
 	while (level < LEVELS && thread->busy[level])
 		level++;
 	if (level == LEVELS) {

@@ -14,7 +14,8 @@
  *   lane.c      threads, their lanes, and the slow path of each call
  *   pool.c      packets without a lane, lanes without a thread
  *   live.c      ids and the table of live tasks
- *   define.c    categories and definitions
+ *   category.c  categories, their levels, and the mask
+ *   define.c    definitions
  *   counter.c   counters, and who adds where
  *   counter_pages.c   the memory in which counters lie
  *   start.c     start, stop, fork, environment
@@ -30,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "format/control.h"
 #include "format/counters.h"
 #include "format/format.h"
 #include "port/cpu.h"
@@ -69,7 +71,7 @@ struct lane {
 	struct thrum__live_task *live;
 	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
 	uint64_t table_mask;
-	_Atomic(uint8_t *) limit; /* the last place where a fast event may begin; NULL: none may */
+	_Atomic(uint8_t *) limit; /* a fast event begins before this place; NULL: none may */
 	uint32_t first_number;    /* what descriptors keep for definition 0 of its recording */
 	struct recorder *recorder;
 	uint64_t seq;       /* of the next packet */
@@ -103,10 +105,12 @@ struct recorder {
 	uint32_t id_block;   /* ids of a block, and cells of a region */
 	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
-	bool discard;          /* keep the oldest events when the recording is full */
-	bool careful;          /* write no fast events: memcheck watches */
-	bool has_file;         /* false: the program supplied the memory */
-	bool counters_only;    /* no events, and no table of live tasks */
+	bool discard;       /* keep the oldest events when the recording is full */
+	bool careful;       /* write no fast events: memcheck watches */
+	bool has_file;      /* false: the program supplied the memory */
+	bool counters_only; /* no events, and no table of live tasks */
+	/* The mask, and the control section in the recording. */
+	struct thrum__controls controls;
 	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
@@ -118,6 +122,7 @@ struct recorder {
 	_Atomic uint64_t head, tail, parked;
 	_Atomic uint64_t *cells;
 	uint32_t *ready; /* by packet: the bytes from its beginning that are present */
+	/* Memory that the kernel wipes in a fork's child, so that its calls leave the fast path. */
 	struct lane *lanes;
 	_Atomic uint32_t *regions; /* of the live-task table: owner lane's number + 1; 0: free */
 	_Atomic uint16_t *known;   /* hash table of definitions' numbers */
@@ -146,12 +151,15 @@ extern struct cpu thrum__record_cpus[THRUM_CORE_CPUS];
 #define thrum__record_thread (thrum__record_cpus[thrum__port_cpu()].thread)
 #endif
 
-/* The recorder of the current recording, or NULL. The kernel wipes this page and the mask's in a
+/* The recorder of the current recording, or NULL. The kernel wipes this page and all lanes in a
  * fork's child, however it was made: a child has no part in its parent's recording. */
 struct process {
 	_Atomic(struct recorder *) recorder;
 	_Atomic uint32_t counters; /* whose the counters' pages are */
-	char page[4096 - sizeof(void *) - sizeof(uint32_t)];
+	/* This process has started a recording. If it hasn't, but the mask is set, it is a child
+	 * that was made without the handlers of fork(). */
+	_Atomic bool has_started;
+	char page[4096 - 2 * sizeof(void *)];
 };
 enum {
 	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
@@ -176,6 +184,12 @@ ALWAYS_INLINE uint64_t now(void)
 		memory_order_acquire);
 
 	return clock->read ? clock->read(clock->context) : read_tsc();
+}
+
+/* Returns the mask of all that is recorded, as one word. */
+static inline _Atomic uint64_t *thrum__record_mask(void)
+{
+	return (void *)thrum__control.mask;
 }
 
 /* Whether a bit of the mask of categories and levels is set. */
@@ -311,6 +325,18 @@ ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
 		atomic_store_explicit(&cell->tag, 0, memory_order_release);
 }
 
+/* ---- category.c ---- */
+/* Returns the number of a category, which is made if it is new. If there is no room for another,
+ * returns the last one's number. Lock-free. */
+unsigned thrum__record_category_number(const char *name);
+const char *thrum__record_category_name(unsigned number);
+/* Clears bits of the mask, then sets others, and notes that in the recording. Lock-free. */
+void thrum__record_change(struct recorder *, uint64_t clear, uint64_t set);
+/* Sets the mask from the categories' levels: the recording begins. */
+void thrum__record_begin_mask(struct recorder *);
+/* Sets levels from THRUM_ENABLE. Returns 0 or -THRUM_E_ARGUMENT. */
+int thrum__record_levels_from_environment(void);
+
 /* ---- define.c: lock-free ---- */
 /*
  * Return the number of a definition, or 0 if the table is full. The definition is made at the first
@@ -318,14 +344,10 @@ ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
  */
 uint16_t thrum__record_define_site(struct recorder *, struct thrum_site *);
 uint16_t thrum__record_define_tag(struct recorder *, struct thrum_tag *);
-uint16_t thrum__record_define_category(struct recorder *, const char *name, unsigned number);
 /* The same for any definition. text_size counts the text's bytes with all NULs; *id is the place in
  * the descriptor. */
 uint16_t thrum__record_define(struct recorder *, const struct thrum__definition *, size_t text_size,
 	uint32_t *id);
-/* Computes the mask from the categories' levels; it is 0 while nothing is recorded. Call this after
- * each change of a level, a category or the recorder. */
-void thrum__record_apply_levels(void);
 
 /* Returns the number kept in a descriptor, or 0 if it is of another recording. */
 ALWAYS_INLINE uint16_t kept_number(const struct recorder *r, const uint32_t *id)
@@ -443,6 +465,13 @@ ALWAYS_INLINE bool has_counters(void)
 }
 
 /* ---- start.c ---- */
+/* Returns the recorder, which isn't stopped until thrum__record_let_go; or NULL, and nothing is
+ * held. Not async-signal-safe. */
+struct recorder *thrum__record_hold(void);
+void thrum__record_let_go(void);
+/* Called when nothing is recorded: makes the mask say so if this process is a child that was made
+ * without the handlers of fork(). Async-signal-safe. */
+void thrum__record_leave_parent(void);
 /* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
  * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,

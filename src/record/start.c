@@ -33,6 +33,8 @@ bool thrum__record_has_exit_key;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t generation;
 static char path[4096];
+/* thrum__control is the recording's control page. */
+static bool is_mask_shared;
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
@@ -149,6 +151,13 @@ static void fill_in_header(struct thrum__header *h, struct recorder *r,
 	atomic_store(&h->state, THRUM__RECORDING);
 }
 
+/* For the history of the mask. */
+static uint64_t read_ticks(void *owner, bool is_after)
+{
+	(void)owner, (void)is_after;
+	return now() >> 4;
+}
+
 static void write_metadata(struct thrum__header *h)
 {
 	struct thrum__metadata metadata = {.uuid = h->uuid, .program = h->program, .host = h->host};
@@ -158,7 +167,7 @@ static void write_metadata(struct thrum__header *h)
 }
 
 /* Allocates the recorder and its arrays as one block of private memory, in the order of their
- * alignment. Returns NULL if there is no memory. */
+ * alignment, and the lanes, which a child must not have. Returns NULL if there is no memory. */
 static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_t definitions)
 {
 	uint32_t n = h->packets;
@@ -166,8 +175,7 @@ static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_
 	uint32_t id_block = live <= SMALL_TABLE ? ID_BLOCK_SMALL : ID_BLOCK;
 	uint32_t regions = live / id_block;
 	uint32_t known = UINT32_C(2) << (31 - __builtin_clz(definitions));
-	size_t lanes_at = ALIGNED(sizeof(struct recorder));
-	size_t cells_at = lanes_at + n * sizeof(struct lane);
+	size_t cells_at = ALIGNED(sizeof(struct recorder));
 	size_t ready_at = cells_at + ALIGNED(n * sizeof(uint64_t));
 	size_t regions_at = ready_at + ALIGNED(n * sizeof(uint32_t));
 	size_t known_at = regions_at + ALIGNED(regions * sizeof(uint32_t));
@@ -177,7 +185,10 @@ static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_
 		return NULL;
 	struct recorder *r = (void *)block;
 
-	r->lanes = (void *)(block + lanes_at);
+	r->lanes = thrum__port_allocate(n * sizeof(struct lane));
+	if (!r->lanes)
+		return NULL;
+	thrum__port_wipe_on_fork(r->lanes, n * sizeof(struct lane));
 	r->cells = (void *)(block + cells_at);
 	r->ready = (void *)(block + ready_at);
 	r->regions = (void *)(block + regions_at);
@@ -237,6 +248,11 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	r->careful = is_watched();
 	r->has_file = !config->memory;
 	r->counters_only = config->counters_only;
+	if (!r->counters_only)
+		thrum__format_controls_init(&r->controls, (uint8_t *)h + h->control.offset,
+			h->control.size);
+	r->controls.mask = thrum__record_mask();
+	r->controls.ticks = read_ticks;
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 	thrum__record_pool_init(r);
 	*recorder = r;
@@ -246,14 +262,31 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 /* ---- The process ---------------------------------------------------------------------------- */
 
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
-/* The parent's recorder, for the child, in which the kernel wipes thrum__record_process. */
+/* The parent's recorder, and the lanes in which its forking thread is in the middle of an event:
+ * for the child, in which the kernel wipes both. */
 static struct recorder *forking;
+static struct lane forking_lanes[LEVELS];
+
+/* Gives the mask a page of this process alone, in which nothing is on. */
+static void take_mask_back(void)
+{
+	if (is_mask_shared)
+		thrum__port_detach(&thrum__control, sizeof thrum__control);
+	else
+		atomic_store(thrum__record_mask(), 0);
+	is_mask_shared = false;
+}
 
 static void before_fork(void)
 {
+	const struct thread *thread = &thrum__record_thread;
+
 	pthread_mutex_lock(&starting);
 	thrum__record_counters_lock();
 	forking = atomic_load(&thrum__record_process.recorder);
+	for (unsigned level = 0; level < LEVELS; level++)
+		if (thread->busy[level])
+			memcpy(&forking_lanes[level], thread->lane[level], sizeof(struct lane));
 }
 
 static void after_fork(void)
@@ -266,14 +299,51 @@ static void after_fork(void)
  * middle of an event, the rest of that event goes to private memory. */
 static void in_child(void)
 {
+	struct thread *thread = &thrum__record_thread;
+
 	atomic_store(&thrum__record_process.recorder, NULL); /* some kernels don't wipe it */
-	thrum__record_apply_levels();
+	take_mask_back();
 	atomic_store(&thrum__record_process.counters, COUNTERS_FOREIGN);
 	thrum__record_counters_adopt();
 	if (forking && forking->has_file)
 		thrum__port_detach(forking->header, forking->size);
+	for (unsigned level = 0; forking && level < LEVELS; level++) {
+		struct lane *lane = thread->lane[level];
+
+		if (thread->busy[level] && lane != &thrum__record_no_lane) {
+			memcpy(lane, &forking_lanes[level], sizeof *lane);
+			thrum__record_store_limit(lane, NULL);
+		}
+	}
 	path[0] = '\0';
 	after_fork();
+}
+
+void thrum__record_leave_parent(void)
+{
+	if (atomic_load(&thrum__record_process.has_started) || !atomic_load(thrum__record_mask()))
+		return;
+	take_mask_back();
+	thrum__record_thread_forget(&thrum__record_thread);
+}
+
+struct recorder *thrum__record_hold(void)
+{
+	struct recorder *r = NULL;
+
+	/* First without the lock: in a child made while another thread held it, it stays locked. */
+	if (!atomic_load(&thrum__record_process.recorder))
+		return NULL;
+	pthread_mutex_lock(&starting);
+	r = atomic_load(&thrum__record_process.recorder);
+	if (!r)
+		pthread_mutex_unlock(&starting);
+	return r;
+}
+
+void thrum__record_let_go(void)
+{
+	pthread_mutex_unlock(&starting);
 }
 
 static void prepare_process(void)
@@ -289,6 +359,7 @@ __attribute__((constructor)) static void on_load(void)
 
 	/* Early, so that the key is one of the first: see attach_lane() in lane.c. */
 	pthread_once(&prepared, prepare_process);
+	thrum__record_levels_from_environment();
 	/* libthrum-adapt.so, which `thrum record` has loaded, starts the recording when there is
 	 * something to record. */
 	if (trace && *trace && strcmp(trace, "0") != 0 && !secure_getenv("THRUM_ADAPT"))
@@ -314,6 +385,16 @@ enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
 		!thrum__port_process_lives(h->pid, h->process_start))
 		return THRUM__PORT_OURS;
 	return THRUM__PORT_IN_USE;
+}
+
+/* Makes the mask the first page of the recording's control section, in which it is 0 so far. */
+static void share_mask(const struct thrum__port_file *file, struct recorder *r)
+{
+	is_mask_shared = !r->counters_only &&
+		thrum__port_file_map_at(file, r->header->control.offset, &thrum__control,
+			sizeof thrum__control);
+	if (is_mask_shared)
+		atomic_store(&r->controls.page->is_shared, 1);
 }
 
 /* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
@@ -342,12 +423,15 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		error = thrum__record_recorder_create(r, memory, size, config);
 	/* Before anybody can see the file. */
 	if (!error) {
+		share_mask(&file, *r);
 		thrum__record_counters_begin(*r);
 		error = thrum__port_file_commit(&file);
 		if (error)
 			thrum__record_counters_end(*r);
 	} else
 		thrum__port_file_abandon(&file);
+	if (error)
+		take_mask_back();
 	if (error && memory)
 		thrum__port_unmap(memory, size);
 	if (!error)
@@ -372,6 +456,7 @@ static int start_recording(const struct thrum_config *config)
 			config->clock->frequency > FREQUENCY_MAX))
 		return -THRUM_E_ARGUMENT;
 	path[0] = '\0';
+	take_mask_back(); /* in a child that has made no call yet */
 	if (config->memory) {
 		struct thrum__header layout = {0};
 
@@ -391,12 +476,15 @@ static int start_recording(const struct thrum_config *config)
 	}
 	if (error)
 		return error;
-	thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
+	if (!is_mask_shared)
+		thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
 	thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
 	/* In a forked child, this thread still has its parent's lane. */
 	thrum__record_thread_forget(&thrum__record_thread);
+	atomic_store(&thrum__record_process.has_started, true);
 	atomic_store(&thrum__record_process.recorder, r);
-	thrum__record_apply_levels();
+	if (!r->counters_only)
+		thrum__record_begin_mask(r);
 	return 0;
 }
 
@@ -419,6 +507,8 @@ static int config_from_environment(struct thrum_config *config)
 	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
 	const char *full = secure_getenv("THRUM_FULL");
 
+	if (thrum__record_levels_from_environment())
+		return -THRUM_E_ARGUMENT;
 	if (trace && *trace && strcmp(trace, "0") != 0 && strcmp(trace, "1") != 0)
 		config->file = trace;
 	config->counters_only = size && strcmp(size, "0") == 0;
@@ -469,30 +559,24 @@ static void note_end(struct thrum__header *h, uint32_t ending)
 static void stop(uint32_t ending)
 {
 	struct thrum__record unused;
+	struct recorder *r = thrum__record_hold();
 
-	/* First without the lock: in a child made while another thread held it, it stays locked. */
-	if (!atomic_load(&thrum__record_process.recorder))
+	if (!r)
 		return;
-	pthread_mutex_lock(&starting);
-	struct recorder *r = atomic_load(&thrum__record_process.recorder);
-
-	if (r) {
-		thrum__record_note_clocks(r, &unused);
-		note_end(r->header, ending);
-		atomic_store(&thrum__record_process.recorder, NULL);
-		thrum__record_apply_levels();
-		/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this
-		 * loop. */
-		atomic_thread_fence(memory_order_seq_cst);
-		for (uint32_t i = 0; i < r->packet_count; i++)
-			thrum__record_store_limit(&r->lanes[i], NULL);
-		thrum__record_counters_end(r);
-		atomic_fetch_add(&r->header->progress, 1);
-		thrum__port_wake(&r->header->progress);
-		if (r->has_file)
-			thrum__port_detach(r->header, r->size);
-	}
-	pthread_mutex_unlock(&starting);
+	thrum__record_note_clocks(r, &unused);
+	note_end(r->header, ending);
+	atomic_store(&thrum__record_process.recorder, NULL);
+	take_mask_back();
+	/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this loop. */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < r->packet_count; i++)
+		thrum__record_store_limit(&r->lanes[i], NULL);
+	thrum__record_counters_end(r);
+	atomic_fetch_add(&r->header->progress, 1);
+	thrum__port_wake(&r->header->progress);
+	if (r->has_file)
+		thrum__port_detach(r->header, r->size);
+	thrum__record_let_go();
 }
 
 void thrum_stop(void)

@@ -115,7 +115,7 @@ static int trim(struct change *change)
 	uint64_t size = header->packet.offset + header->packet.size;
 	/* Sections may lie in any order. */
 	const struct thrum__section *sections[] = {&header->metadata, &header->definitions,
-		&header->counters, &header->live_tasks};
+		&header->counters, &header->live_tasks, &header->control};
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
 		if (sections[i]->offset + sections[i]->size > size)
 			size = sections[i]->offset + sections[i]->size;

@@ -8,7 +8,8 @@
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
- * Apart from trace.h this header is the room's only face.
+ * Apart from trace.h this header is the room's face, and control.h, which changes what a running
+ * program records.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H

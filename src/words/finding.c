@@ -9,6 +9,7 @@
  *	$l  the time since the step before      $s  the time from the step to the finding's end
  *	$d  the duration of the step
  *	$i  the number of the step before        $x  further tasks of which the step is true
+ *	$g  the step's log line
  *
  * A text in brackets is left out if the step has no other task, or if that is the task itself.
  * Brackets don't nest.
@@ -132,6 +133,11 @@ static const struct {
 		"$t ends, but $o, which waited for it, doesn't go on."},
 	[THRUM__STEP_TOOK] = {"Takes something out of “$o”", "always others take from there",
 		"$t takes something out of $o; always others take from there."},
+	[THRUM__STEP_PUT_OFF] = {"Never comes", "it is put off again and again: $n times and more",
+		"$t never comes: it is put off again and again, $n times and more."},
+	[THRUM__STEP_UNTAKEN] = {"Puts something into “$o”", "nobody takes it",
+		"$t puts something into $o; nobody takes it."},
+	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
@@ -227,6 +233,19 @@ static void put_failure(struct filling *f)
 			reason));
 }
 
+static void put_log(struct filling *f)
+{
+	const struct thrum__model *model = f->model;
+	uint32_t note = f->step->more;
+	const char *line = "";
+	char words[NAME_ROOM];
+
+	if (thrum__model_has_row(&model->notes, note))
+		line = thrum__model_string(model, THRUM__NOTE(model, note, text), NULL);
+	thrum__base_text_bytes(&f->text, words,
+		(size_t)snprintf(words, sizeof words, "%.150s", line));
+}
+
 /* The task that waits, as the step's wait edge says: in mirage traces the step's task may be one
  * that a condition made for its waiter. Without such an edge, the step's task. */
 static uint32_t waiter_of(const struct filling *f)
@@ -260,6 +279,7 @@ static void put_mark(struct filling *f, char mark)
 	case 'd': put_duration(f, thrum__base_time_between(step->time, step->until)); break;
 	case 'x': put_number(f, step->more); break;
 	case 'n': put_number(f, finding->count); break;
+	case 'g': put_log(f); break;
 	case 'p': put_number(f, finding->peers); break;
 	case 'i': put_number(f, before + 1); break;
 	default: put_failure(f);

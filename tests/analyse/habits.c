@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -53,6 +54,22 @@ static void finish(void)
 {
 	thrum__why_free(&story.findings);
 	thrum__model_destroy(story.model);
+}
+
+/* Counts the findings if the program is killed at a time. */
+static uint32_t count_findings(int64_t end)
+{
+	struct thrum_trace_info info = {.end = end,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = 9};
+	uint32_t count;
+
+	story.model = story_model(story.lines, false);
+	thrum__model_note_end(story.model, &info);
+	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	count = story.findings.count;
+	finish();
+	return count;
 }
 
 /* Ends the story; its only finding begins with a step of this kind about these tasks. */
@@ -167,6 +184,86 @@ static void a_failure_meanwhile(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
+/* The job waits for a reply, and a request lies in a mailbox until the end, or is taken. */
+static void nobody_takes_an_item(void **state)
+{
+	begin();
+	tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n2" MS "create 1 4 mailbox\n");
+	tell("2" MS "label 4 \"inbox\n2" MS "create 1 5 task\n3" MS "wait 2 3\n");
+	tell("4" MS "signal 5 4 =0\n");
+	expect_first(THRUM__STEP_UNTAKEN, 5, 4);
+	story.size -= strlen("900" MS "log 1 \"end\n");
+	tell("5" MS "read 1 4\n");
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
+}
+
+/* A worker logs an error while the job waits; or the worker logs all the time. */
+static void a_log_line_meanwhile(void **state)
+{
+	begin();
+	tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n3" MS "wait 2 3\n");
+	tell("4" MS "create 1 5 task\n4" MS "label 5 \"worker\n5" MS "log 5 \"disk full\n");
+	expect_first(THRUM__STEP_LOGGED, 5, 0);
+	story.size -= strlen("900" MS "log 1 \"end\n");
+	for (int i = 0; i < 8; i++)
+		tell("%d" MS "log 5 \"tick\n", 10 + 10 * i);
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
+	/* A line of the task that hangs itself counts anyhow. */
+	story.size -= strlen("900" MS "log 1 \"end\n");
+	tell("100" MS "log 3 \"no such key\n");
+	expect_first(THRUM__STEP_LOGGED, 3, 0);
+}
+
+/* The job waits for a batch, and this for a timer that lines put off; it comes after 20 ms of rest. */
+static void tell_lines(const char *label)
+{
+	begin();
+	tell("2" MS "create 1 3 task\n2" MS "label 3 \"%s\n2" MS "create 1 4 timer\n", label);
+	tell("2" MS "label 4 \"flush delay\n2" MS "wait 3 4\n2" MS "wait 2 3\n");
+	for (int i = 0; i < 60; i++)
+		tell("%d" MS "due 4 =20000000\n", 15 * i + 5);
+}
+
+static void a_timer_is_put_off(void **state)
+{
+	tell_lines("batch");
+	expect_first(THRUM__STEP_PUT_OFF, 4, 0);
+	/* So are idle connections closed. */
+	tell_lines("connection");
+	tell("900" MS "log 1 \"end\n");
+	story.model = story_model(story.lines, false);
+	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
+	assert_int_equal(story.findings.count, 0);
+	finish();
+}
+
+/* Three uploads are fast; the last one hangs. Nobody sets its timer, which ends the others. */
+static void tell_uploads(const char *due)
+{
+	story.size = 0;
+	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	for (int i = 0; i < 12; i++) {
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"upload\n", 5 * i + 1, 10 + i,
+			5 * i + 1, 10 + i);
+		tell("%d" MS "create 1 %d timer\n%d" MS "wait %d %d\n", 5 * i + 2, 40 + i,
+			5 * i + 2, 10 + i, 40 + i);
+		if (i < 11)
+			tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 5 * i + 3, 40 + i,
+				5 * i + 4, 10 + i);
+	}
+	tell("%s", due);
+}
+
+static void a_timer_is_never_set(void **state)
+{
+	tell_uploads("");
+	assert_int_equal(count_findings(3000000000), 1);
+	tell_uploads("57" MS "due 51 =60000000000\n");
+	assert_int_equal(count_findings(3000000000), 0);
+	tell_uploads("");
+	assert_int_equal(count_findings(100000000), 0);
+}
+
 /* Two threads wait for a condition that nobody ever signals; the second waits as its reason says. */
 static void tell_blocked(const char *reason)
 {
@@ -176,21 +273,6 @@ static void tell_blocked(const char *reason)
 	tell("1" MS "create 1 3 condition\n1" MS "label 3 \"done\n");
 	tell("2" MS "wait 1 3\n2" MS "suspend - \"blocked\n");
 	tell("2" MS "@1 wait 2 3\n2" MS "@1 suspend - \"%s\n", reason);
-}
-
-static uint32_t count_findings(int64_t end)
-{
-	struct thrum_trace_info info = {.end = end,
-		.ending = THRUM_ENDING_KILLED,
-		.ending_code = 9};
-	uint32_t count;
-
-	story.model = story_model(story.lines, false);
-	thrum__model_note_end(story.model, &info);
-	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
-	count = story.findings.count;
-	finish();
-	return count;
 }
 
 static void all_threads_are_blocked(void **state)
@@ -209,6 +291,10 @@ int main(void)
 		cmocka_unit_test(an_end_is_not_noticed),
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_failure_meanwhile),
+		cmocka_unit_test(nobody_takes_an_item),
+		cmocka_unit_test(a_log_line_meanwhile),
+		cmocka_unit_test(a_timer_is_put_off),
+		cmocka_unit_test(a_timer_is_never_set),
 		cmocka_unit_test(all_threads_are_blocked),
 	};
 

@@ -122,7 +122,6 @@ static void begin(struct input *input)
 		strcpy(task->label, "hangs");
 		atomic_store(&task->tag, cell);
 	}
-	atomic_store(&recording->header->mask[0], 5);
 	atomic_store(&recording->header->waiters, 6);
 	atomic_store(&recording->header->progress, 7);
 	atomic_store(&recording->header->state, THRUM__RECORDING);
@@ -212,7 +211,6 @@ static void copies_everything(void **state)
 	assert_int_equal(to->pid, from->pid);
 	assert_memory_equal(&to->start, &from->start, sizeof to->start);
 	assert_memory_equal(to->latest, from->latest, sizeof to->latest);
-	assert_int_equal(atomic_load(&to->mask[0]), 0);
 	assert_int_equal(atomic_load(&to->waiters), 0);
 	assert_int_equal(atomic_load(&to->progress), 0);
 	assert_int_equal(atomic_load(&to->lost[THRUM__LOST_FULL]), 8);

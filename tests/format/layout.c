@@ -26,7 +26,7 @@ static void assert_divided(uint64_t size)
 {
 	struct thrum__header h = laid_out(size);
 	const struct thrum__section sections[] = {h.metadata, h.definitions, h.counters,
-		h.live_tasks, h.packet};
+		h.live_tasks, h.control, h.packet};
 	uint64_t end = h.header_size;
 
 	assert_true(end >= sizeof h);
@@ -51,7 +51,7 @@ static void assert_useful(uint64_t size)
 	const char *what;
 	uint64_t offset;
 
-	assert_true(h.packet.size >= size / 8 * 5);
+	assert_true(h.packet.size >= size / 16 * 9);
 	assert_true(h.packet_size >= PAGE);
 	assert_int_equal(h.packet_size & (h.packet_size - 1), 0);
 	/* Its bits have to fit the packet's 32. */

@@ -65,6 +65,8 @@ static struct thrum_counter *counter;
 
 static int is_off(void)
 {
+	/* A child that was made without the handlers of fork() notices at its first call. */
+	thrum_log("child");
 	if (thrum_enabled())
 		return 10;
 	for (uint32_t i = 1; i < 2000; i++) {

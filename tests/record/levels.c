@@ -33,7 +33,7 @@ static int start(void **state)
 /* Restores all levels for the next test. */
 static int reset(void **state)
 {
-	static const char *const names[] = {"task", "counter", "log", "net", "disk"};
+	static const char *const names[] = {"task", "counter", "log", "net", "disk", "unheard"};
 
 	(void)state;
 	thrum_stop();

@@ -46,6 +46,25 @@ program.tell("resolve")
 watch.end()
 check(run("info", f"{folder.name}/x-2-{program.pid}.thrum")[0] == 0, "the snapshot")
 
+# Counters and distributions: of the window, not of all time.
+program.tell("add jobs 1000000")
+program.tell("observe job-ms 1 5000")
+watch = Command("watch", program.pid, "--when", "rate(jobs) > 100/s over 1s or "
+                "p99(job-ms) > 2s over 1s and mean(job-ms) < 1min over 1s", "--cooldown", "1h")
+check(watch.read(2) == "", "old numbers count", watch.output)
+program.tell("observe job-ms 5000 10")
+line = watch.wait_for("p99(job-ms)")
+check(re.search(r"rate\(jobs\) 0/s, p99\(job-ms\) (4\.8|4\.9|5|5\.1)\d* s, "
+                r"mean\(job-ms\) 5 s$", line), "the numbers", line)
+watch.end()
+watch = Command("watch", program.pid, "--once", "--when", "value(jobs) > 1000500")
+check(watch.read(0.2) == "", "a value", watch.output)
+program.tell("add jobs 501")
+check(watch.wait() == 0 and "value(jobs) 1000501" in watch.output, watch.output)
+watch = Command("watch", program.pid, "--when", "p99(jobs) > 5")
+watch.wait_for('"jobs" is not a distribution: p99(jobs) stays unknown')
+watch.end()
+
 # --once, and the process's end.
 program.tell("task 1 y")
 watch = Command("watch", program.pid, "--when", "age(y) > 0s or lost() > 0", "--once",

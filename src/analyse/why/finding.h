@@ -127,7 +127,10 @@ const char *thrum__why_certainty_name(int certainty);
 	X(FAILED_MEANWHILE, "failed-meanwhile")       /* fails while the others hang */ \
 	X(CANCELLED_MEANWHILE, "cancelled-meanwhile") /* the same, cancelled by other */ \
 	X(ENDED_UNNOTICED, "ended-unnoticed")         /* other waited for it, and doesn't go on */ \
-	X(TOOK, "took") /* took an item from the mailbox `other`, as its like never do */ \
+	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
+	X(PUT_OFF, "put-off") /* a timer that is due anew again and again */ \
+	X(UNTAKEN, "untaken") /* puts something into other; nobody takes it */ \
+	X(LOGGED, "logged")   /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
@@ -155,7 +158,8 @@ struct thrum__step {
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
-	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. */
+	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
+	 * note with the line. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };
@@ -171,7 +175,7 @@ struct thrum__finding {
 	/* LEAK: the pending tasks. DEADLOCK: the tasks of the cycle. CONTENDED: the most tasks
 	 * that waited at once. FAILED_UNSEEN: the tasks like `task` that failed unseen. STARVED:
 	 * the delays that tasks like `task` caused. With a step FREE: how often the lock was taken
-	 * since the wait began. */
+	 * since the wait began; with a step PUT_OFF: how often the timer was due anew. */
 	uint32_t count;
 	/* Tasks like the subject, or like the one that has no answer (PENDING) or is due too late:
 	 * of the same kind, call site, and label but for its numbers. How many of them ended, and

@@ -11,6 +11,7 @@
 
 #define SITES 256
 #define SOON 1000000000 /* ns */
+#define LATE_PEERS 2
 
 /* The key of the last task with each name, as most tasks of a name have the same kind and site; and
  * of the last task without a name of each site, as far as there is room. */
@@ -340,6 +341,16 @@ const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *pee
 bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
 {
 	return is_young(peers, thrum__why_peers_of(peers, task), task);
+}
+
+int64_t thrum__why_peers_lateness(const struct thrum__peers *peers, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(peers, task);
+
+	return peer && peer->ended >= LATE_PEERS
+		? (peers->model->end - THRUM__TASK(peers->model, task, created)) /
+			(peer->longest + 1)
+		: 0;
 }
 
 static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)

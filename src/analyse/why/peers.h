@@ -68,6 +68,9 @@ const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *, u
  * the longest life among them. */
 bool thrum__why_peers_is_young(const struct thrum__peers *, uint32_t task);
 
+/* How many times as old a task is as any of its peers became; 0 if fewer than two have ended. */
+int64_t thrum__why_peers_lateness(const struct thrum__peers *, uint32_t task);
+
 /* Sets *usual to the median life of a task's peers that ended, in ns; 0 if there are none. Returns
  * 0 or -THRUM_E_MEMORY. O(tasks × log tasks) for the first question about the same peers. */
 THRUM__MUST_USE int thrum__why_peers_usual(struct thrum__peers *, uint32_t task, int64_t *usual);

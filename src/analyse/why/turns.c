@@ -56,7 +56,11 @@ static void look_at_runs(const struct thrum__search *search, uint32_t number, st
 	uint32_t own = model->lanes[number].task, task = THRUM__NONE, at = model->runs.count;
 	int64_t start = THRUM__OPEN, busy = 0;
 
-	for (unsigned i = 0; i < KEEP_RUNS && at-- > model->runs.first; i++) {
+	/* A lane that rests since before is kept by nobody. */
+	if (model->end - model->lanes[number].last > LONG_KEEP)
+		return;
+	for (unsigned i = 0; i < KEEP_RUNS / (model->lane_count + 1) && at-- > model->runs.first;
+		i++) {
 		int64_t end;
 
 		if (!thrum__model_has_row(&model->runs, at) ||

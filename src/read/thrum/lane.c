@@ -95,6 +95,8 @@ static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 		result = lane->is_cut ? 1 : THRUM__REUSED;
 	if (result < 0)
 		return result;
+	if (r->header.state == THRUM__RECORDING && thrum__read_changes_update(r))
+		return -THRUM_E_MEMORY;
 	if (result != 1 || packet->ticket != lane->ticket) {
 		note_overwritten(r, lane, ticks);
 		return 0;

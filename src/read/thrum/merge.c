@@ -91,6 +91,9 @@ static struct heap_entry limit_of_top(const struct reader *r)
 	 * they are needed. */
 	if (live->next < live->queued && live->queue[live->next].ticks < limit.ticks)
 		limit = (struct heap_entry){live->queue[live->next].ticks, UINT32_MAX};
+	/* A change of the mask comes before the events of the same time. */
+	if (thrum__read_changes_next(r) <= limit.ticks)
+		limit = (struct heap_entry){thrum__read_changes_next(r), 0};
 	return limit;
 }
 
@@ -175,19 +178,25 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 		return give_events(r->notes->events, 1, events, count);
 	for (;;) {
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
-		size_t remembered = thrum__read_live_give(r, earliest, events);
+		bool is_older = r->live.next < r->live.queued &&
+			r->live.queue[r->live.next].ticks < thrum__read_changes_next(r);
+		size_t given = is_older ? thrum__read_live_give(r, earliest, events) : 0;
 
-		if (remembered)
-			return give_events(*events, remembered, events, count);
+		if (given == 0)
+			given = thrum__read_changes_give(r, earliest, events);
+		if (given == 0)
+			given = thrum__read_live_give(r, earliest, events);
+		if (given > 0)
+			return give_events(*events, given, events, count);
 		if (r->heap_count == 0)
 			return 0;
 		uint32_t lane = r->heap[0].lane;
 		struct slot *slot = r->lanes[lane].slot;
 
 		if (slot && slot->first < slot->count) {
-			size_t first = slot->first,
-			       given = count_before(slot, lane, limit_of_top(r));
+			size_t first = slot->first;
 
+			given = count_before(slot, lane, limit_of_top(r));
 			slot->first += given;
 			update_top(r);
 			return give_events(slot->events + first, given, events, count);

@@ -9,6 +9,7 @@
  *   lane.c    copies a lane's packets one after the other; notes the gaps between them
  *   decode.c  turns the bytes of a packet into events; show.h: the events that a record stands for
  *   live.c    makes up the beginnings of tasks that are overwritten, from the table of live tasks
+ *   control.c makes events of the changes of the mask
  *   merge.c   gives the events of all lanes in the order of time
  *
  * This header is private to the folder; from outside one uses thrum__read_thrum_format
@@ -24,6 +25,7 @@
 #ifndef READ_THRUM_READER_H
 #define READ_THRUM_READER_H
 
+#include "format/control.h"
 #include "read/read.h"
 
 #define BATCH 128 /* events that a lane decodes at once */
@@ -74,6 +76,27 @@ struct live {
 	size_t count, queued, next; /* of tasks; of the queue; the next one of the queue */
 	char label[sizeof((struct thrum__live_task *)0)->label + 3]; /* with an ellipsis */
 	struct thrum_event events[4];                                /* the last ones given */
+};
+
+/* A time at which bits of the mask were cleared or set. */
+struct toggle {
+	uint64_t ticks;
+	uint64_t bits;
+	bool is_on;
+};
+
+/* The changes of the mask, from the recording's control section. See control.c. */
+struct changes {
+	uint32_t room;        /* entries of the history */
+	uint32_t next_entry;  /* the number of the first entry that wasn't loaded yet */
+	struct toggle *queue; /* by time */
+	uint32_t queue_room;
+	size_t queued, next; /* the next one of the queue */
+	uint64_t last;       /* ticks of the entry that was loaded last */
+	uint8_t off[64];     /* by bit of the mask: how often it is off now */
+	uint64_t told;       /* the bits that are off, as the events given so far tell it */
+	char names[THRUM__CATEGORIES][THRUM__CATEGORY_NAME];
+	struct thrum_event events[4 * THRUM__CATEGORIES]; /* the last ones given */
 };
 
 struct clock {
@@ -170,6 +193,7 @@ struct reader {
 	struct slot *free_slots;
 	struct slot *notes; /* events that concern no lane; without packet bytes */
 	struct live live;
+	struct changes changes;
 };
 
 /* ---- thrum.c ------------------------------------------------------------------------------- */
@@ -300,6 +324,18 @@ void thrum__read_live_see(struct live *, struct thrum_event *, size_t count);
 /* Makes the remembered events of the next task that packets don't hold, if they lie before `ticks`.
  * Returns how many; they are valid until the next call. */
 size_t thrum__read_live_give(struct reader *, uint64_t ticks, const struct thrum_event **);
+
+/* ---- control.c ----------------------------------------------------------------------------- */
+
+/* Loads the changes of the mask that are new. Call it after packets were copied, so that all changes
+ * before their events are known. Returns 0 or -THRUM_E_MEMORY. */
+int thrum__read_changes_update(struct reader *);
+void thrum__read_changes_finish(struct reader *);
+/* Makes the events of the next change, if it was at `ticks` or before. Returns how many; they are
+ * valid until the next call. */
+size_t thrum__read_changes_give(struct reader *, uint64_t ticks, const struct thrum_event **);
+/* Returns the ticks of the next change, or UINT64_MAX. */
+uint64_t thrum__read_changes_next(const struct reader *);
 
 /* ---- merge.c ------------------------------------------------------------------------------- */
 

@@ -201,6 +201,7 @@ static void close_reader(struct thrum_trace *trace)
 		free(r->definitions[i]);
 	thrum__read_addresses_free(r);
 	thrum__read_live_finish(r);
+	thrum__read_changes_finish(r);
 	free(r->notes);
 	free(r->definitions);
 	free(r->packets);
@@ -361,6 +362,8 @@ static int load_recording(struct reader *r)
 	r->has_ended = r->header.state != THRUM__RECORDING;
 	error = thrum__read_live_find_lanes(r);
 	if (!error)
+		error = thrum__read_changes_update(r);
+	if (!error)
 		error = sort_lanes(r);
 	if (!error)
 		error = thrum__read_live_find_lanes(r);
@@ -409,6 +412,8 @@ static int refresh_reader(struct thrum_trace *trace, struct thrum_error_info *in
 	thrum__read_clock_update(r);
 	int result = thrum__read_scan(r);
 
+	if (result >= 0 && thrum__read_changes_update(r))
+		result = -THRUM_E_MEMORY;
 	if (result < 0)
 		return thrum__read_error_set(info, result, 0, "reading failed");
 	if (!r->is_dead || r->header.state != THRUM__RECORDING)

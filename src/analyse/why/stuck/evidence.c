@@ -314,6 +314,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	*subject = path->victim;
 	if (path->tries > 0)
 		return THRUM__EVIDENCE_WEAK;
+	if (thrum__why_is_broken_timer(search, path))
+		return THRUM__EVIDENCE_WEAK;
 	if (search->is_deadlocked && is_bound(search, path))
 		return THRUM__EVIDENCE_STRONG;
 	if (model->end - since < WAIT_MIN)

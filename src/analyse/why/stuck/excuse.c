@@ -17,6 +17,11 @@
 #define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
+#define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
+#define PUT_OFF 20        /* so often a timer was due anew that it may never come */
+#define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
+#define UNSET_PEERS 2
+#define UNSET_TIMES 4
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
 
 /* ---- Timers -------------------------------------------------------------------------------- */
@@ -56,6 +61,65 @@ bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t ta
 	if (due >= 0)
 		return due >= model->end - SLACK && !is_too_late(search, task, due);
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+}
+
+/* Whether a timer doesn't come as it is put off again and again: it was due often, each time later, for
+ * far longer than it takes. Sets *times to how often. A connection's idle timer is meant to be. */
+bool thrum__why_is_put_off(const struct thrum__search *search, const struct thrum__why_path *path,
+	uint32_t *times)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t leaf = path->leaf, note = THRUM__TASK(model, leaf, note);
+	int64_t takes = INT64_MAX, due = thrum__why_due_of(model, leaf);
+
+	*times = 0;
+	if (due < 0 || path->length < 2 || path->reached != THRUM__NONE ||
+		THRUM__TASK(model, leaf, kind) != THRUM_KIND_TIMER ||
+		thrum__analyse_graph_waits(&search->graph, last->task).count != 1)
+		return false;
+	for (uint32_t i = 0; i < path->length; i++)
+		if (thrum__why_is_lasting(model, path->links[i].task))
+			return false;
+	for (; *times < PUT_OFF && thrum__model_has_row(&model->notes, note);
+		note = THRUM__NOTE(model, note, prev)) {
+		int64_t after;
+
+		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+			continue;
+		/* It came in between. */
+		if (THRUM__NOTE(model, note, value) > due)
+			return false;
+		due = THRUM__NOTE(model, note, value);
+		after = due - THRUM__NOTE(model, note, time);
+		takes = after < takes ? after : takes;
+		++*times;
+	}
+	return *times == PUT_OFF && (model->end - last->wait.since) / PUT_OFF_TIMES > takes;
+}
+
+/* Whether a timer never says when it is due, and nothing happens any more: it was never set. The
+ * victim's like ended long ago. */
+static bool is_unset(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->victim);
+	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, path->victim);
+	int64_t age = model->end - THRUM__TASK(model, path->victim, created);
+
+	if (!search->is_silent || THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_TIMER ||
+		thrum__why_due_of(model, path->leaf) >= 0)
+		return false;
+	return (peer && peer->ended >= UNSET_PEERS && age / UNSET_TIMES > peer->longest) ||
+		(family && family->ended >= UNSET_PEERS && age / UNSET_TIMES > family->longest);
+}
+
+bool thrum__why_is_broken_timer(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	uint32_t times;
+
+	return thrum__why_is_put_off(search, path, &times) || is_unset(search, path);
 }
 
 /* ---- Tries --------------------------------------------------------------------------------- */
@@ -228,6 +292,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
 			thrum__why_peers_is_young(&search->peers, last->task);
+	if (path->is_marked && thrum__why_peers_lateness(&search->peers, last->task) > FAR_TOO_LATE)
+		return false;
 	return thrum__why_peer_evidence(search, last->task) == THRUM__EVIDENCE_NONE &&
 		thrum__why_peer_evidence(search, path->victim) == THRUM__EVIDENCE_NONE;
 }
@@ -286,7 +352,8 @@ static bool may_come(const struct thrum__search *search, const struct thrum__why
 {
 	if (is_fresh(search, path) || thrum__why_peers_is_young(&search->peers, path->leaf))
 		return true;
-	return thrum__why_is_running_timer(search, path->leaf) && !is_polling(search, path);
+	return thrum__why_is_running_timer(search, path->leaf) && !is_polling(search, path) &&
+		!thrum__why_is_broken_timer(search, path);
 }
 
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)

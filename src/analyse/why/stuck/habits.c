@@ -11,6 +11,8 @@
 #define TAKES_MIN 3    /* so many items that others took show that one took what wasn't for it */
 #define MEANWHILE_BACK 4096 /* tasks that are searched for failures */
 #define RARE 8              /* of so many alike that resolved, one may fail */
+#define NOTES_BACK 8192     /* notes that are searched for log lines, from the latest back */
+#define LOGS_MAX 3          /* more log lines while a task hangs are usual */
 #define STEPS_MAX 8         /* tasks that read one another's result */
 
 /* ---- The task that ends all alike ---------------------------------------------------------- */
@@ -186,4 +188,82 @@ uint32_t thrum__why_ended_source(const struct thrum__search *search, uint32_t ta
 		return wait;
 	source = thrum__model_heir(model, THRUM__EDGE(model, wait, to));
 	return thrum__why_is_recent(model, *since) ? THRUM__NONE : source;
+}
+
+/* ---- Items that nobody takes --------------------------------------------------------------- */
+
+/* The latest edge by which something was put into a mailbox that nobody took since, though nobody
+ * waited for it then; or NONE. */
+static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t at = THRUM__TASK(model, object, edge_in);
+
+	while (thrum__model_has_row(&model->edges, at) &&
+		THRUM__EDGE(model, at, kind) != THRUM__EDGE_SIGNAL &&
+		THRUM__EDGE(model, at, kind) != THRUM__EDGE_READ)
+		at = THRUM__EDGE(model, at, prev_in);
+	return thrum__model_has_row(&model->edges, at) &&
+			THRUM__EDGE(model, at, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, at, value) <= 0
+		? at
+		: THRUM__NONE;
+}
+
+uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE;
+	int64_t until = since + (model->end - since) / 2;
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
+		task < model->tasks.count && search->budget > 0;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED), search->budget--) {
+		uint32_t edge;
+
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_MAILBOX &&
+			THRUM__TASK(model, task, kind) != THRUM_KIND_STREAM)
+			continue;
+		edge = untaken_in(model, task);
+		if (edge == THRUM__NONE || THRUM__EDGE(model, edge, time) > until)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = edge;
+	}
+	return found;
+}
+
+/* ---- Log lines ----------------------------------------------------------------------------- */
+
+/* Whether a note belongs to a task of a path. */
+static bool is_on_path(const struct thrum__search *search, uint32_t note)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = THRUM__NOTE(model, note, task);
+
+	return thrum__model_has_row(&model->tasks, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		*thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
+}
+
+uint32_t thrum__why_logged(const struct thrum__search *search, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = model->notes.count, first = THRUM__NONE, count = 0;
+
+	for (int i = 0; i < NOTES_BACK && at-- > model->notes.first; i++) {
+		if (!thrum__model_has_row(&model->notes, at) ||
+			THRUM__NOTE(model, at, kind) != THRUM__NOTE_LOG ||
+			THRUM__NOTE(model, at, time) < since)
+			continue;
+		if (is_on_path(search, at))
+			return at;
+		if (THRUM__NOTE(model, at, time) <= since + (model->end - since) / 2 &&
+			thrum__model_has_row(&model->tasks, THRUM__NOTE(model, at, task))) {
+			first = at;
+			count++;
+		}
+	}
+	/* Programs that log all the time tell nothing by it. */
+	return count <= LOGS_MAX ? first : THRUM__NONE;
 }

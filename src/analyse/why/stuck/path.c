@@ -3,6 +3,7 @@
 #include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
+#define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
 #define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
 #define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
 
@@ -77,19 +78,44 @@ static uint32_t pick_of_choice(const struct thrum__search *search,
 	return chosen;
 }
 
-/* The index of the wait of a join to follow: of those that explain most, the oldest. */
+/* The index of the wait of a join to follow: of those that explain most, the one that is latest
+ * against its peers, or else the oldest. */
 static uint32_t pick_of_join(const struct thrum__search *search, struct thrum__analyse_waits waits)
 {
 	uint32_t chosen = waits.count - 1;
 	int best = -1;
+	int64_t latest = 0;
 
 	for (uint32_t i = waits.count; i-- > 0;) {
 		int weight = weight_of(way_of(search, waits.waits[i].on));
+		int64_t lateness = thrum__why_peers_lateness(&search->peers, waits.waits[i].on);
 
-		if (weight > best) {
+		if (weight > best || (weight == best && lateness > latest)) {
 			best = weight;
+			latest = lateness;
 			chosen = i;
 		}
+	}
+	return chosen;
+}
+
+/* The index of the wait to follow of a task of another kind: the latest, or one of the same sort that
+ * is still later against its peers, if both are late. */
+static uint32_t pick_of_task(const struct thrum__search *search, struct thrum__analyse_waits waits)
+{
+	enum way way = way_of(search, waits.waits[0].on);
+	int64_t latest = thrum__why_peers_lateness(&search->peers, waits.waits[0].on);
+	uint32_t chosen = 0;
+
+	if (latest < LATE_TIMES || way == WAY_COMES || way == WAY_YOUNG)
+		return 0;
+	for (uint32_t i = 1; i < waits.count; i++) {
+		int64_t lateness = thrum__why_peers_lateness(&search->peers, waits.waits[i].on);
+
+		if (waits.waits[i].is_stale || lateness <= latest)
+			continue;
+		latest = lateness;
+		chosen = i;
 	}
 	return chosen;
 }
@@ -129,6 +155,8 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 		*wait = waits.waits[pick_of_choice(search, waits)];
 	else if (waits.count > 1 && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)
 		*wait = waits.waits[pick_of_join(search, waits)];
+	else if (waits.count > 1 && THRUM__TASK(model, task, kind) == THRUM_KIND_TASK)
+		*wait = waits.waits[pick_of_task(search, waits)];
 	if (THRUM__TASK(model, wait->on, kind) == THRUM_KIND_REQUEST)
 		(void)thrum__analyse_link_wait(model, task, wait);
 	return true;

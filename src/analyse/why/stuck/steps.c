@@ -4,6 +4,7 @@
 
 #include "analyse/why/stuck/stuck.h"
 
+#define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
@@ -218,6 +219,32 @@ static void add_held(struct thrum__finding *finding, const struct thrum__search 
 	}
 }
 
+/* Adds a step for an item that nobody takes, or for a log line that tells more than the events do. */
+static void add_noted(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t since = THRUM__TASK(model, path->leaf, created);
+	uint32_t edge, note, to = finding->step_count;
+
+	if (last && thrum__analyse_task_is_object(model, path->leaf))
+		since = last->wait.since;
+	edge = thrum__why_untaken(search, since - (model->end - since) / NEARLY);
+	if (edge != THRUM__NONE && THRUM__EDGE(model, edge, to) != path->leaf) {
+		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
+			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
+			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
+		return;
+	}
+	note = thrum__why_logged(search, since - (model->end - since) / NEARLY);
+	if (note == THRUM__NONE || to == THRUM__STEPS_MAX)
+		return;
+	thrum__why_add_step(finding, THRUM__STEP_LOGGED, THRUM__NOTE(model, note, task),
+		THRUM__NONE, THRUM__NOTE(model, note, time), THRUM__NONE);
+	finding->steps[to].more = note;
+}
+
 /* Adds a step for something unusual that happened meanwhile, if there is no other cause: a task failed,
  * or took what wasn't for it, or ended and the leaf didn't notice. Or for the task that always ended
  * those like the leaf. */
@@ -253,8 +280,10 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 		return;
 	}
 	task = thrum__why_failed_meanwhile(search, path->leaf);
-	if (task == THRUM__NONE)
+	if (task == THRUM__NONE) {
+		add_noted(finding, search, path);
 		return;
+	}
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)
 		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
 			THRUM__TASK(model, task, end),
@@ -286,10 +315,17 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
+	uint32_t times;
 
 	if (signal != THRUM__NONE) {
 		add_lost_signal(finding, model, path, signal, since);
 		return 1;
+	}
+	if (thrum__why_is_put_off(search, path, &times)) {
+		finding->count = times;
+		thrum__why_add_step(finding, THRUM__STEP_PUT_OFF, path->leaf, THRUM__NONE,
+			last->wait.since, THRUM__NONE);
+		return 0;
 	}
 	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path)) {
 		if (is_hogged(search, path))
@@ -466,6 +502,7 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	uint32_t signal)
 {
 	int64_t since;
+	uint32_t times;
 
 	if (path->circle != THRUM__NONE)
 		return THRUM__FINDING_DEADLOCK;
@@ -473,7 +510,7 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 		return THRUM__FINDING_LOST_WAKE_UP;
 	/* It waited for something that has come. */
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
-		is_hogged(search, path))
+		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	return is_outside(search->model, path->leaf) && path->tries == 0
 		? THRUM__FINDING_OUTSIDE

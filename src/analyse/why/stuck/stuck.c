@@ -362,7 +362,7 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 			thrum__why_peer_evidence(search, task) != THRUM__EVIDENCE_NONE) &&
 		!thrum__analyse_task_is_object(model, task) &&
 		*thrum__cause(search, task) == THRUM__NONE && !was_read(model, task) &&
-		!thrum__why_is_said_ready(model, task) && !is_awaited(search, task);
+		!is_awaited(search, task) && !thrum__why_is_said_ready(model, task);
 }
 
 static int check_all(struct thrum__search *search, struct thrum__why_path *path)

@@ -79,6 +79,13 @@ bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
  * don't show that it is set to a far too late time. */
 bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
 
+/* Whether the leaf is a timer that is put off again and again. Sets *times to how often. */
+bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
+	uint32_t *times);
+
+/* Whether the leaf is such a timer, or one that was never set. */
+bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum__why_path *);
+
 /* Whether the wait for the path's leaf may well be over soon, or need not end. Sets the path's
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
@@ -159,6 +166,14 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, u
 /* The task for which this one waited, if that has ended and this one does not go on; else NONE. Sets
  * *since to the time of that end. */
 uint32_t thrum__why_ended_source(const struct thrum__search *, uint32_t task, int64_t *since);
+
+/* The edge by which something was put into a mailbox or stream since a time and never taken out, if
+ * there is only one such object; else NONE. */
+uint32_t thrum__why_untaken(struct thrum__search *, int64_t since);
+
+/* The latest log line of a task on the path that is followed, since a time; or the first one of any
+ * task, if there are few. NONE: there is none. Call it while the path isn't settled. */
+uint32_t thrum__why_logged(const struct thrum__search *, int64_t since);
 
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Fuzzes the look at a running process: takes any bytes as a recording, looks twice at its tasks,
+ * lanes and counters, and writes them as metrics. Fails unless shares of time are shares and the
+ * metrics are lines.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "monitor/metrics.h"
+#include "monitor/sample.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct memory {
+	const uint8_t *bytes;
+	size_t size;
+};
+
+static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct memory *memory = owner;
+
+	if (offset >= memory->size)
+		return 0;
+	if (size > memory->size - offset)
+		size = memory->size - (size_t)offset;
+	memcpy(to, memory->bytes + offset, size);
+	return (int64_t)size;
+}
+
+static uint64_t memory_size(void *owner)
+{
+	return ((const struct memory *)owner)->size;
+}
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check(const struct thrum__monitor_sample *sample)
+{
+	for (uint32_t i = 0; i < sample->lane_count; i++) {
+		const struct thrum__monitor_lane *lane = &sample->lanes[i];
+
+		require(lane->span >= 0 && lane->in_tasks >= 0 && lane->in_own >= 0);
+		require(!(thrum__monitor_load(lane) > 1.001));
+	}
+	for (uint32_t i = 0; i < sample->task_count; i++)
+		require(sample->tasks[i].group < sample->group_count ||
+			sample->tasks[i].group == THRUM__MONITOR_NO_GROUP);
+}
+
+static void write_metrics(const struct thrum__input *input, const struct thrum__header *header,
+	const struct thrum__monitor_sample *sample, enum thrum__monitor_format format)
+{
+	struct thrum__base_text text = thrum__base_text_growing();
+	struct thrum__read_counters counters;
+
+	if (thrum__read_counters(input, header, &counters) == 0) {
+		const struct thrum__monitor_source source = {"p", 1, false, sample, &counters};
+
+		require(thrum__monitor_metrics(&source, 1, format, &text) == 0);
+		require(text.size > 0 && strlen(text.bytes) == text.size &&
+			text.bytes[text.size - 1] == '\n');
+		thrum__read_counters_free(&counters);
+	}
+	thrum__base_text_free(&text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct memory memory = {data, size};
+	const struct thrum__input input = {&memory, memory_read, memory_size};
+	const struct thrum__monitor_sample *sample;
+	struct thrum__monitor *monitor;
+	struct thrum__header header;
+	const char *culprit;
+	uint64_t offset;
+
+	if (size < sizeof header)
+		return 0;
+	memcpy(&header, data, sizeof header);
+	if (thrum__format_check_header(&header, &culprit, &offset) != 0)
+		return 0;
+	require(thrum__monitor_create(&input, &header, &monitor) == 0);
+	for (uint64_t now = 0; now < UINT64_C(20000000000); now += UINT64_C(10000000000)) {
+		if (thrum__monitor_look(monitor, THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES, now,
+			    &sample) != 0)
+			break;
+		check(sample);
+		write_metrics(&input, &header, sample,
+			now ? THRUM__METRICS_PROMETHEUS : THRUM__METRICS_OPENMETRICS);
+	}
+	thrum__monitor_destroy(monitor);
+	return 0;
+}
