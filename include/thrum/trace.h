@@ -127,8 +127,10 @@ struct thrum_event {
 	uint32_t lane;      /* an index from 0 on, for thrum_trace_lane */
 	uint16_t site;      /* for thrum_trace_site; 0: none */
 	uint8_t type;       /* enum thrum_event_type */
-	uint8_t kind;       /* of a create: enum thrum_kind or THRUM_KIND_UNKNOWN */
-	uint8_t flags;      /* THRUM_EVENT_HAS_TASK and so on, joined by | */
+	/* For a create enum thrum_kind or THRUM_KIND_UNKNOWN; for a counter enum thrum_counter_kind, if
+	 * the trace tells. */
+	uint8_t kind;
+	uint8_t flags; /* THRUM_EVENT_HAS_TASK and so on, joined by | */
 };
 
 /*

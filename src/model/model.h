@@ -250,6 +250,7 @@ struct thrum__counter {
 	int64_t min, max, last; /* of all values, forgotten ones included */
 	int64_t start;    /* its value before the first row; if unknown, that of the first row */
 	bool is_relative; /* its initial value is unknown: the beginning is overwritten */
+	uint8_t kind;     /* enum thrum_counter_kind */
 	struct thrum__model_rows values; /* of struct thrum__values */
 };
 

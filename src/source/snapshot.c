@@ -83,7 +83,7 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 	if (!has_header || !thrum__source_is_recorded_to(input, &header))
 		ticks = 0;
 	error = thrum__format_copy(input, &output, ticks, overwritten);
-	/* Whoever reads the copy elsewhere can't find that out. */
+	/* A reader of the copy elsewhere can't find that out. */
 	if (error == 0 && is_gone && atomic_load(&header.ending) == 0)
 		error = thrum__source_write_at(&to, offsetof(struct thrum__header, ending), &ending,
 			sizeof ending);

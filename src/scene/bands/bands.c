@@ -66,6 +66,7 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	free(bands->failed);
 	free(bands->bytes);
 	free(bands->counted);
+	free(bands->where);
 	free(bands);
 }
 
@@ -125,6 +126,8 @@ int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);
+	free(bands->where);
+	bands->where = NULL;
 	return thrum__bands_update(bands->all);
 }
 

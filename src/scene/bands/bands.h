@@ -16,6 +16,7 @@
  *	key.c      the key line
  *	marks.c    the selected and the found lines, findings
  *	pick.c     which line lies where
+ *	where.c    where the time of groups goes
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
  * bands are made, and when the picture's size changes. A frame only chooses which part of them is
@@ -96,6 +97,7 @@ struct thrum__scene_bands {
 	bool has_numbers;
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
+	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
 	/* The names of opened groups and threads for which the places were made. */

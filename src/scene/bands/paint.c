@@ -113,7 +113,7 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 	char rate[THRUM__NUMBER_ROOM] = "–", half[32], slow[32];
 
 	if (n->ended > 0 && n->rate < 10)
-		snprintf(rate, sizeof rate, "%.1f", n->rate);
+		thrum__words_decimal(n->rate, 1, rate, sizeof rate);
 	else if (n->ended > 0)
 		thrum__words_number((uint64_t)(n->rate + 0.5), rate);
 	put_duration(half, n->half);
