@@ -13,6 +13,7 @@ enum {
 	SIGNAL_GO_TIME,
 	SIGNAL_GO_FINDING,
 	SIGNAL_GO_DIFFERENCE,
+	SIGNAL_GO_GROUP,
 	SIGNAL_HOVER_TASK,
 	SIGNAL_PAGE,
 	SIGNALS,
@@ -90,6 +91,13 @@ static void follow_filter(void *data, const char *search)
 
 	gtk_editable_set_text(GTK_EDITABLE(self->filter), search);
 	app_pane_show_page(self, "tasks");
+}
+
+static void follow_group(void *data, uint32_t group)
+{
+	AppPane *self = data;
+
+	g_signal_emit(self, signals[SIGNAL_GO_GROUP], 0, self->part, group);
 }
 
 static void follow_hover(void *data, unsigned side, uint32_t task)
@@ -186,6 +194,15 @@ static void fill_soon(AppPane *self)
 {
 	if (!self->refresh_idle)
 		self->refresh_idle = g_idle_add_full(G_PRIORITY_HIGH_IDLE, fill_now, self, NULL);
+}
+
+void app_pane_turn(AppPane *self)
+{
+	const struct thrum__scene *scene = pane_scene(self);
+
+	if (scene && self->task == THRUM__NONE && is_page(self, "details") &&
+		thrum__scene_bands_subject(scene) != self->subject)
+		fill_soon(self);
 }
 
 static void empty_pages(AppPane *self)
@@ -365,6 +382,7 @@ static void app_pane_class_init(AppPaneClass *class)
 	signals[SIGNAL_GO_TIME] = add_signal("go-time", 2, G_TYPE_UINT, G_TYPE_INT64);
 	signals[SIGNAL_GO_FINDING] = add_signal("go-finding", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_DIFFERENCE] = add_signal("go-difference", 1, G_TYPE_POINTER, G_TYPE_NONE);
+	signals[SIGNAL_GO_GROUP] = add_signal("go-group", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_PAGE] = add_signal("page", 1, G_TYPE_STRING, G_TYPE_NONE);
 	add_style();
@@ -407,7 +425,7 @@ static void add_head(AppPane *self)
 static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
-		follow_filter, follow_hover, self};
+		follow_filter, follow_group, follow_hover, self};
 	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));

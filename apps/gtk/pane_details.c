@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "pane_parts.h"
+#include "report/document/program.h"
 
 #define FINDINGS_SHOWN 20
 
@@ -88,14 +89,53 @@ static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__mode
 	gtk_box_append(GTK_BOX(box), cards);
 }
 
-static int make_document(AppPane *self, const struct thrum__stats *stats,
+/* Writes about a range of the bands, beside the rest. */
+static int make_range(struct thrum__scene *scene, const struct thrum__document_program *program,
+	struct thrum__document *document)
+{
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	struct thrum__story_where here, other;
+	struct thrum__document_range range = {state->range_from, state->range_to,
+		thrum__scene_bands_focus(scene), &here, &other};
+	struct thrum__bands_time within = {{range.from, 0}, {range.to, 0}};
+	struct thrum__bands_time beside = {{program->from, range.to}, {range.from, program->to}};
+
+	if (thrum__scene_bands_where_in(scene, range.group, &within, &here) < 0 ||
+		thrum__scene_bands_where_in(scene, range.group, &beside, &other) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__document_range(program, &range, document);
+}
+
+/* Writes about the program at work where bands are shown, else about the trace. */
+static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
 	AppTrace *trace = self->traces[self->part];
+	struct thrum__scene *scene = self->stage->parts[self->part].scene;
+	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	struct thrum__document_program program = {.bands = bands,
+		.stats = stats,
+		.info = app_trace_info(trace)};
 
-	if (self->task == THRUM__NONE)
+	self->subject = thrum__scene_bands_subject(scene);
+	if (!bands)
 		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
 			document);
+	program.from = bands->from;
+	program.to = bands->to;
+	if (scene->state.bands.range_from < scene->state.bands.range_to)
+		return make_range(scene, &program, document);
+	if (thrum__scene_bands_look(scene) < 0)
+		return -THRUM_E_MEMORY;
+	program.where = thrum__scene_bands_where(scene);
+	return thrum__document_program(&program, document);
+}
+
+static int make_document(AppPane *self, const struct thrum__stats *stats,
+	struct thrum__document *document)
+{
+	if (self->task == THRUM__NONE)
+		return make_trace(self, stats, document);
 	return thrum__document_task(stats, self->task, document);
 }
 

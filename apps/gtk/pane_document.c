@@ -29,7 +29,7 @@ static int read_link(const char *uri, unsigned *side, int64_t *target)
 
 	if (!uri || sscanf(uri, "%15[a-z]:%u:%" SCNd64, word, side, target) != 3)
 		return THRUM__LINK_TO_NONE;
-	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_FILTER; link++)
+	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_GROUP; link++)
 		if (strcmp(thrum__document_link_name(link), word) == 0)
 			return link;
 	return THRUM__LINK_TO_NONE;
@@ -46,6 +46,7 @@ static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 	case THRUM__LINK_TO_TIME: links->go_time(links->data, target); break;
 	case THRUM__LINK_TO_SLOW: links->go_slow(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
+	case THRUM__LINK_TO_GROUP: links->go_group(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_FILTER:
 		links->go_filter(links->data, thrum__words_state_search((int)target));
 		break;

@@ -14,6 +14,7 @@ struct pane_links {
 	void (*go_slow)(void *data, uint32_t task);
 	void (*go_difference)(void *data, uint32_t difference);
 	void (*go_filter)(void *data, const char *search);
+	void (*go_group)(void *data, uint32_t group);
 	/* THRUM__NONE: the pointer left the link. */
 	void (*hover_task)(void *data, unsigned side, uint32_t task);
 	void *data;

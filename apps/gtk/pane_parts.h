@@ -62,6 +62,7 @@ struct _AppPane {
 	bool has_comparison;
 	uint64_t compared[THRUM__SIDES]; /* the events of the traces that it compares */
 	struct pane_links diff_links;
+	uint32_t subject; /* thrum__scene_bands_subject of the document about the trace */
 };
 
 /* Emit the panel's signals. */

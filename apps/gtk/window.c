@@ -113,6 +113,8 @@ void window_update(AppWindow *window, unsigned changes)
 	update_status(window);
 	if (changes & THRUM__CHANGED_SELECTION)
 		update_selection(window);
+	else
+		app_pane_turn(APP_PANE(window->pane));
 }
 
 void window_theme_changed(AppWindow *window)
@@ -250,6 +252,11 @@ static void on_go_difference(AppPane *pane, const struct thrum__difference *diff
 	AppWindow *window)
 {
 	apply_change(window, thrum__stage_go_difference(window->stage, difference));
+}
+
+static void on_go_group(AppPane *pane, unsigned part, unsigned group, AppWindow *window)
+{
+	apply_change(window, thrum__stage_go_group(window->stage, part, group));
 }
 
 static void on_hover_task(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
@@ -498,6 +505,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	g_signal_connect(window->pane, "go-time", G_CALLBACK(on_go_time), window);
 	g_signal_connect(window->pane, "go-finding", G_CALLBACK(on_go_finding), window);
 	g_signal_connect(window->pane, "go-difference", G_CALLBACK(on_go_difference), window);
+	g_signal_connect(window->pane, "go-group", G_CALLBACK(on_go_group), window);
 	g_signal_connect(window->pane, "hover-task", G_CALLBACK(on_hover_task), window);
 	g_signal_connect(window->pane, "page", G_CALLBACK(on_page), window);
 	return window->paned;

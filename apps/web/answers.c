@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core.h"
+#include "report/document/program.h"
 #include "words/match.h"
 
 #define LONGEST_RUNS 1000
@@ -295,6 +296,7 @@ static void put_picture(struct thrum__base_text *out)
 	json_key_integer(out, "focus", core.stage->focus);
 	json_key_integer(out, "selected",
 		scene->selected == THRUM__NONE ? -1 : (int64_t)scene->selected);
+	json_key_integer(out, "subject", thrum__scene_bands_subject(scene));
 	json_key_bool(out, "linked", core.stage->is_linked);
 	json_key_string(out, "theme", thrum__draw_theme_name(scene->state.theme));
 	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
@@ -371,6 +373,8 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 		json_key_integer(out, "slow", piece->target);
 	if (piece->link == THRUM__LINK_TO_DIFFERENCE)
 		json_key_integer(out, "difference", piece->target);
+	if (piece->link == THRUM__LINK_TO_GROUP)
+		json_key_integer(out, "group", piece->target);
 	if (piece->link == THRUM__LINK_TO_FILTER)
 		json_key_string(out, "filter", thrum__words_state_search((int)piece->target));
 	if (piece->side > 0)
@@ -410,11 +414,50 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 	json_put(out, "}");
 }
 
+/* Writes about a range of the bands, beside the rest. */
+static int write_range(struct thrum__scene *scene, const struct thrum__document_program *program,
+	struct thrum__document *document)
+{
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	struct thrum__story_where here, other;
+	struct thrum__document_range range = {state->range_from, state->range_to,
+		thrum__scene_bands_focus(scene), &here, &other};
+	struct thrum__bands_time within = {{range.from, 0}, {range.to, 0}};
+	struct thrum__bands_time beside = {{program->from, range.to}, {range.from, program->to}};
+
+	if (thrum__scene_bands_where_in(scene, range.group, &within, &here) < 0 ||
+		thrum__scene_bands_where_in(scene, range.group, &beside, &other) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__document_range(program, &range, document);
+}
+
+/* Writes about the program at work where bands are shown, else about the trace. */
+static int write_trace(struct thrum__scene *scene, const struct thrum__stats *stats,
+	unsigned number, struct thrum__document *document)
+{
+	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	struct thrum__document_program program = {.bands = bands,
+		.stats = stats,
+		.info = &core.parts[number].info};
+
+	if (!bands)
+		return thrum__document_trace(stats, program.info, core.stage->parts[number].name,
+			document);
+	program.from = bands->from;
+	program.to = bands->to;
+	if (scene->state.bands.range_from < scene->state.bands.range_to)
+		return write_range(scene, &program, document);
+	if (thrum__scene_bands_look(scene) < 0)
+		return -THRUM_E_MEMORY;
+	program.where = thrum__scene_bands_where(scene);
+	return thrum__document_program(&program, document);
+}
+
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
 	const struct thrum__stats *stats;
-	const struct thrum__scene *scene;
+	struct thrum__scene *scene;
 
 	if (what == CORE_DOCUMENT_SLOW)
 		return compare_slow(number, index, document);
@@ -425,8 +468,7 @@ static int make_document(int what, unsigned number, uint32_t index,
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
 	if (what == CORE_DOCUMENT_TRACE)
-		return thrum__document_trace(stats, &core.parts[number].info,
-			core.stage->parts[number].name, document);
+		return write_trace(scene, stats, number, document);
 	if (what == CORE_DOCUMENT_FINDING)
 		return index < scene->findings.count
 			? thrum__document_finding(stats->model, &scene->findings.findings[index],

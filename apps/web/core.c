@@ -345,6 +345,11 @@ EXPORT(core_go_task) int core_go_task(unsigned part, uint32_t task)
 	return part < core.stage->count ? thrum__stage_go_task(core.stage, part, task) : 0;
 }
 
+EXPORT(core_go_group) int core_go_group(unsigned part, uint32_t group)
+{
+	return thrum__stage_go_group(core.stage, part, group);
+}
+
 /* The text is the time, in ns. */
 EXPORT(core_go_time) int core_go_time(unsigned part)
 {

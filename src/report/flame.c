@@ -364,8 +364,10 @@ static void find_box(const struct thrum__slow_answer *answer, const struct thrum
 		put_words(&answer->paths, box->frame, box->doing, true, box->time, spot->words,
 			sizeof(spot->words) - 16);
 		size = strlen(spot->words);
-		snprintf(spot->words + size, sizeof(spot->words) - size, ", %.3g %%",
-			100 * (double)box->time / (double)flame->total);
+		strcpy(spot->words + size, ", ");
+		thrum__words_decimal(100 * (double)box->time / (double)flame->total, 1,
+			spot->words + size + 2, 10);
+		strcat(spot->words, " %");
 	}
 }
 

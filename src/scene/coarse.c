@@ -197,15 +197,16 @@ static void paint_busy(struct thrum__paint *p, const struct thrum__scene_coarse 
 	const struct thrum__scene_coarse_slot *last = &coarse->slots[coarse->count - 1];
 	uint32_t lanes = coarse->lanes > 0 ? coarse->lanes : 1;
 	double share = (double)last->ran / (double)last->end / lanes;
-	char words[64];
+	char words[80], percent[32];
 	float room;
 
 	share = share < 1 ? share * 100 : 100;
+	thrum__words_decimal(share, share < 10, percent, sizeof percent);
 	if (lanes > 1)
-		snprintf(words, sizeof words, "Running: %.*f %% of %u lanes’ time", share < 10,
-			share, (unsigned)lanes);
+		snprintf(words, sizeof words, "Running: %s %% of %u lanes’ time", percent,
+			(unsigned)lanes);
 	else
-		snprintf(words, sizeof words, "Running: %.*f %% of the time", share < 10, share);
+		snprintf(words, sizeof words, "Running: %s %% of the time", percent);
 	room = begin_chart(p, top, base, words);
 	draw_columns(p, THRUM__Z_RUN, THRUM__COLOUR_RUN, base, busy_heights(charts, room),
 		charts->count);

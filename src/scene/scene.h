@@ -25,6 +25,8 @@
 #ifndef SCENE_SCENE_H
 #define SCENE_SCENE_H
 
+#include "analyse/bands/bands.h"
+#include "analyse/story/story.h"
 #include "analyse/why/finding.h"
 #include "draw/list.h"
 #include "scene/axis.h"
@@ -358,6 +360,25 @@ THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 /* A press on the gutter of bands at y: gives the band there the focus, or opens it if it has the focus.
  * Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_bands_press(struct thrum__scene *, float y);
+
+/* The bands of a scene that shows them, else NULL. They stay until the scene's next update. */
+const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
+
+/* Finds out where the time of the requests among the shown groups goes, unless it is known or the trace
+ * is so big that this would take long. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
+/* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
+const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);
+/* The same of one group, of the lines that ended in a time; nothing if it would take long. */
+THRUM__MUST_USE int thrum__scene_bands_where_in(struct thrum__scene *, uint32_t group,
+	const struct thrum__bands_time *, struct thrum__story_where *);
+/* A number that changes when a document about the bands is to be written anew: with the range, and with
+ * the focus while there is one. 0: no bands are shown. */
+uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
+/* The group of the band with the focus, or NONE. */
+uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
+/* Shows bands, with the focus on that of a group. Returns as thrum__scene_command does. */
+THRUM__MUST_USE int thrum__scene_show_group(struct thrum__scene *, uint32_t group);
 
 /* Zooms the time by a factor (> 1: in) so that the time at x stays at x. */
 void thrum__scene_zoom(struct thrum__scene *, float x, float y, double factor);

@@ -315,6 +315,17 @@ int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t 
 		thrum__scene_show_finding(stage->parts[part].scene, finding), true);
 }
 
+int thrum__stage_go_group(struct thrum__stage *stage, uint32_t part, uint32_t group)
+{
+	if (part >= stage->count)
+		return 0;
+	thrum__stage_motion_from(stage);
+	if (thrum__stage_project(stage) < 0)
+		return -THRUM_E_MEMORY;
+	return finish_going(stage, part, thrum__scene_show_group(stage->parts[part].scene, group),
+		false);
+}
+
 int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
 {
 	struct thrum__scene *scene = stage->parts[part].scene;

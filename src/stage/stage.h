@@ -175,6 +175,8 @@ int thrum__stage_command(struct thrum__stage *, int command);
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);
 int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
+/* Shows the bands of a part, with the focus on that of a group. */
+int thrum__stage_go_group(struct thrum__stage *, uint32_t part, uint32_t group);
 
 /* Selects a task and brings it into sight as the picture is. THRUM__NONE clears the selection. */
 int thrum__stage_select(struct thrum__stage *, uint32_t part, uint32_t task);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "words/words.h"
 
 static const struct unit {
@@ -147,4 +148,35 @@ size_t thrum__words_event_time(int64_t time, char *to, size_t size)
 	bool is_short = time > -1000000 && time < 1000000;
 
 	return thrum__words_time(time, is_short ? 100 : 1000, to, size);
+}
+
+size_t thrum__words_decimal(double number, int decimals, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	uint64_t scale = 1, scaled;
+
+	for (int i = 0; i < decimals; i++)
+		scale *= 10;
+	scaled = number > 0 && number < 1e9 ? (uint64_t)(number * (double)scale + 0.5)
+		: number > 0                ? (uint64_t)1000000000 * scale
+					    : 0;
+	thrum__base_text_number(&text, (int64_t)(scaled / scale));
+	if (decimals > 0)
+		thrum__base_text_byte(&text, '.');
+	while (scale > 1) {
+		scale /= 10;
+		thrum__base_text_byte(&text, (char)('0' + scaled / scale % 10));
+	}
+	return text.size;
+}
+
+size_t thrum__words_percent(double share, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	char number[32];
+
+	thrum__words_decimal(100 * share, share > 0 && share < 0.01, number, sizeof number);
+	thrum__base_text_put(&text, number);
+	thrum__base_text_put(&text, " %");
+	return text.size;
 }

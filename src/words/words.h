@@ -47,6 +47,13 @@ int64_t thrum__words_time_unit(const char *text, size_t *size);
  * ns, or to 0 if there is none. Returns the text behind both, or NULL if there is no number. */
 const char *thrum__words_read_amount(const char *text, double *number, int64_t *unit);
 
+/* A number of at least 0 with so many decimals (at most 9), rounded: "0.8". Not by printf, whose decimal
+ * point depends on the locale, and which the page's core has without fractions. */
+size_t thrum__words_decimal(double number, int decimals, char *to, size_t size);
+
+/* A share of 0 … 1 as "81 %", or "0.8 %" if it is below a hundredth. */
+size_t thrum__words_percent(double share, char *to, size_t size);
+
 #define THRUM__NUMBER_ROOM 32
 
 /* Writes a count with commas and a NUL: "1,234". Returns the length, which always fits. */

@@ -245,6 +245,28 @@ static void test_semaphore(void **state)
 	finish(seen);
 }
 
+/* Conditions for each of which one task waits are no queue; one for which several wait is. */
+static void test_conditions(void **state)
+{
+	struct seen *seen = begin();
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		put(seen, "1 create 1 %d condition\n1 label %d \"done %d\n", 5 + i, 5 + i, i);
+	put(seen, "1 create 1 8 condition\n1 label 8 \"not empty\n");
+	for (int i = 0; i < 3; i++)
+		put(seen,
+			"2 create 1 %d request\n2 label %d \"GET /%d\n2 switch %d\n"
+			"2 wait %d %d\n3 read %d %d\n3 wait %d 8\n",
+			i + 10, i + 10, i, i + 10, i + 10, 5 + i, i + 10, 5 + i, i + 10);
+	put(seen, "900 log 1 \"end\n");
+	look(seen);
+	assert_int_equal(seen->bands->queue_count, 1);
+	assert_int_equal(seen->bands->queues[0].group, group_named(seen, "not empty"));
+	assert_int_equal(seen->bands->queues[0].most, 3);
+	finish(seen);
+}
+
 /* The longest run of a thread says for whom it was. */
 static void test_long_run(void **state)
 {
@@ -376,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_leak),
 		cmocka_unit_test(test_contended),
 		cmocka_unit_test(test_semaphore),
+		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_pick),
 		cmocka_unit_test(test_differences),

@@ -12,6 +12,8 @@ export interface Piece {
   difference?: number;
   /** The text of a search: the link leads to the tasks that it finds. */
   filter?: string;
+  /** A group of the part's bands. */
+  group?: number;
   /** The part of the link in a document about the first two parts, if that isn't the first. */
   side?: number;
   /** ns, as text: a double can't hold all times exactly. */
@@ -83,6 +85,8 @@ export interface Changes {
   focus?: number;
   /** The selected task of the focused part, or -1. */
   selected?: number;
+  /** Changes when the document of the trace is to be asked for again. */
+  subject?: number;
   search?: { text: string; found: number; at: number };
   status?: { pointer: string; seen: string };
   /** The view, for the fragment of the page's URL. */
@@ -135,7 +139,15 @@ export type ToWorker =
   | { is: "wheel"; x: number; y: number; dx: number; dy: number; with: number }
   | { is: "pinch"; x: number; y: number; dx: number; dy: number; factor: number }
   | { is: "command"; name: string }
-  | { is: "go"; part: number; task?: number; time?: string; finding?: number; difference?: number }
+  | {
+      is: "go";
+      part: number;
+      task?: number;
+      time?: string;
+      finding?: number;
+      difference?: number;
+      group?: number;
+    }
   | { is: "hover"; part: number; task: number }
   | { is: "goText"; text: string }
   | { is: "search"; text: string }

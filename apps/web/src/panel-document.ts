@@ -9,7 +9,7 @@ import { showTasks } from "./panel-tables";
 const FINDINGS_AT_ONCE = 20;
 
 /** The kinds of links, as members of pieces and of elements' data. */
-const LINKS = ["task", "time", "slow", "difference", "filter"] as const;
+const LINKS = ["task", "time", "slow", "difference", "filter", "group"] as const;
 
 function link(piece: Piece, part: number): HTMLElement {
   // Not a button: its words couldn't break between lines like those around them.
@@ -138,6 +138,7 @@ export function listenToLinks(root: HTMLElement) {
     else if (data.slow !== undefined) askSlow();
     else if (data.difference !== undefined)
       post({ is: "go", part, difference: Number(data.difference) });
+    else if (data.group !== undefined) post({ is: "go", part, group: Number(data.group) });
     else post({ is: "go", part, time: data.time });
   };
   const hover = (event: Event, isOver: boolean) => {
@@ -291,11 +292,15 @@ export function makeDetails() {
   onTab(() => {
     if (isShown()) showDetails();
   });
-  onChange(({ parts, selected, shown, theme }) => {
+  onChange(({ parts, selected, shown, subject, theme }) => {
     if (shown) openings++;
     if (theme) drawSlow();
     if (parts && isShown() && parts[now.focus]?.findings !== shownFindings) showFindings();
-    if (selected === undefined || !isShown()) return;
+    if (!isShown()) return;
+    if (selected === undefined) {
+      if (subject !== undefined && wanted().about === "trace") showDetails();
+      return;
+    }
     const isFollowed = openTab() === "slow" && selected >= 0 && selected === followed;
     followed = -1;
     if (!isFollowed) showDetails();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Rates, percentiles and failures of the lines that ended in a time, and the differences of two times. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -26,6 +26,8 @@ struct search {
 	struct turns waits, holds;
 	/* By place of tasks: a task's latest open wait, an object's latest open hold, or NONE. */
 	uint32_t *waits_of, *holds_of;
+	uint32_t *waiting; /* by place of tasks: how many wait for an object */
+	uint32_t *most;    /* by group: how many waited for one of its objects at once, at most */
 };
 
 static bool is_queue(const struct thrum__bands *bands, uint32_t task)
@@ -98,8 +100,10 @@ static void end_wait(struct search *search, uint32_t task, uint32_t object, int6
 	for (unsigned i = 0; i < count; i++) {
 		uint32_t place = thrum__place(&search->bands->family.places, tasks[i]);
 
-		if (close_turn(&search->waits, &search->waits_of[place], tasks[i], object, time))
+		if (close_turn(&search->waits, &search->waits_of[place], tasks[i], object, time)) {
+			search->waiting[thrum__place(&search->bands->family.places, object)]--;
 			return;
+		}
 	}
 }
 
@@ -117,6 +121,18 @@ static void end_hold(struct search *search, uint32_t task, uint32_t object, int6
 	close_turn(&search->holds, latest, THRUM__NONE, object, time);
 }
 
+static int begin_wait(struct search *search, uint32_t task, uint32_t object, int64_t time)
+{
+	const struct thrum__family *family = &search->bands->family;
+	uint32_t *waiting = &search->waiting[thrum__place(&family->places, object)];
+	uint32_t *most = &search->most[thrum__family_group(family, object)];
+
+	++*waiting;
+	*most = *waiting > *most ? *waiting : *most;
+	return add_turn(&search->waits, &search->waits_of[thrum__place(&family->places, task)],
+		task, object, time);
+}
+
 static int read_edge(struct search *search, uint32_t edge)
 {
 	const struct thrum__model *model = search->bands->model;
@@ -127,11 +143,7 @@ static int read_edge(struct search *search, uint32_t edge)
 	if (thrum__place(places, from) == 0 || !thrum__model_has_row(&model->tasks, from))
 		from = THRUM__NONE;
 	switch (THRUM__EDGE(model, edge, kind)) {
-	case THRUM__EDGE_WAIT:
-		return from == THRUM__NONE
-			? 0
-			: add_turn(&search->waits, &search->waits_of[thrum__place(places, from)],
-				  from, to, time);
+	case THRUM__EDGE_WAIT: return from == THRUM__NONE ? 0 : begin_wait(search, from, to, time);
 	case THRUM__EDGE_READ:
 		if (from != THRUM__NONE)
 			end_wait(search, from, to, time);
@@ -166,7 +178,9 @@ static int read_edges(struct search *search)
 
 	search->waits_of = malloc(room);
 	search->holds_of = malloc(room);
-	if (!search->waits_of || !search->holds_of)
+	search->waiting = calloc(bands->family.places.count, sizeof *search->waiting);
+	search->most = calloc((size_t)bands->family.group_count + 1, sizeof *search->most);
+	if (!search->waits_of || !search->holds_of || !search->waiting || !search->most)
 		return -THRUM_E_MEMORY;
 	memset(search->waits_of, 0xff, room);
 	memset(search->holds_of, 0xff, room);
@@ -372,7 +386,7 @@ static int add_queue(struct search *search, uint32_t group)
 		queue.holds = queue.held->count;
 		queue.most = most_at_once(queue.waited);
 		if (queue.waits + queue.holds > 0 &&
-			(is_lock(bands->family.groups[group].kind) || queue.most >= 2)) {
+			(is_lock(bands->family.groups[group].kind) || search->most[group] >= 2)) {
 			grown = realloc(bands->queues,
 				(bands->queue_count + (size_t)1) * sizeof *grown);
 			if (grown) {
@@ -431,6 +445,8 @@ int thrum__bands_queues_make(struct thrum__bands *bands)
 	free(search.holds.turns);
 	free(search.waits_of);
 	free(search.holds_of);
+	free(search.waiting);
+	free(search.most);
 	return error;
 }
 

@@ -49,6 +49,10 @@ void thrum__document_write_duration(struct thrum__document_writer *, int64_t ns)
 /* A count, as "1,234". */
 void thrum__document_write_number(struct thrum__document_writer *, uint64_t number);
 
+/* Writes about a trace, all but the title: trace.c. The info may be NULL. */
+void thrum__document_write_trace(struct thrum__document_writer *, const struct thrum__stats *,
+	const struct thrum_trace_info *);
+
 /* Sets the aside of the paragraph that was begun last. */
 void thrum__document_write_aside(struct thrum__document_writer *, const char *text, int link,
 	int64_t target);

@@ -3,7 +3,6 @@
  * oddities. That of a range of time is in range.c. */
 #include "report/document/program.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,8 +72,7 @@ static void write_percent(struct about *a, double share)
 {
 	char words[32];
 
-	snprintf(words, sizeof words, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%",
-		100 * share);
+	thrum__words_percent(share, words, sizeof words);
 	thrum__document_write_text(&a->w, words);
 }
 
@@ -169,7 +167,7 @@ static void write_answer(struct about *a, const struct measured *measured)
 	if (numbers->rate >= 10)
 		thrum__words_number((uint64_t)(numbers->rate + 0.5), rate);
 	else
-		snprintf(rate, sizeof rate, "%.1f", numbers->rate);
+		thrum__words_decimal(numbers->rate, 1, rate, sizeof rate);
 	thrum__document_write_text(&a->w, ": ");
 	thrum__document_write_text(&a->w, rate);
 	thrum__document_write_text(&a->w, " a second, half within ");
@@ -253,7 +251,7 @@ static void write_queue(struct about *a, uint32_t queue)
 	thrum__document_write_text(&a->w, ". That is held ");
 	write_percent(a, numbers.held);
 	thrum__document_write_text(&a->w, " of the time; ");
-	snprintf(words, sizeof words, numbers.waiting >= 10 ? "%.0f" : "%.1f", numbers.waiting);
+	thrum__words_decimal(numbers.waiting, numbers.waiting < 10, words, sizeof words);
 	thrum__document_write_text(&a->w, words);
 	thrum__document_write_text(&a->w, " wait for it at a time");
 }
@@ -628,5 +626,9 @@ int thrum__document_program(const struct thrum__document_program *program,
 	write_waits(&a);
 	write_oddities(&a);
 	write_findings(&a);
+	if (program->stats) {
+		thrum__document_write_section(&a.w, "The trace");
+		thrum__document_write_trace(&a.w, program->stats, program->info);
+	}
 	return thrum__document_write_end(&a.w);
 }

@@ -20,6 +20,10 @@ struct thrum__document_program {
 	 * yet. An element without tasks isn't known either. */
 	const struct thrum__story_where *where;
 	const struct thrum__findings *findings; /* NULL: none are known */
+	/* For the sections on the trace itself, as thrum__document_trace writes them; stats NULL:
+	 * there are none. The info may be NULL. */
+	const struct thrum__stats *stats;
+	const struct thrum_trace_info *info;
 };
 
 /* Writes where a program runs, how fast it answers, where it waits, long runs and failures, and the

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Writes the document of a range of time: how it differs from the rest of the window. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,10 +36,16 @@ static void write_header(struct about *a)
 static void write_ratio(struct about *a, double here, double other, double least)
 {
 	double ratio = other > 0 ? here / other : 0;
-	char words[32] = "";
+	char words[40] = "";
 
-	if (ratio >= least || (ratio > 0 && ratio <= 1 / least))
-		snprintf(words, sizeof words, ratio >= 10 ? "× %.0f" : "× %.2g", ratio);
+	if (ratio >= least || (ratio > 0 && ratio <= 1 / least)) {
+		strcpy(words, "× ");
+		thrum__words_decimal(ratio,
+			ratio >= 10          ? 0
+				: ratio >= 1 ? 1
+					     : 2,
+			words + strlen(words), 32);
+	}
 	thrum__document_write_text(&a->w, words);
 }
 
@@ -48,8 +53,7 @@ static void write_percent(struct about *a, double share)
 {
 	char words[32];
 
-	snprintf(words, sizeof words, share > 0 && share < 0.01 ? "%.1f %%" : "%.0f %%",
-		100 * share);
+	thrum__words_percent(share, words, sizeof words);
 	thrum__document_write_text(&a->w, words);
 }
 
@@ -70,7 +74,7 @@ static void write_rate(struct about *a, double rate)
 	if (rate >= 10)
 		thrum__words_number((uint64_t)(rate + 0.5), words);
 	else
-		snprintf(words, sizeof words, "%.1f", rate);
+		thrum__words_decimal(rate, 1, words, sizeof words);
 	strcat(words, "/s");
 	thrum__document_write_text(&a->w, words);
 }

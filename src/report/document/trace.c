@@ -228,16 +228,25 @@ static void write_origin(struct about *a)
 	write_size(a, "Size", info->file_size);
 }
 
-int thrum__document_trace(const struct thrum__stats *stats, const struct thrum_trace_info *info,
-	const char *name, struct thrum__document *document)
+void thrum__document_write_trace(struct thrum__document_writer *w, const struct thrum__stats *stats,
+	const struct thrum_trace_info *info)
 {
-	struct about a = {.stats = stats, .info = info};
+	struct about a = {.w = *w, .stats = stats, .info = info};
 
-	thrum__document_write_begin(&a.w, stats->model, document);
-	thrum__document_write_paragraph(&a.w, THRUM__ROLE_TITLE, "");
-	thrum__document_write_text(&a.w, name);
 	write_content(&a);
 	write_origin(&a);
 	write_lost(&a);
-	return thrum__document_write_end(&a.w);
+	*w = a.w;
+}
+
+int thrum__document_trace(const struct thrum__stats *stats, const struct thrum_trace_info *info,
+	const char *name, struct thrum__document *document)
+{
+	struct thrum__document_writer w;
+
+	thrum__document_write_begin(&w, stats->model, document);
+	thrum__document_write_paragraph(&w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_text(&w, name);
+	thrum__document_write_trace(&w, stats, info);
+	return thrum__document_write_end(&w);
 }

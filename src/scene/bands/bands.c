@@ -66,6 +66,7 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	free(bands->failed);
 	free(bands->bytes);
 	free(bands->counted);
+	free(bands->where);
 	free(bands);
 }
 
@@ -98,6 +99,8 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 
 	if (of->is_others)
 		strcpy(name, "others");
+	else if (bands->model->lanes[of->lane].task == THRUM__NONE)
+		strcpy(name, "main"); /* traces of mirage-profile have one thread without a task */
 	else
 		thrum__words_task(bands->model, bands->model->lanes[of->lane].task, name,
 			THRUM__NAME_MAX);
@@ -125,6 +128,8 @@ int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);
+	free(bands->where);
+	bands->where = NULL;
 	return thrum__bands_update(bands->all);
 }
 

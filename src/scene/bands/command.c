@@ -96,6 +96,27 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float y)
 	return 1;
 }
 
+uint32_t thrum__scene_bands_focus(const struct thrum__scene *scene)
+{
+	return scene->bands ? focused_group(scene) : THRUM__NONE;
+}
+
+int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
+{
+	uint32_t place;
+
+	if (thrum__scene_bands_make(scene) < 0)
+		return -THRUM_E_MEMORY;
+	if (group >= scene->bands->all->family.group_count)
+		return 0;
+	scene->state.as = THRUM__AS_BANDS;
+	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
+	place = focused_place(scene);
+	if (place != THRUM__NONE)
+		show_place(scene, &scene->bands->places[place]);
+	return 1;
+}
+
 /* ---- Opening ------------------------------------------------------------------------------- */
 
 /* Opens the place with the focus, opens it wider, or closes it. */

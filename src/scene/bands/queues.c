@@ -44,17 +44,16 @@ static void write_numbers(const struct thrum__bands_pen *pen, uint32_t queue, fl
 	const struct thrum__bands_window *window = &pen->bands->window;
 	struct thrum__bands_queue_numbers n;
 	bool has_holds = pen->bands->all->queues[queue].holds > 0;
-	char words[120], wait[32], hold[32];
-	int decimals;
+	char words[120], wait[32], hold[32], held[32], waiting[32];
 
 	thrum__bands_queue_numbers(pen->bands->all, queue, window->times[0],
 		window->times[window->columns], &n);
-	decimals = n.waiting > 0 && n.waiting < 1 ? 1 : 0;
+	thrum__words_percent(n.held, held, sizeof held);
+	thrum__words_decimal(n.waiting, n.waiting > 0 && n.waiting < 1, waiting, sizeof waiting);
 	if (has_holds)
-		snprintf(words, sizeof words, "%.0f %% held · %.*f wait", 100 * n.held, decimals,
-			n.waiting);
+		snprintf(words, sizeof words, "%s held · %s wait", held, waiting);
 	else
-		snprintf(words, sizeof words, "%.*f wait", decimals, n.waiting);
+		snprintf(words, sizeof words, "%s wait", waiting);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 25,
 		n.held >= MOSTLY ? THRUM__FONT_BASE : THRUM__FONT_NOTE, THRUM__COLOUR_INK,
 		pen->left - 20, words);
@@ -91,7 +90,7 @@ void thrum__bands_paint_queue(struct thrum__bands_pen *pen,
 	thrum__bands_text_right(pen, pen->left - 12, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, thrum__words_kind(pen->p->model, group->sample));
 	write_numbers(pen, place->index, top);
-	snprintf(words, sizeof words, "%.0f wait", most);
+	snprintf(words, sizeof words, "%u wait", (unsigned)most);
 	thrum__bands_text(pen, pen->right + 6, top + 9, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED,
 		THRUM__BANDS_SCALE, words);
 	if (queue->holds > 0)

@@ -106,7 +106,8 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index
 		(unsigned)thread->count);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK, pen->left - 80,
 		words);
-	snprintf(words, sizeof words, "%.0f %% runs", 100 * share);
+	thrum__words_percent(share, words, 32);
+	strcat(words, " runs");
 	thrum__bands_text_right(pen, pen->left - 12, y, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 		words);
 }

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC */
+/* Where the time of groups goes, for documents and the line below a band's name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "scene/bands/bands.h"
+
+#define SAMPLE 200          /* lines of a group whose paths are looked at */
+#define EVENTS_MOST 3000000 /* in greater models it is done only if there are paths already */
+
+const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
+{
+	return scene->bands && thrum__scene_shows_bands(scene) ? scene->bands->all : NULL;
+}
+
+uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
+{
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to;
+
+	if (!thrum__scene_bands_of(scene))
+		return 0;
+	if (state->range_from >= state->range_to)
+		return 1;
+	return (uint32_t)thrum__base_hash_text(seed, state->focus, strlen(state->focus)) | 2;
+}
+
+/* Looks at the paths of lines that ended in a time. */
+static int look(struct thrum__scene_bands *bands, uint32_t group,
+	const struct thrum__bands_time *time, struct thrum__story_where *where)
+{
+	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
+	uint32_t tasks[SAMPLE];
+
+	return paths ? thrum__story_where_make(paths, &bands->all->family, tasks,
+			       thrum__bands_sample(bands->all, group, time, tasks, SAMPLE), where)
+		     : -THRUM_E_MEMORY;
+}
+
+int thrum__scene_bands_look(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__family *family = bands ? &bands->all->family : NULL;
+	struct thrum__story_where *made;
+	int status = 0;
+
+	if (!bands || bands->where || (!bands->paths && scene->model->events > EVENTS_MOST))
+		return 0;
+	made = calloc(THRUM__FAMILY_BANDS, sizeof *made);
+	if (!made)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; status == 0 && i < family->shown_count; i++)
+		if (family->groups[family->shown[i]].size == THRUM__GROUP_LARGE)
+			status = look(bands, family->shown[i],
+				&(struct thrum__bands_time){{bands->all->from, 0},
+					{bands->all->to, 0}},
+				&made[i]);
+	if (status < 0) {
+		free(made);
+		return status;
+	}
+	bands->where = made;
+	return 0;
+}
+
+const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *scene)
+{
+	return scene->bands ? scene->bands->where : NULL;
+}
+
+int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
+	const struct thrum__bands_time *time, struct thrum__story_where *where)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	*where = (struct thrum__story_where){0};
+	if (!bands || group >= bands->all->family.group_count ||
+		(!bands->paths && scene->model->events > EVENTS_MOST))
+		return 0;
+	return look(bands, group, time, where);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/* Where the time of a band's group goes, and links to groups. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "picture_helper.h"
+#include "scene/scene.h"
+
+#define REQUESTS 12
+
+/* Requests that wait for a lock that a task "keeper" holds, for 90 µs of 100. */
+static void set_up(struct picture *p)
+{
+	static char text[20000];
+	size_t used = (size_t)snprintf(text, sizeof text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"0 create 1 5 lock\n0 label 5 \"database\n"
+		"0 create 1 6 task\n0 label 6 \"keeper\n");
+
+	for (int i = 0; i < REQUESTS; i++) {
+		int id = 10 + i, at = 1000000 * i;
+
+		used += (size_t)snprintf(text + used, sizeof text - used,
+			"%d switch 6\n%d lock 6 5\n%d switch 1\n"
+			"%d create 1 %d request\n%d label %d \"GET /%d\n%d should-resolve %d\n"
+			"%d switch %d\n%d wait %d 5\n%d switch 1\n",
+			at, at, at, at, id, at, id, i, at, id, at, id, at + 1000, id, at + 1000);
+		used += (size_t)snprintf(text + used, sizeof text - used,
+			"%d switch 6\n%d unlock 6 5\n%d switch %d\n%d lock %d 5\n"
+			"%d unlock %d 5\n%d resolve %d %d\n%d switch 1\n",
+			at + 91000, at + 91000, at + 91000, id, at + 91000, id, at + 100000, id,
+			at + 100000, id, id, at + 100000);
+	}
+	assert_true(used < sizeof text);
+	picture_init(p, text, false);
+}
+
+static uint32_t group_named(const struct picture *p, const char *name)
+{
+	const struct thrum__bands *bands = thrum__scene_bands_of(p->scene);
+
+	assert_non_null(bands);
+	return thrum__family_find(&bands->family, name, strlen(name));
+}
+
+/* It is found out when it is wanted. */
+static void test_look(void **state)
+{
+	const struct thrum__story_where *where;
+	struct picture p;
+
+	(void)state;
+	set_up(&p);
+	assert_null(thrum__scene_bands_of(p.scene));
+	assert_null(thrum__scene_bands_where(p.scene));
+	assert_int_equal(thrum__scene_bands_look(p.scene), 0);
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, 1600, 900);
+	assert_null(thrum__scene_bands_where(p.scene));
+	assert_int_equal(thrum__scene_bands_look(p.scene), 0);
+	where = &thrum__scene_bands_where(p.scene)[0];
+	assert_int_equal(where->parts[0].kind, THRUM__WHERE_WAITS);
+	assert_true(where->parts[0].share > 0.89 && where->parts[0].share < 0.91);
+	picture_finish(&p);
+}
+
+static void test_range(void **state)
+{
+	struct thrum__bands_time time = {{0, 0}, {5000000, 0}};
+	struct thrum__story_where where;
+	struct picture p;
+
+	(void)state;
+	set_up(&p);
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, 1600, 900);
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, group_named(&p, "GET /#"), &time,
+				 &where),
+		0);
+	assert_int_equal(where.tasks, 5);
+	assert_int_equal(where.parts[0].kind, THRUM__WHERE_WAITS);
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, THRUM__NONE, &time, &where), 0);
+	assert_int_equal(where.count, 0);
+	picture_finish(&p);
+}
+
+/* A link to a group shows its band, from rows, too; a document is written anew for a range. */
+static void test_link(void **state)
+{
+	struct picture p;
+	uint32_t group, whole;
+
+	(void)state;
+	set_up(&p);
+	assert_int_equal(thrum__scene_bands_subject(p.scene), 0);
+	assert_int_equal(thrum__scene_show_group(p.scene, 100), 0);
+	assert_int_equal(thrum__scene_show_group(p.scene, 0), 1);
+	picture_paint(&p, 1600, 900);
+	group = group_named(&p, "GET /#");
+	assert_int_equal(thrum__scene_show_group(p.scene, group), 1);
+	picture_paint(&p, 1600, 900);
+	assert_int_equal(thrum__scene_bands_focus(p.scene), group);
+	whole = thrum__scene_bands_subject(p.scene);
+	assert_int_not_equal(whole, 0);
+	p.scene->state.bands.range_from = 1000000;
+	p.scene->state.bands.range_to = 3000000;
+	assert_int_not_equal(thrum__scene_bands_subject(p.scene), whole);
+	picture_finish(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_link),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
