@@ -59,6 +59,24 @@ start_64:
 3:	hlt
 	jmp 3b
 
+	.text
+	.globl timer_entry
+timer_entry:
+	.irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
+	pushq %\register
+	.endr
+	cld
+	call machine_timer		/* the stack is aligned: the processor pushed five words */
+	.irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
+	popq %\register
+	.endr
+	iretq
+
+	.globl fault_entry
+fault_entry:
+	andq $-16, %rsp
+	call machine_fault
+
 	.section .rodata
 	.balign 8
 segments:

@@ -5,7 +5,11 @@
 #define TIMER_VECTOR 32
 #define TIMER_HZ 1193182 /* of the 8254 */
 
-struct interrupt_frame;
+/* In boot.S: they save the registers and call the functions below. */
+void timer_entry(void);
+void fault_entry(void);
+void machine_timer(void);
+void machine_fault(void);
 
 struct gate {
 	uint16_t low, segment, type, middle;
@@ -69,22 +73,20 @@ void machine_sleep(void)
 
 /* ---- Interrupts ----------------------------------------------------------------------------- */
 
-__attribute__((interrupt)) static void timer_interrupt(struct interrupt_frame *frame)
+void machine_timer(void)
 {
-	(void)frame;
 	on_tick();
 	out(0x20, 0x20);
 }
 
-__attribute__((interrupt)) static void fault(struct interrupt_frame *frame)
+void machine_fault(void)
 {
-	(void)frame;
 	machine_print("bare: the processor reports a fault\n");
 	for (;;)
 		__asm__ volatile("cli; hlt");
 }
 
-static void set_gate(unsigned number, void (*handler)(struct interrupt_frame *))
+static void set_gate(unsigned number, void (*handler)(void))
 {
 	uintptr_t address = (uintptr_t)handler;
 
@@ -104,7 +106,7 @@ void machine_start_timer(void (*tick)(void))
 
 	on_tick = tick;
 	for (unsigned i = 0; i < 256; i++)
-		set_gate(i, i == TIMER_VECTOR ? timer_interrupt : fault);
+		set_gate(i, i == TIMER_VECTOR ? timer_entry : fault_entry);
 	__asm__ volatile("lidt %0" : : "m"(table));
 	/* The interrupt controllers: vectors from 32 on, and only the timer's. */
 	static const uint8_t master[] = {0x11, 32, 4, 1}, slave[] = {0x11, 40, 2, 1};
