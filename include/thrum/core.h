@@ -38,7 +38,8 @@ extern "C" {
 
 struct thrum_core {
 	/* `size` bytes, aligned to 4096. The recorder owns them from now on: most are the recording,
-	 * the rest is its own. At least 320 KiB. */
+	 * the rest is its own. At least 320 KiB; with less than 512 KiB there is no room for the values
+	 * of counters, only for their changes. */
 	void *memory;
 	uint64_t size;
 	/*

@@ -265,6 +265,9 @@ static uint64_t private_size(uint64_t size)
 {
 	uint64_t part = size / 10 < 900 * 1024 ? size / 10 : 900 * 1024;
 
+	/* Counters that others read need 36 KiB, and as much for each processor that has room. */
+	if (size >= 512 * 1024)
+		part += 96 * 1024;
 	return (part + 4095) / 4096 * 4096;
 }
 

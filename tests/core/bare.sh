@@ -52,5 +52,6 @@ for copy in raw elf; do
 	done
 done
 "$THRUM" snapshot --memory=raw -o bare.thrum 2>err || wrong "no copy: $(cat err)"
+[[ $(cat err) != *"not recorded"* ]] || wrong "something is lost: $(cat err)"
 [[ $("$THRUM" info --format=tsv bare.thrum) =~ damaged.0 ]] || wrong "the copy is damaged"
 exit $failed
