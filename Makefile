@@ -31,6 +31,12 @@ test:
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 
+# Boots Xen, a dom0 and a guest in QEMU.
+test-xen:
+	@tools/setup build programs
+	@tools/build $(BUILD) $(OPTIONS)
+	@tools/test-xen $(BUILD)
+
 bench:
 	@tools/setup build desktop display bench web browser
 	@tools/web all
@@ -76,4 +82,4 @@ install: all
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test bench unseen asan tsan fuzz verify format install clean
+.PHONY: all setup demo test test-xen bench unseen asan tsan fuzz verify format install clean

@@ -236,6 +236,8 @@ static int bad_value(const struct command *command, const struct option *option,
 const struct option options_of_places[] = {
 	{"memory", 0, OPTION_STRING, 0, "FILE", NULL,
 		"the recording in FILE, a copy of a machine's memory"},
+	{"xen", 'd', OPTION_STRING, 0, "NAME|ID", NULL,
+		"the trace that this domain of the Xen host publishes"},
 	{0},
 };
 

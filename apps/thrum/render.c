@@ -367,6 +367,9 @@ static int paint_stage(struct render *render)
 		if (stage->parts[i].height - head < PART_LEAST)
 			return complain_usage(render->command, "--height: too small");
 	show_selected(stage);
+	for (uint32_t i = 0; i < stage->count; i++)
+		if (thrum__scene_bands_look(stage->parts[i].scene) < 0)
+			return load_no_memory();
 	if (thrum__stage_frame(stage, width, height, &render->metrics, 0) < 0)
 		return load_no_memory();
 	return STATUS_OK;

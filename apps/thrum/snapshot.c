@@ -39,6 +39,9 @@ static int choose_name(const char *recording, struct target *target)
 	size_t size;
 
 	name = name ? name + 1 : recording;
+	/* "xen:example" */
+	if (strncmp(name, "xen:", 4) == 0 || strncmp(name, "memory:", 7) == 0)
+		name = strchr(name, ':') + 1;
 	size = strlen(name);
 	if (strcmp(recording, "-") == 0) {
 		name = "stdin";
@@ -156,6 +159,8 @@ static const struct option options_of_snapshot[] = {
 		"write to FILE, or with - to standard output\n"
 		"(default: NAME-snapshot.thrum in the current\n"
 		"directory)"},
+	{"write", 'w', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
+		"the same as --output: mirage-trace-viewer's spelling"},
 	{0},
 };
 
@@ -173,7 +178,8 @@ const struct command command_snapshot = {
 		"other file.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
-		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'",
+		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'\n"
+		    "thrum snapshot --xen=example -o crashed.thrum",
 	.statuses = "0  success, even if packets were overwritten during the copy\n"
 		    "2  not a recording, or FILE could not be written\n"
 		    "64 usage error",

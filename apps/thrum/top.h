@@ -47,12 +47,13 @@ void top_screen_finish(struct top_screen *);
  * columns that the text takes. */
 int top_put(struct top_screen *, int y, int x, int width, enum top_style, const char *text);
 int top_put_right(struct top_screen *, int y, int x, int width, enum top_style, const char *text);
-/* Marks a line as the selected one. */
-void top_select_line(struct top_screen *, int y);
+/* Marks the first columns of a line as selected. */
+void top_select_line(struct top_screen *, int y, int width);
 /* A bar of `share` (0 to 1) of the width, in eighths of a column. */
 void top_bar(struct top_screen *, int y, int x, int width, double share);
 /* A chart of the last points, one a column, `height` lines high; NAN: none. `full` reaches the top;
- * 0: the greatest of the points does. */
+ * 0: the greatest of the points does. A chart of one line keeps away from the line above it; there
+ * a number that never changes is a low line. */
 void top_chart(struct top_screen *, int y, int x, int width, int height, const double *points,
 	size_t count, double full);
 /* Prints the screen as text, without the spaces at the ends of lines. */

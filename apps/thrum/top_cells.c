@@ -135,9 +135,9 @@ int top_put_right(struct top_screen *screen, int y, int x, int width, enum top_s
 	return top_put(screen, y, x, columns < width ? columns : width, style, text);
 }
 
-void top_select_line(struct top_screen *screen, int y)
+void top_select_line(struct top_screen *screen, int y, int width)
 {
-	for (int x = 0; x < screen->width; x++) {
+	for (int x = 0; x < width; x++) {
 		struct top_cell *cell = cell_at(screen, y, x);
 
 		if (cell)
@@ -160,25 +160,36 @@ void top_bar(struct top_screen *screen, int y, int x, int width, double share)
 	}
 }
 
+/* The least and the greatest of some points; the greatest is at least 0. */
+static void find_range(const double *points, size_t count, double *least, double *most)
+{
+	*least = INFINITY;
+	*most = 0;
+	for (size_t i = 0; i < count; i++) {
+		*least = fmin(*least, points[i]);
+		*most = fmax(*most, points[i]);
+	}
+}
+
 void top_chart(struct top_screen *screen, int y, int x, int width, int height, const double *points,
 	size_t count, double full)
 {
 	const char *const *blocks = screen->is_ascii ? ascii_heights : heights;
-	double most = full;
-	size_t from = 0;
+	double eighths_high = height == 1 ? 7 : 8 * height, least, most;
 
 	if (width <= 0)
 		return;
-	if (count > (size_t)width)
-		from = count - (size_t)width;
-	else
-		x += width - (int)count;
-	for (size_t i = from; i < count; i++)
-		if (points[i] > most && full <= 0)
-			most = points[i];
-	for (size_t i = from; i < count; i++, x++) {
-		double share = points[i] > 0 ? fmin(points[i] / most, 1) : 0;
-		int filled = (int)ceil(share * 8 * height);
+	if (count > (size_t)width) {
+		points += count - (size_t)width;
+		count = (size_t)width;
+	}
+	x += width - (int)count;
+	find_range(points, count, &least, &most);
+	if (full <= 0 && height == 1 && least == most)
+		eighths_high = 2;
+	for (size_t i = 0; i < count; i++, x++) {
+		double share = points[i] > 0 ? fmin(points[i] / (full > 0 ? full : most), 1) : 0;
+		int filled = (int)ceil(share * eighths_high);
 
 		if (isnan(points[i]))
 			continue;

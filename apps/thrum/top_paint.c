@@ -39,7 +39,7 @@ static struct layout lay_out(const struct top *top, const struct top_screen *scr
 	l.name_width = rest - l.chart_width;
 	if (l.name_width > NAME_WIDTH)
 		l.name_width = NAME_WIDTH;
-	l.chart_width = rest - l.name_width - 1;
+	l.chart_width = rest - l.name_width + 1;
 	if (l.chart_width > TOP_POINTS)
 		l.chart_width = TOP_POINTS;
 	l.first = l.name + l.name_width;
@@ -200,7 +200,9 @@ static void put_group(struct top_screen *screen, int y, const struct top *top,
 		top_age_words(group->youngest, text, sizeof(text));
 		top_put_right(screen, y, l->extra, EXTRA_WIDTH, TOP_PLAIN, text);
 		top_value_words("", group->should_resolve, text, sizeof(text));
-		top_put_right(screen, y, l->extra + EXTRA_WIDTH, EXTRA_WIDTH, TOP_PLAIN, text);
+		if (group->should_resolve > 0)
+			top_put_right(screen, y, l->extra + EXTRA_WIDTH, EXTRA_WIDTH, TOP_PLAIN,
+				text);
 	}
 	top_chart(screen, y, l->chart, l->chart_width, 1, top->series[row->series].points,
 		TOP_POINTS, 0);
@@ -315,7 +317,7 @@ static int put_part(struct top_screen *screen, int y, struct top *top, enum top_
 	for (uint32_t i = rows->first; i < rows->count && room > 0; i++, room--, y++) {
 		put_row(screen, y, top, part, &rows->rows[i], &l);
 		if (has_focus && i == rows->selected)
-			top_select_line(screen, y);
+			top_select_line(screen, y, l.chart);
 		top->shown[part]++;
 	}
 	return y;

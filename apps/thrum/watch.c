@@ -227,7 +227,8 @@ const struct command command_watch = {
 		"                          %t: time); replaces an older recording\n"
 		"  exec=COMMAND            run a shell command, with THRUM_PID, THRUM_RECORDING,\n"
 		"                          THRUM_RULE, THRUM_NUMBERS and THRUM_NUMBER\n"
-		"  enable=CATEGORY=LEVEL   record more, as thrum ctl --enable does",
+		"  enable=CATEGORY=LEVEL   record more, as thrum ctl --enable does; or less:\n"
+		"  disable=CATEGORY",
 	.examples = "thrum watch 4711 --when=\"p99(http/latency-us) > 50ms over 10s\" \\\n"
 		    "    --do=snapshot=slow-%n.thrum --cooldown=10min\n"
 		    "thrum watch 4711 --when=\"pending('TCP connect') > 100\" --do=exec=./alarm\n"

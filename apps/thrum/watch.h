@@ -45,6 +45,7 @@ size_t watch_numbers_words(const struct watch_numbers *, const double numbers[TH
 #define WATCH_ACTIONS(X) \
 	X(SNAPSHOT, "snapshot", "FILE") \
 	X(ENABLE, "enable", "CATEGORY=LEVEL") \
+	X(DISABLE, "disable", "CATEGORY") \
 	X(EXEC, "exec", "COMMAND")
 
 enum watch_action_kind {

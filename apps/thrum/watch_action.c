@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "format/control.h"
+#include "source/control.h"
 #include "watch.h"
 
 extern char **environ;
@@ -25,6 +27,21 @@ static const struct {
 #undef THRUM__X
 };
 
+/* Checks a list of categories before the watch begins. */
+static int check_list(const struct command *command, const char *text, const char *list)
+{
+	char name[THRUM__CATEGORY_NAME];
+	int level = 0, result;
+
+	while ((result = thrum__format_level_next(&list, name, &level)) > 0)
+		level = 0;
+	return result == 0
+		? STATUS_OK
+		: complain_usage(command,
+			  "--do=%s: \"%s\" needs a level from 0 to 3, or off, always, info, debug or all",
+			  text, name);
+}
+
 int watch_action_read(const struct command *command, const char *text, struct watch_action *action)
 {
 	size_t size = strcspn(text, "=");
@@ -36,10 +53,13 @@ int watch_action_read(const struct command *command, const char *text, struct wa
 			return complain_usage(command, "--do=%s needs a value: %s=%s",
 				actions[i].word, actions[i].word, actions[i].value);
 		*action = (struct watch_action){(enum watch_action_kind)i, text + size + 1};
-		return STATUS_OK;
+		return i == WATCH_ENABLE || i == WATCH_DISABLE
+			? check_list(command, text, action->value)
+			: STATUS_OK;
 	}
 	return complain_usage(command,
-		"--do needs snapshot=FILE, enable=CATEGORY=LEVEL or exec=COMMAND, not \"%s\"",
+		"--do needs snapshot=FILE, enable=CATEGORY=LEVEL, disable=CATEGORY or "
+		"exec=COMMAND, not \"%s\"",
 		text);
 }
 
@@ -89,6 +109,21 @@ static int take_snapshot(const char *pattern, const struct watch_event *event)
 	return snapshot_to_file(event->live->path, name);
 }
 
+/* ---- Categories ------------------------------------------------------------------------------ */
+
+static int control(const char *list, enum thrum__source_verb verb, const struct watch_event *event)
+{
+	struct thrum__source_control *control;
+	struct thrum_error_info error = {0};
+	int result = thrum__source_control_open(event->live->path, &control, &error);
+
+	if (result == 0) {
+		result = thrum__source_control_set(control, verb, list, &error);
+		thrum__source_control_close(control);
+	}
+	return result < 0 ? input_failed(event->live->path, &error) : STATUS_OK;
+}
+
 /* ---- Commands -------------------------------------------------------------------------------- */
 
 static int run_command(const char *text, const struct watch_event *event)
@@ -136,8 +171,8 @@ int watch_action_do(const struct watch_action *action, const struct watch_event 
 	switch (action->kind) {
 	case WATCH_SNAPSHOT: return take_snapshot(action->value, event);
 	case WATCH_EXEC: return run_command(action->value, event);
-	case WATCH_ENABLE: break;
+	case WATCH_ENABLE: return control(action->value, THRUM__CONTROL_ENABLE, event);
+	case WATCH_DISABLE: return control(action->value, THRUM__CONTROL_DISABLE, event);
 	}
-	complain("--do=enable=%s: this thrum can't do that yet", action->value);
 	return STATUS_FAILED;
 }

@@ -127,8 +127,10 @@ struct thrum_event {
 	uint32_t lane;      /* an index from 0 on, for thrum_trace_lane */
 	uint16_t site;      /* for thrum_trace_site; 0: none */
 	uint8_t type;       /* enum thrum_event_type */
-	uint8_t kind;       /* of a create: enum thrum_kind or THRUM_KIND_UNKNOWN */
-	uint8_t flags;      /* THRUM_EVENT_HAS_TASK and so on, joined by | */
+	/* For a create enum thrum_kind or THRUM_KIND_UNKNOWN; for a counter enum thrum_counter_kind, if
+	 * the trace tells. */
+	uint8_t kind;
+	uint8_t flags; /* THRUM_EVENT_HAS_TASK and so on, joined by | */
 };
 
 /*
@@ -147,7 +149,10 @@ struct thrum_trace;
  * read opens, too, and events tell which part is missing.
  *
  * "memory:FILE" is the recording in FILE, a copy of a machine's memory; of several the one that
- * began last.
+ * began last. "xen:DOMAIN" is the trace that a guest of this Xen host publishes, by its name or
+ * number: see thrum/xen.h. -THRUM_E_NOT_FOUND then means that there is no such guest,
+ * _NOT_RECORDING that it publishes no trace, or an old one that is gone, and _SYSTEM that this is no
+ * Xen host, or Xen's libraries are missing.
  *
  * On success the caller closes *trace with thrum_trace_close. The call looks at every packet's
  * header.

@@ -8,7 +8,8 @@
 
 #include "adapt/adapt.h"
 
-#ifdef __x86_64__
+/* ThreadSanitizer's have no version. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 #define VERSION "GLIBC_2.3.2"
 #else
 #define VERSION NULL

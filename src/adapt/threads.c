@@ -51,7 +51,8 @@ static void end_thread(void *task)
 
 static struct start begin_thread(void *argument)
 {
-	struct start *given = argument, start = *given;
+	struct start *given = argument;
+	struct start start = {given->routine, given->argument, given->task, START_NEW};
 	int state = START_NEW;
 
 	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {

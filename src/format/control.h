@@ -37,18 +37,12 @@ struct thrum__named_cell {
 	char name[THRUM__CATEGORY_NAME]; /* ends in NUL */
 };
 
-/* Requests to the program, in `request`. */
-enum {
-	THRUM__REQUEST_STOP = 1, /* end the recording */
-};
-
 struct thrum__control_page {
 	_Atomic uint64_t mask;      /* level l of category c is bit c * 4 + l */
 	_Atomic uint32_t changes;   /* entries of the history, also those overwritten since */
 	_Atomic uint32_t is_shared; /* the program reads its mask here */
 	_Atomic uint64_t cleared;   /* the bits that were off at any time */
-	_Atomic uint32_t request;
-	uint32_t reserved;
+	uint32_t reserved[2];
 	/* The program's categories by number. */
 	struct thrum__named_cell categories[THRUM__CATEGORIES];
 	/* Levels for categories that the program doesn't have yet. */

@@ -355,7 +355,8 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_INCREASE: thrum__model_value_add(s, runner(s)); break;
 	case THRUM_EVENT_LOST:
 	case THRUM_EVENT_DAMAGED: lost_or_damaged(s); break;
-	default: break; /* CATEGORY tells which events are recorded, and concerns no task */
+	case THRUM_EVENT_CATEGORY: thrum__model_take_category(s); break;
+	default: break;
 	}
 }
 
@@ -374,6 +375,8 @@ static void append_event(struct thrum__model_input *s)
 		if (error)
 			return;
 	}
+	if (m->has_off_next && (e->type != THRUM_EVENT_CATEGORY || e->time != m->off_time))
+		thrum__model_apply_categories(m);
 	struct thrum__lane *lane = s->lane = &m->lanes[e->lane];
 
 	s->time = e->time < 0 ? 0 : e->time == THRUM__OPEN ? THRUM__OPEN - 1 : e->time;
@@ -381,10 +384,13 @@ static void append_event(struct thrum__model_input *s)
 	m->late += s->time < m->last;
 	m->last = s->time < m->last ? m->last : s->time;
 	m->end = m->last < m->end ? m->end : m->last;
-	if (lane->is_cut && !is_remembered)
+	/* A category's event belongs to no lane. */
+	bool is_lanes = !is_remembered && e->type != THRUM_EVENT_CATEGORY;
+
+	if (lane->is_cut && is_lanes)
 		cut_beginning(s);
 	dispatch(s);
-	if (is_remembered)
+	if (!is_lanes)
 		return;
 	if (lane->events++ == 0)
 		lane->first = s->now;

@@ -120,6 +120,10 @@ void thrum__model_lane_run(struct thrum__model_input *s, uint32_t task)
 	struct thrum__lane *lane = s->lane;
 
 	lane->is_unknown = false;
+	if (m->off & 1u << THRUM__PART_SWITCH) {
+		lane->is_hidden = true;
+		return;
+	}
 	end_suspension(s, s->now);
 	/* In mirage's traces a task that has ended doesn't run again when it is switched to. */
 	if (task == lane->running && (lane->run != THRUM__NONE || m->is_mirage))
@@ -135,6 +139,8 @@ void thrum__model_lane_run(struct thrum__model_input *s, uint32_t task)
 
 void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 {
+	if (s->model->off & 1u << THRUM__PART_SWITCH)
+		return;
 	end_run(s, s->now);
 	end_suspension(s, s->now);
 	s->lane->suspended = add_interval(s, &s->model->suspensions, s->now, THRUM__OPEN, reason,
@@ -144,15 +150,29 @@ void thrum__model_lane_suspend(struct thrum__model_input *s, uint32_t reason)
 void thrum__model_lane_resume(struct thrum__model_input *s)
 {
 	struct thrum__lane *lane = s->lane;
+	int64_t since = lane->hidden_until > lane->last ? lane->hidden_until : lane->last;
 
+	if (s->model->off & 1u << THRUM__PART_SWITCH)
+		return;
 	/* The suspend event is lost. A lane has no events while it is suspended, so the suspension
 	 * began at the lane's last one. */
 	if (lane->suspended == THRUM__NONE)
-		lane->suspended = add_interval(s, &s->model->suspensions, lane->last, THRUM__OPEN,
+		lane->suspended = add_interval(s, &s->model->suspensions, since, THRUM__OPEN,
 			thrum__model_text_of(s), 0);
 	end_suspension(s, s->now);
 	if (lane->running != THRUM__NONE)
 		thrum__model_lane_run(s, lane->running);
+}
+
+void thrum__model_lane_hide(struct thrum__model_input *s)
+{
+	struct thrum__lane *lane = s->lane;
+
+	lane->is_hidden = lane->running != THRUM__NONE || lane->is_unknown;
+	lane->is_unknown = false;
+	end_run(s, s->now);
+	end_suspension(s, s->now);
+	lane->running = THRUM__NONE;
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */

@@ -70,6 +70,7 @@ static void finish_lanes(struct thrum__model *m)
 		free(m->lanes[i].spans);
 	}
 	free(m->lanes);
+	free(m->unrecorded);
 }
 
 static void finish_sites(struct thrum__sites *sites)
@@ -137,6 +138,8 @@ int thrum__model_load(struct thrum__model *m, struct thrum_trace *trace,
 
 void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info *info)
 {
+	if (m->has_off_next)
+		thrum__model_apply_categories(m);
 	m->end = info->end > m->end && info->end < THRUM__OPEN ? info->end : m->end;
 	m->ending = info->ending;
 	m->ending_code = info->ending_code;
@@ -191,6 +194,10 @@ bool thrum__model_is_stuck(const struct thrum__model *m, uint32_t task)
 
 bool thrum__model_is_unsure(const struct thrum__model *m, uint32_t task)
 {
+	/* It may have ended while that was not recorded. */
+	if (THRUM__TASK(m, task, state) == THRUM__STATE_PENDING &&
+		thrum__model_unrecorded_until(m, THRUM__PART_LIFE) > THRUM__TASK(m, task, created))
+		return true;
 	return THRUM__TASK(m, task, flags) & THRUM__TASK_UNSURE ||
 		(THRUM__TASK(m, task, state) == THRUM__STATE_PENDING &&
 			m->lanes[THRUM__TASK(m, task, lane)].lost_until >

@@ -227,6 +227,8 @@ struct thrum__lane {
 	uint64_t events;      /* how many, without remembered ones */
 	struct thrum__model_span_stack *spans; /* open ones */
 	bool is_unknown;                       /* the next event will show which task runs */
+	bool is_hidden;                        /* some task runs, but who runs is not recorded */
+	int64_t hidden_until;                  /* until then it was not */
 	bool is_cut; /* its beginning is overwritten, and has no gap yet */
 };
 
@@ -250,7 +252,23 @@ struct thrum__counter {
 	int64_t min, max, last; /* of all values, forgotten ones included */
 	int64_t start;    /* its value before the first row; if unknown, that of the first row */
 	bool is_relative; /* its initial value is unknown: the beginning is overwritten */
+	uint8_t kind;     /* enum thrum_counter_kind */
 	struct thrum__model_rows values; /* of struct thrum__values */
+};
+
+/* ---- Stretches that are not recorded -------------------------------------------------------- */
+
+/* Parts of the category "task". */
+enum thrum__task_part {
+	THRUM__PART_LIFE = 1,   /* when tasks begin and end */
+	THRUM__PART_WAIT = 2,   /* waits, reads, locks, links */
+	THRUM__PART_SWITCH = 3, /* which task is ready or runs */
+};
+
+/* A stretch in which a part was off. */
+struct thrum__unrecorded {
+	int64_t start, end; /* THRUM__OPEN: it still is */
+	uint8_t part;
 };
 
 /* ---- The model ----------------------------------------------------------------------------- */
@@ -260,6 +278,8 @@ struct thrum__model {
 	struct thrum__model_rows spans, suspensions, gaps;
 	struct thrum__lane *lanes;
 	uint32_t lane_count, lane_room;
+	struct thrum__unrecorded *unrecorded; /* by start */
+	uint32_t unrecorded_count, unrecorded_room;
 	struct thrum__counter *counters; /* in the order of their first values */
 	uint32_t counter_count, counter_room;
 	uint32_t pending; /* tasks in the state PENDING */
@@ -282,11 +302,18 @@ struct thrum__model {
 	int64_t whole;     /* from this time on no beginning of a lane is overwritten */
 	bool failed;       /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */
+	uint8_t off, off_next; /* bits by enum thrum__task_part; `off_next` from `off_time` on */
+	bool has_off_next;
+	int64_t off_time;
 	struct thrum__model_ids *ids;
 	struct thrum__model_strings *strings;
 	struct thrum__model_links *links;
 	struct thrum__sites *sites;
 };
+
+/* Returns the time until which some stretch of this part goes; THRUM__OPEN: it is still off; -1: it
+ * never was. */
+int64_t thrum__model_unrecorded_until(const struct thrum__model *, enum thrum__task_part);
 
 /*
  * Makes an empty model for the rules of a trace: those of mirage-profile if the trace has that

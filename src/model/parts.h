@@ -249,6 +249,8 @@ void thrum__model_lane_run(struct thrum__model_input *, uint32_t task);
 void thrum__model_lane_stop(struct thrum__model_input *);
 void thrum__model_lane_suspend(struct thrum__model_input *, uint32_t reason);
 void thrum__model_lane_resume(struct thrum__model_input *);
+/* From now on it isn't known which task runs: that isn't recorded. */
+void thrum__model_lane_hide(struct thrum__model_input *);
 /* Adds a gap from `start` to now, in which `count` events are lost (0: unknown). */
 void thrum__model_lane_gap(struct thrum__model_input *, int64_t start, uint32_t cause,
 	uint64_t count);
@@ -326,5 +328,11 @@ static inline void thrum__model_edge_add(struct thrum__model_input *s, enum thru
 		thrum__model_task_hear(m, from, s->time);
 	}
 }
+
+/* ---- unrecorded.c ---- */
+/* Takes an event that tells which events are recorded from now on. */
+void thrum__model_take_category(struct thrum__model_input *);
+/* Makes such events take effect, once all of one time have come. */
+void thrum__model_apply_categories(struct thrum__model *);
 
 #endif

@@ -34,6 +34,8 @@ static struct thrum__counter *counter_of(struct thrum__model_input *s)
 	if (m->is_cut && s->event->type == THRUM_EVENT_COUNTER)
 		counter->start = s->event->value;
 	counter->is_relative = m->is_cut && s->event->type == THRUM_EVENT_INCREASE;
+	if (s->event->type == THRUM_EVENT_COUNTER)
+		counter->kind = s->event->kind;
 	*number = m->counter_count++;
 	return counter;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "port/port.h"
@@ -64,4 +66,21 @@ void thrum__port_wipe_on_fork(void *page, size_t size)
 {
 	/* Kernels without it rely on the handler of fork() alone. */
 	madvise(page, size, MADV_WIPEONFORK);
+}
+
+__attribute__((no_sanitize("thread"))) void thrum__port_copy_shared(void *to, const void *from,
+	size_t size)
+{
+	const volatile uint8_t *bytes = from;
+	size_t i = 0;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	for (; i + 8 <= size && (uintptr_t)bytes % 8 == 0; i += 8) {
+		uint64_t word = *(const volatile uint64_t *)(const volatile void *)(bytes + i);
+
+		memcpy((uint8_t *)to + i, &word, sizeof word);
+	}
+	for (; i < size; i++)
+		((uint8_t *)to)[i] = bytes[i];
+	atomic_thread_fence(memory_order_seq_cst);
 }

@@ -35,6 +35,7 @@ uint64_t thrum__port_realtime(void);
 #ifdef THRUM_CORE
 /* Returns the number of the processor, below THRUM_CORE_CPUS: see core/. */
 unsigned thrum__port_cpu(void);
+#define THRUM__PORT_SHARED_PAGES 16u /* of 4 KiB: what thrum__port_allocate_shared has */
 #endif
 /* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
@@ -94,6 +95,10 @@ void *thrum__port_alias(void *from, size_t size, void *to);
 
 /* Unmaps memory that one of these functions or thrum__port_file_map returned. */
 void thrum__port_unmap(void *from, size_t size);
+
+/* Copies memory that others write meanwhile, in words where it is aligned to them. The copy is ordered
+ * with all that this thread does before and after it, other copies included. */
+void thrum__port_copy_shared(void *to, const void *from, size_t size);
 
 /* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14. */
 void thrum__port_wipe_on_fork(void *page, size_t size);

@@ -18,7 +18,11 @@
 
 #include "record/record.h"
 
+#ifndef THRUM_CORE
 #define PAGES_MAX 256u
+#else
+#define PAGES_MAX THRUM__PORT_SHARED_PAGES
+#endif
 #define ROOM(pages) ((pages)*THRUM__COUNTERS_BLOCKS) /* blocks */
 #define PATIENCE 1000                                /* tries to get the lock in a call */
 

@@ -5,31 +5,16 @@
 #include "port/port.h"
 #include "record/record.h"
 
-/*
- * Copies memory that other threads write meanwhile, in words. The copy is ordered with those before
- * and after it, because the protocol also reads its tickets in this way.
- */
-__attribute__((no_sanitize("thread"))) static int64_t read_memory(void *owner, uint64_t offset,
-	void *to, size_t size)
+static int64_t read_memory(void *owner, uint64_t offset, void *to, size_t size)
 {
 	const struct recorder *r = owner;
-	const volatile uint8_t *from = (const uint8_t *)r->header + offset;
-	size_t i = 0;
 
 	if (offset > r->size)
 		return 0;
 	if (size > r->size - offset)
 		size = (size_t)(r->size - offset);
 	/* Partner: the releases in begin_packet() and publish(). */
-	atomic_thread_fence(memory_order_seq_cst);
-	for (; i + 8 <= size && offset % 8 == 0; i += 8) {
-		uint64_t word = *(const volatile uint64_t *)(const volatile void *)(from + i);
-
-		memcpy((uint8_t *)to + i, &word, sizeof word);
-	}
-	for (; i < size; i++)
-		((uint8_t *)to)[i] = from[i];
-	atomic_thread_fence(memory_order_seq_cst);
+	thrum__port_copy_shared(to, (const uint8_t *)r->header + offset, size);
 	return (int64_t)size;
 }
 

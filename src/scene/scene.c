@@ -418,7 +418,6 @@ static int project_bands(struct thrum__scene *scene, float top, float bottom)
 
 int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 {
-	const struct thrum__scene_state *state = &scene->state;
 	float top = thrum__scene_strip_height(scene, width) + THRUM__RULER;
 	float bottom = has_legend(scene) ? height - THRUM__LEGEND : height;
 	int status;

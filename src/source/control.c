@@ -11,7 +11,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "format/clock.h"
@@ -286,23 +285,6 @@ int thrum__source_control_set(struct thrum__source_control *c, enum thrum__sourc
 		return thrum__read_error_set(info, error, 0,
 			"too many categories that the program doesn't have");
 	return 0;
-}
-
-bool thrum__source_control_stop(struct thrum__source_control *c, int wait_ms)
-{
-	int fd = thrum__source_owner(&c->input)->fd;
-
-	flock(fd, LOCK_EX);
-	atomic_store(&c->controls.page->request, THRUM__REQUEST_STOP);
-	/* With ids alone, calls about a task's life leave the fast path and find the request. */
-	thrum__format_controls_change(&c->controls, UINT64_MAX, 1);
-	flock(fd, LOCK_UN);
-	for (int waited = 0; state_of(c) == THRUM__RECORDING; waited += 10) {
-		if (waited >= wait_ms)
-			return false;
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-	}
-	return true;
 }
 
 /* ---- The present state ---------------------------------------------------------------------- */

@@ -52,11 +52,4 @@ struct thrum__source_category {
 size_t thrum__source_control_list(const struct thrum__source_control *,
 	struct thrum__source_category *to);
 
-/*
- * Asks the program to end the recording, and turns all off but the ids of tasks. It ends with the
- * program's next call about a task's life or about who runs. Returns whether it has ended within
- * so many milliseconds.
- */
-bool thrum__source_control_stop(struct thrum__source_control *, int wait_ms);
-
 #endif

@@ -171,6 +171,7 @@ static const struct {
 	int (*open)(const char *, struct thrum__input *, struct thrum_error_info *);
 } places[] = {
 	{"memory:", thrum__source_open_memory},
+	{"xen:", thrum__source_open_xen},
 };
 
 int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)

@@ -3,7 +3,8 @@
  * source/: the places from which a recording's bytes come and to which they go. These are files,
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
- * process.c finds a process's recording, memory.c one in a machine's memory, snapshot.c copies,
+ * process.c finds a process's recording, memory.c one in a machine's memory, xen.c those of
+ * guests, snapshot.c copies,
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
@@ -32,12 +33,23 @@ struct thrum__source_owner {
 /*
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
  * file. Refuses directories and devices. "memory:FILE" is the recording in a copy of a machine's
- * memory. The caller closes *input with thrum__source_close(input->owner). Returns 0 or a negative
- * enum thrum_error.
+ * memory, "xen:DOMAIN" the trace that a guest of this Xen host publishes. The caller closes *input
+ * with thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
+int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
+
+/* A domain of this Xen host that publishes a trace. */
+struct thrum__source_domain {
+	unsigned id;
+	uint32_t pages; /* of 4 KiB; 0: what it publishes is no list of references */
+	char name[64], format[32];
+};
+/* Lists these domains. The caller frees *domains. Returns 0 or a negative enum thrum_error. */
+int thrum__source_list_xen(struct thrum__source_domain **domains, size_t *count,
+	struct thrum_error_info *);
 /* Closes an input's owner and frees it. It must not be NULL. */
 void thrum__source_close(void *owner);
 /*

@@ -83,7 +83,7 @@ int thrum__source_copy(const struct thrum__input *input, int to, uint64_t *overw
 	if (!has_header || !thrum__source_is_recorded_to(input, &header))
 		ticks = 0;
 	error = thrum__format_copy(input, &output, ticks, overwritten);
-	/* Whoever reads the copy elsewhere can't find that out. */
+	/* A reader of the copy elsewhere can't find that out. */
 	if (error == 0 && is_gone && atomic_load(&header.ending) == 0)
 		error = thrum__source_write_at(&to, offsetof(struct thrum__header, ending), &ending,
 			sizeof ending);
@@ -109,6 +109,22 @@ static int copy_to(const struct thrum__input *input, int to, uint64_t *overwritt
 	return error;
 }
 
+/* Writes all bytes of an input that doesn't change. */
+static int copy_bytes(const struct thrum__input *input, int to)
+{
+	uint8_t buffer[65536];
+	int64_t got;
+
+	for (uint64_t at = 0; (got = input->read(input->owner, at, buffer, sizeof buffer)) > 0;
+		at += (uint64_t)got) {
+		int error = thrum__source_write_all(to, buffer, (size_t)got);
+
+		if (error != 0)
+			return error;
+	}
+	return (int)got;
+}
+
 int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
 	struct thrum_error_info *info)
 {
@@ -118,8 +134,11 @@ int thrum_trace_snapshot(const char *file, int to, uint64_t *overwritten,
 	if (error != 0)
 		return error;
 	error = thrum__source_header(&input, &header, info);
-	if (error == 0) {
-		error = copy_to(&input, to, overwritten);
+	/* A guest may publish the ring of mirage-profile. */
+	bool is_mirage = error == -THRUM_E_FORMAT && strncmp(file, "xen:", 4) == 0;
+
+	if (error == 0 || is_mirage) {
+		error = is_mirage ? copy_bytes(&input, to) : copy_to(&input, to, overwritten);
 		if (error != 0)
 			thrum__read_error_set(info, error, 0, "copying failed: %s",
 				thrum_error_message(error));

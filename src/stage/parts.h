@@ -28,6 +28,7 @@ enum thrum__stage_drag {
 	THRUM__DRAG_NOT_YET, /* pressed on the picture: a click, unless the pointer moves */
 	THRUM__DRAG_PICTURE,
 	THRUM__DRAG_RULER,
+	THRUM__DRAG_RANGE, /* the ruler of bands */
 	THRUM__DRAG_STRIP,
 	THRUM__DRAG_STRIP_LEFT,
 	THRUM__DRAG_STRIP_RIGHT,

@@ -68,7 +68,7 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 			: THRUM__OVER_STRIP;
 	} else if (place.y < strip + THRUM__RULER) {
 		place.over = THRUM__OVER_RULER;
-		place.drag = THRUM__DRAG_RULER;
+		place.drag = scene->shows_bands ? THRUM__DRAG_RANGE : THRUM__DRAG_RULER;
 	} else if (place.y < scene->tracks.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
 		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
 		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
@@ -150,7 +150,8 @@ static int hover_at(struct thrum__stage *stage, float x, float y, unsigned with)
 	own->y = y;
 	own->pointer_part = place.part;
 	own->has_crosshair = !is_touch &&
-		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER);
+		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER ||
+			place.drag == THRUM__DRAG_RANGE);
 	pick_at(stage, &place, x, with, &pick);
 	/* Hover the unit's first task, whichever task of the chain is below the pointer. */
 	if (pick.unit != THRUM__NONE && !is_touch)
@@ -238,7 +239,8 @@ int thrum__stage_press(struct thrum__stage *stage, float x, float y, unsigned wi
 	grab_at(stage, &place, x, y);
 	own->has_measure = own->has_crosshair = false;
 	if ((with & THRUM__WITH_SHIFT) &&
-		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER)) {
+		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER ||
+			place.drag == THRUM__DRAG_RANGE)) {
 		own->drag = THRUM__DRAG_MEASURE;
 		own->measure_part = place.part;
 		own->measure_from = own->measure_to = own->grabbed_time;
@@ -284,6 +286,16 @@ static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, f
 	thrum__scene_set_window(scene, from, to);
 }
 
+/* In bands, chooses the time from the press to x as the range. */
+static void drag_range(const struct thrum__stage_private *own, struct thrum__scene *scene, float x)
+{
+	struct thrum__scene_bands_state *bands = &scene->state.bands;
+	int64_t time = thrum__scene_time_axis_time(&scene->time, x);
+
+	bands->range_from = time < own->grabbed_time ? time : own->grabbed_time;
+	bands->range_to = time < own->grabbed_time ? own->grabbed_time : time;
+}
+
 static int drag_to(struct thrum__stage *stage, float x, float y)
 {
 	struct thrum__stage_private *own = stage->own;
@@ -291,6 +303,7 @@ static int drag_to(struct thrum__stage *stage, float x, float y)
 	int status = 0;
 
 	switch (own->drag) {
+	case THRUM__DRAG_RANGE: drag_range(own, scene, x); break;
 	case THRUM__DRAG_PICTURE:
 	case THRUM__DRAG_RULER: status = drag_picture(stage, scene, x, y); break;
 	case THRUM__DRAG_STRIP:
@@ -299,6 +312,11 @@ static int drag_to(struct thrum__stage *stage, float x, float y)
 	case THRUM__DRAG_MEASURE:
 		own->measure_to = thrum__scene_time_axis_time(&scene->time, x);
 		own->has_measure = true;
+		if (scene->shows_bands) {
+			drag_range(own, scene, x);
+			status = thrum__stage_share(stage, own->drag_part);
+			return status < 0 ? status : THRUM__MOVED;
+		}
 		return THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS;
 	case THRUM__DRAG_DIVIDER:
 		thrum__stage_divide(stage, own->drag_part, y);

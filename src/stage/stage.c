@@ -255,6 +255,12 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 		state->from -= state->from == THRUM__TIME_MAX;
 		state->to = state->from + 1;
 	}
+	state->bands.range_from = source->bands.range_from;
+	state->bands.range_to = source->bands.range_to;
+	if (source->bands.range_from < source->bands.range_to) {
+		state->bands.range_from = bounded_time(source->bands.range_from + offset);
+		state->bands.range_to = bounded_time(source->bands.range_to + offset);
+	}
 	state->fold = source->fold;
 	state->squeeze = source->squeeze;
 	state->counters = source->counters;

@@ -59,6 +59,44 @@ static void put_sentence(struct thrum__base_text *text, const char *words)
 	thrum__base_text_put(text, words);
 }
 
+/* Tells when a part of the category "task" was not recorded: the longest stretch, and how many more
+ * there are. */
+static void put_unrecorded(struct thrum__base_text *text, const struct thrum__model *model,
+	enum thrum__task_part part)
+{
+	static const char *const names[] = {[THRUM__PART_LIFE] = "The beginnings and ends of tasks",
+		[THRUM__PART_WAIT] = "Waits",
+		[THRUM__PART_SWITCH] = "Switches between tasks"};
+	const struct thrum__unrecorded *longest = NULL;
+	unsigned count = 0;
+	char words[80];
+
+	for (uint32_t i = 0; i < model->unrecorded_count; i++) {
+		const struct thrum__unrecorded *u = &model->unrecorded[i];
+
+		if (u->part != part)
+			continue;
+		count++;
+		if (!longest || u->end - u->start > longest->end - longest->start)
+			longest = u;
+	}
+	if (!longest)
+		return;
+	put_sentence(text, names[part]);
+	thrum__words_event_time(longest->start, words, sizeof words);
+	thrum__base_text_format(text, " were not recorded from %s", words);
+	if (longest->end == THRUM__OPEN) {
+		thrum__base_text_put(text, " on");
+	} else {
+		thrum__words_event_time(longest->end, words, sizeof words);
+		thrum__base_text_format(text, " to %s", words);
+	}
+	if (count > 1)
+		thrum__base_text_format(text, ", and in %u more stretch%s", count - 1,
+			count > 2 ? "es" : "");
+	thrum__base_text_put(text, ".");
+}
+
 size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum_trace_info *info,
 	char *to, size_t size)
 {
@@ -88,6 +126,8 @@ size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum
 		thrum__base_text_put(&text, words);
 		thrum__base_text_put(&text, ".");
 	}
+	for (int part = THRUM__PART_LIFE; part <= THRUM__PART_SWITCH; part++)
+		put_unrecorded(&text, model, part);
 	if (info->ending == THRUM_ENDING_GONE && info->end <= model->last)
 		put_sentence(&text,
 			"The process was killed or crashed, and nobody noted when: how "

@@ -51,6 +51,32 @@ else
 	has memcached dump 'label +event (thread_libevent_process|memcached\+0x)'
 fi
 
+if ! command -v transmission-daemon >/dev/null; then
+	echo "left out: transmission-daemon is missing"
+else
+	mkdir transmission
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	cat >transmission/settings.json <<-END
+		{"rpc-bind-address": "127.0.0.1", "rpc-port": $port, "rpc-authentication-required": false,
+		"bind-address-ipv4": "127.0.0.1", "bind-address-ipv6": "::1", "dht-enabled": false,
+		"lpd-enabled": false, "utp-enabled": false, "port-forwarding-enabled": false,
+		"peer-port-random-on-start": true, "download-dir": "$here/transmission"}
+	END
+	"$THRUM" record -o transmission.thrum --size=64M -- transmission-daemon -f -g transmission \
+		>transmission.out 2>&1 &
+	pid=$!
+	python3 "$SOURCE/tests/adapt/programs/transmission.py" "$port" ||
+		wrong "transmission-daemon doesn't answer: $(tail -5 transmission.out)"
+	kill "$pid" # thrum passes it on
+	wait "$pid"
+	status=$?
+	((status == 0)) || wrong "transmission-daemon: status $status: $(tail -5 transmission.out)"
+	has transmission dump 'label +serve '
+	has transmission dump 'label +timer '
+	has transmission dump 'create .* thread'
+	"$THRUM" why transmission.thrum >why.out 2>&1 || wrong "a healthy transmission-daemon: $(cat why.out)"
+fi
+
 if ! command -v tmux >/dev/null; then
 	echo "left out: tmux is missing"
 else

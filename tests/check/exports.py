@@ -16,6 +16,7 @@ LIBRARIES = {
     "libthrum.so": ("thrum.h", "THRUM_0"),
     "libthrum-trace.so": ("thrum/trace.h", "THRUM_TRACE_0"),
     "libthrum-promise.so": ("thrum/promise.h", "THRUM_PROMISE_0"),
+    "libthrum-xen.so": ("thrum/xen.h", "THRUM_XEN_0"),
 }
 
 

@@ -102,6 +102,16 @@ static void add(struct packet_writer *writer, enum thrum__record_type type, uint
 		&(struct thrum__record){.type = type, .task = task, .other = task}, START + ticks));
 }
 
+static void add_value(struct packet_writer *writer, uint16_t definition, int64_t value,
+	uint64_t ticks)
+{
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = THRUM__R_COUNTER,
+			.def = definition,
+			.value = value},
+		START + ticks));
+}
+
 static void check_lane(uint32_t index, int64_t span, int64_t in_tasks, int64_t in_own,
 	int64_t suspended, uint64_t records)
 {
@@ -166,6 +176,40 @@ static void lanes_tell_how_they_spent_their_time(void **state)
 	add(&late, THRUM__R_SUSPEND, 0, 9500);
 	look(&recording, 10000);
 	check_lane(1, 1000, 500, 0, 500, 1);
+	thrum__monitor_destroy(monitor);
+	recording_finish(&recording);
+}
+
+static void exemplars_are_the_greatest_of_a_look(void **state)
+{
+	static const char path[] = "net/latency";
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, SIZE);
+	recording_define(&recording, 3, THRUM__DEFINES_COUNTER, THRUM_COUNTER_DISTRIBUTION, path,
+		sizeof path);
+	struct packet_writer writer = packet_writer_begin(&recording, 0, 0, 0, START);
+
+	writer.packet->own = writer.packet->running = OWN;
+	add_value(&writer, 3, 1000, 10); /* outside of tasks */
+	add(&writer, THRUM__R_SWITCH, 7, 20);
+	add_value(&writer, 3, 50, 30);
+	add_value(&writer, 9, 50, 31); /* there is no such definition */
+	add(&writer, THRUM__R_SWITCH, 8, 40);
+	add_value(&writer, 3, -6, 50);
+	look_at(&recording);
+	look(&recording, 60);
+	assert_int_equal(sample->exemplar_count, 1);
+	assert_string_equal(sample->exemplars[0].path, path);
+	assert_int_equal(sample->exemplars[0].value, 50);
+	assert_int_equal(sample->exemplars[0].task, 7);
+	look(&recording, 70);
+	assert_int_equal(sample->exemplars[0].task, 7);
+	add_value(&writer, 3, -(INT64_C(1) << 40), 80);
+	look(&recording, 90);
+	assert_int_equal(sample->exemplars[0].task, 8);
+	assert_int_equal(sample->exemplars[0].value, -(INT64_C(1) << 40));
 	thrum__monitor_destroy(monitor);
 	recording_finish(&recording);
 }
@@ -258,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tasks_are_grouped_by_label),
 		cmocka_unit_test(lanes_tell_how_they_spent_their_time),
+		cmocka_unit_test(exemplars_are_the_greatest_of_a_look),
 		cmocka_unit_test(damage_does_no_harm),
 	};
 

@@ -223,7 +223,7 @@ static void damage_is_harmless(void **state)
 		}
 		for (unsigned i = 0; i < 16; i++)
 			add_name(i, (enum thrum_counter_kind)(i % 4),
-				i % 5 ? "a/b//c/" + i % 3 : "///");
+				i % 5 ? &"a/b//c/"[i % 3] : "///");
 		struct thrum__read_counters c = read_all();
 
 		for (uint32_t i = 0; i < c.count; i++) {

@@ -296,6 +296,45 @@ static void many_values_cost_pixels(void **state)
 	picture_finish(&picture);
 }
 
+/* Observations 0 to 99 over and over, then none, then always 50: a line for each percentile of each
+ * part, and a stroke for each stretch. */
+static void distributions_are_bands(void **state)
+{
+	const int count = 20000;
+	char *lines = malloc((size_t)count * 40 + 200), *at = lines;
+	struct picture picture;
+	unsigned strokes = 0, lines_found = 0;
+
+	(void)state;
+	assert_non_null(lines);
+	at += sprintf(at, LANE);
+	for (int i = 0; i < count; i++)
+		if (i < count / 2 || i > count * 3 / 4)
+			at += sprintf(at, "%d counter =%d \"sizes\n", i,
+				i < count / 2 ? i * 37 % 100 : 50);
+	picture_init(&picture, lines, false);
+	free(lines);
+	picture.model->counters[0].kind = THRUM_COUNTER_DISTRIBUTION;
+	picture.scene->state.counters = true;
+	picture_paint(&picture, 1000, 600);
+	for (uint32_t i = 0; i < picture.list.batch_count; i++) {
+		const struct thrum__draw_batch *batch = &picture.list.batches[i];
+
+		if (batch->style.z != THRUM__Z_COUNTER)
+			continue;
+		if (batch->style.op == THRUM__OP_RECT)
+			strokes += batch->count;
+		const struct thrum__draw_point *points = batch->items;
+
+		for (uint32_t k = 0; batch->style.op == THRUM__OP_POLY && k < batch->count; k++)
+			lines_found += isnan(points[k].x) != 0;
+	}
+	assert_int_equal(lines_found, 4);
+	assert_in_range(strokes, 90, 125); /* of about 143 stretches 3/4 */
+	assert_int_equal(picture_find(&picture, "p99 50", NULL), 1);
+	picture_finish(&picture);
+}
+
 static void extreme_values_are_painted(void **state)
 {
 	struct picture picture;
@@ -434,6 +473,7 @@ int main(void)
 		cmocka_unit_test(lost_time_interrupts_counters),
 		cmocka_unit_test(alike_counters_share_a_scale),
 		cmocka_unit_test(many_values_cost_pixels),
+		cmocka_unit_test(distributions_are_bands),
 		cmocka_unit_test(extreme_values_are_painted),
 		cmocka_unit_test(finding_has_pins_and_notes),
 		cmocka_unit_test(key_line_fits),

@@ -102,24 +102,22 @@ if shutil.which("prometheus"):
         file.write("global: {scrape_interval: 200ms}\n"
                    "scrape_configs:\n- job_name: thrum\n"
                    f"  static_configs: [{{targets: ['{url.split('/')[2]}']}}]\n")
-    prometheus = None
-    for attempt in range(20):
-        port = 20000 + (os.getpid() * 7 + attempt * 997) % 40000
-        prometheus = subprocess.Popen(
-            ["prometheus", f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}",
-             f"--storage.tsdb.path={folder.name}/data", "--log.level=error"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        try:
-            prometheus.wait(2)
-        except subprocess.TimeoutExpired:
-            break
-    end, found = time.monotonic() + 2 * PATIENCE, {}
-    query = "server_latency_seconds_count"
+    port, prometheus, found = 20000 + os.getpid() * 7 % 40000, None, {}
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and len(found) < 2:
+        # It ends at once if the port is in use.
+        if not prometheus or prometheus.poll() is not None:
+            port += 1
+            prometheus = subprocess.Popen(
+                ["prometheus", f"--config.file={config}",
+                 f"--web.listen-address=127.0.0.1:{port}",
+                 f"--storage.tsdb.path={folder.name}/data-{port}", "--log.level=error"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            answer = json.loads(get(f"http://127.0.0.1:{port}/api/v1/query?query={query}")[1])
+            answer = json.loads(get(f"http://127.0.0.1:{port}/api/v1/query"
+                                    "?query=server_latency_seconds_count")[1])
             found = {item["metric"]["pid"]: item["value"][1] for item in answer["data"]["result"]}
-        except OSError:
+        except (OSError, ValueError, KeyError):
             pass
         time.sleep(0.1)
     check(found == {one.pid: "100", two.pid: "100"}, "Prometheus knows", found)

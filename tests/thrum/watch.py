@@ -65,6 +65,15 @@ watch = Command("watch", program.pid, "--when", "p99(jobs) > 5")
 watch.wait_for('"jobs" is not a distribution: p99(jobs) stays unknown')
 watch.end()
 
+# Categories are turned off and on.
+for action, level in (("disable=log", "-1"), ("enable=log=debug", "2")):
+    program.tell("gauge trigger 1")
+    status, _, errors = run("watch", program.pid, "--when", "value(trigger) = 1", "--once",
+                            "--do", action)
+    check(status == 0 and not errors, action, errors)
+    _, output, _ = run("ctl", program.pid, "--status", "--format=tsv")
+    check(re.search(rf"^log\t{level}\t", output, re.M), action, output)
+
 # --once, and the process's end.
 program.tell("task 1 y")
 watch = Command("watch", program.pid, "--when", "age(y) > 0s or lost() > 0", "--once",
@@ -92,6 +101,7 @@ for arguments, text in (
         (["--when", "lost() > 1", "--when", "lost() > 2"], "there is one --when"),
         (["--when", "lost() > 1", "--do", "shout=x"], "not \"shout=x\""),
         (["--when", "lost() > 1", "--do", "exec="], "exec=COMMAND"),
+        (["--when", "lost() > 1", "--do", "enable=net=loud"], '"net" needs a level'),
         (["--when", "lost() > 1", "--cooldown", "-1s"], "negative")):
     status, _, errors = run("watch", program.pid, *arguments)
     check(status == 64 and text in errors, arguments, errors)

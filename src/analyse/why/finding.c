@@ -227,6 +227,10 @@ static int prepare_search(struct thrum__search *search)
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (model->lanes[i].lost_until > search->gap)
 			search->gap = model->lanes[i].lost_until;
+	/* Events that were not recorded are missing, too. */
+	for (int part = THRUM__PART_LIFE; part <= THRUM__PART_SWITCH; part++)
+		if (thrum__model_unrecorded_until(model, part) > search->gap)
+			search->gap = thrum__model_unrecorded_until(model, part);
 	error = thrum__why_peers_make(model, &findings->places, &search->peers);
 	if (error == 0)
 		error = thrum__analyse_graph_make(model, &findings->places, &search->graph);

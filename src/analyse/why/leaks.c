@@ -183,7 +183,7 @@ static int certainty_of(const struct thrum__search *search, const struct growth 
 	if (growth->pending < LEAK_MIN || growth->is_starved || !has_grown(growth) ||
 		(growth->ended == 0 &&
 			thrum__why_is_too_soon(model,
-				model->end - THRUM__TASK(model, growth->oldest, created))))
+				model->end - THRUM__TASK(model, growth->oldest, created), false)))
 		return -1;
 	if (has_hit_limit(search, all, growth))
 		return THRUM__LIKELY;

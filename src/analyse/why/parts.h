@@ -198,15 +198,17 @@ bool thrum__why_is_recent(const struct thrum__model *, int64_t time);
  * client, a request that reads. */
 bool thrum__why_is_lasting(const struct thrum__model *, uint32_t task);
 
-#define THRUM__SOON 100000000 /* ns */
+#define THRUM__SOON 100000000         /* ns */
+#define THRUM__SOON_OUTSIDE 500000000 /* the same for answers, if nobody knows when it ended */
 
 /* Whether a task that is so old may just be under way although none like it ended: something outside
  * ended the recording, or it goes on, so soon that nothing tells how long such tasks take. */
-static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int64_t age)
+static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int64_t age,
+	bool is_outside)
 {
 	switch (model->ending) {
+	case THRUM_ENDING_GONE: return age < (is_outside ? THRUM__SOON_OUTSIDE : THRUM__SOON);
 	case THRUM_ENDING_KILLED:
-	case THRUM_ENDING_GONE:
 	case THRUM_ENDING_RUNNING:
 	case THRUM_ENDING_COPIED: return age < THRUM__SOON;
 	default: return false;

@@ -53,6 +53,7 @@ struct packet_ref {
 struct definition {
 	uint32_t type; /* 0: there is none of this number, or it is broken */
 	uint32_t text_size;
+	uint8_t kind; /* of a counter */
 	char text[116];
 	char unknown[8]; /* shown in its place if it has the wrong type: "?" and its number */
 	struct thrum_trace_site site;

@@ -123,8 +123,10 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct context 
 		set_text(end, "", 0);
 	else if (UNLIKELY(d->type != type))
 		set_text(end, d->unknown, (uint32_t)strlen(d->unknown));
-	else
+	else {
 		set_text(end, d->text, d->text_size);
+		end[-1].kind = d->kind;
+	}
 }
 
 /* Puts a create event, and a label event if the record has a text. */

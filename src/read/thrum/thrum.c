@@ -57,6 +57,8 @@ static struct definition *make_definition(struct reader *r, uint32_t number)
 	memcpy(d->text, cell.text, sizeof d->text);
 	d->text_size = (uint32_t)(nul - cell.text);
 	d->type = cell.type;
+	if (d->type == THRUM__DEFINES_COUNTER && cell.number <= THRUM_COUNTER_DISTRIBUTION)
+		d->kind = (uint8_t)cell.number;
 	if (d->type == THRUM__DEFINES_ADDRESS)
 		thrum__read_address_site(r, &cell, d);
 	else if (d->type == THRUM__DEFINES_SITE) {

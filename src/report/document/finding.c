@@ -19,6 +19,10 @@ static bool is_near_gap(const struct thrum__model *model, const struct thrum__fi
 		if (thrum__model_has_row(&model->gaps, i) && THRUM__GAP(model, i, end) >= since &&
 			THRUM__GAP(model, i, start) <= finding->until)
 			return true;
+	for (uint32_t i = 0; i < model->unrecorded_count; i++)
+		if (model->unrecorded[i].end >= since &&
+			model->unrecorded[i].start <= finding->until)
+			return true;
 	return false;
 }
 

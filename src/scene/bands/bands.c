@@ -99,6 +99,8 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 
 	if (of->is_others)
 		strcpy(name, "others");
+	else if (bands->model->lanes[of->lane].task == THRUM__NONE)
+		strcpy(name, "main"); /* traces of mirage-profile have one thread without a task */
 	else
 		thrum__words_task(bands->model, bands->model->lanes[of->lane].task, name,
 			THRUM__NAME_MAX);

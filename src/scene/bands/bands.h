@@ -15,6 +15,7 @@
  *	command.c  the focus, and commands
  *	key.c      the key line
  *	marks.c    the selected and the found lines, findings
+ *	range.c    the range and the marked times
  *	pick.c     which line lies where
  *	where.c    where the time of groups goes
  *
@@ -70,8 +71,8 @@ struct thrum__scene_bands_place {
 
 /* Numbers of a group, for the window of the last frame. */
 struct thrum__scene_bands_counted {
-	struct thrum__bands_numbers numbers;
-	uint32_t alive; /* the most at once; of small bands */
+	struct thrum__bands_numbers numbers; /* of the range, if there is one */
+	struct thrum__bands_numbers rest;    /* of the window beside the range */
 };
 
 struct thrum__scene_bands {
@@ -93,7 +94,7 @@ struct thrum__scene_bands {
 	uint32_t column_room, failed_room, byte_room;
 	/* By group shown, for the time numbers_from … numbers_to. */
 	struct thrum__scene_bands_counted *counted;
-	int64_t numbers_from, numbers_to;
+	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
@@ -184,6 +185,8 @@ struct thrum__bands_pen {
 	float left, right; /* of time */
 	float scroll;
 	bool is_narrow; /* the gutter has only rate and p99 */
+	bool has_range;
+	uint32_t first, end; /* columns in the range; without one, all */
 };
 
 /* The top of a place in the picture. */
@@ -209,6 +212,16 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
 /* Gives y of a finding's step: of the task's line, or of its queue, or of the last place. Returns false
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
+
+/* Finds the columns of the range, and paints it behind the bands. */
+void thrum__bands_paint_range(struct thrum__bands_pen *);
+/* Paints the marked times. */
+void thrum__bands_paint_bookmarks(const struct thrum__bands_pen *);
+
+/* Writes where most of the time of a shown group goes: "81 % waits for database"; "" if that isn't
+ * known (thrum__scene_bands_look), or there is no such place. */
+void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t shown, char *to,
+	size_t size);
 
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,

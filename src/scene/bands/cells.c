@@ -55,6 +55,13 @@ static uint32_t mark_of(const struct thrum__scene_bands *bands,
 	return thickness > 0 ? thickness : 1;
 }
 
+/* Whether a column's lines step back: they are not related to the selection, or outside of the
+ * range. */
+static bool is_faded(const struct thrum__bands_pen *pen, uint32_t column)
+{
+	return pen->p->scene->is_related || column < pen->first || column >= pen->end;
+}
+
 /* Counts the cells of a place's row; the lowest one has all shorter lines, too, and the highest all
  * longer ones. */
 static void count_row(struct thrum__scene_bands *bands,
@@ -162,12 +169,11 @@ void thrum__bands_paint_band(struct thrum__bands_pen *pen,
 			const struct thrum__bands_cell *cell = &bands->cells[i];
 			uint8_t byte;
 
-			failed[i] = cell->failed > 0;
+			failed[i] = cell->failed > 0 && i >= pen->first && i < pen->end;
 			has_failed |= failed[i];
 			if (cell->lines == 0)
 				continue;
-			uint32_t thickness = mark_of(bands, cell, height, pen->p->scene->is_related,
-				&byte);
+			uint32_t thickness = mark_of(bands, cell, height, is_faded(pen, i), &byte);
 
 			fill_up(&grid, i, row * height, thickness, byte);
 		}

@@ -67,25 +67,40 @@ static void put_duration(char to[32], int64_t ns)
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Computes the numbers of all bands for the window of this frame, unless they are known. */
+static bool is_same_time(const struct thrum__bands_time *a, const struct thrum__bands_time *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* Computes the numbers of all bands for the window or range of this frame, unless they are known. */
 static void count_bands(struct thrum__bands_pen *pen)
 {
 	struct thrum__scene_bands *bands = pen->bands;
 	const struct thrum__family *family = &bands->all->family;
-	struct thrum__bands_time time = {
-		.from = {pen->p->state->from},
-		.to = {pen->p->state->to},
-	};
+	const struct thrum__scene_state *state = pen->p->state;
+	struct thrum__bands_time time = {.from = {state->from}, .to = {state->to}}, rest = {0};
 
-	if (bands->has_numbers && bands->numbers_from == time.from[0] &&
-		bands->numbers_to == time.to[0])
+	if (pen->has_range) {
+		const struct thrum__scene_bands_state *range = &state->bands;
+
+		rest = (struct thrum__bands_time){.from = {state->from, range->range_to},
+			.to = {range->range_from, state->to}};
+		time = (struct thrum__bands_time){.from = {range->range_from},
+			.to = {range->range_to}};
+	}
+	if (bands->has_numbers && is_same_time(&bands->numbers_of, &time) &&
+		is_same_time(&bands->rest_of, &rest))
 		return;
-	for (uint32_t i = 0; i < family->shown_count; i++)
+	for (uint32_t i = 0; i < family->shown_count; i++) {
 		thrum__bands_numbers(bands->all, family->shown[i], &time,
 			&bands->counted[i].numbers);
+		if (pen->has_range)
+			thrum__bands_numbers(bands->all, family->shown[i], &rest,
+				&bands->counted[i].rest);
+	}
 	bands->has_numbers = true;
-	bands->numbers_from = time.from[0];
-	bands->numbers_to = time.to[0];
+	bands->numbers_of = time;
+	bands->rest_of = rest;
 }
 
 static const struct thrum__bands_numbers *numbers_of(const struct thrum__bands_pen *pen,
@@ -127,6 +142,28 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 	thrum__bands_text_right(pen, columns[1], y, font, colour, half);
 	thrum__bands_text_right(pen, columns[2], y, font, colour, slow);
 	put_failed(pen, n, y, font);
+}
+
+/* Writes the numbers of a band: with a range, those in it and those beside it; else those in sight,
+ * and where the time goes. */
+static void put_all_numbers(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, float top, bool has_room)
+{
+	uint32_t shown = pen->bands->all->family.groups[place->index].shown;
+	const struct thrum__scene_bands_counted *counted = &pen->bands->counted[shown];
+	char words[120];
+	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
+
+	if (pen->has_range) {
+		put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_BASE, THRUM__COLOUR_INK);
+		put_numbers(pen, &counted->rest, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
+		return;
+	}
+	put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
+	thrum__bands_where_words(pen->bands, shown, words, sizeof words);
+	if (has_room && words[0])
+		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+			pen->left - 12 - x, words);
 }
 
 /* Writes a group's name. */
@@ -199,7 +236,8 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 	uint64_t lines = 0;
 
 	for (uint32_t i = 0; i < family->shown_count; i++)
-		lines += pen->bands->counted[i].numbers.touched;
+		lines += pen->bands->counted[i].numbers.touched +
+			(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
 		family->by_site ? "No task here has a label; these are call sites. "
@@ -266,8 +304,7 @@ static void paint_whole_band(struct thrum__bands_pen *pen,
 	paint_scale(pen, place);
 	thrum__bands_paint_band(pen, place);
 	put_name(pen, place, top + 11, THRUM__FONT_STRONG, pen->left - 12);
-	put_numbers(pen, numbers_of(pen, place->index), top + 25, THRUM__FONT_NOTE,
-		THRUM__COLOUR_MUTED);
+	put_all_numbers(pen, place, top, place->base >= WHERE_LEAST);
 }
 
 /* Marks the place with the focus. */
@@ -300,8 +337,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 	case THRUM__PLACE_OPENED:
 		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
 			pen->left - 12);
-		put_numbers(pen, numbers_of(pen, place->index), thrum__bands_top(pen, place) + 25,
-			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
+		put_all_numbers(pen, place, thrum__bands_top(pen, place), false);
 		thrum__bands_paint_opened(pen, place);
 		break;
 	case THRUM__PLACE_OPENED_THREAD:
@@ -379,9 +415,11 @@ void thrum__bands_paint(struct thrum__paint *p)
 		p->list->failed = true;
 		return;
 	}
-	count_bands(&pen);
 	thrum__paint_folds(p);
 	thrum__paint_grid(p);
+	thrum__bands_paint_range(&pen);
+	thrum__bands_paint_bookmarks(&pen);
+	count_bands(&pen);
 	paint_grounds(&pen);
 	name_columns(&pen);
 	paint_end(&pen);

@@ -35,16 +35,22 @@ static const struct measure {
 
 /* ---- Bands --------------------------------------------------------------------------------- */
 
+/* With a range each band has two lines of numbers. */
+static bool has_range(const struct thrum__scene_bands_state *state)
+{
+	return state->range_from < state->range_to;
+}
+
 /* Sets the classes and heights of a group's band. It reaches from the duration that 99 % of the lines
  * reach, down to a quarter of a decade, to the longest one, up to that; at least one decade. */
-static void measure_band(const struct thrum__group *group, const struct measure *measure,
-	struct thrum__scene_bands_place *place)
+static void measure_band(const struct thrum__scene_bands *bands, const struct thrum__group *group,
+	const struct measure *measure, struct thrum__scene_bands_place *place)
 {
 	const unsigned decade = THRUM__BANDS_DECADE, quarter = decade / 4;
 	bool is_large = group->size == THRUM__GROUP_LARGE;
 	unsigned classes = is_large ? measure->classes : measure->classes / 2;
 	unsigned per = decade / classes, step = per > quarter ? per : quarter, end;
-	float least = is_large ? LARGE_LEAST : MIDDLE_LEAST, needed;
+	float least = is_large || has_range(&bands->shown) ? LARGE_LEAST : MIDDLE_LEAST, needed;
 
 	place->class = thrum__bands_class(group->low) / step * step;
 	end = (thrum__bands_class(group->longest) / step + 1) * step;
@@ -102,7 +108,7 @@ static float height_of(const struct thrum__scene_bands *bands, const struct meas
 		else if (group->size == THRUM__GROUP_SMALL)
 			all += SMALL;
 		else
-			measure_band(group, measure, &place), all += place.height;
+			measure_band(bands, group, measure, &place), all += place.height;
 	}
 	return all;
 }
@@ -187,7 +193,7 @@ static void add_bands(struct thrum__scene_bands *bands, float height)
 		} else if (is_small)
 			place->height = small_height(place);
 		else
-			measure_band(group, measure, place);
+			measure_band(bands, group, measure, place);
 		bands->content += place->height;
 	}
 	if (family->more_count > 0)
@@ -302,6 +308,7 @@ int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float
 
 	if (bands->width == width && bands->height == height && bands->place_count > 0 &&
 		has_same_opened(&bands->shown, &scene->state.bands) &&
+		has_range(&bands->shown) == has_range(&scene->state.bands) &&
 		has_same_stories(&bands->shown, &scene->state.bands))
 		return 0;
 	if ((bands->place_count == 0 || !has_same_stories(&bands->shown, &scene->state.bands)) &&

@@ -354,6 +354,19 @@ static void draw_step(struct line_pen *pen, const struct value_column *column, f
 	add_point(pen, x, y_of(scale, (double)column->last));
 }
 
+static bool is_distribution(const struct counters *c, const struct shown_counter *shown)
+{
+	return c->p->model->counters[shown->counter].kind == THRUM_COUNTER_DISTRIBUTION;
+}
+
+static void paint_distribution(struct counters *c, struct shown_counter *shown)
+{
+	shown->y = thrum__paint_percentiles(c->p, &c->p->model->counters[shown->counter],
+		&c->scales[shown->group].place, shown->colour, c->points,
+		POINTS * (size_t)c->columns_max, &shown->last);
+	shown->is_known = true;
+}
+
 static void paint_line(struct counters *c, struct shown_counter *shown)
 {
 	const struct counter_scale *scale = &c->scales[shown->group];
@@ -404,11 +417,18 @@ static void paint_name(struct counters *c, const struct shown_counter *shown, fl
 	size_t size = fit_path(p, shown->name, shown->name_size, p->width - x - 4, name,
 		sizeof name);
 
-	thrum__scene_counter_words(shown->last, value, sizeof value);
+	if (is_distribution(c, shown))
+		strcpy(value, "p99 ");
+	else
+		value[0] = '\0';
+	char *number = value + strlen(value);
+	size_t room = sizeof value - strlen(value);
+
+	thrum__scene_counter_words(shown->last, number, room);
 	if (!shown->is_known)
 		strcpy(value, "not known");
 	else if (thrum__paint_width(p, value, strlen(value), THRUM__FONT_NOTE) > p->width - x - 4)
-		scale_words((double)shown->last, 1, value, sizeof value);
+		scale_words((double)shown->last, 1, number, room);
 	thrum__draw_horizontal(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 1,
 		p->right + 45, shown->y, 2, THRUM__DASH_SOLID);
 	thrum__draw_line(p->list, THRUM__Z_FRAME_MARK, shown->colour, p->right + 45, shown->y,
@@ -508,7 +528,10 @@ void thrum__paint_counters(struct thrum__paint *p)
 	paint_gutter(p);
 	find_lost(&c);
 	for (uint32_t i = 0; i < c.count; i++)
-		paint_line(&c, &c.shown[i]);
+		if (is_distribution(&c, &c.shown[i]))
+			paint_distribution(&c, &c.shown[i]);
+		else
+			paint_line(&c, &c.shown[i]);
 	for (uint32_t i = 0; i < c.scale_count; i++)
 		paint_scale(&c, i);
 	paint_names(&c);

@@ -84,6 +84,11 @@ void thrum__paint_tracks(struct thrum__paint *);  /* lines, runs, ends, failures
 void thrum__paint_creations(struct thrum__paint *);
 void thrum__paint_edges(struct thrum__paint *);
 void thrum__paint_counters(struct thrum__paint *);
+/* Paints a distribution on its scale; `points` has room for `room` points. Returns y of its last
+ * median. *p99 becomes the last 99th percentile, if there is one. */
+float thrum__paint_percentiles(struct thrum__paint *, const struct thrum__counter *,
+	const struct thrum__scene_counter_place *, int colour, struct thrum__draw_point *points,
+	size_t room, int64_t *p99);
 void thrum__paint_findings(struct thrum__paint *); /* pins, paths and notes of the chosen finding */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_empty(struct thrum__paint *); /* a message, if no task is in sight */

@@ -365,8 +365,10 @@ static void show_fork(void)
 	SHOW(system("test -z \"$LD_PRELOAD$THRUM_ADAPT\" || test -n \"$THRUM_FOLLOWS\""));
 }
 
-int main(void)
+/* With an argument it leaves out the threads of C11, which ThreadSanitizer doesn't know. */
+int main(int argc, char **argv)
 {
+	(void)argv;
 	sem_init(&held, 0, 0);
 	sem_init(&release, 0, 0);
 	SHOW(pthread_setname_np(pthread_self(), "main thread"));
@@ -374,7 +376,8 @@ int main(void)
 	show_wrong_times();
 	show_rwlocks();
 	show_conditions();
-	show_c11();
+	if (argc < 2)
+		show_c11();
 	show_fork();
 	return 5;
 }

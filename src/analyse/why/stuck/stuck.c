@@ -53,11 +53,15 @@ static bool is_deadlocked(const struct thrum__model *model, const struct thrum__
 			"deadlocked") == 0;
 }
 
-/* Whether a lane's last act is a wait that goes on and has no time limit. */
+/* Whether a lane's last act is a wait that goes on and has no time limit. A lane that tells when it
+ * rests goes on after it has told that a task waits. */
 static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
 
+	if (lane->suspended == THRUM__NONE && lane->suspended_ns > 0 &&
+		model->end - lane->last < TAIL)
+		return false;
 	return is_lane_blocked(search, lane) &&
 		(!thrum__model_has_row(&model->suspensions, lane->suspended) ||
 			strcmp(thrum__model_string(model,
@@ -213,19 +217,21 @@ static bool is_young(const struct thrum__search *search, uint32_t task)
 		thrum__why_peers_is_young(&search->peers, thrum__model_heir(search->model, task));
 }
 
-/* Whether nothing like the path's victim or leaf has ended, and the wait for the leaf is so young that
- * this tells nothing. */
+/* Whether nothing like the path's leaf, or else its victim, has ended, and the wait for the leaf is so
+ * young that this tells nothing. */
 static bool is_too_soon(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	const struct thrum__peer *victims = thrum__why_peers_of(&search->peers, path->victim);
 	const struct thrum__peer *leaves = thrum__why_peers_of(&search->peers, path->leaf);
+	bool is_outside = THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST;
 	int64_t since = last && !last->is_served ? last->wait.since
 						 : THRUM__TASK(model, path->leaf, created);
 
-	return !search->is_dead && !search->is_deadlocked && !(victims && victims->ended > 0) &&
-		!(leaves && leaves->ended > 0) && thrum__why_is_too_soon(model, model->end - since);
+	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
+		!(victims && victims->ended > 0 && !is_outside) &&
+		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
 
 /* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/* The range: a time whose numbers stand beside those of the rest of the window. And marked times. */
+#include <math.h>
+#include <string.h>
+
+#include "scene/bands/bands.h"
+
+#define LABEL_Y 20    /* px from the ruler's top to the base line of the range's length */
+#define FLAG_WIDTH 9  /* px */
+#define FLAG_HEIGHT 8 /* px */
+
+/* Returns the column in which x lies, at most the number of columns. */
+static uint32_t column_at(const struct thrum__bands_pen *pen, float x)
+{
+	float column = floorf((x - pen->left) / THRUM__CELL_WIDTH + 0.5f);
+	uint32_t columns = pen->bands->window.columns;
+
+	return column <= 0 ? 0 : column >= (float)columns ? columns : (uint32_t)column;
+}
+
+/* Writes the range's length on the ruler, over the ticks. */
+static void write_length(const struct thrum__bands_pen *pen, float x1, float x2)
+{
+	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
+	struct thrum__draw_list *list = pen->p->list;
+	const int z = THRUM__Z_FRAME_TEXT;
+	char words[40];
+	size_t size = thrum__words_duration(state->range_to - state->range_from, 3, words,
+		sizeof words);
+	float width = thrum__paint_width(pen->p, words, size, THRUM__FONT_BASE);
+	float x = floorf((x1 + x2 - width) / 2), y = pen->p->ruler_top;
+
+	x = fminf(fmaxf(x, pen->left + 4), pen->right - width - 4);
+	thrum__draw_rect(list, z, THRUM__COLOUR_PANEL, x - 6, y + 4, width + 12, THRUM__RULER - 8);
+	thrum__draw_rect(list, z, THRUM__COLOUR_SEL, x1, y + THRUM__RULER - 4, x2 - x1, 3);
+	thrum__draw_text(list, z, THRUM__COLOUR_SEL, THRUM__FONT_BASE, x, y + LABEL_Y, words, size,
+		true);
+}
+
+void thrum__bands_paint_range(struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
+	struct thrum__draw_list *list = pen->p->list;
+	float x1 = thrum__paint_x(pen->p, state->range_from);
+	float x2 = thrum__paint_x(pen->p, state->range_to);
+	const float sides[] = {x1, x2};
+
+	pen->first = 0;
+	pen->end = pen->bands->window.columns;
+	pen->has_range = state->range_from < state->range_to;
+	if (!pen->has_range)
+		return;
+	pen->first = column_at(pen, x1);
+	pen->end = column_at(pen, x2);
+	for (int i = 0; i < 2; i++)
+		if (sides[i] >= pen->left && sides[i] <= pen->right)
+			thrum__draw_vertical(list, THRUM__Z_EDGE, THRUM__COLOUR_SEL, sides[i],
+				pen->p->top, pen->p->bottom, 1, THRUM__DASH_SOLID);
+	x1 = fmaxf(x1, pen->left);
+	x2 = fminf(x2, pen->right);
+	if (x2 <= x1)
+		return;
+	thrum__draw_rect(list, THRUM__Z_REGION, THRUM__COLOUR_SEL_BG, x1, pen->p->top, x2 - x1,
+		pen->p->bottom - pen->p->top);
+	write_length(pen, x1, x2);
+}
+
+void thrum__bands_paint_bookmarks(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
+	struct thrum__draw_list *list = pen->p->list;
+	const int z = THRUM__Z_FRAME_TEXT, ink = THRUM__COLOUR_INK;
+	float y = pen->p->ruler_top + THRUM__RULER - 15;
+
+	for (unsigned i = 0; i < state->bookmark_count; i++) {
+		const struct thrum__scene_bookmark *mark = &state->bookmarks[i];
+		float x = floorf(thrum__paint_x(pen->p, mark->time));
+		const struct thrum__draw_point flag[3] = {{x, y},
+			{x + FLAG_WIDTH, y + FLAG_HEIGHT / 2}, {x, y + FLAG_HEIGHT}};
+		size_t size = strlen(mark->words);
+		float width = thrum__paint_width(pen->p, mark->words, size, THRUM__FONT_BASE);
+
+		if (x < pen->left || x > pen->right)
+			continue;
+		thrum__draw_vertical(list, THRUM__Z_EDGE, ink, x, pen->p->top, pen->p->bottom, 1,
+			THRUM__DASH_2_3);
+		thrum__draw_rect(list, z, ink, x, y, 1, 15);
+		thrum__draw_triangle(list, z, ink, flag);
+		if (size == 0)
+			continue;
+		thrum__draw_rect(list, z, THRUM__COLOUR_PANEL, x + FLAG_WIDTH + 1, y - 2, width + 4,
+			14);
+		thrum__draw_text(list, z, ink, THRUM__FONT_BASE, x + FLAG_WIDTH + 3, y + 8,
+			mark->words, size, false);
+	}
+}
