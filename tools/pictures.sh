@@ -25,16 +25,22 @@ mkdir -p "$to"
 	exit 2
 }
 
+# A longer one for the bands; it is killed.
+"$thrum" record -o "$folder/busy.thrum" -- "$build/examples/server" --threads 3 --clients 24 \
+	--seconds 3 --hang --die >/dev/null 2>"$folder/log" || true
+
 draw() { # NAME OPTION...
 	name=$1
 	shift
+	recording=server
+	[ "$name" != overview ] || recording=busy
 	for theme in light dark; do
-		"$thrum" render "$folder/server.thrum" -o "$to/$name-$theme.svg" --theme=$theme "$@"
+		"$thrum" render "$folder/$recording.thrum" -o "$to/$name-$theme.svg" --theme=$theme "$@"
 		echo "$to/$name-$theme.svg: $(wc -c <"$to/$name-$theme.svg") bytes"
 	done
 }
 
-draw overview --width=1200 --height=640 --strip --legend
+draw overview --width=1200 --as=bands --strip --legend
 
 # Around the time from which the request for user 42 waits for ever.
 start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk -F '\t' '

@@ -672,6 +672,7 @@ static void test_update(void **state)
 	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
 	assert_true(thrum__bands_memory(bands) > 0);
 	assert_int_equal(thrum__model_append(model, events + 4000, 4000), 0);
+	assert_true(bands->to < model->end);
 	thrum__bands_numbers(bands, 0,
 		&(struct thrum__bands_time){{bands->from, 0}, {bands->to, 0}}, &numbers);
 	assert_int_equal(thrum__bands_update(bands), 0);
@@ -681,6 +682,28 @@ static void test_update(void **state)
 	assert_int_equal(thrum__bands_update(bands), 0);
 	thrum__bands_destroy(bands);
 	thrum__bands_destroy(NULL);
+	thrum__model_destroy(model);
+	free(events);
+}
+
+/* Bands of a big model wait until it has grown by a part. */
+static void test_growth(void **state)
+{
+	struct thrum_event *events = layout_events(12, 50000, 2);
+	struct thrum__model *model = layout_model(events, 30000);
+	struct thrum__bands *bands;
+	int64_t to;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	to = bands->to;
+	assert_int_equal(thrum__model_append(model, events + 30000, 1000), 0);
+	assert_int_equal(thrum__bands_update(bands), 0);
+	assert_int_equal(bands->to, to);
+	assert_int_equal(thrum__model_append(model, events + 31000, 1000), 0);
+	assert_int_equal(thrum__bands_update(bands), 0);
+	assert_int_equal(bands->to, model->end);
+	thrum__bands_destroy(bands);
 	thrum__model_destroy(model);
 	free(events);
 }
@@ -728,6 +751,7 @@ int main(void)
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_empty),
 	};
 

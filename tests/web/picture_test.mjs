@@ -362,3 +362,18 @@ test("counters are switched one by one, and all", async (open) => {
   await view.keyboard.press("Space");
   await reaches(view, "space switches all", (at) => at.toString() !== one);
 });
+
+test("each kind of task has a band, or each task a row", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: "#as=bands" });
+  const choice = (name) => view.getByRole("button", { name, exact: true });
+  const chosen = (name) => choice(name).getAttribute("aria-pressed");
+  same(await chosen("Bands"), "true", "bands are shown");
+  await choice("Bands").click();
+  same(await chosen("Bands"), "true", "they stay");
+  await choice("Rows").click();
+  await reaches(view, "rows are shown", (at) => at.get("as") === "rows");
+  same(await chosen("Rows"), "true", "so the button says");
+  await canvas(view).click({ position: { x: 700, y: 300 } });
+  await view.keyboard.press("v");
+  await reaches(view, "the key shows bands", (at) => at.get("as") === "bands");
+});

@@ -6,6 +6,8 @@
 
 #include "analyse/bands/parts.h"
 
+#define SMALL 20000 /* events of a model that is cheap to look at */
+
 static int make_family(struct thrum__bands *bands)
 {
 	return thrum__family_init(&bands->family, bands->model);
@@ -32,6 +34,9 @@ int thrum__bands_make(const struct thrum__model *model,
 	if (!bands)
 		return -THRUM_E_MEMORY;
 	bands->model = model;
+	bands->events = model->events;
+	bands->forgotten = model->forgotten;
+	bands->ending = (uint8_t)model->ending;
 	bands->from = model->forgotten > 0 ? model->forgotten : 0;
 	bands->to = model->end > bands->from ? model->end : bands->from;
 	for (size_t i = 0; error == 0 && i < sizeof PARTS / sizeof *PARTS; i++) {
@@ -101,10 +106,23 @@ static int keep_shown(struct thrum__family *family, const struct thrum__family *
 	return 0;
 }
 
+/* Whether the bands are to be made anew: a part of the model is gone, it has ended, or has grown by a
+ * sixteenth, so that in all this costs as much as making them 16 times for each doubling. */
+static bool is_old(const struct thrum__bands *bands)
+{
+	const struct thrum__model *model = bands->model;
+
+	return model->forgotten != bands->forgotten || model->ending != bands->ending ||
+		model->events - bands->events > bands->events / 16 ||
+		(bands->events < SMALL && model->events != bands->events);
+}
+
 int thrum__bands_update(struct thrum__bands *bands)
 {
 	struct thrum__bands *made;
 
+	if (!is_old(bands))
+		return 0;
 	if (thrum__bands_make(bands->model, NULL, NULL, &made) < 0)
 		return -THRUM_E_MEMORY;
 	if (bands->family.shown_count > 0 && bands->family.by_site == made->family.by_site &&

@@ -59,6 +59,9 @@ struct thrum__bands {
 	struct thrum__bands_queue *queues; /* the one with the longest waiting first */
 	uint32_t queue_count;
 	/* Private to the folder. */
+	uint64_t events; /* of the model when they were made, and so on */
+	int64_t forgotten;
+	uint8_t ending;
 	struct thrum__bands_rows *rows;
 	struct thrum__bands_lanes *lanes;
 };
@@ -76,8 +79,8 @@ void thrum__bands_destroy(struct thrum__bands *);
 /*
  * Brings the bands up to date after the model has grown or forgotten. The shown groups keep their
  * places and sizes, and new groups are in `more`; groups have other numbers than before. Makes all
- * anew, so it costs as much as thrum__bands_make. Returns 0, or -THRUM_E_MEMORY with the bands as they
- * were.
+ * anew, so it does nothing before the model has forgotten, ended, or grown by a sixteenth: until then
+ * the bands end at `to`. Returns 0, or -THRUM_E_MEMORY with the bands as they were.
  */
 THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
 

@@ -173,18 +173,10 @@ static void set_site(struct thrum__table_cell *cell, const struct thrum__model *
 	set_bytes(cell, cell->room, size < sizeof(cell->room) ? size : sizeof(cell->room) - 1);
 }
 
-/* Sets the task's label, or the words that stand for it in the picture. */
 static void set_label(struct thrum__table_cell *cell, const struct thrum__model *model,
 	uint32_t task)
 {
-	size_t size;
-
-	if (THRUM__TASK(model, task, name) != THRUM__NONE) {
-		set_string(cell, model, THRUM__TASK(model, task, name));
-		return;
-	}
-	size = thrum__words_task(model, task, cell->room, sizeof(cell->room));
-	set_bytes(cell, cell->room, size < sizeof(cell->room) ? size : sizeof(cell->room) - 1);
+	set_string(cell, model, THRUM__TASK(model, task, name));
 }
 
 /* ---- The cells of each table --------------------------------------------------------------- */
