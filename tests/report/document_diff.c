@@ -58,7 +58,7 @@ static void a_lost_signal(void **state)
 		"pair GOOD: a.thrum: 500 ns, 2 labelled tasks\n"
 		"pair BAD: b.thrum: 500 ns, 2 labelled tasks\n"
 		"section: The main difference:\n"
-		"line: [“reply #” (condition): in BAD the signal precedes the wait]\n"
+		"line: [!“reply #” (condition): in BAD the signal precedes the wait!]\n"
 		"pair GOOD: at 100 ns [“asker” (task 2)] waits, then at 200 ns [“main” (task 1)] "
 		"signals\n"
 		"pair BAD: at 100 ns [“main” (task 1)] signals, then at 200 ns [“asker” (task 2)] "

@@ -58,9 +58,8 @@ static void write_difference(struct about_diff *a, uint32_t index)
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
 	thrum__document_write_link(&a->w, words, smaller(size, sizeof words - 1),
 		THRUM__LINK_TO_DIFFERENCE, index);
-	if (!a->w.failed)
-		a->w.document->pieces[a->w.document->piece_count - 1].is_bad = index ==
-			a->comparison->first;
+	if (index == a->comparison->first)
+		thrum__document_mark_bad(&a->w);
 	for (int side = 0; side < THRUM__SIDES; side++)
 		write_example(a, difference, side);
 }
