@@ -187,8 +187,6 @@ class Lane:
         elif name == "resume":
             self.add(clock, name, text=self.reason)
             self.reason = ""
-        elif name == "category":
-            self.add(clock, name, value=fields["value"], text=self.definition(fields))
         elif name == "lost":
             self.add(clock, name, value=fields["value"], text=self.causes[fields["cause"]])
         elif name != "clock":
@@ -219,14 +217,15 @@ def read_babeltrace(directory):
 
 
 def read_dump(thrum, recording):
-    """Rows by the index of their lane, without those that tell of overwritten packets."""
+    """Rows by the index of their lane, without those that tell of overwritten packets, and of changes
+    of categories, which no packet has."""
     lanes = {}
     lines = run(thrum, "dump", "--clock", "--format=tsv", recording).split("\n")
     if lines[0] != "time\tlane\tevent\ttask\tother\tvalue\ttext":
         sys.exit(f"not the header of dump: {lines[0]}")
     for line in lines[1:-1]:
         time, lane, event, task, other, value, text = line.split("\t")
-        if event == "lost" and not value and NOTE.match(text):
+        if event == "category" or event == "lost" and not value and NOTE.match(text):
             continue
         lanes.setdefault(int(lane), []).append((time, event, task, other, value, text))
     return lanes
