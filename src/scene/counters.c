@@ -5,10 +5,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "scene/paint/paint.h"
 
 #define GAPS_LOOKED_AT 1024
+#define LOOKED_AT 64 /* observations of a stretch, at most, evenly spread */
+#define BAND_NEAR 4  /* px: a line that crosses a band is nearer than the band */
 
 uint32_t thrum__scene_counter_seek(const struct thrum__counter *counter, uint32_t low, int64_t time)
 {
@@ -87,22 +90,93 @@ float thrum__scene_counter_y(const struct thrum__scene_counter_place *place, dou
 	return roundf(place->y_base - (float)part * (place->y_base - place->y_top));
 }
 
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+struct thrum__scene_percentiles thrum__scene_counter_percentiles(const struct thrum__counter
+									 *counter,
+	uint32_t row, const struct thrum__scene_time_axis *axis, float x)
+{
+	uint32_t end = thrum__scene_counter_seek(counter, row,
+		thrum__scene_time_axis_time(axis, x + THRUM__COUNTER_STRETCH));
+	uint32_t step = (end - row + LOOKED_AT - 1) / LOOKED_AT, count = 0;
+	int64_t values[LOOKED_AT];
+
+	if (end == row)
+		return (struct thrum__scene_percentiles){.next = end, .is_empty = true};
+	for (uint32_t at = row; at < end; at += step)
+		values[count++] = THRUM__VALUE(counter, at, value);
+	qsort(values, count, sizeof *values, compare);
+	return (struct thrum__scene_percentiles){
+		.p10 = values[count / 10],
+		.p50 = values[count / 2],
+		.p90 = values[count * 9 / 10],
+		.p99 = values[count * 99 / 100],
+		.next = end,
+	};
+}
+
+/* ---- The nearest counter ------------------------------------------------------------------- */
+
+/* Returns the distance of y from a distribution's band, or INFINITY where it has none. */
+static float find_band(const struct thrum__scene *scene, const struct thrum__counter *counter,
+	float x, float y, struct thrum__scene_counter_below *below)
+{
+	/* The stretch as it was painted, from the left edge on. */
+	float left = floorf(x / THRUM__COUNTER_STRETCH) * THRUM__COUNTER_STRETCH;
+	uint32_t row = thrum__scene_counter_seek(counter, counter->values.first,
+		thrum__scene_time_axis_time(&scene->time, left));
+	struct thrum__scene_percentiles p = thrum__scene_counter_percentiles(counter, row,
+		&scene->time, left);
+
+	if (p.is_empty)
+		return INFINITY;
+	below->is_distribution = true;
+	below->percentiles = p;
+	below->value = p.p50;
+	below->is_known = true;
+	below->y = thrum__scene_counter_y(below->place, (double)p.p50);
+	float high = thrum__scene_counter_y(below->place, (double)p.p99);
+	float low = thrum__scene_counter_y(below->place, (double)p.p10);
+
+	return fmaxf(fmaxf(high - y, y - low), fminf(BAND_NEAR, fabsf(below->y - y)));
+}
+
+static float find_line(const struct thrum__scene *scene, const struct thrum__counter *counter,
+	float x, float y, struct thrum__scene_counter_below *below)
+{
+	below->is_known = thrum__scene_counter_at(scene->model, counter,
+		thrum__scene_time_axis_time(&scene->time, x), &below->value);
+	below->y = thrum__scene_counter_y(below->place, (double)below->value);
+	return fabsf(below->y - y);
+}
+
 struct thrum__scene_counter_below thrum__scene_counter_nearest(const struct thrum__scene *scene,
-	int64_t time, float y)
+	float x, float y)
 {
 	const struct thrum__paint_memory *memory = scene->memory;
 	struct thrum__scene_counter_below nearest = {0};
+	float least = INFINITY;
 
 	for (uint32_t i = 0; i < memory->counter_count; i++) {
 		struct thrum__scene_counter_below below = {.place = &memory->counters[i]};
+		const struct thrum__counter *counter;
 
 		if (below.place->counter >= scene->model->counter_count)
 			continue;
-		below.is_known = thrum__scene_counter_at(scene->model,
-			&scene->model->counters[below.place->counter], time, &below.value);
-		below.y = thrum__scene_counter_y(below.place, (double)below.value);
-		if (!nearest.place || fabsf(below.y - y) < fabsf(nearest.y - y))
+		counter = &scene->model->counters[below.place->counter];
+		float distance = counter->kind == THRUM_COUNTER_DISTRIBUTION
+			? find_band(scene, counter, x, y, &below)
+			: find_line(scene, counter, x, y, &below);
+
+		if (distance < least) {
 			nearest = below;
+			least = distance;
+		}
 	}
 	return nearest;
 }

@@ -96,8 +96,7 @@ struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum_
 
 	if (!own->has_crosshair)
 		return (struct thrum__scene_counter_below){0};
-	return thrum__scene_counter_nearest(scene,
-		thrum__scene_time_axis_time(&scene->time, own->x),
+	return thrum__scene_counter_nearest(scene, own->x,
 		own->y - thrum__stage_view_top(stage, own->pointer_part));
 }
 

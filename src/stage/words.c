@@ -63,6 +63,22 @@ static void put_task(struct thrum__base_text *words, const struct thrum__model *
 	thrum__base_text_format(words, "  %.*s", (int)size, text);
 }
 
+static void put_percentiles(struct thrum__base_text *words,
+	const struct thrum__scene_percentiles *percentiles)
+{
+	const struct {
+		const char *name;
+		int64_t value;
+	} all[] = {{"p10", percentiles->p10}, {"p50", percentiles->p50}, {"p90", percentiles->p90},
+		{"p99", percentiles->p99}};
+	char value[40];
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		thrum__scene_counter_words(all[i].value, value, sizeof value);
+		thrum__base_text_format(words, "%s %s %s", i > 0 ? "," : "", all[i].name, value);
+	}
+}
+
 static void put_counter(struct thrum__base_text *words, const struct thrum__stage *stage)
 {
 	const struct thrum__stage_private *own = stage->own;
@@ -76,9 +92,13 @@ static void put_counter(struct thrum__base_text *words, const struct thrum__stag
 		return;
 	path = thrum__model_string(model, model->counters[below.place->counter].name, &size);
 	size = thrum__base_utf8_clean(path, size, name, sizeof name);
+	thrum__base_text_format(words, "  ·  %.*s", (int)size, name);
+	if (below.is_distribution) {
+		put_percentiles(words, &below.percentiles);
+		return;
+	}
 	thrum__scene_counter_words(below.value, value, sizeof value);
-	thrum__base_text_format(words, "  ·  %.*s %s", (int)size, name,
-		below.is_known ? value : "not known");
+	thrum__base_text_format(words, " %s", below.is_known ? value : "not known");
 }
 
 size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, size_t size)

@@ -507,6 +507,35 @@ static void counters_below_the_pointer(void **state)
 	show_finish(&show);
 }
 
+/* The status line tells the percentiles of a distribution where it has observations. */
+static void percentiles_below_the_pointer(void **state)
+{
+	char events[4000], words[200];
+	size_t size = (size_t)sprintf(events, "0 create - 1 thread\n0 create - 2 thread\n");
+	struct show show;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		size += (size_t)snprintf(events + size, sizeof events - size,
+			"20000 counter 1 =%d \"sizes\n", 1000 + i * 37 % 100);
+	snprintf(events + size, sizeof events - size, "100000 log 1 \"end\n");
+	show_init(&show, 0);
+	show_add(&show, events);
+	show.models[0]->counters[0].kind = THRUM_COUNTER_DISTRIBUTION;
+	thrum__stage_command(show.stage, THRUM__COMMAND_COUNTERS);
+	show_settle(&show);
+	thrum__stage_move(show.stage, show_x(&show, 0, 20000), STAGE_HEIGHT - 60, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_non_null(strstr(words, "  ·  sizes p10 1 0"));
+	assert_non_null(strstr(words, ", p50 1 0"));
+	assert_non_null(strstr(words, ", p90 1 0"));
+	assert_non_null(strstr(words, ", p99 1 09"));
+	thrum__stage_move(show.stage, show_x(&show, 0, 60000), STAGE_HEIGHT - 60, 0);
+	thrum__stage_pointer_words(show.stage, words, sizeof words);
+	assert_null(strstr(words, "sizes"));
+	show_finish(&show);
+}
+
 /* ---- Motion -------------------------------------------------------------------------------- */
 
 static void motion_ends_exactly_at_its_target(void **state)
@@ -790,6 +819,7 @@ int main(void)
 		cmocka_unit_test(a_finding_is_shown_whole),
 		cmocka_unit_test(next_is_of_any_trace),
 		cmocka_unit_test(counters_below_the_pointer),
+		cmocka_unit_test(percentiles_below_the_pointer),
 		WITH(one, motion_ends_exactly_at_its_target),
 		WITH(one, a_press_stops_motion_where_it_is),
 		WITH(one, keys_add_up_while_moving),

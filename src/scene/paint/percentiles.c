@@ -5,48 +5,8 @@
  * without observations stays empty.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "scene/paint/paint.h"
-
-#define STRETCH 6    /* px: the observations of so many pixels make one stroke */
-#define LOOKED_AT 64 /* of a stretch, at most, evenly spread */
-
-/* The percentiles of a stretch. */
-struct stretch {
-	int64_t p10, p50, p90, p99;
-	uint32_t next; /* the first row behind it */
-	bool is_empty;
-};
-
-static int compare(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static struct stretch stretch_at(const struct thrum__paint *p, const struct thrum__counter *counter,
-	uint32_t row, float x)
-{
-	uint32_t end = thrum__scene_counter_seek(counter, row,
-		thrum__scene_time_axis_time(p->time, x + STRETCH));
-	uint32_t step = (end - row + LOOKED_AT - 1) / LOOKED_AT, count = 0;
-	int64_t values[LOOKED_AT];
-
-	if (end == row)
-		return (struct stretch){.next = end, .is_empty = true};
-	for (uint32_t at = row; at < end; at += step)
-		values[count++] = THRUM__VALUE(counter, at, value);
-	qsort(values, count, sizeof *values, compare);
-	return (struct stretch){
-		.p10 = values[count / 10],
-		.p50 = values[count / 2],
-		.p90 = values[count * 9 / 10],
-		.p99 = values[count * 99 / 100],
-		.next = end,
-	};
-}
 
 static void draw_lines(const struct thrum__paint *p, int colour,
 	const struct thrum__draw_point *p50, const struct thrum__draw_point *p99, size_t count)
@@ -68,8 +28,9 @@ float thrum__paint_percentiles(struct thrum__paint *p, const struct thrum__count
 	size_t count = 0;
 	float y = place->y_base;
 
-	for (float x = 0; x < p->right && count < room / 2; x += STRETCH) {
-		struct stretch s = stretch_at(p, counter, row, x);
+	for (float x = 0; x < p->right && count < room / 2; x += THRUM__COUNTER_STRETCH) {
+		struct thrum__scene_percentiles s = thrum__scene_counter_percentiles(counter, row,
+			p->time, x);
 
 		row = s.next;
 		if (s.is_empty) {
