@@ -32,6 +32,8 @@ struct _AppWindow {
 	GtkWidget *mark, *title, *words, *findings, *live; /* the bar (window_bar.c) */
 	GtkWidget *search, *search_box, *search_count, *search_key;
 	GtkWidget *zoom, *as, *rows, *bands, *fold, *pause, *counters, *counter_list;
+	GtkWidget *categories, *category_list; /* a menu (categories.c) */
+	size_t category_count;
 
 	GtkWidget *progress, *loading, *loading_words; /* below it */
 	GtkWidget *coarse; /* in the place of the picture until there is one: loading.h */
@@ -65,6 +67,10 @@ void window_close_all(AppWindow *);
 /* ---- window_bar.c -------------------------------------------------------------------------- */
 GtkWidget *window_make_bar(AppWindow *);
 void window_update_bar(AppWindow *, unsigned changes); /* 0: all of it */
+
+/* ---- categories.c -------------------------------------------------------------------------- */
+GtkWidget *window_make_categories(AppWindow *);
+void window_update_categories(AppWindow *); /* shows the menu while a program is followed */
 
 /* ---- window_actions.c ---------------------------------------------------------------------- */
 void window_add_actions(AppWindow *);

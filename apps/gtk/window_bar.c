@@ -14,6 +14,7 @@
 enum {
 	STAYS,
 	GOES_COUNTERS,
+	GOES_CATEGORIES,
 	GOES_FOLD,
 	GOES_AS,
 	GOES_NAME,
@@ -360,7 +361,7 @@ static GtkWidget *add_as(AppWindow *window, const char *label, const char *name)
 
 	explain(choice, THRUM__COMMAND_BANDS);
 	g_signal_connect(choice, "clicked", G_CALLBACK(on_as), window);
-	add_child(window->as, choice, name, NULL);
+	add_child(window->as, choice, name, "control");
 	return choice;
 }
 
@@ -442,6 +443,8 @@ static void add_controls(AppWindow *window, GtkWidget *bar)
 	window->counters = make_counters(window);
 	shelf_rank(window->counters, GOES_COUNTERS);
 	add_child(bar, window->counters, "counters", "control");
+	shelf_rank(window_make_categories(window), GOES_CATEGORIES);
+	add_child(bar, window->categories, "categories", "control");
 	shelf_rank(add_button(bar, "Export", "export", "win.export"), GOES_EXPORT);
 	add_child(bar, make_menu(window), "menu", "control");
 	add_child(bar, gtk_window_controls_new(GTK_PACK_END), NULL, NULL);
@@ -512,6 +515,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	gtk_widget_set_sensitive(window->as, is_shown);
 	gtk_widget_set_sensitive(window->fold, is_shown);
 	gtk_widget_set_visible(window->counters, has_counters(window));
+	window_update_categories(window);
 	gtk_widget_set_sensitive(window->search_box, is_shown);
 	if (!is_shown)
 		return;

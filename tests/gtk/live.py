@@ -99,6 +99,33 @@ def snapshots(desktop):
         is_quiet(viewer)
 
 
+def levels(file):
+    """The levels of a program's categories, as the command tells them."""
+    told = subprocess.run([os.environ["THRUM"], "ctl", file, "--status", "--format", "tsv"],
+                          capture_output=True, text=True, check=True).stdout
+    return {line.split("\t")[0]: line.split("\t")[2] for line in told.splitlines()}
+
+
+def switches_categories(desktop):
+    with steady(desktop):
+        file = live_file(desktop)
+        viewer = shown(desktop, file)
+        viewer.click("categories")
+        for name, level in ("wait", "off"), ("log", "debug"), ("wait", "on"), ("log", "all"):
+            viewer.click(f"category-{name}-{level}")
+            viewer.wait(f"{name} is {level}", lambda _, name=name, level=level:
+                        levels(file)[name] == level)
+        check(not viewer.window().is_seen("message"), "a change is told in a message")
+        viewer.key("Escape")
+        os.rename(file, file + ".away")
+        viewer.click("categories")
+        viewer.wait_seen("message")
+        check("can't be opened for writing" in viewer.window().texts["message-words"],
+              "the message has no reason")
+        os.rename(file + ".away", file)
+        is_quiet(viewer)
+
+
 def attaches(desktop):
     with steady(desktop) as process:
         viewer = desktop.view()
@@ -168,4 +195,5 @@ def shows_the_rest(desktop):
         viewer.end()
 
 
-driver.run([live, keeps_the_last, snapshots, attaches, reloads, refuses, shows_the_rest])
+driver.run([live, keeps_the_last, snapshots, switches_categories, attaches, reloads, refuses,
+            shows_the_rest])
