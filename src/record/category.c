@@ -168,7 +168,10 @@ int thrum__record_levels_from_environment(void)
 		return 0;
 	for (; (result = thrum__format_level_next(&rest, name, &level)) > 0; level = 3) {
 		if (strcmp(name, "none") != 0) {
-			atomic_store(&categories[thrum__record_category_number(name)].level, level);
+			unsigned number = thrum__record_category_number(name);
+			int least = number == THRUM__CATEGORY_TASK ? 0 : -1;
+
+			atomic_store(&categories[number].level, level > least ? level : least);
 			continue;
 		}
 		atomic_store(&level_of_others, -1);

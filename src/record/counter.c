@@ -269,11 +269,14 @@ static struct distribution *distribution_of(struct seat *seat, unsigned number, 
 
 	if (d)
 		return d;
-	d = thrum__port_allocate(sizeof *d);
+	int64_t *sums = thrum__record_counter_block(THRUM__COUNTERS_SUMS, number, no_sums,
+		is_locked);
+
+	d = sums ? thrum__port_allocate(sizeof *d) : NULL;
 	if (!d)
 		return NULL;
-	d->sums = thrum__record_counter_block(THRUM__COUNTERS_SUMS, number, no_sums, is_locked);
-	if (!d->sums || !atomic_compare_exchange_strong(&seat->distributions[number], &none, d)) {
+	d->sums = sums;
+	if (!atomic_compare_exchange_strong(&seat->distributions[number], &none, d)) {
 		thrum__port_unmap(d, sizeof *d);
 		d = none;
 	}
@@ -437,10 +440,17 @@ void thrum__record_counter_add_part(uint32_t tag, unsigned i, int64_t now, int64
 	unsigned number = thrum__format_counters_number(tag);
 	int64_t change = (int64_t)((uint64_t)now - (uint64_t)before);
 
+	/* The tag comes from memory that others may write to. */
 	if (part == THRUM__COUNTERS_VALUES) {
-		atomic_fetch_add(counters[number * THRUM__COUNTERS_WORDS + i].shared, change);
+		number = number * THRUM__COUNTERS_WORDS + i;
+		if (number < thrum__record_counters_used())
+			atomic_fetch_add(counters[number].shared, change);
 		return;
 	}
+	if (number >= thrum__record_counters_used() || part < THRUM__COUNTERS_SUMS ||
+		(part >= THRUM__COUNTERS_BUCKETS &&
+			!thrum__format_counters_is_row(part - THRUM__COUNTERS_BUCKETS)))
+		return;
 	struct seat *seat = seat_at(0);
 	struct distribution *d = seat ? distribution_of(seat, number, true) : NULL;
 

@@ -168,6 +168,8 @@ static bool replace_pages(struct thrum__counters_page *to, struct thrum__counter
 
 	if (done)
 		add_rest(old, copied, used);
+	else if (!thrum__port_alias(old, size, the.pages)) /* the refusal may have left a hole */
+		thrum__port_detach(the.pages, size);
 	thrum__port_unmap(copied, size);
 	return done;
 }
@@ -179,10 +181,10 @@ bool thrum__record_counter_pages_make(void)
 	thrum__record_counter_pages_lock();
 	if (!the.pages) {
 		thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
+		/* First, so that nobody who sees the pages takes them for a parent's. */
+		atomic_store(&thrum__record_process.counters, COUNTERS_OURS);
 		the.pages = thrum__port_allocate_shared(PAGES_MAX * sizeof *the.pages);
 		the.room = ROOM(PAGES_MAX);
-		if (the.pages)
-			atomic_store(&thrum__record_process.counters, COUNTERS_OURS);
 	}
 	thrum__record_counter_pages_unlock();
 	return the.pages != NULL;
@@ -228,33 +230,29 @@ void thrum__record_counters_adopt(void)
 
 /* ---- Recordings ----------------------------------------------------------------------------- */
 
-static struct thrum__counters_page *pages_of(const struct recorder *r)
-{
-	return (void *)((uint8_t *)r->header + r->header->counters.offset);
-}
-
-static uint32_t count_of(const struct recorder *r)
-{
-	uint64_t pages = r->header->counters.size / sizeof(struct thrum__counters_page);
-
-	return pages < PAGES_MAX ? (uint32_t)pages : PAGES_MAX;
-}
-
 void thrum__record_counters_begin(struct recorder *r)
 {
+	const struct thrum__section *section = &r->header->counters;
+	uint64_t pages = section->size / sizeof(struct thrum__counters_page);
+
+	r->counters = (void *)((uint8_t *)r->header + section->offset);
+	r->counter_pages = pages < PAGES_MAX ? (uint32_t)pages : PAGES_MAX;
 	if (!thrum__record_counter_pages_make())
 		return;
 	thrum__record_counter_pages_lock();
-	uint32_t count = count_of(r);
+	uint32_t count = r->counter_pages;
 	bool can_share = r->has_file && !the.recorder && atomic_load(&the.used) <= ROOM(count);
 	struct thrum__counters_page *old = NULL;
 
 	if (can_share)
 		old = thrum__port_alias(the.pages, count * sizeof *old, NULL);
-	if (old && replace_pages(pages_of(r), old, count)) {
-		the.recorder = r;
+	/* From now on blocks must fit the file, also those that the replacement takes. */
+	if (old)
 		the.room = ROOM(count);
-	}
+	if (old && replace_pages(r->counters, old, count))
+		the.recorder = r;
+	else
+		the.room = ROOM(PAGES_MAX);
 	if (old)
 		thrum__port_unmap(old, count * sizeof *old);
 	thrum__record_counter_pages_unlock();
@@ -268,8 +266,8 @@ void thrum__record_counters_refresh(struct recorder *r)
 	uint32_t used = atomic_load(&the.used);
 
 	/* A part of the values would be wrong, so it is all or nothing. */
-	if (used <= ROOM(count_of(r)))
-		copy_blocks(pages_of(r), the.pages, used);
+	if (used <= ROOM(r->counter_pages))
+		copy_blocks(r->counters, the.pages, used);
 	else
 		atomic_store(&r->header->lost[THRUM__LOST_COUNTERS], thrum__record_counters_used());
 }
@@ -284,7 +282,7 @@ void thrum__record_counters_end(struct recorder *r)
 	struct thrum__counters_page *own = thrum__port_allocate_shared(size);
 
 	/* If that fails, the pages remain the file's. */
-	if (own && replace_pages(own, pages_of(r), PAGES_MAX)) {
+	if (own && replace_pages(own, r->counters, PAGES_MAX)) {
 		the.recorder = NULL;
 		the.room = ROOM(PAGES_MAX);
 	}

@@ -477,17 +477,16 @@ void thrum__counter_add(struct thrum_counter *counter, int64_t amount)
 		thrum__record_counter_add(counter, amount);
 		return;
 	}
-	if (!is_on(THRUM__BIT_COUNTER)) {
-		if (has_counters())
-			add_unlocked(atomic_load_explicit(&counter->own, memory_order_relaxed),
-				amount);
-		else
-			thrum__record_counter_add(counter, amount);
+	/* A child that nobody announced still has its parent's pages. */
+	if (UNLIKELY(!has_counters())) {
+		thrum__record_counter_add(counter, amount);
 		return;
 	}
 	int64_t *own = atomic_load_explicit(&counter->own, memory_order_relaxed);
 
 	add_unlocked(own, amount);
+	if (!is_on(THRUM__BIT_COUNTER))
+		return;
 	int64_t value = owners_value(counter, own);
 
 	if (UNLIKELY(!fast_counter(TSC, counter, value)))

@@ -100,6 +100,8 @@ struct recorder {
 	uint8_t *packets;
 	struct thrum__live_task *live; /* NULL: no table is kept */
 	struct thrum__definition *definitions;
+	struct thrum__counters_page *counters; /* the section's pages; others may write to them */
+	uint32_t counter_pages;                /* how many of them are used at most */
 	uint64_t live_mask, size;
 	uint32_t packet_size, packet_count, definition_count;
 	uint32_t id_block;   /* ids of a block, and cells of a region */
