@@ -67,7 +67,7 @@ def statistics(desktop):
         viewer.click("statistics-of")
         viewer.key("Down", "Return")
         viewer.wait_seen("statistics")
-    check(not viewer.window().is_seen("chart"), "a chart of runs")
+    check(not viewer.window().is_seen("chart"), "a chart of counters")
     is_quiet(viewer)
 
 

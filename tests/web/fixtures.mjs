@@ -70,8 +70,8 @@ export const counting = () =>
     trace([
       [1000, "switch", 0],
       ...[1, 4, 9, 2, 7].flatMap((value, i) => [
-        [2000 + i * 1000, "counter", 0, value, "sent"],
-        [2100 + i * 1000, "counter", 0, value * 3, "received"],
+        [2000 + i * 1000, "counter", 0, value, "net/sent"],
+        [2100 + i * 1000, "counter", 0, value * 3, "net/received"],
       ]),
       [9000, "switch", 0],
     ]),
