@@ -27,7 +27,7 @@ static const char place[] = "<!--data-->";
 
 struct html_options {
 	const char *output, *scene, *title;
-	int as;
+	struct as_options as;
 	bool viewer;
 };
 
@@ -345,13 +345,13 @@ static int run_html(const struct command *command, int argc, char **argv)
 	if (!html)
 		return load_no_memory();
 	html->command = command;
-	html->options.as = -1;
+	html->options.as.as = -1;
 	count = options_parse(command, argc, argv, &html->options, &status);
-	if (count >= 0 && html->options.as >= 0)
-		html->options.scene = state = as_state(html->options.as, html->options.scene);
-	if (count >= 0 && html->options.as >= 0 && !state)
-		status = load_no_memory();
-	else if (count >= 0)
+	if (count >= 0)
+		status = as_state(command, &html->options.as, html->options.scene, &state);
+	if (state)
+		html->options.scene = state;
+	if (count >= 0 && status == STATUS_OK)
 		status = make_page(html, count, argv);
 	free(state);
 	free(html);
@@ -365,9 +365,7 @@ static const struct option options_of_html[] = {
 		"write to FILE, or with - to standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
-	{"as", 'a', OPTION_CHOICE, OPTION(as), NULL, AS_CHOICES,
-		"show a row for each task first, or a band for each\n"
-		"kind of task; auto: bands if there are too many rows"},
+	AS_OPTIONS(struct html_options, as),
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"show this first; STATE is as for thrum render"},
 	{"viewer", 0, OPTION_FLAG, OPTION(viewer), NULL, NULL,

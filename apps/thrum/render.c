@@ -32,7 +32,8 @@ struct render_options {
 	const char *output, *scene, *align, *counters, *highlight;
 	int64_t start, duration; /* ns; start INT64_MIN: not given; duration 0: to the end */
 	uint64_t width, height, scale;
-	int theme, projection, as, format;
+	struct as_options as;
+	int theme, projection, format;
 	bool legend, strip, related;
 	struct id_list tasks;
 };
@@ -40,6 +41,7 @@ struct render_options {
 struct render {
 	const struct command *command;
 	struct render_options options;
+	struct thrum__scene_bands_state bands; /* from options.as */
 	enum picture_format format;
 	struct thrum__draw_metrics metrics;
 	struct load loads[THRUM__STAGE_MAX]; /* the traces of the stage's parts */
@@ -270,6 +272,51 @@ static int set_view(struct render *render)
 			  : STATUS_OK;
 }
 
+/* Sets what bands show from the options. A range counts as --start does. */
+static void set_bands(const struct render *render, uint32_t part, struct thrum__scene_state *state)
+{
+	const struct as_options *options = &render->options.as;
+	const struct thrum__scene_bands_state *bands = &render->bands;
+	int64_t offset = render->stage->parts[part].offset;
+
+	if (options->as != UNSET)
+		state->as = (uint8_t)options->as;
+	if (options->open.count > 0) {
+		memcpy(state->bands.opened, bands->opened, sizeof(bands->opened));
+		state->bands.opened_count = bands->opened_count;
+	}
+	if (options->story) {
+		memcpy(state->bands.stories, bands->stories, sizeof(bands->stories));
+		state->bands.story_count = bands->story_count;
+	}
+	if (options->range) {
+		state->bands.range_from = bounded(bands->range_from) - offset;
+		state->bands.range_to = bounded(bands->range_to) - offset;
+	}
+}
+
+/* Complains of names and tasks that the only trace lacks. */
+static int check_bands(struct render *render)
+{
+	const struct thrum__scene_bands_state *bands = &render->bands;
+	const struct thrum__scene *scene = render->stage->parts[0].scene;
+	char id[NUMBER_ROOM];
+
+	if (render->stage->count > 1 || !scene->shows_bands)
+		return STATUS_OK;
+	for (unsigned i = 0; i < bands->opened_count; i++)
+		if (!thrum__scene_has_band(scene, bands->opened[i]))
+			return fault(&render->loads[0], "no band is called \"%s\"",
+				bands->opened[i]);
+	for (unsigned i = 0; i < bands->story_count; i++) {
+		if (thrum__model_find(scene->model, bands->stories[i]) != THRUM__NONE)
+			continue;
+		*put_id(id, bands->stories[i], scene->model->signed_ids) = '\0';
+		return fault(&render->loads[0], "no task has the id %s", id);
+	}
+	return STATUS_OK;
+}
+
 /* Sets one part's state from the options, which override --view. */
 static int set_state(struct render *render, uint32_t part)
 {
@@ -280,8 +327,7 @@ static int set_state(struct render *render, uint32_t part)
 	int status = STATUS_OK;
 
 	set_projection(render, state);
-	if (options->as != UNSET)
-		state->as = (uint8_t)options->as;
+	set_bands(render, part, state);
 	if (options->theme != UNSET)
 		state->theme = (uint8_t)options->theme;
 	state->legend |= options->legend;
@@ -356,6 +402,7 @@ static int paint_stage(struct render *render)
 	struct thrum__stage *stage = render->stage;
 	float width = (float)render->options.width, height;
 	float head = stage->count > 1 ? THRUM__HEAD : 0;
+	int status;
 
 	if (thrum__stage_fit(stage, width, PART_MOST, &height) < 0)
 		return load_no_memory();
@@ -370,6 +417,9 @@ static int paint_stage(struct render *render)
 	for (uint32_t i = 0; i < stage->count; i++)
 		if (thrum__scene_bands_look(stage->parts[i].scene) < 0)
 			return load_no_memory();
+	status = check_bands(render);
+	if (status != STATUS_OK)
+		return status;
 	if (thrum__stage_frame(stage, width, height, &render->metrics, 0) < 0)
 		return load_no_memory();
 	return STATUS_OK;
@@ -461,11 +511,13 @@ static int run_render(const struct command *command, int argc, char **argv)
 		.width = 1600,
 		.scale = 1,
 		.theme = UNSET,
-		.as = UNSET,
+		.as = {.as = UNSET},
 		.format = UNSET};
 	count = options_parse(command, argc, argv, &render->options, &status);
 	if (count >= 0)
 		status = check_options(render);
+	if (count >= 0 && status == STATUS_OK)
+		status = as_read(command, &render->options.as, &render->bands);
 	if (count >= 0 && status == STATUS_OK)
 		status = draw_traces(render, count, argv);
 	close_all(render);
@@ -491,9 +543,7 @@ static const struct option options_of_render[] = {
 		"time as it is (linear) or with idle time folded; or\n"
 		"tracks large in the middle and small outside\n"
 		"(fisheye)"},
-	{"as", 'a', OPTION_CHOICE, OPTION(as), NULL, AS_CHOICES,
-		"a row for each task, or a band for each kind of\n"
-		"task; auto: bands if there are too many rows"},
+	AS_OPTIONS(struct render_options, as),
 	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "width in pixels (default: 1600)"},
 	{"height", 0, OPTION_COUNT, OPTION(height), "N", NULL,
 		"height in pixels (default: as tracks need, at most\n"

@@ -17,7 +17,7 @@
 
 struct view_options {
 	const char *state;
-	int as;
+	struct as_options as;
 	bool stacked;
 };
 
@@ -68,9 +68,10 @@ static void execute_viewer(char *const *arguments)
 
 static int run_view(const struct command *command, int argc, char **argv)
 {
-	const char *arguments[TRACES_MAX + 6] = {VIEWER}, *state;
+	const char *arguments[TRACES_MAX + 6] = {VIEWER};
 	char path[PATH_MAX];
-	struct view_options options = {.as = -1};
+	struct view_options options = {.as = {.as = -1}};
+	char *state;
 	size_t count = 1;
 	int status;
 
@@ -80,10 +81,12 @@ static int run_view(const struct command *command, int argc, char **argv)
 	if (options.stacked)
 		arguments[count++] = "--stacked";
 	/* The process ends or becomes the viewer: nobody frees this text. */
-	state = options.as < 0 ? options.state : as_state(options.as, options.state);
-	if (state) {
+	status = as_state(command, &options.as, options.state, &state);
+	if (status != STATUS_OK)
+		return status;
+	if (state || options.state) {
 		arguments[count++] = "--state";
-		arguments[count++] = state;
+		arguments[count++] = state ? state : options.state;
 	}
 	arguments[count++] = "--";
 	for (int i = 0; i < argc; i++) {
@@ -110,9 +113,7 @@ static const struct option options_of_view[] = {
 	{"stacked", 's', OPTION_FLAG, OFFSET(stacked), NULL, NULL,
 		"show several traces in one window, one above the\n"
 		"other, on one scale of time"},
-	{"as", 'a', OPTION_CHOICE, OFFSET(as), NULL, AS_CHOICES,
-		"a row for each task, or a band for each kind of\n"
-		"task; auto: bands if there are too many rows"},
+	AS_OPTIONS(struct view_options, as),
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
 		"show the same as another viewer; STATE is the text of\n"
 		"its Copy View, or the part of a page's address after #"},

@@ -291,6 +291,14 @@ float thrum__scene_bands_spare(const struct thrum__scene *);
 const char *thrum__scene_as_name(int as);
 int thrum__scene_as_find(const char *name);
 
+/* Writes the part about bands as "KEY=VALUE&…"; returns the size without the NUL, which may be more
+ * than fits. */
+size_t thrum__scene_bands_state_print(const struct thrum__scene_bands_state *, char *to,
+	size_t size);
+
+/* Whether a band or a thread of the trace has this name, as it stands in a state. */
+bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
+
 /* ---- Commands and keys --------------------------------------------------------------------- */
 
 /* X(NAME, word, keys, help). Keys are named as in a browser's KeyboardEvent.key, with a space

@@ -51,4 +51,7 @@ for place in path bin; do
 	says 0 "$place --stacked --state t=0..5 -- every.thrum other.ctf" -- env DISPLAY=:none \
 		PATH="$here/path:$PATH" bin/thrum view --state=t=0..5 -s every.thrum other.ctf
 done
+says 0 "bin --state t=0..5&as=bands&open=GET%20/%252C&story=1,2&range=1000..2000 -- every.thrum" -- \
+	env DISPLAY=:none bin/thrum view --state=t=0..5 --open='GET /,' --story=1,2 --range=1us..2us every.thrum
+says 64 'range needs two times' -- env DISPLAY=:none bin/thrum view --range=1 every.thrum
 exit $failed

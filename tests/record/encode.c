@@ -393,18 +393,6 @@ static void keys(void **state)
 	}
 }
 
-static void levels(void **state)
-{
-	struct thrum__record expected = {.type = THRUM__R_CATEGORY, .value = 2};
-
-	(void)state;
-	thrum_level("net", 2);
-	expected.def = definition_at(at + THRUM__EXTENDED_SIZE);
-	expect(expected);
-	expect_no_more();
-	thrum_level("net", 3);
-}
-
 /* ---- Time ---------------------------------------------------------------------------------- */
 
 /* Checks one event of each fast kind, each `gap` after the one before. */
@@ -481,7 +469,6 @@ int main(void)
 		BOTH(nobody_is_ignored),
 		BOTH(counters_and_tags),
 		BOTH(keys),
-		BOTH(levels),
 		BY_HAND(gaps),
 		BY_HAND(a_clock_that_steps_back),
 	};

@@ -39,6 +39,7 @@ refused 64 'needs -o FILE' ops.ctf
 refused 64 'needs a trace' -o new.html
 refused 64 'page without traces' --viewer ops.ctf -o new.html
 refused 64 '--view' ops.ctf -o new.html --view='t=nonsense'
+refused 64 'range needs two times' ops.ctf -o new.html --range=1
 refused 2 'a trace is in the way' ops.ctf -o ops.ctf
 refused 2 'symbolic link' ops.ctf -o link
 refused 2 'nothing: ' nothing -o new.html

@@ -84,6 +84,25 @@ draws every.thrum -o plain.svg
 draws every.thrum -o selected.svg --tasks="$task"
 ! cmp -s plain.svg selected.svg || wrong "a selected task looks like any other"
 
+# Bands
+draws every.thrum -o closed.svg --as=bands
+draws every.thrum -o opened.svg --open=every
+holds opened.svg
+! cmp -s closed.svg opened.svg || wrong "an opened thread looks like a closed one"
+draws every.thrum -o story.svg --story="$task"
+holds story.svg 'here'
+draws every.thrum -o range.svg --range=1us..20us
+! cmp -s closed.svg range.svg || wrong "a range is not seen"
+draws every.thrum -o overridden.svg --view='as=rows&range=0..1' --range=1us..20us
+cmp -s overridden.svg range.svg || wrong "--range doesn't override --view"
+refuses 2 'no band is called "nothing"' every.thrum -o x.svg --open=nothing
+refuses 2 'no task has the id 987654321' every.thrum -o x.svg --story=987654321
+refuses 64 'story needs a number, not "x"' every.thrum -o x.svg --story=1,x
+refuses 64 'at most three' every.thrum -o x.svg --story=1,2,3,4
+refuses 64 'range needs two times' every.thrum -o x.svg --range=1
+refuses 64 'ends before it begins' every.thrum -o x.svg --range=20us..1us
+refuses 64 'too long a name' every.thrum -o x.svg --open="$(printf 'x%.0s' {1..64})"
+
 # Several
 draws labels.ctf ops.ctf -o two.svg --width=900 --height=500
 holds two.svg 'width="900" height="500"' '>labels.ctf</text>' '>ops.ctf</text>' \

@@ -106,6 +106,32 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 			THRUM__NAME_MAX);
 }
 
+/* Whether a name with or without the "*" of a state is this one. */
+static bool is_name(const char *text, const char *name)
+{
+	size_t size = strlen(name);
+
+	return strncmp(text, name, size) == 0 && (!text[size] || strcmp(text + size, "*") == 0);
+}
+
+bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
+{
+	const struct thrum__bands *all = scene->bands ? scene->bands->all : NULL;
+	char name[THRUM__NAME_MAX];
+
+	for (uint32_t i = 0; all && i < all->family.group_count; i++) {
+		thrum__scene_bands_group_name(all, i, name);
+		if (is_name(text, name))
+			return true;
+	}
+	for (uint32_t i = 0; all && i < all->thread_count; i++) {
+		thrum__scene_bands_thread_name(all, i, name);
+		if (is_name(text, name))
+			return true;
+	}
+	return false;
+}
+
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, const char *name)
 {
 	size_t size = strlen(name);

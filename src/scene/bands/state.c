@@ -72,6 +72,17 @@ void thrum__scene_bands_address_put(struct thrum__base_text *line, const char *p
 	}
 }
 
+size_t thrum__scene_bands_state_print(const struct thrum__scene_bands_state *state, char *to,
+	size_t size)
+{
+	struct thrum__base_text line = thrum__base_text_in(to, size);
+
+	if (size > 0)
+		to[0] = 0;
+	thrum__scene_bands_address_put(&line, "", state);
+	return line.size;
+}
+
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 /* Gives the next part of a list up to a comma; returns where the rest begins, NULL at the end. */

@@ -228,6 +228,8 @@ def read_dump(thrum, recording):
         time, lane, event, task, other, value, text = line.split("\t")
         if event == "lost" and not value and NOTE.match(text):
             continue
+        if event == "category":  # dump makes it of the control section, which is no packet
+            continue
         lanes.setdefault(int(lane), []).append((time, event, task, other, value, text))
     return lanes
 
