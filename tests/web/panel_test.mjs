@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and saved files.
 import { readFileSync } from "node:fs";
-import { big, counting, good, hanging, huge, idOf, killed, page, steady, viewer } from "./fixtures.mjs";
+import {
+  big,
+  counting,
+  good,
+  hanging,
+  huge,
+  idOf,
+  killed,
+  page,
+  steady,
+  viewer,
+} from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import { address, drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
