@@ -77,6 +77,16 @@ export const counting = () =>
     ]),
   );
 
+/** A trace with so many counters that their menu has groups. */
+export const countingMuch = () =>
+  written("counting-much.ctf", () =>
+    trace([
+      [1000, "switch", 0],
+      ...[..."abcdefghijkl"].map((name) => [2000, "counter", 0, 1, `net/tcp/${name}`]),
+      [9000, "switch", 0],
+    ]),
+  );
+
 /** A file with these contents. */
 export function written(name, contents) {
   return once(name, () => {
