@@ -361,7 +361,7 @@ static GtkWidget *add_as(AppWindow *window, const char *label, const char *name)
 
 	explain(choice, THRUM__COMMAND_BANDS);
 	g_signal_connect(choice, "clicked", G_CALLBACK(on_as), window);
-	add_child(window->as, choice, name, NULL);
+	add_child(window->as, choice, name, "control");
 	return choice;
 }
 

@@ -181,6 +181,95 @@ static void ends_through_the_fisheye(void **state)
 	check(ends, "fold=2&fisheye=1&track=3&find=script", "ends-fisheye");
 }
 
+/* ---- Bands --------------------------------------------------------------------------------- */
+
+#define REQUESTS 20
+#define MS 1000000L
+
+/* Requests that each wait for a lookup: every 10 ms one of 1 ms; number 4 never ends, number 8 takes
+ * 36 ms, number 12 fails. */
+static const char *make_requests(void)
+{
+	static char text[REQUESTS * 600];
+	size_t used = (size_t)snprintf(text, sizeof text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+
+#define ADD(...) used += (size_t)snprintf(text + used, sizeof text - used, __VA_ARGS__)
+	for (int i = 0; i < REQUESTS; i++) {
+		long start = 10 * MS * (i + 1), end = start + 900000;
+		int request = 100 + i, lookup = 200 + i;
+
+		ADD("%ld create 1 %d promise\n", start, request);
+		ADD("%ld label %d \"GET /user/%d\n", start, request, i);
+		ADD("%ld should-resolve %d\n", start, request);
+		ADD("%ld switch %d\n", start + 1000, request);
+		ADD("%ld create %d %d promise\n", start + 2000, request, lookup);
+		ADD("%ld label %d \"lookup %d\n", start + 2000, lookup, i);
+		ADD("%ld wait %d %d\n", start + 3000, request, lookup);
+		ADD("%ld switch 1\n", start + 101000);
+		if (i == 11) { /* now the slow one ends */
+			request -= 3;
+			lookup -= 3;
+			end = start + 6 * MS;
+			ADD("%ld resolve 1 211\n%ld resolve 1 111\n", start + 800000,
+				start + 900000);
+		}
+		if (i == 4 || i == 8)
+			continue;
+		ADD("%ld resolve 1 %d\n", end, lookup);
+		ADD("%ld switch %d\n", end + 10000, request);
+		ADD("%ld read %d %d\n", end + 15000, request, lookup);
+		ADD(i == 12 ? "%ld fail %d %d \"reset\n" : "%ld resolve %d %d\n", end + 100000,
+			request, request);
+		ADD("%ld switch 1\n", end + 101000);
+	}
+	ADD("%ld log 1 \"end\n", 250 * MS);
+#undef ADD
+	return text;
+}
+
+static void check_bands(const char *state, const char *name)
+{
+	struct thrum_error_info error = {.message = ""};
+	struct picture picture;
+
+	picture_init(&picture, make_requests(), false);
+	if (thrum__scene_state_parse(picture.scene, state, &error) != 0)
+		fail_msg("%s", error.message);
+	picture_paint(&picture, 1000, 500);
+	assert_true(thrum__scene_bands_look(picture.scene) >= 0);
+	picture_paint(&picture, 1000, 500);
+	compare(&picture, name);
+	picture_finish(&picture);
+}
+
+static void bands_of_the_whole_trace(void **state)
+{
+	check_bands("as=bands&fold=2&legend=1", "bands");
+}
+
+static void bands_of_a_part(void **state)
+{
+	check_bands("as=bands&fold=2&t=100000000..140000000&theme=1", "bands-zoomed");
+}
+
+static void an_opened_band_and_thread(void **state)
+{
+	check_bands("as=bands&fold=2&open=GET%20/user/%23,loop&t=80000000..160000000",
+		"bands-opened");
+}
+
+static void a_story(void **state)
+{
+	check_bands("as=bands&fold=2&story=108&sel=108&t=85000000..130000000", "bands-story");
+}
+
+static void a_range_and_a_mark(void **state)
+{
+	check_bands("as=bands&fold=2&strip=1&range=90000000..130000000&mark=50000000:stuck",
+		"bands-range");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +279,11 @@ int main(void)
 		cmocka_unit_test(hang_related),
 		cmocka_unit_test(ends_of_each_kind),
 		cmocka_unit_test(ends_through_the_fisheye),
+		cmocka_unit_test(bands_of_the_whole_trace),
+		cmocka_unit_test(bands_of_a_part),
+		cmocka_unit_test(an_opened_band_and_thread),
+		cmocka_unit_test(a_story),
+		cmocka_unit_test(a_range_and_a_mark),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,7 +149,9 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	float top = thrum__bands_top(pen, place);
-	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)(place->depth + 1);
+	/* A narrow gutter has no room for the levels of the rows. */
+	float x = THRUM__BANDS_NAME +
+		THRUM__BANDS_INDENT * (float)(pen->is_narrow ? 1 : place->depth + 1);
 	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
 	char words[160], seen[THRUM__NUMBER_ROOM];
 	uint32_t in_sight,

@@ -7,7 +7,7 @@
 #include "scene/bands/bands.h"
 
 enum {
-	THRUM__OPENED_HEAD = 30,     /* px above the rows */
+	THRUM__OPENED_HEAD = 44,     /* px above the rows */
 	THRUM__OPENED_ROW = 20,      /* px */
 	THRUM__OPENED_ROWS = 8,      /* of a band that is opened once */
 	THRUM__OPENED_ROWS_MAX = 64, /* of a band that is opened twice */

@@ -337,7 +337,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 	case THRUM__PLACE_OPENED:
 		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
 			pen->left - 12);
-		put_all_numbers(pen, place, thrum__bands_top(pen, place), false);
+		put_all_numbers(pen, place, thrum__bands_top(pen, place), true);
 		thrum__bands_paint_opened(pen, place);
 		break;
 	case THRUM__PLACE_OPENED_THREAD:

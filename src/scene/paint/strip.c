@@ -227,6 +227,32 @@ static void draw_flags(const struct strip *s)
 	}
 }
 
+/* Draws where the range lies, below the columns. */
+static void draw_range(const struct strip *s)
+{
+	const struct thrum__scene_bands_state *bands = &s->p->state->bands;
+	float left = fmaxf(x_of(s, bands->range_from), s->left);
+	float right = fminf(fmaxf(x_of(s, bands->range_to), left + 1), s->right);
+
+	if (bands->range_from < bands->range_to && left < s->right && right > s->left)
+		thrum__draw_rect(s->p->list, THRUM__Z_FRAME, THRUM__COLOUR_SEL_BG, left, s->top + 4,
+			right - left, s->height - THRUM__STRIP_FOOT - 4);
+}
+
+static void draw_bookmarks(const struct strip *s)
+{
+	const struct thrum__scene_bands_state *bands = &s->p->state->bands;
+
+	for (unsigned i = 0; i < bands->bookmark_count; i++) {
+		float x = floorf(x_of(s, bands->bookmarks[i].time)) + 0.5f;
+
+		if (x >= s->left && x <= s->right)
+			thrum__draw_vertical(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, x,
+				s->top + 4, s->top + s->height - THRUM__STRIP_FOOT, 1,
+				THRUM__DASH_SOLID);
+	}
+}
+
 static struct strip strip_of(const struct thrum__model *model, float width)
 {
 	struct strip s = {
@@ -289,7 +315,9 @@ void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 	thrum__paint_strip_ground(p, top, height);
 	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
 		return;
+	draw_range(&s);
 	draw_activity(&s);
+	draw_bookmarks(&s);
 	window_of(&s, p->state->from, p->state->to, &left, &right);
 	draw_times(&s, left, right);
 	draw_window(&s, left, right);
