@@ -184,9 +184,8 @@ static struct thrum__monitor_history_series *append(struct thrum__monitor_histor
 	return series;
 }
 
-/* Returns the series of a counter. A counter whose kind changes gets another series. */
-static struct thrum__monitor_history_series *find(const struct thrum__monitor_history *history,
-	const struct thrum__read_counter *counter)
+struct thrum__monitor_history_series *thrum__monitor_history_find(
+	const struct thrum__monitor_history *history, const struct thrum__read_counter *counter)
 {
 	for (uint32_t i = 0; i < history->count; i++)
 		if (history->series[i]->head.kind == counter->kind &&
@@ -312,7 +311,8 @@ int thrum__monitor_history_add(struct thrum__monitor_history *history,
 		const struct thrum__read_counter *counter = &counters->items[i];
 		struct thrum__monitor_history_head head = {.kind = counter->kind};
 		size_t size = strlen(counter->path);
-		struct thrum__monitor_history_series *series = find(history, counter);
+		struct thrum__monitor_history_series *series = thrum__monitor_history_find(history,
+			counter);
 
 		if (counter->kind > THRUM_COUNTER_DISTRIBUTION)
 			continue;

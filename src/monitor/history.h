@@ -135,6 +135,10 @@ struct thrum__monitor_history_header thrum__monitor_history_header(
 THRUM__MUST_USE int thrum__monitor_history_load(struct thrum__monitor_history *, const void *bytes,
 	size_t size);
 
+/* Returns the series of a counter, or NULL. A counter whose kind changes gets another series. */
+struct thrum__monitor_history_series *thrum__monitor_history_find(
+	const struct thrum__monitor_history *, const struct thrum__read_counter *);
+
 /* All that is known of a stretch of time. */
 struct thrum__monitor_history_answer {
 	unsigned length; /* s: of the slots */
