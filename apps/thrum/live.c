@@ -33,6 +33,9 @@ int live_open(const struct command *command, const char *argument, struct live *
 	}
 	snprintf(live->name, sizeof(live->name), "%.*s %" PRIu32, (int)sizeof(live->header.program),
 		live->header.program, live->header.pid);
+	for (char *at = live->name; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 127)
+			*at = '?'; /* it may come from a hostile file, and goes to terminals */
 	return STATUS_OK;
 }
 

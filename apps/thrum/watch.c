@@ -142,7 +142,7 @@ static int watch(struct watch *w)
 
 static int run(const struct command *command, const char *argument, struct watch *w)
 {
-	const struct sigaction on_signal = {.sa_handler = interrupt};
+	const struct sigaction on_signal = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
 	int status = read_options(command, w), closed;
 
 	if (status == STATUS_OK)
@@ -154,8 +154,7 @@ static int run(const struct command *command, const char *argument, struct watch
 		return STATUS_FAILED;
 	}
 	/* A second signal ends thrum as usual, even if it waits for a command. */
-	sigaction(SIGINT, &(struct sigaction){.sa_handler = interrupt, .sa_flags = SA_RESETHAND},
-		NULL);
+	sigaction(SIGINT, &on_signal, NULL);
 	sigaction(SIGTERM, &on_signal, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	status = watch_numbers_start(&w->numbers);

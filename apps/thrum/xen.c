@@ -27,9 +27,12 @@ static int print_domains(const struct thrum__source_domain *domains, size_t coun
 
 		if (i == 0)
 			output_text(&out, "   id      size  format          name\n");
-		snprintf(line, sizeof line, "%5u %5" PRIu32 " KiB  %-14.31s  ", d->id, d->pages * 4,
-			d->format);
+		snprintf(line, sizeof line, "%5u %5" PRIu32 " KiB  ", d->id, d->pages * 4);
 		output_text(&out, line);
+		/* The guests wrote both. */
+		output_display(&out, d->format, strlen(d->format), sizeof d->format);
+		for (size_t size = strlen(d->format); size < 16; size++)
+			output_text(&out, " ");
 		output_display(&out, d->name, strlen(d->name), sizeof d->name);
 		output_text(&out, "\n");
 	}

@@ -327,8 +327,7 @@ static int map_guest(struct guest *guest, struct thrum_error_info *info)
 	error = guest->pages
 		? map_pages(guest, references, info)
 		: thrum__read_error_set(info, -THRUM_E_DAMAGED, 0,
-			  "what domain %u publishes is no list of grant references: %s",
-			  guest->domain, guest->ring_ref);
+			  "what domain %u publishes is no list of grant references", guest->domain);
 	free(references);
 	return error;
 }

@@ -136,6 +136,9 @@ static int start(uint64_t size, unsigned domain)
 		error = error_of(errno);
 	if (!error)
 		error = thrum_start(&(struct thrum_config){.size = size, .memory = memory});
+	/* A recording that runs already leaves the memory as it was. */
+	if (!error && memcmp(memory, "thrum", 5) != 0)
+		error = -THRUM_E_ARGUMENT;
 	if (error && memory)
 		xengntshr_unshare(sharing, memory, count);
 	if (!error) {

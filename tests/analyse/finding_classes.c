@@ -169,6 +169,19 @@ static void failed_unseen(void **state)
 	assert_int_equal(finding.steps[0].time, 3000000);
 	expect_none(FAILS "4" MS "read 1 2\n"
 			  "900" MS "log 1 \"end\n");
+	/* It fails because its source was cancelled, which somebody wanted. */
+#define PASSES_ON(how) \
+	MAIN "1" MS "create 1 2 task\n" \
+	     "1" MS "create 1 3 task\n" \
+	     "1" MS "wait 3 2\n" \
+	     "2" MS how "2" MS "switch 3\n" \
+	     "2" MS "read 3 2\n" \
+	     "2" MS "fail 3 3 \"operation canceled\n" \
+	     "3" MS "switch 1\n" \
+	     "900" MS "log 1 \"end\n"
+	expect_none(PASSES_ON("cancel 1 2\n"));
+	expect(PASSES_ON("resolve 1 2\n"), 1, THRUM__FINDING_FAILED_UNSEEN);
+#undef PASSES_ON
 }
 
 /* Clients disconnect, and nobody need know. A task that was awaited should have been read. */

@@ -239,7 +239,8 @@ class Viewer {
 
   /** A search of millions of tasks takes seconds: only the latest of those that came is made. */
   async search(message: Message<"search">): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, SEARCH_WAIT_MS));
+    if (message === latestSearch)
+      await new Promise((resolve) => setTimeout(resolve, SEARCH_WAIT_MS));
     if (message === latestSearch) this.changed(this.core.callText("core_search", message.text));
   }
 

@@ -225,6 +225,20 @@ static bool is_disconnected(const struct thrum__model *model, uint32_t task)
 	return false;
 }
 
+/* Whether the last task whose result it read had been cancelled: then its failure only passes that
+ * on, and somebody wanted it. */
+static bool passes_on_cancel(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	while (thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	return thrum__model_has_row(&model->edges, edge) &&
+		thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+		THRUM__TASK(model, THRUM__EDGE(model, edge, to), state) == THRUM__STATE_CANCELLED;
+}
+
 /* Adds a finding about a failure that nobody read; failures of tasks that are alike share one. */
 static void add_unseen(struct thrum__search *search, uint32_t task)
 {
@@ -279,6 +293,7 @@ static bool is_unseen(const struct thrum__search *search, uint32_t task)
 		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
 		*thrum__cause(search, task) == THRUM__NONE && !is_seen(model, task, true) &&
 		!is_known_to_its_failer(model, task) && !is_disconnected(model, task) &&
+		!passes_on_cancel(model, task) &&
 		!thrum__why_is_recent(model, THRUM__TASK(model, task, end)) &&
 		!is_retried(model, task);
 }
