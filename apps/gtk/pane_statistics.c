@@ -11,7 +11,10 @@ static int chosen_table(AppPane *self)
 {
 	guint chosen = gtk_drop_down_get_selected(GTK_DROP_DOWN(self->what));
 
-	return chosen < THRUM__TABLE_COUNT - FIRST ? FIRST + (int)chosen : FIRST;
+	for (int i = FIRST; i < THRUM__TABLE_COUNT; i++)
+		if (thrum__table_is_in_panels(i) && chosen-- == 0)
+			return i;
+	return FIRST;
 }
 
 static uint32_t chosen_row(AppPane *self)
@@ -102,10 +105,12 @@ static GtkWidget *make_head(AppPane *self)
 {
 	static const char *const measures[] = {THRUM__MEASURES(NAME_OF) NULL};
 	const char *titles[THRUM__TABLE_COUNT - FIRST + 1] = {NULL};
+	unsigned count = 0;
 	GtkWidget *head = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 
 	for (int i = FIRST; i < THRUM__TABLE_COUNT; i++)
-		titles[i - FIRST] = thrum__table_form(i)->title;
+		if (thrum__table_is_in_panels(i))
+			titles[count++] = thrum__table_form(i)->title;
 	self->what = gtk_drop_down_new_from_strings(titles);
 	gtk_widget_set_name(self->what, "statistics-of");
 	app_call(self->what, "Table");

@@ -168,25 +168,74 @@ static void on_counter(GtkCheckButton *check, AppWindow *window)
 /* More make the menu too long. */
 #define COUNTERS_MOST 200
 
+/* From so many on, they stand in groups below the path that they share. */
+#define COUNTERS_MANY 12
+
+/* Returns the size of the path above a counter's name; 0: it has none. */
+static size_t size_above(const char *name, size_t size)
+{
+	size_t above = size;
+
+	while (above > 0 && name[above - 1] != '/')
+		above--;
+	return above > 0 && above < size ? above - 1 : 0;
+}
+
+static void add_counter(AppWindow *window, unsigned part, unsigned counter, const char *name,
+	size_t size)
+{
+	char text[200];
+	g_autofree char *id = g_strdup_printf("counter-%u-%u", part + 1, counter + 1);
+	GtkWidget *check;
+
+	text[thrum__base_utf8_clean(name, size, text, sizeof text - 1)] = '\0';
+	check = gtk_check_button_new_with_label(text);
+	gtk_widget_set_name(check, id);
+	gtk_check_button_set_active(GTK_CHECK_BUTTON(check),
+		thrum__stage_has_counter(window->stage, part, counter));
+	g_object_set_data(G_OBJECT(check), "which", GUINT_TO_POINTER(part << 24 | counter));
+	g_signal_connect(check, "toggled", G_CALLBACK(on_counter), window);
+	gtk_box_append(GTK_BOX(window->counter_list), check);
+}
+
+/* Adds those counters from `first` on that have the same path above their names, with a title. */
+static void add_group(AppWindow *window, unsigned part, unsigned first, bool *is_added)
+{
+	const struct thrum__model *model = window->stage->parts[part].scene->model;
+	size_t size;
+	const char *path = thrum__model_string(model, model->counters[first].name, &size);
+	size_t above = size_above(path, size);
+
+	if (above > 0) {
+		char text[200];
+
+		text[thrum__base_utf8_clean(path, above, text, sizeof text - 1)] = '\0';
+		gtk_box_append(GTK_BOX(window->counter_list), window_label(text, "muted"));
+	}
+	for (unsigned i = first; i < model->counter_count && i < COUNTERS_MOST; i++) {
+		const char *name = thrum__model_string(model, model->counters[i].name, &size);
+
+		if (size_above(name, size) != above || memcmp(name, path, above) != 0)
+			continue;
+		is_added[i] = true;
+		add_counter(window, part, i, above > 0 ? name + above + 1 : name,
+			above > 0 ? size - above - 1 : size);
+	}
+}
+
 static void add_counters(AppWindow *window, unsigned part)
 {
 	const struct thrum__model *model = window->stage->parts[part].scene->model;
+	bool is_added[COUNTERS_MOST] = {false};
 
 	for (unsigned i = 0; i < model->counter_count && i < COUNTERS_MOST; i++) {
-		char text[200];
 		size_t size;
 		const char *name = thrum__model_string(model, model->counters[i].name, &size);
-		g_autofree char *id = g_strdup_printf("counter-%u-%u", part + 1, i + 1);
-		GtkWidget *check;
 
-		text[thrum__base_utf8_clean(name, size, text, sizeof text - 1)] = '\0';
-		check = gtk_check_button_new_with_label(text);
-		gtk_widget_set_name(check, id);
-		gtk_check_button_set_active(GTK_CHECK_BUTTON(check),
-			thrum__stage_has_counter(window->stage, part, i));
-		g_object_set_data(G_OBJECT(check), "which", GUINT_TO_POINTER(part << 24 | i));
-		g_signal_connect(check, "toggled", G_CALLBACK(on_counter), window);
-		gtk_box_append(GTK_BOX(window->counter_list), check);
+		if (model->counter_count < COUNTERS_MANY)
+			add_counter(window, part, i, name, size);
+		else if (!is_added[i])
+			add_group(window, part, i, is_added);
 	}
 }
 

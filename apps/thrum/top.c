@@ -363,8 +363,8 @@ const struct command command_top = {
 	.options = options_of_top,
 	.more = "A table that is refreshed: the counters as a tree, with their values, rates and\n"
 		"past; live tasks by label, with their ages; and threads, with the share of time\n"
-		"in which they worked. Enter shows all about a row; ? lists the keys. Looking\n"
-		"costs the processes nothing.",
+		"in which they worked. Enter shows all about a row, of a counter also the average\n"
+		"of the last 5 minutes; ? lists the keys. Looking costs the processes nothing.",
 	.examples = "thrum top 4711\n"
 		    "thrum top $(pidof server)\n"
 		    "thrum top --once --format=json 4711",

@@ -14,6 +14,7 @@
 
 #include "base/keys.h"
 #include "live.h"
+#include "monitor/history.h"
 #include "output.h"
 
 /* ---- The screen ------------------------------------------------------------------------------ */
@@ -107,6 +108,7 @@ struct top_rows {
 
 struct top {
 	struct live *lives;
+	struct thrum__monitor_history *histories; /* of the counters; NULL: rows are printed once */
 	size_t count;
 	struct top_rows parts[TOP_PARTS];
 	struct thrum__base_keys keys; /* of series: the part and the process, and the path */

@@ -120,6 +120,40 @@ static int put_counter_facts(struct top_screen *screen, int y, const struct top_
 	return y;
 }
 
+/* Paints what the counter was in the last 5 minutes, and in the last hour if top runs for longer.
+ * Returns the next free line. */
+static int put_history(const struct top *top, struct top_screen *screen, int y, uint32_t process,
+	const struct thrum__read_counter *counter)
+{
+	static const struct {
+		const char *name;
+		unsigned seconds, known;
+	} all[] = {{"last 5 min", 300, 0}, {"last hour", 3600, 301}};
+	const struct thrum__monitor_history *history = &top->histories[process];
+	const struct thrum__monitor_history_series *series = thrum__monitor_history_find(history,
+		counter);
+	struct thrum__monitor_history_answer answer;
+	char number[64], p99[64], text[160];
+
+	for (int i = 0; i < 2 && series; i++) {
+		thrum__monitor_history_ask(series, history->time - all[i].seconds, history->time,
+			&answer);
+		if (answer.count == 0 || answer.seconds < all[i].known)
+			continue;
+		if (counter->kind == THRUM_COUNTER_CUMULATIVE)
+			top_rate_words(counter->path, answer.rate, number, sizeof(number));
+		else
+			top_value_words(counter->path, answer.mean, number, sizeof(number));
+		top_value_words(counter->path, (double)answer.p99, p99, sizeof(p99));
+		if (counter->kind == THRUM_COUNTER_DISTRIBUTION)
+			snprintf(text, sizeof(text), "mean %s, p99 %s", number, p99);
+		else
+			snprintf(text, sizeof(text), "on average %s", number);
+		put_fact(screen, y++, 1, all[i].name, text);
+	}
+	return y;
+}
+
 /* Paints a series, with the value of its top line. Returns the next free line. */
 static int put_past(struct top_screen *screen, int y, int height, const char *title,
 	const char *path, const struct top_series *series, bool is_rate)
@@ -150,7 +184,10 @@ static void put_counter(const struct top *top, struct top_screen *screen, const 
 	int height = (to - y - 8) / 3;
 
 	top_put(screen, y, 1, screen->width - 2, TOP_STRONG, counter->path);
-	y = put_counter_facts(screen, y + 2, series, counter) + 1;
+	y = put_counter_facts(screen, y + 2, series, counter);
+	if (top->histories)
+		y = put_history(top, screen, y, row->process, counter);
+	y++;
 	if (height < 1 || counter->kind > THRUM_COUNTER_DISTRIBUTION)
 		return;
 	y = put_past(screen, y, height < 12 ? height : 12,

@@ -415,6 +415,20 @@ int top_arrange(struct top *top)
 	return STATUS_OK;
 }
 
+/* Adds the counters of a process to its history, unless the rows are printed once. */
+static int note_history(struct top *top, uint32_t process)
+{
+	if (top->interval == 0)
+		return STATUS_OK;
+	if (!top->histories)
+		top->histories = calloc(top->count, sizeof(*top->histories));
+	if (!top->histories ||
+		thrum__monitor_history_add(&top->histories[process], &top->lives[process].counters,
+			thrum__port_realtime() / 1000000000, top->looked - top->looked_before) < 0)
+		return load_no_memory();
+	return STATUS_OK;
+}
+
 int top_look(struct top *top)
 {
 	top->looked_before = top->looked;
@@ -424,6 +438,8 @@ int top_look(struct top *top)
 
 		if (status == STATUS_OK)
 			status = note_process(top, p);
+		if (status == STATUS_OK)
+			status = note_history(top, p);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -433,6 +449,9 @@ int top_look(struct top *top)
 
 void top_finish(struct top *top)
 {
+	for (uint32_t p = 0; top->histories && p < top->count; p++)
+		thrum__monitor_history_finish(&top->histories[p]);
+	free(top->histories);
 	for (uint32_t i = 0; i < top->keys.count && i < top->series_room; i++)
 		free(top->series[i].buckets);
 	free(top->series);

@@ -81,7 +81,9 @@ EXPORT(core_words) void core_words(void)
 	json_key(out, "tables");
 	json_put(out, "{");
 	for (int i = 0; i < THRUM__TABLE_COUNT; i++)
-		json_key_string(out, thrum__table_form(i)->name, thrum__table_form(i)->title);
+		if (thrum__table_is_in_panels(i))
+			json_key_string(out, thrum__table_form(i)->name,
+				thrum__table_form(i)->title);
 	json_put(out, "}}");
 }
 

@@ -3,12 +3,13 @@
 """The side panel of the desktop viewer: links, lists, the histogram."""
 
 import os
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, find, is_quiet, page, record, shown, wait_selected, window_of
+from common import check, find, is_quiet, page, program, record, shown, wait_selected, window_of
 
 
 def links(desktop):
@@ -67,7 +68,27 @@ def statistics(desktop):
         viewer.click("statistics-of")
         viewer.key("Down", "Return")
         viewer.wait_seen("statistics")
-    check(not viewer.window().is_seen("chart"), "a chart of runs")
+    check(not viewer.window().is_seen("chart"), "a chart of counters")
+    is_quiet(viewer)
+
+
+def counters(desktop):
+    """A tree in the statistics, and groups in the menu, as there are many."""
+    file = os.path.join(desktop.folder, "counters.thrum")
+    said = "".join(f"gauge net/tcp/{name} 1\n" for name in "abcdefghijkl")
+    subprocess.run([program("tests", "thrum", "programs", "obeys")], input=said, text=True,
+                   env=dict(os.environ, THRUM_TRACE=file), check=True, stdout=subprocess.DEVNULL)
+    viewer = shown(desktop, file)
+    page(viewer, "statistics", "chart")
+    viewer.click("statistics-of")
+    viewer.key("End", "Return")
+    viewer.wait("the tree is shown", lambda window: window.is_seen("statistics") and
+                not window.is_seen("chart"))
+    viewer.click("counters")
+    viewer.wait_seen("counter-1-12")
+    check(viewer.window().texts["counter-1-12"] in "abcdefghijkl", "a name has its path")
+    viewer.click("counter-1-12")
+    viewer.wait("it is switched", lambda window: "counter=net/tcp/" in window.state)
     is_quiet(viewer)
 
 
@@ -122,4 +143,4 @@ def differences(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, tasks, statistics, why_slow, follows_the_selection, differences])
+driver.run([links, tasks, statistics, counters, why_slow, follows_the_selection, differences])

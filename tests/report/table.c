@@ -231,6 +231,72 @@ static void panels_show_the_best_first(void **state)
 	}
 }
 
+/* The tree of a model whose counters that begin with "lat" are distributions. */
+static void begin_tree(struct case_of *c, const char *lines)
+{
+	begin(c, lines, THRUM__TABLE_TREE);
+	for (uint32_t i = 0; i < c->model->counter_count; i++)
+		if (strncmp(thrum__model_string(c->model, c->model->counters[i].name, NULL), "lat",
+			    3) == 0)
+			c->model->counters[i].kind = THRUM_COUNTER_DISTRIBUTION;
+	thrum__table_finish(&c->table);
+	assert_int_equal(thrum__table_init(&c->table, THRUM__TABLE_TREE, &c->stats), 0);
+}
+
+#define INDENT "\u00a0\u00a0\u00a0"
+
+static void counters_are_a_tree(void **state)
+{
+	struct case_of c;
+
+	begin_tree(&c,
+		"0 create - 1 thread\n0 counter 1 =1 \"net/tcp/open\n0 counter 1 =20 \"net-x\n"
+		"0 counter 1 =5 \"net/udp\n1000000000 counter 1 =4 \"net/tcp/open\n"
+		"0 counter 1 =100 \"net/tcp\n0 counter 1 =3 \"lat/a\n0 counter 1 =9 \"lat/b\n"
+		"0 counter 1 =7 \"lat/b\n");
+	assert_string_equal(show(&c, "counter kind value p50 p99 min max rate", false),
+		"lat|distribution|3|7|9|3|9|/lat/a|distribution|1|3|3|3|3|/"
+		"lat/b|distribution|2|9|9|7|9|/"
+		"net|gauge|109|||||/net/tcp|gauge|104|||||/"
+		"net/tcp/open|gauge|4|||1|4|3/net/udp|gauge|5|||5|5|/net-x|gauge|20|||20|20|/");
+	assert_string_equal(show(&c, "counter", true),
+		"lat/" INDENT "a/" INDENT "b/net/" INDENT "tcp/" INDENT INDENT "open/" INDENT
+		"udp/net-x/");
+	/* In another order, and with rows left out, paths stand whole. */
+	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "value"), true), 0);
+	assert_memory_equal(show(&c, "counter", true), "net/net/tcp/net-x/", 18);
+	assert_int_equal(thrum__table_sort(&c.table, 0, false), 0);
+	assert_memory_equal(show(&c, "counter", true), "lat/" INDENT "a/", 4 + strlen(INDENT) + 2);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "tcp"), 0);
+	assert_string_equal(show(&c, "counter", true), "net/tcp/net/tcp/open/");
+	end(&c);
+}
+
+/* Kinds that differ have no sum, and no path is too deep or too strange. */
+static void strange_trees(void **state)
+{
+	struct case_of c;
+
+	begin_tree(&c,
+		"0 create - 1 thread\n0 counter 1 =1 \"lat\n0 counter 1 =2 \"x/1\n"
+		"0 counter 1 =3 \"/\n0 counter 1 =4 \"//\n0 counter 1 =-9223372036854775808 \"y/1\n"
+		"0 counter 1 =-9223372036854775808 \"y/2\n0 counter 1 =5 \"lat/x\n"
+		"0 counter 1 =1 \"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20\n"
+		"0 counter 1 =1 \"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18\n"
+		"0 counter 1 =1 \"1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16\n");
+	c.model->counters[1].kind = THRUM_COUNTER_CUMULATIVE;
+	thrum__table_finish(&c.table);
+	assert_int_equal(thrum__table_init(&c.table, THRUM__TABLE_TREE, &c.stats), 0);
+	assert_int_equal(c.table.count, 2 + 15 + 3 + 2 + 3 + 2);
+	for (uint32_t row = 0; row < c.table.count; row++) {
+		struct thrum__table_cell cell;
+
+		for (unsigned column = 0; column < c.table.form->count; column++)
+			thrum__table_words(&c.table, row, column, &cell);
+	}
+	end(&c);
+}
+
 static void numbers_for_people(void **state)
 {
 	struct case_of c;
@@ -347,6 +413,8 @@ int main(void)
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(lanes),
 		cmocka_unit_test(panels_show_the_best_first),
+		cmocka_unit_test(counters_are_a_tree),
+		cmocka_unit_test(strange_trees),
 		cmocka_unit_test(numbers_for_people),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(forgets),

@@ -70,9 +70,19 @@ export const counting = () =>
     trace([
       [1000, "switch", 0],
       ...[1, 4, 9, 2, 7].flatMap((value, i) => [
-        [2000 + i * 1000, "counter", 0, value, "sent"],
-        [2100 + i * 1000, "counter", 0, value * 3, "received"],
+        [2000 + i * 1000, "counter", 0, value, "net/sent"],
+        [2100 + i * 1000, "counter", 0, value * 3, "net/received"],
       ]),
+      [9000, "switch", 0],
+    ]),
+  );
+
+/** A trace with so many counters that their menu has groups. */
+export const countingMuch = () =>
+  written("counting-much.ctf", () =>
+    trace([
+      [1000, "switch", 0],
+      ...[..."abcdefghijkl"].map((name) => [2000, "counter", 0, 1, `net/tcp/${name}`]),
       [9000, "switch", 0],
     ]),
   );

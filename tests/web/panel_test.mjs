@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: ISC
 // The panel: details and their links, findings, the table of tasks, statistics, and saved files.
 import { readFileSync } from "node:fs";
-import { big, good, hanging, huge, idOf, killed, page, steady, viewer } from "./fixtures.mjs";
+import {
+  big,
+  counting,
+  good,
+  hanging,
+  huge,
+  idOf,
+  killed,
+  page,
+  steady,
+  viewer,
+} from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import { address, drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
@@ -235,6 +246,16 @@ test("statistics, and a histogram's range that narrows the list", async (open) =
     .getByRole("button", { name: /show all tasks/ })
     .click();
   await until("all are there again", async () => (await rows(view).count()) > 15);
+});
+
+test("counters are a tree in the statistics", async (open) => {
+  const view = await opened(open, page(counting()));
+  await tab(view, /Statistics/).click();
+  await panel(view).getByRole("combobox", { name: "Table" }).selectOption("Counters");
+  await until("the parent has the sum", async () => {
+    const [, ...found] = await texts(view);
+    return /^net\D*28/.test(found[0]) && /^\s+received\D*21/.test(found[1]);
+  });
 });
 
 test("a count in the statistics leads to its tasks", async (open) => {

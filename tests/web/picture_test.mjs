@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // The picture: pointer, wheel, fingers and keys.
-import { counting, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
+import { counting, countingMuch, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
 import {
   address,
@@ -361,6 +361,14 @@ test("counters are switched one by one, and all", async (open) => {
   await canvas(view).focus();
   await view.keyboard.press("Space");
   await reaches(view, "space switches all", (at) => at.toString() !== one);
+});
+
+test("many counters are grouped by their paths", async (open) => {
+  const view = await opened(open, page(countingMuch()));
+  await view.getByRole("banner").getByText("Counters", { exact: true }).click();
+  const group = view.getByRole("group", { name: "net/tcp" });
+  await group.getByRole("checkbox", { name: "l", exact: true }).click();
+  await reaches(view, "the address has the path", (at) => at.get("counter") === "net/tcp/l");
 });
 
 test("each kind of task has a band, or each task a row", async (open) => {

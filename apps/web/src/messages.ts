@@ -102,7 +102,7 @@ export interface Changes {
   over?: "ground" | "task" | "strip" | "strip-edge" | "ruler" | "divider";
 }
 
-export type TableName = "task" | "label" | "kind" | "site" | "lane" | "counter" | "run";
+export type TableName = "task" | "label" | "kind" | "site" | "lane" | "run" | "counters";
 
 /** A table, sorted and narrowed, without its rows. */
 export interface TableHead {

@@ -77,12 +77,26 @@ function makeViewMenu() {
   });
 }
 
+const MANY = 12; // counters, from which on the menu groups them
+
+/** The switches of a part's counters; those of many stand below the path that they share. */
 function countersOf(index: number): HTMLElement[] {
-  return now.parts[index]!.counters.map(({ name, shown }, counter) => {
-    const item = check(name, (on) => post({ is: "counter", part: index, counter, on }));
+  const { counters } = now.parts[index]!;
+  const groups = new Map<string, HTMLElement>();
+  const items = counters.map(({ name, shown }, counter) => {
+    const path = counters.length < MANY ? "" : name.slice(0, Math.max(name.lastIndexOf("/"), 0));
+    const words = (path && name.slice(path.length + 1)) || name;
+    const item = check(words, (on) => post({ is: "counter", part: index, counter, on }));
     setCheck(item, shown);
-    return item;
+    if (!path) return item;
+    const group =
+      groups.get(path) ??
+      make("div", { role: "group", "aria-label": path }, make("bdi", { class: "aside" }, path));
+    groups.set(path, group);
+    group.append(item);
+    return group;
   });
+  return [...new Set(items)];
 }
 
 function makeCounters() {

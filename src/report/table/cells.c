@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/table/parts.h"
+#include "report/table/tree.h"
 #include "words/words.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
@@ -76,6 +77,10 @@ static const struct thrum__table_column lane_columns[] = {{"lane", THRUM__CELL_I
 static const struct thrum__table_column counter_columns[] = {{"counter", THRUM__CELL_TEXT},
 	COUNT("values"), {"last", THRUM__CELL_VALUE}, {"min", THRUM__CELL_VALUE},
 	{"max", THRUM__CELL_VALUE}, {"rate", THRUM__CELL_RATE}};
+static const struct thrum__table_column tree_columns[] = {{"counter", THRUM__CELL_TEXT},
+	{"kind", THRUM__CELL_TEXT}, {"value", THRUM__CELL_VALUE}, {"p50", THRUM__CELL_VALUE},
+	{"p99", THRUM__CELL_VALUE}, {"min", THRUM__CELL_VALUE}, {"max", THRUM__CELL_VALUE},
+	{"rate", THRUM__CELL_RATE}};
 static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID},
 	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, {"lane", THRUM__CELL_ID},
 	{"start", THRUM__CELL_TIME}, DURATION("length")};
@@ -103,6 +108,8 @@ static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
 		"lane"),
 	[THRUM__TABLE_COUNTERS] = FORM("counter", "Counters", counter_columns,
 		"counter values last min max rate", "", NULL),
+	[THRUM__TABLE_TREE] = FORM("counters", "Counters", tree_columns,
+		"counter kind value p50 p99 min max rate", "counter value p50 p99", NULL),
 	[THRUM__TABLE_RUNS] = FORM("run", "Longest runs", run_columns,
 		"length start task label kind lane", "label length start", NULL),
 };
@@ -120,6 +127,7 @@ uint32_t thrum__table_items(const struct thrum__stats *stats, int kind)
 	case THRUM__TABLE_KINDS: return stats->by[THRUM__BY_KIND].count;
 	case THRUM__TABLE_SITES: return stats->by[THRUM__BY_SITE].count;
 	case THRUM__TABLE_LANES: return stats->use_count;
+	case THRUM__TABLE_TREE:
 	case THRUM__TABLE_COUNTERS: return stats->model->counter_count;
 	default: return stats->longest_count;
 	}
@@ -332,6 +340,39 @@ static void counter_cell(const struct thrum__table *table, uint32_t item, unsign
 	}
 }
 
+static void tree_cell(const struct thrum__table *table, uint32_t at, unsigned column,
+	struct thrum__table_cell *cell)
+{
+	static const char *const kinds[] = {
+		[THRUM_COUNTER_GAUGE] = "gauge",
+		[THRUM_COUNTER_CUMULATIVE] = "cumulative",
+		[THRUM_COUNTER_DISTRIBUTION] = "distribution",
+		[THRUM__TREE_MIXED] = "",
+	};
+	const struct thrum__tree_item *item = &table->tree->items[at];
+	int64_t numbers[] = {item->value, item->p50, item->p99, item->least, item->most};
+	bool is_known[] = {item->kind != THRUM__TREE_MIXED, item->has_percentiles,
+		item->has_percentiles, item->has_range, item->has_range};
+	bool has_rate = item->counter != THRUM__NONE && item->kind != THRUM_COUNTER_DISTRIBUTION;
+	int64_t rate;
+
+	if (column == 0) {
+		size_t size;
+		const char *path = thrum__model_string(table->model, item->string, &size);
+
+		set_bytes(cell, path, size < item->size ? size : item->size);
+	} else if (column == 1) {
+		set_text(cell, kinds[item->kind]);
+		cell->is_empty = cell->size == 0;
+	} else if (column - 2 < COUNT_OF(numbers)) {
+		if (is_known[column - 2])
+			set_number(cell, numbers[column - 2]);
+	} else if (has_rate &&
+		thrum__stats_counter_rate(&table->model->counters[item->counter], &rate)) {
+		set_number(cell, rate);
+	}
+}
+
 static void run_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
 {
@@ -385,6 +426,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	case THRUM__TABLE_SITES: tallies_cell(table, THRUM__BY_SITE, item, column, cell); break;
 	case THRUM__TABLE_LANES: lane_cell(table, item, column, cell); break;
 	case THRUM__TABLE_COUNTERS: counter_cell(table, item, column, cell); break;
+	case THRUM__TABLE_TREE: tree_cell(table, item, column, cell); break;
 	default: run_cell(table, item, column, cell);
 	}
 }

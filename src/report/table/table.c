@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "report/table/parts.h"
+#include "report/table/tree.h"
 #include "words/words.h"
 
 unsigned thrum__table_column(const struct thrum__table_form *form, const char *name, size_t size)
@@ -95,9 +96,17 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 		.sorted = order,
 		.descending = order < form->count &&
 			thrum__table_column_descends(&form->columns[order])};
+	if (kind == THRUM__TABLE_TREE) {
+		table->tree = thrum__table_tree_make(stats->model);
+		if (!table->tree)
+			return -THRUM_E_MEMORY;
+		table->all = table->tree->count;
+	}
 	table->rows = calloc((size_t)table->all + 1, sizeof(*table->rows));
-	if (!table->rows)
+	if (!table->rows) {
+		thrum__table_finish(table);
 		return -THRUM_E_MEMORY;
+	}
 	error = thrum__table_filter(table, accept_all, NULL);
 	if (error < 0)
 		thrum__table_finish(table);
@@ -107,6 +116,7 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 void thrum__table_finish(struct thrum__table *table)
 {
 	free(table->rows);
+	free(table->tree);
 	*table = (struct thrum__table){0};
 }
 
@@ -148,6 +158,12 @@ static int64_t sort_key(const struct thrum__table *table, const struct thrum__ta
 	if (cell->type == THRUM__CELL_ID && !table->model->signed_ids)
 		return (int64_t)((uint64_t)cell->number ^ UINT64_C(1) << 63);
 	return cell->number;
+}
+
+/* The items of a tree are in the order of their paths. */
+static bool is_tree_order(const struct thrum__table *table, unsigned column)
+{
+	return table->tree && column == 0;
 }
 
 struct comparison {
@@ -192,7 +208,7 @@ static uint32_t split_empty(const struct thrum__table *table, unsigned column, b
 			empty[empties++] = table->rows[i];
 			continue;
 		}
-		key = sort_key(table, &cell);
+		key = is_tree_order(table, column) ? table->rows[i] : sort_key(table, &cell);
 		items[count++] = (struct thrum__base_sort_item){descending ? ~key : key,
 			table->rows[i]};
 	}
@@ -212,7 +228,10 @@ int thrum__table_sort(struct thrum__table *table, unsigned column, bool descendi
 		goto out;
 	count = split_empty(table, column, descending, items, empty);
 	thrum__base_sort(items, room, count,
-		table->form->columns[column].type == THRUM__CELL_TEXT ? compare_texts : NULL,
+		table->form->columns[column].type == THRUM__CELL_TEXT &&
+				!is_tree_order(table, column)
+			? compare_texts
+			: NULL,
 		&comparison);
 	for (uint32_t i = 0; i < table->count; i++)
 		table->rows[i] = i < count ? items[i].item : empty[i - count];
@@ -342,6 +361,27 @@ static void set_words(struct thrum__table_cell *cell, const char *text)
 	cell->size = strlen(text);
 }
 
+#define INDENT "\u00a0\u00a0\u00a0" /* spaces that a page keeps */
+
+/* Sets a path to its last part below its parent, if all rows stand in the order of the tree. */
+static void indent_name(const struct thrum__table *table, uint32_t item,
+	struct thrum__table_cell *cell)
+{
+	const struct thrum__tree_item *of = &table->tree->items[item];
+	size_t at = 0, size = cell->size > of->name ? cell->size - of->name : 0;
+
+	if (table->count < table->all || size == 0 ||
+		!(table->sorted == table->form->count ||
+			(table->sorted == 0 && !table->descending)))
+		return;
+	for (unsigned i = 0; i < of->depth; i++, at += strlen(INDENT))
+		memcpy(cell->room + at, INDENT, strlen(INDENT));
+	size = size < sizeof cell->room - at ? size : sizeof cell->room - at;
+	memcpy(cell->room + at, cell->text + of->name, size);
+	cell->text = cell->room;
+	cell->size = at + size;
+}
+
 /* Sets the text that people read instead of a missing label, or of the state of a stuck task. */
 static void reword_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
@@ -359,6 +399,8 @@ static void reword_cell(const struct thrum__table *table, uint32_t item, unsigne
 	} else if (table->form == thrum__table_form(THRUM__TABLE_LABELS)) {
 		if (cell->is_empty && strcmp(name, "label") == 0)
 			set_words(cell, "(no label)");
+	} else if (table->tree && column == 0) {
+		indent_name(table, item, cell);
 	}
 }
 

@@ -10,9 +10,9 @@
  *		thrum__table_words(&table, row, column, &cell);
  *	thrum__table_finish(&table);
  *
- * table.c holds the rows and their order, cells.c the columns and cells, narrow.c the search. An
- * item is the thing that a row shows: the index of a task, tally, lane's use or counter, or a place
- * in the longest runs.
+ * table.c holds the rows and their order, cells.c the columns and cells, narrow.c the search, tree.c
+ * the counters' tree. An item is the thing that a row shows: the index of a task, tally, lane's use
+ * or counter, or a place in the longest runs or in the tree.
  */
 #ifndef REPORT_TABLE_TABLE_H
 #define REPORT_TABLE_TABLE_H
@@ -27,7 +27,8 @@
 	X(SITES, "site") \
 	X(LANES, "lane") /* a struct thrum__lane_use */ \
 	X(COUNTERS, "counter") \
-	X(RUNS, "run") /* the longest runs */
+	X(RUNS, "run")      /* the longest runs */ \
+	X(TREE, "counters") /* the counters as a tree by their paths, with sums */
 
 /* The text in an empty field for the text that narrows the tasks. */
 #define THRUM__TABLE_FILTER "Filter: name, state:failed, life>5ms"
@@ -71,10 +72,11 @@ struct thrum__table {
 	const struct thrum__table_form *form;
 	const struct thrum__model *model;
 	const struct thrum__stats *stats;
-	uint32_t *rows;  /* the item of each row, in order */
-	uint32_t count;  /* rows */
-	uint32_t all;    /* items, also those that a filter dropped */
-	unsigned sorted; /* the column; form->count: none */
+	struct thrum__table_tree *tree; /* private; of TREE only */
+	uint32_t *rows;                 /* the item of each row, in order */
+	uint32_t count;                 /* rows */
+	uint32_t all;                   /* items, also those that a filter dropped */
+	unsigned sorted;                /* the column; form->count: none */
 	bool descending;
 };
 
@@ -92,7 +94,13 @@ struct thrum__table_cell {
 /* The shape of a table, by its THRUM__TABLE_*. Static. */
 const struct thrum__table_form *thrum__table_form(int kind);
 
-/* How many items there are. */
+/* Whether panels offer the table. Instead of the list of counters they show the tree. */
+static inline bool thrum__table_is_in_panels(int kind)
+{
+	return kind != THRUM__TABLE_COUNTERS;
+}
+
+/* How many items there are; those of a tree are known to its table only. */
 uint32_t thrum__table_items(const struct thrum__stats *, int kind);
 
 #define THRUM__COLUMNS_MAX 32
