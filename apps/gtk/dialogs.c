@@ -42,27 +42,71 @@ static void set_margins(GtkWidget *widget, int margin)
 	gtk_widget_set_margin_end(widget, margin);
 }
 
-/* ---- Go to a time -------------------------------------------------------------------------- */
+/* ---- Asking for a text --------------------------------------------------------------------- */
 
-struct go_to {
+typedef int ask_answer(struct thrum__stage *, const char *text, struct thrum_error_info *);
+
+struct ask {
 	AppWindow *window;
 	GtkWindow *dialog;
 	GtkWidget *entry, *reason;
+	ask_answer *answer;
 };
 
-static void on_go(GtkWidget *any, struct go_to *go)
+static void on_answer(GtkWidget *any, struct ask *ask)
 {
 	struct thrum_error_info error = {0};
-	int changed = thrum__stage_go_text(go->window->stage,
-		gtk_editable_get_text(GTK_EDITABLE(go->entry)), &error);
+	int changed = ask->answer(ask->window->stage,
+		gtk_editable_get_text(GTK_EDITABLE(ask->entry)), &error);
 
 	if (changed < 0) {
-		gtk_label_set_text(GTK_LABEL(go->reason), error.message);
-		gtk_widget_add_css_class(go->reason, "bad");
+		gtk_label_set_text(GTK_LABEL(ask->reason), error.message);
+		gtk_widget_add_css_class(ask->reason, "bad");
 		return;
 	}
-	app_picture_did(APP_PICTURE(go->window->picture), changed);
-	gtk_window_close(go->dialog);
+	app_picture_did(APP_PICTURE(ask->window->picture), changed);
+	gtk_window_close(ask->dialog);
+}
+
+/* Shows a dialog with an entry. The parts' names are the dialog's with "-text", "-reason", "-go". */
+static struct ask *ask_text(AppWindow *window, const char *title, const char *name,
+	const char *label, const char *hint, const char *go, ask_answer *answer)
+{
+	struct ask *ask = g_new0(struct ask, 1);
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	GtkWidget *button = gtk_button_new_with_label(go);
+	g_autofree char *entry_name = g_strconcat(name, "-text", NULL);
+	g_autofree char *reason_name = g_strconcat(name, "-reason", NULL);
+	g_autofree char *button_name = g_strconcat(name, "-go", NULL);
+
+	ask->window = window;
+	ask->answer = answer;
+	ask->entry = gtk_entry_new();
+	ask->reason = window_label(hint, "muted");
+	gtk_editable_set_width_chars(GTK_EDITABLE(ask->entry), 36);
+	gtk_label_set_wrap(GTK_LABEL(ask->reason), TRUE);
+	gtk_label_set_max_width_chars(GTK_LABEL(ask->reason), 44);
+	gtk_widget_set_name(ask->entry, entry_name);
+	app_call(ask->entry, label);
+	gtk_widget_set_name(ask->reason, reason_name);
+	gtk_widget_set_name(button, button_name);
+	gtk_widget_add_css_class(button, "control");
+	gtk_widget_set_halign(button, GTK_ALIGN_END);
+	gtk_box_append(GTK_BOX(box), ask->entry);
+	gtk_box_append(GTK_BOX(box), ask->reason);
+	gtk_box_append(GTK_BOX(box), button);
+	set_margins(box, 16);
+	ask->dialog = make_dialog(window, title, name, box);
+	g_object_set_data_full(G_OBJECT(ask->dialog), "ask", ask, g_free);
+	g_signal_connect(ask->entry, "activate", G_CALLBACK(on_answer), ask);
+	g_signal_connect(button, "clicked", G_CALLBACK(on_answer), ask);
+	return ask;
+}
+
+static void present(struct ask *ask)
+{
+	gtk_window_present(ask->dialog);
+	gtk_widget_grab_focus(ask->entry);
 }
 
 /* Selects the part of "5.1 ms + 20 µs" that is to be changed: the time or the duration. */
@@ -77,43 +121,28 @@ static void choose_text(GtkEditable *entry, bool duration)
 
 void dialog_go_to(AppWindow *window, bool duration)
 {
-	struct go_to *go = g_new0(struct go_to, 1);
-	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
-	GtkWidget *button = gtk_button_new_with_label("Go");
+	struct ask *ask;
 	char words[100];
 
-	if (window->count == 0) {
-		g_free(go);
+	if (window->count == 0)
 		return;
-	}
+	ask = ask_text(window, duration ? "Visible Duration" : "Go to a Time", "go-to",
+		duration ? "Duration" : "Time",
+		"A time, a range, or a time and a duration:\n"
+		"5.1 ms   5.1 ms..6 ms   5.1 ms + 20 µs",
+		"Go", thrum__stage_go_text);
 	thrum__stage_window_words(window->stage, words, sizeof words);
-	go->window = window;
-	go->entry = gtk_entry_new();
-	go->reason = window_label("A time, a range, or a time and a duration:\n"
-				  "5.1 ms   5.1 ms..6 ms   5.1 ms + 20 µs",
-		"muted");
-	gtk_editable_set_text(GTK_EDITABLE(go->entry), words);
-	gtk_editable_set_width_chars(GTK_EDITABLE(go->entry), 36);
-	gtk_label_set_wrap(GTK_LABEL(go->reason), TRUE);
-	gtk_label_set_max_width_chars(GTK_LABEL(go->reason), 44);
-	gtk_widget_set_name(go->entry, "go-to-text");
-	app_call(go->entry, duration ? "Duration" : "Time");
-	gtk_widget_set_name(go->reason, "go-to-reason");
-	gtk_widget_set_name(button, "go-to-go");
-	gtk_widget_add_css_class(button, "control");
-	gtk_widget_set_halign(button, GTK_ALIGN_END);
-	gtk_box_append(GTK_BOX(box), go->entry);
-	gtk_box_append(GTK_BOX(box), go->reason);
-	gtk_box_append(GTK_BOX(box), button);
-	set_margins(box, 16);
-	go->dialog = make_dialog(window, duration ? "Visible Duration" : "Go to a Time", "go-to",
-		box);
-	g_object_set_data_full(G_OBJECT(go->dialog), "go", go, g_free);
-	g_signal_connect(go->entry, "activate", G_CALLBACK(on_go), go);
-	g_signal_connect(button, "clicked", G_CALLBACK(on_go), go);
-	gtk_window_present(go->dialog);
-	gtk_widget_grab_focus(go->entry);
-	choose_text(GTK_EDITABLE(go->entry), duration);
+	gtk_editable_set_text(GTK_EDITABLE(ask->entry), words);
+	present(ask);
+	choose_text(GTK_EDITABLE(ask->entry), duration);
+}
+
+void dialog_mark(AppWindow *window)
+{
+	if (window->count > 0)
+		present(ask_text(window, "Mark a Time", "mark", "Text",
+			"An empty text removes the mark that is here.", "Mark",
+			thrum__stage_set_mark));
 }
 
 /* ---- Keys ---------------------------------------------------------------------------------- */

@@ -158,6 +158,7 @@ static void on_command(AppPicture *picture, int command, AppWindow *window)
 	case THRUM__COMMAND_DETAILS: show_details(window); break;
 	case THRUM__COMMAND_SLOW: window_show_slow(window); break;
 	case THRUM__COMMAND_GO_TO_TIME: dialog_go_to(window, false); break;
+	case THRUM__COMMAND_MARK: dialog_mark(window); break;
 	case THRUM__COMMAND_HELP: dialog_keys(window); break;
 	default: break;
 	}

@@ -86,6 +86,7 @@ extern const struct window_key {
 
 /* ---- dialogs.c ----------------------------------------------------------------------------- */
 void dialog_go_to(AppWindow *, bool duration); /* duration: selects it in the text, to change it */
+void dialog_mark(AppWindow *);                 /* asks for the text of a mark */
 void dialog_keys(AppWindow *);
 void dialog_about(AppWindow *);
 /* `how`, static: "open", in the place of the traces; "below" them; "compare", below one trace, with

@@ -384,6 +384,13 @@ EXPORT(core_go_text) int core_go_text(void)
 	return tell_error(thrum__stage_go_text(core.stage, core_text, &error), &error);
 }
 
+EXPORT(core_mark) int core_mark(void)
+{
+	struct thrum_error_info error = {0};
+
+	return tell_error(thrum__stage_set_mark(core.stage, core_text, &error), &error);
+}
+
 EXPORT(core_state) int core_state(void)
 {
 	struct thrum_error_info error = {0};

@@ -101,7 +101,9 @@ static void set_window(struct thrum__scene *scene, int frame)
 		span /= 10;
 	state->from = (int64_t)(random_part() * (end - span));
 	state->to = state->from + (int64_t)span + 10;
-	state->track = random_part() * scene->layout->tracks * (frame % 3) / 3;
+	state->track = state->as == THRUM__AS_BANDS
+		? 0
+		: random_part() * scene->layout->tracks * (frame % 3) / 3;
 }
 
 static void measure(struct thrum__scene *scene, struct thrum__draw_list *list, const char *name)
@@ -144,6 +146,11 @@ static void measure_all(struct thrum__scene *scene, struct thrum__draw_list *lis
 	scene->state = plain;
 	scene->state.counters = scene->state.strip = scene->state.legend = true;
 	measure(scene, list, "with everything");
+	scene->state = plain;
+	scene->state.as = THRUM__AS_BANDS;
+	need(thrum__scene_frame(scene, WIDTH, HEIGHT, &thrum__draw_metrics_plain,
+		list)); /* makes them */
+	measure(scene, list, "bands");
 	scene->state = plain;
 	need(thrum__scene_search(scene, "label"));
 	need(thrum__scene_select(scene, scene->layout->units[scene->layout->unit_count / 2].task));

@@ -408,6 +408,7 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_SEARCH:
 	case THRUM__COMMAND_DETAILS:
 	case THRUM__COMMAND_SLOW:
+	case THRUM__COMMAND_MARK:
 	case THRUM__COMMAND_GO_TO_TIME:
 	case THRUM__COMMAND_HELP: return 2;
 	default: return 0;

@@ -471,6 +471,7 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 		thrum__bands_paint(&p);
 	else
 		paint_frame(&p);
+	thrum__paint_bookmarks(&p);
 	if (p.ruler_top > 0)
 		thrum__paint_strip(&p, 0, p.ruler_top);
 	if (has_legend(scene) && scene->shows_bands)

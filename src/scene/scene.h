@@ -319,6 +319,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(EXCEPTION, "exception", "x", "bands: next task that failed, is stuck or took long") \
 	X(PREVIOUS_EXCEPTION, "previous-exception", "X", "bands: previous such task") \
 	X(ZOOM_TO, "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
+	X(MARK, "mark", "m", "mark the time below the pointer with a text") \
 	X(FISHEYE, "fisheye", "e", "fish-eye view") \
 	X(SEARCH, "search", "/", "find a task or log line") \
 	X(NEXT_MATCH, "next-match", "n", "next match") \
@@ -361,7 +362,7 @@ int thrum__scene_command_find(const char *name);
 
 /*
  * Carries out a command. Returns 1 if the picture changed, 0 if there was nothing to do, 2 if the
- * command is the front end's (search, details, slow, go-to-time, help), or -THRUM_E_MEMORY.
+ * command is the front end's (search, details, slow, mark, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 

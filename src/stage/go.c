@@ -256,6 +256,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	if (command == THRUM__COMMAND_FIT)
 		stage->own->is_chosen = false; /* Fit asks again */
 	status = thrum__scene_command(scene, command);
+	if (command == THRUM__COMMAND_MARK)
+		thrum__stage_mark_here(stage);
 	if (status == 2)
 		return THRUM__STAGE_YOURS;
 	if (!goes_somewhere(command)) {

@@ -70,6 +70,10 @@ struct thrum__stage_private {
 	double hover_start;              /* ms; NAN until the next frame */
 	bool is_hover_shown;
 
+	/* The time of the last command "mark". */
+	uint32_t mark_part;
+	int64_t mark_time;
+
 	/* The measure: two times of a part, and the place of the line between them. */
 	bool has_measure;
 	uint32_t measure_part;
@@ -140,6 +144,12 @@ void thrum__stage_paint_over(struct thrum__stage *, const struct thrum__draw_met
 struct thrum__scene_counter_below thrum__stage_counter_below(const struct thrum__stage *);
 /* Adds the two lines around the track that blinks to its part's list. */
 void thrum__stage_paint_blink(const struct thrum__stage *, struct thrum__draw_list *);
+
+/* ---- Marks of users (bookmarks.c) ---------------------------------------------------------- */
+
+/* Remembers the time that a mark is for: below the pointer, else where the range begins, else the
+ * middle of the window. */
+void thrum__stage_mark_here(struct thrum__stage *);
 
 /* ---- Pointer (pointer.c) ------------------------------------------------------------------- */
 

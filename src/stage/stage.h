@@ -199,6 +199,12 @@ int thrum__stage_hover_task(struct thrum__stage *, uint32_t part, uint32_t task)
  * -THRUM_E_ARGUMENT with the reason.
  */
 int thrum__stage_go_text(struct thrum__stage *, const char *text, struct thrum_error_info *);
+
+/*
+ * Sets a mark with a text at the time of the last command "mark". A mark within 6 px is replaced;
+ * an empty text removes it. May also return -THRUM_E_ARGUMENT with the reason.
+ */
+int thrum__stage_set_mark(struct thrum__stage *, const char *text, struct thrum_error_info *);
 /* Writes the window as such a text: "5.1 ms + 20 µs". Returns as snprintf does. */
 size_t thrum__stage_window_words(const struct thrum__stage *, char *to, size_t size);
 

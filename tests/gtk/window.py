@@ -192,6 +192,16 @@ def goes_to_a_time(desktop):
     is_quiet(viewer)
 
 
+def marks_a_time(desktop):
+    viewer = shown(desktop)
+    viewer.key("m")
+    viewer.wait_seen("mark-text")
+    viewer.type("pause")
+    viewer.key("Return")
+    viewer.wait("it is marked", lambda window: re.search(r"mark=\d+:pause", window.state))
+    is_quiet(viewer)
+
+
 def two_traces(desktop):
     files = [record(desktop), record(desktop, "lost_reply", "healthy")]
     viewer = shown(desktop, *files)
@@ -221,4 +231,4 @@ def state(desktop):
 
 
 driver.run([opens, zooms, buttons, makes_room, searches, menu, chooses_a_theme, goes_to_a_time,
-            two_traces, exports, state])
+            marks_a_time, two_traces, exports, state])

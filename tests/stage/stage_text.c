@@ -325,6 +325,37 @@ static void the_status_line_says_what_is_there(void **state)
 	assert_string_equal(words, "1,041 tasks · 5 ms");
 }
 
+static void a_mark_gets_a_text(void **state)
+{
+	struct show *show = *state;
+	struct thrum_error_info error;
+	char long_text[64];
+
+	memset(long_text, 'x', sizeof long_text);
+	long_text[47] = '\0';
+	show_set(show, "t=0..1000000");
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_MARK),
+		THRUM__STAGE_YOURS);
+	assert_int_equal(thrum__stage_set_mark(show->stage, "", &error), 0);
+	assert_true(thrum__stage_set_mark(show->stage, "pause", &error) > 0);
+	show_expect(show, "t=0..1000000&mark=500000:pause");
+	/* The same time: another text. */
+	assert_true(thrum__stage_set_mark(show->stage, long_text, &error) > 0);
+	assert_true(thrum__stage_set_mark(show->stage, "stall", &error) > 0);
+	show_expect(show, "t=0..1000000&mark=500000:stall");
+	long_text[47] = 'x';
+	long_text[48] = '\0';
+	assert_int_equal(thrum__stage_set_mark(show->stage, long_text, &error), -THRUM_E_ARGUMENT);
+	assert_string_equal(error.message, "a mark's text has at most 47 bytes");
+	/* Without a pointer, a range is marked where it begins. */
+	show_set(show, "t=0..1000000&range=200000..300000&mark=500000:stall");
+	thrum__stage_command(show->stage, THRUM__COMMAND_MARK);
+	assert_true(thrum__stage_set_mark(show->stage, "begin", &error) > 0);
+	show_expect(show, "t=0..1000000&range=200000..300000&mark=500000:stall&mark=200000:begin");
+	assert_true(thrum__stage_set_mark(show->stage, "", &error) > 0);
+	show_expect(show, "t=0..1000000&range=200000..300000&mark=500000:stall");
+}
+
 int main(void)
 {
 #define WITH(set_up, test) cmocka_unit_test_setup_teardown(test, show_##set_up, show_end)
@@ -341,6 +372,7 @@ int main(void)
 		WITH(one, other_texts_are_refused),
 		WITH(one, a_window_can_be_typed_as_it_is_shown),
 		WITH(one, the_status_line_says_what_is_there),
+		WITH(one, a_mark_gets_a_text),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -385,3 +385,18 @@ test("each kind of task has a band, or each task a row", async (open) => {
   await view.keyboard.press("v");
   await reaches(view, "the key shows bands", (at) => at.get("as") === "bands");
 });
+
+test("m marks the time below the pointer with a text", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: "#as=rows" });
+  await canvas(view).click({ position: { x: 700, y: 300 } });
+  await view.keyboard.press("m");
+  const field = view.getByLabel("The mark’s text");
+  await field.waitFor();
+  await field.fill("a pause");
+  await view.keyboard.press("Enter");
+  await reaches(view, "it is marked", (at) => /^[0-9]+:a pause$/.test(at.get("mark") ?? ""));
+  await view.keyboard.press("m");
+  await field.waitFor();
+  await view.keyboard.press("Enter");
+  await reaches(view, "an empty text removes it", (at) => !at.has("mark"));
+});

@@ -150,6 +150,7 @@ export type ToWorker =
     }
   | { is: "hover"; part: number; task: number }
   | { is: "goText"; text: string }
+  | { is: "mark"; text: string } // the text of the mark that the command "mark" asked for
   | { is: "search"; text: string }
   | { is: "counter"; part: number; counter: number; on: boolean }
   | { is: "link"; on: boolean }
@@ -198,7 +199,7 @@ export type FromWorker =
   | { is: "failed"; name: string; message: string; hint: string }
   | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
-  | { is: "yours"; command: string } // search, details, go-to-time, help: the page runs these
+  | { is: "yours"; command: string } // search, details, mark, go-to-time, help: the page runs these
   | { is: "window"; words: string } // also after an accepted "goText"
   | { is: "refused"; message: string } // the reason why a "goText" or "state" is wrong
   | { is: "document"; id: number; document: Document }

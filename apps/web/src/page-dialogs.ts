@@ -75,7 +75,21 @@ function makeGo(): () => void {
   };
 }
 
+function makeMark(): () => void {
+  const dialog = byId<HTMLDialogElement>("mark");
+  const field = byId<HTMLInputElement>("mark-text");
+
+  listen(byId("mark-cancel"), "click", () => dialog.close());
+  // The form closes the dialog; a refusal is told as a notice.
+  listen(byId("mark-form"), "submit", () => post({ is: "mark", text: field.value }));
+  return () => {
+    field.value = "";
+    dialog.showModal();
+    field.focus();
+  };
+}
+
 /** Makes the dialogs; returns functions that open them, by command. */
-export const makeDialogs = () => ({ help: makeHelp(), "go-to-time": makeGo() });
+export const makeDialogs = () => ({ help: makeHelp(), "go-to-time": makeGo(), mark: makeMark() });
 
 export const isGoing = () => byId<HTMLDialogElement>("go").open;

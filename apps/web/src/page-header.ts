@@ -69,6 +69,7 @@ function makeViewMenu() {
   });
   byId("view-menu").prepend(switches);
   byId("view-menu").append(button("Go to a time…", () => command("go-to-time")));
+  byId("view-menu").append(button("Mark a time…", () => command("mark")));
   onChange((changes) => {
     if (changes.on) for (const [name, item] of items) setCheck(item, changes.on.includes(name));
     if (changes.linked !== undefined) setCheck(link, changes.linked);

@@ -406,6 +406,8 @@ class Viewer {
         return this.changed(core.call("core_hover", message.part, message.task));
       case "goText":
         return this.goText(message.text);
+      case "mark":
+        return void this.typed("core_mark", message.text);
       case "search":
         return this.search(message);
       case "counter": {

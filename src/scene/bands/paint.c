@@ -418,7 +418,6 @@ void thrum__bands_paint(struct thrum__paint *p)
 	thrum__paint_folds(p);
 	thrum__paint_grid(p);
 	thrum__bands_paint_range(&pen);
-	thrum__bands_paint_bookmarks(&pen);
 	count_bands(&pen);
 	paint_grounds(&pen);
 	name_columns(&pen);

@@ -5,9 +5,7 @@
 
 #include "scene/bands/bands.h"
 
-#define LABEL_Y 20    /* px from the ruler's top to the base line of the range's length */
-#define FLAG_WIDTH 9  /* px */
-#define FLAG_HEIGHT 8 /* px */
+#define LABEL_Y 20 /* px from the ruler's top to the base line of the range's length */
 
 /* Returns the column in which x lies, at most the number of columns. */
 static uint32_t column_at(const struct thrum__bands_pen *pen, float x)
@@ -63,34 +61,4 @@ void thrum__bands_paint_range(struct thrum__bands_pen *pen)
 	thrum__draw_rect(list, THRUM__Z_REGION, THRUM__COLOUR_SEL_BG, x1, pen->p->top, x2 - x1,
 		pen->p->bottom - pen->p->top);
 	write_length(pen, x1, x2);
-}
-
-void thrum__bands_paint_bookmarks(const struct thrum__bands_pen *pen)
-{
-	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
-	struct thrum__draw_list *list = pen->p->list;
-	const int z = THRUM__Z_FRAME_TEXT, ink = THRUM__COLOUR_INK;
-	float y = pen->p->ruler_top + THRUM__RULER - 15;
-
-	for (unsigned i = 0; i < state->bookmark_count; i++) {
-		const struct thrum__scene_bookmark *mark = &state->bookmarks[i];
-		float x = floorf(thrum__paint_x(pen->p, mark->time));
-		const struct thrum__draw_point flag[3] = {{x, y},
-			{x + FLAG_WIDTH, y + FLAG_HEIGHT / 2}, {x, y + FLAG_HEIGHT}};
-		size_t size = strlen(mark->words);
-		float width = thrum__paint_width(pen->p, mark->words, size, THRUM__FONT_BASE);
-
-		if (x < pen->left || x > pen->right)
-			continue;
-		thrum__draw_vertical(list, THRUM__Z_EDGE, ink, x, pen->p->top, pen->p->bottom, 1,
-			THRUM__DASH_2_3);
-		thrum__draw_rect(list, z, ink, x, y, 1, 15);
-		thrum__draw_triangle(list, z, ink, flag);
-		if (size == 0)
-			continue;
-		thrum__draw_rect(list, z, THRUM__COLOUR_PANEL, x + FLAG_WIDTH + 1, y - 2, width + 4,
-			14);
-		thrum__draw_text(list, z, ink, THRUM__FONT_BASE, x + FLAG_WIDTH + 3, y + 8,
-			mark->words, size, false);
-	}
 }

@@ -93,6 +93,9 @@ void thrum__paint_findings(struct thrum__paint *); /* pins, paths and notes of t
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_empty(struct thrum__paint *); /* a message, if no task is in sight */
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
+
+/* Draws the flags that users set, with their texts and lines. */
+void thrum__paint_bookmarks(struct thrum__paint *);
 void thrum__paint_legend(struct thrum__paint *);
 
 /* ---- Parts of the strip, also for the coarse picture (strip.c) ----------------------------- */
