@@ -143,7 +143,7 @@ int main(void)
 				c->wake = 0;
 				thrum_task_ready(c->task);
 			}
-			THRUM_RUN(c->task) {
+			THRUM_RUN (c->task) {
 				if (c->step(c)) {
 					c->live = false;
 					thrum_task_resolve(c->task);

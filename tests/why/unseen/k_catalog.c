@@ -69,7 +69,8 @@ int main(void)
 
 		all[n++] = thrum_promise_bind(thrum_sleep(loop, at), arrive, "GET /report", NULL);
 		if (i != 4)
-			all[n++] = thrum_promise_bind(thrum_sleep(loop, at + 12), arrive, "GET /items", NULL);
+			all[n++] = thrum_promise_bind(thrum_sleep(loop, at + 12), arrive,
+				"GET /items", NULL);
 	}
 	all[n] = thrum_promise_bind(thrum_sleep(loop, 120), rebuild, NULL, NULL);
 	thrum_promise_label(all[n++], "rebuild index");

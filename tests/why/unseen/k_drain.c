@@ -12,12 +12,12 @@
  *   ask: why
  *   culprit: nothing
  */
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <thrum/promise.h>
-#include <netinet/in.h>
-#include <arpa/inet.h>
 #include <uv.h>
 
 #define SESSIONS 5
@@ -83,22 +83,24 @@ static struct thrum_value accepted(struct thrum_loop *loop, void *value, void *d
 int main(int argc, char **argv)
 {
 	static const char *const names[SESSIONS] = {"alice", "bob", "feed", "carol", "dave"};
-	struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in here = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct thrum_promise *end;
 	struct thrum_loop *loop;
 
 	late = argc > 1 && !strcmp(argv[1], "broken");
-	if (thrum_loop_create(uv_default_loop(), &loop)
-		|| thrum_tcp_listen(loop, (struct sockaddr *)&here, 8, &listener))
+	if (thrum_loop_create(uv_default_loop(), &loop) ||
+		thrum_tcp_listen(loop, (struct sockaddr *)&here, 8, &listener))
 		return 2;
 	closing = thrum_condition_create(loop, "closing");
 	news = thrum_condition_create(loop, "news");
 	uv_timer_init(uv_default_loop(), &stats);
 	uv_timer_start(&stats, on_stats, 25, 25);
-	thrum_promise_ignore_result(thrum_promise_map(thrum_listener_accept(listener), accepted, NULL,
-		NULL));
+	thrum_promise_ignore_result(
+		thrum_promise_map(thrum_listener_accept(listener), accepted, NULL, NULL));
 	for (int i = 0; i < SESSIONS; i++) {
-		sessions[i] = i == 2 ? follow(loop, NULL, NULL) : thrum_sleep(loop, 60 + 50 * (unsigned)i);
+		sessions[i] = i == 2 ? follow(loop, NULL, NULL)
+				     : thrum_sleep(loop, 60 + 50 * (unsigned)i);
 		thrum_promise_labelf(sessions[i], "session %s", names[i]);
 	}
 	end = thrum_promise_bind(thrum_sleep(loop, 150), shut_down, NULL, NULL);

@@ -75,7 +75,7 @@ static void begin(void)
 {
 	while (flying < 2 && next <= PARTS) {
 		flying++;
-		THRUM_RUN(parts[next].task)
+		THRUM_RUN (parts[next].task)
 			ask(next);
 		next++;
 	}
@@ -89,17 +89,18 @@ static void on_answer(void)
 	if (recv(mirror[0], answer, 2, 0) != 2)
 		return;
 	part = &parts[answer[0]];
-	THRUM_RUN(part->request) {
+	THRUM_RUN (part->request) {
 		thrum_task_read(part->request, connection);
 		if (answer[1] == 'b')
 			thrum_task_fail(part->request, "mirror busy");
 		else
 			thrum_task_resolve(part->request);
 	}
-	THRUM_RUN(part->task) {
+	THRUM_RUN (part->task) {
 		if (answer[1] == 'b') {
 			part->again = now() + 30000000;
-			part->timer = thrum_task_createf(THRUM_KIND_TIMER, "backoff part %d", answer[0]);
+			part->timer = thrum_task_createf(THRUM_KIND_TIMER, "backoff part %d",
+				answer[0]);
 			thrum_task_due(part->timer, 30000000);
 			thrum_task_wait(part->task, part->timer);
 			break;
@@ -117,7 +118,7 @@ static void step(const char *name, int ms)
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, name);
 
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		for (int i = 1; i <= PARTS; i++)
 			thrum_task_read(task, parts[i].task);
 		usleep((useconds_t)ms * 1000);
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
 				continue;
 			parts[i].again = 0;
 			thrum_task_resolve(parts[i].timer);
-			THRUM_RUN(parts[i].task) {
+			THRUM_RUN (parts[i].task) {
 				thrum_task_read(parts[i].task, parts[i].timer);
 				ask(i);
 			}

@@ -111,7 +111,7 @@ static void serve(struct client *client)
 {
 	char answer[16] = "";
 
-	THRUM_RUN(client->request) {
+	THRUM_RUN (client->request) {
 		if (!strncmp(client->url, "GET /exif/", 10))
 			read_metadata(client->url + 10, answer);
 		else
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 			struct client *client = events[i].data.ptr;
 
 			if (!client) {
-				THRUM_RUN(expire)
+				THRUM_RUN (expire)
 					if (read(timer, &ticks, 8) == 8)
 						thrum_task_due(expire, 60000000);
 			} else if (!on_request(client)) {

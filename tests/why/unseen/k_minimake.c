@@ -37,10 +37,14 @@ struct target {
 };
 
 static struct target targets[TARGETS] = {
-	{"cc main.c", 30, {-1}, true},     {"cc test.c", 20, {-1}, true},
-	{"link app", 10, {0, 7, -1}, true}, {"link tests", 10, {1, 7, -1}, true},
-	{"cc core.c", 30, {-1}, true},     {"cc list.c", 20, {-1}, true},
-	{"build", 0, {2, 3, -1}, false},   {"ar libcore", 5, {4, 5, -1}, true},
+	{"cc main.c", 30, {-1}, true},
+	{"cc test.c", 20, {-1}, true},
+	{"link app", 10, {0, 7, -1}, true},
+	{"link tests", 10, {1, 7, -1}, true},
+	{"cc core.c", 30, {-1}, true},
+	{"cc list.c", 20, {-1}, true},
+	{"build", 0, {2, 3, -1}, false},
+	{"ar libcore", 5, {4, 5, -1}, true},
 };
 static ucontext_t scheduler;
 static struct target *self, *ready, **ready_end = &ready;

@@ -96,8 +96,8 @@ static void *sweep_cache(void *data)
 
 int main(int argc, char **argv)
 {
-	static void *(*const mains[])(void *) = {serve_requests, reload_config, report_stats,
-		sweep_cache};
+	static void *(*const mains[])(
+		void *) = {serve_requests, reload_config, report_stats, sweep_cache};
 	pthread_t threads[4];
 
 	swapped = argc > 1 && !strcmp(argv[1], "broken");

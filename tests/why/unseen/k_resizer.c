@@ -50,7 +50,7 @@ static void worker_main(int fd, int number)
 	while (recv(fd, &message, sizeof message, 0) == sizeof message) {
 		thrum_task work = thrum_task_createf(THRUM_KIND_TASK, "scale %u", message.job);
 
-		THRUM_RUN(work) {
+		THRUM_RUN (work) {
 			thrum_link_receive(&message.serial, sizeof message.serial);
 			usleep(15000 + 4000 * (useconds_t)number);
 			if (number == 2 && message.job == 5)
@@ -77,7 +77,7 @@ static void assign(void)
 		w->job = todo[todos--];
 		message = (struct message){++serial, (uint32_t)w->job};
 		thrum_task_wait(jobs[w->job], w->handle);
-		THRUM_RUN(jobs[w->job])
+		THRUM_RUN (jobs[w->job])
 			thrum_link_send(&message.serial, sizeof message.serial);
 		send(w->fd, &message, sizeof message, MSG_NOSIGNAL);
 	}
@@ -102,7 +102,7 @@ static void on_reply(struct worker *w)
 		on_worker_exit(w);
 		return;
 	}
-	THRUM_RUN(jobs[message.job]) {
+	THRUM_RUN (jobs[message.job]) {
 		thrum_link_receive(&message.serial, sizeof message.serial);
 		thrum_task_read(jobs[message.job], w->handle);
 		thrum_task_resolve(jobs[message.job]);

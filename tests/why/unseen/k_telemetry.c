@@ -79,7 +79,7 @@ static void on_resend(void)
 
 	if (read(timer, &ticks, 8) != 8)
 		return;
-	THRUM_RUN(timer_task) {
+	THRUM_RUN (timer_task) {
 		for (int i = 1; i <= MESSAGES; i++) {
 			struct publish *p = &publishes[i];
 
@@ -107,7 +107,7 @@ static void on_ack(void)
 	p = &publishes[id];
 	if (p->acked)
 		return;
-	THRUM_RUN(p->task) {
+	THRUM_RUN (p->task) {
 		thrum_task_resolve(p->either);
 		thrum_task_read(p->task, p->either);
 		p->acked = true;

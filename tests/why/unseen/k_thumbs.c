@@ -26,8 +26,12 @@ struct image {
 };
 
 static struct image images[] = {
-	{"beach.png", 30, false}, {"map.svg", 12, true},     {"pier.png", 25, false},
-	{"logo.svg", 15, true},   {"coast.png", 20, false},  {"dunes.png", 35, false},
+	{"beach.png", 30, false},
+	{"map.svg", 12, true},
+	{"pier.png", 25, false},
+	{"logo.svg", 15, true},
+	{"coast.png", 20, false},
+	{"dunes.png", 35, false},
 	{"harbour.png", 10, false},
 };
 #define IMAGES (sizeof images / sizeof *images)

@@ -17,11 +17,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 #define ENTITIES 110
 #define SNAPSHOT 40000
@@ -36,8 +36,10 @@ struct join {
 };
 
 static struct join joins[CLIENTS] = {
-	{ .number = 3, .at_tick = 5 }, { .number = 5, .at_tick = 12 },
-	{ .number = 9, .at_tick = 30 }, { .number = 12, .at_tick = 75 },
+	{.number = 3, .at_tick = 5},
+	{.number = 5, .at_tick = 12},
+	{.number = 9, .at_tick = 30},
+	{.number = 12, .at_tick = 75},
 };
 static struct join autosave;
 static struct join *holder, *queue, **queue_end = &queue;
@@ -76,7 +78,7 @@ static void snapshot_get(struct join *j)
 		return;
 	}
 	holder = j;
-	THRUM_RUN(j->task) {
+	THRUM_RUN (j->task) {
 		thrum_lock_acquired(snapshot);
 		stream(j);
 	}
@@ -101,10 +103,11 @@ static void stream(struct join *j)
 	static const char world[SNAPSHOT];
 
 	while (j->left > 0) {
-		ssize_t n = send(j->fd, world, j->left > 4096 ? 4096 : j->left, MSG_DONTWAIT | MSG_NOSIGNAL);
+		ssize_t n = send(j->fd, world, j->left > 4096 ? 4096 : j->left,
+			MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n < 0) {
-			struct epoll_event e = { .events = EPOLLOUT | EPOLLONESHOT, .data.ptr = j };
+			struct epoll_event e = {.events = EPOLLOUT | EPOLLONESHOT, .data.ptr = j};
 
 			thrum_task_wait(j->task, j->client);
 			epoll_ctl(epfd, EPOLL_CTL_MOD, j->fd, &e);
@@ -122,12 +125,13 @@ static void game_tick(void)
 	for (int i = 0; i < ENTITIES; i++) {
 		thrum_task move = thrum_task_create(THRUM_KIND_TASK, i % 5 ? "move" : "think");
 
-		THRUM_RUN(move)
+		THRUM_RUN (move)
 			thrum_task_resolve(move);
 	}
 	for (int i = 0; i < CLIENTS; i++)
 		if (joins[i].at_tick == tick) {
-			joins[i].task = thrum_task_createf(THRUM_KIND_TASK, "join spectator %d", joins[i].number);
+			joins[i].task = thrum_task_createf(THRUM_KIND_TASK, "join spectator %d",
+				joins[i].number);
 			thrum_task_should_resolve(joins[i].task);
 			snapshot_get(&joins[i]);
 		}
@@ -141,8 +145,8 @@ static void game_tick(void)
 
 int main(int argc, char **argv)
 {
-	struct itimerspec every = { { 0, 2000000 }, { 0, 2000000 } };
-	struct epoll_event e = { .events = EPOLLIN };
+	struct itimerspec every = {{0, 2000000}, {0, 2000000}};
+	struct epoll_event e = {.events = EPOLLIN};
 	int clock = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
 	pthread_t thread;
 
@@ -160,8 +164,9 @@ int main(int argc, char **argv)
 		joins[i].fd = ends[0];
 		joins[i].peer = ends[1];
 		joins[i].left = SNAPSHOT;
-		joins[i].client = thrum_task_createf(THRUM_KIND_HANDLE, "client %d", joins[i].number);
-		e = (struct epoll_event){ .events = 0, .data.ptr = &joins[i] };
+		joins[i].client = thrum_task_createf(THRUM_KIND_HANDLE, "client %d",
+			joins[i].number);
+		e = (struct epoll_event){.events = 0, .data.ptr = &joins[i]};
 		epoll_ctl(epfd, EPOLL_CTL_ADD, ends[0], &e);
 		pthread_create(&thread, NULL, client_process, &joins[i]);
 		pthread_detach(thread);
@@ -178,7 +183,7 @@ int main(int argc, char **argv)
 			struct join *j = events[i].data.ptr;
 
 			if (j) {
-				THRUM_RUN(j->task) {
+				THRUM_RUN (j->task) {
 					thrum_task_read(j->task, j->client);
 					stream(j);
 				}

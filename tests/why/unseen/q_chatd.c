@@ -14,8 +14,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 struct post {
 	const char *user;
@@ -23,7 +23,11 @@ struct post {
 };
 
 static struct post posts[] = {
-	{ "alice", 10, 12 }, { "erin", 20, 5 }, { "bob", 50, 400 }, { "carol", 90, 6 }, { "dave", 130, 6 },
+	{"alice", 10, 12},
+	{"erin", 20, 5},
+	{"bob", 50, 400},
+	{"carol", 90, 6},
+	{"dave", 130, 6},
 };
 static struct thrum_mutex *history;
 static bool broken;
@@ -53,7 +57,8 @@ static struct thrum_promise *unlock_always(struct thrum_loop *loop, void *data)
 	return unlock(loop, NULL, data);
 }
 
-static struct thrum_promise *report(struct thrum_loop *loop, const struct thrum_failure *failure, void *data)
+static struct thrum_promise *report(struct thrum_loop *loop, const struct thrum_failure *failure,
+	void *data)
 {
 	struct post *post = data;
 
@@ -64,7 +69,8 @@ static struct thrum_promise *report(struct thrum_loop *loop, const struct thrum_
 static struct thrum_promise *on_post(struct thrum_loop *loop, void *value, void *data)
 {
 	struct post *post = data;
-	struct thrum_promise *p = thrum_promise_labelf(thrum_mutex_lock(history), "history for %s", post->user);
+	struct thrum_promise *p = thrum_promise_labelf(thrum_mutex_lock(history), "history for %s",
+		post->user);
 
 	(void)loop;
 	(void)value;
@@ -96,7 +102,8 @@ int main(int argc, char **argv)
 	uv_timer_start(&heartbeat, on_heartbeat, 25, 25);
 	history = thrum_mutex_create(loop, "history #general");
 	for (int i = 0; i < 5; i++)
-		all[i] = thrum_promise_bind(thrum_sleep(loop, posts[i].arrives), on_post, &posts[i], NULL);
+		all[i] = thrum_promise_bind(thrum_sleep(loop, posts[i].arrives), on_post, &posts[i],
+			NULL);
 	error = thrum_promise_run(thrum_promise_label(thrum_promise_join(loop, all, 5), "session"));
 	printf("done: %s\n", thrum_promise_error_message(error));
 	thrum_stop();

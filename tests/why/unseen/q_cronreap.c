@@ -24,7 +24,7 @@ static pthread_mutex_t jobs_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct job {
 	pthread_t thread;
 	int started, removed, status, ms, runs;
-} jobs[JOBS] = { { .ms = 5 }, { .ms = 60 }, { .ms = 8 }, { .ms = 12 } };
+} jobs[JOBS] = {{.ms = 5}, {.ms = 60}, {.ms = 8}, {.ms = 12}};
 static atomic_int stopping, reloaded;
 static int broken;
 

@@ -9,8 +9,8 @@
  */
 #include <pthread.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 struct job {
 	thrum_task task;
@@ -75,7 +75,7 @@ static void *verifier(void *unused)
 			tail = &head;
 		thrum_task_read(thrum_task_current(), mailbox);
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(job->task)
+		THRUM_RUN (job->task)
 			usleep(job->us);
 		pthread_mutex_lock(&mutex);
 		job->done = true;
@@ -109,7 +109,7 @@ static void *connection(void *data)
 		thrum_task segment = thrum_task_create(THRUM_KIND_REQUEST, "fetch segment");
 
 		thrum_task_should_resolve(segment);
-		THRUM_RUN(segment) {
+		THRUM_RUN (segment) {
 			thrum_suspend(THRUM_WAIT_FOR_WORK); /* recv */
 			usleep(4000);
 			thrum_resume();

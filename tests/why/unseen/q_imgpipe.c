@@ -17,8 +17,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 #define IMAGES 8
 
@@ -38,7 +38,8 @@ static struct thrum_promise *load_profile(void)
 
 	if (cached && !bad) /* bad: the key has the image's path in it */
 		return thrum_promise_ref(cached);
-	p = thrum_promise_label(thrum_semaphore_with(disk, read_profile, NULL, NULL), "load profile");
+	p = thrum_promise_label(thrum_semaphore_with(disk, read_profile, NULL, NULL),
+		"load profile");
 	if (cached)
 		thrum_promise_unref(cached);
 	cached = thrum_promise_ref(p);
@@ -50,7 +51,8 @@ static struct thrum_promise *rasterize(struct thrum_loop *loop, void *value, voi
 	int i = (int)(intptr_t)data;
 
 	(void)value;
-	return thrum_promise_label(thrum_sleep(loop, 8 + i % 3 + (also ? (i * 7) % 3 : 0)), "rasterize");
+	return thrum_promise_label(thrum_sleep(loop, 8 + i % 3 + (also ? (i * 7) % 3 : 0)),
+		"rasterize");
 }
 
 static struct thrum_promise *render(struct thrum_loop *loop, void *data)
@@ -74,9 +76,12 @@ int main(int argc, char **argv)
 	disk = thrum_semaphore_create(loop, "disk", 1);
 	slots = thrum_semaphore_create(loop, "render slots", 3);
 	for (int i = 0; i < IMAGES; i++)
-		all[i] = thrum_promise_should_resolve(thrum_promise_labelf(
-			thrum_semaphore_with(slots, render, (void *)(intptr_t)i, NULL), "render IMG_%04d.jpg", 4100 + i));
-	error = thrum_promise_run(thrum_promise_label(thrum_promise_join(loop, all, IMAGES), "album"));
+		all[i] = thrum_promise_should_resolve(
+			thrum_promise_labelf(thrum_semaphore_with(slots, render,
+						     (void *)(intptr_t)i, NULL),
+				"render IMG_%04d.jpg", 4100 + i));
+	error = thrum_promise_run(
+		thrum_promise_label(thrum_promise_join(loop, all, IMAGES), "album"));
 	printf("album: %s\n", thrum_promise_error_message(error));
 	thrum_stop();
 	thrum_promise_unref(cached);

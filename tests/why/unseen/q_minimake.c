@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 struct job {
 	thrum_task task;
@@ -33,11 +33,13 @@ static int tokens = 2;
 static thrum_task jobserver;
 static bool broken;
 
-static struct job lib_a = { .name = "cc lib/alloc.c", .ms = 12 }, lib_b = { .name = "cc lib/hash.c", .ms = 9 };
-static struct job app_a = { .name = "cc app/main.c", .ms = 15 }, app_b = { .name = "cc app/ui.c", .ms = 7 };
-static struct job config = { .name = "gen config.h", .ms = 20 };
-static struct job lib = { .name = "sub-make lib", .ms = 25, .children = { &lib_a, &lib_b } };
-static struct job app = { .name = "sub-make app", .ms = 22, .children = { &app_a, &app_b } };
+static struct job lib_a = {.name = "cc lib/alloc.c", .ms = 12},
+		  lib_b = {.name = "cc lib/hash.c", .ms = 9};
+static struct job app_a = {.name = "cc app/main.c", .ms = 15},
+		  app_b = {.name = "cc app/ui.c", .ms = 7};
+static struct job config = {.name = "gen config.h", .ms = 20};
+static struct job lib = {.name = "sub-make lib", .ms = 25, .children = {&lib_a, &lib_b}};
+static struct job app = {.name = "sub-make app", .ms = 22, .children = {&app_a, &app_b}};
 
 static void token_take(void)
 {
@@ -81,7 +83,7 @@ static void *run(void *data)
 {
 	struct job *job = data;
 
-	THRUM_RUN(job->task) {
+	THRUM_RUN (job->task) {
 		token_take();
 		usleep(job->ms * 1000); /* a sub-make reads its makefile */
 		if (job->children[0]) {
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
 	jobserver = thrum_task_create(THRUM_KIND_SEMAPHORE, "jobserver");
 	all = thrum_task_create(THRUM_KIND_TASK, "all");
 	thrum_task_should_resolve(all);
-	THRUM_RUN(all) {
+	THRUM_RUN (all) {
 		start(&config);
 		wait_for(&config);
 		start(&lib);

@@ -14,18 +14,20 @@
  */
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
-#include <unistd.h>
-#include <time.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <thrum.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SUBSCRIBERS 4
 #define MESSAGES 12
 
-struct frame { unsigned number, check; };
+struct frame {
+	unsigned number, check;
+};
 
 struct subscriber {
 	const char *name;
@@ -38,8 +40,10 @@ struct subscriber {
 };
 
 static struct subscriber subs[SUBSCRIBERS] = {
-	{ .name = "subscriber mail" }, { .name = "subscriber search" },
-	{ .name = "subscriber billing" }, { .name = "subscriber audit" },
+	{.name = "subscriber mail"},
+	{.name = "subscriber search"},
+	{.name = "subscriber billing"},
+	{.name = "subscriber audit"},
 };
 static thrum_task deliveries[MESSAGES];
 static int epfd;
@@ -48,7 +52,7 @@ static bool broken;
 
 static void msleep(int ms)
 {
-	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
+	nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
 /* The other ends: one thread plays a subscriber process. */
@@ -76,14 +80,14 @@ static void *subscriber_process(void *data)
 
 static void arm(struct subscriber *s, int op)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.ptr = s };
+	struct epoll_event e = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = s};
 
 	epoll_ctl(epfd, op, s->fd, &e);
 }
 
 static void deliver_next(struct subscriber *s)
 {
-	struct frame f = { 0 };
+	struct frame f = {0};
 
 	if (s->busy || s->first == s->last)
 		return;
@@ -109,7 +113,7 @@ static void on_readable(struct subscriber *s)
 	s->have = 0;
 	s->busy = false;
 	acked++;
-	THRUM_RUN(deliveries[s->in.number]) {
+	THRUM_RUN (deliveries[s->in.number]) {
 		thrum_task_read(deliveries[s->in.number], s->task);
 		thrum_task_resolve(deliveries[s->in.number]);
 	}
@@ -142,9 +146,12 @@ int main(int argc, char **argv)
 
 		if (published < MESSAGES) {
 			/* all but billing's are topic messages */
-			struct subscriber *s = published >= 6 && published <= 8 ? &subs[2] : &subs[published % 4];
+			struct subscriber *s = published >= 6 && published <= 8
+				? &subs[2]
+				: &subs[published % 4];
 
-			deliveries[published] = thrum_task_createf(THRUM_KIND_REQUEST, "deliver %d", published);
+			deliveries[published] = thrum_task_createf(THRUM_KIND_REQUEST, "deliver %d",
+				published);
 			thrum_task_should_resolve(deliveries[published]);
 			s->queue[s->last++] = published++;
 			deliver_next(s);

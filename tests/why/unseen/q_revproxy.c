@@ -10,11 +10,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <time.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <thrum.h>
+#include <time.h>
+#include <unistd.h>
 
 struct request {
 	thrum_task task;
@@ -51,7 +51,7 @@ static void *application(void *data)
 static void forward(const char *url, int ms)
 {
 	struct request *r = &requests[count++];
-	struct epoll_event e = { .events = EPOLLIN, .data.ptr = r };
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = r};
 	pthread_t thread;
 	int ends[2];
 
@@ -77,7 +77,7 @@ static void on_reply(struct request *r)
 
 	if (read(r->fd, &c, 1) != 1)
 		return;
-	THRUM_RUN(r->task) {
+	THRUM_RUN (r->task) {
 		thrum_task_read(r->task, backend);
 		close(r->fd);
 		thrum_task_resolve(r->task);
@@ -118,7 +118,7 @@ int main(void)
 		}
 		if (!rotated && count >= 9 && now_ms() >= rotation) {
 			rotated = true;
-			THRUM_RUN(rotate) {
+			THRUM_RUN (rotate) {
 				rotate_log();
 				thrum_task_resolve(rotate);
 			}

@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 static struct {
 	pthread_mutex_t mutex;
@@ -24,7 +24,7 @@ static struct {
 	int readers, writers_waiting;
 	bool writing;
 	thrum_task task;
-} table = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false, 0 };
+} table = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false, 0};
 static int rows[256];
 static bool broken;
 
@@ -104,7 +104,7 @@ static void *client(void *data)
 		thrum_task t = thrum_task_createf(THRUM_KIND_REQUEST, "lookup %d", 16 * id + i);
 
 		thrum_task_should_resolve(t);
-		THRUM_RUN(t) {
+		THRUM_RUN (t) {
 			lookup(16 * id + i);
 			thrum_task_resolve(t);
 		}
@@ -119,7 +119,7 @@ static void *reporter(void *unused)
 
 	usleep(30000);
 	thrum_task_should_resolve(t);
-	THRUM_RUN(t) {
+	THRUM_RUN (t) {
 		report();
 		thrum_task_resolve(t);
 	}
@@ -132,7 +132,7 @@ static void *janitor(void *unused)
 		thrum_task t = thrum_task_createf(THRUM_KIND_TASK, "evict cold rows %d", i);
 
 		thrum_task_should_resolve(t);
-		THRUM_RUN(t) {
+		THRUM_RUN (t) {
 			write_lock();
 			usleep(1500);
 			rows[100 + i] = 0;

@@ -15,11 +15,11 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-#include <time.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <thrum.h>
+#include <time.h>
+#include <unistd.h>
 
 #define SENSORS 5
 #define UPLOADS 6
@@ -32,8 +32,11 @@ struct sensor {
 };
 
 static struct sensor sensors[SENSORS] = {
-	{ .name = "sensor boiler" }, { .name = "sensor pump" }, { .name = "sensor chimney" },
-	{ .name = "sensor yard" }, { .name = "sensor tank" },
+	{.name = "sensor boiler"},
+	{.name = "sensor pump"},
+	{.name = "sensor chimney"},
+	{.name = "sensor yard"},
+	{.name = "sensor tank"},
 };
 static thrum_task idle_queue[UPLOADS + 1];
 static int idle_first, idle_last, epfd, readings;
@@ -42,7 +45,7 @@ static bool broken;
 static void *field(void *unused)
 {
 	for (int round = 0; round < 24; round++) {
-		nanosleep(&(struct timespec){ 0, 9000000 }, NULL);
+		nanosleep(&(struct timespec){0, 9000000}, NULL);
 		for (int i = 0; i < SENSORS; i++) {
 			unsigned char v = 40 + round + i;
 
@@ -77,7 +80,8 @@ static void on_sensor(struct sensor *s)
 	for (ssize_t i = 0; i < n; i++, readings++) {
 		s->sum += v[i];
 		if (readings % 12 == 11 && idle_last < UPLOADS) {
-			thrum_task t = thrum_task_createf(THRUM_KIND_TASK, "upload batch %d", idle_last);
+			thrum_task t = thrum_task_createf(THRUM_KIND_TASK, "upload batch %d",
+				idle_last);
 
 			thrum_task_should_resolve(t);
 			thrum_task_ready(t);
@@ -93,7 +97,7 @@ int main(int argc, char **argv)
 	broken = argc > 1 && !strcmp(argv[1], "broken");
 	epfd = epoll_create1(0);
 	for (int i = 0; i < SENSORS; i++) {
-		struct epoll_event e = { .events = EPOLLIN, .data.ptr = &sensors[i] };
+		struct epoll_event e = {.events = EPOLLIN, .data.ptr = &sensors[i]};
 		int ends[2];
 
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
@@ -112,10 +116,10 @@ int main(int argc, char **argv)
 		n = epoll_wait(epfd, e, 4, idle_first < idle_last ? 2 : 50);
 		thrum_resume();
 		for (int i = 0; i < n; i++)
-			THRUM_RUN(((struct sensor *)e[i].data.ptr)->task)
+			THRUM_RUN (((struct sensor *)e[i].data.ptr)->task)
 				on_sensor(e[i].data.ptr);
 		if (n == 0 && idle_first < idle_last) { /* idle: there's time for the uplink */
-			THRUM_RUN(idle_queue[idle_first]) {
+			THRUM_RUN (idle_queue[idle_first]) {
 				usleep(1500);
 				thrum_task_resolve(idle_queue[idle_first]);
 			}
