@@ -21,13 +21,12 @@ struct writer {
 
 /* ---- Pieces ---------------------------------------------------------------------------------- */
 
-/* Writes a label's value between quotes. */
-static void put_value(struct thrum__base_text *to, const char *text)
+/* Writes a text as valid UTF-8, with its quotes and ends of lines escaped. */
+static void put_escaped(struct thrum__base_text *to, const char *text)
 {
 	size_t left = strlen(text), size;
 	uint32_t character;
 
-	thrum__base_text_byte(to, '"');
 	for (; left > 0; text += size, left -= size) {
 		size = thrum__base_utf8_decode(text, left, &character);
 		if (size == 0) {
@@ -42,6 +41,12 @@ static void put_value(struct thrum__base_text *to, const char *text)
 			thrum__base_text_bytes(to, text, size);
 		}
 	}
+}
+
+static void put_value(struct thrum__base_text *to, const char *text)
+{
+	thrum__base_text_byte(to, '"');
+	put_escaped(to, text);
 	thrum__base_text_byte(to, '"');
 }
 
@@ -86,12 +91,7 @@ static void begin_family(const struct writer *w, const char *name, const char *t
 	if (w->is_open && *unit)
 		thrum__base_text_format(w->to, "# UNIT %s %s\n", name, unit);
 	thrum__base_text_format(w->to, "# HELP %s%s ", name, total);
-	for (; *help; help++) {
-		if (*help == '\\' || *help == '\n' || *help == '"')
-			thrum__base_text_byte(w->to, ' ');
-		else
-			thrum__base_text_byte(w->to, *help);
-	}
+	put_escaped(w->to, help);
 	thrum__base_text_byte(w->to, '\n');
 }
 

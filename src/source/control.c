@@ -158,7 +158,6 @@ static const char *const parts[] = {NULL, "life", "wait", "switch"};
 /* A change of the mask, and the wishes that belong to it. */
 struct order {
 	uint64_t clear, set;
-	bool only; /* all that the list doesn't name is off */
 };
 
 static unsigned part_of(const char *name)
