@@ -18,6 +18,7 @@
 #include "load.h"
 #include "monitor/metrics.h"
 #include "output.h"
+#include "source/input.h"
 #include "text.h"
 
 #define PARTS (THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES)
@@ -32,7 +33,6 @@ struct exporter {
 	struct live *lives;
 	size_t count;
 	struct thrum__monitor_source *sources;
-	bool have_ended; /* all of them; another thread may look, for which it needs no more */
 };
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
@@ -42,8 +42,6 @@ struct exporter {
 static int export(struct exporter *exporter, enum thrum__monitor_format format,
 	struct thrum__base_text *text)
 {
-	bool have_ended = true;
-
 	for (size_t i = 0; i < exporter->count; i++) {
 		struct live *live = &exporter->lives[i];
 
@@ -51,9 +49,7 @@ static int export(struct exporter *exporter, enum thrum__monitor_format format,
 			return STATUS_FAILED;
 		exporter->sources[i] = (struct thrum__monitor_source){live->header.program,
 			live->header.pid, live->has_ended, live->sample, &live->counters};
-		have_ended &= live->has_ended;
 	}
-	__atomic_store_n(&exporter->have_ended, have_ended, __ATOMIC_RELEASE);
 	return thrum__monitor_metrics(exporter->sources, exporter->count, format, text) < 0
 		? load_no_memory()
 		: STATUS_OK;
@@ -182,6 +178,20 @@ static void announce(struct MHD_Daemon *server, const char *listen)
 		colon > listen ? listen : "127.0.0.1", info ? (unsigned)info->port : 0);
 }
 
+/* Reads the recordings alone, as another thread may look at the processes meanwhile. */
+static bool have_ended(const struct exporter *exporter)
+{
+	for (size_t i = 0; i < exporter->count; i++) {
+		const struct thrum__input *input = &exporter->lives[i].input;
+		struct thrum__header header;
+
+		if (thrum__source_header(input, &header, NULL) == 0 &&
+			thrum__source_is_recorded_to(input, &header))
+			return false;
+	}
+	return true;
+}
+
 static int serve(struct exporter *exporter, const char *listen,
 	const struct sockaddr_storage *address)
 {
@@ -203,8 +213,9 @@ static int serve(struct exporter *exporter, const char *listen,
 	announce(server, listen);
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
-	while (!is_interrupted && !__atomic_load_n(&exporter->have_ended, __ATOMIC_ACQUIRE))
+	while (!is_interrupted && !have_ended(exporter))
 		nanosleep(&pause, NULL);
+	nanosleep(&pause, NULL); /* for an answer that is under way */
 	MHD_stop_daemon(server);
 	if (!is_interrupted)
 		complain("%s",
