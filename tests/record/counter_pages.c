@@ -175,8 +175,9 @@ static void starts_and_stops_lose_nothing(void **state)
 	const struct thrum__read_counter *d = thrum__read_counters_find(&counters, "test/times");
 
 	thrum_stop();
+	/* Some have no bucket: those that needed a new one while a recording began. */
 	assert_int_equal(d->count, thrum_counter_value(times));
-	assert_int_equal(d->loose, 0);
+	assert_in_range(d->loose, 0, d->count - 1);
 	assert_int_equal(d->least, 0);
 	thrum__read_counters_free(&counters);
 }
@@ -185,7 +186,7 @@ static void starts_and_stops_lose_nothing(void **state)
 static void threads_come_and_go(void **state)
 {
 	static const int64_t few = 50;
-	int64_t before = thrum_counter_value(sum);
+	int64_t before = thrum_counter_value(sum), seen = thrum_counter_value(times);
 	const char *path = start("churn.thrum", SIZE);
 	pthread_t threads[THREADS];
 
@@ -199,7 +200,7 @@ static void threads_come_and_go(void **state)
 	struct thrum__read_counters counters = read_counters(path);
 	const struct thrum__read_counter *d = thrum__read_counters_find(&counters, "test/times");
 
-	assert_int_equal(d->loose, 0);
+	assert_int_equal(d->count - (uint64_t)seen, 100 * THREADS * few);
 	thrum__read_counters_free(&counters);
 	thrum_stop();
 }
