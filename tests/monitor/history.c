@@ -183,7 +183,7 @@ static void observe_minute(int64_t (*draw)(void), double tolerance)
 		item.least = INT64_MIN;
 		item.most = INT64_MAX;
 		for (uint32_t i = 0; i < item.count; i++)
-			item.sum += values[i];
+			item.sum = (int64_t)((uint64_t)item.sum + (uint64_t)values[i]);
 		item.buckets = buckets;
 		item.bucket_count = fill(buckets, values, (uint32_t)item.count);
 		add(&history, &item, 1, NOON + k, SECOND);

@@ -399,7 +399,7 @@ static void check_victim(struct thrum__search *search, const struct work *work, 
 	certainty = certainty > own ? certainty : own;
 	since = THRUM__EDGE(model, way.waits[0].edge, time);
 	/* If nothing tells how long they usually take, the whole program must have hung. */
-	if (certainty == THRUM__POSSIBLE && work->last > since + (end - since) / 2)
+	if (certainty == THRUM__POSSIBLE && work->last > since / 2 + end / 2)
 		return;
 	add_torn(search, &way, class, certainty);
 }

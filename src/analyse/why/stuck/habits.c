@@ -115,12 +115,18 @@ static bool is_everyday(struct thrum__search *search, uint32_t task)
 	return failed > 1 && failed > resolved / RARE;
 }
 
+/* The middle between a time and the trace's end. Any times may be recorded. */
+static int64_t middle(const struct thrum__model *model, int64_t since)
+{
+	return since / 2 + model->end / 2;
+}
+
 uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE, at = model->tasks.count;
 	int64_t since = THRUM__TASK(model, leaf, created);
-	int64_t until = since + (model->end - since) / 2;
+	int64_t until = middle(model, since);
 
 	if (search->gap > since)
 		return found;
@@ -213,7 +219,7 @@ uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t found = THRUM__NONE;
-	int64_t until = since + (model->end - since) / 2;
+	int64_t until = middle(model, since);
 
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
 		task < model->tasks.count && search->budget > 0;
@@ -258,7 +264,7 @@ uint32_t thrum__why_logged(const struct thrum__search *search, int64_t since)
 			continue;
 		if (is_on_path(search, at))
 			return at;
-		if (THRUM__NOTE(model, at, time) <= since + (model->end - since) / 2 &&
+		if (THRUM__NOTE(model, at, time) <= middle(model, since) &&
 			thrum__model_has_row(&model->tasks, THRUM__NOTE(model, at, task))) {
 			first = at;
 			count++;

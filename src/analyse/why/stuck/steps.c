@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/why/stuck/stuck.h"
+#include "base/time.h"
 
 #define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
@@ -123,7 +124,7 @@ static void add_silent(struct thrum__finding *finding, const struct thrum__model
 {
 	int64_t last = last_act_of(model, task);
 
-	if (last < since + (model->end - since) / 2 && *thrum__model_task_name(model, task, NULL))
+	if (last < since / 2 + model->end / 2 && *thrum__model_task_name(model, task, NULL))
 		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
 }
 
@@ -230,14 +231,16 @@ static void add_noted(struct thrum__finding *finding, struct thrum__search *sear
 
 	if (last && thrum__analyse_task_is_object(model, path->leaf))
 		since = last->wait.since;
-	edge = thrum__why_untaken(search, since - (model->end - since) / NEARLY);
+	edge = thrum__why_untaken(search,
+		since - thrum__base_time_between(since, model->end) / NEARLY);
 	if (edge != THRUM__NONE && THRUM__EDGE(model, edge, to) != path->leaf) {
 		thrum__why_add_step(finding, THRUM__STEP_UNTAKEN,
 			thrum__why_known(model, THRUM__EDGE(model, edge, from)),
 			THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time), edge);
 		return;
 	}
-	note = thrum__why_logged(search, since - (model->end - since) / NEARLY);
+	note = thrum__why_logged(search,
+		since - thrum__base_time_between(since, model->end) / NEARLY);
 	if (note == THRUM__NONE || to == THRUM__STEPS_MAX)
 		return;
 	thrum__why_add_step(finding, THRUM__STEP_LOGGED, THRUM__NOTE(model, note, task),
