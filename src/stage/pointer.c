@@ -2,6 +2,7 @@
 /* The pointer: picking, dragging, clicking, hovering. */
 #include <math.h>
 
+#include "base/time.h"
 #include "stage/parts.h"
 
 #define DIVIDER 4    /* px above and below a divider that belong to it */
@@ -208,7 +209,8 @@ static int centre_strip(struct thrum__stage *stage, const struct place *place, f
 		!thrum__scene_strip_window(scene, stage->own->width, &left, &right) ||
 		(x >= left && x <= right))
 		return 0;
-	from = thrum__scene_strip_time(scene, stage->own->width, x) - span / 2;
+	from = thrum__base_time_clamp(thrum__scene_strip_time(scene, stage->own->width, x)) -
+		span / 2;
 	thrum__scene_set_window(scene, from, from + span);
 	return thrum__stage_share(stage, place->part) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }

@@ -42,10 +42,15 @@ bool thrum__family_is_line(const struct thrum__family *family, uint32_t task)
 
 /* ---- Numbers of groups ---------------------------------------------------------------------- */
 
+/* The sum ends at INT64_MAX, as any times may be recorded. */
 static void add_time(int64_t *sum, int64_t from, int64_t to)
 {
-	if (to > from)
-		*sum += to - from;
+	int64_t time;
+
+	if (to <= from)
+		return;
+	if (__builtin_sub_overflow(to, from, &time) || __builtin_add_overflow(*sum, time, sum))
+		*sum = INT64_MAX;
 }
 
 /* Counts the lines of each group. */
