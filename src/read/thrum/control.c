@@ -14,6 +14,8 @@
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
+#define CONTROL_MOST (UINT64_C(16) << 20)
+
 static bool load(const struct reader *r, uint64_t offset, void *to, size_t size)
 {
 	bool is_whole = thrum__format_input_read(&r->trace.input, r->header.control.offset + offset,
@@ -100,7 +102,8 @@ int thrum__read_changes_update(struct reader *r)
 	uint32_t end = 0;
 	int error = 0;
 
-	if (r->header.control.size == 0)
+	/* No recorder makes a larger one: this header is damaged. */
+	if (r->header.control.size == 0 || r->header.control.size > CONTROL_MOST)
 		return 0;
 	c->room = (uint32_t)((r->header.control.size - THRUM__CONTROL_PAGE) /
 		sizeof(struct thrum__change));
