@@ -424,11 +424,8 @@ static int write_range(struct thrum__scene *scene, const struct thrum__document_
 	struct thrum__story_where here, other;
 	struct thrum__document_range range = {state->range_from, state->range_to,
 		thrum__scene_bands_focus(scene), &here, &other};
-	struct thrum__bands_time within = {{range.from, 0}, {range.to, 0}};
-	struct thrum__bands_time beside = {{program->from, range.to}, {range.from, program->to}};
 
-	if (thrum__scene_bands_where_in(scene, range.group, &within, &here) < 0 ||
-		thrum__scene_bands_where_in(scene, range.group, &beside, &other) < 0)
+	if (thrum__scene_bands_where_beside(scene, range.group, &here, &other) < 0)
 		return -THRUM_E_MEMORY;
 	return thrum__document_range(program, &range, document);
 }

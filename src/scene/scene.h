@@ -381,6 +381,9 @@ const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__sc
 /* The same of one group, of the lines that ended in a time; nothing if it would take long. */
 THRUM__MUST_USE int thrum__scene_bands_where_in(struct thrum__scene *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__story_where *);
+/* The same in the range that is chosen, and outside of it. Bands must be shown. */
+THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint32_t group,
+	struct thrum__story_where *here, struct thrum__story_where *other);
 /* A number that changes when a document about the bands is to be written anew: with the range, and with
  * the focus while there is one. 0: no bands are shown. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);

@@ -215,7 +215,6 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__st
 
 /* Finds the columns of the range, and paints it behind the bands. */
 void thrum__bands_paint_range(struct thrum__bands_pen *);
-/* Paints the marked times. */
 
 /* Writes where most of the time of a shown group goes: "81 % waits for database"; "" if that isn't
  * known (thrum__scene_bands_look), or there is no such place. */

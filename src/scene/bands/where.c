@@ -80,3 +80,17 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 		return 0;
 	return look(bands, group, time, where);
 }
+
+int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
+	struct thrum__story_where *here, struct thrum__story_where *other)
+{
+	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	int64_t from = scene->state.bands.range_from, to = scene->state.bands.range_to;
+	struct thrum__bands_time within = {{from, 0}, {to, 0}};
+	struct thrum__bands_time beside = {{bands->from, to}, {from, bands->to}};
+
+	if (thrum__scene_bands_where_in(scene, group, &within, here) < 0 ||
+		thrum__scene_bands_where_in(scene, group, &beside, other) < 0)
+		return -THRUM_E_MEMORY;
+	return 0;
+}
