@@ -234,11 +234,6 @@ void thrum__bands_boxes_begin(struct thrum__bands_boxes *, const struct thrum__b
 	uint32_t lane, int level, int64_t from, int64_t to, int64_t near, int64_t blur);
 bool thrum__bands_boxes_next(struct thrum__bands_boxes *, struct thrum__bands_run *);
 
-/* The share of each column in which a thread's lanes run for lines of a group or of the groups below it
- * in the tree. O(runs of these in the window). */
-void thrum__bands_runs_for(const struct thrum__bands *, uint32_t group, uint32_t thread,
-	const struct thrum__bands_window *, float *shares);
-
 struct thrum__bands_hole {
 	int64_t from, to;
 };

@@ -223,64 +223,6 @@ double thrum__bands_thread_share(const struct thrum__bands *bands, uint32_t thre
 	return ran / ((double)(to - from) * count);
 }
 
-/* Whether a group is another one or lies below it in the tree. */
-static bool is_below(const struct thrum__family *family, uint32_t group, uint32_t above)
-{
-	for (; group != THRUM__NONE; group = family->groups[group].parent)
-		if (group == above)
-			return true;
-	return false;
-}
-
-/* Adds the part of each column that a row's runs on some lanes cover. */
-static void add_row(const struct thrum__bands *bands, const struct thrum__bands_row *row,
-	const bool *wanted, const struct thrum__bands_window *window, float *shares)
-{
-	const uint32_t *runs = bands->rows->runs + row->first_run;
-	int64_t from = window->times[0], to = window->times[window->columns];
-	uint32_t low = 0, high = row->run_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (THRUM__RUN(bands->model, runs[middle], start) < from - row->longest_run)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < row->run_count; low++) {
-		int64_t start = THRUM__RUN(bands->model, runs[low], start);
-
-		if (start >= to)
-			break;
-		if (wanted[THRUM__RUN(bands->model, runs[low], lane)])
-			add_run(window, start, thrum__bands_run_end(bands, runs[low]), shares);
-	}
-}
-
-void thrum__bands_runs_for(const struct thrum__bands *bands, uint32_t group, uint32_t thread,
-	const struct thrum__bands_window *window, float *shares)
-{
-	const uint32_t *lanes;
-	uint32_t count = lanes_of(bands, thread, &lanes);
-	bool *wanted = calloc((size_t)bands->lanes->lane_count + 1, sizeof *wanted);
-
-	memset(shares, 0, window->columns * sizeof *shares);
-	for (uint32_t i = 0; wanted && i < count; i++)
-		wanted[lanes[i]] = true;
-	for (uint32_t i = 0; wanted && i < bands->rows->group_count; i++) {
-		const struct thrum__bands_place *place = &bands->rows->places[i];
-
-		if (window->columns == 0 || !is_below(&bands->family, i, group))
-			continue;
-		for (unsigned j = 0; j < place->classes; j++)
-			add_row(bands, &bands->rows->rows[place->first + j], wanted, window,
-				shares);
-	}
-	free(wanted);
-	divide(window, count, shares);
-}
-
 /* ---- The longest runs ----------------------------------------------------------------------- */
 
 struct longest {
