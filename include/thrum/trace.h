@@ -144,9 +144,10 @@ struct thrum_trace;
 
 /*
  * Opens the trace in `file`, or in standard input when `file` is "-". A pipe is copied to its end
- * first, into an unlinked file in $TMPDIR or /tmp. A recording that a program still writes to is
- * read as it is now; thrum_trace_refresh then finds the rest. A file of which only a part can be
- * read opens, too, and events tell which part is missing.
+ * first, into an unlinked file in $TMPDIR or /tmp. A file that is compressed with zstd is unpacked to
+ * such a file, if libthrum-trace was built with libzstd; else it is -THRUM_E_FORMAT. A recording
+ * that a program still writes to is read as it is now; thrum_trace_refresh then finds the rest. A
+ * file of which only a part can be read opens, too, and events tell which part is missing.
  *
  * "memory:FILE" is the recording in FILE, a copy of a machine's memory; of several the one that
  * began last. "xen:DOMAIN" is the trace that a guest of this Xen host publishes, by its name or

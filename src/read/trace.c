@@ -98,6 +98,10 @@ int thrum__read_open(const struct thrum__input *input, void (*close)(void *owner
 		*trace = opened;
 		return 0;
 	}
+	/* source/ unpacks such files, but not in a browser. */
+	if (got >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
+			"compressed, and can't be unpacked here: unpack it with zstd -d");
 	return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 		"neither a recording of thrum nor a trace of mirage-profile");
 }
