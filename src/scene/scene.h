@@ -142,6 +142,10 @@ struct thrum__scene {
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
 	bool is_crowded;  /* on auto, show bands */
+	/* The window of the last frame, and the stretch by which it chose what folds. */
+	struct {
+		int64_t from, to, chosen_from, chosen_to;
+	} seen;
 	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */

@@ -350,6 +350,7 @@ int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	if (status != 0)
 		return status;
 	scene->state = state;
+	scene->seen.from = scene->seen.to = 0; /* an address looks the same whatever was seen before */
 	status = thrum__scene_settle(scene);
 	if (status != 0)
 		scene->state = before;
