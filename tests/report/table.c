@@ -129,7 +129,7 @@ static void cards_tell_the_most_important(void **state)
 		uint64_t task;
 		const char *words;
 	} cards[] = {
-		{1, "main\npending for 3.1 ms"},
+		{1, "main\nruns when no other task does"},
 		{2, "GET /9\nfailed after 5 µs\nconnection reset"},
 		{3, "get /10\nresolved after 998 µs"},
 		{6, "x\npending for 3.1 ms\nwaits for get /11"},
