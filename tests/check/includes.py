@@ -34,7 +34,8 @@ MAY = {
 FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
-    "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h"),
+    "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
+               "copy.h"),
     "record": (),
     "core": (),
     "promise": (),
@@ -42,7 +43,7 @@ FACES = {
     "adapt": (),
     "read": ("read.h", "counters.h"),
     "world": ("world.h",),
-    "source": ("input.h", "control.h"),
+    "source": ("input.h", "control.h", "segment.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
@@ -87,6 +88,7 @@ FOREIGN = {
     "xentoollog.h": ("source", "xen"),
     "elfutils/libdwfl.h": ("source",),
     "dwarf.h": ("source",),
+    "zstd.h": ("source",),
     "cairo.h": ("draw",),
     "cairo-pdf.h": ("draw",),
     "pango/pangocairo.h": ("draw",),
