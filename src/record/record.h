@@ -478,8 +478,8 @@ void thrum__record_leave_parent(void);
  * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
-/* Judges an existing file by its first bytes, for thrum__port_file_create. */
-enum thrum__port_claim thrum__record_claim(const void *head, size_t size);
+/* Judges an existing file for thrum__port_file_create. */
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
 /* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
  * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);
