@@ -192,8 +192,8 @@ static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 	int taken = check_name(file->directory, base_name(file->path), look);
 
 	for (int i = 1; taken == 1 && i <= NAMES_MAX; i++) {
-		size_t size = (size_t)snprintf(file->path + length, room,
-			i == 1 ? ".%u" : ".%u.%d", thrum__port_pid(), i);
+		size_t size = (size_t)snprintf(file->path + length, room, i == 1 ? ".%u" : ".%u.%d",
+			thrum__port_pid(), i);
 
 		if (size >= room)
 			return -THRUM_E_ARGUMENT;
@@ -226,8 +226,8 @@ static bool is_temporary(const char *name)
 {
 	size_t length = strlen(name), end = strlen(TEMPORARY);
 
-	return name[0] == '.' && length > end + 18 &&
-		strcmp(name + length - end, TEMPORARY) == 0 && name[length - end - 17] == '.' &&
+	return name[0] == '.' && length > end + 18 && strcmp(name + length - end, TEMPORARY) == 0 &&
+		name[length - end - 17] == '.' &&
 		strspn(name + length - end - 16, "0123456789abcdef") == 16;
 }
 

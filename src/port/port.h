@@ -123,6 +123,13 @@ bool thrum__port_is_code(const void *address);
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);
 
+/*
+ * Tells whether a function that was called when the stack pointer was `frame` has ended without
+ * returning to its caller, `here` being the stack pointer now. If it is still active, this is a
+ * signal handler that interrupted it. Returns false if that is unknown. Async-signal-safe.
+ */
+bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here);
+
 /* ---- The recording's file ------------------------------------------------------------------- */
 
 /*

@@ -27,8 +27,7 @@ bool thrum__source_is_recorded_to(const struct thrum__input *input,
 
 	if (atomic_load(&header->state) != THRUM__RECORDING)
 		return false;
-	return owner->is_written ? owner->is_written(input->owner) != 0
-				 : is_owned(owner, header);
+	return owner->is_written ? owner->is_written(input->owner) != 0 : is_owned(owner, header);
 }
 
 bool thrum__source_was_killed(const struct thrum__input *input, const struct thrum__header *header)
