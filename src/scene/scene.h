@@ -142,6 +142,10 @@ struct thrum__scene {
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
 	bool is_crowded;  /* on auto, show bands */
+	/* The window of the last frame, and the stretch by which it chose what folds. */
+	struct {
+		int64_t from, to, chosen_from, chosen_to;
+	} seen;
 	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
@@ -273,8 +277,8 @@ double thrum__scene_strip_scale(const struct thrum__scene *, float width);
 size_t thrum__scene_state_print(const struct thrum__scene *, char *to, size_t size);
 
 /* Sets the state from such a text. Keys may come in any order; missing ones get their default; the
- * stage's own keys (panel, link) are skipped. Returns 0; or -THRUM_E_ARGUMENT with the place and
- * the reason, or -THRUM_E_MEMORY: then the state stays as it was. */
+ * stage's own keys (panel, order, filter, link) are skipped. Returns 0; or -THRUM_E_ARGUMENT with the
+ * place and the reason, or -THRUM_E_MEMORY: then the state stays as it was. */
 THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *text,
 	struct thrum_error_info *);
 

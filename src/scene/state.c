@@ -334,7 +334,8 @@ int thrum__scene_address_pairs(const char *text,
 /* Skips the stage's own keys, so that a scene can read the address of a stage. */
 static const char *take_of_scene(void *state, const char *key, const char *value)
 {
-	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
+	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0 || strcmp(key, "order") == 0 ||
+		strcmp(key, "filter") == 0)
 		return NULL;
 	return thrum__scene_address_take(state, key, value);
 }
@@ -350,6 +351,7 @@ int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	if (status != 0)
 		return status;
 	scene->state = state;
+	scene->seen.from = scene->seen.to = 0; /* what was seen before doesn't matter */
 	status = thrum__scene_settle(scene);
 	if (status != 0)
 		scene->state = before;
