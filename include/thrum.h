@@ -225,9 +225,9 @@ THRUM__API void thrum_stop(void);
 /*
  * Writes all that the recording holds now to `file`, as a recording of its own. The path and an
  * existing file are treated as by thrum_start, but a file to which a live process records is
- * refused (-THRUM_E_IN_USE), this recording's own file included. Recording goes on meanwhile, and the new file counts
- * the packets that are overwritten before they can be copied. Allocates, and writes at most as
- * many bytes as the recording has. Thread-safe, not async-signal-safe.
+ * refused (-THRUM_E_IN_USE), this recording's own file included. Recording goes on meanwhile, and
+ * the new file counts the packets that are overwritten before they can be copied. Allocates, and
+ * writes at most as many bytes as the recording has. Thread-safe, not async-signal-safe.
  *
  * Returns 0 or, negated, THRUM_E_ARGUMENT (`file` is NULL or empty), _NOT_RECORDING, or an error of
  * the file as thrum_start does.

@@ -174,9 +174,10 @@ typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size, b
  * killed processes have left in the directory are removed.
  *
  * Errors: -THRUM_E_SYMLINK for a symbolic link; -THRUM_E_EXISTS for a file that is neither empty
- * nor a recording, and when PATH.PID.99 is in use, too; -THRUM_E_IN_USE; -THRUM_E_ARGUMENT for a path that is too long
- * or names no file; -THRUM_E_SPACE, also when RLIMIT_FSIZE forbids the size; -THRUM_E_NOT_FOUND,
- * _ACCESS, _MEMORY, _SYSTEM. After an error nothing is open and no file is left.
+ * nor a recording, and when PATH.PID.99 is in use, too; -THRUM_E_IN_USE for a path that is refused;
+ * -THRUM_E_ARGUMENT for a path that is too long or names no file; -THRUM_E_SPACE, also when
+ * RLIMIT_FSIZE forbids the size; -THRUM_E_NOT_FOUND, _ACCESS, _MEMORY, _SYSTEM.
+ * After an error nothing is open and no file is left.
  */
 int thrum__port_file_create(struct thrum__port_file *, const char *path, uint64_t size,
 	thrum__port_look *);

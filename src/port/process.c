@@ -56,6 +56,9 @@ bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here)
 {
 	stack_t other;
 
+	/* This is so in nearly all handlers. */
+	if (frame - here - SIGNAL_FRAME < STACK_SIZE)
+		return false;
 	if (sigaltstack(NULL, &other))
 		return false;
 	bool is_there = !(other.ss_flags & SS_DISABLE) &&
