@@ -366,7 +366,9 @@ static void paint_frame(struct thrum__paint *p)
 
 float thrum__scene_strip_height(const struct thrum__scene *scene, float width)
 {
-	return !scene->state.strip || scene->hides_strip ? 0 : thrum__paint_strip_height(width);
+	if (!scene->state.strip || scene->hides_strip)
+		return 0;
+	return scene->pair.other ? 2 * THRUM__STRIP_PAIR : thrum__paint_strip_height(width);
 }
 
 static bool has_legend(const struct thrum__scene *scene)
@@ -422,10 +424,8 @@ float thrum__scene_bands_spare(const struct thrum__scene *scene)
 static int project_bands(struct thrum__scene *scene, float top, float bottom)
 {
 	struct thrum__scene_track_axis *tracks = &scene->tracks;
-	int status = thrum__scene_bands_make(scene);
+	int status = thrum__scene_bands_set_places(scene, scene->width, bottom - top);
 
-	if (status == 0)
-		status = thrum__scene_bands_set_places(scene, scene->width, bottom - top);
 	if (status == 0)
 		status = set_time_axis(scene, thrum__scene_bands_left(scene->width),
 			thrum__scene_bands_right(scene->width));
@@ -454,16 +454,16 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
-int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
+/* Gives the memory and the axes of a scene to its painters. Its axes must be made. */
+static struct thrum__paint paint_of(struct thrum__scene *scene, float width, float height,
 	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	const struct thrum__scene_state *state = &scene->state;
 	struct thrum__paint p = {
 		.scene = scene,
 		.model = scene->model,
 		.layout = scene->layout,
 		.index = scene->index,
-		.state = state,
+		.state = &scene->state,
 		.metrics = metrics,
 		.time = &scene->time,
 		.tracks = &scene->tracks,
@@ -476,26 +476,59 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 		.bottom = has_legend(scene) ? height - THRUM__LEGEND : height,
 		.right = right_edge(scene, width),
 	};
-	int status = thrum__scene_project(scene, width, height);
 
 	p.top = p.ruler_top + THRUM__RULER;
 	if (scene->shows_bands) {
 		p.left = thrum__scene_bands_left(width);
 		p.right = thrum__scene_bands_right(width);
 	}
-	thrum__draw_list_clear(list, width, height);
-	if (status != 0)
-		return status;
 	p.from = thrum__scene_time_axis_time(&scene->time, 0);
 	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
 	scene->memory->counter_count = 0;
-	if (scene->shows_bands)
-		thrum__bands_paint(&p);
+	return p;
+}
+
+/* Paints the bands of two scenes in pairs, with both strips. */
+static int paint_pairs(struct thrum__paint *p)
+{
+	struct thrum__scene *other = p->scene->pair.other;
+	float half = p->ruler_top / 2;
+	struct thrum__paint lower;
+	int status = thrum__scene_project(other, p->width, p->height);
+
+	if (status != 0)
+		return status;
+	lower = paint_of(other, p->width, p->height, p->metrics, p->list);
+	lower.bottom = p->bottom;
+	thrum__bands_paint(p, &lower);
+	if (half > 0) {
+		thrum__paint_strip(p, 0, half);
+		thrum__paint_strip(&lower, half, half);
+	}
+	return 0;
+}
+
+int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
+{
+	struct thrum__paint p;
+	int status = thrum__scene_project(scene, width, height);
+
+	thrum__draw_list_clear(list, width, height);
+	if (status != 0)
+		return status;
+	p = paint_of(scene, width, height, metrics, list);
+	if (scene->shows_bands && scene->pair.other)
+		status = paint_pairs(&p);
+	else if (scene->shows_bands)
+		thrum__bands_paint(&p, NULL);
 	else
 		paint_frame(&p);
+	if (status != 0)
+		return status;
 	thrum__paint_bookmarks(&p);
-	if (p.ruler_top > 0)
+	if (p.ruler_top > 0 && !scene->pair.other)
 		thrum__paint_strip(&p, 0, p.ruler_top);
 	if (has_legend(scene) && scene->shows_bands)
 		thrum__bands_paint_key(&p, scene->bands->tones);

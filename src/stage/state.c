@@ -41,6 +41,8 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 	}
 	if (!stage->is_linked)
 		thrum__scene_address_number(&line, "", "link", 0);
+	if (stage->is_paired)
+		thrum__scene_address_number(&line, "", "pair", 1);
 	if (stage->panel[0])
 		thrum__scene_address_text(&line, "", "panel", stage->panel);
 	if (stage->order[0])
@@ -65,7 +67,7 @@ struct reading {
 	struct thrum__scene_state states[THRUM__STAGE_MAX];
 	char panel[THRUM__PANEL_MAX], order[THRUM__ORDER_MAX], filter[THRUM__SEARCH_MAX];
 	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
-	bool has_shares, is_linked;
+	bool has_shares, is_linked, is_paired;
 	int round; /* enum reading_round */
 };
 
@@ -131,6 +133,7 @@ static const char *take_pair(void *context, const char *key, const char *value)
 	struct reading *reading = context;
 	uint32_t part = part_of(&key);
 	bool is_link = part == 0 && strcmp(key, "link") == 0;
+	bool is_twin = part == 0 && strcmp(key, "pair") == 0;
 	bool is_share = part > 0 && strcmp(key, "share") == 0;
 	const char *refusal;
 	int64_t number;
@@ -139,14 +142,17 @@ static const char *take_pair(void *context, const char *key, const char *value)
 		return "there is no such trace";
 	if (part == 0 && take_word(reading, key, value, &refusal))
 		return refusal;
-	if (reading->round != (is_link || is_share ? OF_STAGE : part == 0 ? OF_FIRST : OF_OTHERS))
+	if (reading->round !=
+		(is_link || is_twin || is_share ? OF_STAGE
+				: part == 0     ? OF_FIRST
+						: OF_OTHERS))
 		return NULL;
 	if (is_share)
 		return take_share(reading, part, value);
-	if (is_link) {
+	if (is_link || is_twin) {
 		if (!thrum__scene_address_small(value, 1, &number))
-			return "link is 0 or 1";
-		reading->is_linked = number != 0;
+			return is_link ? "link is 0 or 1" : "pair is 0 or 1";
+		*(is_link ? &reading->is_linked : &reading->is_paired) = number != 0;
 		return NULL;
 	}
 	return thrum__scene_address_take(&reading->states[part], key, value);
@@ -160,6 +166,7 @@ static int read_all(struct reading *reading, const char *text, struct thrum_erro
 	if (status != 0)
 		return status;
 	stage->is_linked = reading->is_linked;
+	stage->is_paired = reading->is_paired;
 	thrum__stage_relate(stage);
 	for (uint32_t i = 0; i < stage->count; i++)
 		plain_of(stage, i, &reading->states[i]);
@@ -202,7 +209,7 @@ int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 	struct thrum_error_info *error)
 {
 	struct reading *reading = calloc(1, sizeof *reading);
-	bool was_linked = stage->is_linked;
+	bool was_linked = stage->is_linked, was_paired = stage->is_paired;
 	int status;
 
 	if (!reading)
@@ -219,6 +226,7 @@ int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 		status = put_states(stage, reading->states);
 	} else {
 		stage->is_linked = was_linked;
+		stage->is_paired = was_paired;
 		thrum__stage_relate(stage);
 	}
 	free(reading);
