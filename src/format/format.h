@@ -21,7 +21,7 @@
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
  *   packet.h      reads the beginning of a packet   control.h  the mask and its history
- *   counters.h    the counters' pages
+ *   counters.h    the counters' pages             copy.h     copies a recording by steps
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.
@@ -135,6 +135,7 @@ struct thrum__header {
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;
 	struct thrum__section control; /* of size 0 in older recordings */
+	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 

@@ -8,8 +8,10 @@
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
+ * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
+ *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records.
+ * program records, segment.h and zstd.h.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
@@ -40,6 +42,13 @@ int thrum__source_open(const char *file, struct thrum__input *input, struct thru
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
+
+/*
+ * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
+ * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ */
+int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
+	uint64_t *messages, size_t *which, struct thrum_error_info *);
 
 /* A domain of this Xen host that publishes a trace. */
 struct thrum__source_domain {
