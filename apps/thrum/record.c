@@ -32,7 +32,7 @@ enum {
 struct record_options {
 	const char *output;
 	uint64_t size;
-	bool counters_only;
+	bool counters_only, later;
 	int full;
 	struct preload_options preload;
 };
@@ -77,6 +77,8 @@ static int set_environment(const struct record_options *options, const char *pat
 {
 	char size[24];
 
+	if (options->later)
+		return unsetenv("THRUM_TRACE") < 0 ? STATUS_FAILED : STATUS_OK;
 	snprintf(size, sizeof(size), "%" PRIu64, options->counters_only ? 0 : options->size);
 	if (setenv("THRUM_TRACE", pattern, 1) < 0 || setenv("THRUM_SIZE", size, 1) < 0 ||
 		setenv("THRUM_FULL", full_words[options->full], 1) < 0) {
@@ -330,7 +332,7 @@ static int record_program(const struct record_options *options, char **program)
 		recorded.pid = child;
 		recorded.status = wait_for(child, &signals);
 		begin_line();
-		if (recorded_report(&recorded) == 0)
+		if (recorded_report(&recorded) == 0 && !options->later)
 			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
 		status = end_like(recorded.status, &signals);
 	}
@@ -384,6 +386,8 @@ static const struct option options_of_record[] = {
 	{"follow-children", 0, OPTION_FLAG, OFFSET(preload.follow), NULL, NULL,
 		"load the same into its children: each records to a\n"
 		"file of its own"},
+	{"later", 0, OPTION_FLAG, OFFSET(later), NULL, NULL,
+		"record nothing yet: thrum attach PID --start does"},
 	{0},
 };
 

@@ -149,6 +149,7 @@ const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr
 struct object {
 	_Atomic uintptr_t key; /* its address, or another key; 0: the cell is free */
 	_Atomic uint64_t task; /* 0: none any more */
+	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t waiters;
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard. */
@@ -192,6 +193,7 @@ static inline bool is_watched(const void *address)
 struct thread {
 	struct thread *next;    /* of all threads */
 	_Atomic uint64_t task;  /* 0: it has recorded nothing */
+	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
 	_Atomic uint32_t holds; /* the number of locks that it holds */
 	int timed;              /* its own: so many releases look how long the lock was held */
