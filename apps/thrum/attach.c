@@ -119,10 +119,10 @@ static int ask(const char *name, const struct attach_options *options,
 		complain("%s", error.message);
 	if (result == -THRUM_E_FORMAT)
 		return explain(name, pid);
-	return result > 0                           ? STATUS_OK
-		: result == 0                       ? STATUS_NOT_YET
+	return result > 0                          ? STATUS_OK
+		: result == 0                      ? STATUS_NOT_YET
 		: result == -THRUM_E_NOT_RECORDING ? 1
-						    : STATUS_FAILED;
+						   : STATUS_FAILED;
 }
 
 static int start_recording(const struct command *command, const char *name,

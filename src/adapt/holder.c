@@ -100,9 +100,10 @@ struct thread *thrum__adapt_thread(void)
 		self = begin_unseen();
 	uint32_t recording = thrum__recording();
 
-	if (self && (!atomic_load_explicit(&self->task, memory_order_relaxed) ||
-			    atomic_load_explicit(&self->recording, memory_order_relaxed) !=
-				    recording)) {
+	if (self &&
+		(!atomic_load_explicit(&self->task, memory_order_relaxed) ||
+			atomic_load_explicit(&self->recording, memory_order_relaxed) !=
+				recording)) {
 		atomic_store(&self->task, thrum_task_current());
 		atomic_store(&self->recording, recording);
 	}

@@ -38,7 +38,8 @@ struct thrum__request {
 	void *mask; /* 64 bits */
 	_Atomic uint32_t state;
 	/* The request. */
-	uint32_t pid; /* the process's own; a child that is made by a system call has a copy of all this */
+	uint32_t
+		pid; /* the process's own; a child that is made by a system call has a copy of all this */
 	uint32_t verb;
 	uint32_t full;
 	uint32_t counters_only;

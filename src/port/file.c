@@ -87,8 +87,7 @@ static int make_default_path(struct thrum__port_file *file)
 	size_t size = sizeof file->path;
 	int error = -THRUM_E_NOT_FOUND;
 
-	if (runtime && runtime[0] == '/' &&
-		snprintf(directory, size, "%s/thrum", runtime) < 3900)
+	if (runtime && runtime[0] == '/' && snprintf(directory, size, "%s/thrum", runtime) < 3900)
 		error = make_private_directory(directory);
 	if (error) {
 		snprintf(directory, size, "/dev/shm/thrum-%u", (unsigned)geteuid());

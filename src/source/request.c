@@ -214,8 +214,7 @@ static int check_place(struct thrum__source_request *r, struct thrum_error_info 
 
 	if (error)
 		return report_errno(r->pid, error, info);
-	if (r->request.version != THRUM__REQUEST_VERSION ||
-		r->request.size != sizeof r->request)
+	if (r->request.version != THRUM__REQUEST_VERSION || r->request.size != sizeof r->request)
 		return thrum__read_error_set(info, -THRUM_E_VERSION, 0,
 			"process %" PRId64 " has a libthrum that wants to be asked otherwise "
 			"(version %" PRIu32 ", here %u): use the thrum that belongs to it",
