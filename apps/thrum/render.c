@@ -366,6 +366,7 @@ static int set_states(struct render *render)
 
 	if (status == STATUS_OK)
 		status = set_view(render);
+	render->stage->is_paired |= render->options.as.pair != NULL;
 	for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
 		status = set_state(render, i);
 	if (status == STATUS_OK)
@@ -401,7 +402,7 @@ static int paint_stage(struct render *render)
 {
 	struct thrum__stage *stage = render->stage;
 	float width = (float)render->options.width, height;
-	float head = stage->count > 1 ? THRUM__HEAD : 0;
+	float head;
 	int status;
 
 	if (thrum__stage_fit(stage, width, PART_MOST, &height) < 0)
@@ -410,6 +411,7 @@ static int paint_stage(struct render *render)
 		height = (float)render->options.height;
 	if (thrum__stage_size(stage, width, height) < 0)
 		return load_no_memory();
+	head = stage->count > 1 && !thrum__stage_shows_pairs(stage) ? THRUM__HEAD : 0;
 	for (uint32_t i = 0; i < stage->count; i++)
 		if (stage->parts[i].height - head < PART_LEAST)
 			return complain_usage(render->command, "--height: too small");
@@ -457,6 +459,8 @@ static int draw_traces(struct render *render, int argc, char **argv)
 		return load_no_memory();
 	for (int i = 0; i < argc && status == STATUS_OK; i++)
 		status = add_trace(render, argv[i]);
+	if (status == STATUS_OK && render->options.as.pair)
+		status = add_trace(render, render->options.as.pair);
 	if (status == STATUS_OK)
 		status = set_states(render);
 	if (status == STATUS_OK)
@@ -516,6 +520,8 @@ static int run_render(const struct command *command, int argc, char **argv)
 	count = options_parse(command, argc, argv, &render->options, &status);
 	if (count >= 0)
 		status = check_options(render);
+	if (count >= 0 && status == STATUS_OK)
+		status = as_check_pair(command, &render->options.as, count);
 	if (count >= 0 && status == STATUS_OK)
 		status = as_read(command, &render->options.as, &render->bands);
 	if (count >= 0 && status == STATUS_OK)
@@ -584,7 +590,8 @@ const struct command command_render = {
 		"or a symbolic link.",
 	.examples = "thrum render server.thrum -o server.svg\n"
 		    "thrum render server.thrum -o slow.png --start=1.2s --duration=50ms --legend\n"
-		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write",
+		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write\n"
+		    "thrum render old.thrum --pair=new.thrum -o pairs.svg",
 	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or FILE could not be written\n"
 		    "64 usage error",

@@ -303,6 +303,11 @@ static void put_picture(struct thrum__base_text *out)
 	json_key_string(out, "theme", thrum__draw_theme_name(scene->state.theme));
 	json_key_string(out, "over", over[thrum__stage_over(core.stage, core.x, core.y)]);
 	json_key_string(out, "panel", core.stage->panel);
+	json_key(out, "list");
+	json_put(out, "{");
+	json_key_string(out, "order", core.stage->order);
+	json_key_string(out, "filter", core.stage->filter);
+	json_put(out, "}");
 	put_on(out);
 	put_tracks(out);
 }

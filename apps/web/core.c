@@ -420,12 +420,16 @@ EXPORT(core_scroll) int core_scroll(double track)
 	return thrum__stage_set_track(core.stage, track);
 }
 
-/* The text is the word of the panel's page, which is part of the address. */
-EXPORT(core_panel) int core_panel(void)
+/* The text is a word of the page's, which is part of the address: the panel's page (`which` 0), the
+ * column that sorts the list of tasks (1), the text that narrows it (2). */
+EXPORT(core_panel) int core_panel(int which)
 {
-	if (core_text_size >= sizeof core.stage->panel)
+	char *to[] = {core.stage->panel, core.stage->order, core.stage->filter};
+	size_t room[] = {THRUM__PANEL_MAX, THRUM__ORDER_MAX, THRUM__SEARCH_MAX};
+
+	if (which < 0 || which > 2 || core_text_size >= room[which])
 		return 0;
-	strcpy(core.stage->panel, core_text);
+	strcpy(to[which], core_text);
 	return THRUM__CHANGED_ADDRESS;
 }
 

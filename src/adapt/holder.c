@@ -20,6 +20,11 @@ int64_t thrum__adapt_long = 10000000;
 static struct thrum_category locks = {"locks", 0};
 static struct thrum_tag held_long = {"held for ms", &locks, 1, 0, 0};
 
+struct thread *thrum__adapt_threads(void)
+{
+	return atomic_load(&all);
+}
+
 /* Takes over a thread that has ended. */
 static struct thread *find_ended(uint32_t tid)
 {
@@ -59,6 +64,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	if (!self)
 		return NULL;
 	atomic_store(&self->holds, 0);
+	atomic_store(&self->permits, 0);
 	self->timed = TIMED;
 	atomic_store(&self->task, task);
 	atomic_store(&self->recording, thrum__recording());
@@ -117,7 +123,7 @@ void thrum__adapt_thread_end(void)
 	thrum__adapt_self = NULL;
 	has_ended = true;
 	/* A thread that ends with a lock is remembered, for those who wait for the lock. */
-	if (self && atomic_load(&self->holds) == 0)
+	if (self && atomic_load(&self->holds) == 0 && !thrum__adapt_permits_left(self))
 		atomic_store(&self->tid, 0);
 }
 

@@ -228,6 +228,19 @@ static int show_steps(struct thrum__scene *scene, const struct thrum__finding *f
 	return thrum__scene_show_tracks(scene, first, last, victim);
 }
 
+/* Shows a stretch of time, with a third of it on either side, or as much as the trace has. */
+static void show_time(struct thrum__scene *scene, int64_t from, int64_t to)
+{
+	int64_t begin, end, margin = (to - from) / 3 + 1000;
+
+	thrum__scene_whole(scene, &begin, &end);
+	thrum__scene_set_window_around(scene, from, to, margin);
+	if (from >= begin && scene->state.from < begin)
+		scene->state.from = begin;
+	if (to <= end && scene->state.to > end)
+		scene->state.to = end;
+}
+
 /* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. `finding` is
  * the task's, or NULL. */
 static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, int64_t to,
@@ -235,10 +248,13 @@ static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, i
 {
 	struct thrum__scene_state *state = &scene->state;
 	uint32_t unit = thrum__layout_unit(scene->layout, task), track;
+	/* All that ran in a thread belongs to it, and little of that is related to its task. */
+	bool is_lane = THRUM__TASK(scene->model, task, flags) & THRUM__TASK_LANE;
 
-	thrum__scene_set_window_around(scene, from, to, (to - from) / 3 + 1000);
-	state->fold = state->squeeze = THRUM__FOLD_ON;
-	state->related_only = true;
+	show_time(scene, from, to);
+	if (!is_lane)
+		state->fold = state->squeeze = THRUM__FOLD_ON;
+	state->related_only = !is_lane;
 	if (thrum__scene_select(scene, task) < 0)
 		return -THRUM_E_MEMORY;
 	if (unit == THRUM__NONE)

@@ -107,6 +107,21 @@ static void tasks(void **state)
 	end(&c);
 }
 
+static void tasks_have_names(void **state)
+{
+	struct thrum__table_cell cell;
+	struct case_of c;
+
+	begin(&c, story, THRUM__TABLE_TASKS);
+	assert_false(thrum__table_named(&c.table, 0, column_of(&c, "label"), &cell));
+	assert_memory_equal(cell.text, "main", 4);
+	assert_true(thrum__table_named(&c.table, 3, column_of(&c, "label"), &cell));
+	assert_memory_equal(cell.text, "timer", 5);
+	assert_false(thrum__table_named(&c.table, 3, column_of(&c, "site"), &cell));
+	assert_int_equal(cell.size, 0);
+	end(&c);
+}
+
 static void sorts(void **state)
 {
 	struct case_of c;
@@ -407,6 +422,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tasks),
+		cmocka_unit_test(tasks_have_names),
 		cmocka_unit_test(sorts),
 		cmocka_unit_test(long_texts_sort),
 		cmocka_unit_test(searches),

@@ -94,6 +94,8 @@ export interface Changes {
   /** How often the view jumped: each jump is an entry of the browser's history. */
   jumps?: number;
   panel?: string;
+  /** The order of the list of tasks, such as "-life", and the text that narrows it. */
+  list?: { order: string; filter: string };
   /** The switches that are on: "bands", "fold", "squeeze", "fisheye", "related", "counters", "legend". */
   on?: string[];
   linked?: boolean;
@@ -156,7 +158,8 @@ export type ToWorker =
   | { is: "link"; on: boolean }
   | { is: "theme"; theme: string; moves: boolean }
   | { is: "state"; text: string }
-  | { is: "panel"; word: string }
+  | { is: "panel"; word: string } // a word that the address contains, as the next two
+  | { is: "list"; order: string; filter: string }
   | { is: "scroll"; track: number }
   | { is: "window" } // asks for the visible time as text, for "go to a time"
   | {
@@ -214,6 +217,8 @@ export type FromWorker =
 
 export interface Row {
   cells: string[];
+  /** Its task has no label, and is called as in the picture. */
+  unnamed: boolean;
   /** Its task, or -1; and its tally in a table of labels, or -1. */
   task: number;
   tally: number;

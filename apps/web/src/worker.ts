@@ -421,7 +421,10 @@ class Viewer {
       case "state":
         return this.state(message.text);
       case "panel":
-        return this.changed(core.callText("core_panel", message.word));
+        return this.changed(core.callText("core_panel", message.word, 0));
+      case "list":
+        this.changed(core.callText("core_panel", message.order, 1));
+        return this.changed(core.callText("core_panel", message.filter, 2));
       case "scroll":
         return this.changed(core.call("core_scroll", message.track));
       case "window":

@@ -2,6 +2,7 @@
 /* Tells a path as the steps of a finding: the cause first, then those that wait behind it. */
 #include <string.h>
 
+#include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 #include "base/time.h"
 
@@ -468,6 +469,19 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 
 /* ---- The finding --------------------------------------------------------------------------- */
 
+/* Whether a wait of a circle has a time limit, so that the circle doesn't last. */
+static bool is_timed_circle(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t lane = 0; lane < model->lane_count && path->circle != THRUM__NONE; lane++) {
+		uint32_t task = thrum__why_timed_task(model, lane);
+
+		for (uint32_t i = path->circle; i < path->length && task != THRUM__NONE; i++)
+			if (path->links[i].task == task)
+				return true;
+	}
+	return false;
+}
+
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
 	const struct thrum__why_blame *blame)
@@ -565,7 +579,8 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
+		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
+		is_timed_circle(model, path))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }
