@@ -70,7 +70,7 @@ static bool shares_files(long pid)
 /* Prints a file of the process: "4711 records to /tmp/x.thrum". */
 static void say_file(const char *name, const char *what, const char *file)
 {
-	if (shares_files(strtol(name, NULL, 10)))
+	if (file[0] != '/' || shares_files(strtol(name, NULL, 10)))
 		complain("%s %s %s", name, what, file);
 	else
 		complain("%s %s %s of its own file system: here it is /proc/%s/root%s", name, what,
@@ -114,6 +114,10 @@ static int ask(const char *name, const struct attach_options *options,
 				(double)options->wait / 1e9);
 	}
 	snprintf(file, PATH_MAX, "%s", answered ? answered : "memory");
+	/* The process may be another user's. */
+	for (char *p = file; *p; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			*p = '?';
 	thrum__source_request_close(request);
 	if (result < 0)
 		complain("%s", error.message);

@@ -37,7 +37,7 @@ for name in first second; do
 	has "$name" dump 'lock .* mutex (table_lock|later\+0x)'
 	! "$THRUM" dump "$name.thrum" | grep 'mutex starting' || wrong "$name has a lock of the recorder's"
 done
-exec {COPROC[1]}>&-
+eval "exec ${COPROC[1]}>&-"
 wait "$record" || wrong "the program's status is $?"
 [[ ! -s err ]] || wrong "messages: $(cat err)"
 exit "$failed"

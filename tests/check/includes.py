@@ -33,14 +33,15 @@ MAY = {
 FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
-    "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h"),
+    "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
+               "request.h"),
     "record": (),
     "core": (),
     "promise": (),
     "xen": (),
     "adapt": (),
     "read": ("read.h", "counters.h"),
-    "source": ("input.h", "control.h"),
+    "source": ("input.h", "control.h", "request.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
