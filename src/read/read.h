@@ -45,6 +45,11 @@ struct thrum_trace {
 	 * info.state to "killed", else calls `still`. source/ sets it. NULL:
 	 * thrum_trace_refresh never waits. */
 	void (*input_wait)(void *owner, int ms);
+	/* From now until the next wait, or until it is called with false, notes each packet that
+	 * the recorder finishes: the wait then ends at once. NULL where input_wait is. */
+	void (*input_listen)(void *owner, bool is_on);
+	bool is_followed; /* thrum_trace_follow has given all that was there at its first call */
+	uint64_t missed;  /* packets that were overwritten, to be told by thrum_trace_follow */
 };
 
 /* One format: its functions. All are mandatory but those marked optional. */
@@ -63,6 +68,10 @@ struct thrum__read_format {
 	 * when there may be some later, 0 when the trace has ended, or a negative enum thrum_error.
 	 * Optional: NULL means 0. */
 	int (*refresh)(struct thrum_trace *, struct thrum_error_info *);
+	/* Gives the next events of one packet that is finished, or if is_all of any. Returns 1, 0 when
+	 * there are none so far, or a negative enum thrum_error. Optional, with refresh. */
+	int (*follow)(struct thrum_trace *, bool is_all, const struct thrum_event **, size_t *,
+		struct thrum_error_info *);
 	/* Notes that the recording still went on at this time of its clock, in ticks.
 	 * Optional. */
 	void (*still)(struct thrum_trace *, uint64_t ticks);
