@@ -9,30 +9,9 @@
 
 #include "monitor/metrics.h"
 #include "monitor/sample.h"
+#include "read/read.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct memory {
-	const uint8_t *bytes;
-	size_t size;
-};
-
-static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
-{
-	const struct memory *memory = owner;
-
-	if (offset >= memory->size)
-		return 0;
-	if (size > memory->size - offset)
-		size = memory->size - (size_t)offset;
-	memcpy(to, memory->bytes + offset, size);
-	return (int64_t)size;
-}
-
-static uint64_t memory_size(void *owner)
-{
-	return ((const struct memory *)owner)->size;
-}
 
 static void require(bool condition)
 {
@@ -72,8 +51,8 @@ static void write_metrics(const struct thrum__input *input, const struct thrum__
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct memory memory = {data, size};
-	const struct thrum__input input = {&memory, memory_read, memory_size};
+	struct thrum__read_memory memory = {data, size};
+	const struct thrum__input input = thrum__read_memory_input(&memory);
 	const struct thrum__monitor_sample *sample;
 	struct thrum__monitor *monitor;
 	struct thrum__header header;

@@ -261,6 +261,7 @@ void dialog_open(AppWindow *window, const char *how)
 	gtk_file_filter_set_name(traces, "Traces");
 	gtk_file_filter_add_pattern(traces, "*.ctf");
 	gtk_file_filter_add_pattern(traces, "*.thrum");
+	gtk_file_filter_add_pattern(traces, "*.thrum.zst");
 	gtk_file_filter_set_name(all, "All files");
 	gtk_file_filter_add_pattern(all, "*");
 	gtk_file_chooser_add_filter(GTK_FILE_CHOOSER(chooser), traces);

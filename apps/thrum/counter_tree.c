@@ -40,12 +40,8 @@ struct numbers {
 
 static int64_t quantile(const struct thrum__read_counter *counter, double share)
 {
-	int64_t value = thrum__read_counters_quantile(counter->buckets, counter->bucket_count,
-		share);
-
-	return value < counter->least   ? counter->least
-		: value > counter->most ? counter->most
-					: value;
+	return thrum__read_counters_quantile(counter->buckets, counter->bucket_count,
+		counter->least, counter->most, share);
 }
 
 static struct numbers numbers_of(const struct thrum__read_counter *counter)

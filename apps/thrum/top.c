@@ -265,8 +265,10 @@ static int run_on_terminal(struct top *top, const struct top_options *options)
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	signal(SIGHUP, interrupt);
+	complain_hold(true);
 	status = show(top, &screen);
 	top_terminal_end();
+	complain_hold(false);
 	top_screen_finish(&screen);
 	return status;
 }

@@ -21,7 +21,7 @@
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
  *   packet.h      reads the beginning of a packet   control.h  the mask and its history
- *   counters.h    the counters' pages
+ *   counters.h    the counters' pages             copy.h     copies a recording by steps
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.

@@ -8,8 +8,10 @@
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
+ * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
+ *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records.
+ * program records, segment.h and zstd.h.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H

@@ -437,6 +437,7 @@ const struct thrum__read_format thrum__read_thrum_format = {
 	.open = open_reader,
 	.next = thrum__read_merge_next,
 	.refresh = refresh_reader,
+	.follow = thrum__read_follow,
 	.still = still_reader,
 	.site = get_site,
 	.lane = get_lane,
