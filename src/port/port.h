@@ -62,6 +62,9 @@ uint64_t thrum__port_process_start(uint32_t pid);
  * ending NUL. */
 void thrum__port_program(char *name, size_t size);
 void thrum__port_host(char *name, size_t size);
+/* Returns a number that the processes since the machine's start have in common, and no others; 0:
+ * unknown. */
+uint64_t thrum__port_boot(void);
 /* Whether the process with this id and start time (thrum__port_process_start) still lives. If
  * either start time is unknown, whether any process with this id does. It can't judge a process of
  * another pid namespace. */

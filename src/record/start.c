@@ -144,6 +144,7 @@ static void fill_in_header(struct thrum__header *h, struct recorder *r,
 	h->uuid[8] = (h->uuid[8] & 0x3f) | 0x80;
 	thrum__port_program(h->program, sizeof h->program);
 	thrum__port_host(h->host, sizeof h->host);
+	h->boot = thrum__port_boot();
 	h->clock_kind = choose_clock(&r->clock, config->clock);
 	h->clock_frequency = r->clock.frequency;
 	h->start = read_clocks();

@@ -343,7 +343,8 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(CREATOR, "creator", "[", "go to the task that created the selected one") \
 	X(AWAITED, "awaited", "]", "go to the task it waits for; again: further, or to the next") \
 	X(WAKER, "waker", "u", "go to the task that resolved or woke it") \
-	X(RELATED, "related", "l", "fade unrelated tasks") \
+	X(RELATED, "related", "l", "fade unrelated tasks, or those that the search didn't find") \
+	X(ALONE, "alone", "h", "show the selected task or the found ones alone; again: all") \
 	X(COUNTERS, "counters", "c Space", "show or hide counters") \
 	X(FINDING, "finding", "b", "next finding") \
 	X(DETAILS, "details", "Enter", "details") \
@@ -370,6 +371,10 @@ bool thrum__scene_squeezes(const struct thrum__scene *);
 const char *thrum__scene_command_name(int command);
 const char *thrum__scene_command_keys(int command);
 const char *thrum__scene_command_help(int command);
+/* The group in which lists of keys show a command, such as "Find". The groups follow each other in the
+ * order of THRUM__COMMAND_GROUPS. */
+const char *thrum__scene_command_group(int command);
+#define THRUM__COMMAND_GROUPS "Move", "Show", "Find", "Tasks", "Bands", "Other"
 /* Return the command that has this key or this name, or -1. " " is the space key, too. */
 int thrum__scene_command_of_key(const char *key);
 int thrum__scene_command_find(const char *name);
