@@ -54,7 +54,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
-    "monitor": ("history.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
+    "monitor": ("history.h", "labels.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
