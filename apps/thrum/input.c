@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/input.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -66,6 +68,72 @@ int input_open(const struct command *command, const char *argument, struct input
 	if (thrum_trace_open(input->path, &input->trace, &error) < 0)
 		return input_failed(input->path, &error);
 	input->info = thrum_trace_info(input->trace);
+	return STATUS_OK;
+}
+
+/* "a.thrum + b.thrum", without folders. */
+static void name_together(char *const *arguments, int count, char *to, size_t size)
+{
+	size_t used = 0;
+
+	*to = '\0';
+	for (int i = 0; i < count && used < size; i++) {
+		const char *slash = strrchr(arguments[i], '/');
+
+		used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " + " : "",
+			slash ? slash + 1 : arguments[i]);
+	}
+}
+
+int input_open_together(const struct command *command, char *const *arguments, int count,
+	struct input *input, uint64_t *messages)
+{
+	char(*paths)[PATH_MAX] = calloc((size_t)count, sizeof *paths);
+	const char **files = calloc((size_t)count, sizeof *files);
+	struct thrum_error_info error = {0};
+	int status = paths && files ? STATUS_OK : STATUS_FAILED;
+	size_t which;
+
+	if (status != STATUS_OK)
+		complain("out of memory");
+	for (int i = 0; i < count && status == STATUS_OK; i++) {
+		files[i] = paths[i];
+		status = strcmp(arguments[i], "-") == 0
+			? complain_usage(command, "standard input can't be one of several traces")
+			: input_find(command, arguments[i], paths[i], sizeof paths[i]);
+	}
+	name_together(arguments, count, input->path, sizeof input->path);
+	if (status == STATUS_OK &&
+		thrum__source_open_together(files, (size_t)count, &input->trace, messages, &which,
+			&error) < 0)
+		status = input_failed(which < (size_t)count ? paths[which] : input->path, &error);
+	else if (status == STATUS_OK)
+		input->info = thrum_trace_info(input->trace);
+	free(paths);
+	free(files);
+	return status;
+}
+
+int input_open_all(const struct command *command, char *const *arguments, int count,
+	bool is_together, struct input *input)
+{
+	uint64_t messages;
+	int status;
+
+	if (count == 1)
+		return input_open(command, arguments[0], input);
+	status = input_open_together(command, arguments, count, input, &messages);
+	if (status != STATUS_OK)
+		return status;
+	if (messages == 0 && !is_together) {
+		input_close(input);
+		return complain_usage(command,
+			"no message goes from one of these traces to another;\n"
+			"--together takes them as one all the same");
+	}
+	if (!is_together)
+		complain("%d traces taken as one, with %" PRIu64 " message%s between them", count,
+			messages, messages == 1 ? "" : "s");
 	return STATUS_OK;
 }
 

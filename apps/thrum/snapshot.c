@@ -71,15 +71,18 @@ static int choose_name(const char *recording, struct target *target)
 	return target_failed(target, "there are too many snapshots; give a name with -o");
 }
 
-static int open_target(struct target *target)
+static int open_target(const char *recording, struct target *target)
 {
 	struct stat there;
+	const char *refusal = thrum__source_refusal(recording, target->path);
 	bool direct = lstat(target->path, &there) == 0 && !S_ISREG(there.st_mode) &&
 		!S_ISLNK(there.st_mode);
 	int status = direct ? STATUS_OK : input_may_replace(target->path);
 
 	if (status != STATUS_OK)
 		return status;
+	if (refusal)
+		return target_failed(target, refusal);
 	target->temporary[0] = '\0';
 	if (direct) {
 		target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -164,7 +167,7 @@ static int copy_to_file(const char *recording, const char *name, const struct st
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = open_target(&target);
+		status = open_target(recording, &target);
 	if (status != STATUS_OK)
 		return status;
 	return close_target(&target, copy_recording(recording, target.fd, target.path, stretch));
@@ -175,6 +178,16 @@ int snapshot_to_file(const char *recording, const char *name)
 	return copy_to_file(recording, name, NULL);
 }
 
+/* The clock so many ns after the first event. */
+static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
+{
+	double ticks = (double)ns * ((double)info->clock_frequency / 1e9);
+
+	if (!(ticks < 9e18) || (uint64_t)ticks > UINT64_MAX - info->clock_first)
+		return UINT64_MAX;
+	return info->clock_first + (uint64_t)ticks;
+}
+
 /* Finds the ticks of the times that were asked for. */
 static int find_stretch(const char *recording, const struct snapshot_options *options,
 	struct stretch *stretch)
@@ -182,7 +195,6 @@ static int find_stretch(const char *recording, const struct snapshot_options *op
 	struct thrum_error_info error = {0};
 	const struct thrum_trace_info *info;
 	struct thrum_trace *trace;
-	double ticks;
 	int64_t start = options->start < 0 ? 0 : options->start, end = options->end;
 
 	if (options->duration >= 0)
@@ -192,13 +204,8 @@ static int find_stretch(const char *recording, const struct snapshot_options *op
 	if (thrum_trace_open(recording, &trace, &error) < 0)
 		return input_failed(recording, &error);
 	info = thrum_trace_info(trace);
-	ticks = (double)info->clock_frequency / 1e9;
-	stretch->from = info->clock_first + (uint64_t)((double)start * ticks);
-	stretch->until = info->clock_first + (uint64_t)((double)end * ticks);
-	if (end == INT64_MAX || (double)end * ticks > 9e18)
-		stretch->until = UINT64_MAX;
-	if ((double)start * ticks > 9e18)
-		stretch->from = UINT64_MAX;
+	stretch->from = ticks_after(info, start);
+	stretch->until = ticks_after(info, end);
 	thrum_trace_close(trace);
 	return STATUS_OK;
 }
@@ -268,7 +275,7 @@ const struct command command_snapshot = {
 	.more = "The copy is a recording of its own, and only as large as its content. thrum\n"
 		"counts the packets that the program overwrites during the copy, in the copy and\n"
 		"on standard error. FILE may be an older recording, which is replaced, but no\n"
-		"other file.\n"
+		"other file, and none to which a process records.\n"
 		"With times, the copy has the events of that time and the tasks that lived at its\n"
 		"end; those of earlier times count as overwritten.",
 	.examples = "thrum snapshot 4711\n"

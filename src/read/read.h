@@ -94,6 +94,13 @@ int thrum__read_keep_names(struct thrum_trace *, const struct thrum__output *out
 
 extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_format;
 
+/* Bytes in memory, as an input. */
+struct thrum__read_memory {
+	const uint8_t *bytes;
+	size_t size;
+};
+struct thrum__input thrum__read_memory_input(struct thrum__read_memory *);
+
 /*
  * Finds the format of the input and opens it. On success the trace owns the input, and `close`,
  * unless NULL, closes it at the end; on failure the caller still owns it. Returns 0 or a negative
@@ -102,6 +109,10 @@ extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_f
  */
 int thrum__read_open(const struct thrum__input *, void (*close)(void *owner), struct thrum_trace **,
 	struct thrum_error_info *);
+
+/* The parts of the category "task" by level, as events and users name them; the first is its name. */
+#define THRUM__TASK_PARTS 4
+extern const char *const thrum__read_task_parts[THRUM__TASK_PARTS];
 
 /* Fills in *info, unless `info` is NULL, and returns `code`. */
 int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,

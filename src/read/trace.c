@@ -43,6 +43,8 @@ const char *thrum_event_name(int type)
 	return type >= 0 && type < THRUM_EVENT_TYPES ? names[type] : "unknown";
 }
 
+const char *const thrum__read_task_parts[THRUM__TASK_PARTS] = {"task", "life", "wait", "switch"};
+
 const char *thrum_kind_name(int kind)
 {
 	static const char *const names[] = {
@@ -120,14 +122,9 @@ void thrum_trace_close(struct thrum_trace *trace)
 
 /* ---- Bytes in memory ----------------------------------------------------------------------- */
 
-struct memory {
-	const uint8_t *bytes;
-	size_t size;
-};
-
 static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
 {
-	const struct memory *memory = owner;
+	const struct thrum__read_memory *memory = owner;
 
 	if (offset >= memory->size)
 		return 0;
@@ -139,18 +136,23 @@ static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
 
 static uint64_t memory_size(void *owner)
 {
-	return ((const struct memory *)owner)->size;
+	return ((const struct thrum__read_memory *)owner)->size;
+}
+
+struct thrum__input thrum__read_memory_input(struct thrum__read_memory *memory)
+{
+	return (struct thrum__input){memory, memory_read, memory_size};
 }
 
 int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace **trace,
 	struct thrum_error_info *info)
 {
-	struct memory *memory = malloc(sizeof *memory);
+	struct thrum__read_memory *memory = malloc(sizeof *memory);
 
 	if (!memory)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	*memory = (struct memory){bytes, size};
-	struct thrum__input input = {memory, memory_read, memory_size};
+	*memory = (struct thrum__read_memory){bytes, size};
+	struct thrum__input input = thrum__read_memory_input(memory);
 	int error = thrum__read_open(&input, free, trace, info);
 
 	if (error)

@@ -89,6 +89,7 @@ struct lane {
 	_Atomic uint32_t next_parked; /* the number + 1 of the lane below it on the stack */
 	_Atomic uint32_t switching;   /* between two packets: nobody may take over the lane */
 	uint8_t level;                /* index in struct thread */
+	bool was_left;                /* a call never returned: its work may be half done */
 	uint16_t suspended;           /* as in struct thrum__packet */
 	uint16_t open;                /* the number of open spans */
 	uint16_t spans[THRUM__SPANS_MAX];
@@ -138,7 +139,8 @@ struct thread {
 	uint64_t running, own; /* the running task, and the thread's own */
 	uint64_t retry;        /* when to ask for a packet again, on the clock */
 	uint32_t lost, generation;
-	uint8_t busy[LEVELS]; /* inside a call that uses this lane */
+	/* The stack pointer inside the call that uses this lane; 0: none */
+	uintptr_t busy[LEVELS];
 	uint8_t lost_cause;
 	_Atomic uint16_t seat; /* its place among the counters' cells; 0: none */
 };
@@ -478,8 +480,8 @@ void thrum__record_leave_parent(void);
  * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
-/* Judges an existing file by its first bytes, for thrum__port_file_create. */
-enum thrum__port_claim thrum__record_claim(const void *head, size_t size);
+/* Judges an existing file for thrum__port_file_create. */
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
 /* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
  * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);

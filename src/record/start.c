@@ -144,6 +144,7 @@ static void fill_in_header(struct thrum__header *h, struct recorder *r,
 	h->uuid[8] = (h->uuid[8] & 0x3f) | 0x80;
 	thrum__port_program(h->program, sizeof h->program);
 	thrum__port_host(h->host, sizeof h->host);
+	h->boot = thrum__port_boot();
 	h->clock_kind = choose_clock(&r->clock, config->clock);
 	h->clock_frequency = r->clock.frequency;
 	h->start = read_clocks();
@@ -375,16 +376,23 @@ __attribute__((destructor)) static void on_unload(void)
 
 /* ---- Start ---------------------------------------------------------------------------------- */
 
-enum thrum__port_claim thrum__record_claim(const void *head, size_t size)
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked)
 {
 	const struct thrum__header *h = head;
 
 	if (size < sizeof *h || memcmp(h->magic, THRUM__MAGIC, sizeof h->magic) != 0)
 		return THRUM__PORT_FOREIGN;
-	if (atomic_load(&h->state) != THRUM__RECORDING || h->pid == thrum__port_pid() ||
-		!thrum__port_process_lives(h->pid, h->process_start))
+	if (atomic_load(&h->state) != THRUM__RECORDING)
 		return THRUM__PORT_OURS;
-	return THRUM__PORT_IN_USE;
+	if (is_locked)
+		return THRUM__PORT_IN_USE;
+	/* This process recorded to it before it executed this program. */
+	if (h->pid == thrum__port_pid() && h->process_start == thrum__port_process_start(0))
+		return THRUM__PORT_IN_USE;
+	/* Another container may have such a process, too: a lock tells more. */
+	return !h->is_locked && thrum__port_process_lives(h->pid, h->process_start)
+		? THRUM__PORT_IN_USE
+		: THRUM__PORT_OURS;
 }
 
 /* Makes the mask the first page of the recording's control section, in which it is 0 so far. */
@@ -423,6 +431,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		error = thrum__record_recorder_create(r, memory, size, config);
 	/* Before anybody can see the file. */
 	if (!error) {
+		(*r)->header->is_locked = file.is_locked;
 		share_mask(&file, *r);
 		thrum__record_counters_begin(*r);
 		error = thrum__port_file_commit(&file);

@@ -84,6 +84,7 @@ struct live {
 struct toggle {
 	uint64_t ticks;
 	uint64_t bits;
+	uint32_t number; /* its place in the history */
 	bool is_on;
 };
 
@@ -94,6 +95,7 @@ struct changes {
 	struct toggle *queue; /* by time */
 	uint32_t queue_room;
 	size_t queued, next; /* the next one of the queue */
+	bool is_unsorted;    /* toggles came that are earlier than the one before them */
 	uint64_t last;       /* ticks of the entry that was loaded last */
 	uint8_t off[64];     /* by bit of the mask: how often it is off now */
 	uint64_t told;       /* the bits that are off, as the events given so far tell it */
