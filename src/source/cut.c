@@ -62,7 +62,7 @@ static void take_over(struct thrum__packet *packet, const struct thrum__format_s
 	}
 }
 
-/* Leaves the records from … to in a packet of this size. What can't be read is left out. */
+/* Leaves the records from … to in a packet of this size. Damaged records are left out. */
 static void cut_packet(uint8_t *bytes, uint32_t size, uint64_t from, uint64_t to)
 {
 	struct thrum__packet packet;

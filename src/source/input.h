@@ -92,8 +92,7 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
 
 /*
  * Copies the packets that reach into a time, from … until in ticks, to an empty regular file that can
- * also be read. Of the live tasks it leaves out those that began later. Returns 0 or a negative enum
- * thrum_error.
+ * also be read. It leaves out live tasks that began later. Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
 
