@@ -24,7 +24,8 @@ void why_write_unknown(struct output *, const char *unknown);
 
 /* Names the tasks that should resolve and that can't be judged, each with the reason; writes nothing
  * if there is none. */
-void why_write_unjudged(struct output *, const struct thrum__model *, const struct thrum__findings *);
+void why_write_unjudged(struct output *, const struct thrum__model *,
+	const struct thrum__findings *);
 
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */

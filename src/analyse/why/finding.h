@@ -216,7 +216,7 @@ struct thrum__findings {
 	struct thrum__finding *findings; /* the most certain first; of these, the worst first */
 	uint32_t count;
 	struct thrum__unjudged unjudged[THRUM__UNJUDGED_MAX]; /* the first of them */
-	uint32_t unjudged_count; /* all of them */
+	uint32_t unjudged_count;                              /* all of them */
 	struct thrum__places places;
 	uint8_t *mark; /* enum thrum__mark, by place of tasks */
 };
