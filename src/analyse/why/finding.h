@@ -79,7 +79,7 @@ enum thrum__certainty {
  * DEADLOCK: each task of the cycle waits as its last act, and none can go on in another way: all
  * that a choice waits for, and all who hold a lock, are blocked as well. Each holder took the lock
  * itself or got it from a task that only waited for it, and only holders ever released it. A
- * deadlock is but likely if a lock's holders are a guess, if some of them are not blocked, or if it
+ * deadlock is only possible if a wait has a time limit, and likely if a lock's holders are a guess, if some of them are not blocked, or if it
  * leads through a blocked lane: then the peers of a task tell that no other lane would run it. If
  * fewer than three peers tell so, it is possible.
  *
