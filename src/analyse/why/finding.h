@@ -79,9 +79,9 @@ enum thrum__certainty {
  * DEADLOCK: each task of the cycle waits as its last act, and none can go on in another way: all
  * that a choice waits for, and all who hold a lock, are blocked as well. Each holder took the lock
  * itself or got it from a task that only waited for it, and only holders ever released it. A
- * deadlock is only possible if a wait has a time limit, and likely if a lock's holders are a guess, if some of them are not blocked, or if it
+ * deadlock is but likely if a lock's holders are a guess, if some of them are not blocked, or if it
  * leads through a blocked lane: then the peers of a task tell that no other lane would run it. If
- * fewer than three peers tell so, it is possible.
+ * fewer than three peers tell so, or if a wait has a time limit, it is possible.
  *
  * A contended lock is likely if tasks queued for a second, one of them for half a second; else it
  * is possible. The other classes conclude from what others did, and so are never certain.
