@@ -16,7 +16,7 @@ struct stats_options {
 	int format, color, by; /* by: -1: all */
 	uint64_t top;
 	const char *histogram;
-	bool no_simplify, counters, together;
+	bool no_simplify, counters, labels, together;
 };
 
 #define TOP 10
@@ -187,10 +187,12 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "give --histogram or --by, not both");
 	if (options.counters && (options.histogram || options.by >= 0 || argc > 1))
 		return complain_usage(command, "give --counters alone, with one trace");
+	if (options.labels && !options.counters)
+		return complain_usage(command, "--labels needs --counters");
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.counters)
-		return counter_tree_write(command, argv[0], options.format);
+		return counter_tree_write(command, argv[0], options.format, options.labels);
 	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
@@ -217,6 +219,9 @@ static const struct option options_of_stats[] = {
 	{"counters", 0, OPTION_FLAG, OFFSET(counters), NULL, NULL,
 		"show the counters as a tree, as they are now or were\n"
 		"at the end: also those whose changes left no events"},
+	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
+		"with --counters: also the tasks of each label, alive,\n"
+		"ended, and their durations, of all events"},
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"count lives from the creation of tasks, even of\n"
 		"binds and the like, which begin after another task"},

@@ -215,6 +215,14 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *mod
 	return false;
 }
 
+/* An interrupt always returns. */
+bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here)
+{
+	(void)frame;
+	(void)here;
+	return false;
+}
+
 /* ---- Files: there are none ------------------------------------------------------------------ */
 
 int thrum__port_file_create(struct thrum__port_file *file, const char *path, uint64_t size,

@@ -117,7 +117,7 @@ struct thrum__header {
 	uint32_t pid;
 	uint32_t full;       /* enum thrum_full */
 	uint32_t clock_kind; /* enum thrum__clock_kind */
-	uint32_t reserved;
+	uint32_t is_locked;  /* the recorder holds a lock on the file: see thrum__port_file_lock */
 	uint64_t clock_frequency; /* ticks a second, as known at the start */
 	struct thrum__reading start, latest[2];
 	char program[64], host[64];
