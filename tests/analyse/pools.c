@@ -12,7 +12,7 @@
 #include "story.h"
 
 #define MS "000000 " /* behind a number: makes ns of ms */
-/* A pool of two threads, 2 and 3. The jobs 10 and 11 run, and 12 is queued. All of them use the condition 20. */
+/* A pool of two threads, 2 and 3. The jobs 10 and 11 run, and 12 is queued. They use the condition 20. */
 #define POOL \
 	"0 create - 1 thread\n" \
 	"0 switch 1\n" \
