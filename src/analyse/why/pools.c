@@ -4,7 +4,6 @@
  * something which nobody outside the pool provides, while other tasks are queued and never run. One of
  * these may be the one that would provide it.
  */
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "analyse/why/lanes.h"
@@ -61,13 +60,18 @@ static bool find_threads(const struct thrum__search *search, struct pool *pool)
 	return pool->count > 0 && model->end - pool->since >= LONG && pool->since <= model->end / 2;
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
 /* Whether two names differ in numbers only. */
 static bool is_alike(const char *a, const char *b)
 {
 	for (;;) {
-		while (isdigit((unsigned char)*a))
+		while (is_digit(*a))
 			a++;
-		while (isdigit((unsigned char)*b))
+		while (is_digit(*b))
 			b++;
 		if (*a != *b)
 			return false;
