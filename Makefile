@@ -85,7 +85,19 @@ format:
 install: all
 	@tools/meson install --no-rebuild -C $(BUILD)
 
+# Debian packages, in build-deb/.
+deb:
+	@tools/setup build pictures desktop web packages
+	@tools/web
+	@tools/deb build-deb
+
+# HTML of the public headers, in $(BUILD)/headers/html/.
+headers:
+	@tools/setup headers
+	@tools/headers $(BUILD)/headers
+
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install clean
+.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb headers \
+	clean

@@ -21,6 +21,7 @@ _thrum_words() {
 	TIME | SIZE | ID | N) return ;;
 	FILE | TRACE* | RECORDING*)
 		compgen -f -X '!*.thrum' -- "$word"
+		compgen -f -X '!*.thrum.zst' -- "$word"
 		compgen -f -X '!*.ctf' -- "$word"
 		compgen -d -- "$word"
 		return

@@ -52,7 +52,8 @@ static void check(const struct thrum__read_counters *counters, uint32_t i)
 		require(b == 0 || c->buckets[b - 1].low <= c->buckets[b].low);
 	}
 	if (c->bucket_count > 0) {
-		int64_t middle = thrum__read_counters_quantile(c->buckets, c->bucket_count, 0.5);
+		int64_t middle = thrum__read_counters_quantile(c->buckets, c->bucket_count,
+			INT64_MIN, INT64_MAX, 0.5);
 
 		require(middle >= c->buckets[0].low);
 		require(middle <= c->buckets[c->bucket_count - 1].high);

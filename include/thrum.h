@@ -66,7 +66,8 @@ extern "C" {
 	X(DAMAGED, 11, "damaged") \
 	X(TRUNCATED, 12, "truncated") \
 	X(NOT_RECORDING, 13, "nothing is being recorded") \
-	X(SIZE, 14, "size out of range")
+	X(SIZE, 14, "size out of range") \
+	X(IN_USE, 15, "a process that lives records to this file")
 
 enum thrum_error {
 	THRUM_OK = 0,
@@ -201,8 +202,10 @@ struct thrum_config {
  * may be one that THRUM_TRACE started when the library was loaded: the environment comes before the
  * program.
  *
- * If another live process records to the file, FILE.PID is used instead. An older recording or an
- * empty file is replaced; any other file, and a symbolic link, is refused.
+ * If a live process records to the file, also one of another container, FILE.PID is used instead;
+ * likewise if this process did so before it executed this program. If that is taken, too, it is
+ * FILE.PID.2 and so on. An older recording or an empty file is replaced; any other file, and a
+ * symbolic link, is refused.
  *
  * Takes some milliseconds, for the file and the clock. Thread-safe, not async-signal-safe. It may
  * be called again after thrum_stop; each time leaves some address space of the former recording
@@ -221,9 +224,10 @@ THRUM__API void thrum_stop(void);
 
 /*
  * Writes all that the recording holds now to `file`, as a recording of its own. The path and an
- * existing file are treated as by thrum_start. Recording goes on meanwhile, and the new file counts
- * the packets that are overwritten before they can be copied. Allocates, and writes at most as
- * many bytes as the recording has. Thread-safe, not async-signal-safe.
+ * existing file are treated as by thrum_start, but a file to which a live process records is
+ * refused (-THRUM_E_IN_USE), this recording's own file included. Recording goes on meanwhile, and
+ * the new file counts the packets that are overwritten before they can be copied. Allocates, and
+ * writes at most as many bytes as the recording has. Thread-safe, not async-signal-safe.
  *
  * Returns 0 or, negated, THRUM_E_ARGUMENT (`file` is NULL or empty), _NOT_RECORDING, or an error of
  * the file as thrum_start does.
@@ -493,6 +497,8 @@ enum {
 };
 THRUM__API struct thrum__control thrum__control;
 
+/* Returns a number that tells the recording from others of this process; 0: there is none. */
+THRUM__API uint32_t thrum__recording(void);
 THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label);
 THRUM__API thrum_task thrum__createf(struct thrum_site *, int kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -101,13 +101,6 @@ static void set_up_cell(GtkSignalListItemFactory *factory, GtkListItem *item, gp
 	gtk_list_item_set_child(item, label);
 }
 
-/* Whether a cell is the empty label of a task, which is then named by its kind as in the picture. */
-static bool is_unnamed(const PaneTable *self, unsigned column, const struct thrum__table_cell *cell)
-{
-	return cell->size == 0 && self->kind == THRUM__TABLE_TASKS &&
-		strcmp(self->table.form->columns[column].name, "label") == 0;
-}
-
 static void write_cell(GtkListItem *item, const struct column *column)
 {
 	const PaneTable *self = column->table;
@@ -119,14 +112,7 @@ static void write_cell(GtkListItem *item, const struct column *column)
 	bool has_kind = false;
 
 	if (table->form && row < table->count) {
-		thrum__table_words(table, row, column->index, &cell);
-		has_kind = is_unnamed(self, column->index, &cell);
-		if (has_kind) {
-			cell.text = cell.room;
-			cell.size = MIN(sizeof cell.room - 1,
-				thrum__words_task(table->model, table->rows[row], cell.room,
-					sizeof cell.room));
-		}
+		has_kind = thrum__table_named(table, row, column->index, &cell);
 		text[thrum__base_utf8_clean(cell.text, cell.size, text, THRUM__CELL_ROOM)] = '\0';
 	}
 	if (has_kind)

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/input.h"
 #include "trace_words.h"
 
 #define PROGRESS_MS 50
@@ -601,6 +602,12 @@ static bool copy_to(AppTrace *self, int fd, GError **error)
 
 static bool save_copy(AppTrace *self, const char *file, GError **error)
 {
+	const char *refusal = thrum__source_refusal(self->file, file);
+
+	if (refusal) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: %s", file, refusal);
+		return false;
+	}
 	/* A copy that fails leaves no file behind and keeps an older one intact. */
 	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
 	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);

@@ -64,7 +64,8 @@ static int read_range(const struct command *command, const char *range,
 int as_read(const struct command *command, struct as_options *options,
 	struct thrum__scene_bands_state *state)
 {
-	bool needs_bands = options->open.count > 0 || options->story || options->range;
+	bool needs_bands = options->open.count > 0 || options->story || options->range ||
+		options->pair;
 	int status = read_opened(command, &options->open, state);
 
 	if (status == STATUS_OK && options->story)
@@ -76,6 +77,13 @@ int as_read(const struct command *command, struct as_options *options,
 	return status;
 }
 
+int as_check_pair(const struct command *command, const struct as_options *options, int traces)
+{
+	if (!options->pair || traces == 1)
+		return STATUS_OK;
+	return complain_usage(command, "--pair compares one trace with another: give one trace");
+}
+
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 int as_state(const struct command *command, struct as_options *options, const char *state,
@@ -84,18 +92,19 @@ int as_state(const struct command *command, struct as_options *options, const ch
 	struct thrum__scene_bands_state bands = {0};
 	int status = as_read(command, options, &bands);
 	size_t size, old = state ? strlen(state) : 0, room;
-	const char *name;
+	const char *name, *pair = options->pair ? "&pair=1" : "";
 
 	*text = NULL;
 	if (status != STATUS_OK || options->as < 0)
 		return status;
 	name = thrum__scene_as_name(options->as);
-	size = old + strlen(name) + sizeof("&as=&");
+	size = old + strlen(name) + sizeof("&as=&") + strlen(pair);
 	room = size + thrum__scene_bands_state_print(&bands, NULL, 0);
 	*text = malloc(room);
 	if (!*text)
 		return load_no_memory();
-	size = (size_t)snprintf(*text, room, "%s%sas=%s&", old ? state : "", old ? "&" : "", name);
+	size = (size_t)snprintf(*text, room, "%s%sas=%s%s&", old ? state : "", old ? "&" : "", name,
+		pair);
 	if (thrum__scene_bands_state_print(&bands, *text + size, room - size) == 0)
 		(*text)[size - 1] = '\0';
 	return STATUS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The options --as, --open, --story and --range: rows or bands, and which of these are shown. */
+/* The options --as, --open, --story, --range and --pair: rows or bands, and which of these are shown. */
 #ifndef APPS_THRUM_AS_H
 #define APPS_THRUM_AS_H
 
@@ -11,7 +11,7 @@
 struct as_options {
 	int as; /* -1: not given */
 	struct text_list open;
-	const char *story, *range;
+	const char *story, *range, *pair;
 };
 
 /* The rows of a command's table; `member` is the struct as_options in its struct of options. */
@@ -24,10 +24,15 @@ struct as_options {
 			"each; NAME* shows more of a band; repeatable"}, \
 		{"story", 0, OPTION_STRING, offsetof(type, member.story), "ID,...", NULL, \
 			"show what these tasks waited for; at most three"}, \
+		{"pair", 0, OPTION_STRING, offsetof(type, member.pair), "TRACE", NULL, \
+			"show each kind of task above that of this trace"}, \
 	{ \
 		"range", 0, OPTION_STRING, offsetof(type, member.range), "FROM..TO", NULL, \
 			"compare this time with the rest, as 1.2s..1.3s" \
 	}
+
+/* Checks that --pair has one other trace to compare with. Returns an exit status. */
+int as_check_pair(const struct command *, const struct as_options *, int traces);
 
 /* Reads the options' values into the part of a state that is about bands, and chooses bands if one
  * of them needs it. Returns an exit status; it has printed what is wrong. */

@@ -11,8 +11,25 @@
 
 #include "text.h"
 
+/* The last message that couldn't be shown yet. */
+static char held[1000];
+static bool is_held;
+
+void complain_hold(bool hold)
+{
+	is_held = hold;
+	if (!hold && held[0]) {
+		complain("%s", held);
+		held[0] = '\0';
+	}
+}
+
 static void complain_list(const char *format, va_list list)
 {
+	if (is_held) {
+		vsnprintf(held, sizeof(held), format, list);
+		return;
+	}
 	fputs("thrum: ", stderr);
 	vfprintf(stderr, format, list);
 	fputc('\n', stderr);

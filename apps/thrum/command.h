@@ -104,7 +104,10 @@ const char *nearest(const char *word, const char *const *words, size_t count);
 /* Prints "thrum: ", the message and a newline on standard error. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Does the same, then names the command that prints help. Returns STATUS_USAGE. */
+/* Holds messages back while a screen would hide them, or shows the last one that was held back. */
+void complain_hold(bool hold);
+
+/* Does the same as complain, then names the command that prints help. Returns STATUS_USAGE. */
 int complain_usage(const struct command *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -327,6 +327,8 @@ static int make_page(struct html *html, int count, char **arguments)
 
 	for (int i = 0; i < count && status == STATUS_OK; i++)
 		status = open_source(html, arguments[i]);
+	if (status == STATUS_OK && html->options.as.pair)
+		status = open_source(html, html->options.as.pair);
 	if (status == STATUS_OK)
 		status = check_view(html);
 	if (status == STATUS_OK)
@@ -348,6 +350,8 @@ static int run_html(const struct command *command, int argc, char **argv)
 	html->options.as.as = -1;
 	count = options_parse(command, argc, argv, &html->options, &status);
 	if (count >= 0)
+		status = as_check_pair(command, &html->options.as, count);
+	if (count >= 0 && status == STATUS_OK)
 		status = as_state(command, &html->options.as, html->options.scene, &state);
 	if (state)
 		html->options.scene = state;

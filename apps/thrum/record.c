@@ -19,9 +19,14 @@
 #include "preload.h"
 #include "program.h"
 #include "recorded.h"
+#include "segments.h"
+#include "source/zstd.h"
 
 #define SIZE_DEFAULT (UINT64_C(1) << 30)
+#define SIZE_UNSET UINT64_MAX
 #define SIZE_LEAST (UINT64_C(256) << 10)
+#define SEGMENT_LEAST (UINT64_C(1) << 20)
+#define RING_LEAST (UINT64_C(64) << 20) /* from which segments are cut */
 #define SIZE_MOST (UINT64_C(64) << 30)
 
 enum {
@@ -32,7 +37,9 @@ enum {
 struct record_options {
 	const char *output;
 	uint64_t size;
-	bool counters_only;
+	bool counters_only, later;
+	uint64_t segment, keep;
+	bool compress;
 	int full;
 	struct preload_options preload;
 };
@@ -77,6 +84,8 @@ static int set_environment(const struct record_options *options, const char *pat
 {
 	char size[24];
 
+	if (options->later)
+		return unsetenv("THRUM_TRACE") < 0 ? STATUS_FAILED : STATUS_OK;
 	snprintf(size, sizeof(size), "%" PRIu64, options->counters_only ? 0 : options->size);
 	if (setenv("THRUM_TRACE", pattern, 1) < 0 || setenv("THRUM_SIZE", size, 1) < 0 ||
 		setenv("THRUM_FULL", full_words[options->full], 1) < 0) {
@@ -305,7 +314,8 @@ static int end_like(int status, const struct signals *signals)
 
 static int record_program(const struct record_options *options, char **program)
 {
-	struct recorded recorded;
+	struct recorded recorded = {.compress = options->compress};
+	struct segments segments = {0};
 	struct signals signals;
 	struct program looked;
 	int status;
@@ -328,12 +338,20 @@ static int record_program(const struct record_options *options, char **program)
 	status = start_program(&looked, program, &signals, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
+		if (options->segment &&
+			segments_start(&segments, &recorded,
+				&(struct thrum__source_segments_options){options->segment,
+					options->keep, options->compress}) == STATUS_OK)
+			recorded.segments = &segments;
 		recorded.status = wait_for(child, &signals);
 		begin_line();
-		if (recorded_report(&recorded) == 0)
+		if (recorded.segments)
+			segments_stop(&segments);
+		if (recorded_report(&recorded) == 0 && !options->later)
 			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
 		status = end_like(recorded.status, &signals);
 	}
+	segments_finish(&segments);
 	program_free(&looked);
 	recorded_finish(&recorded);
 	return status;
@@ -341,14 +359,30 @@ static int record_program(const struct record_options *options, char **program)
 
 static int run_record(const struct command *command, int argc, char **argv)
 {
-	struct record_options options = {.output = "%e-%p.thrum", .size = SIZE_DEFAULT};
+	struct record_options options = {.output = "%e-%p.thrum", .size = SIZE_UNSET};
 	int count, status;
 
 	count = options_parse(command, argc, argv, &options, &status);
 	if (count < 0)
 		return status;
+	if (options.size == SIZE_UNSET)
+		options.size = !options.segment          ? SIZE_DEFAULT
+			: options.segment < RING_LEAST   ? RING_LEAST
+			: options.segment < SIZE_DEFAULT ? options.segment
+							 : SIZE_DEFAULT;
 	if (options.size < SIZE_LEAST || options.size > SIZE_MOST)
 		return complain_usage(command, "--size must be between 256K and 64G");
+	if (options.segment && options.segment < SEGMENT_LEAST)
+		return complain_usage(command, "--segment must be at least 1M");
+	if (options.keep && !options.segment)
+		return complain_usage(command, "--keep needs --segment");
+	if (options.segment && (options.later || options.counters_only || options.full == 1))
+		return complain_usage(command, "--segment can't be combined with %s",
+			options.later                   ? "--later"
+				: options.counters_only ? "--counters-only"
+							: "--full=discard");
+	if (options.compress && !thrum__source_can_compress())
+		return complain_usage(command, "--compress: this thrum was built without libzstd");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
@@ -363,12 +397,23 @@ static const struct option options_of_record[] = {
 		"%e stands for the program's name, %p for its process\n"
 		"id"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
-		"the greatest size of a recording (default: 1G); a\n"
+		"the greatest size of a recording (default: 1G, with\n"
+		"--segment as large as that, and at least 64M); a\n"
 		"file takes no more room on the disk than its content\n"
 		"needs"},
 	{"counters-only", 0, OPTION_FLAG, OFFSET(counters_only), NULL, NULL,
 		"record no events: keep nothing but the counters of\n"
 		"the program, at no cost; implies --no-preload"},
+	{"segment", 0, OPTION_SIZE, OFFSET(segment), "SIZE", NULL,
+		"cut the recording into files with so much of events\n"
+		"while the program runs, NAME.0001.thrum and so on for\n"
+		"NAME.thrum; each opens by itself. The recording has\n"
+		"the latest events only, and is removed at the end"},
+	{"keep", 0, OPTION_COUNT, OFFSET(keep), "COUNT", NULL,
+		"keep the newest COUNT of these files (default: all)"},
+	{"compress", 0, OPTION_FLAG, OFFSET(compress), NULL, NULL,
+		"compress what is kept (zstd): FILE.zst. All commands\n"
+		"read it"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
@@ -384,6 +429,8 @@ static const struct option options_of_record[] = {
 	{"follow-children", 0, OPTION_FLAG, OFFSET(preload.follow), NULL, NULL,
 		"load the same into its children: each records to a\n"
 		"file of its own"},
+	{"later", 0, OPTION_FLAG, OFFSET(later), NULL, NULL,
+		"record nothing yet: thrum attach PID --start does"},
 	{0},
 };
 
@@ -400,6 +447,7 @@ const struct command command_record = {
 		"leaves the program's input and output alone, and exits with its status.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
+		    "thrum record --segment=100M --keep=10 --compress -- ./server\n"
 		    "thrum record --full=discard make test",
 	.statuses = "PROGRAM's own; if a signal ended it, thrum ends by the same signal\n"
 		    "2   PROGRAM could not be started, or no recording can be created\n"

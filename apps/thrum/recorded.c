@@ -20,6 +20,8 @@
 
 #include "input.h"
 #include "pattern.h"
+#include "segments.h"
+#include "source/zstd.h"
 #include "text.h"
 
 /* Finds every file that may be a recording of the program, also FILE.PID of a second process. */
@@ -118,10 +120,9 @@ static bool count_events(struct thrum_trace *trace, uint64_t *events)
 	return result == 0;
 }
 
-/* Returns the path relative to the current directory, if the file lies below it. */
-static const char *shorten(const char *path)
+const char *recorded_shorten(const char *path)
 {
-	static char here[PATH_MAX];
+	char here[PATH_MAX];
 	size_t size;
 
 	if (!getcwd(here, sizeof(here)))
@@ -178,16 +179,32 @@ static void note_end(const struct recorded *recorded, const struct input *input,
 		input_failed(path, &error);
 }
 
+/* Replaces the recording by a compressed one. */
+static void compress(struct input *input, const char *path)
+{
+	struct thrum_error_info error = {0};
+	char name[PATH_MAX];
+
+	if (thrum__source_pack_file(path, &error) < 0) {
+		input_failed(path, &error);
+		return;
+	}
+	snprintf(name, sizeof(name), "%.*s.zst", (int)sizeof(name) - 5, input->path);
+	memcpy(input->path, name, sizeof(name));
+}
+
 static bool report_file(const struct recorded *recorded, const char *path)
 {
 	struct thrum_error_info error = {0};
 	struct input input = {0};
 
-	snprintf(input.path, sizeof(input.path), "%s", shorten(path));
+	snprintf(input.path, sizeof(input.path), "%s", recorded_shorten(path));
 	if (thrum_trace_open(path, &input.trace, &error) < 0)
 		return false;
 	input.info = thrum_trace_info(input.trace);
-	if (strcmp(input.info->format, "thrum") != 0) {
+	bool is_segment = recorded->segments && strcmp(input.info->state, "snapshot") == 0;
+
+	if (strcmp(input.info->format, "thrum") != 0 || is_segment) {
 		input_close(&input);
 		return false;
 	}
@@ -198,30 +215,58 @@ static bool report_file(const struct recorded *recorded, const char *path)
 		return false;
 	}
 	note_end(recorded, &input, path);
+	if (recorded->segments) {
+		bool is_running = strcmp(input.info->state, "recording") == 0;
+
+		if (segments_report(recorded->segments, path) && !is_running)
+			unlink(path);
+		input_close(&input);
+		return true;
+	}
 	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
+	if (recorded->compress && strcmp(input.info->state, "recording") != 0)
+		compress(&input, path);
 	print_report(&input);
 	input_warn(&input);
 	input_close(&input);
 	return true;
 }
 
-size_t recorded_report(const struct recorded *recorded)
+void recorded_visit(const struct recorded *recorded, void (*visit)(void *data, const char *path),
+	void *data)
 {
 	glob_t found = {0};
-	size_t count = 0;
 
 	if (find_files(recorded, &found) < 0)
-		return 0;
+		return;
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct recorded_file file;
 
-		if (!identify(found.gl_pathv[i], &file) || was_there(recorded, &file))
-			continue;
-		if (report_file(recorded, found.gl_pathv[i]))
-			count++;
+		if (identify(found.gl_pathv[i], &file) && !was_there(recorded, &file))
+			visit(data, found.gl_pathv[i]);
 	}
 	globfree(&found);
-	return count;
+}
+
+struct report {
+	const struct recorded *recorded;
+	size_t count;
+};
+
+static void visit_file(void *data, const char *path)
+{
+	struct report *report = data;
+
+	if (report_file(report->recorded, path))
+		report->count++;
+}
+
+size_t recorded_report(const struct recorded *recorded)
+{
+	struct report report = {recorded, 0};
+
+	recorded_visit(recorded, visit_file, &report);
+	return report.count;
 }

@@ -18,13 +18,22 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
-	bool may_be_empty; /* programs that have nothing to record make a file, too */
-	pid_t pid;         /* the program, once it has ended */
-	int status;        /* of waitpid */
+	bool may_be_empty;         /* programs that have nothing to record make a file, too */
+	pid_t pid;                 /* the program, once it has ended */
+	int status;                /* of waitpid */
+	bool compress;             /* what has ended */
+	struct segments *segments; /* that replace the recordings; NULL: none */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */
 int recorded_before(struct recorded *);
+
+/* Calls a function for each new file that may be a recording. */
+void recorded_visit(const struct recorded *, void (*visit)(void *data, const char *path),
+	void *data);
+
+/* Returns the path relative to the current directory, if the file lies below it. */
+const char *recorded_shorten(const char *path);
 
 /*
  * Reports the new recordings on standard error. Notes in the program's own how it ended, and trims

@@ -34,7 +34,7 @@ struct render_options {
 	uint64_t width, height, scale;
 	struct as_options as;
 	int theme, projection, format;
-	bool legend, strip, related;
+	bool legend, strip, related, together;
 	struct id_list tasks;
 };
 
@@ -72,12 +72,13 @@ static const char *name_of(const struct load *load)
 	return slash ? slash + 1 : load->input.path;
 }
 
-static int add_trace(struct render *render, const char *argument)
+/* Adds the trace that is open in the next load. */
+static int add_input(struct render *render)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	struct load *load = &render->loads[render->count];
 	struct thrum__scene *scene;
-	int status = load_trace(render->command, argument, load);
+	int status = load_input(load);
 
 	if (status != STATUS_OK)
 		return status;
@@ -89,6 +90,29 @@ static int add_trace(struct render *render, const char *argument)
 	if (thrum__stage_add(render->stage, scene, name_of(load)) < 0)
 		return load_no_memory();
 	return STATUS_OK;
+}
+
+static int add_trace(struct render *render, const char *argument)
+{
+	struct input *input = &render->loads[render->count].input;
+	int status = input_open(render->command, argument, input);
+
+	return status == STATUS_OK ? add_input(render) : status;
+}
+
+/* Adds several traces: as one, or one above the other. */
+static int add_traces(struct render *render, int argc, char **argv)
+{
+	struct input *input = &render->loads[0].input;
+	int status = STATUS_OK;
+
+	if (argc > 1 && !render->options.align)
+		status = input_join(render->command, argv, argc, render->options.together, input);
+	if (status == STATUS_OK && input->trace)
+		return add_input(render);
+	for (int i = 0; i < argc && status == STATUS_OK; i++)
+		status = add_trace(render, argv[i]);
+	return status;
 }
 
 static void close_all(struct render *render)
@@ -366,6 +390,7 @@ static int set_states(struct render *render)
 
 	if (status == STATUS_OK)
 		status = set_view(render);
+	render->stage->is_paired |= render->options.as.pair != NULL;
 	for (uint32_t i = 0; i < count && status == STATUS_OK; i++)
 		status = set_state(render, i);
 	if (status == STATUS_OK)
@@ -401,7 +426,7 @@ static int paint_stage(struct render *render)
 {
 	struct thrum__stage *stage = render->stage;
 	float width = (float)render->options.width, height;
-	float head = stage->count > 1 ? THRUM__HEAD : 0;
+	float head;
 	int status;
 
 	if (thrum__stage_fit(stage, width, PART_MOST, &height) < 0)
@@ -410,6 +435,7 @@ static int paint_stage(struct render *render)
 		height = (float)render->options.height;
 	if (thrum__stage_size(stage, width, height) < 0)
 		return load_no_memory();
+	head = stage->count > 1 && !thrum__stage_shows_pairs(stage) ? THRUM__HEAD : 0;
 	for (uint32_t i = 0; i < stage->count; i++)
 		if (stage->parts[i].height - head < PART_LEAST)
 			return complain_usage(render->command, "--height: too small");
@@ -455,8 +481,10 @@ static int draw_traces(struct render *render, int argc, char **argv)
 		render->metrics = thrum__draw_metrics_plain;
 	else if (thrum__draw_metrics_make(&render->metrics) < 0)
 		return load_no_memory();
-	for (int i = 0; i < argc && status == STATUS_OK; i++)
-		status = add_trace(render, argv[i]);
+	if (status == STATUS_OK)
+		status = add_traces(render, argc, argv);
+	if (status == STATUS_OK && render->options.as.pair)
+		status = add_trace(render, render->options.as.pair);
 	if (status == STATUS_OK)
 		status = set_states(render);
 	if (status == STATUS_OK)
@@ -517,6 +545,8 @@ static int run_render(const struct command *command, int argc, char **argv)
 	if (count >= 0)
 		status = check_options(render);
 	if (count >= 0 && status == STATUS_OK)
+		status = as_check_pair(command, &render->options.as, count);
+	if (count >= 0 && status == STATUS_OK)
 		status = as_read(command, &render->options.as, &render->bands);
 	if (count >= 0 && status == STATUS_OK)
 		status = draw_traces(render, count, argv);
@@ -561,6 +591,7 @@ static const struct option options_of_render[] = {
 		"fade tasks unrelated to the first one of --tasks"},
 	{"legend", 'l', OPTION_FLAG, OPTION(legend), NULL, NULL,
 		"add a line that explains the marks"},
+	TOGETHER_OPTION(OPTION(together)),
 	{"strip", 0, OPTION_FLAG, OPTION(strip), NULL, NULL,
 		"add the whole trace as a strip at the top"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
@@ -584,7 +615,8 @@ const struct command command_render = {
 		"or a symbolic link.",
 	.examples = "thrum render server.thrum -o server.svg\n"
 		    "thrum render server.thrum -o slow.png --start=1.2s --duration=50ms --legend\n"
-		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write",
+		    "thrum render good.ctf bad.ctf -o both.svg --align=ring.write\n"
+		    "thrum render old.thrum --pair=new.thrum -o pairs.svg",
 	.statuses = "0  success, even if data is lost or damaged (standard error says how much)\n"
 		    "2  not a trace, or FILE could not be written\n"
 		    "64 usage error",

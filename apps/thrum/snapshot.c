@@ -13,6 +13,7 @@
 
 #include "attach.h"
 #include "input.h"
+#include "source/input.h"
 
 struct snapshot_options {
 	const char *output;
@@ -64,15 +65,18 @@ static int choose_name(const char *recording, struct target *target)
 	return target_failed(target, "there are too many snapshots; give a name with -o");
 }
 
-static int open_target(struct target *target)
+static int open_target(const char *recording, struct target *target)
 {
 	struct stat there;
+	const char *refusal = thrum__source_refusal(recording, target->path);
 	bool direct = lstat(target->path, &there) == 0 && !S_ISREG(there.st_mode) &&
 		!S_ISLNK(there.st_mode);
 	int status = direct ? STATUS_OK : input_may_replace(target->path);
 
 	if (status != STATUS_OK)
 		return status;
+	if (refusal)
+		return target_failed(target, refusal);
 	target->temporary[0] = '\0';
 	if (direct) {
 		target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -129,7 +133,7 @@ int snapshot_to_file(const char *recording, const char *name)
 		status = STATUS_FAILED;
 	}
 	if (status == STATUS_OK)
-		status = open_target(&target);
+		status = open_target(recording, &target);
 	if (status != STATUS_OK)
 		return status;
 	return close_target(&target, copy_recording(recording, target.fd, target.path));
@@ -175,7 +179,7 @@ const struct command command_snapshot = {
 	.more = "The copy is a recording of its own, and only as large as its content. thrum\n"
 		"counts the packets that the program overwrites during the copy, in the copy and\n"
 		"on standard error. FILE may be an older recording, which is replaced, but no\n"
-		"other file.",
+		"other file, and none to which a process records.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
 		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'\n"

@@ -20,8 +20,17 @@ static void put_fact(struct top_screen *screen, int y, int x, const char *name, 
 
 /* ---- Counters -------------------------------------------------------------------------------- */
 
-/* Paints a distribution as horizontal bars, one for a stretch of values twice as long as the one
- * above it, or longer. */
+/* Returns the number of binary digits of a value; negative for a negative one. */
+static int digits_of(int64_t value)
+{
+	uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	int digits = size ? 64 - __builtin_clzll(size) : 0;
+
+	return value < 0 ? -digits : digits;
+}
+
+/* Paints a distribution as horizontal bars, one for the values of each number of binary digits, or
+ * for several of these. */
 static void put_distribution(struct top_screen *screen, int from, int to,
 	const struct thrum__read_counter *counter)
 {
@@ -32,19 +41,12 @@ static void put_distribution(struct top_screen *screen, int from, int to,
 	char text[64];
 	int used = 0;
 
-	while (i < count && used < 130) {
-		int64_t low = buckets[i].low, high = 1;
-
-		while (high <= buckets[i].high && high < INT64_MAX / 2)
-			high *= 2;
-		lows[used] = low;
-		/* At least one bucket, then all others below the power of two. */
-		do
-			sums[used] += buckets[i++].count;
-		while (i < count && buckets[i].high < high && buckets[i - 1].high >= 0);
-		if (sums[used] > most)
-			most = sums[used];
-		used++;
+	for (; i < count; i++) {
+		if (used == 0 || digits_of(lows[used - 1]) != digits_of(buckets[i].low))
+			lows[used++] = buckets[i].low;
+		sums[used - 1] += buckets[i].count;
+		if (sums[used - 1] > most)
+			most = sums[used - 1];
 	}
 	/* Two at a time, until there is room. */
 	while (used > to - from && to - from > 0) {
@@ -82,7 +84,7 @@ static void put_percentiles(struct top_screen *screen, int y,
 	for (int i = 0; i < 4; i++) {
 		top_value_words(counter->path,
 			(double)thrum__read_counters_quantile(counter->buckets,
-				counter->bucket_count, all[i].share),
+				counter->bucket_count, counter->least, counter->most, all[i].share),
 			text, sizeof(text));
 		put_fact(screen, y + i, 41, all[i].name, text);
 	}

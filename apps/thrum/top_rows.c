@@ -80,8 +80,10 @@ static int note_observations(struct top_series *series, const struct thrum__read
 	left = thrum__read_counters_since(now, counter->buckets, count, series->buckets,
 		series->bucket_count);
 	if (left > 0) {
-		series->p50 = (double)thrum__read_counters_quantile(now, left, 0.5);
-		series->p99 = (double)thrum__read_counters_quantile(now, left, 0.99);
+		series->p50 = (double)thrum__read_counters_quantile(now, left, counter->least,
+			counter->most, 0.5);
+		series->p99 = (double)thrum__read_counters_quantile(now, left, counter->least,
+			counter->most, 0.99);
 		series->most = (double)now[left - 1].high;
 		if (series->most > (double)counter->most)
 			series->most = (double)counter->most;
@@ -246,6 +248,8 @@ static int add_counters(struct top *top, uint32_t process)
 		row->has_children = counters->count > 0;
 		row->is_folded = is_folded(top, process, "");
 		row->series = find_series(top, TOP_COUNTERS, process, "");
+		if (row->series == UINT32_MAX)
+			return -1;
 		if (row->is_folded)
 			return 0;
 	}
@@ -269,6 +273,8 @@ static int add_counters(struct top *top, uint32_t process)
 			counters->items[i + 1].depth > counter->depth;
 		row->is_folded = row->has_children && is_folded(top, process, counter->path);
 		row->series = find_series(top, TOP_COUNTERS, process, counter->path);
+		if (row->series == UINT32_MAX)
+			return -1;
 		if (!is_tree)
 			row->order = order_of_counter(top, row, rows->sorted);
 		if (row->is_folded)
@@ -296,6 +302,8 @@ static int add_tasks(struct top *top, uint32_t process)
 		row->process = process;
 		row->item = i;
 		row->series = find_series(top, TOP_TASKS, process, group->label);
+		if (row->series == UINT32_MAX)
+			return -1;
 		row->order = rows->sorted == 1 ? (double)group->oldest : group->count;
 	}
 	return 0;
@@ -324,6 +332,8 @@ static int add_lanes(struct top *top, uint32_t process)
 		row->process = process;
 		row->item = i;
 		row->series = find_series(top, TOP_LANES, process, name);
+		if (row->series == UINT32_MAX)
+			return -1;
 		row->order = rows->sorted == 1 ? thrum__monitor_load(lane)
 			: rows->sorted == 2
 			? (double)lane->records / (lane->span > 0 ? (double)lane->span : 1)

@@ -68,7 +68,7 @@ static void execute_viewer(char *const *arguments)
 
 static int run_view(const struct command *command, int argc, char **argv)
 {
-	const char *arguments[TRACES_MAX + 6] = {VIEWER};
+	const char *arguments[TRACES_MAX + 7] = {VIEWER};
 	char path[PATH_MAX];
 	struct view_options options = {.as = {.as = -1}};
 	char *state;
@@ -78,7 +78,10 @@ static int run_view(const struct command *command, int argc, char **argv)
 	argc = options_parse(command, argc, argv, &options, &status);
 	if (argc < 0)
 		return status;
-	if (options.stacked)
+	status = as_check_pair(command, &options.as, argc);
+	if (status != STATUS_OK)
+		return status;
+	if (options.stacked || options.as.pair)
 		arguments[count++] = "--stacked";
 	/* The process ends or becomes the viewer: nobody frees this text. */
 	status = as_state(command, &options.as, options.state, &state);
@@ -89,17 +92,19 @@ static int run_view(const struct command *command, int argc, char **argv)
 		arguments[count++] = state ? state : options.state;
 	}
 	arguments[count++] = "--";
-	for (int i = 0; i < argc; i++) {
+	for (int i = 0; i < argc + (options.as.pair != NULL); i++) {
+		const char *trace = i < argc ? argv[i] : options.as.pair;
+
 		/* The window itself reports damaged files. A file that isn't there and a process
 		 * without a recording are reported here. */
-		status = input_find(command, argv[i], path, sizeof(path));
+		status = input_find(command, trace, path, sizeof(path));
 		if (status != STATUS_OK)
 			return status;
 		if (strcmp(path, "-") != 0 && access(path, R_OK) < 0) {
 			complain("%s: %s", path, strerror(errno));
 			return STATUS_FAILED;
 		}
-		arguments[count++] = argv[i];
+		arguments[count++] = trace;
 	}
 	if (!is_set("WAYLAND_DISPLAY") && !is_set("DISPLAY"))
 		return no_display(argc > 0 ? argv[0] : "TRACE");

@@ -132,7 +132,7 @@ static double ask_observed(struct thrum__monitor_window *window,
 		number = (double)d.buckets[d.bucket_count - 1].high;
 	else if (d.bucket_count > 0)
 		number = (double)thrum__read_counters_quantile(d.buckets, d.bucket_count,
-			term->percentile / 100);
+			counter->least, counter->most, term->percentile / 100);
 	free(d.buckets);
 	return number;
 }

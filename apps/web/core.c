@@ -410,6 +410,22 @@ EXPORT(core_counter) int core_counter(unsigned part, uint32_t counter, bool is_o
 	return thrum__stage_counter(core.stage, part, counter, is_on);
 }
 
+/* Closes a trace, unless it is the only one. */
+EXPORT(core_close) int core_close(unsigned part)
+{
+	if (part >= core.stage->count || core.stage->count == 1)
+		return 0;
+	compare_forget();
+	part_forget(&core.parts[part]);
+	thrum__stage_remove(core.stage, part);
+	thrum__model_destroy(core.parts[part].model);
+	free(core.parts[part].texts);
+	memmove(&core.parts[part], &core.parts[part + 1],
+		(core.stage->count - part) * sizeof *core.parts);
+	core.parts[core.stage->count] = (struct part){0};
+	return CORE_CHANGED_ALL;
+}
+
 EXPORT(core_link) int core_link(bool is_linked)
 {
 	return thrum__stage_link(core.stage, is_linked);
@@ -420,12 +436,16 @@ EXPORT(core_scroll) int core_scroll(double track)
 	return thrum__stage_set_track(core.stage, track);
 }
 
-/* The text is the word of the panel's page, which is part of the address. */
-EXPORT(core_panel) int core_panel(void)
+/* The text is a word of the page's, which is part of the address: the panel's page (`which` 0), the
+ * column that sorts the list of tasks (1), the text that narrows it (2). */
+EXPORT(core_panel) int core_panel(int which)
 {
-	if (core_text_size >= sizeof core.stage->panel)
+	char *to[] = {core.stage->panel, core.stage->order, core.stage->filter};
+	size_t room[] = {THRUM__PANEL_MAX, THRUM__ORDER_MAX, THRUM__SEARCH_MAX};
+
+	if (which < 0 || which > 2 || core_text_size >= room[which])
 		return 0;
-	strcpy(core.stage->panel, core_text);
+	strcpy(to[which], core_text);
 	return THRUM__CHANGED_ADDRESS;
 }
 

@@ -139,7 +139,7 @@ EXPORT(core_where) int core_where(unsigned part, uint32_t task)
 
 static void put_row(struct thrum__base_text *out, const struct thrum__table *table, uint32_t row)
 {
-	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS);
+	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS), is_named = false;
 	uint32_t task = thrum__table_task(table, row);
 	struct thrum__table_cell cell;
 
@@ -148,12 +148,13 @@ static void put_row(struct thrum__base_text *out, const struct thrum__table *tab
 	json_key(out, "cells");
 	json_put(out, "[");
 	for (unsigned i = 0; i < table->form->count; i++) {
-		thrum__table_words(table, row, i, &cell);
+		is_named |= thrum__table_named(table, row, i, &cell);
 		json_next(out);
 		json_text(out, cell.text, cell.size);
 	}
 	json_put(out, "]");
 	json_key_integer(out, "task", task == THRUM__NONE ? -1 : (int64_t)task);
+	json_key_bool(out, "unnamed", is_named);
 	json_key_integer(out, "tally", is_label ? (int64_t)table->rows[row] : -1);
 	json_put(out, "}");
 }

@@ -21,7 +21,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static sem_t semaphore, ping, pong;
+static sem_t semaphore, places, ping, pong;
 
 /* ---- The operations -------------------------------------------------------------------------- */
 
@@ -40,6 +40,12 @@ static void read_pair(void)
 static void signal_nobody(void)
 {
 	pthread_cond_signal(&condition);
+}
+
+static void place_pair(void)
+{
+	sem_wait(&places);
+	sem_post(&places);
 }
 
 static void semaphore_pair(void)
@@ -64,6 +70,7 @@ static const struct {
 	{"rwlock, rdlock and unlock", read_pair, TURNS},
 	{"condition, signal without a waiter", signal_nobody, TURNS},
 	{"semaphore, post and wait", semaphore_pair, TURNS},
+	{"semaphore with a place, wait and post", place_pair, TURNS},
 	{"two threads wake each other", hand_over, TURNS / 100},
 };
 #define OPERATIONS (sizeof operations / sizeof operations[0])
@@ -110,6 +117,7 @@ static int run_operations(void)
 	pthread_t thread, other;
 
 	sem_init(&semaphore, 0, 0);
+	sem_init(&places, 0, 1);
 	sem_init(&ping, 0, 0);
 	sem_init(&pong, 0, 0);
 	if (pthread_create(&other, NULL, answer, NULL) != 0 ||

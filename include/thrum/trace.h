@@ -144,9 +144,10 @@ struct thrum_trace;
 
 /*
  * Opens the trace in `file`, or in standard input when `file` is "-". A pipe is copied to its end
- * first, into an unlinked file in $TMPDIR or /tmp. A recording that a program still writes to is
- * read as it is now; thrum_trace_refresh then finds the rest. A file of which only a part can be
- * read opens, too, and events tell which part is missing.
+ * first, into an unlinked file in $TMPDIR or /tmp. A file that is compressed with zstd is unpacked to
+ * such a file, if libthrum-trace was built with libzstd; else it is -THRUM_E_FORMAT. A recording
+ * that a program still writes to is read as it is now; thrum_trace_refresh then finds the rest. A
+ * file of which only a part can be read opens, too, and events tell which part is missing.
  *
  * "memory:FILE" is the recording in FILE, a copy of a machine's memory; of several the one that
  * began last. "xen:DOMAIN" is the trace that a guest of this Xen host publishes, by its name or
@@ -202,6 +203,29 @@ THRUM__TRACE THRUM__MUST_USE int thrum_trace_refresh(struct thrum_trace *, int w
 	struct thrum_error_info *);
 
 /*
+ * Follows a running program packet by packet. The first calls give the events that are recorded so
+ * far, as thrum_trace_next does. From then on each call gives events of one packet of one lane, in
+ * the order of the lane: so events of different lanes are no longer in the order of time. *events is
+ * then an array of *count events, valid as with thrum_trace_next.
+ *
+ * If there are none yet, sleeps until the recorder finishes a packet, which wakes the caller, but at
+ * most `wait_ms` milliseconds. Then it gives the packets that aren't finished as far as they are
+ * filled; if there is nothing in them either, *count is 0. So a busy lane's events come when its
+ * packet is full, those of an idle one after `wait_ms`.
+ *
+ * The program never waits for a reader: a slow one misses packets. *missed, unless NULL, becomes the
+ * number of packets that were overwritten before they could be read, since the last call. An event
+ * THRUM_EVENT_LOST stands in their place.
+ *
+ * Returns 1; 0 when the recording has ended and all of it was given, always for a trace of
+ * mirage-profile that was read to its end; or a negative enum thrum_error as thrum_trace_refresh
+ * does. Looks at every packet's header before it waits.
+ */
+THRUM__TRACE THRUM__MUST_USE int thrum_trace_follow(struct thrum_trace *, int wait_ms,
+	const struct thrum_event **events, size_t *count, uint64_t *missed,
+	struct thrum_error_info *);
+
+/*
  * How a recording ended. X(NAME, value). `code` is struct thrum_trace_info's ending_code.
  *
  *   UNKNOWN  nothing tells it, as in every trace of mirage-profile
@@ -239,6 +263,8 @@ struct thrum_trace_info {
 	uint64_t clock_frequency; /* ticks per second of `clock` in struct thrum_event */
 	uint64_t clock_first;     /* `clock` of the first event, where `time` is 0 */
 	int64_t start;            /* ns from 1970 to the first event; 0: unknown */
+	int64_t monotonic; /* the first event's time on the machine's CLOCK_MONOTONIC; 0: unknown */
+	uint64_t boot;     /* the same for all recordings since a machine's start; 0: unknown */
 	/*
 	 * ns from the first event to the end of the recording, as far as it is known; at least the
 	 * time of each event given so far. The end is known if the recording was stopped, also by
@@ -304,6 +330,9 @@ struct thrum_trace_lane {
 	uint64_t packets;
 	uint64_t first_seq, last_seq; /* sequence numbers of the packets that are there */
 	uint32_t tid;                 /* the thread that used the lane last; 0: unknown */
+	/* If the trace joins several recordings: the name of the lane's process, else "". */
+	const char *process;
+	int64_t time_error; /* its times may be wrong by so many ns, in either direction */
 };
 
 /*

@@ -15,6 +15,7 @@
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   wait.c       waiting for objects, and jumps out of it
+ *   permits.c    who holds permits of semaphores
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   uv.def uv.c uv_task.c                         libuv
@@ -147,8 +148,9 @@ const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr
 
 /* An object of the program that has a task, such as a lock. */
 struct object {
-	_Atomic uintptr_t key; /* its address, or another key; 0: the cell is free */
-	_Atomic uint64_t task; /* 0: none any more */
+	_Atomic uintptr_t key;      /* its address, or another key; 0: the cell is free */
+	_Atomic uint64_t task;      /* 0: none any more */
+	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t waiters;
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard. */
@@ -188,22 +190,31 @@ static inline bool is_watched(const void *address)
 /* ---- holder.c ---- */
 
 #define HELD_MAX 16
+#define PERMITS_MAX 16
 /* A thread of the program. It lies in memory that is never freed. */
 struct thread {
-	struct thread *next;    /* of all threads */
-	_Atomic uint64_t task;  /* 0: it has recorded nothing */
-	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
-	_Atomic uint32_t holds; /* the number of locks that it holds */
-	int timed;              /* its own: so many releases look how long the lock was held */
+	struct thread *next;        /* of all threads */
+	_Atomic uint64_t task;      /* 0: it has recorded nothing */
+	_Atomic uint32_t recording; /* to which the task belongs */
+	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
+	_Atomic uint32_t holds;     /* the number of locks that it holds */
+	int timed;                  /* its own: so many releases look how long the lock was held */
 	struct {
 		_Atomic uintptr_t lock, caller;
-		int64_t since; /* the thread's own: when it took it, by rough_time */
-	} held[HELD_MAX];      /* the first of them, in the order in which it took them */
+		int64_t since;    /* the thread's own: when it took it, by rough_time */
+	} held[HELD_MAX];         /* the first of them, in the order in which it took them */
+	_Atomic uint32_t permits; /* how many it has */
+	struct {
+		_Atomic uintptr_t semaphore, caller;
+		_Atomic uint64_t task; /* that took it */
+	} permit[PERMITS_MAX];
 };
 /* In `caller`: it is recorded that the thread holds the lock, so its release has to be, too. */
 #define RECORDED (UINTPTR_MAX / 2 + 1)
 extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 
+/* All threads. */
+struct thread *thrum__adapt_threads(void);
 /* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
  * no memory. */
 struct thread *thrum__adapt_thread(void);
@@ -284,6 +295,56 @@ static inline void drop_lock(const void *lock, const char *noun)
 		thrum__adapt_drop(self, lock, noun);
 }
 
+/* ---- permits.c ---- */
+
+/*
+ * A semaphore that begins with permits may count places, which each thread gives back that took one; or
+ * something else. So those who have permits are told once one was given back by the thread that took it,
+ * and never more once one was posted by a thread that had none.
+ */
+enum {
+	PERMITS_RETURN = 1,  /* one was given back */
+	PERMITS_STRANGE = 2, /* one was posted by a thread that had none */
+	PERMITS_BITS = 3
+};
+/* The semaphores that began with permits: their addresses with these bits. If several have the same place,
+ * only the latest is known. */
+#define SEMAPHORES 4096
+extern _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
+static inline _Atomic uintptr_t *semaphore_of(const void *address)
+{
+	uintptr_t bits = (uintptr_t)address;
+
+	return &thrum__adapt_semaphores[(bits >> 3 ^ bits >> 15) % SEMAPHORES];
+}
+static inline bool has_permits(const void *semaphore)
+{
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return (known & ~(uintptr_t)PERMITS_RETURN) == (uintptr_t)semaphore;
+}
+
+/* A semaphore begins with so many permits; 0: it may also have ended. */
+void thrum__adapt_permits_begin(const void *semaphore, unsigned permits);
+/* Records which tasks have the permits, as far as it isn't recorded yet. */
+void thrum__adapt_permits_tell(const struct object *, const void *semaphore);
+/* The calling thread took a permit of such a semaphore, or is about to post one. */
+void thrum__adapt_permit_take(const void *semaphore, const void *caller);
+void thrum__adapt_permit_give(const void *semaphore);
+/* The calling thread ends. Returns whether it has permits that count. */
+bool thrum__adapt_permits_left(struct thread *);
+
+static inline void take_permit(const void *semaphore, const void *caller)
+{
+	if (has_permits(semaphore))
+		thrum__adapt_permit_take(semaphore, caller);
+}
+static inline void give_permit(const void *semaphore)
+{
+	if (has_permits(semaphore))
+		thrum__adapt_permit_give(semaphore);
+}
+
 /* ---- wait.c ---- */
 
 /* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
@@ -309,7 +370,7 @@ void thrum__adapt_go_on(struct pause *);
 /* A wait of the running task. */
 struct wait {
 	struct pause pause; /* the first member */
-	bool is_lock;
+	bool is_lock, is_watched;
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */
@@ -323,6 +384,10 @@ void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address
 	const void *caller, bool is_timed);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
+
+/* The same for a semaphore. Records who has its permits. */
+void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const void *caller,
+	bool is_timed);
 
 /* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
  * lock itself tells it, else 0. */

@@ -26,6 +26,7 @@
 #undef DOWN
 #undef UP
 #undef END
+REAL(sem_init)
 REAL(sem_trywait)
 REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
@@ -75,8 +76,29 @@ static void tell_signal(const void *condition, const void *caller)
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */
 
+/* Also before the recording starts. */
+STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
+{
+	int result = real_sem_init(CALLER)(semaphore, is_shared, value);
+
+	/* Other processes may post. */
+	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1)
+		thrum__adapt_permits_begin(semaphore, is_shared ? 0 : value);
+	return result;
+}
+
+STAND_IN int sem_trywait(sem_t *semaphore)
+{
+	int result = real_sem_trywait(CALLER)(semaphore);
+
+	if (result == 0 && is_on(ADAPTER_PTHREAD))
+		take_permit(semaphore, CALLER);
+	return result;
+}
+
 static void tell_post(const void *semaphore)
 {
+	give_permit(semaphore);
 	struct object *object = thrum__adapt_object((uintptr_t)semaphore);
 	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
 
@@ -154,16 +176,19 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return real_##name(caller) arguments; \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
-		if (real_sem_trywait(caller)(semaphore) == 0) \
+		if (real_sem_trywait(caller)(semaphore) == 0) { \
+			take_permit(semaphore, caller); \
 			return 0; \
+		} \
 		errno = error; \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
-		thrum__adapt_wait_begin(&wait, \
-			thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", \
-				caller), \
-			semaphore, caller, IS_TIMED(name)); \
-		return real_##name(caller) arguments; \
+		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
+		int result = real_##name(caller) arguments; \
+\
+		if (result == 0) \
+			take_permit(semaphore, caller); \
+		return result; \
 	}
 #define UP(name, parameters, arguments) \
 	STAND_IN int name parameters \
@@ -175,6 +200,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 #define END(name, version, parameters, arguments) \
 	STAND_IN int name parameters \
 	{ \
+		thrum__adapt_permits_begin(object, 0); \
 		if (is_on(ADAPTER_PTHREAD)) \
 			thrum__adapt_object_end(object); \
 		return real_##name(CALLER) arguments; \

@@ -20,6 +20,11 @@ int64_t thrum__adapt_long = 10000000;
 static struct thrum_category locks = {"locks", 0};
 static struct thrum_tag held_long = {"held for ms", &locks, 1, 0, 0};
 
+struct thread *thrum__adapt_threads(void)
+{
+	return atomic_load(&all);
+}
+
 /* Takes over a thread that has ended. */
 static struct thread *find_ended(uint32_t tid)
 {
@@ -59,8 +64,10 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	if (!self)
 		return NULL;
 	atomic_store(&self->holds, 0);
+	atomic_store(&self->permits, 0);
 	self->timed = TIMED;
 	atomic_store(&self->task, task);
+	atomic_store(&self->recording, thrum__recording());
 	thrum__adapt_self = self;
 	return self;
 }
@@ -97,8 +104,15 @@ struct thread *thrum__adapt_thread(void)
 
 	if (!self && !has_ended)
 		self = begin_unseen();
-	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
+	uint32_t recording = thrum__recording();
+
+	if (self &&
+		(!atomic_load_explicit(&self->task, memory_order_relaxed) ||
+			atomic_load_explicit(&self->recording, memory_order_relaxed) !=
+				recording)) {
 		atomic_store(&self->task, thrum_task_current());
+		atomic_store(&self->recording, recording);
+	}
 	return self;
 }
 
@@ -109,7 +123,7 @@ void thrum__adapt_thread_end(void)
 	thrum__adapt_self = NULL;
 	has_ended = true;
 	/* A thread that ends with a lock is remembered, for those who wait for the lock. */
-	if (self && atomic_load(&self->holds) == 0)
+	if (self && atomic_load(&self->holds) == 0 && !thrum__adapt_permits_left(self))
 		atomic_store(&self->tid, 0);
 }
 
@@ -156,6 +170,7 @@ void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
 	/* Another address may have the same watch. */
 	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
 		return;
+	thrum__adapt_thread();
 	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
 
 	/* A recursive lock is taken once. */

@@ -4,6 +4,8 @@
  * a call by a jump, which runs no code of the call; so the jump ends all that the thread waits for.
  */
 #define _GNU_SOURCE
+/* It would give the four jumps that are defined below one name. */
+#undef _FORTIFY_SOURCE
 #include <setjmp.h>
 
 #include "adapt/adapt.h"
@@ -42,6 +44,7 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 		.caller = caller};
 	if (!object)
 		return;
+	thrum__adapt_thread(); /* those who wait for it later want to know its task */
 	wait->task = thrum_task_current();
 	wait->source = atomic_load(&object->task);
 	atomic_fetch_add(&object->waiters, 1);
@@ -58,7 +61,7 @@ static void end_wait(struct wait *wait, bool got)
 		return;
 	thrum__adapt_go_on(&wait->pause);
 	atomic_fetch_sub(&wait->object->waiters, 1);
-	if (wait->is_lock)
+	if (wait->is_watched)
 		atomic_fetch_sub(watch_of(wait->address), 1);
 	if (!got || !wait->is_lock)
 		thrum_task_read(wait->task, wait->source);
@@ -81,7 +84,23 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 	else
 		atomic_fetch_sub(watch_of(lock), 1);
 	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
-	wait->is_lock = true;
+	wait->is_lock = wait->is_watched = true;
+}
+
+void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,
+	bool is_timed)
+{
+	/* First, so that whoever takes a permit from now on says so. */
+	atomic_fetch_add(watch_of(semaphore), 1);
+	struct object *object = thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE,
+		"semaphore", caller);
+
+	if (object)
+		thrum__adapt_permits_tell(object, semaphore);
+	else
+		atomic_fetch_sub(watch_of(semaphore), 1);
+	thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
+	wait->is_watched = true;
 }
 
 void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)

@@ -95,6 +95,11 @@ void thrum__port_host(char *name, size_t size)
 	copy_name(name, size, "");
 }
 
+uint64_t thrum__port_boot(void)
+{
+	return 0;
+}
+
 /* ---- Clocks --------------------------------------------------------------------------------- */
 
 uint64_t thrum__port_tsc_frequency(void)
@@ -212,6 +217,14 @@ bool thrum__port_find_module(const void *address, struct thrum__port_module *mod
 {
 	(void)address;
 	(void)module;
+	return false;
+}
+
+/* An interrupt always returns. */
+bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here)
+{
+	(void)frame;
+	(void)here;
 	return false;
 }
 

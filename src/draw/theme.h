@@ -95,6 +95,7 @@ extern const struct thrum__draw_metrics thrum__draw_metrics_plain;
 enum {
 	THRUM__RULER = 30,
 	THRUM__STRIP = 52,
+	THRUM__STRIP_PAIR = 34,   /* of each of two traces in pairs */
 	THRUM__STRIP_NARROW = 40, /* in pictures narrower than THRUM__NARROW */
 	THRUM__NARROW = 600,
 	THRUM__GUTTER = 156, /* of counters, at the right */

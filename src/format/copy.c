@@ -20,22 +20,12 @@
 #include <string.h>
 
 #include "format/clock.h"
-#include "format/index.h"
+#include "format/copy.h"
 #include "format/packet.h"
 
 #define CHUNK ((size_t)3 << 14) /* bytes; a multiple of each table's cells */
 _Static_assert(CHUNK % sizeof(struct thrum__live_task) == 0, "whole cells");
 _Static_assert(CHUNK % sizeof(struct thrum__definition) == 0, "whole cells");
-
-struct copy {
-	const struct thrum__input *input;
-	const struct thrum__output *output;
-	struct thrum__header from, to;
-	struct thrum__format_index index;
-	uint8_t *buffer;      /* for a packet, or three chunks of a table */
-	uint64_t ended;       /* see thrum__format_copy */
-	uint64_t overwritten; /* packets that were reused before they could be copied */
-};
 
 /* Reads exactly `size` bytes; those beyond the end of a truncated file are zeros. */
 static int read_all(const struct thrum__input *input, uint64_t offset, void *to, size_t size)
@@ -86,8 +76,8 @@ static void settle_waits(const uint8_t *before, uint8_t *cells, const uint8_t *a
 }
 
 /* Copies a table of cells. A cell is valid while its first word is not 0 and stays the same. */
-static int copy_cells(struct copy *copy, struct thrum__section from, struct thrum__section to,
-	size_t cell_size)
+static int copy_cells(struct thrum__format_copying *copy, struct thrum__section from,
+	struct thrum__section to, size_t cell_size)
 {
 	uint8_t *before = copy->buffer, *cells = before + CHUNK, *after = cells + CHUNK;
 	for (uint64_t at = 0; at < from.size; at += CHUNK) {
@@ -111,7 +101,8 @@ static int copy_cells(struct copy *copy, struct thrum__section from, struct thru
 }
 
 /* Copies a section that doesn't change, or only in whole words. */
-static int copy_bytes(struct copy *copy, struct thrum__section from, struct thrum__section to)
+static int copy_bytes(struct thrum__format_copying *copy, struct thrum__section from,
+	struct thrum__section to)
 {
 	for (uint64_t at = 0; at < from.size; at += CHUNK) {
 		size_t size = from.size - at < CHUNK ? (size_t)(from.size - at) : CHUNK;
@@ -132,7 +123,8 @@ static int copy_bytes(struct copy *copy, struct thrum__section from, struct thru
  * it is, so that a reader of the copy reports it, too. A packet cut off by the end of the file is
  * shortened. Returns 1, 0 if the packet is gone, or a negative enum thrum_error.
  */
-static int load_packet(struct copy *copy, const struct thrum__format_index_entry *entry)
+static int load_packet(struct thrum__format_copying *copy,
+	const struct thrum__format_index_entry *entry)
 {
 	uint32_t size = copy->from.packet_size;
 	size_t bytes = 0;
@@ -156,23 +148,30 @@ static int load_packet(struct copy *copy, const struct thrum__format_index_entry
 	return 1;
 }
 
-static int copy_packets(struct copy *copy)
+int thrum__format_copy_packet(struct thrum__format_copying *copy,
+	const struct thrum__format_index_entry *entry)
 {
-	thrum__format_index_sort_by_begin(&copy->index);
-	for (size_t i = 0; i < copy->index.count; i++) {
-		int result = load_packet(copy, &copy->index.entries[i]);
+	int result = load_packet(copy, entry);
+	if (result != 1)
+		return result;
+	uint32_t size = copy->to.packet_size;
+	uint64_t at = copy->to.packet.offset + (uint64_t)copy->to.packets * size;
+	result = copy->output->write(copy->output->owner, at, copy->buffer, size);
+	if (result != 0)
+		return result;
+	copy->to.packets++;
+	return 1;
+}
+
+static int copy_packets(struct thrum__format_copying *copy, struct thrum__format_index *index)
+{
+	thrum__format_index_sort_by_begin(index);
+	for (size_t i = 0; i < index->count; i++) {
+		int result = thrum__format_copy_packet(copy, &index->entries[i]);
 		if (result < 0)
 			return result;
-		if (result == 0) {
+		if (result == 0)
 			copy->overwritten++;
-			continue;
-		}
-		uint32_t size = copy->to.packet_size;
-		uint64_t at = copy->to.packet.offset + (uint64_t)copy->to.packets * size;
-		result = copy->output->write(copy->output->owner, at, copy->buffer, size);
-		if (result != 0)
-			return result;
-		copy->to.packets++;
 	}
 	return 0;
 }
@@ -188,7 +187,7 @@ static struct thrum__section place_section(uint64_t *end, uint64_t size)
 }
 
 /* Decides where each section of the copy lies; the number of packets is not known yet. */
-static void lay_out_copy(struct copy *copy)
+static void lay_out_copy(struct thrum__format_copying *copy)
 {
 	const struct thrum__header *from = &copy->from;
 	struct thrum__header *to = &copy->to;
@@ -205,11 +204,10 @@ static void lay_out_copy(struct copy *copy)
 	to->packets = 0;
 }
 
-static int write_header(struct copy *copy)
+static int write_header(struct thrum__format_copying *copy, uint64_t ended)
 {
-	struct thrum__header *to = &copy->to;
-	uint64_t lost[16];
-	int error = read_all(copy->input, offsetof(struct thrum__header, lost), lost, sizeof lost);
+	struct thrum__header *to = &copy->to, now;
+	int error = read_all(copy->input, 0, &now, sizeof now);
 	if (error == 0)
 		error = thrum__format_read_clocks(copy->input, to);
 	if (error != 0)
@@ -217,11 +215,12 @@ static int write_header(struct copy *copy)
 
 	to->packet.size = (uint64_t)to->packets * to->packet_size;
 	to->size = to->packet.offset + to->packet.size;
-	lost[THRUM__LOST_OVERWRITTEN] += copy->overwritten;
-	for (size_t i = 0; i < sizeof lost / sizeof *lost; i++)
-		atomic_init(&to->lost[i], lost[i]);
-	if (atomic_load(&to->ended) == 0)
-		atomic_init(&to->ended, copy->ended);
+	for (size_t i = 0; i < sizeof now.lost / sizeof *now.lost; i++)
+		atomic_init(&to->lost[i], atomic_load(&now.lost[i]));
+	atomic_fetch_add(&to->lost[THRUM__LOST_OVERWRITTEN], copy->overwritten);
+	atomic_init(&to->ended, atomic_load(&now.ended) ? atomic_load(&now.ended) : ended);
+	atomic_init(&to->ending, atomic_load(&now.ending));
+	atomic_init(&to->ending_code, atomic_load(&now.ending_code));
 	atomic_init(&to->state, THRUM__SNAPSHOT);
 	atomic_init(&to->packets_used, to->packets);
 	atomic_init(&to->waiters, 0);
@@ -232,28 +231,6 @@ static int write_header(struct copy *copy)
 }
 
 /* ---- The whole copy, in the order explained above ------------------------------------------- */
-
-static int copy_parts(struct copy *copy)
-{
-	const struct thrum__header *from = &copy->from, *to = &copy->to;
-	int error = thrum__format_index_init(&copy->index, copy->input, from);
-	if (error == 0)
-		error = copy_cells(copy, from->live_tasks, to->live_tasks,
-			sizeof(struct thrum__live_task));
-	if (error == 0)
-		error = copy_packets(copy);
-	if (error == 0)
-		error = copy_cells(copy, from->definitions, to->definitions,
-			sizeof(struct thrum__definition));
-	if (error == 0)
-		error = copy_bytes(copy, from->counters, to->counters);
-	/* After the packets, so that it has all changes that were made before their events. */
-	if (error == 0)
-		error = copy_bytes(copy, from->control, to->control);
-	if (error == 0)
-		error = copy_bytes(copy, from->metadata, to->metadata);
-	return error ? error : write_header(copy);
-}
 
 /* Whether a file has all tables. Without them no packet can be understood. */
 static bool has_tables(const struct thrum__input *input, const struct thrum__header *header)
@@ -268,27 +245,69 @@ static bool has_tables(const struct thrum__input *input, const struct thrum__hea
 	return true;
 }
 
-int thrum__format_copy(const struct thrum__input *input, const struct thrum__output *output,
-	uint64_t ended, uint64_t *overwritten)
+int thrum__format_copy_begin(struct thrum__format_copying *copy, const struct thrum__input *input,
+	const struct thrum__output *output)
 {
-	struct copy copy = {.input = input, .output = output, .ended = ended};
 	const char *culprit;
 	uint64_t offset;
-	int error = read_all(input, 0, &copy.from, sizeof copy.from);
+	*copy = (struct thrum__format_copying){.input = input, .output = output};
+	int error = read_all(input, 0, &copy->from, sizeof copy->from);
 	if (error == 0)
-		error = thrum__format_check_header(&copy.from, &culprit, &offset);
-	if (error == 0 && !has_tables(input, &copy.from))
+		error = thrum__format_check_header(&copy->from, &culprit, &offset);
+	if (error == 0 && !has_tables(input, &copy->from))
 		error = -THRUM_E_TRUNCATED;
 	if (error != 0)
 		return error;
-	lay_out_copy(&copy);
-	copy.buffer = malloc(copy.from.packet_size > 3 * CHUNK ? copy.from.packet_size : 3 * CHUNK);
-	if (!copy.buffer)
-		return -THRUM_E_MEMORY;
-	error = copy_parts(&copy);
+	lay_out_copy(copy);
+	copy->buffer = malloc(
+		copy->from.packet_size > 3 * CHUNK ? copy->from.packet_size : 3 * CHUNK);
+	return copy->buffer ? 0 : -THRUM_E_MEMORY;
+}
+
+int thrum__format_copy_live_tasks(struct thrum__format_copying *copy)
+{
+	return copy_cells(copy, copy->from.live_tasks, copy->to.live_tasks,
+		sizeof(struct thrum__live_task));
+}
+
+int thrum__format_copy_end(struct thrum__format_copying *copy, uint64_t ended)
+{
+	const struct thrum__header *from = &copy->from, *to = &copy->to;
+	int error = copy_cells(copy, from->definitions, to->definitions,
+		sizeof(struct thrum__definition));
+	if (error == 0)
+		error = copy_bytes(copy, from->counters, to->counters);
+	/* After the packets, so that it has all changes that were made before their events. */
+	if (error == 0)
+		error = copy_bytes(copy, from->control, to->control);
+	if (error == 0)
+		error = copy_bytes(copy, from->metadata, to->metadata);
+	return error ? error : write_header(copy, ended);
+}
+
+void thrum__format_copy_finish(struct thrum__format_copying *copy)
+{
+	free(copy->buffer);
+	copy->buffer = NULL;
+}
+
+int thrum__format_copy(const struct thrum__input *input, const struct thrum__output *output,
+	uint64_t ended, uint64_t *overwritten)
+{
+	struct thrum__format_copying copy;
+	struct thrum__format_index index = {NULL, 0};
+	int error = thrum__format_copy_begin(&copy, input, output);
+	if (error == 0)
+		error = thrum__format_index_init(&index, input, &copy.from);
+	if (error == 0)
+		error = thrum__format_copy_live_tasks(&copy);
+	if (error == 0)
+		error = copy_packets(&copy, &index);
+	if (error == 0)
+		error = thrum__format_copy_end(&copy, ended);
 	if (error == 0 && overwritten)
 		*overwritten = copy.overwritten;
-	thrum__format_index_finish(&copy.index);
-	free(copy.buffer);
+	thrum__format_index_finish(&index);
+	thrum__format_copy_finish(&copy);
 	return error;
 }

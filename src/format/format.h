@@ -21,7 +21,7 @@
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
  *   packet.h      reads the beginning of a packet   control.h  the mask and its history
- *   counters.h    the counters' pages
+ *   counters.h    the counters' pages             copy.h     copies a recording by steps
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.
@@ -117,7 +117,7 @@ struct thrum__header {
 	uint32_t pid;
 	uint32_t full;       /* enum thrum_full */
 	uint32_t clock_kind; /* enum thrum__clock_kind */
-	uint32_t reserved;
+	uint32_t is_locked;  /* the recorder holds a lock on the file: see thrum__port_file_lock */
 	uint64_t clock_frequency; /* ticks a second, as known at the start */
 	struct thrum__reading start, latest[2];
 	char program[64], host[64];
@@ -135,6 +135,7 @@ struct thrum__header {
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;
 	struct thrum__section control; /* of size 0 in older recordings */
+	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 

@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "model/parts.h"
+#include "read/read.h"
 
 /* ---- The events ----------------------------------------------------------------------------- */
 
 /* Several events of one time tell which parts are on. They take effect together. */
 void thrum__model_take_category(struct thrum__model_input *s)
 {
-	static const char *const parts[] = {"task", "life", "wait", "switch"};
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
 	unsigned part = 0;
 
-	while (part < 4 && strcmp(parts[part], e->text) != 0)
+	while (part < 4 && strcmp(thrum__read_task_parts[part], e->text) != 0)
 		part++;
 	if (part == 4)
 		return;

@@ -57,8 +57,8 @@ static uint64_t ticks_of(const struct thrum__header *header, uint64_t monotonic)
 	return thrum__format_ticks_at(header, monotonic);
 }
 
-/* Reads the words that change while the program records. The rest was checked when the monitor was
- * made, and never changes. */
+/* Reads the words that change while the program records. The rest stays as the caller of
+ * thrum__monitor_create has checked it, whatever the file says now. */
 static int look_at_header(struct thrum__monitor *m, uint64_t monotonic)
 {
 	size_t from = offsetof(struct thrum__header, state);

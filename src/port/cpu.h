@@ -35,6 +35,21 @@ ALWAYS_INLINE void handler_fence(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* Stores the stack pointer, or an address near it, in one instruction. */
+ALWAYS_INLINE void store_stack_pointer(uintptr_t *to)
+{
+#if defined(__x86_64__) && defined(__LP64__)
+	__asm__ volatile("movq %%rsp, %0" : "=m"(*to));
+#elif defined(__aarch64__)
+	uintptr_t here;
+
+	__asm__ volatile("mov %0, sp" : "=r"(here));
+	*to = here;
+#else
+	*to = (uintptr_t)__builtin_frame_address(0);
+#endif
+}
+
 /*
  * Returns the processor's counter in sixteenths of a tick: the time stamp counter of x86-64, and
  * sixteen times the slower virtual counter of aarch64 and time of riscv64. 0 on processors without

@@ -5,6 +5,7 @@
  * against other programs that do the same.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +19,11 @@
 #include <unistd.h>
 
 #include "port/port.h"
+
+/* A byte beyond the end of any file. */
+#define LOCK_BYTE ((off_t)1 << 61)
+#define NAMES_MAX 99 /* of one process for one path */
+#define TEMPORARY ".thrum~"
 
 /* Returns the negative enum thrum_error for an errno value. */
 static int error_of(int error)
@@ -79,35 +85,35 @@ static int make_private_directory(const char *name)
 		: -THRUM_E_ACCESS;
 }
 
-/* Writes the path that a NULL path means (see port.h) to `to`, and makes its directory. */
-static int make_default_path(char *to, size_t size)
+/* Sets the path that a NULL path means (see port.h), and makes its directory. */
+static int make_default_path(struct thrum__port_file *file)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-	char directory[4000];
+	char *directory = file->path;
+	size_t size = sizeof file->path;
 	int error = -THRUM_E_NOT_FOUND;
 
-	if (runtime && runtime[0] == '/' &&
-		snprintf(directory, sizeof directory, "%s/thrum", runtime) < 3900)
+	if (runtime && runtime[0] == '/' && snprintf(directory, size, "%s/thrum", runtime) < 3900)
 		error = make_private_directory(directory);
 	if (error) {
-		snprintf(directory, sizeof directory, "/dev/shm/thrum-%u", (unsigned)geteuid());
+		snprintf(directory, size, "/dev/shm/thrum-%u", (unsigned)geteuid());
 		error = make_private_directory(directory);
 	}
 	if (error)
 		return error;
 	size_t n = strlen(directory);
 
-	memcpy(to, directory, n);
-	return expand_path(to + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
+	return expand_path(directory + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
 }
 
-/* Opens the directory of a path and tries for 100 ms to lock it; goes on without the lock after
+/* Opens the directory of the path and tries for 100 ms to lock it; goes on without the lock after
  * that. Returns the descriptor or a negative enum thrum_error. */
-static int open_directory(const char *path)
+static int open_directory(struct thrum__port_file *file)
 {
-	const char *slash = strrchr(path, '/');
-	char name[4096] = ".";
+	const char *path = file->path, *slash = strrchr(path, '/');
+	char *name = file->scratch;
 
+	memcpy(name, ".", 2);
 	if (slash == path)
 		memcpy(name, "/", 2);
 	else if (slash)
@@ -126,14 +132,36 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Returns 0 if the name may be used, 1 if another live process records to it, else a negative enum
- * thrum_error. */
-static int check_name(int directory, const char *name, thrum__port_look *look)
+static int lock(int fd, int command, struct flock *l)
 {
-	struct stat st;
-	_Alignas(64) char head[4096];
+	*l = (struct flock){.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = LOCK_BYTE,
+		.l_len = 1};
+	return fcntl(fd, command, l);
+}
 
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+bool thrum__port_file_lock(int fd)
+{
+	struct flock l;
+
+	return lock(fd, F_OFD_SETLK, &l) == 0;
+}
+
+bool thrum__port_file_is_locked(int fd)
+{
+	struct flock l;
+
+	return lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
+/* Returns 0 if the name may be used, 1 if it is in use, else a negative enum thrum_error. */
+static int check_name(struct thrum__port_file *file, thrum__port_look *look)
+{
+	const char *name = base_name(file->path);
+	struct stat st;
+
+	if (fstatat(file->directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : error_of(errno);
 	if (S_ISLNK(st.st_mode))
 		return -THRUM_E_SYMLINK;
@@ -141,31 +169,36 @@ static int check_name(int directory, const char *name, thrum__port_look *look)
 		return -THRUM_E_EXISTS;
 	if (st.st_size == 0)
 		return 0;
-	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(file->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return error_of(errno);
-	ssize_t n = read(fd, head, sizeof head);
+	ssize_t n = read(fd, file->scratch, sizeof file->scratch);
+	bool is_locked = thrum__port_file_is_locked(fd);
 
 	close(fd);
-	if (n <= 0)
-		return -THRUM_E_EXISTS;
-	enum thrum__port_claim claim = look(head, (size_t)n);
-
-	return claim == THRUM__PORT_FOREIGN ? -THRUM_E_EXISTS : claim == THRUM__PORT_IN_USE;
+	switch (n <= 0 ? THRUM__PORT_FOREIGN : look(file->scratch, (size_t)n, is_locked)) {
+	case THRUM__PORT_OURS: return 0;
+	case THRUM__PORT_IN_USE: return 1;
+	case THRUM__PORT_REFUSED: return -THRUM_E_IN_USE;
+	default: return -THRUM_E_EXISTS;
+	}
 }
 
-/* Appends .PID to the path if another live process records to it. */
+/* Appends .PID, or .PID.2 and so on, to the path if it is in use. */
 static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 {
 	size_t length = strlen(file->path), room = sizeof file->path - length;
-	int taken = check_name(file->directory, base_name(file->path), look);
+	int taken = check_name(file, look);
 
-	if (taken != 1)
-		return taken;
-	if ((size_t)snprintf(file->path + length, room, ".%u", thrum__port_pid()) >= room)
-		return -THRUM_E_ARGUMENT;
-	taken = check_name(file->directory, base_name(file->path), look);
+	for (int i = 1; taken == 1 && i <= NAMES_MAX; i++) {
+		size_t size = (size_t)snprintf(file->path + length, room, i == 1 ? ".%u" : ".%u.%d",
+			thrum__port_pid(), i);
+
+		if (size >= room)
+			return -THRUM_E_ARGUMENT;
+		taken = check_name(file, look);
+	}
 	return taken == 1 ? -THRUM_E_EXISTS : taken;
 }
 
@@ -184,8 +217,55 @@ static bool name_temporary(struct thrum__port_file *file)
 	uint64_t number;
 
 	thrum__port_random(&number, sizeof number);
-	return (size_t)snprintf(file->temporary, sizeof file->temporary, ".%s.%llx~",
+	return (size_t)snprintf(file->temporary, sizeof file->temporary, ".%s.%016llx" TEMPORARY,
 		       base_name(file->path), (unsigned long long)number) < sizeof file->temporary;
+}
+
+/* Whether name_temporary() makes such names. */
+static bool is_temporary(const char *name)
+{
+	size_t length = strlen(name), end = strlen(TEMPORARY);
+
+	return name[0] == '.' && length > end + 18 && strcmp(name + length - end, TEMPORARY) == 0 &&
+		name[length - end - 17] == '.' &&
+		strspn(name + length - end - 16, "0123456789abcdef") == 16;
+}
+
+/* Removes the temporary files that nobody holds any more. The caller has locked the directory, so
+ * nobody is just making one. */
+static void remove_leftovers(int directory)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+	struct flock l;
+
+	if (!names && copy >= 0)
+		close(copy);
+	while (names && (entry = readdir(names)) != NULL) {
+		if (!is_temporary(entry->d_name))
+			continue;
+		int fd = openat(directory, entry->d_name,
+			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+		if (fd >= 0 && lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_UNLCK)
+			unlinkat(directory, entry->d_name, 0);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (names)
+		closedir(names);
+}
+
+/* Makes the temporary file, and locks it. Returns 0 or a negative enum thrum_error. */
+static int create_temporary(struct thrum__port_file *file, uint64_t size)
+{
+	file->fd = openat(file->directory, file->temporary,
+		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->fd < 0)
+		return error_of(errno);
+	file->is_locked = thrum__port_file_lock(file->fd);
+	return ftruncate(file->fd, (off_t)size) ? error_of(errno) : 0;
 }
 
 int thrum__port_file_create(struct thrum__port_file *file, const char *path, uint64_t size,
@@ -195,12 +275,12 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 
 	file->fd = file->directory = -1;
 	if (!path)
-		error = make_default_path(file->path, sizeof file->path);
+		error = make_default_path(file);
 	else if (!expand_path(file->path, sizeof file->path, path) || !*base_name(file->path))
 		error = -THRUM_E_ARGUMENT;
 	if (error)
 		return error;
-	file->directory = open_directory(file->path);
+	file->directory = open_directory(file);
 	if (file->directory < 0)
 		return file->directory;
 	error = choose_name(file, look);
@@ -209,10 +289,8 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 	if (!error && !name_temporary(file))
 		error = -THRUM_E_ARGUMENT;
 	if (!error) {
-		file->fd = openat(file->directory, file->temporary,
-			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (file->fd < 0 || ftruncate(file->fd, (off_t)size))
-			error = error_of(errno);
+		remove_leftovers(file->directory);
+		error = create_temporary(file, size);
 	}
 	if (error)
 		thrum__port_file_abandon(file);

@@ -51,9 +51,11 @@ void thrum__port_thread_name(char name[16]);
 /* Lets other threads run. Async-signal-safe. */
 void thrum__port_yield(void);
 
-/* Hold off all signals of the calling thread, and restore its mask. Async-signal-safe. */
+/* Hold off all signals and the cancellation of the calling thread, and restore its mask.
+ * Async-signal-safe. */
 struct thrum__port_signals {
 	uint64_t before[16]; /* a sigset_t */
+	int cancelling;
 };
 void thrum__port_block_signals(struct thrum__port_signals *);
 void thrum__port_restore_signals(const struct thrum__port_signals *);
@@ -65,6 +67,9 @@ uint64_t thrum__port_process_start(uint32_t pid);
  * ending NUL. */
 void thrum__port_program(char *name, size_t size);
 void thrum__port_host(char *name, size_t size);
+/* Returns a number that the processes since the machine's start have in common, and no others; 0:
+ * unknown. */
+uint64_t thrum__port_boot(void);
 /* Whether the process with this id and start time (thrum__port_process_start) still lives. If
  * either start time is unknown, whether any process with this id does. It can't judge a process of
  * another pid namespace. */
@@ -127,6 +132,13 @@ bool thrum__port_is_code(const void *address);
 /* Writes a number as hex digits, with a NUL behind them: at most 17 bytes. */
 void thrum__port_put_hex(char *to, uint64_t number);
 
+/*
+ * Tells whether a function that was called when the stack pointer was `frame` has ended without
+ * returning to its caller, `here` being the stack pointer now. If it is still active, this is a
+ * signal handler that interrupted it. Returns false if that is unknown. Async-signal-safe.
+ */
+bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here);
+
 /* ---- The recording's file ------------------------------------------------------------------- */
 
 /*
@@ -139,27 +151,43 @@ struct thrum__port_file {
 	char temporary[4096]; /* its name until then, in the same directory */
 	int directory;        /* a descriptor, locked */
 	int fd;
+	bool is_locked;                  /* by thrum__port_file_lock */
+	_Alignas(64) char scratch[4096]; /* here, so that a small stack suffices */
 };
+
+/*
+ * Mark a file as being written. The lock is that of the open file, which its mappings share: so it
+ * needs no open descriptor, and the kernel releases it when the process ends in any way or executes
+ * another program. It is seen from all containers. A file system may know no locks: then the file
+ * never counts as locked.
+ */
+bool thrum__port_file_lock(int fd);
+/* Whether somebody has locked the file so. */
+bool thrum__port_file_is_locked(int fd);
 
 /* The owner of an existing file, judged by the file's first bytes. */
 enum thrum__port_claim {
 	THRUM__PORT_FOREIGN, /* not a recording: must not be replaced */
 	THRUM__PORT_OURS,    /* an older recording: may be replaced */
-	THRUM__PORT_IN_USE,  /* another live process records to it */
+	THRUM__PORT_IN_USE,  /* a live process records to it: take another name */
+	THRUM__PORT_REFUSED, /* the same, but the caller wants this name or none */
 };
-/* Judges a file by its first `size` bytes, at most 4096; `head` is aligned to 64 bytes. */
-typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size);
+/* Judges a file by its first `size` bytes, at most 4096, and by whether it is locked; `head` is
+ * aligned to 64 bytes. */
+typedef enum thrum__port_claim thrum__port_look(const void *head, size_t size, bool is_locked);
 
 /*
  * Makes a new file of `size` bytes and mode 0600 under a temporary name beside `path`. In the path,
  * %p is replaced by the process id, %e by the program's name, %% by a percent sign. NULL means
  * $XDG_RUNTIME_DIR/thrum/%e-%p.thrum, else /dev/shm/thrum-UID/%e-%p.thrum; that directory is made.
- * If another live process records to the path, PATH.PID is used instead.
+ * If the path is in use, PATH.PID is used instead, or PATH.PID.2 and so on. Temporary files that
+ * killed processes have left in the directory are removed.
  *
  * Errors: -THRUM_E_SYMLINK for a symbolic link; -THRUM_E_EXISTS for a file that is neither empty
- * nor a recording, and when PATH.PID is in use, too; -THRUM_E_ARGUMENT for a path that is too long
- * or names no file; -THRUM_E_SPACE, also when RLIMIT_FSIZE forbids the size; -THRUM_E_NOT_FOUND,
- * _ACCESS, _MEMORY, _SYSTEM. After an error nothing is open and no file is left.
+ * nor a recording, and when PATH.PID.99 is in use, too; -THRUM_E_IN_USE for a path that is refused;
+ * -THRUM_E_ARGUMENT for a path that is too long or names no file; -THRUM_E_SPACE, also when
+ * RLIMIT_FSIZE forbids the size; -THRUM_E_NOT_FOUND, _ACCESS, _MEMORY, _SYSTEM.
+ * After an error nothing is open and no file is left.
  */
 int thrum__port_file_create(struct thrum__port_file *, const char *path, uint64_t size,
 	thrum__port_look *);

@@ -15,6 +15,9 @@
 
 #include "port/port.h"
 
+#define SIGNAL_FRAME 512     /* bytes: no system's frame of a signal handler is smaller */
+#define STACK_SIZE (8 << 20) /* bytes: what lies farther apart is hardly on one stack */
+
 uint32_t thrum__port_pid(void)
 {
 	return (uint32_t)getpid();
@@ -37,16 +40,37 @@ void thrum__port_block_signals(struct thrum__port_signals *signals)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)(void *)signals->before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &signals->cancelling);
 }
 
 void thrum__port_restore_signals(const struct thrum__port_signals *signals)
 {
+	pthread_setcancelstate(signals->cancelling, NULL);
 	pthread_sigmask(SIG_SETMASK, (const sigset_t *)(const void *)signals->before, NULL);
 }
 
 bool thrum__port_thread_lives(uint32_t pid, uint32_t tid)
 {
 	return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH;
+}
+
+bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here)
+{
+	stack_t other;
+
+	/* This is so in nearly all handlers. */
+	if (frame - here - SIGNAL_FRAME < STACK_SIZE)
+		return false;
+	if (sigaltstack(NULL, &other))
+		return false;
+	bool is_there = !(other.ss_flags & SS_DISABLE) &&
+		frame - (uintptr_t)other.ss_sp < other.ss_size;
+	bool are_we = other.ss_flags & SS_ONSTACK;
+
+	/* From a handler on a stack of its own, nothing is known of the other stack. */
+	if (is_there != are_we)
+		return is_there;
+	return here + SIGNAL_FRAME - frame < STACK_SIZE;
 }
 
 void thrum__port_thread_name(char name[16])
@@ -99,6 +123,28 @@ void thrum__port_host(char *name, size_t size)
 
 	gethostname(host, sizeof host - 1);
 	copy_name(name, size, host);
+}
+
+uint64_t thrum__port_boot(void)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char text[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	uint64_t boot = 0;
+
+	if (fd >= 0)
+		close(fd);
+	/* Hex digits with hyphens between them. Half of them suffice. */
+	for (ssize_t i = 0, digits = 0; i < n && digits < 16; i++) {
+		unsigned c = (unsigned char)text[i];
+		unsigned digit = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (digit >= 16)
+			continue;
+		boot = boot << 4 | digit;
+		digits++;
+	}
+	return boot;
 }
 
 bool thrum__port_process_lives(uint32_t pid, uint64_t start)

@@ -493,7 +493,7 @@ const struct thrum__read_counter *thrum__read_counters_find(const struct thrum__
 }
 
 int64_t thrum__read_counters_quantile(const struct thrum__read_bucket *buckets, uint32_t count,
-	double share)
+	int64_t least, int64_t most, double share)
 {
 	double total = 0, seen = 0;
 
@@ -504,7 +504,9 @@ int64_t thrum__read_counters_quantile(const struct thrum__read_bucket *buckets, 
 		if (seen >= total * share || i + 1 == count) {
 			uint64_t width = (uint64_t)buckets[i].high - (uint64_t)buckets[i].low;
 
-			return add(buckets[i].low, (int64_t)(width / 2));
+			int64_t middle = add(buckets[i].low, (int64_t)(width / 2));
+
+			return middle < least ? least : middle > most ? most : middle;
 		}
 	}
 	return 0;

@@ -36,6 +36,9 @@ struct thrum__read_counter {
 	uint32_t depth;   /* 0: it has no parent */
 	uint8_t kind;     /* enum thrum_counter_kind, or THRUM__COUNTER_MIXED */
 	bool is_counter;  /* false: no counter has this path */
+	/* The label of the tasks that it counts, in `text`: see monitor/labels.h. NULL: none, the program
+	 * counts. */
+	const char *label;
 	/*
 	 * With those of the children that have the same kind. Gauges and cumulative counters have
 	 * `value`; `own` is that of this counter alone. The values of distributions are told by
@@ -71,11 +74,11 @@ const struct thrum__read_counter *thrum__read_counters_find(const struct thrum__
 
 /*
  * Returns the value below which `share` (0 to 1) of the observations lie: 0.99 for the 99th
- * percentile. It is the middle of a bucket, within 3.2 % of an observed value. Returns 0 if there are no
- * buckets.
+ * percentile. It is the middle of a bucket, within 3.2 % of an observed value, but no less than `least`
+ * and no more than `most`, the bounds of all observations. Returns 0 if there are no buckets.
  */
 int64_t thrum__read_counters_quantile(const struct thrum__read_bucket *buckets, uint32_t count,
-	double share);
+	int64_t least, int64_t most, double share);
 
 /*
  * Takes an earlier reading's buckets away from a later one's, so that the rest are the observations

@@ -45,6 +45,11 @@ struct thrum_trace {
 	 * info.state to "killed", else calls `still`. source/ sets it. NULL:
 	 * thrum_trace_refresh never waits. */
 	void (*input_wait)(void *owner, int ms);
+	/* From now until the next wait, or until it is called with false, notes each packet that
+	 * the recorder finishes: the wait then ends at once. NULL where input_wait is. */
+	void (*input_listen)(void *owner, bool is_on);
+	bool is_followed; /* thrum_trace_follow has given all that was there at its first call */
+	uint64_t missed;  /* packets that were overwritten, to be told by thrum_trace_follow */
 };
 
 /* One format: its functions. All are mandatory but those marked optional. */
@@ -63,6 +68,10 @@ struct thrum__read_format {
 	 * when there may be some later, 0 when the trace has ended, or a negative enum thrum_error.
 	 * Optional: NULL means 0. */
 	int (*refresh)(struct thrum_trace *, struct thrum_error_info *);
+	/* Gives the next events of one packet that is finished, or if is_all of any. Returns 1, 0 when
+	 * there are none so far, or a negative enum thrum_error. Optional, with refresh. */
+	int (*follow)(struct thrum_trace *, bool is_all, const struct thrum_event **, size_t *,
+		struct thrum_error_info *);
 	/* Notes that the recording still went on at this time of its clock, in ticks.
 	 * Optional. */
 	void (*still)(struct thrum_trace *, uint64_t ticks);
@@ -85,6 +94,13 @@ int thrum__read_keep_names(struct thrum_trace *, const struct thrum__output *out
 
 extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_format;
 
+/* Bytes in memory, as an input. */
+struct thrum__read_memory {
+	const uint8_t *bytes;
+	size_t size;
+};
+struct thrum__input thrum__read_memory_input(struct thrum__read_memory *);
+
 /*
  * Finds the format of the input and opens it. On success the trace owns the input, and `close`,
  * unless NULL, closes it at the end; on failure the caller still owns it. Returns 0 or a negative
@@ -93,6 +109,10 @@ extern const struct thrum__read_format thrum__read_thrum_format, thrum__mirage_f
  */
 int thrum__read_open(const struct thrum__input *, void (*close)(void *owner), struct thrum_trace **,
 	struct thrum_error_info *);
+
+/* The parts of the category "task" by level, as events and users name them; the first is its name. */
+#define THRUM__TASK_PARTS 4
+extern const char *const thrum__read_task_parts[THRUM__TASK_PARTS];
 
 /* Fills in *info, unless `info` is NULL, and returns `code`. */
 int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,

@@ -12,6 +12,8 @@
 
 /* How often thrum_trace_refresh looks. A packet that the recorder still fills wakes nobody. */
 #define POLL_MS 10
+/* How often thrum_trace_follow looks whether the recorder's process lives. */
+#define LOOK_MS 100
 
 int thrum__read_error_set(struct thrum_error_info *info, int code, uint64_t offset,
 	const char *format, ...)
@@ -40,6 +42,8 @@ const char *thrum_event_name(int type)
 
 	return type >= 0 && type < THRUM_EVENT_TYPES ? names[type] : "unknown";
 }
+
+const char *const thrum__read_task_parts[THRUM__TASK_PARTS] = {"task", "life", "wait", "switch"};
 
 const char *thrum_kind_name(int kind)
 {
@@ -96,6 +100,10 @@ int thrum__read_open(const struct thrum__input *input, void (*close)(void *owner
 		*trace = opened;
 		return 0;
 	}
+	/* source/ unpacks such files, but not in a browser. */
+	if (got >= 4 && memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0)
+		return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
+			"compressed, and can't be unpacked here: unpack it with zstd -d");
 	return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
 		"neither a recording of thrum nor a trace of mirage-profile");
 }
@@ -114,14 +122,9 @@ void thrum_trace_close(struct thrum_trace *trace)
 
 /* ---- Bytes in memory ----------------------------------------------------------------------- */
 
-struct memory {
-	const uint8_t *bytes;
-	size_t size;
-};
-
 static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
 {
-	const struct memory *memory = owner;
+	const struct thrum__read_memory *memory = owner;
 
 	if (offset >= memory->size)
 		return 0;
@@ -133,18 +136,23 @@ static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
 
 static uint64_t memory_size(void *owner)
 {
-	return ((const struct memory *)owner)->size;
+	return ((const struct thrum__read_memory *)owner)->size;
+}
+
+struct thrum__input thrum__read_memory_input(struct thrum__read_memory *memory)
+{
+	return (struct thrum__input){memory, memory_read, memory_size};
 }
 
 int thrum_trace_open_memory(const void *bytes, size_t size, struct thrum_trace **trace,
 	struct thrum_error_info *info)
 {
-	struct memory *memory = malloc(sizeof *memory);
+	struct thrum__read_memory *memory = malloc(sizeof *memory);
 
 	if (!memory)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	*memory = (struct memory){bytes, size};
-	struct thrum__input input = {memory, memory_read, memory_size};
+	*memory = (struct thrum__read_memory){bytes, size};
+	struct thrum__input input = thrum__read_memory_input(memory);
 	int error = thrum__read_open(&input, free, trace, info);
 
 	if (error)
@@ -182,6 +190,65 @@ int thrum_trace_refresh(struct thrum_trace *trace, int wait_ms, struct thrum_err
 		trace->input_wait(trace->input.owner, slice);
 		wait_ms -= slice;
 	}
+}
+
+/*
+ * Waits for packets, and gives the first one's events. Returns as thrum_trace_follow does.
+ */
+static int wait_for_packet(struct thrum_trace *trace, int wait_ms,
+	const struct thrum_event **events, size_t *count, struct thrum_error_info *info)
+{
+	const struct thrum__read_format *format = trace->format;
+	int result = format->follow(trace, false, events, count, info);
+
+	while (result == 0) {
+		/* Before the look for packets: one that is finished after that ends the wait. */
+		if (trace->input_listen && wait_ms > 0)
+			trace->input_listen(trace->input.owner, true);
+		if (trace->input_wait)
+			trace->input_wait(trace->input.owner, 0);
+		result = format->refresh(trace, info);
+		if (result <= 0)
+			return result;
+		result = format->follow(trace, false, events, count, info);
+		if (result != 0)
+			return result;
+		if (wait_ms <= 0 || !trace->input_wait)
+			break;
+		int slice = wait_ms < LOOK_MS ? wait_ms : LOOK_MS;
+
+		trace->input_wait(trace->input.owner, slice);
+		wait_ms -= slice;
+	}
+	if (result != 0)
+		return result;
+	/* The wait is over: now the packets count that aren't finished. */
+	*count = 0;
+	result = format->follow(trace, true, events, count, info);
+	return result < 0 ? result : 1;
+}
+
+int thrum_trace_follow(struct thrum_trace *trace, int wait_ms, const struct thrum_event **events,
+	size_t *count, uint64_t *missed, struct thrum_error_info *info)
+{
+	int result = 0;
+
+	if (!trace->is_followed)
+		result = thrum_trace_next(trace, events, count, info);
+	if (result == 0) {
+		trace->is_followed = true;
+		if (trace->format->follow)
+			result = wait_for_packet(trace, wait_ms, events, count, info);
+		if (trace->input_listen)
+			trace->input_listen(trace->input.owner, false);
+		if (result == 1 && *count > 0 && (*events)[*count - 1].time > trace->info.end)
+			trace->info.end = (*events)[*count - 1].time;
+	}
+	if (result == 1 && missed) {
+		*missed = trace->missed;
+		trace->missed = 0;
+	}
+	return result;
 }
 
 const struct thrum_trace_info *thrum_trace_info(const struct thrum_trace *trace)

@@ -50,7 +50,7 @@ ALWAYS_INLINE struct fast_event begin_event(enum clock clock, struct thread *thr
 {
 	if (UNLIKELY(thread->busy[0]))
 		return (struct fast_event){NULL, 0};
-	thread->busy[0] = 1;
+	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
 	uint8_t *at = lane->position;
 	uint8_t *limit = atomic_load_explicit(clock == TSC ? &lane->tsc_limit : &lane->limit,

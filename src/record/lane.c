@@ -245,8 +245,10 @@ static struct lane *reclaim_lane(struct recorder *r, uint64_t time)
 		 * begin to switch. */
 		if (tid && !thrum__port_thread_lives(r->header->pid, tid) &&
 			!atomic_load(&lane->switching) &&
-			atomic_compare_exchange_strong(&lane->tid, &tid, thrum__port_tid()))
+			atomic_compare_exchange_strong(&lane->tid, &tid, thrum__port_tid())) {
+			lane->was_left = true;
 			return lane;
+		}
 	}
 	return NULL;
 }
@@ -322,6 +324,22 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 	}
 }
 
+/* A call that used this lane was left at some point, so only what it had published counts. The next
+ * record tells its whole time and the running task. */
+static void renew_left(struct lane *lane, uint64_t time)
+{
+	lane->was_left = false;
+	if (lane->slot != NO_PACKET)
+		lane->position = (uint8_t *)lane->packet +
+			atomic_load_explicit(&lane->packet->content_size, memory_order_relaxed) / 8;
+	lane->last = time - 2 * COMPACT_GAP;
+	lane->said = UINT64_MAX;
+	lane->is_scarce = false;
+	lane->kept_end = lane->kept_next;
+	lane->plain_end = lane->plain_next;
+	lane->end_id = lane->next_id;
+}
+
 /* Gives the thread a lane for this level. Returns NULL if there is none. *time becomes the event's
  * time: never before the lane's last one. */
 static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsigned level,
@@ -341,6 +359,8 @@ static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsig
 	if ((int64_t)(*time - lane->last) < 0)
 		*time = lane->last;
 	thread->lane[level] = lane;
+	if (lane->was_left)
+		renew_left(lane, *time);
 	if (!thread->own)
 		begin_own_task(thread, lane, *time);
 	else if (lane->slot != NO_PACKET && lane->packet->own != thread->own)
@@ -379,10 +399,44 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 #define FORGETTING UINT32_MAX /* a generation that no recording has */
 #define CATCH_UP_MAX (2 * THRUM__EXTENDED_SIZE + 16 + 9)
 
+/* Leaves a lane whose call will never return as one that must be renewed. If it was between two
+ * packets, nobody uses it again. */
+static void give_up_call(struct thread *thread, unsigned level)
+{
+	struct lane *lane = thread->lane[level];
+
+	if (level == 0 && thread->generation == FORGETTING)
+		thread->generation = 0;
+	if (lane == &thrum__record_no_lane)
+		return;
+	if (atomic_load_explicit(&lane->switching, memory_order_relaxed))
+		thread->lane[level] = &thrum__record_no_lane;
+	else
+		lane->was_left = true;
+}
+
+/*
+ * Takes a level of the thread. Returns false if a call uses it that this signal handler has
+ * interrupted. A call that was left, by a handler with siglongjmp, doesn't count: its stack frame
+ * is gone.
+ */
+static bool take_level(struct thread *thread, unsigned level)
+{
+	uintptr_t frame = thread->busy[level], here;
+
+	store_stack_pointer(&here);
+	if (frame && !thrum__port_stack_is_left(frame, here))
+		return false;
+	thread->busy[level] = here;
+	handler_fence();
+	if (frame)
+		give_up_call(thread, level);
+	return true;
+}
+
 /*
  * Makes sure that the thread's state belongs to this recording, and resets it if it belongs to
- * another. Returns false if this signal handler interrupted the reset. (A handler that never
- * returns but jumps out of these few instructions silences its thread.)
+ * another. Returns false if this signal handler interrupted the reset.
  */
 static bool join_recording(struct thread *thread, const struct recorder *r)
 {
@@ -410,22 +464,17 @@ static void refuse_lane(struct thread *thread, size_t bytes, enum thrum_lost cau
 
 struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64_t *time)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 	unsigned level = 0;
 
-	if (!r) {
-		thrum__record_leave_parent();
+	if (!r)
 		return NULL;
-	}
-	while (level < LEVELS && thread->busy[level])
+	while (level < LEVELS && !take_level(thread, level))
 		level++;
 	if (level == LEVELS) {
 		refuse_lane(thread, bytes, THRUM__LOST_NESTED);
 		return NULL;
 	}
-	thread->busy[level] = 1;
-	handler_fence();
 	if (!join_recording(thread, r)) {
 		refuse_lane(thread, bytes, THRUM__LOST_NESTED);
 		thread->busy[level] = 0;
@@ -439,6 +488,8 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 		lane = attach_lane(thread, r, level, time);
 	if (lane && (int64_t)(*time - lane->last) < 0)
 		*time = lane->last;
+	if (lane && lane->was_left)
+		renew_left(lane, *time);
 	if (lane && make_room(thread, lane, bytes + CATCH_UP_MAX, *time)) {
 		catch_up(thread, lane, *time);
 		return lane;
@@ -562,19 +613,23 @@ void thrum__record_thread_exit(void *pointer)
 	thrum__record_seat_leave(thread);
 	if (!r || thread->generation != r->generation)
 		return;
+	/* All of the thread's calls are over, also those that it never returned from. */
+	for (unsigned level = 0; level < LEVELS; level++) {
+		if (thread->busy[level])
+			give_up_call(thread, level);
+		thread->busy[level] = 0;
+	}
 	if (thread->own) {
 		thread->running = thread->own;
 		thrum__resolve(thread->own);
 	}
 	for (unsigned level = 0; level < LEVELS; level++) {
 		struct lane *lane = thread->lane[level];
-		/* If a handler jumped out of a call, its work may be half done: the lane is never
-		 * used again. */
-		bool jumped_out = thread->busy[level];
 
-		thread->busy[level] = 1; /* handlers that come now are too late for this lane */
+		/* Handlers that come now are too late for this lane. */
+		thread->busy[level] = UINTPTR_MAX;
 		handler_fence();
-		if (lane->recorder != r || jumped_out)
+		if (lane->recorder != r)
 			continue;
 		thread->lane[level] = &thrum__record_no_lane;
 		atomic_store_explicit(&lane->tid, 0, memory_order_relaxed);

@@ -176,7 +176,7 @@ void thrum__record_refill_ids(struct thread *thread)
 
 	if (thread->busy[0] || !has_limit(lane) || lane->is_scarce)
 		return;
-	thread->busy[0] = 1;
+	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
 	find_id(lane);
 	handler_fence();

@@ -28,6 +28,14 @@ static int write_file(void *owner, uint64_t offset, const void *from, size_t siz
 	return thrum__port_file_write(owner, offset, from, size);
 }
 
+/* Judges an existing file: a copy never takes another name than the one that was asked for. */
+static enum thrum__port_claim claim(const void *head, size_t size, bool is_locked)
+{
+	enum thrum__port_claim found = thrum__record_claim(head, size, is_locked);
+
+	return found == THRUM__PORT_IN_USE ? THRUM__PORT_REFUSED : found;
+}
+
 int thrum_snapshot(const char *name)
 {
 	struct thrum__port_file file;
@@ -43,7 +51,7 @@ int thrum_snapshot(const char *name)
 
 	struct thrum__input input = {r, read_memory, size_of_memory};
 	struct thrum__output output = {&file, write_file};
-	int error = thrum__port_file_create(&file, name, 0, thrum__record_claim);
+	int error = thrum__port_file_create(&file, name, 0, claim);
 
 	if (error)
 		return error;

@@ -192,17 +192,40 @@ static bool is_on(int fold, bool automatic)
 	return fold == THRUM__FOLD_ON || (fold == THRUM__FOLD_AUTO && automatic);
 }
 
-/* Returns how long anything ran in the window: the largest value of this scene and its
+/* Sets the stretch by which auto chooses. Usually it is the window. While the window slides, the
+ * stretch grows with it up to twice the window, so that rows don't change their heights back and
+ * forth below the pointer. */
+static void choose_stretch(struct thrum__scene *scene)
+{
+	int64_t from = scene->state.from, to = scene->state.to;
+	int64_t first = scene->seen.chosen_from, last = scene->seen.chosen_to;
+	bool stays = from == scene->seen.from && to == scene->seen.to;
+	bool has_seen = scene->seen.to > scene->seen.from;
+	bool slides = (from > scene->seen.from && to > scene->seen.to) ||
+		(from < scene->seen.from && to < scene->seen.to);
+
+	scene->seen.from = from;
+	scene->seen.to = to;
+	if (stays)
+		return;
+	first = from < first ? from : first;
+	last = to > last ? to : last;
+	slides = slides && has_seen && last - first <= 2 * (to - from);
+	scene->seen.chosen_from = slides ? first : from;
+	scene->seen.chosen_to = slides ? last : to;
+}
+
+/* Returns how long anything ran in the stretch: the largest value of this scene and its
  * companions. */
 static int64_t busy_of_all(const struct thrum__scene *scene)
 {
-	const struct thrum__scene_state *state = &scene->state;
-	int64_t most = thrum__index_busy(scene->index, state->from, state->to);
+	int64_t from = scene->seen.chosen_from, to = scene->seen.chosen_to;
+	int64_t most = thrum__index_busy(scene->index, from, to);
 
 	for (uint32_t i = 0; i < scene->companions.count; i++) {
 		const struct thrum__scene_companion *other = &scene->companions.all[i];
-		int64_t busy = thrum__index_busy(other->index, state->from + other->offset,
-			state->to + other->offset);
+		int64_t busy = thrum__index_busy(other->index, from + other->offset,
+			to + other->offset);
 
 		most = busy > most ? busy : most;
 	}
@@ -217,15 +240,14 @@ static bool stop_at_first(void *context, int64_t start, int64_t end)
 	return false;
 }
 
-/* Whether one pause takes a large part of the window, such as the lost beginning of a ring. */
+/* Whether one pause takes a large part of the stretch, such as the lost beginning of a ring. */
 static bool has_long_pause(const struct thrum__scene *scene)
 {
-	const struct thrum__scene_state *state = &scene->state;
-	int64_t span = state->to - state->from;
+	int64_t from = scene->seen.chosen_from, to = scene->seen.chosen_to;
 	bool found = false;
 
-	thrum__scene_companions_idle(scene->index, &scene->companions, state->from, state->to,
-		span / FOLD_PAUSE + 1, stop_at_first, &found);
+	thrum__scene_companions_idle(scene->index, &scene->companions, from, to,
+		(to - from) / FOLD_PAUSE + 1, stop_at_first, &found);
 	return found;
 }
 
@@ -233,8 +255,8 @@ static int set_time_axis(struct thrum__scene *scene, float left, float right)
 {
 	const struct thrum__scene_state *state = &scene->state;
 	int64_t busy = busy_of_all(scene);
-	bool is_idle = (double)busy < FOLD_BUSY_MAX * (double)(state->to - state->from) ||
-		has_long_pause(scene);
+	double span = (double)(scene->seen.chosen_to - scene->seen.chosen_from);
+	bool is_idle = (double)busy < FOLD_BUSY_MAX * span || has_long_pause(scene);
 	struct thrum__scene_fold_rule rule = {
 		.companions = &scene->companions,
 		.fold = busy > 0 && is_on(state->fold, is_idle),
@@ -250,8 +272,8 @@ static int set_time_axis(struct thrum__scene *scene, float left, float right)
 	return status;
 }
 
-/* About the tracks from the top on that have a unit in the window: how many there are, how many
- * units begin in them, and how many px they need if quiet tracks are squeezed. */
+/* About the first tracks that have a unit in the stretch: how many there are, how many units begin in
+ * them, and how many px they need if quiet tracks are squeezed. */
 struct crowd {
 	uint32_t tracks;
 	double units, needed;
@@ -260,8 +282,8 @@ struct crowd {
 static struct crowd measure_crowd(const struct thrum__scene *scene)
 {
 	const struct thrum__index *index = scene->index;
-	int64_t from = scene->state.from, to = scene->state.to;
-	uint32_t track = scene->state.track > 0 ? (uint32_t)scene->state.track : 0;
+	int64_t from = scene->seen.chosen_from, to = scene->seen.chosen_to;
+	uint32_t track = 0;
 	struct crowd crowd = {0};
 	size_t end;
 
@@ -315,7 +337,7 @@ static int set_track_axis(struct thrum__scene *scene, float top, float bottom)
 			crowd.needed < SQUEEZED_MOST * room);
 	status = thrum__scene_track_axis_set(&scene->tracks, scene->index, tracks,
 		scene->is_squeezed ? THRUM__TRACKS_SQUEEZED : THRUM__TRACKS_EVEN, top, bottom,
-		state->track, state->track_height, state->from, state->to,
+		state->track, state->track_height, scene->seen.chosen_from, scene->seen.chosen_to,
 		scene->related_room == tracks ? scene->related_tracks : NULL);
 	if (is_crowded && state->track_height == 0)
 		make_dense(&scene->tracks);
@@ -344,7 +366,9 @@ static void paint_frame(struct thrum__paint *p)
 
 float thrum__scene_strip_height(const struct thrum__scene *scene, float width)
 {
-	return !scene->state.strip || scene->hides_strip ? 0 : thrum__paint_strip_height(width);
+	if (!scene->state.strip || scene->hides_strip)
+		return 0;
+	return scene->pair.other ? 2 * THRUM__STRIP_PAIR : thrum__paint_strip_height(width);
 }
 
 static bool has_legend(const struct thrum__scene *scene)
@@ -400,10 +424,8 @@ float thrum__scene_bands_spare(const struct thrum__scene *scene)
 static int project_bands(struct thrum__scene *scene, float top, float bottom)
 {
 	struct thrum__scene_track_axis *tracks = &scene->tracks;
-	int status = thrum__scene_bands_make(scene);
+	int status = thrum__scene_bands_set_places(scene, scene->width, bottom - top);
 
-	if (status == 0)
-		status = thrum__scene_bands_set_places(scene, scene->width, bottom - top);
 	if (status == 0)
 		status = set_time_axis(scene, thrum__scene_bands_left(scene->width),
 			thrum__scene_bands_right(scene->width));
@@ -425,22 +447,23 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	scene->width = width;
 	scene->height = height;
 	scene->shows_bands = thrum__scene_shows_bands(scene);
+	choose_stretch(scene);
 	if (scene->shows_bands)
 		return project_bands(scene, top, bottom);
 	status = set_time_axis(scene, MARGIN_LEFT, right_edge(scene, width) - THRUM__MARGIN_RIGHT);
 	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
-int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
+/* Gives the memory and the axes of a scene to its painters. Its axes must be made. */
+static struct thrum__paint paint_of(struct thrum__scene *scene, float width, float height,
 	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	const struct thrum__scene_state *state = &scene->state;
 	struct thrum__paint p = {
 		.scene = scene,
 		.model = scene->model,
 		.layout = scene->layout,
 		.index = scene->index,
-		.state = state,
+		.state = &scene->state,
 		.metrics = metrics,
 		.time = &scene->time,
 		.tracks = &scene->tracks,
@@ -453,26 +476,59 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 		.bottom = has_legend(scene) ? height - THRUM__LEGEND : height,
 		.right = right_edge(scene, width),
 	};
-	int status = thrum__scene_project(scene, width, height);
 
 	p.top = p.ruler_top + THRUM__RULER;
 	if (scene->shows_bands) {
 		p.left = thrum__scene_bands_left(width);
 		p.right = thrum__scene_bands_right(width);
 	}
-	thrum__draw_list_clear(list, width, height);
-	if (status != 0)
-		return status;
 	p.from = thrum__scene_time_axis_time(&scene->time, 0);
 	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
 	scene->memory->counter_count = 0;
-	if (scene->shows_bands)
-		thrum__bands_paint(&p);
+	return p;
+}
+
+/* Paints the bands of two scenes in pairs, with both strips. */
+static int paint_pairs(struct thrum__paint *p)
+{
+	struct thrum__scene *other = p->scene->pair.other;
+	float half = p->ruler_top / 2;
+	struct thrum__paint lower;
+	int status = thrum__scene_project(other, p->width, p->height);
+
+	if (status != 0)
+		return status;
+	lower = paint_of(other, p->width, p->height, p->metrics, p->list);
+	lower.bottom = p->bottom;
+	thrum__bands_paint(p, &lower);
+	if (half > 0) {
+		thrum__paint_strip(p, 0, half);
+		thrum__paint_strip(&lower, half, half);
+	}
+	return 0;
+}
+
+int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
+{
+	struct thrum__paint p;
+	int status = thrum__scene_project(scene, width, height);
+
+	thrum__draw_list_clear(list, width, height);
+	if (status != 0)
+		return status;
+	p = paint_of(scene, width, height, metrics, list);
+	if (scene->shows_bands && scene->pair.other)
+		status = paint_pairs(&p);
+	else if (scene->shows_bands)
+		thrum__bands_paint(&p, NULL);
 	else
 		paint_frame(&p);
+	if (status != 0)
+		return status;
 	thrum__paint_bookmarks(&p);
-	if (p.ruler_top > 0)
+	if (p.ruler_top > 0 && !scene->pair.other)
 		thrum__paint_strip(&p, 0, p.ruler_top);
 	if (has_legend(scene) && scene->shows_bands)
 		thrum__bands_paint_key(&p, scene->bands->tones);

@@ -57,6 +57,7 @@ enum thrum__scene_as {
 	THRUM__AS_BANDS,
 };
 
+#define THRUM__PAIR_NAME 64     /* bytes of a scene's name beside another's, with a NUL */
 #define THRUM__NAME_MAX 64      /* bytes of a name of a group or thread in a state, with a NUL */
 #define THRUM__OPENED_MAX 16    /* bands and threads that are open */
 #define THRUM__STORIES_MAX 3    /* stories that are shown at once */
@@ -132,7 +133,12 @@ struct thrum__scene {
 	struct thrum__scene_companions companions;
 	struct {
 		int64_t from, to;
-	} reach;          /* the time that all scenes cover, in this one's; empty: its trace's */
+	} reach; /* the time that all scenes cover, in this one's; empty: its trace's */
+	struct {
+		struct thrum__scene *other; /* set by thrum__scene_pair */
+		bool is_lower;
+		char name[THRUM__PAIR_NAME];
+	} pair;           /* the scene with whose bands this one's stand in pairs */
 	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
 	struct {
@@ -142,6 +148,10 @@ struct thrum__scene {
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
 	bool is_crowded;  /* on auto, show bands */
+	/* The window of the last frame, and the stretch by which it chose what folds. */
+	struct {
+		int64_t from, to, chosen_from, chosen_to;
+	} seen;
 	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
@@ -273,8 +283,8 @@ double thrum__scene_strip_scale(const struct thrum__scene *, float width);
 size_t thrum__scene_state_print(const struct thrum__scene *, char *to, size_t size);
 
 /* Sets the state from such a text. Keys may come in any order; missing ones get their default; the
- * stage's own keys (panel, link) are skipped. Returns 0; or -THRUM_E_ARGUMENT with the place and
- * the reason, or -THRUM_E_MEMORY: then the state stays as it was. */
+ * stage's own keys (panel, order, filter, link, pair) are skipped. Returns 0; or -THRUM_E_ARGUMENT with
+ * the place and the reason, or -THRUM_E_MEMORY: then the state stays as it was. */
 THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *text,
 	struct thrum_error_info *);
 
@@ -319,6 +329,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(EXCEPTION, "exception", "x", "bands: next task that failed, is stuck or took long") \
 	X(PREVIOUS_EXCEPTION, "previous-exception", "X", "bands: previous such task") \
 	X(ZOOM_TO, "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
+	X(PAIR, "pair", "P", "bands: compare two traces, each kind of task beside the other's") \
 	X(MARK, "mark", "m", "mark the time below the pointer with a text") \
 	X(FISHEYE, "fisheye", "e", "fish-eye view") \
 	X(SEARCH, "search", "/", "find a task or log line") \
@@ -329,7 +340,8 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(CREATOR, "creator", "[", "go to the task that created the selected one") \
 	X(AWAITED, "awaited", "]", "go to the task it waits for; again: further, or to the next") \
 	X(WAKER, "waker", "u", "go to the task that resolved or woke it") \
-	X(RELATED, "related", "l", "fade unrelated tasks") \
+	X(RELATED, "related", "l", "fade unrelated tasks, or those that the search didn't find") \
+	X(ALONE, "alone", "h", "show the selected task or the found ones alone; again: all") \
 	X(COUNTERS, "counters", "c Space", "show or hide counters") \
 	X(FINDING, "finding", "b", "next finding") \
 	X(DETAILS, "details", "Enter", "details") \
@@ -356,6 +368,10 @@ bool thrum__scene_squeezes(const struct thrum__scene *);
 const char *thrum__scene_command_name(int command);
 const char *thrum__scene_command_keys(int command);
 const char *thrum__scene_command_help(int command);
+/* The group in which lists of keys show a command, such as "Find". The groups follow each other in the
+ * order of THRUM__COMMAND_GROUPS. */
+const char *thrum__scene_command_group(int command);
+#define THRUM__COMMAND_GROUPS "Move", "Show", "Find", "Tasks", "Bands", "Other"
 /* Return the command that has this key or this name, or -1. " " is the space key, too. */
 int thrum__scene_command_of_key(const char *key);
 int thrum__scene_command_find(const char *name);
@@ -366,9 +382,20 @@ int thrum__scene_command_find(const char *name);
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 
-/* A press on the gutter of bands at y: gives the band there the focus, or opens it if it has the focus.
- * Returns as thrum__scene_command does. */
-THRUM__MUST_USE int thrum__scene_bands_press(struct thrum__scene *, float y);
+/* A press on the gutter of bands: gives the band there the focus, or opens it if it has the focus. On
+ * the ruler, sorts the bands by the column at x, or ends that. Returns as thrum__scene_command does. */
+THRUM__MUST_USE int thrum__scene_bands_press(struct thrum__scene *, float x, float y);
+
+/*
+ * Shows the bands of two scenes in pairs: each kind of task of the upper one above that of the lower
+ * one, on one scale. A frame of the upper scene then shows both, with a strip for each; the lower one
+ * needs no frame, but the same size. Both must show bands, on one time, with the same `opened`, `sort`
+ * and `track`; `pair.name` is to be set. Lower NULL ends it for `upper`. `other` is never followed
+ * after it was destroyed if the caller ends it before.
+ */
+void thrum__scene_pair(struct thrum__scene *upper, struct thrum__scene *lower);
+/* Whether y in the upper scene's last frame belongs to the lower one. */
+bool thrum__scene_is_lower_at(const struct thrum__scene *upper, float y);
 
 /* The bands of a scene that shows them, else NULL. They stay until the scene's next update. */
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);

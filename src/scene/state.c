@@ -133,7 +133,7 @@ void thrum__scene_address_put(struct thrum__base_text *line, const char *prefix,
 		thrum__scene_address_text(line, prefix, "find", state->search);
 	for (unsigned i = 0; i < state->counter_count; i++)
 		thrum__scene_address_text(line, prefix, "counter", state->counter_shown[i]);
-	thrum__scene_bands_address_put(line, prefix, &state->bands);
+	thrum__scene_bands_address_put(line, prefix, &state->bands, &plain->bands);
 }
 
 size_t thrum__scene_state_print(const struct thrum__scene *scene, char *to, size_t size)
@@ -334,8 +334,11 @@ int thrum__scene_address_pairs(const char *text,
 /* Skips the stage's own keys, so that a scene can read the address of a stage. */
 static const char *take_of_scene(void *state, const char *key, const char *value)
 {
-	if (strcmp(key, "panel") == 0 || strcmp(key, "link") == 0)
-		return NULL;
+	static const char *const keys[] = {"panel", "link", "pair", "order", "filter"};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(key, keys[i]) == 0)
+			return NULL;
 	return thrum__scene_address_take(state, key, value);
 }
 
@@ -350,6 +353,7 @@ int thrum__scene_state_parse(struct thrum__scene *scene, const char *text,
 	if (status != 0)
 		return status;
 	scene->state = state;
+	scene->seen.from = scene->seen.to = 0; /* what was seen before doesn't matter */
 	status = thrum__scene_settle(scene);
 	if (status != 0)
 		scene->state = before;

@@ -12,6 +12,14 @@
 #include "source/input.h"
 #include "source/process.h"
 
+/* Whether the recorder lives: by the process's id, or by the lock that it holds on its file, which
+ * is seen from other containers. */
+static bool is_owned(const struct thrum__source_owner *owner, const struct thrum__header *header)
+{
+	return thrum__source_process_lives(header->pid, header->process_start) ||
+		thrum__port_file_is_locked(owner->fd);
+}
+
 bool thrum__source_is_recorded_to(const struct thrum__input *input,
 	const struct thrum__header *header)
 {
@@ -19,8 +27,7 @@ bool thrum__source_is_recorded_to(const struct thrum__input *input,
 
 	if (atomic_load(&header->state) != THRUM__RECORDING)
 		return false;
-	return owner->is_written ? owner->is_written(input->owner) != 0
-				 : thrum__source_process_lives(header->pid, header->process_start);
+	return owner->is_written ? owner->is_written(input->owner) != 0 : is_owned(owner, header);
 }
 
 bool thrum__source_was_killed(const struct thrum__input *input, const struct thrum__header *header)
@@ -30,8 +37,27 @@ bool thrum__source_was_killed(const struct thrum__input *input, const struct thr
 	if (atomic_load(&header->state) != THRUM__RECORDING)
 		return false;
 	return owner->is_written ? owner->is_written(input->owner) == 0
-				 : header->pid != 0 &&
-			!thrum__source_process_lives(header->pid, header->process_start);
+				 : header->pid != 0 && !is_owned(owner, header);
+}
+
+const char *thrum__source_refusal(const char *from, const char *to)
+{
+	struct stat there, recording;
+	struct thrum__input input;
+	struct thrum__header header;
+
+	if (stat(to, &there) || !S_ISREG(there.st_mode))
+		return NULL;
+	if (stat(from, &recording) == 0 && recording.st_dev == there.st_dev &&
+		recording.st_ino == there.st_ino)
+		return "this is the recording itself; choose another name";
+	if (thrum__source_open(to, &input, NULL))
+		return NULL;
+	bool is_live = thrum__source_header(&input, &header, NULL) == 0 &&
+		thrum__source_is_recorded_to(&input, &header);
+
+	thrum__source_close(input.owner);
+	return is_live ? "a process records to this file; choose another name" : NULL;
 }
 
 /* ---- Opening ---------------------------------------------------------------------------- */

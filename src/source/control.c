@@ -152,10 +152,7 @@ void thrum__source_control_close(struct thrum__source_control *c)
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
-/* The parts of the category task, by level. */
-static const char *const parts[] = {NULL, "life", "wait", "switch"};
-
-/* A change of the mask, and the wishes that belong to it. */
+/* A change of the mask. */
 struct order {
 	uint64_t clear, set;
 };
@@ -163,7 +160,7 @@ struct order {
 static unsigned part_of(const char *name)
 {
 	for (unsigned i = 1; i < 4; i++)
-		if (strcmp(parts[i], name) == 0)
+		if (strcmp(thrum__read_task_parts[i], name) == 0)
 			return i;
 	return 0;
 }
@@ -286,6 +283,19 @@ int thrum__source_control_set(struct thrum__source_control *c, enum thrum__sourc
 	return 0;
 }
 
+int64_t thrum__source_control_silence(struct thrum__source_control *c)
+{
+	int fd = thrum__source_owner(&c->input)->fd;
+	/* The compact header has no more bits of time. */
+	double gap = (double)(UINT64_C(1) << THRUM__TIME_BITS) / (double)c->header.clock_frequency;
+
+	flock(fd, LOCK_EX);
+	thrum__format_controls_repair(&c->controls);
+	thrum__format_controls_change(&c->controls, UINT64_MAX, 0);
+	flock(fd, LOCK_UN);
+	return gap < 2.7 ? (int64_t)(gap * 1.1e9) : 3000000000;
+}
+
 /* ---- The present state ---------------------------------------------------------------------- */
 
 size_t thrum__source_control_list(const struct thrum__source_control *c,
@@ -302,7 +312,9 @@ size_t thrum__source_control_list(const struct thrum__source_control *c,
 			continue;
 		to[count++].level = thrum__format_level_of(mask, i);
 		for (unsigned part = 1; i == THRUM__CATEGORY_TASK && part < 4; part++) {
-			memcpy(to[count].name, parts[part], strlen(parts[part]) + 1);
+			const char *name = thrum__read_task_parts[part];
+
+			memcpy(to[count].name, name, strlen(name) + 1);
 			to[count].is_part = true;
 			to[count++].level = mask >> part & 1 ? 3 : -1;
 		}

@@ -11,6 +11,7 @@
 
 #include "read/read.h"
 #include "source/input.h"
+#include "source/zstd.h"
 
 struct file {
 	struct thrum__source_owner owner;
@@ -114,9 +115,9 @@ static int copy_pipe(int from)
 	return to;
 }
 
-/* Opens a regular file, or makes a copy of a pipe. Returns a descriptor, or a negative enum
+/* Opens a file, or makes a copy of a pipe. Returns a regular file's descriptor, or a negative enum
  * thrum_error. */
-static int open_regular(const char *name, struct thrum_error_info *info)
+static int open_bytes(const char *name, struct thrum_error_info *info)
 {
 	bool is_standard = strcmp(name, "-") == 0;
 	int fd = is_standard ? dup(STDIN_FILENO) : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -143,6 +144,18 @@ static int open_regular(const char *name, struct thrum_error_info *info)
 		return thrum__read_error_set(info, copy, 0, "can't be read to a temporary file: %s",
 			thrum_error_message(copy));
 	return copy;
+}
+
+/* Opens a regular file, of which a copy is made if it comes from a pipe or is compressed. Returns a
+ * descriptor, or a negative enum thrum_error. */
+static int open_regular(const char *name, struct thrum_error_info *info)
+{
+	int fd = open_bytes(name, info);
+	if (fd < 0 || !thrum__source_is_compressed(fd))
+		return fd;
+	int unpacked = thrum__source_unpack(fd, info);
+	close(fd);
+	return unpacked;
 }
 
 static void close_file(void *owner)

@@ -8,8 +8,10 @@
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
+ * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
+ *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records.
+ * program records, segment.h and zstd.h.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
@@ -41,6 +43,13 @@ int thrum__source_open(const char *file, struct thrum__input *input, struct thru
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
 
+/*
+ * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
+ * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ */
+int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
+	uint64_t *messages, size_t *which, struct thrum_error_info *);
+
 /* A domain of this Xen host that publishes a trace. */
 struct thrum__source_domain {
 	unsigned id;
@@ -69,6 +78,9 @@ int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
 /* Tells whether a process may still write to the recording with this header. */
 bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);
+/* Tells why a copy of the recording `from` must not replace the file `to`, for a message; NULL if it
+ * may, as far as this goes. */
+const char *thrum__source_refusal(const char *from, const char *to);
 /* Tells whether the recording's process has ended without stopping the recording. */
 bool thrum__source_was_killed(const struct thrum__input *, const struct thrum__header *);
 /*

@@ -23,6 +23,8 @@ struct followed {
 	uint64_t process_start;          /* see thrum__source_process_lives */
 	struct thrum__header *header;    /* shared with the recorder; NULL: not mapped */
 	bool was_mapped;                 /* mapping the header was tried, maybe in vain */
+	bool is_listening;               /* counted in header->waiters */
+	uint32_t progress;               /* header->progress when the listening began */
 };
 
 static int64_t followed_read(void *owner, uint64_t offset, void *to, size_t size)
@@ -76,6 +78,30 @@ static bool is_recording(const struct followed *followed)
 	return strcmp(followed->trace->info.state, "recording") == 0;
 }
 
+/* A mapping has no memory behind the end of its file, which may have become shorter. */
+static bool has_header(struct followed *followed)
+{
+	return followed->header && followed_size(followed) >= THRUM__HEADER_SIZE;
+}
+
+/* See input_listen in struct thrum_trace. */
+static void followed_listen(void *owner, bool is_on)
+{
+	struct followed *followed = owner;
+
+	if (is_on && !followed->was_mapped && is_recording(followed))
+		map_header(followed);
+	if (is_on == followed->is_listening || !has_header(followed))
+		return;
+	followed->is_listening = is_on;
+	if (is_on) {
+		atomic_fetch_add(&followed->header->waiters, 1);
+		followed->progress = atomic_load(&followed->header->progress);
+	} else {
+		atomic_fetch_sub(&followed->header->waiters, 1);
+	}
+}
+
 /*
  * Looks for the process of a recording that wasn't stopped. If it has ended, sets the trace's state
  * to "killed". If it lives, the recording has gone on until now.
@@ -120,15 +146,11 @@ static void followed_wait(void *owner, int ms)
 {
 	struct followed *followed = owner;
 
-	if (ms > 0 && !followed->was_mapped && is_recording(followed))
-		map_header(followed);
-	/* A mapping has no memory behind the end of its file: the file may have become shorter. */
-	if (ms > 0 && followed->header && followed_size(followed) >= THRUM__HEADER_SIZE) {
-		struct thrum__header *header = followed->header;
-
-		atomic_fetch_add(&header->waiters, 1);
-		thrum__port_wait(&header->progress, atomic_load(&header->progress), ms);
-		atomic_fetch_sub(&header->waiters, 1);
+	if (ms > 0)
+		followed_listen(followed, true);
+	if (ms > 0 && followed->is_listening && has_header(followed)) {
+		thrum__port_wait(&followed->header->progress, followed->progress, ms);
+		followed_listen(followed, false);
 	} else if (ms > 0) {
 		struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
 
@@ -157,6 +179,7 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 		return error;
 	}
 	followed->trace->input_wait = followed_wait;
+	followed->trace->input_listen = followed_listen;
 	followed->trace->namer = followed->namer = thrum__source_symbols_create();
 	if (is_recording(followed)) {
 		followed_read(followed, offsetof(struct thrum__header, process_start),

@@ -130,6 +130,7 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_AWAITED:
 	case THRUM__COMMAND_WAKER:
 	case THRUM__COMMAND_FINDING:
+	case THRUM__COMMAND_ALONE:
 	case THRUM__COMMAND_EXCEPTION:
 	case THRUM__COMMAND_PREVIOUS_EXCEPTION:
 	case THRUM__COMMAND_ZOOM_TO:
@@ -235,6 +236,20 @@ static uint32_t part_with_next(struct thrum__stage *stage, int command)
 	return stage->focus;
 }
 
+/* Shows two parts in pairs, in bands, or no longer. Returns bits, or -THRUM_E_MEMORY. */
+static int toggle_pairs(struct thrum__stage *stage)
+{
+	if (stage->count != 2 || !stage->is_linked)
+		return 0;
+	thrum__stage_motion_stop(stage);
+	stage->is_paired = !thrum__stage_shows_pairs(stage);
+	if (stage->is_paired) {
+		stage->parts[stage->focus].scene->state.as = THRUM__AS_BANDS;
+		stage->parts[stage->focus].scene->state.track = 0;
+	}
+	return thrum__stage_share(stage, stage->focus) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
+}
+
 int thrum__stage_command(struct thrum__stage *stage, int command)
 {
 	uint32_t part, selected;
@@ -247,6 +262,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	scene = stage->parts[part].scene;
 	if (command == THRUM__COMMAND_CLEAR)
 		return clear_part(stage);
+	if (command == THRUM__COMMAND_PAIR)
+		return toggle_pairs(stage);
 	thrum__stage_motion_from(stage);
 	if (stage->own->is_moving)
 		thrum__stage_refresh(stage); /* the command goes on from the motion's target */

@@ -97,6 +97,8 @@ THRUM__MUST_USE int thrum__stage_project(struct thrum__stage *);
 /* Gives the members that all parts have in common to the other parts. To be called after a part's
  * state was changed. The next frame is painted anew. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_share(struct thrum__stage *, uint32_t part);
+/* Whether a state lets two parts stand in pairs, and sets their scenes so. */
+void thrum__stage_pair(struct thrum__stage *);
 /* Sets the companions of all scenes and, if parts are linked, the reach of the common time. */
 void thrum__stage_relate(struct thrum__stage *);
 /* Copies the members that all parts have in common from a state of part `from` (source) to a state

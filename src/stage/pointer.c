@@ -69,7 +69,9 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 			: THRUM__OVER_STRIP;
 	} else if (place.y < strip + THRUM__RULER) {
 		place.over = THRUM__OVER_RULER;
-		place.drag = scene->shows_bands ? THRUM__DRAG_RANGE : THRUM__DRAG_RULER;
+		place.drag = !scene->shows_bands    ? THRUM__DRAG_RULER
+			: x < (float)scene->time.x0 ? THRUM__DRAG_NOT_YET
+						    : THRUM__DRAG_RANGE;
 	} else if (place.y < scene->tracks.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
 		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
 		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
@@ -353,9 +355,9 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	struct thrum__scene_pick pick;
 
 	if (scene->shows_bands && x < scene->time.x0 && place.drag == THRUM__DRAG_NOT_YET) {
-		if (thrum__scene_bands_press(scene, place.y) < 0)
+		if (thrum__scene_bands_press(scene, x, place.y) < 0 ||
+			thrum__stage_share(stage, place.part) < 0)
 			return -THRUM_E_MEMORY;
-		thrum__stage_refresh(stage);
 		return THRUM__MOVED;
 	}
 	pick_at(stage, &place, x, with, &pick);

@@ -173,6 +173,8 @@ void thrum__stage_remove(struct thrum__stage *stage, uint32_t part)
 {
 	if (part >= stage->count)
 		return;
+	for (uint32_t i = 0; i < stage->count; i++)
+		thrum__scene_pair(stage->parts[i].scene, NULL);
 	thrum__scene_destroy(stage->parts[part].scene);
 	free(stage->parts[part].name);
 	stage->count--;
@@ -235,6 +237,30 @@ int thrum__stage_update_findings(struct thrum__stage *stage, uint32_t part)
 	return thrum__scene_update_findings(stage->parts[part].scene);
 }
 
+/* ---- Pairs --------------------------------------------------------------------------------- */
+
+bool thrum__stage_shows_pairs(const struct thrum__stage *stage)
+{
+	return stage->is_paired && stage->is_linked && stage->count == 2 &&
+		thrum__scene_shows_bands(stage->parts[0].scene) &&
+		thrum__scene_shows_bands(stage->parts[1].scene);
+}
+
+void thrum__stage_pair(struct thrum__stage *stage)
+{
+	bool is_paired = thrum__stage_shows_pairs(stage);
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+
+		thrum__stage_file_words(stage, i, scene->pair.name, sizeof scene->pair.name);
+		if (!is_paired)
+			thrum__scene_pair(scene, NULL);
+	}
+	if (is_paired)
+		thrum__scene_pair(stage->parts[0].scene, stage->parts[1].scene);
+}
+
 /* ---- Shared by all parts ------------------------------------------------------------------- */
 
 void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint32_t to,
@@ -264,6 +290,13 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 	state->fold = source->fold;
 	state->squeeze = source->squeeze;
 	state->counters = source->counters;
+	if (!stage->is_paired)
+		return;
+	state->track = source->track;
+	memcpy(state->bands.opened, source->bands.opened, sizeof state->bands.opened);
+	state->bands.opened_count = source->bands.opened_count;
+	memcpy(state->bands.focus, source->bands.focus, sizeof state->bands.focus);
+	state->bands.sort = source->bands.sort;
 }
 
 int thrum__stage_share(struct thrum__stage *stage, uint32_t part)
@@ -289,7 +322,7 @@ int thrum__stage_share(struct thrum__stage *stage, uint32_t part)
 
 static float head_of(const struct thrum__stage *stage)
 {
-	return stage->count > 1 ? THRUM__HEAD : 0;
+	return stage->count > 1 && !thrum__stage_shows_pairs(stage) ? THRUM__HEAD : 0;
 }
 
 float thrum__stage_view_top(const struct thrum__stage *stage, uint32_t part)
@@ -301,6 +334,8 @@ uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
 {
 	uint32_t part = 0;
 
+	if (thrum__stage_shows_pairs(stage))
+		return thrum__scene_is_lower_at(stage->parts[0].scene, y);
 	while (part + 1 < stage->count && y >= stage->parts[part + 1].top)
 		part++;
 	return part;
@@ -318,7 +353,7 @@ static void set_frame(struct thrum__stage *stage, uint32_t part, float height)
 {
 	struct thrum__scene *scene = stage->parts[part].scene;
 
-	scene->hides_legend = part + 1 < stage->count;
+	scene->hides_legend = part + 1 < stage->count && !thrum__stage_shows_pairs(stage);
 	scene->hides_strip = !stage->is_still && height < STRIP_FROM;
 }
 
@@ -326,8 +361,14 @@ static void set_frame(struct thrum__stage *stage, uint32_t part, float height)
 void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 {
 	float least = fminf(PART_LEAST, height / (float)stage->count), top = 0, given = 0;
+	bool is_paired = thrum__stage_shows_pairs(stage);
 
-	for (uint32_t i = 0; i < stage->count; i++) {
+	for (uint32_t i = 0; is_paired && i < stage->count; i++) {
+		stage->parts[i].top = 0;
+		stage->parts[i].height = height;
+		set_frame(stage, i, height);
+	}
+	for (uint32_t i = 0; !is_paired && i < stage->count; i++) {
 		struct thrum__stage_part *part = &stage->parts[i];
 		bool is_last = i + 1 == stage->count;
 
@@ -363,6 +404,7 @@ int thrum__stage_project(struct thrum__stage *stage)
 
 	if (own->is_projected || own->width == 0)
 		return 0;
+	thrum__stage_pair(stage);
 	for (uint32_t i = 0; i < stage->count && status == 0; i++)
 		status = thrum__scene_project(stage->parts[i].scene, own->width,
 			stage->parts[i].height - head_of(stage));
@@ -389,6 +431,7 @@ static void choose_view(struct thrum__stage *stage, float height)
 static void resize(struct thrum__stage *stage, float width, float height)
 {
 	choose_view(stage, height);
+	thrum__stage_pair(stage);
 	if (width != stage->own->width || height != stage->own->height)
 		thrum__stage_refresh(stage);
 	if (stage->count > 0)
@@ -432,6 +475,13 @@ int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float 
 	float heights[THRUM__STAGE_MAX], all = 0, least = PART_LEAST;
 
 	choose_view(stage, most * (float)stage->count);
+	thrum__stage_pair(stage);
+	if (thrum__stage_shows_pairs(stage)) {
+		for (uint32_t i = 0; i < stage->count; i++)
+			set_frame(stage, i, 2 * most);
+		thrum__stage_refresh(stage);
+		return wanted_height(stage->parts[0].scene, width, 2 * most, height);
+	}
 	for (uint32_t i = 0; i < stage->count; i++) {
 		set_frame(stage, i, most);
 		if (wanted_height(stage->parts[i].scene, width, most, &heights[i]) != 0)
@@ -482,12 +532,28 @@ static bool update_blink(struct thrum__stage *stage, double now)
 	return false;
 }
 
+/* Paints two parts in pairs, as one list. */
+static int paint_pairs(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics)
+{
+	struct thrum__draw_list *list = &stage->lists[0];
+	int status = thrum__scene_frame(stage->parts[0].scene, stage->own->width,
+		stage->own->height, metrics, list);
+
+	list->x = list->y = 0;
+	thrum__stage_paint_marks(stage, 0, metrics, list);
+	thrum__stage_paint_marks(stage, 1, metrics, list);
+	stage->list_count = 1 + !stage->is_still;
+	return status;
+}
+
 static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics)
 {
 	struct thrum__stage_private *own = stage->own;
 	struct thrum__draw_list *list = stage->lists;
 	int status = 0;
 
+	if (thrum__stage_shows_pairs(stage))
+		return paint_pairs(stage, metrics);
 	for (uint32_t i = 0; i < stage->count && status == 0; i++, list++) {
 		const struct thrum__stage_part *part = &stage->parts[i];
 

@@ -12,8 +12,8 @@
  * itself must call thrum__stage_refresh. A stage is used by one thread at a time.
  *
  * Times are ns unless a comment says otherwise; places and sizes are CSS pixels. Parts have numbers
- * from 0, from the top; a call with the number of a part that doesn't exist does nothing.
- * THRUM__NONE stands for no task.
+ * from 0, from the top (in pairs: the upper halves, the lower halves); a call with the number of a
+ * part that doesn't exist does nothing. THRUM__NONE stands for no task.
  */
 #ifndef STAGE_STAGE_H
 #define STAGE_STAGE_H
@@ -25,6 +25,7 @@
 #define THRUM__HEAD 24 /* px: the line with a trace's name above its part, if there are several */
 #define THRUM__MOTION_MS 160 /* duration of a motion; ease-out cubic */
 #define THRUM__PANEL_MAX 16
+#define THRUM__ORDER_MAX 24
 
 /* Bits that say what a call changed, or that the front end has something to do. Negative results
  * are enum thrum_error. */
@@ -70,13 +71,17 @@ struct thrum__stage_part {
 struct thrum__stage {
 	struct thrum__stage_part parts[THRUM__STAGE_MAX];
 	uint32_t count;
-	uint32_t focus;               /* the part that keys go to */
-	bool is_linked;               /* all parts share one time; else each has its own */
-	bool is_animated;             /* false: reduced motion */
-	bool is_still;                /* a picture in a file; set before the first part is added */
-	char panel[THRUM__PANEL_MAX]; /* a word of the front end's that the address contains */
+	uint32_t focus; /* the part that keys go to */
+	bool is_linked; /* all parts share one time; else each has its own */
+	bool is_paired; /* the bands of two linked parts stand in pairs: thrum__stage_shows_pairs */
+	bool is_animated; /* false: reduced motion */
+	bool is_still;    /* a picture in a file; set before the first part is added */
+	/* Words of the front end's that the address contains: the panel's page; and of the list of
+	 * tasks the column ("-life": the greatest first) and the text that narrows it. */
+	char panel[THRUM__PANEL_MAX], order[THRUM__ORDER_MAX], filter[THRUM__SEARCH_MAX];
 	/* Made by the last frame, to be painted in this order: for each part its head (if there are
-	 * several parts) and its scene; last, unless is_still, the crosshair with the measure. */
+	 * several parts) and its scene; in pairs only the first scene; last, unless is_still, the
+	 * crosshair with the measure. */
 	struct thrum__draw_list lists[2 * THRUM__STAGE_MAX + 1];
 	uint32_t list_count;
 	struct thrum__stage_private *own;
@@ -93,6 +98,9 @@ THRUM__MUST_USE int thrum__stage_add(struct thrum__stage *, struct thrum__scene 
 void thrum__stage_remove(struct thrum__stage *, uint32_t part);
 /* Sets the common time at which a part's time 0 lies. All scenes then show the whole time. */
 void thrum__stage_align(struct thrum__stage *, uint32_t part, int64_t offset);
+/* Whether two parts stand in pairs in the next frame, so that both have the whole height and the
+ * first one's list shows both. */
+bool thrum__stage_shows_pairs(const struct thrum__stage *);
 /* Makes the next frame paint everything anew. */
 void thrum__stage_refresh(struct thrum__stage *);
 
@@ -115,7 +123,8 @@ THRUM__MUST_USE int thrum__stage_frame(struct thrum__stage *, float width, float
 /* Returns the list of a part's scene in the last frame. */
 static inline struct thrum__draw_list *thrum__stage_list(struct thrum__stage *stage, uint32_t part)
 {
-	return &stage->lists[stage->count > 1 ? 2 * part + 1 : 0];
+	return &stage->lists[stage->count > 1 && !thrum__stage_shows_pairs(stage) ? 2 * part + 1
+										  : 0];
 }
 
 /*
@@ -136,6 +145,18 @@ THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float 
  * initialized; it is cleared. */
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
+
+/* X(gesture, help): the pointer's, as lists of keys show them. */
+#define THRUM__GESTURES(X) \
+	X("Wheel or two fingers", "zoom at the pointer") \
+	X("Drag", "move the picture") \
+	X("Shift and drag", "measure a duration") \
+	X("Shift and wheel", "go up and down the tracks") \
+	X("Click", "select a task; on the background, clear the selection") \
+	X("Double-click", "fade tasks that aren't related, or show all again") \
+	X("Right click", "menu") \
+	X("Drag in the overview", "go to another time; drag an edge to resize the window") \
+	X("Drag on the ruler", "move in time; in bands, choose a range")
 
 /* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----- */
 
@@ -241,7 +262,12 @@ int thrum__stage_set_time(struct thrum__stage *, double at);
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);
 
-/* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none. */
+/* The lines of a card beside the pointer (thrum__words_card) about the task below it; "" if there is
+ * none, and during a drag. */
+size_t thrum__stage_card_words(const struct thrum__stage *, char *to, size_t size);
+
+/* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none; THRUM__NONE for
+ * those of all parts: "3 findings in 2 traces". */
 size_t thrum__stage_part_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);
 size_t thrum__stage_finding_words(const struct thrum__stage *, uint32_t part, char *to,
 	size_t size);
@@ -252,10 +278,10 @@ size_t thrum__stage_file_words(const struct thrum__stage *, uint32_t part, char 
 
 /*
  * The address: all that another person needs to see the same, as one line fit for a URL's fragment.
- * It contains the first part's state as thrum__scene_state_print gives it, "link=0", "panel=tasks",
- * and for each further part the members that differ; their keys begin with the part's number, from
- * 2, and a point: "2.sel=15". After dividers were dragged it contains "2.share=300", in thousandths
- * of the height.
+ * It contains the first part's state as thrum__scene_state_print gives it, "link=0", "pair=1",
+ * "panel=tasks", "order=-life", "filter=GET", and for each further part the members that differ; their
+ * keys begin with the part's number, from 2, and a point: "2.sel=15". After dividers were dragged it
+ * contains "2.share=300", in thousandths of the height.
  */
 size_t thrum__stage_state_print(const struct thrum__stage *, char *to, size_t size);
 /* Sets the stage from an address. Returns bits; or -THRUM_E_ARGUMENT with the place and the reason:

@@ -41,8 +41,14 @@ size_t thrum__stage_state_print(const struct thrum__stage *stage, char *to, size
 	}
 	if (!stage->is_linked)
 		thrum__scene_address_number(&line, "", "link", 0);
+	if (stage->is_paired)
+		thrum__scene_address_number(&line, "", "pair", 1);
 	if (stage->panel[0])
 		thrum__scene_address_text(&line, "", "panel", stage->panel);
+	if (stage->order[0])
+		thrum__scene_address_text(&line, "", "order", stage->order);
+	if (stage->filter[0])
+		thrum__scene_address_text(&line, "", "filter", stage->filter);
 	return line.size;
 }
 
@@ -59,9 +65,9 @@ enum reading_round {
 struct reading {
 	struct thrum__stage *stage;
 	struct thrum__scene_state states[THRUM__STAGE_MAX];
-	char panel[THRUM__PANEL_MAX];
+	char panel[THRUM__PANEL_MAX], order[THRUM__ORDER_MAX], filter[THRUM__SEARCH_MAX];
 	int64_t shares[THRUM__STAGE_MAX]; /* thousandths; the first part has the rest */
-	bool has_shares, is_linked;
+	bool has_shares, is_linked, is_paired;
 	int round; /* enum reading_round */
 };
 
@@ -92,34 +98,63 @@ static const char *take_share(struct reading *reading, uint32_t part, const char
 	return sum > 1000 ? "all shares together are at most 1000" : NULL;
 }
 
+/* Takes a word of the front end's. Returns false if the key is none of theirs. */
+static bool take_word(struct reading *reading, const char *key, const char *value,
+	const char **refusal)
+{
+	const struct {
+		const char *key;
+		char *to;
+		size_t size;
+		const char *refusal;
+	} words[] = {
+		{"panel", reading->panel, sizeof reading->panel,
+			"panel is a word of at most 15 bytes"},
+		{"order", reading->order, sizeof reading->order,
+			"order is a word of at most 23 bytes"},
+		{"filter", reading->filter, sizeof reading->filter,
+			"filter is a text of at most 127 bytes"},
+	};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (strcmp(key, words[i].key) != 0)
+			continue;
+		*refusal = reading->round != OF_STAGE ||
+				thrum__scene_address_unescape(value, words[i].to, words[i].size)
+			? NULL
+			: words[i].refusal;
+		return true;
+	}
+	return false;
+}
+
 static const char *take_pair(void *context, const char *key, const char *value)
 {
 	struct reading *reading = context;
 	uint32_t part = part_of(&key);
 	bool is_link = part == 0 && strcmp(key, "link") == 0;
-	bool is_panel = part == 0 && strcmp(key, "panel") == 0;
+	bool is_twin = part == 0 && strcmp(key, "pair") == 0;
 	bool is_share = part > 0 && strcmp(key, "share") == 0;
+	const char *refusal;
 	int64_t number;
 
 	if (part > 0 && part >= reading->stage->count)
 		return "there is no such trace";
+	if (part == 0 && take_word(reading, key, value, &refusal))
+		return refusal;
 	if (reading->round !=
-		(is_link || is_panel || is_share ? OF_STAGE
-				: part == 0      ? OF_FIRST
-						 : OF_OTHERS))
+		(is_link || is_twin || is_share ? OF_STAGE
+				: part == 0     ? OF_FIRST
+						: OF_OTHERS))
 		return NULL;
 	if (is_share)
 		return take_share(reading, part, value);
-	if (is_link) {
+	if (is_link || is_twin) {
 		if (!thrum__scene_address_small(value, 1, &number))
-			return "link is 0 or 1";
-		reading->is_linked = number != 0;
+			return is_link ? "link is 0 or 1" : "pair is 0 or 1";
+		*(is_link ? &reading->is_linked : &reading->is_paired) = number != 0;
 		return NULL;
 	}
-	if (is_panel)
-		return thrum__scene_address_unescape(value, reading->panel, sizeof reading->panel)
-			? NULL
-			: "panel is a word of at most 15 bytes";
 	return thrum__scene_address_take(&reading->states[part], key, value);
 }
 
@@ -131,6 +166,7 @@ static int read_all(struct reading *reading, const char *text, struct thrum_erro
 	if (status != 0)
 		return status;
 	stage->is_linked = reading->is_linked;
+	stage->is_paired = reading->is_paired;
 	thrum__stage_relate(stage);
 	for (uint32_t i = 0; i < stage->count; i++)
 		plain_of(stage, i, &reading->states[i]);
@@ -173,7 +209,7 @@ int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 	struct thrum_error_info *error)
 {
 	struct reading *reading = calloc(1, sizeof *reading);
-	bool was_linked = stage->is_linked;
+	bool was_linked = stage->is_linked, was_paired = stage->is_paired;
 	int status;
 
 	if (!reading)
@@ -184,10 +220,13 @@ int thrum__stage_state_parse(struct thrum__stage *stage, const char *text,
 	if (status == 0) {
 		thrum__stage_motion_stop(stage);
 		memcpy(stage->panel, reading->panel, sizeof stage->panel);
+		memcpy(stage->order, reading->order, sizeof stage->order);
+		memcpy(stage->filter, reading->filter, sizeof stage->filter);
 		put_shares(stage, reading);
 		status = put_states(stage, reading->states);
 	} else {
 		stage->is_linked = was_linked;
+		stage->is_paired = was_paired;
 		thrum__stage_relate(stage);
 	}
 	free(reading);

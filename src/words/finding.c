@@ -35,6 +35,7 @@ enum step_text {
 	PENDING_ALONE,
 	PENDING_ONE,
 	NOBODY_RESOLVES,
+	WAKE_UP_ENDS,
 	STEP_TEXTS,
 };
 
@@ -148,6 +149,16 @@ static const struct {
 		"$t is woken when $o ends; another task that waits is not."},
 	[THRUM__STEP_NOT_WOKEN] = {"Is never woken", "though it waited for “$o”, which has ended",
 		"$t is never woken, though it waited for $o, which has ended."},
+	[THRUM__STEP_ABSENT] = {"Doesn't come to “$o”", "the others wait for it there",
+		"$t doesn't come to $o, where the others wait for it."},
+	[THRUM__STEP_ENDS_ABSENT] = {"Ends without coming to “$o”", "the others wait for it there",
+		"$t ends without coming to $o, where the others wait for it."},
+	[THRUM__STEP_WAKES_ONE] = {"Signals “$o”, for which $x wait", "only one of them is woken",
+		"$t signals $o, for which $x wait; only one of them is woken."},
+	[THRUM__STEP_WOKEN_INSTEAD] = {"Takes the wake-up", "and waits for “$o” again at once",
+		"$t takes the wake-up, and waits for $o again at once."},
+	[WAKE_UP_ENDS] = {"Takes the wake-up", "and ends; the others wait on",
+		"$t takes the wake-up and ends; the others wait on."},
 	[THRUM__STEP_DUE_LATE] = {"Is due far too late", "$p others like it took at most $m",
 		"$t is due far too late: $p others like it took at most $m."},
 	[THRUM__STEP_FAILS_AGAIN] = {"The last of $n failed tries", "“$o” tries in vain",
@@ -176,6 +187,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->peers == 0    ? PENDING_ALONE
 			: finding->peers == 1 ? PENDING_ONE
 					      : kind;
+	case THRUM__STEP_WOKEN_INSTEAD:
+		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
 	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;
 	}
@@ -204,6 +217,24 @@ static void put_task(struct filling *f, uint32_t task)
 		f->mentions[f->mention_count++] =
 			(struct thrum__words_mention){(uint32_t)f->text.size, (uint32_t)size, task};
 	thrum__base_text_bytes(&f->text, words, size);
+}
+
+/* Puts another task than the step's own, with its process if that is another one, too. */
+static void put_other(struct filling *f, uint32_t task)
+{
+	const struct thrum__model *model = f->model;
+	const char *process;
+
+	put_task(f, task);
+	if (!model->is_joined || !thrum__model_has_row(&model->tasks, task) ||
+		!thrum__model_has_row(&model->tasks, f->step->task))
+		return;
+	process = thrum__model_process(model, task);
+	if (strcmp(process, thrum__model_process(model, f->step->task)) == 0)
+		return;
+	thrum__base_text_put(&f->text, " (");
+	thrum__base_text_put(&f->text, process);
+	thrum__base_text_put(&f->text, ")");
 }
 
 static void put_duration(struct filling *f, int64_t ns)
@@ -268,8 +299,8 @@ static void put_mark(struct filling *f, char mark)
 
 	switch (mark) {
 	case 't': put_task(f, step->task); break;
-	case 'o': put_task(f, step->other); break;
-	case 'w': put_task(f, waiter_of(f)); break;
+	case 'o': put_other(f, step->other); break;
+	case 'w': put_other(f, waiter_of(f)); break;
 	case 'l':
 		put_duration(f, thrum__base_time_between(finding->steps[before].time, step->time));
 		break;

@@ -57,6 +57,12 @@ same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
 
+same leak "$programs/permits" leak
+has leak why 'draw_broken: Ends, but still holds'
+is_at leak permits.c 'and never posts it'
+same pass "$programs/permits" pass
+"$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
+
 same dead_holder "$programs/dead_holder"
 has dead_holder why 'table_lock|mutex dead_holder\+0x'
 is_at dead_holder dead_holder.c 'and never unlocks it'

@@ -37,6 +37,7 @@ watch threads "$programs/threads" pthreads
 grep -qs 'unlock of an unlocked mutex' threads.log* || wrong "ThreadSanitizer sees nothing: $(cat err)"
 watch loops "$programs/loops"
 watch held "$programs/held"
+watch permits "$programs/permits" pass
 [[ ! -x $programs/workers ]] || watch workers "$programs/workers"
 [[ ! -x $programs/event ]] || watch event "$programs/event"
 [[ ! -x $programs/uv ]] || watch uv "$programs/uv"

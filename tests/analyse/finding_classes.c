@@ -75,6 +75,33 @@ static void deadlock_after_a_gap_is_possible(void **state)
 	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
 }
 
+/* Threads wait for each other's lock; the second gives up after a time. */
+static void a_deadlock_with_a_time_limit_is_possible(void **state)
+{
+	static const char *const reasons[] = {"blocked", "blocked for a time"};
+
+	for (int i = 0; i < 2; i++) {
+		char lines[512];
+
+		snprintf(lines, sizeof lines,
+			MAIN "0 create - 2 thread\n"
+			     "0 @1 create - 3 thread\n"
+			     "0 @0 switch 2\n"
+			     "0 @1 switch 3\n"
+			     "1" MS "create 2 4 lock\n"
+			     "1" MS "create 2 5 lock\n"
+			     "2" MS "lock 2 4\n"
+			     "2" MS "@1 lock 3 5\n"
+			     "4" MS "wait 2 5\n"
+			     "4" MS "suspend - \"blocked\n"
+			     "5" MS "@1 wait 3 4\n"
+			     "5" MS "@1 suspend - \"%s\n",
+			reasons[i]);
+		assert_int_equal(expect(lines, 1, THRUM__FINDING_DEADLOCK).certainty,
+			i == 0 ? THRUM__CERTAIN : THRUM__POSSIBLE);
+	}
+}
+
 static void no_deadlock(void **state)
 {
 	expect_none(TWO_LOCKS "5" MS "unlock 5 3\n"
@@ -325,6 +352,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deadlock),
 		cmocka_unit_test(deadlock_after_a_gap_is_possible),
+		cmocka_unit_test(a_deadlock_with_a_time_limit_is_possible),
 		cmocka_unit_test(no_deadlock),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(under_way),

@@ -64,6 +64,11 @@ def main():
                 jobs.append((CXX, CXX_FLAGS + switch, header, public))
                 jobs.append((CXX, ["-x", "c++", "-std=c++20", "-Wpedantic", *switch], header,
                              public))
+    for standard in ("c++17", "c++20"):
+        for switch in ([], ["-DTHRUM_DISABLED"], ["-DTHRUM_WEAK"]):
+            if shutil.which(CXX):
+                jobs.append((CXX, ["-x", "c++", f"-std={standard}", "-Wpedantic", *switch],
+                             "thrum.hpp", public))
     for header in headers("src"):
         jobs.append((CC, C_FLAGS, header, both))
     for compiler, flags, header, include in jobs:

@@ -186,8 +186,12 @@ static void distributions_are_summed_up(void **state)
 	assert_int_equal(all->bucket_count, 6);
 	for (uint32_t i = 1; i < all->bucket_count; i++)
 		assert_true(all->buckets[i - 1].high < all->buckets[i].low);
-	assert_int_equal(thrum__read_counters_quantile(all->buckets, 6, 0.5), 5);
-	assert_in_range(thrum__read_counters_quantile(all->buckets, 6, 1), 1940000, 2060000);
+	assert_int_equal(thrum__read_counters_quantile(all->buckets, 6, INT64_MIN, INT64_MAX, 0.5),
+		5);
+	assert_in_range(thrum__read_counters_quantile(all->buckets, 6, INT64_MIN, INT64_MAX, 1),
+		1940000, 2060000);
+	assert_int_equal(thrum__read_counters_quantile(all->buckets, 6, 0, 1990000, 1), 1990000);
+	assert_int_equal(thrum__read_counters_quantile(all->buckets, 6, 6, 7, 0.5), 6);
 	const struct thrum__read_counter *get = &all[1];
 	struct thrum__read_bucket rest[6];
 
@@ -200,7 +204,7 @@ static void distributions_are_summed_up(void **state)
 
 	assert_int_equal(never->count, 0);
 	assert_int_equal(never->least, 0);
-	assert_int_equal(thrum__read_counters_quantile(never->buckets, 0, 0.5), 0);
+	assert_int_equal(thrum__read_counters_quantile(never->buckets, 0, 0, 0, 0.5), 0);
 	thrum__read_counters_free(&c);
 }
 
@@ -230,7 +234,7 @@ static void damage_is_harmless(void **state)
 			assert_true(c.items[i].parent == UINT32_MAX || c.items[i].parent < i);
 			assert_true(strlen(c.items[i].name) <= strlen(c.items[i].path));
 			thrum__read_counters_quantile(c.items[i].buckets, c.items[i].bucket_count,
-				0.9);
+				c.items[i].least, c.items[i].most, 0.9);
 		}
 		thrum__read_counters_free(&c);
 	}

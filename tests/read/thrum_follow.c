@@ -75,6 +75,61 @@ static void reads_what_is_added(void **state)
 	recording_finish(&recording);
 }
 
+/* Follows once, and checks the texts of the events. */
+static void follow(struct thrum_trace *trace, const char *expected, uint64_t expected_missed)
+{
+	const struct thrum_event *events;
+	uint64_t missed;
+	char texts[256] = "";
+	size_t count;
+
+	assert_int_equal(thrum_trace_follow(trace, 0, &events, &count, &missed, NULL), 1);
+	for (size_t i = 0; i < count; i++) {
+		strcat(texts, events[i].text);
+		strcat(texts, ";");
+	}
+	assert_string_equal(texts, expected);
+	assert_int_equal(missed, expected_missed);
+}
+
+static void follows_packet_by_packet(void **state)
+{
+	struct recording recording;
+	const struct thrum_event *events;
+	uint64_t missed = 7;
+	size_t count;
+
+	(void)state;
+	set_up(&recording);
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a0"), b;
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	follow(trace, "a0;", 0);
+	follow(trace, "", 0);
+	/* Finished packets come before those that aren't, whatever their times are. */
+	log_at(&a, 1, "a1");
+	b = packet(&recording, 1, 1, 0, 2, "b2");
+	log_at(&b, 3, "b3");
+	packet(&recording, 2, 1, 1, 4, "b4");
+	follow(trace, "b2;b3;", 0);
+	follow(trace, "b4;", 0);
+	follow(trace, "a1;", 0);
+	follow(trace, "", 0);
+	/* Packets 1 and 2 of the lane were overwritten. */
+	a = packet(&recording, 0, 0, 3, 9, "a9");
+	packet(&recording, 3, 0, 4, 10, "a10");
+	follow(trace, "packet overwritten while reading;", 1);
+	follow(trace, "2 packets overwritten;", 2);
+	follow(trace, "a9;", 0);
+	follow(trace, "a10;", 0);
+	atomic_store(&recording.header->state, THRUM__STOPPED);
+	follow(trace, "", 0);
+	assert_int_equal(thrum_trace_follow(trace, 1000, &events, &count, &missed, NULL), 0);
+	assert_int_equal(missed, 7);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
 static void starts_with_nothing(void **state)
 {
 	struct recording recording;
@@ -261,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_is_added),
+		cmocka_unit_test(follows_packet_by_packet),
 		cmocka_unit_test(starts_with_nothing),
 		cmocka_unit_test(ends_after_the_last_look),
 		cmocka_unit_test(has_nothing_to_wait_for_when_stopped),

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +39,14 @@ static int say(const char *line)
 	return thrum_enabled() ? ON : OFF;
 }
 
-/* Logs a line, then becomes another program that logs another one. */
+/* Logs a line, then becomes other programs that log others. */
 static int say_twice(const char *line)
 {
+	bool is_first = strcmp(line, "and again") != 0;
+
 	thrum_log(line);
-	execl("/proc/self/exe", "again", "say", "and again", (char *)NULL);
+	execl("/proc/self/exe", "again", is_first ? "say twice" : "say",
+		is_first ? "and again" : "and at last", (char *)NULL);
 	return 1;
 }
 
@@ -209,12 +213,23 @@ static void a_program_that_becomes_another(void **state)
 {
 	const char *file = scratch("exec.thrum");
 
+	glob_t others;
+
 	(void)state;
 	assert_int_equal(run_self("say twice", "once", (struct environment){.trace = file}), ON);
-	struct events events = check_line(file, "and again");
+	struct events events = events_of_file(file);
 
+	/* It didn't end its first recording. */
+	assert_non_null(events_find_text(&events, THRUM_EVENT_LOG, "once"));
 	events_free(&events);
-	assert_int_equal(access(scratch("exec.thrum.1"), F_OK), -1);
+	assert_int_equal(glob(scratch("exec.thrum.*"), 0, NULL, &others), 0);
+	assert_int_equal(others.gl_pathc, 2);
+	events = events_of_file(others.gl_pathv[0]);
+	assert_non_null(events_find_text(&events, THRUM_EVENT_LOG, "and again"));
+	events_free(&events);
+	events = check_line(others.gl_pathv[1], "and at last");
+	events_free(&events);
+	globfree(&others);
 }
 
 static void the_environment_comes_before_the_program(void **state)

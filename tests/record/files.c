@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "format/format.h"
+#include "port/port.h"
 #include "record_helper.h"
 
 #define SIZE (256 << 10)
@@ -351,6 +353,88 @@ static void the_second_takes_another_name(void **state)
 	check_line(other, "the second");
 }
 
+/* A process of another container, whose id tells nothing here, records to the file. */
+static void a_process_of_another_container(void **state)
+{
+	const char *file = scratch("container.thrum");
+	int ready[2], go_on[2];
+	char other[300], byte = 0;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(go_on), 0);
+	pid_t child = fork_child();
+
+	if (child == 0) {
+		uint32_t pid = (uint32_t)getppid();
+		int error = start(file), fd = open(file, O_WRONLY);
+
+		/* Both containers have a process of this number. */
+		if (pwrite(fd, &pid, sizeof pid, offsetof(struct thrum__header, pid)) < 0 ||
+			write(ready[1], "", 1) < 0 || read(go_on[0], &byte, 1) < 0)
+			_exit(1);
+		thrum_log("the first");
+		thrum_stop();
+		_exit(-error);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	record(file, "the second");
+	assert_int_equal(write(go_on[1], "", 1), 1);
+	assert_int_equal(child_result(child), 0);
+	snprintf(other, sizeof other, "%s.%d", file, (int)getpid());
+	check_line(file, "the first");
+	check_line(other, "the second");
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(go_on[i]);
+	}
+}
+
+/* Its lock is released, so the file is as good as one of long ago, whatever its process id. */
+static void a_recording_of_a_killed_process(void **state)
+{
+	const char *file = scratch("killed.thrum");
+	int fd;
+
+	(void)state;
+	pid_t child = fork_child();
+
+	if (child == 0) {
+		uint32_t pid = (uint32_t)getppid();
+
+		if (start(file) || (fd = open(file, O_WRONLY)) < 0 ||
+			pwrite(fd, &pid, sizeof pid, offsetof(struct thrum__header, pid)) < 0)
+			_exit(1);
+		raise(SIGKILL);
+	}
+	assert_int_equal(child_result(child), -SIGKILL);
+	record(file, "the next");
+	check_line(file, "the next");
+}
+
+static void leftovers_of_killed_processes(void **state)
+{
+	const char *folder = new_folder("leftovers"), *file = in(folder, "file");
+	const char *old = in(folder, ".file.0123456789abcdef.thrum~");
+	const char *held = in(folder, ".file.0123456789abcde0.thrum~");
+
+	(void)state;
+	write_text(old, "old");
+	write_text(held, "held");
+	write_text(in(folder, ".file.0123456789abcdef~"), "editor's");
+	write_text(in(folder, "file.0123456789abcdef.thrum~"), "visible");
+	int fd = open(held, O_RDWR);
+
+	assert_true(thrum__port_file_lock(fd));
+	record(file, "new");
+	assert_int_equal(access(old, F_OK), -1);
+	check_text(held, "held");
+	assert_int_equal(count_files(folder), 4);
+	close(fd);
+	record(file, "newer");
+	assert_int_equal(count_files(folder), 3);
+}
+
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 static void *record_some(void *unused)
@@ -418,6 +502,9 @@ int main(void)
 		cmocka_unit_test(the_default_folder),
 		cmocka_unit_test(the_same_file_for_all),
 		cmocka_unit_test(the_second_takes_another_name),
+		cmocka_unit_test(a_process_of_another_container),
+		cmocka_unit_test(a_recording_of_a_killed_process),
+		cmocka_unit_test(leftovers_of_killed_processes),
 		cmocka_unit_test(closing_all_descriptors),
 	};
 

@@ -19,13 +19,20 @@
 #define EVENTS 200u
 
 static sigjmp_buf out;
-static uint32_t steps_left;
+static uint32_t steps_left, jumps, logged;
 
 static void jump_out(int signal)
 {
 	(void)signal;
 	if (steps_left-- == 0)
 		siglongjmp(out, 1);
+}
+
+static void log_step(int signal)
+{
+	(void)signal;
+	thrum_log("step");
+	logged++;
 }
 
 /* Leaves a call after `steps` instructions. Returns false if it returned before that. */
@@ -96,10 +103,193 @@ static void after_every_instruction(void **state)
 	assert_in_range(steps, 30, 1000);
 }
 
+/* Far more jumps than a thread has lanes. */
+static void *jump_again_and_again(void *unused)
+{
+	bool jumped = true;
+
+	(void)unused;
+	thrum_task_switch(77);
+	for (uint32_t steps = 1; jumped; steps++) {
+		jumped = leave_after(steps);
+		if (steps == 1)
+			continue; /* the first event may begin anything */
+		for (uint32_t i = 0; i < EVENTS / 20; i++)
+			thrum_log("goes on");
+		jumps = steps;
+	}
+	return NULL;
+}
+
+static void check_many(const void *memory)
+{
+	struct events events = events_of_memory(memory, SIZE);
+
+	assert_int_equal(events.info.damaged, 0);
+	assert_int_equal(events.info.lost_total, 0);
+	/* A handler never records here. Only a call that was left between two packets costs a lane. */
+	assert_in_range(events.info.lanes, 1, 3);
+	assert_int_equal(events_count(&events, THRUM_EVENT_LOG), (jumps - 1) * (EVENTS / 20));
+	events_free(&events);
+}
+
+static void many_times_in_one_thread(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, jump_again_and_again, NULL), 0);
+	pthread_join(thread, NULL);
+	thrum_stop();
+	assert_in_range(jumps, 30, 1000);
+	check_many(memory);
+}
+
+/* A time that nearly needs the long header, and of which the left call may know more than a reader. */
+#define LONG_STEP ((UINT64_C(1) << 31) - 64)
+
+static void *jump_at_long_intervals(void *unused)
+{
+	bool jumped = true;
+
+	(void)unused;
+	thrum_log("first");
+	for (uint32_t steps = 1; jumped; steps++) {
+		hand_time += LONG_STEP;
+		jumped = leave_after(steps);
+		hand_time += LONG_STEP;
+		thrum_log("goes on");
+	}
+	return NULL;
+}
+
+static void times_after_jumps(void **state)
+{
+	/* So fast that no reading of the clocks is due. */
+	struct thrum_clock clock = {.read = hand_clock.read, .frequency = 4000000000};
+	const void *memory = start_in_memory(SIZE, &clock);
+	pthread_t thread;
+
+	(void)state;
+	hand_step = 0;
+	assert_int_equal(pthread_create(&thread, NULL, jump_at_long_intervals, NULL), 0);
+	pthread_join(thread, NULL);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+	const struct thrum_event *event = events_find(&events, THRUM_EVENT_LOG, 0), *next;
+
+	assert_int_equal(events.info.damaged, 0);
+	for (size_t i = 1; (next = events_find(&events, THRUM_EVENT_LOG, i)) != NULL; i++) {
+		assert_int_equal(next->time - event->time, 2 * (LONG_STEP / 16) / 4);
+		event = next;
+	}
+	events_free(&events);
+}
+
+/* The handler has a stack of its own, which here lies above the call that it interrupts. */
+static void *record_on_another_stack(void *jumps_out)
+{
+	_Alignas(64) uint8_t other[65536]; /* above all frames of the call */
+	struct sigaction before, action = {.sa_flags = SA_NODEFER | SA_ONSTACK};
+
+	action.sa_handler = jumps_out ? jump_out : log_step;
+	sigaltstack(&(stack_t){.ss_sp = other, .ss_size = sizeof other}, NULL);
+	sigaction(SIGTRAP, &action, &before);
+	if (jumps_out) {
+		jump_again_and_again(NULL);
+	} else {
+		thrum_log("goes on");
+		STEP_ON();
+		thrum_task_wait(1000, 2000);
+		STEP_OFF();
+	}
+	sigaction(SIGTRAP, &before, NULL);
+	sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+	return NULL;
+}
+
+static void handlers_on_another_stack(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	for (uintptr_t jumps_out = 0; jumps_out < 2; jumps_out++) {
+		const void *memory = start_in_memory(SIZE, NULL);
+
+		logged = 0;
+		assert_int_equal(pthread_create(&thread, NULL, record_on_another_stack,
+					 (void *)jumps_out),
+			0);
+		pthread_join(thread, NULL);
+		thrum_stop();
+		if (jumps_out) {
+			check_many(memory);
+			continue;
+		}
+		struct events events = events_of_memory(memory, SIZE);
+
+		assert_int_equal(events.info.damaged, 0);
+		assert_int_equal(events.info.lost_total, 0);
+		assert_in_range(logged, 30, 1000);
+		assert_int_equal(events_count(&events, THRUM_EVENT_LOG), logged + 1);
+		assert_int_equal(events_count(&events, THRUM_EVENT_WAIT), 1);
+		events_free(&events);
+	}
+}
+
+/* As an asynchronous cancellation does it. */
+static void end_thread(int signal)
+{
+	(void)signal;
+	if (steps_left-- == 0)
+		pthread_exit(NULL);
+}
+
+static void *end_in_a_call(void *steps)
+{
+	thrum_task_switch(77);
+	steps_left = (uint32_t)(uintptr_t)steps;
+	STEP_ON();
+	thrum_task_wait(1, 2);
+	STEP_OFF();
+	return (void *)1;
+}
+
+static void threads_that_end_in_a_call(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+	void *has_returned = NULL;
+	uintptr_t steps;
+
+	(void)state;
+	signal(SIGTRAP, end_thread);
+	for (steps = 0; !has_returned; steps++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, end_in_a_call, (void *)steps), 0);
+		pthread_join(thread, &has_returned);
+	}
+	assert_in_range(steps, 30, 1000);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+
+	assert_int_equal(events.info.damaged, 0);
+	assert_int_equal(events.info.lost_total, 0);
+	assert_in_range(events.info.lanes, 1, 2);
+	/* Each thread's own task has its end. */
+	assert_int_equal(events_count(&events, THRUM_EVENT_RESOLVE), steps);
+	events_free(&events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(after_every_instruction),
+		cmocka_unit_test(many_times_in_one_thread),
+		cmocka_unit_test(times_after_jumps),
+		cmocka_unit_test(handlers_on_another_stack),
+		cmocka_unit_test(threads_that_end_in_a_call),
 	};
 	struct sigaction action = {.sa_handler = jump_out, .sa_flags = SA_NODEFER};
 

@@ -116,6 +116,7 @@ static void what_is_refused(void **state)
 	assert_int_equal(thrum_snapshot(text), -THRUM_E_EXISTS);
 	assert_int_equal(thrum_snapshot(link), -THRUM_E_SYMLINK);
 	assert_int_equal(thrum_snapshot(scratch("no folder/here.thrum")), -THRUM_E_NOT_FOUND);
+	assert_int_equal(thrum_snapshot(thrum_file()), -THRUM_E_IN_USE);
 	assert_int_equal(stat(text, &st), 0);
 	assert_int_equal(st.st_size, 8);
 	assert_int_equal(thrum_snapshot(scratch("new.thrum")), 0);

@@ -22,6 +22,7 @@ static void what_is_printed_is_read_back(void **state)
 		"t=1000000..2000000&track=2.500&fold=1&2.track=4.000&2.squeeze=1&2.sel=13",
 		"counters=1&counter=net/bytes&2.fisheye=1&2.counter=net/packets",
 		"t=1..200&2.t=300..400&2.fold=2&link=0&panel=a%26b",
+		"t=1..200&panel=tasks&order=-life&filter=state:failed%20%23",
 		"fold=2&2.fold=0",
 		"find=x&2.find=",
 	};
@@ -56,8 +57,8 @@ static void a_single_view_reads_it_too(void **state)
 	struct show *show = *state;
 	struct thrum__scene *scene = show->stage->parts[0].scene;
 
-	assert_int_equal(thrum__scene_state_parse(scene, "t=1000000..2000000&link=0&panel=tasks",
-				 NULL),
+	assert_int_equal(thrum__scene_state_parse(scene,
+				 "t=1000000..2000000&link=0&panel=tasks&order=life&filter=x", NULL),
 		0);
 	assert_int_equal(scene->state.from, 1000000);
 	assert_int_equal(thrum__scene_state_parse(scene, "panels=tasks", NULL), -THRUM_E_ARGUMENT);

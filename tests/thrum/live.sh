@@ -36,6 +36,12 @@ follower=$!
 "$THRUM" dump --follow --format=tsv steady.thrum 2>err2 | head -n 20 >few
 [[ ${PIPESTATUS[0]} -eq 0 && $(wc -l <few) -eq 20 ]] || wrong "dump --follow | head: $(cat err2)"
 
+for name in steady.thrum ./steady.thrum; do
+	"$THRUM" snapshot steady.thrum -o $name 2>err && wrong "a snapshot replaces its recording"
+	grep -q "$name: this is the recording itself" err || wrong "snapshot over itself: $(cat err)"
+done
+"$THRUM" snapshot copy -o steady.thrum 2>err && wrong "a snapshot replaces a live recording"
+grep -q "steady.thrum: a process records to this file" err || wrong "over a live one: $(cat err)"
 "$THRUM" snapshot $pid -o now.thrum 2>err || wrong "snapshot PID: $(cat err)"
 [[ $("$THRUM" info --format=tsv now.thrum | awk '$1 == "state" { print $2 }') == snapshot ]] ||
 	wrong "the snapshot isn't one"

@@ -95,6 +95,11 @@ draws every.thrum -o range.svg --range=1us..20us
 ! cmp -s closed.svg range.svg || wrong "a range is not seen"
 draws every.thrum -o overridden.svg --view='as=rows&range=0..1' --range=1us..20us
 cmp -s overridden.svg range.svg || wrong "--range doesn't override --view"
+draws every.thrum -o pair.svg --pair=every.thrum --strip
+holds pair.svg 'each kind twice on one scale: above every, below every'
+[[ $(grep -c '^<svg x=' pair.svg) -eq 1 ]] || wrong "a pair is not one picture"
+refuses 64 'pair compares one trace with another' every.thrum every.thrum -o x.svg --pair=every.thrum
+refuses 2 'nothing.thrum' every.thrum -o x.svg --pair=nothing.thrum
 refuses 2 'no band is called "nothing"' every.thrum -o x.svg --open=nothing
 refuses 2 'no task has the id 987654321' every.thrum -o x.svg --story=987654321
 refuses 64 'story needs a number, not "x"' every.thrum -o x.svg --story=1,x

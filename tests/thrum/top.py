@@ -222,6 +222,15 @@ for name, value in (("NO_COLOR", "1"), ("NOTHING", "1")):
 dumb = Screen("dumb", 80, 24, other.pid, TERM="nonsense")
 dumb.wait_for('terminal "nonsense" is unknown')
 dumb.wait_for("^status 2$")
+
+# A message that ends it is seen.
+copy = os.path.join(folder.name, "copy.thrum")
+subprocess.run([THRUM, "snapshot", str(other.pid), "-o", copy], check=True, stderr=subprocess.DEVNULL)
+cut = Screen("cut", 80, 24, copy)
+cut.wait_for("THREADS")
+os.truncate(copy, 100)
+cut.wait_for("^thrum: .*copy.thrum: ")
+cut.wait_for("^status 2$")
 other.end()
 tmux("kill-server")
 finish()

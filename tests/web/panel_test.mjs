@@ -127,11 +127,18 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   await header.getByRole("button").click();
   await until("it is sorted", async () => (await texts(view)).join() !== before);
   expect(/ascending|descending/.test(await header.getAttribute("aria-sort")), "it says so");
+  const place = JSON.stringify(await header.boundingBox());
   await filter.fill("FLIGHT");
   await until("only some are left", async () => {
     const left = (await texts(view)).slice(1);
     return left.length === 2 && left.every((text) => text.includes("flight"));
   });
+  same(JSON.stringify(await header.boundingBox()), place, "the titles stay where they are");
+  await reaches(
+    view,
+    "the address has both",
+    (at) => at.get("order") === "-running" && at.get("filter") === "FLIGHT",
+  );
   await rows(view).nth(1).click();
   const first = (await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"))).get(
     "sel",
@@ -142,6 +149,17 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   await view.keyboard.press("ArrowDown");
   await view.keyboard.press("Enter");
   await reaches(view, "the next one is", (at) => at.get("sel") !== first);
+});
+
+test("a list opens as its address says", async (open) => {
+  const hash = "#panel=tasks&order=-life&filter=bind";
+  const view = await opened(open, page(hanging()), { hash });
+  const header = panel(view).getByRole("columnheader", { name: "life" });
+  await until(
+    "it is sorted",
+    async () => (await header.getAttribute("aria-sort")) === "descending",
+  );
+  same(await panel(view).getByRole("searchbox").inputValue(), "bind", "the filter");
 });
 
 test("copying takes the selected task's details, and printing keeps the picture", async (open) => {

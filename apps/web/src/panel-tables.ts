@@ -2,7 +2,7 @@
 // The tabs "Tasks" and "Statistics": tables, and the histogram, whose range narrows the tasks.
 import { CHART_HEIGHT } from "core:numbers";
 import { button, byId, count, listen, make, throttled } from "./page-dom";
-import type { NarrowedBy, TableName, Words } from "./messages";
+import type { NarrowedBy, TableHead, TableName, Words } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { setTab } from "./panel";
 import { VirtualTable } from "./table";
@@ -49,11 +49,39 @@ function makeTasks(): Narrow {
   const table = new VirtualTable("Tasks", "task", {
     choose: ({ task }) => goTask(task),
     hover: (row) => post({ is: "hover", part: now.focus, task: row?.task ?? -1 }),
-    head: (head) => {
+    head: (head, starts) => {
       const isAll = head.count === head.all;
       shown.textContent = isAll ? "" : `${count(head.count)} of ${count(head.all)}`;
-      follow();
+      if (order) sortAs(head);
+      else if (starts) table.follows = false;
+      else follow();
+      tell(head);
     },
+    sort: () => (order = ""),
+  });
+  let order = ""; // the address asks for it
+  /** Sorts by a column that the address names: "life", or "-life" with the greatest first. */
+  const sortAs = (head: TableHead) => {
+    const descending = order.startsWith("-");
+    const sort = head.columns.findIndex(({ name }) => name === order.slice(Number(descending)));
+    order = "";
+    if (sort >= 0 && (sort !== head.sorted || descending !== head.descending))
+      table.ask({ sort, descending });
+  };
+  let told = { order: "", filter: "" }; // to the address
+  const tell = ({ columns, sorted, descending }: TableHead) => {
+    const sort = sorted < 0 ? "" : (descending ? "-" : "") + columns[sorted]!.name;
+    if (order || (sort === told.order && filter.value === told.filter)) return;
+    told = { order: sort, filter: filter.value };
+    post({ is: "list", ...told });
+  };
+  onChange(({ list }) => {
+    if (!list || (list.order === told.order && list.filter === told.filter)) return;
+    if (document.activeElement === filter) return; // which is ahead of the worker
+    told = list;
+    order = list.order;
+    filter.value = list.filter;
+    table.ask({ text: list.filter });
   });
   const follow = () => {
     const { focus: part, selected: task } = now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The side panel: its tabs and its width. On a narrow page it is a sheet below the picture, with the
 // tabs at the bottom.
-import { byId, count, isNarrow, listen } from "./page-dom";
+import { byId, isNarrow, listen, roughly } from "./page-dom";
 import { now, onChange, post } from "./page-wire";
 
 const TABS = [
@@ -120,7 +120,9 @@ export function makePanel() {
       current = isNarrow() ? (part.findings ? "findings" : "picture") : "details";
     }
     if (!part || (!parts && focus === undefined && panel === undefined)) return;
-    tabElement("tasks").textContent = `Tasks ${count(part.tasks)}`;
+    // Beside the differences there is no room for a number.
+    const tasks = now.parts.length > 1 && !isNarrow() ? "" : ` ${roughly(part.tasks)}`;
+    tabElement("tasks").textContent = `Tasks${tasks}`;
     tabElement("findings").textContent = part.findings ? `Findings ${part.findings}` : "Findings";
     show();
   });

@@ -2,7 +2,7 @@
 // A table that asks for its rows when they become visible, so that a million rows are as quick as
 // ten. The worker sorts and narrows.
 import { listen, make, throttled } from "./page-dom";
-import type { NarrowedBy, Row, TableHead, TableName } from "./messages";
+import type { Column, NarrowedBy, Row, TableHead, TableName } from "./messages";
 import { now, post } from "./page-wire";
 
 const BLOCK = 128; // rows in a question for rows
@@ -19,12 +19,25 @@ export interface Asked {
 interface Listeners {
   choose(row: Row): void;
   hover?(row: Row | null): void;
-  head?(head: TableHead): void;
+  /** `starts`: the table was asked for with another text or narrowing, and begins at its first row. */
+  head?(head: TableHead, starts: boolean): void;
+  /** The user chose another order. */
+  sort?(): void;
   /** A number that counts tasks was clicked. */
   count?(row: number, column: number): void;
 }
 
 let tables = 0;
+
+const LABEL = 104; // least px of a column that takes the rest of the width
+/** Widths in px of columns that need more than a number or a word. */
+const WIDTHS: Record<string, number> = { start: 88, site: 220, failure: 160, task: 72, parent: 72 };
+
+/** A column's width: fixed, so that titles stay where they are, whatever rows are in sight. */
+function widthOf({ name, right }: Column): string {
+  if (["label", "counter", "site"].includes(name) && !WIDTHS[name]) return "auto";
+  return `${WIDTHS[name] ?? (right ? Math.max(64, 24 + 6 * name.length) : 72)}px`;
+}
 
 export class VirtualTable {
   readonly element: HTMLElement;
@@ -42,6 +55,8 @@ export class VirtualTable {
   #asked: Asked = {};
   #isAsking = false;
   #asksAgain = false;
+  #least = 0; // px, the table's least width
+  #starts = false; // the next answer is shown from its first row on
   #shown: number[] = []; // columns
   #first = 0; // the row at the top, with its fraction
   #setTop = -1; // the scroll position that was set for #first
@@ -83,11 +98,13 @@ export class VirtualTable {
     this.#active = this.#mark = -1;
     this.#goTo(0);
     this.ask({ sort: undefined, descending: undefined, ...change });
+    this.#starts = false;
   }
 
   /** Asks for the table. While an answer is awaited, only the last question waits. */
   ask(change: Asked = {}) {
     Object.assign(this.#asked, change);
+    if (change.text !== undefined || change.by !== undefined) this.#starts = true;
     if (this.#isAsking) {
       this.#asksAgain = true;
       return;
@@ -115,8 +132,10 @@ export class VirtualTable {
     this.#makeTitles(head);
     this.#table.setAttribute("aria-rowcount", String(head.count + 1));
     this.#table.setAttribute("aria-colcount", String(this.#shown.length));
-    this.#goTo(this.#first);
-    this.#listeners.head?.(head);
+    const starts = this.#starts;
+    if (!this.#asksAgain) this.#starts = false;
+    this.#goTo(starts ? 0 : this.#first);
+    this.#listeners.head?.(head, starts);
     if (this.#asksAgain) {
       this.#asksAgain = false;
       this.ask();
@@ -160,12 +179,17 @@ export class VirtualTable {
             sort: index,
             descending: isSorted ? !head.descending : undefined,
           });
+          this.#listeners.sort?.();
         });
         const sort = index !== head.sorted ? "none" : head.descending ? "descending" : "ascending";
         const side = column.right ? "right" : "left";
-        return make("th", { scope: "col", class: side, "aria-sort": sort }, title);
+        const cell = make("th", { scope: "col", class: side, "aria-sort": sort }, title);
+        cell.style.width = widthOf(column);
+        return cell;
       }),
     );
+    const widths = this.#shown.map((index) => parseInt(widthOf(head.columns[index]!)) || LABEL);
+    this.#least = widths.reduce((sum, width) => sum + width, 0);
     for (const title of this.#titles.querySelectorAll("button"))
       if (title.dataset.column === focused) title.focus();
   }
@@ -212,6 +236,7 @@ export class VirtualTable {
     const height = this.#rowHeight();
     const all = Math.min((this.#count() + 1) * height, TALLEST);
     this.#spacer.style.height = `${all}px`;
+    this.#table.style.width = `${Math.max(this.#least, this.element.clientWidth)}px`;
     const top = this.#isScaled()
       ? (this.#first / last) * (all - this.element.clientHeight)
       : this.#first * height;
@@ -239,8 +264,6 @@ export class VirtualTable {
     this.#body.style.transform = `translateY(${-shift}px)`;
     if (this.#active >= 0) this.#table.setAttribute("aria-activedescendant", `${this.#id}-active`);
     else this.#table.removeAttribute("aria-activedescendant");
-    // While scrolling, columns only grow, so that they don't jump.
-    for (const title of this.#titles.cells) title.style.minWidth = `${title.offsetWidth}px`;
   }
 
   #fill(element: HTMLTableRowElement, index: number) {
@@ -251,7 +274,9 @@ export class VirtualTable {
       const words = row?.cells[column] ?? "";
       const { right, counts } = this.head!.columns[column]!;
       const isLink = counts && words !== "" && words !== "0";
-      cell.className = right ? "right" : "left";
+      const isUnnamed = row?.unnamed && this.head!.columns[column]!.name === "label";
+      cell.className = right ? "right" : isUnnamed ? "left aside" : "left";
+      cell.title = right ? "" : words;
       if (cell.textContent === words && isLink === !!cell.firstElementChild) return;
       cell.replaceChildren(isLink ? make("span", { role: "link" }, words) : words);
     });

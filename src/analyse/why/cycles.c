@@ -12,7 +12,7 @@
  * remains, it is done again with all doubts: several waits of a task other than a join count as a
  * choice, and a lock may be got as soon as one of its holders releases it, since it isn't known
  * whether the task wants it for itself or together with readers. A cycle that remains then, too, is
- * certain.
+ * certain. A task whose wait has a time limit goes on by itself, so a cycle through it is only possible.
  */
 #include <stdlib.h>
 
@@ -181,6 +181,22 @@ static void fill_lock(struct net *net, struct node *node, const struct thrum__an
 	}
 }
 
+/* Marks the tasks whose waits have a time limit. */
+static void mark_timed(struct net *net)
+{
+	const struct thrum__model *model = net->search->model;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		uint32_t task = thrum__why_timed_task(model, i), number;
+
+		if (task == THRUM__NONE)
+			continue;
+		number = thrum__analyse_graph_list(&net->search->graph, task);
+		if (number > 0)
+			net->nodes[number].is_doubtful = net->nodes[number].is_weak = true;
+	}
+}
+
 /* Fills a node with the lanes to which its task is left. */
 static void fill_left(struct net *net, struct node *node, const struct thrum__why_left *left)
 {
@@ -250,6 +266,7 @@ static int make_nodes(struct net *net)
 		fill_node(net, i, at);
 		at += net->nodes[i].count;
 	}
+	mark_timed(net);
 	return 0;
 }
 

@@ -136,6 +136,10 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
 	X(WOKEN, "woken")                 /* goes on after other ended, for which more waited */ \
 	X(NOT_WOKEN, "not-woken")         /* never goes on, though it waited for other as well */ \
+	X(ABSENT, "absent")               /* doesn't come to other, a barrier */ \
+	X(ENDS_ABSENT, "ends-absent")     /* ended, and so doesn't come to other, a barrier */ \
+	X(WAKES_ONE, "wakes-one")         /* signals other; one of those that wait is woken */ \
+	X(WOKEN_INSTEAD, "woken-instead") /* is woken, and waits for other again, or ends */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
 	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
 	X(BEHIND, "behind")               /* waits for other, which is one step before */ \
@@ -159,7 +163,7 @@ struct thrum__step {
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
-	 * note with the line. */
+	 * note with the line. WAKES_ONE: how many waited. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };

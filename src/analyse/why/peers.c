@@ -340,7 +340,7 @@ const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *pee
 
 bool thrum__why_peers_is_young(const struct thrum__peers *peers, uint32_t task)
 {
-	return is_young(peers, thrum__why_peers_of(peers, task), task);
+	return !peers->is_over && is_young(peers, thrum__why_peers_of(peers, task), task);
 }
 
 int64_t thrum__why_peers_lateness(const struct thrum__peers *peers, uint32_t task)

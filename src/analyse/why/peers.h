@@ -44,6 +44,7 @@ struct thrum__peers {
 	uint32_t family_room;
 	const struct thrum__places *places;
 	uint32_t *of; /* key by place of tasks: thrum__why_peers_key */
+	bool is_over; /* the program says that nothing can happen any more: no task is young */
 };
 
 /* Counts all tasks of the model. The model and the places must outlive *peers. Returns 0 or

@@ -28,7 +28,7 @@ static bool load(const struct reader *r, uint64_t offset, void *to, size_t size)
 
 /* ---- The queue ------------------------------------------------------------------------------ */
 
-/* Adds a toggle to the queue, by its time. */
+/* Adds a toggle to the end of the queue. */
 static int queue_toggle(struct reader *r, uint64_t ticks, uint64_t bits, bool is_on)
 {
 	struct changes *c = &r->changes;
@@ -43,10 +43,28 @@ static int queue_toggle(struct reader *r, uint64_t ticks, uint64_t bits, bool is
 	c->queue = queue;
 	size_t at = c->queued++;
 
-	for (; at > c->next && queue[at - 1].ticks > ticks; at--)
-		queue[at] = queue[at - 1];
-	queue[at] = (struct toggle){ticks, bits, is_on};
+	c->is_unsorted |= at > c->next && queue[at - 1].ticks > ticks;
+	queue[at] = (struct toggle){ticks, bits, (uint32_t)at, is_on};
 	return 0;
+}
+
+static int compare_toggles(const void *left, const void *right)
+{
+	const struct toggle *a = left, *b = right;
+
+	if (a->ticks != b->ticks)
+		return a->ticks < b->ticks ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Puts the rest of the queue in the order of time. */
+static void sort_toggles(struct changes *c)
+{
+	if (c->is_unsorted)
+		qsort(c->queue + c->next, c->queued - c->next, sizeof *c->queue, compare_toggles);
+	for (size_t i = c->next; c->is_unsorted && i < c->queued; i++)
+		c->queue[i].number = (uint32_t)i;
+	c->is_unsorted = false;
 }
 
 /* Loads an entry of the history. `after` becomes 0 if its change isn't finished. False: it was
@@ -125,6 +143,7 @@ int thrum__read_changes_update(struct reader *r)
 		if (is_there)
 			error = queue_entry(r, &entry);
 	}
+	sort_toggles(c);
 	return error;
 }
 
@@ -174,7 +193,6 @@ static struct thrum_event *put_category(struct reader *r, struct thrum_event *e,
 static struct thrum_event *put_changes(struct reader *r, struct thrum_event *e, uint64_t ticks,
 	uint64_t mask, unsigned category)
 {
-	static const char *const parts[] = {"task", "life", "wait", "switch"};
 	const char *name = name_of(r, category);
 	int level = thrum__format_level_of(mask, category);
 
@@ -183,7 +201,7 @@ static struct thrum_event *put_changes(struct reader *r, struct thrum_event *e, 
 	e = put_category(r, e, ticks, name, level);
 	for (int part = level + 1; category == THRUM__CATEGORY_TASK && part < 4; part++)
 		if (mask >> part & 1)
-			e = put_category(r, e, ticks, parts[part], part);
+			e = put_category(r, e, ticks, thrum__read_task_parts[part], part);
 	return e;
 }
 

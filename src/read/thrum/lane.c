@@ -74,6 +74,7 @@ static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks
 {
 	thrum__read_note(r, lane->slot, THRUM_EVENT_LOST, lane->number, ticks,
 		"packet overwritten while reading");
+	r->trace.missed++;
 }
 
 /* ---- Packets ------------------------------------------------------------------------------- */
@@ -141,6 +142,7 @@ static bool tell_of_gap(struct reader *r, struct lane *lane, const struct packet
 	thrum__read_note(r, lane->slot, THRUM_EVENT_LOST, lane->number,
 		next->begin > lane->last ? next->begin : lane->last, "%llu packet%s overwritten",
 		(unsigned long long)missing, missing == 1 ? "" : "s");
+	r->trace.missed += missing;
 	lane->seq = next->seq - 1;
 	lane->name = lane->reason = (struct span_of_text){"", 0};
 	return true;

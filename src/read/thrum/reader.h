@@ -11,6 +11,7 @@
  *   live.c    makes up the beginnings of tasks that are overwritten, from the table of live tasks
  *   control.c makes events of the changes of the mask
  *   merge.c   gives the events of all lanes in the order of time
+ *   follow.c  gives them packet by packet, as these are finished
  *
  * This header is private to the folder; from outside one uses thrum__read_thrum_format
  * (read/read.h).
@@ -83,6 +84,7 @@ struct live {
 struct toggle {
 	uint64_t ticks;
 	uint64_t bits;
+	uint32_t number; /* its place in the history */
 	bool is_on;
 };
 
@@ -93,6 +95,7 @@ struct changes {
 	struct toggle *queue; /* by time */
 	uint32_t queue_room;
 	size_t queued, next; /* the next one of the queue */
+	bool is_unsorted;    /* toggles came that are earlier than the one before them */
 	uint64_t last;       /* ticks of the entry that was loaded last */
 	uint8_t off[64];     /* by bit of the mask: how often it is off now */
 	uint64_t told;       /* the bits that are off, as the events given so far tell it */
@@ -189,6 +192,7 @@ struct reader {
 	struct lane *lanes;
 	uint32_t *lanes_by_number; /* indexes of lanes */
 	uint32_t lane_count, lane_room;
+	uint32_t follow_lane;    /* the lane that thrum_trace_follow looks at next */
 	struct heap_entry *heap; /* the lanes that have events, the earliest on top */
 	uint32_t heap_count;
 	struct slot *free_slots;
@@ -344,6 +348,12 @@ uint64_t thrum__read_changes_next(const struct reader *);
 void thrum__read_merge_restart(struct reader *);
 /* thrum_trace_next of this format. */
 int thrum__read_merge_next(struct thrum_trace *, const struct thrum_event **, size_t *count,
+	struct thrum_error_info *);
+
+/* ---- follow.c ------------------------------------------------------------------------------ */
+
+/* See follow in struct thrum__read_format. */
+int thrum__read_follow(struct thrum_trace *, bool is_all, const struct thrum_event **, size_t *,
 	struct thrum_error_info *);
 
 #endif

@@ -436,3 +436,19 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 	}
 	cell->text = cell->room;
 }
+
+bool thrum__table_named(const struct thrum__table *table, uint32_t row, unsigned column,
+	struct thrum__table_cell *cell)
+{
+	uint32_t task = thrum__table_task(table, row);
+	size_t size;
+
+	thrum__table_words(table, row, column, cell);
+	if (cell->size > 0 || task == THRUM__NONE ||
+		strcmp(table->form->columns[column].name, "label") != 0)
+		return false;
+	size = thrum__words_task(table->model, task, cell->room, sizeof cell->room);
+	cell->text = cell->room;
+	cell->size = size < sizeof cell->room ? size : sizeof cell->room - 1;
+	return true;
+}

@@ -152,6 +152,10 @@ void thrum__table_print(const struct thrum__table *, struct thrum__table_cell *)
 void thrum__table_words(const struct thrum__table *, uint32_t row, unsigned column,
 	struct thrum__table_cell *);
 
+/* As thrum__table_words, but a task without a label is called as in the picture: then returns true. */
+bool thrum__table_named(const struct thrum__table *, uint32_t row, unsigned column,
+	struct thrum__table_cell *);
+
 /* The task that a row shows, or whose run it shows; NONE in other tables. */
 uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
 

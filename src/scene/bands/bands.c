@@ -37,9 +37,7 @@ int thrum__scene_bands_make(struct thrum__scene *scene)
 	made = calloc(1, sizeof *made);
 	if (!made)
 		return -THRUM_E_MEMORY;
-	made->counted = calloc(THRUM__FAMILY_BANDS, sizeof *made->counted);
-	status = made->counted ? thrum__bands_make(scene->model, NULL, NULL, &made->all)
-			       : -THRUM_E_MEMORY;
+	status = thrum__bands_make(scene->model, NULL, NULL, &made->all);
 	if (status != 0) {
 		thrum__scene_bands_destroy(made);
 		return -THRUM_E_MEMORY;

@@ -6,6 +6,7 @@
  *
  *	bands.c    makes and keeps what the analysis (analyse/bands/bands.h) gives, and the window
  *	place.c    who stands where, from top to bottom
+ *	pair.c     two scenes whose bands stand in pairs
  *	paint.c    the frame: gutter, scale, heads
  *	cells.c    the cells of closed bands
  *	opened.c   opened bands and threads
@@ -14,6 +15,7 @@
  *	queues.c   the queues
  *	command.c  the focus, and commands
  *	key.c      the key line
+ *	tones.c    how many lines a cell's tone stands for
  *	marks.c    the selected and the found lines, findings
  *	range.c    the range and the marked times
  *	pick.c     which line lies where
@@ -38,16 +40,20 @@ enum {
 	THRUM__BANDS_HEAD = 24,  /* of a section */
 	THRUM__BANDS_NAME = 8,   /* x of names */
 	THRUM__BANDS_INDENT = 12,
-	THRUM__BANDS_REMARK = 6, /* from the gutter to a remark */
+	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
+	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
+	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
 };
 
 struct thrum__scene_bands_story;
 
 enum thrum__scene_bands_kind {
+	THRUM__PLACE_NONE, /* in pairs: the other scene's alone */
 	THRUM__PLACE_STORY,
 	THRUM__PLACE_THREADS, /* the heads of sections */
 	THRUM__PLACE_QUEUES,
 	THRUM__PLACE_WORK,
+	THRUM__PLACE_ONLY, /* in pairs: the bands that only this scene has */
 	THRUM__PLACE_THREAD,
 	THRUM__PLACE_QUEUE,
 	THRUM__PLACE_SMALL, /* a band that shows how many are alive */
@@ -63,10 +69,11 @@ struct thrum__scene_bands_place {
 	uint8_t depth;      /* of a band's name */
 	uint32_t index;     /* of the thread, the queue or the group */
 	float y, height;    /* y from the top of the first place */
+	float inset, own;   /* in pairs: from y to this scene's half, and the half's height */
 	unsigned class;     /* of bands: the lowest class of durations */
 	unsigned rows, per; /* how many rows of cells, and how many classes a row has */
 	float row_height;
-	float base; /* the bottom of the lowest row, from y */
+	float base; /* the bottom of the lowest row, from the top of the half */
 };
 
 /* Numbers of a group, for the window of the last frame. */
@@ -92,8 +99,9 @@ struct thrum__scene_bands {
 	uint8_t *failed; /* by row and column */
 	uint8_t *bytes;
 	uint32_t column_room, failed_room, byte_room;
-	/* By group shown, for the time numbers_from … numbers_to. */
+	/* By place, for the last frame's window or range. */
 	struct thrum__scene_bands_counted *counted;
+	uint32_t counted_room;
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
 	/* For opened bands and stories; made when first needed. */
@@ -142,6 +150,11 @@ uint8_t *thrum__scene_bands_bytes(struct thrum__scene_bands *, uint32_t count);
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_set_places(struct thrum__scene *, float width, float height);
 
+/* Sets the tones of one or two scenes for pictures of this width: the same ones. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_set_tones(struct thrum__scene *const *, unsigned count,
+	float width);
+
 /* Returns how far the places are scrolled up, for a state's `track`: the number of the place at the
  * top, with the fraction of it that is above. And back. */
 float thrum__scene_bands_scroll(const struct thrum__scene_bands *, double track);
@@ -165,6 +178,9 @@ const struct thrum__scene_bands_place *thrum__scene_bands_place_of(const struct 
 									   *,
 	uint32_t group);
 
+/* The number of the gutter whose column is at x in a picture of this width: enum thrum__scene_sort. */
+int thrum__scene_bands_column(float width, float x);
+
 /* ---- command.c ----------------------------------------------------------------------------- */
 
 #define THRUM__BANDS_NOT_OURS 3
@@ -185,6 +201,9 @@ struct thrum__bands_pen {
 	float left, right; /* of time */
 	float scroll;
 	bool is_narrow; /* the gutter has only rate and p99 */
+	/* In pairs: the other scene's bands, whose places have the same numbers; else NULL. */
+	struct thrum__scene_bands *other;
+	bool is_lower;
 	bool has_range;
 	uint32_t first, end; /* columns in the range; without one, all */
 };
@@ -193,18 +212,38 @@ struct thrum__bands_pen {
 static inline float thrum__bands_top(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
-	return pen->p->top + place->y - pen->scroll;
+	return pen->p->top + place->y + place->inset - pen->scroll;
 }
 
-/* Paints the whole picture but the strip. */
-void thrum__bands_paint(struct thrum__paint *);
+/* Paints the whole picture but the strip. `lower` (may be NULL) is for the scene that stands in pairs
+ * with this one, with the same list. */
+void thrum__bands_paint(struct thrum__paint *, struct thrum__paint *lower);
+
+/* The other scene's half of a place in pairs, or NULL. */
+static inline const struct thrum__scene_bands_place *
+thrum__bands_other(const struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
+{
+	const struct thrum__scene_bands_place *other = pen->other
+		? &pen->other->places[place - pen->bands->places]
+		: NULL;
+
+	return other && other->kind != THRUM__PLACE_NONE ? other : NULL;
+}
+
+/* Whether a place has the name: in pairs the upper half has it, if there is one. */
+static inline bool thrum__bands_has_name(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	return !pen->is_lower || !thrum__bands_other(pen, place);
+}
 
 /* Paint a place that is in sight. */
 void thrum__bands_paint_band(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_small(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_thread(struct thrum__bands_pen *, const struct thrum__scene_bands_place *,
 	bool is_first);
-void thrum__bands_name_thread(const struct thrum__bands_pen *, uint32_t thread, float y, int font);
+void thrum__bands_name_thread(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, float y, int font);
 void thrum__bands_paint_queue(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_marks(struct thrum__bands_pen *);
 void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
@@ -216,16 +255,24 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__st
 /* Finds the columns of the range, and paints it behind the bands. */
 void thrum__bands_paint_range(struct thrum__bands_pen *);
 
-/* Writes where most of the time of a shown group goes: "81 % waits for database"; "" if that isn't
+/* Writes where most of the time of a group goes: "81 % waits for database"; "" if that isn't
  * known (thrum__scene_bands_look), or there is no such place. */
-void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t shown, char *to,
+void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t group, char *to,
 	size_t size);
+
+/* In pairs (pair.c): writes the scene's name into the gutter, up to x; says which scene is above;
+ * paints the rules between the halves. */
+void thrum__bands_name_side(const struct thrum__bands_pen *, float x, float y);
+void thrum__bands_pair_words(const struct thrum__bands_pen *, char *to, size_t size);
+void thrum__bands_paint_rules(const struct thrum__bands_pen *);
 
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	float room, const char *text);
 void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, int font,
 	int colour, const char *text);
+/* A text of the scale; in pictures without room for it, over the time. */
+void thrum__bands_scale_text(const struct thrum__bands_pen *, float y, const char *text);
 /* A text over the time, with the ground's colour behind it. */
 void thrum__bands_remark(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	const char *text);

@@ -203,12 +203,25 @@ void thrum__bands_columns(const struct thrum__bands_pen *pen, int colour, float 
 		room, grid.bytes);
 }
 
+/* Counts the living lines by column. Returns the most, at least 1. */
+static uint32_t count_alive(struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_place *place)
+{
+	uint32_t most = 1;
+
+	thrum__bands_alive(bands->all, place->index, &bands->window, bands->counts);
+	for (uint32_t i = 0; i < bands->window.columns; i++)
+		most = bands->counts[i] > most ? bands->counts[i] : most;
+	return most;
+}
+
 void thrum__bands_paint_small(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	struct thrum__scene_bands *bands = pen->bands;
 	const struct thrum__group *group = &bands->all->family.groups[place->index];
-	uint32_t columns = bands->window.columns, height = (uint32_t)place->base, most = 1;
+	const struct thrum__scene_bands_place *other = thrum__bands_other(pen, place);
+	uint32_t columns = bands->window.columns, height = (uint32_t)place->base, most;
 	uint32_t room = height - 2;
 	struct grid grid = {
 		.bytes = thrum__scene_bands_bytes(bands, columns * height),
@@ -220,11 +233,12 @@ void thrum__bands_paint_small(struct thrum__bands_pen *pen,
 		pen->p->list->failed = true;
 		return;
 	}
-	thrum__bands_alive(bands->all, place->index, &bands->window, bands->counts);
+	most = count_alive(bands, place);
+	if (other)
+		most = most > count_alive(pen->other, other) ? most
+							     : count_alive(pen->other, other);
 	thrum__bands_cells(bands->all, place->index, 0, THRUM__BANDS_CLASSES, &bands->window,
 		bands->cells);
-	for (uint32_t i = 0; i < columns; i++)
-		most = bands->counts[i] > most ? bands->counts[i] : most;
 	for (uint32_t i = 0; i < columns; i++) {
 		uint32_t size = (uint32_t)((uint64_t)bands->counts[i] * room / most);
 

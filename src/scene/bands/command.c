@@ -15,6 +15,10 @@ bool thrum__scene_bands_name(const struct thrum__scene_bands *bands,
 	case THRUM__PLACE_OPENED_THREAD:
 		thrum__scene_bands_thread_name(bands->all, place->index, name);
 		return true;
+	case THRUM__PLACE_QUEUE:
+		thrum__scene_bands_group_name(bands->all, bands->all->queues[place->index].group,
+			name);
+		return true;
 	case THRUM__PLACE_SMALL:
 	case THRUM__PLACE_BAND:
 	case THRUM__PLACE_OPENED:
@@ -42,10 +46,12 @@ static uint32_t focused_group(const struct thrum__scene *scene)
 {
 	uint32_t place = focused_place(scene);
 
-	return place == THRUM__NONE || scene->bands->places[place].kind == THRUM__PLACE_THREAD ||
-			scene->bands->places[place].kind == THRUM__PLACE_OPENED_THREAD
-		? THRUM__NONE
-		: scene->bands->places[place].index;
+	int kind = place == THRUM__NONE ? THRUM__PLACE_NONE : scene->bands->places[place].kind;
+
+	return kind == THRUM__PLACE_SMALL || kind == THRUM__PLACE_BAND ||
+			kind == THRUM__PLACE_OPENED
+		? scene->bands->places[place].index
+		: THRUM__NONE;
 }
 
 /* Scrolls so that a place is in sight. */
@@ -79,12 +85,27 @@ static int move_focus(struct thrum__scene *scene, int step)
 	return 0;
 }
 
-int thrum__scene_bands_press(struct thrum__scene *scene, float y)
+/* Sorts by the column of the gutter whose head is at x; again: as a tree. */
+static int sort_by(struct thrum__scene *scene, float x)
+{
+	uint8_t *sort = &scene->state.bands.sort;
+	int column = thrum__scene_bands_column(scene->width, x);
+
+	if (column == THRUM__SORT_TREE)
+		return 0;
+	*sort = *sort == column ? THRUM__SORT_TREE : (uint8_t)column;
+	scene->state.track = 0;
+	return 1;
+}
+
+int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
 	char name[THRUM__NAME_MAX];
 
+	if (y < scene->tracks.top - THRUM__PAD)
+		return sort_by(scene, x);
 	if (at >= bands->place_count ||
 		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name)) {
 		scene->state.bands.focus[0] = 0;

@@ -164,7 +164,7 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *pen, const struct thrum_
 			!(place->kind == THRUM__PLACE_QUEUE && place->index == queue) &&
 			!(place->kind == THRUM__PLACE_MORE && queue == THRUM__NONE))
 			continue;
-		*y = floorf(thrum__bands_top(pen, place) + fminf(place->height / 3, STEP_MOST));
+		*y = floorf(thrum__bands_top(pen, place) + fminf(place->own / 3, STEP_MOST));
 		return true;
 	}
 	return false;

@@ -11,6 +11,8 @@ enum {
 	THRUM__OPENED_ROW = 20,      /* px */
 	THRUM__OPENED_ROWS = 8,      /* of a band that is opened once */
 	THRUM__OPENED_ROWS_MAX = 64, /* of a band that is opened twice */
+	THRUM__OPENED_OBJECT = 18,   /* px of a row of an opened queue */
+	THRUM__OPENED_OBJECTS = 16,  /* rows of it at most */
 	THRUM__OPENED_LANE = 3 * 16, /* px of a lane of an opened thread */
 };
 

@@ -10,10 +10,17 @@
 #define GROUND THRUM__Z_HALO /* of gutter and scale: above the cells, below the frame */
 #define TEXT THRUM__Z_LABEL
 
-#define FOCUS_MOST 44  /* px: height of the focus' ground */
-#define ALIVE_AT 180   /* px: right end of the number of living lines */
-#define SCALE_GAP 13   /* px between two durations of a scale, at least */
-#define SCALE_TOP 2    /* px below the top of a band that have no duration */
+#define FOCUS_MOST 44   /* px: height of the focus' ground */
+#define ALIVE_AT 180    /* px: right end of the number of living lines */
+#define SCALE_GAP 13    /* px between two durations of a scale, at least */
+#define SCALE_TOP 2     /* px below the top of a band that have no duration */
+#define RATIO_LEAST 1.5 /* from which on two numbers are compared */
+/* Without a gutter: px from the right edge to the end of a name, and of numbers. */
+#define ABOVE_NAME 150
+#define ABOVE_P99 60
+#define ABOVE_FAILED 8
+#define MORE_ROOM 80   /* px for how many more there are */
+#define COLUMN_SLACK 6 /* px at the right of a column's head that belong to it */
 #define MORE_SHOWN 7   /* groups of the last row that are named */
 #define WHERE_LEAST 44 /* px: height of a band with a line on where its time goes */
 
@@ -21,6 +28,17 @@
 static const float columns[] = {64, 120, 180, 236};
 static const float columns_narrow[] = {84, 160};
 static const char *const column_names[] = {"per s", "median", "p99", "failed"};
+
+int thrum__scene_bands_column(float width, float x)
+{
+	bool is_narrow = width < THRUM__BANDS_NARROW;
+	int count = width < THRUM__NARROW ? 0 : is_narrow ? 2 : 4;
+
+	for (int i = 0; i < count; i++)
+		if (x <= (is_narrow ? columns_narrow[i] : columns[i]) + COLUMN_SLACK)
+			return THRUM__SORT_RATE + (is_narrow ? 2 * i : i);
+	return THRUM__SORT_TREE;
+}
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
@@ -56,6 +74,20 @@ void thrum__bands_remark(const struct thrum__bands_pen *pen, float x, float y, i
 	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, true);
 }
 
+void thrum__bands_scale_text(const struct thrum__bands_pen *pen, float y, const char *text)
+{
+	float width;
+
+	if (pen->right < pen->p->width) {
+		thrum__bands_text(pen, pen->right + 6, y, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED,
+			THRUM__BANDS_SCALE, text);
+		return;
+	}
+	width = thrum__paint_width(pen->p, text, strlen(text), THRUM__FONT_SMALL);
+	thrum__bands_remark(pen, pen->right - width - 6, y, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED,
+		text);
+}
+
 /* Writes a duration with two digits; "–" for none. */
 static void put_duration(char to[32], int64_t ns)
 {
@@ -72,11 +104,17 @@ static bool is_same_time(const struct thrum__bands_time *a, const struct thrum__
 	return memcmp(a, b, sizeof *a) == 0;
 }
 
+/* Whether a place shows a group of lines. */
+static bool is_work(const struct thrum__scene_bands_place *place)
+{
+	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
+		place->kind == THRUM__PLACE_OPENED;
+}
+
 /* Computes the numbers of all bands for the window or range of this frame, unless they are known. */
 static void count_bands(struct thrum__bands_pen *pen)
 {
 	struct thrum__scene_bands *bands = pen->bands;
-	const struct thrum__family *family = &bands->all->family;
 	const struct thrum__scene_state *state = pen->p->state;
 	struct thrum__bands_time time = {.from = {state->from}, .to = {state->to}}, rest = {0};
 
@@ -91,11 +129,14 @@ static void count_bands(struct thrum__bands_pen *pen)
 	if (bands->has_numbers && is_same_time(&bands->numbers_of, &time) &&
 		is_same_time(&bands->rest_of, &rest))
 		return;
-	for (uint32_t i = 0; i < family->shown_count; i++) {
-		thrum__bands_numbers(bands->all, family->shown[i], &time,
-			&bands->counted[i].numbers);
+	for (uint32_t i = 0; i < bands->place_count; i++) {
+		const struct thrum__scene_bands_place *place = &bands->places[i];
+
+		if (!is_work(place))
+			continue;
+		thrum__bands_numbers(bands->all, place->index, &time, &bands->counted[i].numbers);
 		if (pen->has_range)
-			thrum__bands_numbers(bands->all, family->shown[i], &rest,
+			thrum__bands_numbers(bands->all, place->index, &rest,
 				&bands->counted[i].rest);
 	}
 	bands->has_numbers = true;
@@ -103,10 +144,10 @@ static void count_bands(struct thrum__bands_pen *pen)
 	bands->rest_of = rest;
 }
 
-static const struct thrum__bands_numbers *numbers_of(const struct thrum__bands_pen *pen,
-	uint32_t group)
+static const struct thrum__scene_bands_counted *counted_of(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
 {
-	return &pen->bands->counted[pen->bands->all->family.groups[group].shown].numbers;
+	return &pen->bands->counted[place - pen->bands->places];
 }
 
 static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
@@ -144,29 +185,83 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 	put_failed(pen, n, y, font);
 }
 
+/* Writes the few numbers that fit into the line above a band, where there is no gutter. */
+static void put_above(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, const struct thrum__bands_numbers *n)
+{
+	float y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
+	char slow[32], words[THRUM__NUMBER_ROOM];
+
+	if (!thrum__bands_has_name(pen, place))
+		return;
+	put_duration(slow, n->slow);
+	thrum__bands_text_right(pen, pen->p->width - ABOVE_P99, y, THRUM__FONT_NOTE,
+		THRUM__COLOUR_MUTED, slow);
+	thrum__words_number(n->failed, words);
+	if (n->failed > 0)
+		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
+			THRUM__COLOUR_BAD, n->all_failed ? "all" : words);
+}
+
+/* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
+static void put_ratio(const struct thrum__bands_pen *pen, float x, float y, int64_t upper,
+	int64_t lower)
+{
+	double ratio = upper > 0 && lower > 0 ? (double)lower / (double)upper : 1;
+	char words[32];
+	size_t size = strlen("×");
+
+	if (ratio < RATIO_LEAST && ratio * RATIO_LEAST > 1)
+		return;
+	strcpy(words, ratio < 1 ? "÷" : "×");
+	ratio = ratio < 1 ? 1 / ratio : ratio;
+	thrum__words_decimal(ratio, ratio < 10, words + size, sizeof words - size);
+	thrum__bands_text_right(pen, x, y, THRUM__FONT_BASE, THRUM__COLOUR_INK, words);
+}
+
+/* In pairs, compares the lower half's numbers with the upper one's. */
+static void put_ratios(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, float y)
+{
+	const struct thrum__scene_bands_place *other = thrum__bands_other(pen, place);
+	const struct thrum__bands_numbers *n = &counted_of(pen, place)->numbers, *upper;
+
+	if (!pen->is_lower || !other)
+		return;
+	upper = &pen->other->counted[other - pen->other->places].numbers;
+	if (!pen->is_narrow)
+		put_ratio(pen, columns[1], y, upper->half, n->half);
+	put_ratio(pen, pen->is_narrow ? columns_narrow[1] : columns[2], y, upper->slow, n->slow);
+}
+
 /* Writes the numbers of a band: with a range, those in it and those beside it; else those in sight,
  * and where the time goes. */
 static void put_all_numbers(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float top, bool has_room)
 {
-	uint32_t shown = pen->bands->all->family.groups[place->index].shown;
-	const struct thrum__scene_bands_counted *counted = &pen->bands->counted[shown];
+	const struct thrum__scene_bands_counted *counted = counted_of(pen, place);
 	char words[120];
 	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
 
+	if (pen->left <= 0) {
+		put_above(pen, place, &counted->numbers);
+		return;
+	}
 	if (pen->has_range) {
 		put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_BASE, THRUM__COLOUR_INK);
 		put_numbers(pen, &counted->rest, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
 		return;
 	}
-	put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
-	thrum__bands_where_words(pen->bands, shown, words, sizeof words);
-	if (has_room && words[0])
+	put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_NOTE,
+		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
+	put_ratios(pen, place, top + 11);
+	thrum__bands_where_words(pen->bands, place->index, words, sizeof words);
+	if (has_room && !pen->other && words[0])
 		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 			pen->left - 12 - x, words);
 }
 
-/* Writes a group's name. */
+/* Writes a group's name, on top of its place or above it. */
 static void put_name(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float y, int font, float right)
 {
@@ -176,6 +271,12 @@ static void put_name(const struct thrum__bands_pen *pen,
 	size_t size;
 	const char *name = thrum__family_name(family, place->index, &size);
 
+	if (!thrum__bands_has_name(pen, place))
+		return;
+	if (pen->left <= 0) {
+		y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
+		right = pen->p->width - ABOVE_NAME;
+	}
 	if (size > 0)
 		snprintf(words, sizeof words, "%.*s", (int)(size < 190 ? size : 190), name);
 	else
@@ -205,8 +306,7 @@ static void paint_scale(const struct thrum__bands_pen *pen,
 		if (last - y < SCALE_GAP || y < top + SCALE_TOP)
 			continue;
 		thrum__words_duration(thrum__bands_bound(class), 2, words, sizeof words);
-		thrum__bands_text(pen, pen->right + 6, y + 3, THRUM__FONT_SMALL,
-			THRUM__COLOUR_MUTED, THRUM__BANDS_SCALE, words);
+		thrum__bands_scale_text(pen, y + 3, words);
 		last = y;
 	}
 }
@@ -222,8 +322,8 @@ static void paint_head(const struct thrum__bands_pen *pen,
 		thrum__draw_horizontal(pen->p->list, TEXT, THRUM__COLOUR_RULE, 0, pen->p->width,
 			top, 1, THRUM__DASH_SOLID);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 17, THRUM__FONT_BASE, THRUM__COLOUR_MUTED,
-		pen->left - 16, name);
-	if (remark[0])
+		pen->left > 0 ? pen->left - 16 : pen->p->width, name);
+	if (remark[0] && pen->left > 0)
 		thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 17,
 			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, remark);
 }
@@ -232,12 +332,18 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	const struct thrum__family *family = &pen->bands->all->family;
-	char count[THRUM__NUMBER_ROOM], words[160];
+	char count[THRUM__NUMBER_ROOM], words[240];
 	uint64_t lines = 0;
 
-	for (uint32_t i = 0; i < family->shown_count; i++)
-		lines += pen->bands->counted[i].numbers.touched +
-			(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
+	if (pen->other) {
+		thrum__bands_pair_words(pen, words, sizeof words);
+		paint_head(pen, place, "Work", words);
+		return;
+	}
+	for (uint32_t i = 0; i < pen->bands->place_count; i++)
+		if (is_work(&pen->bands->places[i]))
+			lines += pen->bands->counted[i].numbers.touched +
+				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
 		family->by_site ? "No task here has a label; these are call sites. "
@@ -246,6 +352,15 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 				  "the higher, the longer it took (scale at the right)",
 		count);
 	paint_head(pen, place, "Work", words);
+}
+
+static void paint_only_head(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place)
+{
+	char words[THRUM__NAME_MAX + 16];
+
+	snprintf(words, sizeof words, "only in %s", pen->p->scene->pair.name);
+	paint_head(pen, place, words, "");
 }
 
 /* Names the biggest groups that have no band. */
@@ -259,7 +374,9 @@ static void paint_more(const struct thrum__bands_pen *pen,
 
 	snprintf(words, sizeof words, "+ %u more", (unsigned)family->more_count);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-		pen->left - 16, words);
+		pen->left > 0 ? pen->left - 16 : MORE_ROOM, words);
+	if (pen->other && pen->left > 0)
+		thrum__bands_name_side(pen, pen->left - 12, top + 12);
 	words[0] = '\0';
 	for (uint32_t i = 0; i < family->more_count && i < MORE_SHOWN; i++) {
 		const struct thrum__group *group = &family->groups[family->more[i]];
@@ -274,8 +391,8 @@ static void paint_more(const struct thrum__bands_pen *pen,
 			break;
 		used += (size_t)n;
 	}
-	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 12, THRUM__FONT_NOTE,
-		THRUM__COLOUR_MUTED, words);
+	thrum__bands_remark(pen, pen->left > 0 ? pen->left + THRUM__BANDS_REMARK : MORE_ROOM,
+		top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
 }
 
 static void paint_small(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
@@ -290,10 +407,15 @@ static void paint_small(struct thrum__bands_pen *pen, const struct thrum__scene_
 	put_name(pen, place, top + 12, THRUM__FONT_LABEL, pen->is_narrow ? 110 : ALIVE_AT - 70);
 	thrum__words_number(most, count);
 	snprintf(words, sizeof words, "%s alive", count);
-	thrum__bands_text_right(pen, pen->is_narrow ? columns_narrow[1] : ALIVE_AT, top + 12,
-		THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+	if (pen->left > 0)
+		thrum__bands_text_right(pen, pen->is_narrow ? columns_narrow[1] : ALIVE_AT,
+			top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+	else if (thrum__bands_has_name(pen, place))
+		thrum__bands_text_right(pen, pen->p->width - ABOVE_P99,
+			top + THRUM__BANDS_ABOVE_LINE, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+			words);
 	if (!pen->is_narrow)
-		put_failed(pen, numbers_of(pen, place->index), top + 12, THRUM__FONT_NOTE);
+		put_failed(pen, &counted_of(pen, place)->numbers, top + 12, THRUM__FONT_NOTE);
 }
 
 static void paint_whole_band(struct thrum__bands_pen *pen,
@@ -311,14 +433,15 @@ static void paint_whole_band(struct thrum__bands_pen *pen,
 static void paint_focus(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
-	float top = thrum__bands_top(pen, place), height = place->height;
+	float top = pen->p->top + place->y - pen->scroll, height = place->height;
 	char name[THRUM__NAME_MAX];
 
 	if (!pen->p->state->bands.focus[0] || pen->left <= 0 ||
+		!thrum__bands_has_name(pen, place) ||
 		!thrum__scene_bands_name(pen->bands, place, name) ||
 		strcmp(name, pen->p->state->bands.focus) != 0)
 		return;
-	height = height > FOCUS_MOST ? FOCUS_MOST : height;
+	height = height > FOCUS_MOST && !pen->other ? FOCUS_MOST : height;
 	thrum__draw_rect(pen->p->list, GROUND, THRUM__COLOUR_SEL_BG, 0, top, pen->left - 1, height);
 	thrum__draw_rect(pen->p->list, TEXT, THRUM__COLOUR_SEL, 0, top, 3, height);
 }
@@ -327,6 +450,8 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 {
 	paint_focus(pen, place);
 	switch (place->kind) {
+	case THRUM__PLACE_NONE: break;
+	case THRUM__PLACE_ONLY: paint_only_head(pen, place); break;
 	case THRUM__PLACE_THREADS: paint_head(pen, place, "Threads", ""); break;
 	case THRUM__PLACE_QUEUES: paint_head(pen, place, "Queues", ""); break;
 	case THRUM__PLACE_WORK: paint_work_head(pen, place); break;
@@ -342,7 +467,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 		break;
 	case THRUM__PLACE_OPENED_THREAD:
 		thrum__bands_paint_lanes(pen, place);
-		thrum__bands_name_thread(pen, place->index, thrum__bands_top(pen, place) + 13,
+		thrum__bands_name_thread(pen, place, thrum__bands_top(pen, place) + 13,
 			THRUM__FONT_STRONG);
 		break;
 	case THRUM__PLACE_BAND: paint_whole_band(pen, place); break;
@@ -376,13 +501,19 @@ static void name_columns(const struct thrum__bands_pen *pen)
 	const int count = pen->left <= 0 ? 0 : pen->is_narrow ? 2 : 4;
 
 	for (int i = 0; i < count; i++) {
-		const char *name = column_names[pen->is_narrow ? 2 * i : i];
+		int column = pen->is_narrow ? 2 * i : i;
+		bool is_sorted = pen->p->state->bands.sort == THRUM__SORT_RATE + column;
+		const char *name = column_names[column];
 		size_t size = strlen(name);
 		float right = pen->is_narrow ? columns_narrow[i] : columns[i];
 		float width = thrum__paint_width(pen->p, name, size, THRUM__FONT_TICK);
 
-		thrum__draw_text(pen->p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
-			THRUM__FONT_TICK, floorf(right - width + 0.5f), y, name, size, false);
+		thrum__draw_text(pen->p->list, THRUM__Z_FRAME_TEXT,
+			is_sorted ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, THRUM__FONT_TICK,
+			floorf(right - width + 0.5f), y, name, size, false);
+		if (is_sorted)
+			thrum__draw_rect(pen->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK,
+				floorf(right - width + 0.5f), y + 5, floorf(width), 2);
 	}
 	if (count > 0)
 		thrum__draw_rect(pen->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE,
@@ -399,39 +530,66 @@ static void paint_end(const struct thrum__bands_pen *pen)
 			pen->p->top, pen->p->bottom, 1, THRUM__DASH_SOLID);
 }
 
-void thrum__bands_paint(struct thrum__paint *p)
+/* Paints what stands in the places of one scene. */
+static void paint_places(struct thrum__bands_pen *pen)
 {
-	struct thrum__scene_bands *bands = p->scene->bands;
-	struct thrum__bands_pen pen = {
+	struct thrum__paint *p = pen->p;
+
+	thrum__bands_paint_range(pen);
+	count_bands(pen);
+	paint_end(pen);
+	for (uint32_t i = 0; i < pen->bands->place_count; i++) {
+		const struct thrum__scene_bands_place *place = &pen->bands->places[i];
+		float top = p->top + place->y - pen->scroll;
+
+		if (top < p->bottom && top + place->height > p->top)
+			paint_place(pen, place);
+	}
+	thrum__bands_paint_marks(pen);
+	p->bands = pen;
+	if (p->state->findings)
+		thrum__paint_findings(p);
+	p->bands = NULL;
+}
+
+static struct thrum__bands_pen pen_of(struct thrum__paint *p)
+{
+	return (struct thrum__bands_pen){
 		.p = p,
-		.bands = bands,
+		.bands = p->scene->bands,
 		.left = thrum__scene_bands_left(p->width),
 		.right = thrum__scene_bands_right(p->width),
-		.scroll = thrum__scene_bands_scroll(bands, p->state->track),
+		.scroll = thrum__scene_bands_scroll(p->scene->bands, p->state->track),
 		.is_narrow = p->width < THRUM__BANDS_NARROW,
 	};
+}
 
-	if (thrum__scene_bands_set_window(bands, p->time) < 0) {
+void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
+{
+	struct thrum__bands_pen pen = pen_of(p);
+
+	if (thrum__scene_bands_set_window(pen.bands, p->time) < 0) {
 		p->list->failed = true;
 		return;
 	}
 	thrum__paint_folds(p);
 	thrum__paint_grid(p);
-	thrum__bands_paint_range(&pen);
-	count_bands(&pen);
 	paint_grounds(&pen);
 	name_columns(&pen);
-	paint_end(&pen);
-	for (uint32_t i = 0; i < bands->place_count; i++) {
-		const struct thrum__scene_bands_place *place = &bands->places[i];
-		float top = thrum__bands_top(&pen, place);
+	if (lower) {
+		struct thrum__bands_pen below = pen_of(lower);
 
-		if (top < p->bottom && top + place->height > p->top)
-			paint_place(&pen, place);
+		pen.other = below.bands;
+		below.other = pen.bands;
+		below.is_lower = true;
+		if (thrum__scene_bands_set_window(below.bands, lower->time) < 0) {
+			p->list->failed = true;
+			return;
+		}
+		paint_places(&pen);
+		paint_places(&below);
+		thrum__bands_paint_rules(&pen);
+		return;
 	}
-	thrum__bands_paint_marks(&pen);
-	p->bands = &pen;
-	if (p->state->findings)
-		thrum__paint_findings(p);
-	p->bands = NULL;
+	paint_places(&pen);
 }

@@ -6,10 +6,13 @@
 
 #define SHARE_LEAST 0.5
 
-void thrum__bands_where_words(const struct thrum__scene_bands *bands, uint32_t shown, char *to,
+void thrum__bands_where_words(const struct thrum__scene_bands *bands, uint32_t group, char *to,
 	size_t size)
 {
-	const struct thrum__story_where *where = bands->where ? &bands->where[shown] : NULL;
+	uint32_t shown = bands->all->family.groups[group].shown;
+	const struct thrum__story_where *where = bands->where && shown != THRUM__NONE
+		? &bands->where[shown]
+		: NULL;
 	char name[THRUM__NAME_MAX], percent[32];
 
 	*to = 0;

@@ -94,7 +94,7 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, floa
 	place = &bands->places[(uint32_t)at];
 	if (place->kind != THRUM__PLACE_BAND)
 		return THRUM__NONE;
-	top = scene->tracks.top - THRUM__PAD + place->y -
+	top = scene->tracks.top - THRUM__PAD + place->y + place->inset -
 		thrum__scene_bands_scroll(bands, scene->state.track);
 	return pick_line(scene, place, x, top + place->base - y, slack);
 }

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "scene/bands/opened.h"
+#include "scene/bands/state.h"
 #include "scene/bands/story.h"
 
 /* Heights in px. */
@@ -20,9 +21,6 @@
 #define SPACE 8 /* below a band */
 #define MORE 22
 
-#define TONE_THIRD 4 /* lines in a cell, at least, from which on it has the third tone */
-#define TONE_FOURTH 12
-
 /* How a decade of durations is shown: the first of these with which all bands fit. A middle band has
  * half as many classes as a large one. */
 static const struct measure {
@@ -33,6 +31,84 @@ static const struct measure {
 #define MEASURES (sizeof measures / sizeof *measures)
 #define SCROLLS 4 /* the one with which the view scrolls, if none fits */
 
+/* ---- Sides --------------------------------------------------------------------------------- */
+
+/* The bands that are placed: those of a scene, or those of two in pairs, the upper one first. Both
+ * get the same places, so that they scroll together. A side that lacks a thread, queue or group has an
+ * empty place there. */
+struct sides {
+	struct thrum__scene_bands *bands[2];
+	unsigned count;
+	float above; /* px above each place for its name, where there is no gutter */
+};
+
+/* Which thread, queue or group of each side stands in a place; or NONE. */
+struct pair {
+	uint32_t index[2];
+};
+
+/* Adds a place below the last one, and `after` px below it. `half`: its kind, and what is the same for
+ * both sides; its height is that of one side. */
+static void add_place(const struct sides *sides, struct thrum__scene_bands_place half,
+	struct pair pair, float after)
+{
+	bool is_head = half.kind == THRUM__PLACE_THREADS || half.kind == THRUM__PLACE_QUEUES ||
+		half.kind == THRUM__PLACE_WORK || half.kind == THRUM__PLACE_ONLY ||
+		half.kind == THRUM__PLACE_STORY || half.kind == THRUM__PLACE_MORE;
+	float y = sides->bands[0]->content, inset = is_head ? 0 : sides->above, all = inset;
+
+	for (unsigned i = 0; i < sides->count; i++)
+		all += pair.index[i] == THRUM__NONE ? 0 : half.height;
+	all += after;
+	for (unsigned i = 0; i < sides->count; i++) {
+		struct thrum__scene_bands *bands = sides->bands[i];
+		struct thrum__scene_bands_place *place = &bands->places[bands->place_count++];
+
+		*place = half;
+		place->index = pair.index[i];
+		place->y = y;
+		place->height = all;
+		place->inset = inset;
+		place->own = half.height;
+		if (place->index == THRUM__NONE)
+			place->kind = THRUM__PLACE_NONE;
+		else
+			inset += half.height;
+		bands->content = y + all;
+	}
+}
+
+static void add_head(const struct sides *sides, int kind)
+{
+	add_place(sides,
+		(struct thrum__scene_bands_place){.kind = (uint8_t)kind,
+			.height = THRUM__BANDS_HEAD},
+		(struct pair){{0, THRUM__NONE}}, 0);
+}
+
+typedef void (*namer)(const struct thrum__bands *, uint32_t index, char name[THRUM__NAME_MAX]);
+
+/* Gives `index` of a side with that of the other side with the same name, among `count` ones. */
+static struct pair pair_of(const struct sides *sides, unsigned side, uint32_t index, namer name_of,
+	uint32_t count)
+{
+	struct pair pair = {{THRUM__NONE, THRUM__NONE}};
+	char name[THRUM__NAME_MAX], other[THRUM__NAME_MAX];
+
+	pair.index[side] = index;
+	if (sides->count == 1)
+		return pair;
+	name_of(sides->bands[side]->all, index, name);
+	for (uint32_t i = 0; i < count; i++) {
+		name_of(sides->bands[1 - side]->all, i, other);
+		if (strcmp(name, other) != 0)
+			continue;
+		pair.index[1 - side] = i;
+		break;
+	}
+	return pair;
+}
+
 /* ---- Bands --------------------------------------------------------------------------------- */
 
 /* With a range each band has two lines of numbers. */
@@ -41,19 +117,42 @@ static bool has_range(const struct thrum__scene_bands_state *state)
 	return state->range_from < state->range_to;
 }
 
-/* Sets the classes and heights of a group's band. It reaches from the duration that 99 % of the lines
- * reach, down to a quarter of a decade, to the longest one, up to that; at least one decade. */
-static void measure_band(const struct thrum__scene_bands *bands, const struct thrum__group *group,
+static const struct thrum__group *group_of(const struct sides *sides, unsigned side,
+	struct pair pair)
+{
+	return pair.index[side] == THRUM__NONE
+		? NULL
+		: &sides->bands[side]->all->family.groups[pair.index[side]];
+}
+
+/* The first side that has a group. */
+static unsigned side_of(struct pair pair)
+{
+	return pair.index[0] == THRUM__NONE ? 1 : 0;
+}
+
+/* Sets the classes and heights of a band. It reaches from the duration that 99 % of the lines reach,
+ * down to a quarter of a decade, to the longest one, up to that; at least one decade. */
+static void measure_band(const struct sides *sides, struct pair pair, bool is_large,
 	const struct measure *measure, struct thrum__scene_bands_place *place)
 {
 	const unsigned decade = THRUM__BANDS_DECADE, quarter = decade / 4;
-	bool is_large = group->size == THRUM__GROUP_LARGE;
 	unsigned classes = is_large ? measure->classes : measure->classes / 2;
 	unsigned per = decade / classes, step = per > quarter ? per : quarter, end;
-	float least = is_large || has_range(&bands->shown) ? LARGE_LEAST : MIDDLE_LEAST, needed;
+	float least = is_large || has_range(&sides->bands[0]->shown) ? LARGE_LEAST : MIDDLE_LEAST;
+	int64_t low = INT64_MAX, longest = 1;
+	float needed;
 
-	place->class = thrum__bands_class(group->low) / step * step;
-	end = (thrum__bands_class(group->longest) / step + 1) * step;
+	for (unsigned i = 0; i < sides->count; i++) {
+		const struct thrum__group *group = group_of(sides, i, pair);
+
+		if (!group)
+			continue;
+		low = group->low < low ? group->low : low;
+		longest = group->longest > longest ? group->longest : longest;
+	}
+	place->class = thrum__bands_class(low) / step * step;
+	end = (thrum__bands_class(longest) / step + 1) * step;
 	if (end < place->class + decade)
 		end = place->class + decade;
 	place->per = per;
@@ -64,15 +163,10 @@ static void measure_band(const struct thrum__scene_bands *bands, const struct th
 	place->height = place->base + SPACE;
 }
 
-static float small_height(struct thrum__scene_bands_place *place)
+/* Returns how far the band of a group or queue is opened. */
+static int is_opened(const struct sides *sides, unsigned side, uint32_t group)
 {
-	place->base = SMALL - SPACE;
-	return SMALL;
-}
-
-/* Returns how far a group's band is opened. */
-static int is_opened(const struct thrum__scene_bands *bands, uint32_t group)
-{
+	const struct thrum__scene_bands *bands = sides->bands[side];
 	char name[THRUM__NAME_MAX];
 
 	if (bands->shown.opened_count == 0)
@@ -82,213 +176,304 @@ static int is_opened(const struct thrum__scene_bands *bands, uint32_t group)
 }
 
 /* Sets the rows and the height of an opened band. */
-static void measure_opened(const struct thrum__scene_bands *bands,
+static void measure_opened(const struct sides *sides, struct pair pair, int opened,
 	struct thrum__scene_bands_place *place)
 {
-	uint32_t lines = bands->all->family.groups[place->index].lines;
-	uint32_t rows = is_opened(bands, place->index) > 1 ? THRUM__OPENED_ROWS_MAX
-							   : THRUM__OPENED_ROWS;
+	uint32_t most = opened > 1 ? THRUM__OPENED_ROWS_MAX : THRUM__OPENED_ROWS, lines = 0;
 
-	place->rows = lines < rows ? lines : rows;
+	for (unsigned i = 0; i < sides->count; i++) {
+		const struct thrum__group *group = group_of(sides, i, pair);
+
+		lines = group && group->lines > lines ? group->lines : lines;
+	}
+	place->rows = lines < most ? lines : most;
 	place->height = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)place->rows + SPACE;
 }
 
-/* Returns the height of all bands. */
-static float height_of(const struct thrum__scene_bands *bands, const struct measure *measure)
+/* Returns the place of a group, without y. */
+static struct thrum__scene_bands_place measure_group(const struct sides *sides, struct pair pair,
+	const struct measure *measure)
 {
-	const struct thrum__family *family = &bands->all->family;
-	float all = 0;
+	unsigned side = side_of(pair);
+	const struct thrum__group *group = group_of(sides, side, pair);
+	bool is_sorted = sides->bands[0]->shown.sort != THRUM__SORT_TREE;
+	struct thrum__scene_bands_place place = {
+		.kind = THRUM__PLACE_BAND,
+		.depth = is_sorted || sides->above > 0 ? 0 : (uint8_t)group->depth,
+	};
+	int opened = is_opened(sides, side, pair.index[side]);
 
-	for (uint32_t i = 0; i < family->shown_count; i++) {
-		const struct thrum__group *group = &family->groups[family->shown[i]];
-		struct thrum__scene_bands_place place = {.index = family->shown[i]};
-
-		if (is_opened(bands, place.index))
-			measure_opened(bands, &place), all += place.height;
-		else if (group->size == THRUM__GROUP_SMALL)
-			all += SMALL;
-		else
-			measure_band(bands, group, measure, &place), all += place.height;
+	if (opened) {
+		place.kind = THRUM__PLACE_OPENED;
+		measure_opened(sides, pair, opened, &place);
+	} else if (group->size == THRUM__GROUP_SMALL) {
+		place.kind = THRUM__PLACE_SMALL;
+		place.base = SMALL - SPACE;
+		place.height = SMALL;
+	} else {
+		measure_band(sides, pair, group->size == THRUM__GROUP_LARGE, measure, &place);
 	}
-	return all;
+	return place;
 }
 
-static const struct measure *choose_measure(const struct thrum__scene_bands *bands, float room)
+/* ---- Which bands --------------------------------------------------------------------------- */
+
+/* The groups in their order: those of one side or of both, then those that only one has. */
+struct chosen {
+	struct pair pairs[2 * THRUM__FAMILY_BANDS];
+	uint32_t count, both; /* both: those before are in pairs, or there is one side */
+};
+
+/* Returns the group of the other side that has the name and kind of this one, and lines. */
+static uint32_t same_group(const struct sides *sides, unsigned side, uint32_t index)
 {
-	for (size_t i = 0; i < MEASURES; i++)
-		if (height_of(bands, &measures[i]) <= room)
+	const struct thrum__family *family = &sides->bands[side]->all->family;
+	const struct thrum__bands *other = sides->bands[1 - side]->all;
+	char name[THRUM__NAME_MAX], words[THRUM__NAME_MAX];
+
+	thrum__scene_bands_group_name(sides->bands[side]->all, index, name);
+	for (uint32_t i = 0; i < other->family.group_count; i++) {
+		const struct thrum__group *group = &other->family.groups[i];
+
+		if (group->lines == 0 || group->kind != family->groups[index].kind)
+			continue;
+		thrum__scene_bands_group_name(other, i, words);
+		if (strcmp(name, words) == 0)
+			return i;
+	}
+	return THRUM__NONE;
+}
+
+/* The value by which a group is sorted, in the whole trace. */
+static double sort_value(const struct sides *sides, struct pair pair)
+{
+	unsigned side = side_of(pair);
+	const struct thrum__bands *bands = sides->bands[side]->all;
+	struct thrum__bands_numbers n;
+
+	thrum__bands_numbers(bands, pair.index[side],
+		&(struct thrum__bands_time){{bands->from, 0}, {bands->to, 0}}, &n);
+	switch (sides->bands[0]->shown.sort) {
+	case THRUM__SORT_RATE: return n.ended;
+	case THRUM__SORT_MEDIAN: return (double)n.half;
+	case THRUM__SORT_P99: return (double)n.slow;
+	default: return n.failed;
+	}
+}
+
+/* Sorts some pairs by the number of the state, the greatest first; equal ones stay in order. */
+static void sort_pairs(const struct sides *sides, struct pair *pairs, uint32_t count)
+{
+	double values[2 * THRUM__FAMILY_BANDS];
+
+	if (sides->bands[0]->shown.sort == THRUM__SORT_TREE)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		struct pair pair = pairs[i];
+		double value = sort_value(sides, pair);
+		uint32_t at = i;
+
+		for (; at > 0 && values[at - 1] < value; at--) {
+			values[at] = values[at - 1];
+			pairs[at] = pairs[at - 1];
+		}
+		values[at] = value;
+		pairs[at] = pair;
+	}
+}
+
+/* Adds the shown groups of a side: those that the other side has, too, or those that it lacks. */
+static void choose_side(const struct sides *sides, unsigned side, bool alone, struct chosen *chosen)
+{
+	const struct thrum__family *family = &sides->bands[side]->all->family;
+	uint32_t first = chosen->count;
+
+	for (uint32_t i = 0; i < family->shown_count; i++) {
+		struct pair pair = {{THRUM__NONE, THRUM__NONE}};
+
+		pair.index[side] = family->shown[i];
+		if (sides->count > 1)
+			pair.index[1 - side] = same_group(sides, side, family->shown[i]);
+		if (sides->count == 1 || (pair.index[1 - side] == THRUM__NONE) == alone)
+			chosen->pairs[chosen->count++] = pair;
+	}
+	sort_pairs(sides, &chosen->pairs[first], chosen->count - first);
+}
+
+static void choose_bands(const struct sides *sides, struct chosen *chosen)
+{
+	chosen->count = 0;
+	choose_side(sides, 0, false, chosen);
+	chosen->both = chosen->count;
+	for (unsigned side = 0; sides->count > 1 && side < sides->count; side++)
+		choose_side(sides, side, true, chosen);
+}
+
+static const struct measure *choose_measure(const struct sides *sides, const struct chosen *chosen,
+	float room)
+{
+	for (size_t i = 0; i < MEASURES; i++) {
+		float all = 0;
+
+		for (uint32_t k = 0; k < chosen->count; k++) {
+			struct pair pair = chosen->pairs[k];
+			float halves = pair.index[0] != THRUM__NONE && pair.index[1] != THRUM__NONE
+				? 2
+				: 1;
+
+			all += sides->above +
+				halves * measure_group(sides, pair, &measures[i]).height;
+		}
+		if (all <= room)
 			return &measures[i];
+	}
 	return &measures[SCROLLS];
 }
 
 /* ---- All places ---------------------------------------------------------------------------- */
 
-/* Adds a place below the last. There is room for it. */
-static struct thrum__scene_bands_place *add_place(struct thrum__scene_bands *bands, int kind,
-	uint32_t index, float height)
+static void add_stories(const struct sides *sides)
 {
-	struct thrum__scene_bands_place *place = &bands->places[bands->place_count++];
+	for (unsigned side = 0; side < sides->count; side++) {
+		for (uint32_t i = 0; i < sides->bands[side]->story_count; i++) {
+			struct pair pair = {{THRUM__NONE, THRUM__NONE}};
 
-	*place = (struct thrum__scene_bands_place){
-		.kind = (uint8_t)kind,
-		.index = index,
-		.y = bands->content,
-		.height = height,
-	};
-	bands->content += height;
-	return place;
-}
-
-static void add_threads(struct thrum__scene_bands *bands)
-{
-	uint32_t count = bands->all->thread_count;
-
-	if (count == 0)
-		return;
-	add_place(bands, THRUM__PLACE_THREADS, 0, THRUM__BANDS_HEAD);
-	for (uint32_t i = 0; i < count; i++) {
-		float after = i + 1 == count ? AFTER_THREADS : 0;
-		char name[THRUM__NAME_MAX];
-
-		thrum__scene_bands_thread_name(bands->all, i, name);
-		if (thrum__scene_bands_opened(&bands->shown, name))
-			add_place(bands, THRUM__PLACE_OPENED_THREAD, i,
-				THRUM__OPENED_LANE * (float)bands->all->threads[i].count +
-					AFTER_OPENED + after);
-		else
-			add_place(bands, THRUM__PLACE_THREAD, i, THREAD + after);
-	}
-}
-
-static void add_queues(struct thrum__scene_bands *bands)
-{
-	uint32_t count = bands->all->queue_count;
-
-	if (count == 0)
-		return;
-	add_place(bands, THRUM__PLACE_QUEUES, 0, THRUM__BANDS_HEAD);
-	for (uint32_t i = 0; i < count; i++)
-		add_place(bands, THRUM__PLACE_QUEUE, i,
-			QUEUE + (i + 1 == count ? AFTER_QUEUES : 0));
-}
-
-static void add_bands(struct thrum__scene_bands *bands, float height)
-{
-	const struct thrum__family *family = &bands->all->family;
-	const struct measure *measure;
-
-	add_place(bands, THRUM__PLACE_WORK, 0, THRUM__BANDS_HEAD);
-	measure = choose_measure(bands, height - bands->content - MORE);
-	for (uint32_t i = 0; i < family->shown_count; i++) {
-		uint32_t index = family->shown[i];
-		const struct thrum__group *group = &family->groups[index];
-		bool is_small = group->size == THRUM__GROUP_SMALL;
-		struct thrum__scene_bands_place *place = add_place(bands,
-			is_small ? THRUM__PLACE_SMALL : THRUM__PLACE_BAND, index, 0);
-
-		place->depth = (uint8_t)group->depth;
-		if (is_opened(bands, index)) {
-			place->kind = THRUM__PLACE_OPENED;
-			measure_opened(bands, place);
-		} else if (is_small)
-			place->height = small_height(place);
-		else
-			measure_band(bands, group, measure, place);
-		bands->content += place->height;
-	}
-	if (family->more_count > 0)
-		add_place(bands, THRUM__PLACE_MORE, 0, MORE);
-}
-
-/* ---- Tones --------------------------------------------------------------------------------- */
-
-/* Returns the nearest of 1, 2, 5 × 10ⁿ, by ratio. */
-static uint32_t round_number(uint32_t number)
-{
-	static const uint32_t steps[] = {1, 2, 5, 10};
-	uint32_t power = 1;
-
-	while (number / power >= 10)
-		power *= 10;
-	for (size_t i = 0; i + 1 < sizeof steps / sizeof *steps; i++) {
-		uint64_t low = steps[i] * (uint64_t)power, high = steps[i + 1] * (uint64_t)power;
-
-		/* Below the geometric mean of the two. */
-		if ((uint64_t)number * number < low * high)
-			return (uint32_t)low;
-	}
-	return 10 * power;
-}
-
-static int compare_counts(const void *a, const void *b)
-{
-	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-
-	return one < other ? -1 : one > other;
-}
-
-/* Sets the tones from how many lines 90 % of the cells with lines have at most, in the whole
- * trace. Returns 0 or -THRUM_E_MEMORY. */
-static int set_tones(struct thrum__scene_bands *bands, const struct thrum__scene_time_axis *whole)
-{
-	uint32_t *counts = NULL, count = 0, room = 0, most = 0;
-
-	if (thrum__scene_bands_set_window(bands, whole) < 0)
-		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < bands->place_count; i++) {
-		const struct thrum__scene_bands_place *place = &bands->places[i];
-
-		for (unsigned row = 0; place->kind == THRUM__PLACE_BAND && row < place->rows;
-			row++) {
-			uint32_t columns = bands->window.columns;
-			uint32_t *grown = thrum__base_grow(counts, &room, (uint64_t)count + columns,
-				sizeof *counts);
-
-			if (!grown) {
-				free(counts);
-				return -THRUM_E_MEMORY;
-			}
-			counts = grown;
-			thrum__bands_cells(bands->all, place->index,
-				place->class + row * place->per, place->per, &bands->window,
-				bands->cells);
-			for (uint32_t k = 0; k < columns; k++)
-				if (bands->cells[k].lines > 0)
-					counts[count++] = bands->cells[k].lines;
+			pair.index[side] = i;
+			add_place(sides,
+				(struct thrum__scene_bands_place){.kind = THRUM__PLACE_STORY,
+					.height = thrum__scene_bands_story_height(
+						&sides->bands[side]->stories[i])},
+				pair, 0);
 		}
 	}
-	if (count > 0) {
-		qsort(counts, count, sizeof *counts, compare_counts);
-		most = counts[(uint64_t)count * 9 / 10];
+}
+
+static void add_thread(const struct sides *sides, unsigned side, struct pair pair, float after)
+{
+	const struct thrum__scene_bands *bands = sides->bands[side];
+	struct thrum__scene_bands_place place = {.kind = THRUM__PLACE_THREAD, .height = THREAD};
+	uint32_t lanes = 0;
+	char name[THRUM__NAME_MAX];
+
+	thrum__scene_bands_thread_name(bands->all, pair.index[side], name);
+	if (thrum__scene_bands_opened(&bands->shown, name)) {
+		for (unsigned i = 0; i < sides->count; i++)
+			if (pair.index[i] != THRUM__NONE &&
+				sides->bands[i]->all->threads[pair.index[i]].count > lanes)
+				lanes = sides->bands[i]->all->threads[pair.index[i]].count;
+		place.kind = THRUM__PLACE_OPENED_THREAD;
+		place.height = THRUM__OPENED_LANE * (float)lanes + AFTER_OPENED;
 	}
-	free(counts);
-	bands->tones[0] = most / 5 <= TONE_THIRD ? TONE_THIRD : round_number(most / 5);
-	bands->tones[1] = most <= TONE_FOURTH ? TONE_FOURTH : round_number(most);
-	return 0;
+	add_place(sides, place, pair, after);
 }
 
-/* Makes the axis of the whole trace, without folds. */
-static int set_whole_axis(const struct thrum__scene *scene, struct thrum__scene_time_axis *axis,
-	float width)
+static void add_threads(const struct sides *sides)
 {
-	struct thrum__scene_fold_rule rule = {0};
+	const struct thrum__bands *first = sides->bands[0]->all;
+	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
 
-	thrum__scene_time_axis_init(axis);
-	return thrum__scene_time_axis_set(axis, scene->index, scene->bands->all->from,
-		scene->bands->all->to, thrum__scene_bands_left(width),
-		thrum__scene_bands_right(width), &rule);
+	if (first->thread_count + second->thread_count == 0)
+		return;
+	add_head(sides, THRUM__PLACE_THREADS);
+	for (uint32_t i = 0; i < first->thread_count; i++)
+		add_thread(sides, 0,
+			pair_of(sides, 0, i, thrum__scene_bands_thread_name, second->thread_count),
+			i + 1 == first->thread_count || sides->count > 1 ? AFTER_THREADS : 0);
+	for (uint32_t i = 0; sides->count > 1 && i < second->thread_count; i++) {
+		struct pair pair = pair_of(sides, 1, i, thrum__scene_bands_thread_name,
+			first->thread_count);
+
+		if (pair.index[0] == THRUM__NONE)
+			add_thread(sides, 1, pair, AFTER_THREADS);
+	}
 }
 
-static bool has_same_opened(const struct thrum__scene_bands_state *a,
-	const struct thrum__scene_bands_state *b)
+static void queue_name(const struct thrum__bands *bands, uint32_t queue, char name[THRUM__NAME_MAX])
 {
-	if (a->opened_count != b->opened_count)
-		return false;
-	for (unsigned i = 0; i < a->opened_count; i++)
-		if (strcmp(a->opened[i], b->opened[i]) != 0)
-			return false;
-	return true;
+	thrum__scene_bands_group_name(bands, bands->queues[queue].group, name);
 }
+
+static void add_queue(const struct sides *sides, unsigned side, struct pair pair, float after)
+{
+	struct thrum__scene_bands_place place = {.kind = THRUM__PLACE_QUEUE, .height = QUEUE};
+
+	if (is_opened(sides, side, sides->bands[side]->all->queues[pair.index[side]].group)) {
+		for (unsigned i = 0; i < sides->count; i++)
+			if (pair.index[i] != THRUM__NONE &&
+				sides->bands[i]->all->queues[pair.index[i]].instances > place.rows)
+				place.rows = sides->bands[i]->all->queues[pair.index[i]].instances;
+		if (place.rows > THRUM__OPENED_OBJECTS)
+			place.rows = THRUM__OPENED_OBJECTS;
+		place.height += THRUM__OPENED_OBJECT * (float)place.rows;
+	}
+	add_place(sides, place, pair, after);
+}
+
+static void add_queues(const struct sides *sides)
+{
+	const struct thrum__bands *first = sides->bands[0]->all;
+	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
+
+	if (first->queue_count + second->queue_count == 0)
+		return;
+	add_head(sides, THRUM__PLACE_QUEUES);
+	for (uint32_t i = 0; i < first->queue_count; i++)
+		add_queue(sides, 0, pair_of(sides, 0, i, queue_name, second->queue_count),
+			i + 1 == first->queue_count ? AFTER_QUEUES : 0);
+	for (uint32_t i = 0; sides->count > 1 && i < second->queue_count; i++) {
+		struct pair pair = pair_of(sides, 1, i, queue_name, first->queue_count);
+
+		if (pair.index[0] == THRUM__NONE)
+			add_queue(sides, 1, pair, AFTER_QUEUES);
+	}
+}
+
+/* Returns the height of the places behind the bands that are in pairs, without these bands. */
+static float rest_height(const struct sides *sides, const struct chosen *chosen)
+{
+	float heads = 0;
+	uint32_t more = 0;
+
+	for (unsigned i = 0; i < sides->count; i++)
+		more += sides->bands[i]->all->family.more_count > 0;
+	for (uint32_t i = chosen->both; i < chosen->count; i++)
+		if (i == chosen->both || side_of(chosen->pairs[i]) != side_of(chosen->pairs[i - 1]))
+			heads += THRUM__BANDS_HEAD;
+	return heads + MORE * (float)more;
+}
+
+static void add_bands(const struct sides *sides, float height)
+{
+	struct pair more = {{THRUM__NONE, THRUM__NONE}};
+	const struct measure *measure;
+	struct chosen chosen;
+
+	choose_bands(sides, &chosen);
+	add_head(sides, THRUM__PLACE_WORK);
+	measure = choose_measure(sides, &chosen,
+		height - sides->bands[0]->content - rest_height(sides, &chosen));
+	for (uint32_t i = 0; i < chosen.count; i++) {
+		struct pair pair = chosen.pairs[i], head = {{THRUM__NONE, THRUM__NONE}};
+
+		head.index[side_of(pair)] = 0;
+		if (i >= chosen.both &&
+			(i == chosen.both || side_of(pair) != side_of(chosen.pairs[i - 1])))
+			add_place(sides,
+				(struct thrum__scene_bands_place){.kind = THRUM__PLACE_ONLY,
+					.height = THRUM__BANDS_HEAD},
+				head, 0);
+		add_place(sides, measure_group(sides, pair, measure), pair, 0);
+	}
+	for (unsigned i = 0; i < sides->count; i++)
+		more.index[i] = sides->bands[i]->all->family.more_count > 0 ? 0 : THRUM__NONE;
+	if (more.index[0] != THRUM__NONE || more.index[1] != THRUM__NONE)
+		add_place(sides,
+			(struct thrum__scene_bands_place){.kind = THRUM__PLACE_MORE,
+				.height = MORE},
+			more, 0);
+}
+
+/* ---- Making them --------------------------------------------------------------------------- */
 
 static bool has_same_stories(const struct thrum__scene_bands_state *a,
 	const struct thrum__scene_bands_state *b)
@@ -297,45 +482,86 @@ static bool has_same_stories(const struct thrum__scene_bands_state *a,
 		memcmp(a->stories, b->stories, a->story_count * sizeof *a->stories) == 0;
 }
 
-int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float height)
+/* Whether the places of a scene are those for this size and its state. */
+static bool are_right(const struct thrum__scene *scene, float width, float height)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+
+	return bands->width == width && bands->height == height && bands->place_count > 0 &&
+		thrum__scene_bands_same_opened(&bands->shown, state) &&
+		bands->shown.sort == state->sort && has_range(&bands->shown) == has_range(state) &&
+		has_same_stories(&bands->shown, state);
+}
+
+/* Makes what the places of a scene need, and room for them. Returns 0 or -THRUM_E_MEMORY. */
+static int begin_places(struct thrum__scene *scene, uint64_t most)
 {
 	struct thrum__scene_bands *bands = scene->bands;
-	uint64_t most = 4 + THRUM__STORIES_MAX + (uint64_t)bands->all->thread_count +
-		bands->all->queue_count + bands->all->family.shown_count;
+	const struct thrum__scene_bands_state *state = &scene->state.bands;
+	struct thrum__scene_bands_counted *counted;
 	struct thrum__scene_bands_place *places;
-	struct thrum__scene_time_axis whole;
-	int status;
 
-	if (bands->width == width && bands->height == height && bands->place_count > 0 &&
-		has_same_opened(&bands->shown, &scene->state.bands) &&
-		has_range(&bands->shown) == has_range(&scene->state.bands) &&
-		has_same_stories(&bands->shown, &scene->state.bands))
-		return 0;
-	if ((bands->place_count == 0 || !has_same_stories(&bands->shown, &scene->state.bands)) &&
-		thrum__scene_bands_make_stories(bands, &scene->state.bands) < 0)
+	if ((bands->place_count == 0 || !has_same_stories(&bands->shown, state)) &&
+		thrum__scene_bands_make_stories(bands, state) < 0)
 		return -THRUM_E_MEMORY;
-	bands->shown = scene->state.bands;
+	bands->shown = *state;
 	places = thrum__base_grow(bands->places, &bands->place_room, most, sizeof *places);
 	if (!places)
 		return -THRUM_E_MEMORY;
 	bands->places = places;
+	counted = thrum__base_grow(bands->counted, &bands->counted_room, most, sizeof *counted);
+	if (!counted)
+		return -THRUM_E_MEMORY;
+	bands->counted = counted;
+	bands->has_numbers = false;
 	bands->place_count = 0;
 	bands->content = 0;
-	for (uint32_t i = 0; i < bands->story_count; i++)
-		add_place(bands, THRUM__PLACE_STORY, i,
-			thrum__scene_bands_story_height(&bands->stories[i]));
-	add_threads(bands);
-	add_queues(bands);
-	add_bands(bands, height);
-	status = set_whole_axis(scene, &whole, width);
-	if (status == 0)
-		status = set_tones(bands, &whole);
-	thrum__scene_time_axis_finish(&whole);
+	return 0;
+}
+
+int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float height)
+{
+	struct thrum__scene *other = scene->pair.other;
+	struct thrum__scene *scenes[2] = {scene, other};
+	struct sides sides = {.count = other ? 2 : 1,
+		.above = width < THRUM__NARROW ? THRUM__BANDS_ABOVE : 0};
+	uint64_t most = 8;
+	bool are_all_right = true;
+	int status = 0;
+
+	if (other && scene->pair.is_lower) {
+		scenes[0] = other;
+		scenes[1] = scene;
+	}
+	for (unsigned i = 0; i < sides.count && status == 0; i++) {
+		const struct thrum__bands *all;
+
+		status = thrum__scene_bands_make(scenes[i]);
+		if (status != 0)
+			return status;
+		sides.bands[i] = scenes[i]->bands;
+		all = sides.bands[i]->all;
+		most += THRUM__STORIES_MAX + (uint64_t)all->thread_count + all->queue_count +
+			all->family.shown_count;
+		are_all_right &= are_right(scenes[i], width, height);
+	}
+	if (are_all_right)
+		return 0;
+	for (unsigned i = 0; i < sides.count && status == 0; i++)
+		status = begin_places(scenes[i], most);
 	if (status != 0)
 		return status;
-	bands->width = width;
-	bands->height = height;
-	return 0;
+	add_stories(&sides);
+	add_threads(&sides);
+	add_queues(&sides);
+	add_bands(&sides, height);
+	status = thrum__scene_bands_set_tones(scenes, sides.count, width);
+	for (unsigned i = 0; i < sides.count && status == 0; i++) {
+		sides.bands[i]->width = width;
+		sides.bands[i]->height = height;
+	}
+	return status;
 }
 
 /* ---- Scrolling ----------------------------------------------------------------------------- */

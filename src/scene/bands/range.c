@@ -50,6 +50,8 @@ void thrum__bands_paint_range(struct thrum__bands_pen *pen)
 		return;
 	pen->first = column_at(pen, x1);
 	pen->end = column_at(pen, x2);
+	if (pen->is_lower)
+		return;
 	for (int i = 0; i < 2; i++)
 		if (sides[i] >= pen->left && sides[i] <= pen->right)
 			thrum__draw_vertical(list, THRUM__Z_EDGE, THRUM__COLOUR_SEL, sides[i],

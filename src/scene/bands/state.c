@@ -40,10 +40,21 @@ static void put_span(struct thrum__base_text *line, const char *prefix, const ch
 	thrum__scene_address_text(line, prefix, key, text);
 }
 
-void thrum__scene_bands_address_put(struct thrum__base_text *line, const char *prefix,
-	const struct thrum__scene_bands_state *state)
+bool thrum__scene_bands_same_opened(const struct thrum__scene_bands_state *a,
+	const struct thrum__scene_bands_state *b)
 {
-	for (unsigned i = 0; i < state->opened_count; i++) {
+	bool same = a->opened_count == b->opened_count;
+
+	for (unsigned i = 0; same && i < a->opened_count; i++)
+		same = strcmp(a->opened[i], b->opened[i]) == 0;
+	return same;
+}
+
+void thrum__scene_bands_address_put(struct thrum__base_text *line, const char *prefix,
+	const struct thrum__scene_bands_state *state, const struct thrum__scene_bands_state *plain)
+{
+	for (unsigned i = 0;
+		!thrum__scene_bands_same_opened(state, plain) && i < state->opened_count; i++) {
 		if (i == 0)
 			thrum__scene_address_key(line, prefix, "open");
 		else
@@ -57,11 +68,12 @@ void thrum__scene_bands_address_put(struct thrum__base_text *line, const char *p
 			thrum__base_text_byte(line, ',');
 		thrum__base_text_number(line, (int64_t)state->stories[i]);
 	}
-	put_span(line, prefix, "range", state->range_from, state->range_to);
+	if (state->range_from != plain->range_from || state->range_to != plain->range_to)
+		put_span(line, prefix, "range", state->range_from, state->range_to);
 	put_span(line, prefix, "took", state->took_from, state->took_to);
-	if (state->focus[0])
+	if (strcmp(state->focus, plain->focus) != 0)
 		thrum__scene_address_text(line, prefix, "band", state->focus);
-	if (state->sort != THRUM__SORT_TREE)
+	if (state->sort != plain->sort)
 		thrum__scene_address_text(line, prefix, "sort", sorts[state->sort]);
 	for (unsigned i = 0; i < state->bookmark_count; i++) {
 		char text[THRUM__BOOKMARK_ROOM + 24];
@@ -75,11 +87,12 @@ void thrum__scene_bands_address_put(struct thrum__base_text *line, const char *p
 size_t thrum__scene_bands_state_print(const struct thrum__scene_bands_state *state, char *to,
 	size_t size)
 {
+	static const struct thrum__scene_bands_state plain;
 	struct thrum__base_text line = thrum__base_text_in(to, size);
 
 	if (size > 0)
 		to[0] = 0;
-	thrum__scene_bands_address_put(&line, "", state);
+	thrum__scene_bands_address_put(&line, "", state, &plain);
 	return line.size;
 }
 

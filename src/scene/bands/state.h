@@ -6,8 +6,12 @@
 #include "base/text.h"
 #include "scene/scene.h"
 
-/* Adds the members that differ from those of a new scene to a line of "KEY=VALUE&…". */
+/* Adds the members that differ from `plain` to a line of "KEY=VALUE&…". */
 void thrum__scene_bands_address_put(struct thrum__base_text *, const char *prefix,
+	const struct thrum__scene_bands_state *, const struct thrum__scene_bands_state *plain);
+
+/* Whether the same bands and threads are open. */
+bool thrum__scene_bands_same_opened(const struct thrum__scene_bands_state *,
 	const struct thrum__scene_bands_state *);
 
 /* Sets a member from a pair. Returns NULL, or what is wrong. */

@@ -93,10 +93,13 @@ static void name_holes(const struct thrum__bands_pen *pen, float base)
 	}
 }
 
-void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index, float y, int font)
+void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, float y, int font)
 {
+	const uint32_t index = place->index;
 	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
+	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
 	char name[THRUM__NAME_MAX], words[120];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
@@ -104,12 +107,19 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen, uint32_t index
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
 	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", name,
 		(unsigned)thread->count);
-	thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK, pen->left - 80,
-		words);
+	if (pen->left <= 0)
+		y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
+	if (thrum__bands_has_name(pen, place))
+		thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK,
+			right - (pen->other ? 140 : 68), words);
+	else if (pen->left <= 0)
+		return;
+	if (pen->other && pen->left > 0)
+		thrum__bands_name_side(pen, right - 80, y);
 	thrum__words_percent(share, words, 32);
 	strcat(words, " runs");
-	thrum__bands_text_right(pen, pen->left - 12, y, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-		words);
+	thrum__bands_text_right(pen, right, y, THRUM__FONT_NOTE,
+		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
 }
 
 void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
@@ -122,7 +132,7 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
 		pen->right, base, 1, THRUM__DASH_SOLID);
 	paint_share(pen, base, pen->bands->shares);
-	thrum__bands_name_thread(pen, place->index, base - 4, THRUM__FONT_LABEL);
+	thrum__bands_name_thread(pen, place, base - 4, THRUM__FONT_LABEL);
 	name_runs(pen, place->index, base);
 	if (is_first)
 		name_holes(pen, base);

@@ -213,8 +213,10 @@ void thrum__paint_findings(struct thrum__paint *p)
 			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
 	}
 	for (unsigned i = 0; i < finding->step_count; i++) {
-		/* In bands a note would cover many lines: only the cause and the victim have one. */
-		bool has_note = !p->bands || i == 0 || i + 1 == finding->step_count;
+		/* In bands a note would cover many lines: only the cause and the victim have one, and in
+		 * pairs, where it would cover those of the other trace, none. */
+		bool is_end = i == 0 || i + 1 == finding->step_count;
+		bool has_note = !p->bands || (is_end && !p->scene->pair.other);
 
 		if (!pins[i].is_seen)
 			continue;

@@ -6,19 +6,22 @@
  * the starts of found tasks. Frame: the window.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "scene/paint/paint.h"
+#include "scene/bands/bands.h"
 
 #define FLAGS_MAX 64
 #define TIMES_MAX 8
-#define FOUND_TOP 14 /* px: just above the columns */
-#define FOUND_HEIGHT 4
+#define FOUND_HEIGHT 4 /* px, just above the columns */
 #define FOUND_LINE 2
+#define NAME_LEFT 8 /* px from the left to a name beside a strip */
+#define PAIR_HEAD 4 /* px above the columns, where two traces are in pairs */
 
 struct strip {
 	struct thrum__paint *p;
 	float top, height, left, right; /* time lies between left and right */
+	float head;                     /* px above the columns */
 	double scale;                   /* px per ns */
 	int64_t start, end;
 };
@@ -115,7 +118,7 @@ static void make_found(const struct strip *s, struct thrum__paint_strip_columns 
 /* Paints the marked bins as found names are painted. */
 static void paint_found(const struct strip *s, const uint8_t *found, uint32_t count)
 {
-	const float top = s->top + FOUND_TOP;
+	const float top = s->top + s->head - FOUND_HEIGHT - FOUND_LINE;
 
 	for (uint32_t i = 0, from = 0; i <= count; i++) {
 		float x = s->left + (float)(from * THRUM__BIN);
@@ -144,7 +147,7 @@ static void draw_activity(const struct strip *s)
 		count = THRUM__BINS_MAX;
 	if (!columns->is_known || columns->start != s->start || columns->end != s->end ||
 		columns->width != width || columns->height != s->height) {
-		make_columns(s, columns, count, s->height - THRUM__STRIP_HEAD - THRUM__STRIP_FOOT);
+		make_columns(s, columns, count, s->height - s->head - THRUM__STRIP_FOOT);
 		columns->is_known = true;
 		columns->knows_found = false;
 		columns->start = s->start;
@@ -253,14 +256,23 @@ static void draw_bookmarks(const struct strip *s)
 	}
 }
 
-static struct strip strip_of(const struct thrum__model *model, float width)
+static struct strip strip_of(const struct thrum__scene *scene, float width)
 {
 	struct strip s = {
 		.left = THRUM__STRIP_MARGIN,
 		.right = width - THRUM__STRIP_MARGIN,
-		.start = model->forgotten,
-		.end = model->end,
+		.start = scene->model->forgotten,
+		.end = scene->model->end,
+		.head = THRUM__STRIP_HEAD,
 	};
+
+	/* Two strips stand above each other on the time of both. */
+	if (scene->pair.other) {
+		s.left = fmaxf(thrum__scene_bands_left(width), THRUM__STRIP_MARGIN);
+		s.right = fminf(thrum__scene_bands_right(width), s.right);
+		s.head = PAIR_HEAD;
+		thrum__scene_whole(scene, &s.start, &s.end);
+	}
 
 	if (s.end > s.start && s.right > s.left + THRUM__BIN)
 		s.scale = (double)(s.right - s.left) / ((double)s.end - (double)s.start);
@@ -278,7 +290,7 @@ static void window_of(const struct strip *s, int64_t from, int64_t to, float *le
 bool thrum__scene_strip_window(const struct thrum__scene *scene, float width, float *left,
 	float *right)
 {
-	struct strip s = strip_of(scene->model, width);
+	struct strip s = strip_of(scene, width);
 
 	window_of(&s, scene->state.from, scene->state.to, left, right);
 	return s.scale > 0;
@@ -286,14 +298,14 @@ bool thrum__scene_strip_window(const struct thrum__scene *scene, float width, fl
 
 int64_t thrum__scene_strip_time(const struct thrum__scene *scene, float width, float x)
 {
-	struct strip s = strip_of(scene->model, width);
+	struct strip s = strip_of(scene, width);
 
 	return s.scale > 0 ? time_of(&s, x < s.left ? s.left : x) : 0;
 }
 
 double thrum__scene_strip_scale(const struct thrum__scene *scene, float width)
 {
-	return strip_of(scene->model, width).scale;
+	return strip_of(scene, width).scale;
 }
 
 void thrum__paint_strip_ground(struct thrum__paint *p, float top, float height)
@@ -303,9 +315,29 @@ void thrum__paint_strip_ground(struct thrum__paint *p, float top, float height)
 		top + height - 1, 1, THRUM__DASH_SOLID);
 }
 
+/* Writes whose strip this is, beside it. */
+static void name_strip(const struct strip *s)
+{
+	struct thrum__paint *p = s->p;
+	const char *name = p->scene->pair.name;
+	char fits[THRUM__PAIR_NAME], count[THRUM__NUMBER_ROOM], span[32], words[80];
+	float room = s->left - 2 * NAME_LEFT;
+	size_t size = thrum__paint_fit(p, name, strlen(name), THRUM__FONT_STRONG, room, fits,
+		sizeof fits);
+
+	thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_INK, THRUM__FONT_STRONG,
+		NAME_LEFT, s->top + 14, fits, size, false);
+	thrum__words_number(p->model->tasks.count, count);
+	thrum__words_duration(p->model->end, 3, span, sizeof span);
+	snprintf(words, sizeof words, "%s tasks · %s", count, span);
+	size = thrum__paint_fit(p, words, strlen(words), THRUM__FONT_NOTE, room, fits, sizeof fits);
+	thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED, THRUM__FONT_NOTE,
+		NAME_LEFT, s->top + 27, fits, size, false);
+}
+
 void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 {
-	struct strip s = strip_of(p->model, p->width);
+	struct strip s = strip_of(p->scene, p->width);
 	float left, right;
 
 	s.p = p;
@@ -313,13 +345,16 @@ void thrum__paint_strip(struct thrum__paint *p, float top, float height)
 	s.height = height;
 
 	thrum__paint_strip_ground(p, top, height);
-	if (s.scale == 0 || height < THRUM__STRIP_HEAD + THRUM__STRIP_FOOT)
+	if (s.scale == 0 || height < s.head + THRUM__STRIP_FOOT)
 		return;
 	draw_range(&s);
 	draw_activity(&s);
 	draw_bookmarks(&s);
 	window_of(&s, p->state->from, p->state->to, &left, &right);
-	draw_times(&s, left, right);
+	if (p->scene->pair.other)
+		name_strip(&s);
+	else
+		draw_times(&s, left, right);
 	draw_window(&s, left, right);
 	draw_flags(&s);
 }

@@ -186,8 +186,13 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	bool is_awaited = path->length > 1;
 
+	for (unsigned i = 0; i < missing; i++)
+		if (!thrum__analyse_task_is_pending(model, absent[i]))
+			return THRUM__EVIDENCE_STRONG;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
@@ -310,6 +315,7 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
 	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
+	struct thrum__why_wake wake;
 
 	*subject = path->victim;
 	if (path->tries > 0)
@@ -341,6 +347,10 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
 		thrum__why_lost_signal(model, path->leaf, last->task, last->wait.since) !=
 			THRUM__NONE)
+		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
+	if (kind == THRUM_KIND_CONDITION && path->length > 1 &&
+		thrum__why_single_wake(search, path->leaf, last->task, last->wait.since, &wake) &&
+		wake.again != THRUM__NONE)
 		evidence = stronger(evidence, THRUM__EVIDENCE_WEAK);
 	if (search->is_silent && !thrum__analyse_task_is_object(model, path->leaf) &&
 		!may_last(model, path))

@@ -162,6 +162,31 @@ static bool next_wait(const struct thrum__search *search, uint32_t task,
 	return true;
 }
 
+/* If a task is missing at a barrier, and waits for something else, sets *wait to lead to it. */
+static bool absent_wait(const struct thrum__search *search, uint32_t barrier, uint32_t waiter,
+	struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned count = thrum__why_absent(search, barrier, waiter, absent);
+
+	for (unsigned i = 0; i < count; i++) {
+		struct thrum__analyse_waits waits;
+
+		if (!thrum__analyse_task_is_pending(model, absent[i]))
+			return false;
+		waits = thrum__analyse_graph_waits(&search->graph, absent[i]);
+		if (waits.count == 0 || !thrum__why_is_blocked(model, absent[i], &waits.waits[0]))
+			continue;
+		*wait = (struct thrum__analyse_wait){.on = absent[i],
+			.next = absent[i],
+			.edge = THRUM__NONE,
+			.since = waits.waits[0].since};
+		return true;
+	}
+	return false;
+}
+
 /* If a single task serves an object, and waits itself, sets *wait to lead to it. */
 static bool serving_wait(const struct thrum__search *search, uint32_t object, uint32_t waiter,
 	struct thrum__analyse_wait *wait)
@@ -173,6 +198,8 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 
 	if (waiter == THRUM__NONE || thrum__analyse_task_is_lock(model, object))
 		return false;
+	if (thrum__why_is_barrier(model, object))
+		return absent_wait(search, object, waiter, wait);
 	thrum__why_servers_of(model, object, waiter, &servers);
 	if (!servers.is_whole || thrum__why_able_servers(search, object, &servers, &i) != 1)
 		return false;

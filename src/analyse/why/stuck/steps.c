@@ -2,6 +2,7 @@
 /* Tells a path as the steps of a finding: the cause first, then those that wait behind it. */
 #include <string.h>
 
+#include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 #include "base/time.h"
 
@@ -128,6 +129,18 @@ static void add_silent(struct thrum__finding *finding, const struct thrum__model
 		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
 }
 
+/* Adds a step for a task that is missing at a barrier. */
+static void add_absent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t barrier, uint32_t task)
+{
+	bool is_pending = thrum__analyse_task_is_pending(model, task);
+
+	thrum__why_add_step(finding, is_pending ? THRUM__STEP_ABSENT : THRUM__STEP_ENDS_ABSENT,
+		task, barrier,
+		is_pending ? THRUM__TASK(model, task, last) : THRUM__TASK(model, task, end),
+		THRUM__NONE);
+}
+
 /* Adds a step for those that served an object: the latest, if all of them have ended; else the only
  * one that still could, if it is silent. */
 static void add_servers(struct thrum__finding *finding, struct thrum__search *search,
@@ -136,9 +149,15 @@ static void add_servers(struct thrum__finding *finding, struct thrum__search *se
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
-	unsigned able, first, ended = 0;
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned able, first, ended = 0, missing;
 	struct thrum__why_blame blame;
 
+	missing = thrum__why_absent(search, path->leaf, last->task, absent);
+	for (unsigned i = 0; i < missing; i++)
+		add_absent(finding, model, path->leaf, absent[i]);
+	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
+		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count == 0 || !servers.is_whole)
 		return;
@@ -187,9 +206,10 @@ static void add_server(struct thrum__finding *finding, const struct thrum__model
 	const struct thrum__why_link *link)
 {
 	thrum__why_add_step(finding,
-		thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
-			: link->is_steady                        ? THRUM__STEP_SHOULD_GO_ON
-								 : THRUM__STEP_SHOULD_END,
+		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
+			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
+					  : THRUM__STEP_SHOULD_END,
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
 }
 
@@ -468,6 +488,49 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 
 /* ---- The finding --------------------------------------------------------------------------- */
 
+/* Whether a wait of a circle has a time limit, so that the circle doesn't last. */
+static bool is_timed_circle(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	for (uint32_t lane = 0; lane < model->lane_count && path->circle != THRUM__NONE; lane++) {
+		uint32_t task = thrum__why_timed_task(model, lane);
+
+		for (uint32_t i = path->circle; i < path->length && task != THRUM__NONE; i++)
+			if (path->links[i].task == task)
+				return true;
+	}
+	return false;
+}
+
+/* Adds steps for a signal that woke another task than the one of the path that waits for it. */
+static void add_wake(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_wake wake;
+	unsigned at = finding->step_count;
+
+	for (uint32_t i = path->length; i-- > 0;) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		if (link->is_served ||
+			THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION ||
+			!thrum__why_single_wake(search, link->wait.on, link->task, link->wait.since,
+				&wake))
+			continue;
+		if (at + 2 > THRUM__STEPS_MAX)
+			return;
+		thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
+			thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)),
+			link->wait.on, THRUM__EDGE(model, wake.signal, time), wake.signal);
+		finding->steps[at].more = (uint32_t)THRUM__EDGE(model, wake.signal, value);
+		thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, link->wait.on,
+			wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)
+						  : THRUM__EDGE(model, wake.again, time),
+			wake.again);
+		return;
+	}
+}
+
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, uint32_t signal, int64_t since,
 	const struct thrum__why_blame *blame)
@@ -475,6 +538,8 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 	const struct thrum__model *model = search->model;
 	unsigned covered;
 
+	if (signal == THRUM__NONE)
+		add_wake(finding, search, path);
 	if (path->circle != THRUM__NONE) {
 		add_circle(finding, search, path);
 		return;
@@ -565,7 +630,8 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
-		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path))
+		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
+		is_timed_circle(model, path))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }

@@ -89,6 +89,7 @@ static void look_at_lanes(struct thrum__search *search)
 			alive++;
 	}
 	search->is_deadlocked &= alive == 0;
+	search->peers.is_over = search->is_deadlocked;
 	search->is_dead = blocked > 0 && alive == 0;
 	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
 }

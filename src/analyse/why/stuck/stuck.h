@@ -10,6 +10,8 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	wakes.c     tells whether a signal woke too few, or the wrong one
+ *	barriers.c  tells who is missing at a barrier
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	steps.c     tells the path as steps of a finding
@@ -145,6 +147,32 @@ uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_
 
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
+
+/* ---- Barriers (barriers.c) ----------------------------------------------------------------- */
+
+#define THRUM__ABSENT_MAX 4
+
+/* Whether a task is a barrier, as its name says. */
+bool thrum__why_is_barrier(const struct thrum__model *, uint32_t task);
+
+/* The tasks that passed a barrier in its last round, and haven't come again; if nobody ever passed it, the
+ * waiter's peers that haven't come. Returns how many there are; 0: none, or too many to blame. */
+unsigned thrum__why_absent(const struct thrum__search *, uint32_t barrier, uint32_t waiter,
+	uint32_t absent[THRUM__ABSENT_MAX]);
+
+/* ---- Wake-ups (wakes.c) -------------------------------------------------------------------- */
+
+/* A signal for which several waited, and which woke one. */
+struct thrum__why_wake {
+	uint32_t signal; /* the edge */
+	uint32_t task;   /* that was woken */
+	uint32_t again;  /* the edge by which it went back to wait at once; NONE: it ended */
+};
+
+/* Whether the last signal of a condition woke another task than this one, which waits since that time:
+ * one that went back to wait, or one of its like, which ended. */
+bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, uint32_t waiter,
+	int64_t since, struct thrum__why_wake *);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 

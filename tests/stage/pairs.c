@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: ISC */
+/* Two traces in pairs: each kind of task of one stands above the other's, on one scale. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "scene/bands/bands.h"
+#include "stage_helper.h"
+#include "story.h"
+
+#define MS 1000000
+#define REQUESTS 20
+
+struct event {
+	long time, number;
+	char line[64];
+};
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *one = a, *other = b;
+
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return one->number < other->number ? -1 : 1;
+}
+
+/* Requests that take so many ms each, one every 10 ms, and as many tasks with a label of their own. */
+static const char *tell(int ms, const char *own)
+{
+	static struct event events[8 * REQUESTS];
+	static char story[sizeof events];
+	size_t count = 0, used;
+
+	for (int i = 0; i < 2 * REQUESTS; i++) {
+		long start = 10L * MS * (1 + i % REQUESTS);
+		const char *label = i < REQUESTS ? "GET /user" : own;
+		const char *const formats[] = {"create 1 %d promise", "label %d \"%s %d",
+			"resolve 1 %d"};
+
+		for (int k = 0; k < 3; k++) {
+			struct event *event = &events[count];
+
+			event->time = start + (k == 2 ? (long)ms * MS : 0);
+			event->number = (long)count++;
+			snprintf(event->line, sizeof event->line, formats[k], 100 + i, label, i);
+		}
+	}
+	qsort(events, count, sizeof *events, compare_events);
+	used = (size_t)snprintf(story, sizeof story,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(story + used, sizeof story - used, "%ld %s\n",
+			events[i].time, events[i].line);
+	return story;
+}
+
+static int set_up(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show, tell(1, "old"));
+	show_add(show, tell(4, "new"));
+	show_settle(show);
+	*state = show;
+	return 0;
+}
+
+static bool is_painted(const struct show *show, const char *text)
+{
+	static char painted[1 << 20];
+
+	assert_true(thrum__draw_list_print(&show->stage->lists[0], painted, sizeof painted) <
+		sizeof painted);
+	return strstr(painted, text) != NULL;
+}
+
+static const struct thrum__scene_bands *bands_of(const struct show *show, uint32_t part)
+{
+	return show->stage->parts[part].scene->bands;
+}
+
+/* The place of a part that shows a group with this name. */
+static const struct thrum__scene_bands_place *place_of(const struct show *show, uint32_t part,
+	const char *wanted)
+{
+	const struct thrum__scene_bands *bands = bands_of(show, part);
+	char name[THRUM__NAME_MAX];
+
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		if (bands->places[i].kind == THRUM__PLACE_BAND &&
+			thrum__scene_bands_name(bands, &bands->places[i], name) &&
+			strcmp(name, wanted) == 0)
+			return &bands->places[i];
+	fail_msg("no band is called %s", wanted);
+	return NULL;
+}
+
+static float y_of(const struct show *show, uint32_t part, const char *name)
+{
+	const struct thrum__scene_bands_place *place = place_of(show, part, name);
+	const struct thrum__scene *scene = show->stage->parts[part].scene;
+
+	return scene->tracks.top - THRUM__PAD + place->y + place->inset + place->own / 2;
+}
+
+static void bands_of_one_name_are_a_pair(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene_bands_place *upper, *lower;
+
+	assert_false(thrum__stage_shows_pairs(show->stage));
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_PAIR) > 0);
+	show_settle(show);
+	assert_true(thrum__stage_shows_pairs(show->stage));
+	assert_int_equal(bands_of(show, 0)->place_count, bands_of(show, 1)->place_count);
+	upper = place_of(show, 0, "GET /user #");
+	lower = place_of(show, 1, "GET /user #");
+	assert_true(upper->y == lower->y && upper->height == lower->height);
+	assert_true(upper->inset == 0 && lower->inset == upper->own);
+	assert_int_equal(upper->class, lower->class);
+	assert_int_equal(upper->rows, lower->rows);
+	assert_true(is_painted(show, "each kind twice on one scale: above trace 1, below trace 2"));
+	assert_true(is_painted(show, "×4.0"));
+}
+
+static void the_others_stand_last(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene_bands_place *old, *new, *both;
+
+	show_set(show, "as=bands&pair=1");
+	both = place_of(show, 0, "GET /user #");
+	old = place_of(show, 0, "old #");
+	new = place_of(show, 1, "new #");
+	assert_true(both->y < old->y && old->y < new->y);
+	assert_true(old->height == old->own && new->height == new->own &&new->inset == 0);
+	assert_int_equal(bands_of(show, 1)->places[old - bands_of(show, 0)->places].kind,
+		THRUM__PLACE_NONE);
+	assert_true(is_painted(show, "only in trace 1"));
+	assert_true(is_painted(show, "only in trace 2"));
+}
+
+static void a_press_goes_to_the_half_below_it(void **state)
+{
+	struct show *show = *state;
+	const float x = 4;
+
+	show_set(show, "as=bands&pair=1");
+	for (uint32_t part = 0; part < 2; part++) {
+		float y = y_of(show, part, "GET /user #");
+
+		assert_true(thrum__stage_press(show->stage, x, y, 0) > 0);
+		assert_true(thrum__stage_release(show->stage, x, y, 0) > 0);
+		show_settle(show);
+		assert_int_equal(show->stage->focus, part);
+		for (uint32_t i = 0; i < 2; i++)
+			assert_string_equal(show_state(show, i)->bands.focus, "GET /user #");
+		show_set(show, "as=bands&pair=1");
+	}
+}
+
+static void a_line_of_the_lower_half_is_found(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene_bands_place *place;
+	const struct thrum__scene *scene = show->stage->parts[1].scene;
+	uint32_t part, task;
+	float y;
+
+	show_set(show, "as=bands&pair=1&t=40000000..70000000&fold=2");
+	place = place_of(show, 1, "GET /user #");
+	y = scene->tracks.top - THRUM__PAD + place->y + place->inset +
+		thrum__scene_bands_line_y(place, 4 * MS);
+	task = thrum__stage_pick(show->stage, show_x(show, 1, 52 * MS), y, &part);
+	assert_int_equal(part, 1);
+	assert_int_equal(thrum__words_task(show->models[1], task, (char[40]){0}, 40),
+		strlen("GET /user 4"));
+}
+
+static void the_address_has_it_and_both_scroll(void **state)
+{
+	struct show *show = *state;
+
+	show_set(show, "as=bands&pair=1&open=GET%20/user%20%23&track=1&sort=p99");
+	assert_int_equal(show_state(show, 1)->bands.opened_count, 1);
+	assert_true(show_state(show, 1)->track == show_state(show, 0)->track);
+	show_expect(show, "as=bands&track=1.000&open=GET%20/user%20%23&sort=p99&pair=1");
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_PAIR) > 0);
+	show_settle(show);
+	assert_false(thrum__stage_shows_pairs(show->stage));
+	assert_true(show->stage->parts[1].top > 0);
+	assert_true(show->stage->list_count > 2);
+}
+
+static void rows_and_single_traces_have_no_pairs(void **state)
+{
+	struct show *show = *state;
+
+	show_set(show, "as=rows&pair=1");
+	assert_false(thrum__stage_shows_pairs(show->stage));
+	show_set(show, "as=bands&pair=1&link=0");
+	assert_false(thrum__stage_shows_pairs(show->stage));
+	show_set(show, "as=bands&pair=1");
+	assert_true(thrum__stage_shows_pairs(show->stage));
+	thrum__stage_remove(show->stage, 0);
+	show_settle(show);
+	assert_false(thrum__stage_shows_pairs(show->stage));
+	assert_null(show->stage->parts[0].scene->pair.other);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PAIR), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(bands_of_one_name_are_a_pair, set_up, show_end),
+		cmocka_unit_test_setup_teardown(the_others_stand_last, set_up, show_end),
+		cmocka_unit_test_setup_teardown(a_press_goes_to_the_half_below_it, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(a_line_of_the_lower_half_is_found, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(the_address_has_it_and_both_scroll, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(rows_and_single_traces_have_no_pairs, set_up,
+			show_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
