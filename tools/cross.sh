@@ -4,8 +4,8 @@
 # Debian's compilers, and for musl (aarch64, armv7, riscv64, i686, musl; all by default), into
 # build-cross/PROCESSOR, without optional libraries. Runs the tests of the rooms below the analyses
 # under QEMU. Reads the recording that each of them makes with this machine's command (of the build
-# folder BUILD), and the other way. OPTIONS go to `meson setup` when a folder is new. What has no
-# compiler or no QEMU is skipped. Ends with the line "N passed, N failed".
+# folder BUILD), and the other way. OPTIONS go to `meson setup` when a folder is new. A processor
+# without its compiler or QEMU is skipped. Ends with the line "N passed, N failed".
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 2
 [[ $# != 0 ]] || set -- aarch64 armv7 riscv64 i686 musl
