@@ -240,15 +240,17 @@ static void put_search(struct thrum__base_text *out)
 
 static void put_status(struct thrum__base_text *out)
 {
-	char pointer[400], seen[400], card[1200];
+	char pointer[400], seen[400], card[1200], band[400];
 
 	thrum__stage_card_words(core.stage, card, sizeof card);
 	thrum__stage_pointer_words(core.stage, pointer, sizeof pointer);
+	thrum__scene_focus_words(core.stage->parts[core.stage->focus].scene, band, sizeof band);
 	thrum__stage_seen_words(core.stage, seen, sizeof seen);
 	json_key(out, "status");
 	json_put(out, "{");
 	json_key_string(out, "pointer", pointer);
 	json_key_string(out, "seen", seen);
+	json_key_string(out, "band", band);
 	json_key(out, "card");
 	json_put(out, "[");
 	for (const char *line = card; *line;) {
@@ -487,11 +489,12 @@ static int write_trace(struct thrum__scene *scene, const struct thrum__stats *st
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
-		.info = &core.parts[number].info};
+		.info = &core.parts[number].info,
+		.is_clear = scene->findings.count == 0 && !core.parts[number].lacks_findings};
 
 	if (!bands)
 		return thrum__document_trace(stats, program.info, core.stage->parts[number].name,
-			document);
+			program.is_clear, document);
 	program.from = bands->from;
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)

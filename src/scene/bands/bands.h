@@ -19,6 +19,7 @@
  *	marks.c    the selected and the found lines, findings
  *	range.c    the range and the marked times
  *	pick.c     which line lies where
+ *	spoken.c   the focus as a sentence
  *	where.c    where the time of groups goes
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
@@ -191,6 +192,12 @@ THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int comman
 /* Writes the name of a band or thread; returns false for other places. */
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, char name[THRUM__NAME_MAX]);
+
+/* Whether nearly all lines of a group fail: then their marks would say nothing. */
+static inline bool thrum__bands_all_fail(const struct thrum__group *group)
+{
+	return (uint64_t)group->failed * 100 >= (uint64_t)group->lines * 98;
+}
 
 /* ---- Painters ------------------------------------------------------------------------------ */
 
