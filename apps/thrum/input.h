@@ -30,11 +30,12 @@ int input_open(const struct command *, const char *argument, struct input *);
 void input_close(struct input *);
 
 /*
- * Finds and opens several traces as one. *messages becomes the number of messages that one of them
- * sent and another one received. Returns as input_open does.
+ * Finds and opens several traces as one: if `is_together`, or if messages go from one to another,
+ * which a line on standard error then tells. If they are not one, input->trace becomes NULL; that
+ * is no error. Returns as input_open does.
  */
-int input_open_together(const struct command *, char *const *arguments, int count, struct input *,
-	uint64_t *messages);
+int input_join(const struct command *, char *const *arguments, int count, bool is_together,
+	struct input *);
 
 /* The option that makes several traces one, for commands whose options have this member. */
 #define TOGETHER_OPTION(member) \
@@ -44,10 +45,7 @@ int input_open_together(const struct command *, char *const *arguments, int coun
 			"arrives in another" \
 	}
 
-/*
- * Finds and opens a command's trace, or several as one: because the user says so, or because
- * messages go from one to another, which a line on standard error tells.
- */
+/* Finds and opens a command's trace, or several as one. That they are not one is a usage error. */
 int input_open_all(const struct command *, char *const *arguments, int count, bool is_together,
 	struct input *);
 
