@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "monitor/labels.h"
 #include "monitor/metrics.h"
 #include "monitor/sample.h"
 #include "read/read.h"
@@ -32,6 +33,24 @@ static void check(const struct thrum__monitor_sample *sample)
 			sample->tasks[i].group == THRUM__MONITOR_NO_GROUP);
 }
 
+/* Adds the counters by label, if the bytes can be read as a trace. */
+static void add_labels(const struct thrum__input *input, struct thrum__read_counters *counters)
+{
+	const struct thrum_event *events;
+	struct thrum__monitor_labels *labels;
+	struct thrum_trace *trace;
+	size_t count;
+
+	if (thrum__read_open(input, NULL, &trace, NULL) < 0)
+		return;
+	require(thrum__monitor_labels_create(&labels) == 0);
+	while (thrum_trace_next(trace, &events, &count, NULL) > 0)
+		require(thrum__monitor_labels_add(labels, events, count) == 0);
+	require(thrum__monitor_labels_put(labels, counters) == 0);
+	thrum__monitor_labels_destroy(labels);
+	thrum_trace_close(trace);
+}
+
 static void write_metrics(const struct thrum__input *input, const struct thrum__header *header,
 	const struct thrum__monitor_sample *sample, enum thrum__monitor_format format)
 {
@@ -41,6 +60,7 @@ static void write_metrics(const struct thrum__input *input, const struct thrum__
 	if (thrum__read_counters(input, header, &counters) == 0) {
 		const struct thrum__monitor_source source = {"p", 1, false, sample, &counters};
 
+		add_labels(input, &counters);
 		require(thrum__monitor_metrics(&source, 1, format, &text) == 0);
 		require(text.size > 0 && strlen(text.bytes) == text.size &&
 			text.bytes[text.size - 1] == '\n');

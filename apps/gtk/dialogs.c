@@ -155,29 +155,36 @@ static void add_key(GtkWidget *box, const char *text)
 	gtk_box_append(GTK_BOX(box), cap);
 }
 
-static void add_row(GtkGrid *grid, int row, GtkWidget *keys, const char *help)
+/* Lists of keys stand side by side; each is a grid with titles. */
+static void add_row(GtkGrid *grid, GtkWidget *keys, const char *help)
 {
-	/* In two columns. */
-	int rows = (THRUM__COMMAND_COUNT + 14) / 2, column = row / rows * 2;
+	int row = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(grid), "rows"));
 
 	gtk_widget_set_halign(keys, GTK_ALIGN_END);
-	if (column > 0)
-		gtk_widget_set_margin_start(keys, 32);
-	gtk_grid_attach(grid, keys, column, row % rows, 1, 1);
-	gtk_grid_attach(grid, window_label(help, NULL), column + 1, row % rows, 1, 1);
+	gtk_grid_attach(grid, keys, 0, row, 1, 1);
+	gtk_grid_attach(grid, window_label(help, NULL), 1, row, 1, 1);
+	g_object_set_data(G_OBJECT(grid), "rows", GINT_TO_POINTER(row + 1));
 }
 
-static void add_command(GtkGrid *grid, int row, const char *keys, const char *help)
+static void add_title(GtkGrid *grid, const char *title)
+{
+	GtkWidget *label = window_label(title, "muted");
+
+	gtk_widget_set_margin_top(label, 8);
+	add_row(grid, label, "");
+}
+
+static void add_command(GtkGrid *grid, const char *keys, const char *help)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
 	g_auto(GStrv) names = g_strsplit(keys, " ", -1);
 
 	for (char **name = names; *name; name++)
 		add_key(box, g_str_has_prefix(*name, "Arrow") ? *name + strlen("Arrow") : *name);
-	add_row(grid, row, box, help);
+	add_row(grid, box, help);
 }
 
-static void add_accelerator(GtkGrid *grid, int row, const struct window_key *entry)
+static void add_accelerator(GtkGrid *grid, const struct window_key *entry)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 4);
 	g_auto(GStrv) names = g_strsplit(entry->accelerator, " ", -1);
@@ -192,24 +199,50 @@ static void add_accelerator(GtkGrid *grid, int row, const struct window_key *ent
 		label = gtk_accelerator_get_label(key, modifiers);
 		add_key(box, label);
 	}
-	add_row(grid, row, box, entry->help);
+	add_row(grid, box, entry->help);
 }
+
+static GtkGrid *add_list(GtkWidget *box)
+{
+	GtkWidget *grid = gtk_grid_new();
+
+	gtk_grid_set_row_spacing(GTK_GRID(grid), 4);
+	gtk_grid_set_column_spacing(GTK_GRID(grid), 12);
+	gtk_box_append(GTK_BOX(box), grid);
+	return GTK_GRID(grid);
+}
+
+static void add_group(GtkGrid *grid, const char *group)
+{
+	add_title(grid, group);
+	for (int command = 0; command < THRUM__COMMAND_COUNT; command++)
+		if (strcmp(thrum__scene_command_group(command), group) == 0)
+			add_command(grid, thrum__scene_command_keys(command),
+				thrum__scene_command_help(command));
+}
+
+#define GESTURE_OF(gesture, help) {gesture, help},
 
 void dialog_keys(AppWindow *window)
 {
-	GtkWidget *grid = gtk_grid_new();
-	int row = 0;
+	static const char *const groups[] = {THRUM__COMMAND_GROUPS};
+	static const char *const gestures[][2] = {THRUM__GESTURES(GESTURE_OF)};
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 32);
+	GtkGrid *lists[3];
 
-	gtk_grid_set_row_spacing(GTK_GRID(grid), 6);
-	gtk_grid_set_column_spacing(GTK_GRID(grid), 12);
-	set_margins(grid, 20);
-	for (int command = 0; command < THRUM__COMMAND_COUNT; command++)
-		add_command(GTK_GRID(grid), row++, thrum__scene_command_keys(command),
-			thrum__scene_command_help(command));
-	add_command(GTK_GRID(grid), row++, "G", "set the visible duration");
+	set_margins(box, 20);
+	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
+		lists[i] = add_list(box);
+	for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
+		add_group(lists[i < 2 ? 0 : 1], groups[i]);
+	add_title(lists[2], "Window");
+	add_command(lists[2], "G", "set the visible duration");
 	for (const struct window_key *entry = window_keys; entry->action; entry++)
-		add_accelerator(GTK_GRID(grid), row++, entry);
-	gtk_window_present(make_dialog(window, "Keyboard Shortcuts", "keys", grid));
+		add_accelerator(lists[2], entry);
+	add_title(lists[2], "Pointer");
+	for (size_t i = 0; i < G_N_ELEMENTS(gestures); i++)
+		add_row(lists[2], window_label(gestures[i][0], NULL), gestures[i][1]);
+	gtk_window_present(make_dialog(window, "Keyboard Shortcuts", "keys", box));
 }
 
 void dialog_about(AppWindow *window)
@@ -275,11 +308,19 @@ void dialog_open(AppWindow *window, const char *how)
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
 }
 
-static void choose_target(AppWindow *window, const char *title, const char *name, GCallback respond)
+/* `choices` of a format may be NULL. */
+static void choose_target(AppWindow *window, const char *title, const char *name,
+	const char *const *choices, GCallback respond)
 {
+	static const char *const labels[] = {"SVG", "PNG", "PDF", NULL};
 	GtkFileChooserNative *chooser = make_chooser(window, title, GTK_FILE_CHOOSER_ACTION_SAVE,
 		"_Save");
 
+	if (choices) {
+		gtk_file_chooser_add_choice(GTK_FILE_CHOOSER(chooser), "format", "Format",
+			(const char **)choices, (const char **)labels);
+		gtk_file_chooser_set_choice(GTK_FILE_CHOOSER(chooser), "format", choices[0]);
+	}
 	gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(chooser), name);
 	g_signal_connect_object(chooser, "response", respond, window, 0);
 	gtk_native_dialog_show(GTK_NATIVE_DIALOG(chooser));
@@ -299,13 +340,36 @@ static char *chosen_path(GtkNativeDialog *chooser, int answer)
 	return path;
 }
 
+/* The formats of a picture. */
+static const char *const formats[] = {"svg", "png", "pdf", NULL};
+
+/* Returns the path with the suffix of the chosen format, unless it has one of a format. */
+static char *with_suffix(const char *path, const char *format)
+{
+	for (size_t i = 0; formats[i]; i++) {
+		size_t size = strlen(path), suffix = strlen(formats[i]);
+
+		if (size > suffix + 1 && path[size - suffix - 1] == '.' &&
+			g_ascii_strcasecmp(path + size - suffix, formats[i]) == 0)
+			return g_strdup(path);
+	}
+	return g_strconcat(path, ".", format, NULL);
+}
+
 static void on_export(GtkNativeDialog *chooser, int answer, AppWindow *window)
 {
-	g_autofree char *path = chosen_path(chooser, answer);
+	const char *choice = gtk_file_chooser_get_choice(GTK_FILE_CHOOSER(chooser), "format");
+	g_autofree char *format = g_strdup(choice ? choice : formats[0]);
+	g_autofree char *chosen = chosen_path(chooser, answer);
+	g_autofree char *path = chosen ? with_suffix(chosen, format) : NULL;
 	g_autoptr(GError) error = NULL;
 
-	if (path && !app_picture_export(APP_PICTURE(window->picture), path, &error))
-		window_fail(window, "The picture can't be exported: %s", error->message);
+	if (!path)
+		return;
+	if (app_picture_export(APP_PICTURE(window->picture), path, &error))
+		window_tell(window, "The picture is saved as %s.", path);
+	else
+		window_tell(window, "The picture can't be exported: %s", error->message);
 }
 
 static void on_saved(GObject *trace, GAsyncResult *result, void *data)
@@ -316,7 +380,7 @@ static void on_saved(GObject *trace, GAsyncResult *result, void *data)
 	g_application_release(g_application_get_default());
 	/* The window may have been closed meanwhile. */
 	if (!app_trace_snapshot_finish(result, &error) && window->stage)
-		window_fail(window, "The snapshot can't be saved: %s", error->message);
+		window_tell(window, "The snapshot can't be saved: %s", error->message);
 }
 
 static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
@@ -341,9 +405,8 @@ static char *stem(AppWindow *window)
 void dialog_export(AppWindow *window)
 {
 	g_autofree char *name = stem(window);
-	g_autofree char *file = g_strconcat(name, ".svg", NULL);
 
-	choose_target(window, "Export as .svg, .png or .pdf", file, G_CALLBACK(on_export));
+	choose_target(window, "Export the Picture", name, formats, G_CALLBACK(on_export));
 }
 
 void dialog_snapshot(AppWindow *window)
@@ -351,5 +414,5 @@ void dialog_snapshot(AppWindow *window)
 	g_autofree char *name = stem(window);
 	g_autofree char *file = g_strconcat(name, "-snapshot.thrum", NULL);
 
-	choose_target(window, "Save a Snapshot", file, G_CALLBACK(on_snapshot));
+	choose_target(window, "Save a Snapshot", file, NULL, G_CALLBACK(on_snapshot));
 }

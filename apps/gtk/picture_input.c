@@ -265,6 +265,23 @@ static void listen_to_buttons(AppPicture *picture)
 	g_signal_connect(menu, "released", G_CALLBACK(on_menu_click), picture);
 }
 
+/* ---- The card about the task below the pointer ---------------------------------------------- */
+
+static gboolean tell_task(GtkWidget *widget, int x, int y, gboolean by_keyboard,
+	GtkTooltip *tooltip, gpointer data)
+{
+	AppPicture *picture = APP_PICTURE(widget);
+	char words[1200];
+
+	if (by_keyboard || picture->is_dragging || picture->is_pinching ||
+		thrum__stage_card_words(picture->stage, words, sizeof words) == 0)
+		return FALSE;
+	gtk_tooltip_set_text(tooltip, words);
+	/* Elsewhere it disappears, and another one may come. */
+	gtk_tooltip_set_tip_area(tooltip, &(GdkRectangle){x - 2, y - 2, 4, 4});
+	return TRUE;
+}
+
 void picture_listen(AppPicture *picture)
 {
 	GtkEventController *motion = add_controller(picture, gtk_event_controller_motion_new());
@@ -274,6 +291,8 @@ void picture_listen(AppPicture *picture)
 			GTK_EVENT_CONTROLLER_SCROLL_KINETIC));
 
 	listen_to_buttons(picture);
+	gtk_widget_set_has_tooltip(GTK_WIDGET(picture), TRUE);
+	g_signal_connect(picture, "query-tooltip", G_CALLBACK(tell_task), NULL);
 	g_signal_connect(motion, "enter", G_CALLBACK(on_motion), picture);
 	g_signal_connect(motion, "motion", G_CALLBACK(on_motion), picture);
 	g_signal_connect(motion, "leave", G_CALLBACK(on_leave), picture);

@@ -60,8 +60,9 @@ void window_show_slow(AppWindow *); /* why the selected task was slow, in the pa
 void window_open_files(AppWindow *, GListModel *files, bool add);
 void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
-void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void window_tell(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
+void window_close_trace(AppWindow *, unsigned part); /* does nothing if it is the only one */
 void window_close_all(AppWindow *);
 
 /* ---- window_bar.c -------------------------------------------------------------------------- */
@@ -76,6 +77,7 @@ void window_update_categories(AppWindow *); /* shows the menu while a program is
 void window_add_actions(AppWindow *);
 GMenuModel *window_make_menu(void);
 void window_update_actions(AppWindow *);
+void window_update_switches(AppWindow *); /* the check marks of the menu "View" */
 void window_add_popup(AppWindow *);
 /* Opens the context menu at a place of the picture, or for x < 0, when the keyboard asks for it, on
  * the selected task. */

@@ -112,6 +112,13 @@ ACTION(on_keep)
 	g_simple_action_set_state(action, value);
 }
 
+ACTION(on_close_trace)
+{
+	AppWindow *window = data;
+
+	window_close_trace(window, window->stage->focus);
+}
+
 ACTION(on_new_window)
 {
 	gtk_window_present(
@@ -169,6 +176,44 @@ ACTION(on_theme)
 	settings_set("theme", theme_chosen());
 	/* The choice is new even if the theme stays: from the system's to the same one, say. */
 	g_simple_action_set_state(action, value);
+}
+
+/* The commands that are switched on and off in the menu. */
+static const int switches[] = {THRUM__COMMAND_FOLD, THRUM__COMMAND_SQUEEZE, THRUM__COMMAND_FISHEYE,
+	THRUM__COMMAND_RELATED, THRUM__COMMAND_ALONE, THRUM__COMMAND_LEGEND};
+
+static bool is_switched_on(const struct thrum__scene *scene, int command)
+{
+	switch (command) {
+	case THRUM__COMMAND_FOLD: return thrum__scene_folds(scene);
+	case THRUM__COMMAND_SQUEEZE: return thrum__scene_squeezes(scene);
+	case THRUM__COMMAND_FISHEYE: return scene->state.fisheye;
+	case THRUM__COMMAND_RELATED:
+	case THRUM__COMMAND_ALONE: return scene->state.related_only;
+	default: return scene->state.legend;
+	}
+}
+
+void window_update_switches(AppWindow *window)
+{
+	const struct thrum__scene *scene = window->count > 0
+		? window->stage->parts[window->stage->focus].scene
+		: NULL;
+
+	for (size_t i = 0; i < G_N_ELEMENTS(switches); i++)
+		set_state(window, thrum__scene_command_name(switches[i]),
+			g_variant_new_boolean(scene && is_switched_on(scene, switches[i])));
+}
+
+ACTION(on_switch)
+{
+	app_picture_command(APP_PICTURE(((AppWindow *)data)->picture),
+		thrum__scene_command_find(g_action_get_name(G_ACTION(action))));
+}
+
+ACTION(on_mark)
+{
+	dialog_mark(data);
 }
 
 ACTION(on_animations)
@@ -243,6 +288,15 @@ ACTION(on_slow)
 	window_show_slow(window);
 	apply_change(window,
 		thrum__stage_select(window->stage, window->menu_part, window->menu_task));
+}
+
+ACTION(on_alone)
+{
+	AppWindow *window = data;
+
+	if (menu_model(window))
+		apply_change(window,
+			thrum__stage_go_task(window->stage, window->menu_part, window->menu_task));
 }
 
 ACTION(on_related)
@@ -323,7 +377,8 @@ void window_popup(AppWindow *window, double x, double y)
 	}
 	is_task = menu_model(window) != NULL;
 	enable_action(window, "select", is_task);
-	enable_action(window, "related", is_task);
+	enable_action(window, "show-related", is_task);
+	enable_action(window, "show-alone", is_task);
 	enable_action(window, "slow", is_task);
 	enable_action(window, "copy-name", is_task);
 	enable_action(window, "go-waker", waker(window) != THRUM__NONE);
@@ -337,7 +392,8 @@ static GMenuModel *make_popup(void)
 	GMenu *menu = g_menu_new(), *go = g_menu_new(), *copy = g_menu_new();
 
 	g_menu_append(go, "Select", "win.select");
-	g_menu_append(go, "Show Related", "win.related");
+	g_menu_append(go, "Show Related", "win.show-related");
+	g_menu_append(go, "Show Alone", "win.show-alone");
 	g_menu_append(go, "Go to Who Woke It", "win.go-waker");
 	g_menu_append(go, "Why Slow", "win.slow");
 	g_menu_append(go, "Fit", "win.fit");
@@ -413,19 +469,23 @@ GMenuModel *window_make_menu(void)
 {
 	static const char *const files[] = {"Open…", "win.open", "Open Below…", "win.open-stacked",
 		"Compare With…", "win.compare", "Attach…", "win.attach", "Reload", "win.reload",
-		"Export…", "win.export", NULL};
+		"Close Trace", "win.close-trace", "Export…", "win.export", NULL};
 	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
 		"win.snapshot", NULL};
+	static const char *const shown[] = {"Idle Time Folded", "win.fold", "Quiet Rows Folded",
+		"win.squeeze", "Fish-Eye", "win.fisheye", "Unrelated Faded", "win.related", "Alone",
+		"win.alone", "Key Line", "win.legend", NULL};
 	static const char *const scene[] = {"Go to a Time…", "win.go-to", "Visible Duration…",
-		"win.duration", "Share One Time Axis", "win.link", "Side Panel", "win.pane",
-		"Animations", "win.animations", "Copy View", "win.copy-view", "Paste View",
-		"win.paste-view", NULL};
+		"win.duration", "Mark a Time…", "win.mark", "Share One Time Axis", "win.link",
+		"Side Panel", "win.pane", "Animations", "win.animations", "Copy View",
+		"win.copy-view", "Paste View", "win.paste-view", NULL};
 	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
 		"win.about", NULL};
 	static const char *const themes[] = {"System", "win.theme::system", "Light",
 		"win.theme::light", "Dark", "win.theme::dark", "High Contrast",
 		"win.theme::contrast", NULL};
 	GMenu *menu = g_menu_new(), *recent = g_menu_new(), *theme = g_menu_new();
+	GMenu *view = g_menu_new();
 	GtkRecentManager *manager = gtk_recent_manager_get_default();
 
 	fill_recent(manager, recent);
@@ -434,6 +494,8 @@ GMenuModel *window_make_menu(void)
 	add_section(menu, files);
 	add_submenu(menu, "Recent", recent);
 	add_section(menu, live);
+	add_section(view, shown);
+	add_submenu(menu, "View", view);
 	add_section(menu, scene);
 	add_submenu(menu, "Theme", theme);
 	add_section(menu, help);
@@ -453,7 +515,7 @@ static GVariant *theme_name(void)
 void window_update_actions(AppWindow *window)
 {
 	static const char *const shown[] = {"export", "fit", "go-to", "duration", "pane",
-		"copy-view", "paste-view"};
+		"copy-view", "paste-view", "mark"};
 	bool is_live = false, is_followed = false;
 
 	for (unsigned i = 0; i < window->count; i++) {
@@ -470,6 +532,9 @@ void window_update_actions(AppWindow *window)
 	enable_action(window, "snapshot", window->count > 0);
 	enable_action(window, "link", window->count > 1);
 	enable_action(window, "compare", window->count == 1);
+	enable_action(window, "close-trace", window->count > 1);
+	for (size_t i = 0; i < G_N_ELEMENTS(switches); i++)
+		enable_action(window, thrum__scene_command_name(switches[i]), window->count > 0);
 	set_state(window, "pause", g_variant_new_boolean(is_live && !is_followed));
 	set_state(window, "link", g_variant_new_boolean(window->stage->is_linked));
 	set_state(window, "theme", theme_name());
@@ -520,7 +585,10 @@ void window_add_actions(AppWindow *window)
 		{"keys", on_keys, NULL, NULL, NULL, {0}},
 		{"about", on_about, NULL, NULL, NULL, {0}},
 		{"select", on_select, NULL, NULL, NULL, {0}},
-		{"related", on_related, NULL, NULL, NULL, {0}},
+		{"show-related", on_related, NULL, NULL, NULL, {0}},
+		{"show-alone", on_alone, NULL, NULL, NULL, {0}},
+		{"mark", on_mark, NULL, NULL, NULL, {0}},
+		{"close-trace", on_close_trace, NULL, NULL, NULL, {0}},
 		{"slow", on_slow, NULL, NULL, NULL, {0}},
 		{"go-waker", on_go_waker, NULL, NULL, NULL, {0}},
 		{"copy-name", on_copy_name, NULL, NULL, NULL, {0}},
@@ -531,6 +599,8 @@ void window_add_actions(AppWindow *window)
 	add_stateful(window, "pause", false, on_pause);
 	add_stateful(window, "keep", false, on_keep);
 	add_stateful(window, "link", true, on_link);
+	for (size_t i = 0; i < G_N_ELEMENTS(switches); i++)
+		add_stateful(window, thrum__scene_command_name(switches[i]), false, on_switch);
 	add_stateful(window, "animations", window->stage->is_animated, on_animations);
 	add_theme(window);
 }

@@ -532,8 +532,7 @@ static void update_words(AppWindow *window)
 		is_short ? PANGO_ELLIPSIZE_NONE : PANGO_ELLIPSIZE_MIDDLE);
 	if (window->count > 0) {
 		thrum__stage_part_words(window->stage, window->stage->focus, text, sizeof text);
-		thrum__stage_finding_words(window->stage, window->stage->focus, findings,
-			sizeof findings);
+		thrum__stage_finding_words(window->stage, THRUM__NONE, findings, sizeof findings);
 		if (text[0] && findings[0])
 			g_strlcat(text, " ·", sizeof text);
 		g_string_append(title, " – ");
@@ -565,6 +564,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	gtk_widget_set_sensitive(window->fold, is_shown);
 	gtk_widget_set_visible(window->counters, has_counters(window));
 	window_update_categories(window);
+	window_update_switches(window);
 	gtk_widget_set_sensitive(window->search_box, is_shown);
 	if (!is_shown)
 		return;

@@ -10,8 +10,10 @@
 #include "base/utf8.h"
 #include "input.h"
 #include "load.h"
+#include "monitor/labels.h"
 #include "output.h"
 #include "read/counters.h"
+#include "read/read.h"
 #include "source/input.h"
 #include "table.h"
 #include "text.h"
@@ -194,7 +196,32 @@ static void write_json(struct output *out, const struct thrum__read_counters *co
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int load_counters(const char *path, struct thrum__read_counters *counters)
+/* Reads all events and adds the counters by label. */
+static int add_labels(const char *path, const struct thrum__input *input,
+	struct thrum__read_counters *counters)
+{
+	struct thrum_error_info error = {0};
+	struct thrum__monitor_labels *labels = NULL;
+	const struct thrum_event *events;
+	struct thrum_trace *trace;
+	size_t count;
+	int result = thrum__read_open(input, NULL, &trace, &error);
+
+	if (result < 0)
+		return input_failed(path, &error);
+	result = thrum__monitor_labels_create(&labels);
+	while (result == 0 && (result = thrum_trace_next(trace, &events, &count, &error)) > 0)
+		result = thrum__monitor_labels_add(labels, events, count);
+	if (result == 0)
+		result = thrum__monitor_labels_put(labels, counters);
+	thrum__monitor_labels_destroy(labels);
+	thrum_trace_close(trace);
+	if (result == -THRUM_E_MEMORY)
+		return load_no_memory();
+	return result < 0 ? input_failed(path, &error) : STATUS_OK;
+}
+
+static int load_counters(const char *path, bool want_labels, struct thrum__read_counters *counters)
 {
 	struct thrum_error_info error = {0};
 	struct thrum__input input;
@@ -212,11 +239,17 @@ static int load_counters(const char *path, struct thrum__read_counters *counters
 			status = STATUS_FAILED;
 		}
 	}
+	if (status == STATUS_OK && want_labels) {
+		status = add_labels(path, &input, counters);
+		if (status != STATUS_OK)
+			thrum__read_counters_free(counters);
+	}
 	thrum__source_close(input.owner);
 	return status;
 }
 
-int counter_tree_write(const struct command *command, const char *argument, int format)
+int counter_tree_write(const struct command *command, const char *argument, int format,
+	bool want_labels)
 {
 	struct thrum__read_counters counters;
 	struct output out;
@@ -224,7 +257,7 @@ int counter_tree_write(const struct command *command, const char *argument, int 
 	int status = input_find(command, argument, path, sizeof(path));
 
 	if (status == STATUS_OK)
-		status = load_counters(path, &counters);
+		status = load_counters(path, want_labels, &counters);
 	if (status != STATUS_OK)
 		return status;
 	if (output_open(&out, STDOUT_FILENO) < 0) {

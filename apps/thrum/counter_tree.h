@@ -5,8 +5,8 @@
 
 #include "command.h"
 
-/* Finds and opens TRACE|PID|- and writes its counters to standard output in an enum table_format.
- * Returns an exit status. */
-int counter_tree_write(const struct command *, const char *argument, int format);
+/* Finds and opens TRACE|PID|- and writes its counters to standard output in an enum table_format,
+ * with those of the tasks by label if they are wanted. Returns an exit status. */
+int counter_tree_write(const struct command *, const char *argument, int format, bool want_labels);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 
 struct dump_options {
 	int format, color;
-	bool clock, follow;
+	bool clock, follow, together;
 	int64_t start, end, duration;
 	uint64_t events; /* bits of enum thrum_event_type; 0: all */
 	struct id_list tasks, lanes;
@@ -179,7 +179,8 @@ static int run_dump(const struct command *command, int argc, char **argv)
 	struct input input;
 	int status;
 
-	if (options_parse(command, argc, argv, &options, &status) >= 0)
+	argc = options_parse(command, argc, argv, &options, &status);
+	if (argc >= 0)
 		status = check_options(command, &options);
 	else
 		goto out;
@@ -187,7 +188,7 @@ static int run_dump(const struct command *command, int argc, char **argv)
 		goto out;
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
-	status = input_open(command, argv[0], &input);
+	status = input_open_all(command, argv, argc, options.together, &input);
 	if (status != STATUS_OK)
 		goto out;
 	status = dump_input(&input, &options);
@@ -222,6 +223,7 @@ static const struct option options_of_dump[] = {
 		"show events of this lane (or several)"},
 	{"clock", 0, OPTION_FLAG, OFFSET(clock), NULL, NULL,
 		"print times as the recording's clock gives them"},
+	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"
 		"NO_COLOR isn't set"},
@@ -231,9 +233,9 @@ static const struct option options_of_dump[] = {
 const struct command command_dump = {
 	.name = "dump",
 	.purpose = "print the events of a trace, one a line",
-	.arguments = "TRACE|PID|-",
+	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = 1,
+	.max = INPUTS_MAX,
 	.options = options_of_dump,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"

@@ -5,10 +5,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/input.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -67,6 +69,94 @@ int input_open(const struct command *command, const char *argument, struct input
 		return input_failed(input->path, &error);
 	input->info = thrum_trace_info(input->trace);
 	return STATUS_OK;
+}
+
+/* "a.thrum + b.thrum", without folders. */
+static void name_together(char *const *arguments, int count, char *to, size_t size)
+{
+	size_t used = 0;
+
+	*to = '\0';
+	for (int i = 0; i < count && used < size; i++) {
+		const char *slash = strrchr(arguments[i], '/');
+
+		used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " + " : "",
+			slash ? slash + 1 : arguments[i]);
+	}
+}
+
+/* Opens traces as one. If they are not, input->trace is NULL, and it is no error unless the user
+ * said that they are. */
+static int join(const char *const *files, size_t count, bool is_together, struct input *input)
+{
+	struct thrum_error_info error = {0};
+	uint64_t messages;
+	size_t which;
+	int result = thrum__source_open_together(files, count, &input->trace, &messages, &which,
+		&error);
+
+	if (result < 0) {
+		input->trace = NULL;
+		return is_together
+			? input_failed(which < count ? files[which] : input->path, &error)
+			: STATUS_OK;
+	}
+	input->info = thrum_trace_info(input->trace);
+	if (messages == 0 && !is_together)
+		input_close(input);
+	else if (!is_together)
+		complain("%zu traces taken as one, with %" PRIu64 " message%s between them", count,
+			messages, messages == 1 ? "" : "s");
+	return STATUS_OK;
+}
+
+int input_join(const struct command *command, char *const *arguments, int count, bool is_together,
+	struct input *input)
+{
+	char(*paths)[PATH_MAX] = calloc((size_t)count, sizeof *paths);
+	const char **files = calloc((size_t)count, sizeof *files);
+	int status = paths && files ? STATUS_OK : STATUS_FAILED;
+	bool has_pipe = false;
+
+	input->trace = NULL;
+	if (status != STATUS_OK)
+		complain("out of memory");
+	for (int i = 0; i < count && status == STATUS_OK; i++) {
+		files[i] = paths[i];
+		has_pipe |= strcmp(arguments[i], "-") == 0;
+		status = input_find(command, arguments[i], paths[i], sizeof paths[i]);
+	}
+	name_together(arguments, count, input->path, sizeof input->path);
+	if (status == STATUS_OK && has_pipe && is_together)
+		status = complain_usage(command, "standard input can't be one of several traces");
+	else if (status == STATUS_OK && !has_pipe)
+		status = join(files, (size_t)count, is_together, input);
+	free(paths);
+	free(files);
+	return status;
+}
+
+int input_open_all(const struct command *command, char *const *arguments, int count,
+	bool is_together, struct input *input)
+{
+	int status;
+
+	if (count == 1)
+		return input_open(command, arguments[0], input);
+	status = input_join(command, arguments, count, is_together, input);
+	if (status != STATUS_OK || input->trace)
+		return status;
+	/* A trace that can't be read is worth a message of its own. */
+	for (int i = 0; i < count && status == STATUS_OK; i++) {
+		status = input_open(command, arguments[i], input);
+		if (status == STATUS_OK)
+			input_close(input);
+	}
+	return status != STATUS_OK
+		? status
+		: complain_usage(command,
+			  "no message goes from one of these traces to another;\n"
+			  "--together takes them as one all the same");
 }
 
 void input_close(struct input *input)

@@ -4,9 +4,12 @@
 #define INPUT_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <thrum/trace.h>
 
 #include "command.h"
+
+#define INPUTS_MAX 64 /* traces that may be taken as one */
 
 struct input {
 	char path[PATH_MAX]; /* messages use it as the trace's name; "-": standard input */
@@ -25,6 +28,26 @@ int input_find(const struct command *, const char *argument, char *path, size_t 
  * status after a message. */
 int input_open(const struct command *, const char *argument, struct input *);
 void input_close(struct input *);
+
+/*
+ * Finds and opens several traces as one: if `is_together`, or if messages go from one to another,
+ * which a line on standard error then tells. If they are not one, input->trace becomes NULL; that
+ * is no error. Returns as input_open does.
+ */
+int input_join(const struct command *, char *const *arguments, int count, bool is_together,
+	struct input *);
+
+/* The option that makes several traces one, for commands whose options have this member. */
+#define TOGETHER_OPTION(member) \
+	{ \
+		"together", 0, OPTION_FLAG, member, NULL, NULL, \
+			"take several traces as one, even if no message of one\n" \
+			"arrives in another" \
+	}
+
+/* Finds and opens a command's trace, or several as one. That they are not one is a usage error. */
+int input_open_all(const struct command *, char *const *arguments, int count, bool is_together,
+	struct input *);
 
 /* Prints "thrum: FILE: byte OFFSET: message", without the offset if it is 0. Returns
  * STATUS_FAILED. */

@@ -41,6 +41,8 @@ int live_open(const struct command *command, const char *argument, struct live *
 
 void live_close(struct live *live)
 {
+	thrum_trace_close(live->trace);
+	thrum__monitor_labels_destroy(live->labels);
 	thrum__read_counters_free(&live->counters);
 	thrum__monitor_destroy(live->monitor);
 	thrum__source_close(live->input.owner);
@@ -71,6 +73,32 @@ void live_close_all(struct live *list, size_t count)
 	free(list);
 }
 
+int live_want_labels(struct live *list, size_t count)
+{
+	struct thrum_error_info error = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		if (thrum_trace_open(list[i].path, &list[i].trace, &error) < 0)
+			return input_failed(list[i].path, &error);
+		if (thrum__monitor_labels_create(&list[i].labels) < 0)
+			return load_no_memory();
+	}
+	return STATUS_OK;
+}
+
+/* Reads the events since the last look, and adds the counters by label. Returns 0 or a negative enum
+ * thrum_error. */
+static int add_labels(struct live *live, struct thrum__read_counters *counters)
+{
+	const struct thrum_event *events;
+	size_t count;
+	int result = thrum_trace_refresh(live->trace, 0, NULL);
+
+	while (result >= 0 && (result = thrum_trace_next(live->trace, &events, &count, NULL)) > 0)
+		result = thrum__monitor_labels_add(live->labels, events, count);
+	return result < 0 ? result : thrum__monitor_labels_put(live->labels, counters);
+}
+
 int live_look(struct live *live, unsigned parts)
 {
 	struct thrum__read_counters counters;
@@ -86,6 +114,8 @@ int live_look(struct live *live, unsigned parts)
 		live->has_ended |= !live->sample->is_recording;
 		error = thrum__read_counters(&live->input, &live->header, &counters);
 	}
+	if (error == 0 && live->labels && (error = add_labels(live, &counters)) < 0)
+		thrum__read_counters_free(&counters);
 	if (error < 0) {
 		complain("%s: %s", live->path, thrum_error_message(error));
 		return STATUS_FAILED;

@@ -4,6 +4,7 @@
 #define LIVE_H
 
 #include "input.h"
+#include "monitor/labels.h"
 #include "monitor/sample.h"
 #include "read/counters.h"
 
@@ -15,8 +16,11 @@ struct live {
 	struct thrum__monitor *monitor;
 	/* From the last look. */
 	const struct thrum__monitor_sample *sample;
-	struct thrum__read_counters counters;
+	struct thrum__read_counters counters; /* with those by label, if they are wanted */
 	bool has_ended; /* nothing more happens: the recording was stopped, or the process died */
+	/* Reads all events, for the counters by label; NULL: they aren't wanted. */
+	struct thrum_trace *trace;
+	struct thrum__monitor_labels *labels;
 	uint64_t life_known; /* CLOCK_MONOTONIC, ns: when the process was last looked for */
 };
 
@@ -28,6 +32,10 @@ void live_close(struct live *);
 /* Opens several recordings, into an array for live_close_all. */
 int live_open_all(const struct command *, char **arguments, size_t count, struct live **);
 void live_close_all(struct live *, size_t count);
+
+/* Has the counters by label in `counters` from the next look on: each look then reads all events
+ * since the last one. Returns STATUS_OK, or STATUS_FAILED after a message. */
+int live_want_labels(struct live *, size_t count);
 
 /* Looks again; `parts` as in thrum__monitor_look. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */

@@ -25,14 +25,12 @@ int load_no_memory(void)
 	return STATUS_FAILED;
 }
 
-int load_trace(const struct command *command, const char *argument, struct load *load)
+int load_input(struct load *load)
 {
 	struct thrum_error_info error = {0};
 	struct watch watch;
-	int status = input_open(command, argument, &load->input), result;
+	int status = STATUS_OK, result;
 
-	if (status != STATUS_OK)
-		return status;
 	if (thrum__model_create(load->input.trace, &load->model) < 0) {
 		input_close(&load->input);
 		return load_no_memory();
@@ -46,6 +44,21 @@ int load_trace(const struct command *command, const char *argument, struct load 
 		load_finish(load);
 	}
 	return status;
+}
+
+int load_trace(const struct command *command, const char *argument, struct load *load)
+{
+	int status = input_open(command, argument, &load->input);
+
+	return status == STATUS_OK ? load_input(load) : status;
+}
+
+int load_traces(const struct command *command, char *const *arguments, int count, bool is_together,
+	struct load *load)
+{
+	int status = input_open_all(command, arguments, count, is_together, &load->input);
+
+	return status == STATUS_OK ? load_input(load) : status;
 }
 
 void load_finish(struct load *load)

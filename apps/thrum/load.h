@@ -16,6 +16,11 @@ struct load {
  * the caller calls load_finish; or another status after a message.
  */
 int load_trace(const struct command *, const char *argument, struct load *);
+/* The same for several traces as one: see input_open_all. */
+int load_traces(const struct command *, char *const *arguments, int count, bool is_together,
+	struct load *);
+/* Reads the open trace load->input, and closes it if that fails. */
+int load_input(struct load *);
 void load_finish(struct load *);
 
 /* Prints that memory is exhausted. Returns STATUS_FAILED. */

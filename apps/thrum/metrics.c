@@ -25,7 +25,7 @@
 
 struct metrics_options {
 	const char *listen;
-	bool once;
+	bool once, labels;
 	int format;
 };
 
@@ -260,9 +260,11 @@ static int run_metrics(const struct command *command, int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	if (!exporter.sources)
 		status = load_no_memory();
-	else if (options.once)
+	else if (options.labels)
+		status = live_want_labels(exporter.lives, exporter.count);
+	if (status == STATUS_OK && options.once)
 		status = print_once(&exporter, (enum thrum__monitor_format)options.format);
-	else
+	else if (status == STATUS_OK)
 		status = serve(&exporter, options.listen, &address);
 	free(exporter.sources);
 	live_close_all(exporter.lives, exporter.count);
@@ -276,6 +278,9 @@ static const struct option options_of_metrics[] = {
 		"serve http://ADDRESS:PORT/metrics until all processes\n"
 		"have ended; port 0: any that is free"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL, "print the metrics and end"},
+	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
+		"count the tasks of each label, too: how many ended,\n"
+		"and their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "openmetrics|prometheus",
 		"with --once: OpenMetrics 1.0, or the older text format\n"
 		"of Prometheus. Over HTTP, clients ask for either"},

@@ -34,7 +34,7 @@ struct render_options {
 	uint64_t width, height, scale;
 	struct as_options as;
 	int theme, projection, format;
-	bool legend, strip, related;
+	bool legend, strip, related, together;
 	struct id_list tasks;
 };
 
@@ -72,12 +72,13 @@ static const char *name_of(const struct load *load)
 	return slash ? slash + 1 : load->input.path;
 }
 
-static int add_trace(struct render *render, const char *argument)
+/* Adds the trace that is open in the next load. */
+static int add_input(struct render *render)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	struct load *load = &render->loads[render->count];
 	struct thrum__scene *scene;
-	int status = load_trace(render->command, argument, load);
+	int status = load_input(load);
 
 	if (status != STATUS_OK)
 		return status;
@@ -89,6 +90,29 @@ static int add_trace(struct render *render, const char *argument)
 	if (thrum__stage_add(render->stage, scene, name_of(load)) < 0)
 		return load_no_memory();
 	return STATUS_OK;
+}
+
+static int add_trace(struct render *render, const char *argument)
+{
+	struct input *input = &render->loads[render->count].input;
+	int status = input_open(render->command, argument, input);
+
+	return status == STATUS_OK ? add_input(render) : status;
+}
+
+/* Adds several traces: as one, or one above the other. */
+static int add_traces(struct render *render, int argc, char **argv)
+{
+	struct input *input = &render->loads[0].input;
+	int status = STATUS_OK;
+
+	if (argc > 1 && !render->options.align)
+		status = input_join(render->command, argv, argc, render->options.together, input);
+	if (status == STATUS_OK && input->trace)
+		return add_input(render);
+	for (int i = 0; i < argc && status == STATUS_OK; i++)
+		status = add_trace(render, argv[i]);
+	return status;
 }
 
 static void close_all(struct render *render)
@@ -457,8 +481,8 @@ static int draw_traces(struct render *render, int argc, char **argv)
 		render->metrics = thrum__draw_metrics_plain;
 	else if (thrum__draw_metrics_make(&render->metrics) < 0)
 		return load_no_memory();
-	for (int i = 0; i < argc && status == STATUS_OK; i++)
-		status = add_trace(render, argv[i]);
+	if (status == STATUS_OK)
+		status = add_traces(render, argc, argv);
 	if (status == STATUS_OK && render->options.as.pair)
 		status = add_trace(render, render->options.as.pair);
 	if (status == STATUS_OK)
@@ -567,6 +591,7 @@ static const struct option options_of_render[] = {
 		"fade tasks unrelated to the first one of --tasks"},
 	{"legend", 'l', OPTION_FLAG, OPTION(legend), NULL, NULL,
 		"add a line that explains the marks"},
+	TOGETHER_OPTION(OPTION(together)),
 	{"strip", 0, OPTION_FLAG, OPTION(strip), NULL, NULL,
 		"add the whole trace as a strip at the top"},
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,

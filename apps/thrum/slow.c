@@ -322,25 +322,21 @@ static int answer_slow(struct slow *slow)
 	return status == STATUS_OK && !is_taken ? write_answer(slow) : status;
 }
 
-int why_slow(const struct command *command, const char *trace, const struct slow_options *options)
+int why_slow(const struct load *load, const struct slow_options *options)
 {
 	static const unsigned percents[] = {100, 99, 90};
 	struct slow slow = {.options = options};
-	struct load load;
-	int status = load_trace(command, trace, &load), found;
+	int status, found;
 
-	if (status != STATUS_OK)
-		return status;
-	found = thrum__slow_answer_make(load.model, is_wanted, options->label,
+	found = thrum__slow_answer_make(load->model, is_wanted, options->label,
 		percents[options->percentile], &slow.answer);
 	if (found > 0) {
 		status = answer_slow(&slow);
 		thrum__slow_answer_free(&slow.answer);
 	} else
 		status = found < 0 ? load_no_memory()
-				   : no_such_label(options->label, load.input.path);
+				   : no_such_label(options->label, load->input.path);
 	if (status == STATUS_OK)
-		input_warn(&load.input);
-	load_finish(&load);
+		input_warn(&load->input);
 	return status;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "command.h"
+#include "load.h"
 
 enum slow_percentile {
 	SLOW_MAX,
@@ -21,7 +21,7 @@ struct slow_options {
 	bool is_json;
 };
 
-/* Reads the trace and prints the answer. Returns the exit status. */
-int why_slow(const struct command *, const char *trace, const struct slow_options *);
+/* Prints the answer for a trace. Returns the exit status. */
+int why_slow(const struct load *, const struct slow_options *);
 
 #endif

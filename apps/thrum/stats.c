@@ -16,7 +16,7 @@ struct stats_options {
 	int format, color, by; /* by: -1: all */
 	uint64_t top;
 	const char *histogram;
-	bool no_simplify, counters;
+	bool no_simplify, counters, labels, together;
 };
 
 #define TOP 10
@@ -180,17 +180,20 @@ static int run_stats(const struct command *command, int argc, char **argv)
 	struct load load;
 	int status;
 
-	if (options_parse(command, argc, argv, &options, &status) < 0)
+	argc = options_parse(command, argc, argv, &options, &status);
+	if (argc < 0)
 		return status;
 	if (options.histogram && options.by >= 0)
 		return complain_usage(command, "give --histogram or --by, not both");
-	if (options.counters && (options.histogram || options.by >= 0))
-		return complain_usage(command, "give --counters alone");
+	if (options.counters && (options.histogram || options.by >= 0 || argc > 1))
+		return complain_usage(command, "give --counters alone, with one trace");
+	if (options.labels && !options.counters)
+		return complain_usage(command, "--labels needs --counters");
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.counters)
-		return counter_tree_write(command, argv[0], options.format);
-	status = load_trace(command, argv[0], &load);
+		return counter_tree_write(command, argv[0], options.format, options.labels);
+	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = write_stats(&load, &options);
@@ -216,9 +219,13 @@ static const struct option options_of_stats[] = {
 	{"counters", 0, OPTION_FLAG, OFFSET(counters), NULL, NULL,
 		"show the counters as a tree, as they are now or were\n"
 		"at the end: also those whose changes left no events"},
+	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
+		"with --counters: also the tasks of each label, alive,\n"
+		"ended, and their durations, of all events"},
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"count lives from the creation of tasks, even of\n"
 		"binds and the like, which begin after another task"},
+	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"
 		"NO_COLOR isn't set"},
@@ -228,9 +235,9 @@ static const struct option options_of_stats[] = {
 const struct command command_stats = {
 	.name = "stats",
 	.purpose = "count and measure tasks, lanes, counters and runs",
-	.arguments = "TRACE|PID|-",
+	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = 1,
+	.max = INPUTS_MAX,
 	.options = options_of_stats,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"

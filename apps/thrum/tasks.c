@@ -11,7 +11,7 @@
 
 struct tasks_options {
 	int format, color, sort; /* sort: a column; -1: in the order of creation */
-	bool reverse, no_simplify;
+	bool reverse, no_simplify, together;
 	const char *label;
 	uint64_t states, kinds; /* bits by position in the words below; 0: all */
 };
@@ -116,13 +116,14 @@ static int run_tasks(const struct command *command, int argc, char **argv)
 	struct load load;
 	int status;
 
-	if (options_parse(command, argc, argv, &options, &status) < 0)
+	argc = options_parse(command, argc, argv, &options, &status);
+	if (argc < 0)
 		return status;
 	if (options.reverse && options.sort < 0)
 		return complain_usage(command, "--reverse needs --sort");
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
-	status = load_trace(command, argv[0], &load);
+	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = write_tasks(&load, &options);
@@ -153,6 +154,7 @@ static const struct option options_of_tasks[] = {
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"print start and parent as recorded, even of binds\n"
 		"and the like, which begin after another task"},
+	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"
 		"NO_COLOR isn't set"},
@@ -162,9 +164,9 @@ static const struct option options_of_tasks[] = {
 const struct command command_tasks = {
 	.name = "tasks",
 	.purpose = "list the tasks of a trace",
-	.arguments = "TRACE|PID|-",
+	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = 1,
+	.max = INPUTS_MAX,
 	.options = options_of_tasks,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"

@@ -27,7 +27,7 @@ enum {
 
 struct top_options {
 	int64_t interval;
-	bool once;
+	bool once, labels;
 	int format, color;
 };
 
@@ -331,7 +331,9 @@ static int run_top(const struct command *command, int argc, char **argv)
 	top.interval = options.interval;
 	for (int part = 0; part < TOP_PARTS; part++)
 		top.parts[part].selected_series = UINT32_MAX;
-	status = top_look(&top);
+	status = options.labels ? live_want_labels(top.lives, top.count) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = top_look(&top);
 	if (status == STATUS_OK)
 		status = options.once ? run_once(&top, &options) : run_on_terminal(&top, &options);
 	top_finish(&top);
@@ -347,6 +349,9 @@ static const struct option options_of_top[] = {
 		"time"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"print all rows after one interval, and end"},
+	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
+		"count the tasks of each label, too: alive, ended, and\n"
+		"their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"with --once: text is for people, tsv and json for\n"
 		"programs"},

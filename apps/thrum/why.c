@@ -21,6 +21,7 @@ struct why_options {
 	int format, color;
 	const char *task;
 	int64_t at; /* ns; -1: the end */
+	bool together;
 	struct slow_options slow;
 };
 
@@ -144,17 +145,14 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
-/* Reads a trace up to a time in ns. Returns STATUS_OK, or another status after a message. */
-static int load_until(const struct command *command, const char *argument, int64_t at,
-	struct load *load)
+/* Reads an open trace up to a time in ns. Returns STATUS_OK, or another status after a message. */
+static int load_until(int64_t at, struct load *load)
 {
 	struct thrum_error_info error = {0};
 	const struct thrum_event *events;
 	size_t count, used;
-	int status = input_open(command, argument, &load->input), result = 1, appended;
+	int status, result = 1, appended;
 
-	if (status != STATUS_OK)
-		return status;
 	appended = thrum__model_create(load->input.trace, &load->model);
 	while (appended == 0 && result > 0) {
 		result = thrum_trace_next(load->input.trace, &events, &count, &error);
@@ -188,22 +186,22 @@ static int run_why(const struct command *command, int argc, char **argv)
 	struct load load = {0};
 	int status;
 
-	if (options_parse(command, argc, argv, &options, &status) < 0)
+	argc = options_parse(command, argc, argv, &options, &status);
+	if (argc < 0)
 		return status;
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.slow.label) {
 		options.slow.is_json = options.format == WHY_JSON;
 		options.slow.color = options.color;
-		return why_slow(command, argv[0], &options.slow);
-	}
-	if (options.slow.flame || options.slow.folded)
+	} else if (options.slow.flame || options.slow.folded)
 		return complain_usage(command, "--flame and --folded need --slow");
-	status = options.at < 0 ? load_trace(command, argv[0], &load)
-				: load_until(command, argv[0], options.at, &load);
+	status = input_open_all(command, argv, argc, options.together, &load.input);
+	if (status == STATUS_OK)
+		status = options.at < 0 ? load_input(&load) : load_until(options.at, &load);
 	if (status != STATUS_OK)
 		return status;
-	status = explain(&load, &options);
+	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);
 	load_finish(&load);
 	return status;
 }
@@ -231,6 +229,7 @@ static const struct option options_of_why[] = {
 		"other tools"},
 	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL,
 		"explain the state at that time, not at the end"},
+	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"
 		"NO_COLOR isn't set"},
@@ -240,9 +239,9 @@ static const struct option options_of_why[] = {
 const struct command command_why = {
 	.name = "why",
 	.purpose = "explain why tasks hang, starve, fail or leak",
-	.arguments = "TRACE|PID|-",
+	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = 1,
+	.max = INPUTS_MAX,
 	.options = options_of_why,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"

@@ -89,6 +89,12 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	write_time(out, step->time);
 	output_text(out, "  ");
 	write_task(out, model, step->task);
+	if (model->is_joined && thrum__model_has_row(&model->tasks, step->task)) {
+		const char *process = thrum__model_process(model, step->task);
+
+		output_text(out, " of ");
+		output_display(out, process, strlen(process), 60);
+	}
 	thrum__words_step_title(model, finding, i, words, sizeof words);
 	output_text(out, ": ");
 	output_display(out, words, strlen(words), 120);
@@ -230,6 +236,12 @@ static void write_json_task(struct output *out, const struct thrum__model *model
 	write_json_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
 	size = put_site(site_of(model, task, edge), words, sizeof words);
 	write_json_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
+	if (model->is_joined) {
+		const char *process = thrum__model_process(model, task);
+
+		write_json_text(out, strcmp(key, "task") == 0 ? "process" : "other-process",
+			process, strlen(process));
+	}
 }
 
 /* Returns the name that `dump` gives to the event behind an edge. */

@@ -51,17 +51,20 @@ EXPORT(core_commands) void core_commands(void)
 		json_key_string(out, "name", thrum__scene_command_name(i));
 		json_key_string(out, "keys", thrum__scene_command_keys(i));
 		json_key_string(out, "help", thrum__scene_command_help(i));
+		json_key_string(out, "group", thrum__scene_command_group(i));
 		json_put(out, "}");
 	}
 	json_put(out, "]");
 }
 
 #define WORD_OF(NAME, word) word,
+#define GESTURE_OF(gesture, help) {gesture, help},
 
 /* Answers the words around tables and histogram. */
 EXPORT(core_words) void core_words(void)
 {
 	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
+	static const char *const gestures[][2] = {THRUM__GESTURES(GESTURE_OF)};
 	struct thrum__base_text *out = &core.out;
 
 	thrum__base_text_clear(out);
@@ -76,6 +79,17 @@ EXPORT(core_words) void core_words(void)
 	for (int i = 0; i < THRUM__MEASURE_COUNT; i++) {
 		json_next(out);
 		json_string(out, measures[i]);
+	}
+	json_put(out, "]");
+	json_key(out, "gestures");
+	json_put(out, "[");
+	for (size_t i = 0; i < sizeof gestures / sizeof *gestures; i++) {
+		json_next(out);
+		json_put(out, "[");
+		json_string(out, gestures[i][0]);
+		json_next(out);
+		json_string(out, gestures[i][1]);
+		json_put(out, "]");
 	}
 	json_put(out, "]");
 	json_key(out, "tables");
@@ -190,6 +204,26 @@ static void put_parts(struct thrum__base_text *out)
 		json_put(out, "}");
 	}
 	json_put(out, "]");
+	thrum__stage_finding_words(core.stage, THRUM__NONE, words, sizeof words);
+	json_key_string(out, "findingWords", words);
+}
+
+/* Selects the task at a place and answers its part and name for a menu; task -1: nothing is there. */
+EXPORT(core_menu) int core_menu(float x, float y)
+{
+	struct thrum__base_text *out = &core.out;
+	uint32_t part, task = thrum__stage_pick(core.stage, x, y, &part);
+	char name[300] = "";
+
+	thrum__base_text_clear(out);
+	if (task != THRUM__NONE)
+		thrum__words_task(core.stage->parts[part].scene->model, task, name, sizeof name);
+	json_put(out, "{");
+	json_key_integer(out, "part", part);
+	json_key_integer(out, "task", task == THRUM__NONE ? -1 : (int64_t)task);
+	json_key_string(out, "name", name);
+	json_put(out, "}");
+	return task == THRUM__NONE ? 0 : thrum__stage_select(core.stage, part, task);
 }
 
 static void put_search(struct thrum__base_text *out)
@@ -206,18 +240,28 @@ static void put_search(struct thrum__base_text *out)
 
 static void put_status(struct thrum__base_text *out)
 {
-	char pointer[400], seen[400];
+	char pointer[400], seen[400], card[1200];
 
+	thrum__stage_card_words(core.stage, card, sizeof card);
 	thrum__stage_pointer_words(core.stage, pointer, sizeof pointer);
 	thrum__stage_seen_words(core.stage, seen, sizeof seen);
 	json_key(out, "status");
 	json_put(out, "{");
 	json_key_string(out, "pointer", pointer);
 	json_key_string(out, "seen", seen);
+	json_key(out, "card");
+	json_put(out, "[");
+	for (const char *line = card; *line;) {
+		size_t size = strcspn(line, "\n");
+
+		json_next(out);
+		json_text(out, line, size);
+		line += size + (line[size] != '\0');
+	}
+	json_put(out, "]");
 	json_put(out, "}");
 }
 
-/* An address is plain ASCII without quotes, of any length. */
 /* Returns how often the stage went somewhere from where one may want to come back. */
 static uint32_t jumps(void)
 {
@@ -228,6 +272,7 @@ static uint32_t jumps(void)
 	return count;
 }
 
+/* An address is plain ASCII without quotes, of any length. */
 static void put_address(struct thrum__base_text *out)
 {
 	size_t size = thrum__stage_state_print(core.stage, NULL, 0);
@@ -442,11 +487,12 @@ static int write_trace(struct thrum__scene *scene, const struct thrum__stats *st
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
-		.info = &core.parts[number].info};
+		.info = &core.parts[number].info,
+		.is_clear = scene->findings.count == 0 && !core.parts[number].lacks_findings};
 
 	if (!bands)
 		return thrum__document_trace(stats, program.info, core.stage->parts[number].name,
-			document);
+			program.is_clear, document);
 	program.from = bands->from;
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)

@@ -410,6 +410,22 @@ EXPORT(core_counter) int core_counter(unsigned part, uint32_t counter, bool is_o
 	return thrum__stage_counter(core.stage, part, counter, is_on);
 }
 
+/* Closes a trace, unless it is the only one. */
+EXPORT(core_close) int core_close(unsigned part)
+{
+	if (part >= core.stage->count || core.stage->count == 1)
+		return 0;
+	compare_forget();
+	part_forget(&core.parts[part]);
+	thrum__stage_remove(core.stage, part);
+	thrum__model_destroy(core.parts[part].model);
+	free(core.parts[part].texts);
+	memmove(&core.parts[part], &core.parts[part + 1],
+		(core.stage->count - part) * sizeof *core.parts);
+	core.parts[core.stage->count] = (struct part){0};
+	return CORE_CHANGED_ALL;
+}
+
 EXPORT(core_link) int core_link(bool is_linked)
 {
 	return thrum__stage_link(core.stage, is_linked);

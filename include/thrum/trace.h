@@ -263,6 +263,8 @@ struct thrum_trace_info {
 	uint64_t clock_frequency; /* ticks per second of `clock` in struct thrum_event */
 	uint64_t clock_first;     /* `clock` of the first event, where `time` is 0 */
 	int64_t start;            /* ns from 1970 to the first event; 0: unknown */
+	int64_t monotonic; /* the first event's time on the machine's CLOCK_MONOTONIC; 0: unknown */
+	uint64_t boot;     /* the same for all recordings since a machine's start; 0: unknown */
 	/*
 	 * ns from the first event to the end of the recording, as far as it is known; at least the
 	 * time of each event given so far. The end is known if the recording was stopped, also by
@@ -328,6 +330,9 @@ struct thrum_trace_lane {
 	uint64_t packets;
 	uint64_t first_seq, last_seq; /* sequence numbers of the packets that are there */
 	uint32_t tid;                 /* the thread that used the lane last; 0: unknown */
+	/* If the trace joins several recordings: the name of the lane's process, else "". */
+	const char *process;
+	int64_t time_error; /* its times may be wrong by so many ns, in either direction */
 };
 
 /*

@@ -58,8 +58,8 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 }
 
 /* The task that a receiver created for a message: the first that should resolve among the 64 tasks
- * created next, or else the first of the receiver's. NONE if that task, or the one that it became,
- * has ended. */
+ * created next, or else the first of the receiver's, or the receiver itself if it should resolve.
+ * NONE if that task, or the one that it became, has ended. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
 	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;
@@ -75,6 +75,9 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 		if (should)
 			break;
 	}
+	if (first == THRUM__NONE && thrum__model_has_row(&model->tasks, receiver) &&
+		THRUM__TASK(model, receiver, flags) & THRUM__TASK_SHOULD_RESOLVE)
+		first = receiver;
 	if (first == THRUM__NONE)
 		return first;
 	first = thrum__model_heir(model, first);

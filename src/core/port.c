@@ -95,6 +95,11 @@ void thrum__port_host(char *name, size_t size)
 	copy_name(name, size, "");
 }
 
+uint64_t thrum__port_boot(void)
+{
+	return 0;
+}
+
 /* ---- Clocks --------------------------------------------------------------------------------- */
 
 bool thrum__port_tsc_is_trusted(void)

@@ -135,6 +135,7 @@ struct thrum__header {
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;
 	struct thrum__section control; /* of size 0 in older recordings */
+	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 

@@ -55,6 +55,12 @@ static int add_lane(struct thrum__model_input *s)
 		if (!there)
 			continue;
 		m->lanes[i].number = there->number;
+		m->lanes[i].time_error = there->time_error;
+		if (*there->process) {
+			m->is_joined = true;
+			m->lanes[i].process = thrum__model_strings_add(m->strings, there->process,
+				strlen(there->process));
+		}
 		m->lanes[i].is_cut = there->packets > 0 && there->first_seq > 0;
 		m->is_cut |= m->lanes[i].is_cut;
 	}

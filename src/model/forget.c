@@ -211,6 +211,9 @@ static void sweep_texts(struct thrum__model *m)
 	MARK(&m->gaps, intervals, text)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		is_used[m->counters[i].name] = true;
+	for (uint32_t i = 0; i < m->lane_count; i++)
+		if (m->lanes[i].process != THRUM__NONE)
+			is_used[m->lanes[i].process] = true;
 	thrum__model_strings_sweep(m->strings, is_used);
 	free(is_used);
 }

@@ -23,6 +23,7 @@ int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
 	for (; m->lane_count <= number; m->lane_count++)
 		m->lanes[m->lane_count] = (struct thrum__lane){
 			.number = m->lane_count,
+			.process = THRUM__NONE,
 			.task = THRUM__NONE,
 			.running = THRUM__NONE,
 			.run = THRUM__NONE,

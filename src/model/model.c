@@ -224,6 +224,13 @@ const char *thrum__model_string(const struct thrum__model *m, uint32_t string, s
 	return is_there ? m->strings->all[string].text : "";
 }
 
+const char *thrum__model_process(const struct thrum__model *m, uint32_t task)
+{
+	uint32_t lane = THRUM__TASK(m, task, lane);
+
+	return lane < m->lane_count ? thrum__model_string(m, m->lanes[lane].process, NULL) : "";
+}
+
 const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, uint32_t task)
 {
 	uint16_t site = THRUM__TASK(m, task, site);

@@ -216,6 +216,8 @@ struct thrum__intervals {
 
 struct thrum__lane {
 	uint64_t number;      /* in the recording */
+	uint32_t process;     /* string: its process in a trace of several; NONE */
+	int64_t time_error;   /* its times may be wrong by so many ns */
 	uint32_t task;        /* the lane's own; NONE in traces of mirage-profile */
 	uint32_t running;     /* the task that runs now or after the suspension; NONE: no task */
 	uint32_t run;         /* the open run; NONE: no task runs, or the lane is suspended */
@@ -296,6 +298,7 @@ struct thrum__model {
 	uint64_t damaged;  /* events THRUM_EVENT_DAMAGED */
 	bool signed_ids;   /* see struct thrum_trace_info */
 	bool is_mirage;    /* the rules of mirage-profile's traces hold */
+	bool is_joined;    /* the trace joins several: lanes have processes */
 	bool has_links;    /* some task sent or received a link's key */
 	bool is_cut;       /* some lane's beginning is overwritten */
 	bool has_live;     /* the trace has a table of live tasks */
@@ -432,6 +435,9 @@ const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model 
  * `size` and how long the name is valid: see thrum__model_string.
  */
 const char *thrum__model_task_name(const struct thrum__model *, uint32_t task, size_t *size);
+
+/* Returns the name of the process whose task this is, if the trace joins several; else "". */
+const char *thrum__model_process(const struct thrum__model *, uint32_t task);
 
 /*
  * Checks the model, and returns whether it is as this header says: indexes are in range, each list

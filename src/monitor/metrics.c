@@ -251,6 +251,13 @@ static void name_entry(struct entry *entry)
 	struct thrum__base_text text = thrum__base_text_in(entry->name, sizeof(entry->name));
 	size_t size;
 
+	if (entry->counter->label) {
+		entry->is_time = entry->counter->kind == THRUM_COUNTER_DISTRIBUTION;
+		entry->scale = entry->is_time ? 1e-9 : 1;
+		thrum__base_text_put(&text,
+			entry->is_time ? "thrum_task_duration" : "thrum_tasks_ended");
+		return;
+	}
 	entry->is_time = thrum__monitor_unit_of(path, &entry->scale, &size) == THRUM__MONITOR_TIME;
 	entry->scale = entry->is_time ? entry->scale / 1e9 : 1;
 	if (strncmp(path, "thrum", 5) == 0)
@@ -283,7 +290,8 @@ static int compare_metrics(const struct entry *a, const struct entry *b)
 	if (order == 0)
 		order = (a->counter->kind > b->counter->kind) -
 			(a->counter->kind < b->counter->kind);
-	return order != 0 ? order : strcmp(a->counter->path, b->counter->path);
+	/* All labels are one metric. */
+	return order != 0 || a->counter->label ? order : strcmp(a->counter->path, b->counter->path);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -291,7 +299,9 @@ static int compare_entries(const void *left, const void *right)
 	const struct entry *a = left, *b = right;
 	int order = compare_metrics(a, b);
 
-	return order != 0 ? order : (a->source > b->source) - (a->source < b->source);
+	if (order == 0)
+		order = (a->source > b->source) - (a->source < b->source);
+	return order != 0 ? order : strcmp(a->counter->path, b->counter->path);
 }
 
 static void compose_name(const struct entry *entry, char *to)
@@ -331,6 +341,14 @@ static const struct thrum__monitor_exemplar *find_exemplar(const struct writer *
 	return NULL;
 }
 
+static void begin_entry(const struct writer *w, const char *name, const char *suffix,
+	const struct entry *entry)
+{
+	begin_sample(w, name, suffix, entry->source);
+	if (entry->counter->label)
+		put_label(w, "label", entry->counter->label);
+}
+
 static void put_bucket(const struct writer *w, const struct entry *entry, const char *name,
 	double bound, uint64_t count, const struct thrum__monitor_exemplar **exemplar)
 {
@@ -342,7 +360,7 @@ static void put_bucket(const struct writer *w, const struct entry *entry, const 
 		thrum__base_text_format(&number, "%.12g%s", bound,
 			bound == floor(bound) && fabs(bound) < 1e11 ? ".0" : "");
 	}
-	begin_sample(w, name, "_bucket", entry->source);
+	begin_entry(w, name, "_bucket", entry);
 	put_label(w, "le", text);
 	if (*exemplar && (double)(*exemplar)->value * entry->scale <= bound) {
 		thrum__base_text_put(w->to, "} ");
@@ -378,9 +396,9 @@ static void put_histogram(const struct writer *w, const struct entry *entry, con
 		bound = next_bound(bound);
 	}
 	put_bucket(w, entry, name, INFINITY, counter->count, &exemplar);
-	begin_sample(w, name, "_sum", entry->source);
+	begin_entry(w, name, "_sum", entry);
 	end_sample(w, (double)counter->sum * entry->scale);
-	begin_sample(w, name, "_count", entry->source);
+	begin_entry(w, name, "_count", entry);
 	end_sample(w, (double)counter->count);
 }
 
@@ -388,8 +406,8 @@ static void put_entry(const struct writer *w, const struct entry *entry, const c
 {
 	switch (entry->counter->kind) {
 	case THRUM_COUNTER_DISTRIBUTION: put_histogram(w, entry, name); return;
-	case THRUM_COUNTER_CUMULATIVE: begin_sample(w, name, "_total", entry->source); break;
-	default: begin_sample(w, name, "", entry->source); break;
+	case THRUM_COUNTER_CUMULATIVE: begin_entry(w, name, "_total", entry); break;
+	default: begin_entry(w, name, "", entry); break;
 	}
 	end_sample(w, (double)entry->counter->own * entry->scale);
 }
@@ -410,7 +428,12 @@ static void put_entries(const struct writer *w, struct entry *entries, size_t co
 			? 1
 			: entry[-1].number + is_new;
 		compose_name(entry, name);
-		if (is_new) {
+		if (is_new && entry->counter->label) {
+			begin_family(w, name, types[entry->counter->kind],
+				entry->is_time ? "seconds" : "",
+				entry->is_time ? "Time from creation to end of tasks, by label."
+					       : "Tasks that ended while thrum looked, by label.");
+		} else if (is_new) {
 			thrum__base_text_put(&text, "Counter ");
 			thrum__base_text_put(&text, entry->counter->path);
 			thrum__base_text_put(&text, " of the program.");
@@ -437,6 +460,10 @@ static int put_counters(const struct writer *w)
 		for (uint32_t c = 0; c < counters->count; c++) {
 			if (!counters->items[c].is_counter ||
 				counters->items[c].kind > THRUM_COUNTER_DISTRIBUTION)
+				continue;
+			/* thrum_live_tasks tells that. */
+			if (counters->items[c].label &&
+				counters->items[c].kind == THRUM_COUNTER_GAUGE)
 				continue;
 			entries[count].source = &w->sources[i];
 			entries[count].counter = &counters->items[c];

@@ -5,6 +5,7 @@
  *	sample.c   looks at a recording: the time, its losses, and the parts
  *	tasks.c    the live tasks, by label
  *	lanes.c    the lanes, and what they did lately
+ *	labels.c   counters of the tasks by label
  *	history.c  what counters were in the last 30 days
  *	window.c   the latest stretch of time of a number
  *	unit.c     the units of counters, by their paths

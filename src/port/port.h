@@ -48,9 +48,11 @@ void thrum__port_thread_name(char name[16]);
 /* Lets other threads run. Async-signal-safe. */
 void thrum__port_yield(void);
 
-/* Hold off all signals of the calling thread, and restore its mask. Async-signal-safe. */
+/* Hold off all signals and the cancellation of the calling thread, and restore its mask.
+ * Async-signal-safe. */
 struct thrum__port_signals {
 	uint64_t before[16]; /* a sigset_t */
+	int cancelling;
 };
 void thrum__port_block_signals(struct thrum__port_signals *);
 void thrum__port_restore_signals(const struct thrum__port_signals *);
@@ -62,6 +64,9 @@ uint64_t thrum__port_process_start(uint32_t pid);
  * ending NUL. */
 void thrum__port_program(char *name, size_t size);
 void thrum__port_host(char *name, size_t size);
+/* Returns a number that the processes since the machine's start have in common, and no others; 0:
+ * unknown. */
+uint64_t thrum__port_boot(void);
 /* Whether the process with this id and start time (thrum__port_process_start) still lives. If
  * either start time is unknown, whether any process with this id does. It can't judge a process of
  * another pid namespace. */
@@ -142,7 +147,8 @@ struct thrum__port_file {
 	char temporary[4096]; /* its name until then, in the same directory */
 	int directory;        /* a descriptor, locked */
 	int fd;
-	bool is_locked; /* by thrum__port_file_lock */
+	bool is_locked;                  /* by thrum__port_file_lock */
+	_Alignas(64) char scratch[4096]; /* here, so that a small stack suffices */
 };
 
 /*

@@ -40,10 +40,12 @@ void thrum__port_block_signals(struct thrum__port_signals *signals)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)(void *)signals->before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &signals->cancelling);
 }
 
 void thrum__port_restore_signals(const struct thrum__port_signals *signals)
 {
+	pthread_setcancelstate(signals->cancelling, NULL);
 	pthread_sigmask(SIG_SETMASK, (const sigset_t *)(const void *)signals->before, NULL);
 }
 
@@ -119,6 +121,28 @@ void thrum__port_host(char *name, size_t size)
 
 	gethostname(host, sizeof host - 1);
 	copy_name(name, size, host);
+}
+
+uint64_t thrum__port_boot(void)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	char text[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text);
+	uint64_t boot = 0;
+
+	if (fd >= 0)
+		close(fd);
+	/* Hex digits with hyphens between them. Half of them suffice. */
+	for (ssize_t i = 0, digits = 0; i < n && digits < 16; i++) {
+		unsigned c = (unsigned char)text[i];
+		unsigned digit = c - '0' < 10 ? c - '0' : c - 'a' + 10;
+
+		if (digit >= 16)
+			continue;
+		boot = boot << 4 | digit;
+		digits++;
+	}
+	return boot;
 }
 
 bool thrum__port_process_lives(uint32_t pid, uint64_t start)

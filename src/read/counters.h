@@ -36,6 +36,9 @@ struct thrum__read_counter {
 	uint32_t depth;   /* 0: it has no parent */
 	uint8_t kind;     /* enum thrum_counter_kind, or THRUM__COUNTER_MIXED */
 	bool is_counter;  /* false: no counter has this path */
+	/* The label of the tasks that it counts, in `text`: see monitor/labels.h. NULL: none, the program
+	 * counts. */
+	const char *label;
 	/*
 	 * With those of the children that have the same kind. Gauges and cumulative counters have
 	 * `value`; `own` is that of this counter alone. The values of distributions are told by

@@ -38,6 +38,44 @@ const char *thrum__scene_command_help(int command)
 	return is_command(command) ? commands[command].help : NULL;
 }
 
+const char *thrum__scene_command_group(int command)
+{
+	switch (command) {
+	case THRUM__COMMAND_ZOOM_IN:
+	case THRUM__COMMAND_ZOOM_OUT:
+	case THRUM__COMMAND_LEFT:
+	case THRUM__COMMAND_RIGHT:
+	case THRUM__COMMAND_UP:
+	case THRUM__COMMAND_DOWN:
+	case THRUM__COMMAND_FIT:
+	case THRUM__COMMAND_GO_TO_TIME:
+	case THRUM__COMMAND_BACK: return "Move";
+	case THRUM__COMMAND_FOLD:
+	case THRUM__COMMAND_SQUEEZE:
+	case THRUM__COMMAND_BANDS:
+	case THRUM__COMMAND_FISHEYE:
+	case THRUM__COMMAND_RELATED:
+	case THRUM__COMMAND_ALONE:
+	case THRUM__COMMAND_COUNTERS:
+	case THRUM__COMMAND_LEGEND: return "Show";
+	case THRUM__COMMAND_SEARCH:
+	case THRUM__COMMAND_NEXT_MATCH:
+	case THRUM__COMMAND_PREVIOUS_MATCH:
+	case THRUM__COMMAND_NEXT_ALIKE:
+	case THRUM__COMMAND_PREVIOUS_ALIKE:
+	case THRUM__COMMAND_FINDING: return "Find";
+	case THRUM__COMMAND_CREATOR:
+	case THRUM__COMMAND_AWAITED:
+	case THRUM__COMMAND_WAKER:
+	case THRUM__COMMAND_DETAILS:
+	case THRUM__COMMAND_SLOW: return "Tasks";
+	case THRUM__COMMAND_MARK:
+	case THRUM__COMMAND_CLEAR:
+	case THRUM__COMMAND_HELP: return "Other";
+	default: return is_command(command) ? "Bands" : NULL;
+	}
+}
+
 /* Whether `word` is one of several words with spaces between them. */
 static bool has_word(const char *words, const char *word, size_t size)
 {
@@ -375,17 +413,54 @@ static int toggle_fisheye(struct thrum__scene *scene)
 
 static int toggle_related(struct thrum__scene *scene)
 {
-	if (scene->selected == THRUM__NONE && !scene->state.related_only)
+	if (scene->selected == THRUM__NONE && !scene->state.search[0] && !scene->state.related_only)
 		return 0;
 	scene->state.related_only = !scene->state.related_only;
+	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+/* Shows bands, if a command only makes sense there. Returns 0 or -THRUM_E_MEMORY. */
+static int begin_bands(struct thrum__scene *scene, int command)
+{
+	if (scene->shows_bands || scene->width <= 0 ||
+		(command != THRUM__COMMAND_EXCEPTION &&
+			command != THRUM__COMMAND_PREVIOUS_EXCEPTION &&
+			command != THRUM__COMMAND_PIN))
+		return 0;
+	thrum__scene_remember(scene);
+	scene->state.as = THRUM__AS_BANDS;
+	scene->state.track = 0;
+	return thrum__scene_project(scene, scene->width, scene->height);
+}
+
+/* Shows the life of the selected task, or the tasks that the search found, with all else folded or
+ * faded; or ends that. */
+static int toggle_alone(struct thrum__scene *scene)
+{
+	struct thrum__scene_state *state = &scene->state;
+
+	if (!state->related_only && scene->selected != THRUM__NONE)
+		return thrum__scene_show_life(scene, scene->selected);
+	if (!state->related_only && !state->search[0])
+		return 0;
+	thrum__scene_remember(scene);
+	state->related_only = !state->related_only;
+	state->squeeze = state->related_only ? THRUM__FOLD_ON : THRUM__FOLD_AUTO;
+	if (!state->related_only)
+		state->fold = THRUM__FOLD_AUTO;
+	state->track = 0;
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
 int thrum__scene_command(struct thrum__scene *scene, int command)
 {
 	struct thrum__scene_state *state = &scene->state;
-	int status = scene->shows_bands && scene->bands ? thrum__scene_bands_command(scene, command)
-							: THRUM__BANDS_NOT_OURS;
+	int status = begin_bands(scene, command);
+
+	if (status != 0)
+		return status;
+	status = scene->shows_bands && scene->bands ? thrum__scene_bands_command(scene, command)
+						    : THRUM__BANDS_NOT_OURS;
 
 	if (status != THRUM__BANDS_NOT_OURS)
 		return status;
@@ -414,6 +489,7 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_AWAITED:
 	case THRUM__COMMAND_WAKER: return thrum__scene_follow_arrow(scene, command);
 	case THRUM__COMMAND_RELATED: return toggle_related(scene);
+	case THRUM__COMMAND_ALONE: return toggle_alone(scene);
 	case THRUM__COMMAND_COUNTERS:
 		state->counters = !state->counters;
 		return scene->model->counter_count > 0;

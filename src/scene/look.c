@@ -140,6 +140,14 @@ static void look_at_related(struct thrum__scene *scene)
 
 	free(scene->related_tracks);
 	scene->related_tracks = NULL;
+	if (scene->state.related_only && is_hovered && scene->state.search[0]) {
+		scene->is_related = true;
+		for (uint32_t i = 0; i < scene->layout->unit_count; i++)
+			if (scene->looks[i] & THRUM__LOOK_FOUND)
+				scene->looks[i] |= THRUM__LOOK_RELATED;
+		find_related_tracks(scene);
+		return;
+	}
 	scene->is_related = scene->state.related_only && unit != THRUM__NONE;
 	if (!scene->is_related)
 		return;
@@ -200,6 +208,8 @@ void thrum__scene_hover(struct thrum__scene *scene, uint32_t task)
 	scene->hovered = task;
 	if (!scene->state.related_only && !was_related)
 		return;
+	if (scene->selected == THRUM__NONE && scene->state.search[0])
+		return; /* those that the search found stay */
 	for (uint32_t i = 0; i < scene->layout->unit_count; i++)
 		scene->looks[i] &= (uint8_t)~THRUM__LOOK_RELATED;
 	look_at_related(scene);

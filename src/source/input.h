@@ -43,6 +43,13 @@ int thrum__source_open(const char *file, struct thrum__input *input, struct thru
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
 
+/*
+ * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
+ * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ */
+int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
+	uint64_t *messages, size_t *which, struct thrum_error_info *);
+
 /* A domain of this Xen host that publishes a trace. */
 struct thrum__source_domain {
 	unsigned id;

@@ -130,10 +130,12 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_AWAITED:
 	case THRUM__COMMAND_WAKER:
 	case THRUM__COMMAND_FINDING:
+	case THRUM__COMMAND_ALONE:
 	case THRUM__COMMAND_EXCEPTION:
 	case THRUM__COMMAND_PREVIOUS_EXCEPTION:
 	case THRUM__COMMAND_ZOOM_TO:
 	case THRUM__COMMAND_SLOW:
+	case THRUM__COMMAND_PIN:
 	case THRUM__COMMAND_BACK: return true;
 	default: return false;
 	}

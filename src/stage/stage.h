@@ -146,6 +146,18 @@ THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float 
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
 
+/* X(gesture, help): the pointer's, as lists of keys show them. */
+#define THRUM__GESTURES(X) \
+	X("Wheel or two fingers", "zoom at the pointer") \
+	X("Drag", "move the picture") \
+	X("Shift and drag", "measure a duration") \
+	X("Shift and wheel", "go up and down the tracks") \
+	X("Click", "select a task; on the background, clear the selection") \
+	X("Double-click", "fade tasks that aren't related, or show all again") \
+	X("Right click", "menu") \
+	X("Drag in the overview", "go to another time; drag an edge to resize the window") \
+	X("Drag on the ruler", "move in time; in bands, choose a range")
+
 /* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----- */
 
 /*
@@ -250,7 +262,12 @@ int thrum__stage_set_time(struct thrum__stage *, double at);
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);
 
-/* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none. */
+/* The lines of a card beside the pointer (thrum__words_card) about the task below it; "" if there is
+ * none, and during a drag. */
+size_t thrum__stage_card_words(const struct thrum__stage *, char *to, size_t size);
+
+/* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none; THRUM__NONE for
+ * those of all parts: "3 findings in 2 traces". */
 size_t thrum__stage_part_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);
 size_t thrum__stage_finding_words(const struct thrum__stage *, uint32_t part, char *to,
 	size_t size);

@@ -179,9 +179,33 @@ size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t par
 {
 	struct thrum__base_text words = thrum__base_text_in(to, size);
 
-	if (part < stage->count && stage->parts[part].scene->findings.count > 0)
-		put_count(&words, stage->parts[part].scene->findings.count, "finding");
+	uint32_t count = 0, traces = 0;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		if (part != THRUM__NONE && part != i)
+			continue;
+		count += stage->parts[i].scene->findings.count;
+		traces += stage->parts[i].scene->findings.count > 0;
+	}
+	if (count > 0)
+		put_count(&words, count, "finding");
+	if (traces > 1)
+		thrum__base_text_format(&words, " in %u traces", (unsigned)traces);
 	return words.size;
+}
+
+size_t thrum__stage_card_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	const struct thrum__stage_private *own = stage->own;
+	uint32_t part, task = THRUM__NONE;
+
+	if (size > 0)
+		to[0] = '\0';
+	if (stage->count > 0 && own->has_crosshair && own->drag == THRUM__DRAG_NONE)
+		task = thrum__stage_pick(stage, own->x, own->y, &part);
+	return task == THRUM__NONE
+		? 0
+		: thrum__words_card(stage->parts[part].scene->model, task, to, size);
 }
 
 size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, char *to,

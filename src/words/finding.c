@@ -219,6 +219,24 @@ static void put_task(struct filling *f, uint32_t task)
 	thrum__base_text_bytes(&f->text, words, size);
 }
 
+/* Puts another task than the step's own, with its process if that is another one, too. */
+static void put_other(struct filling *f, uint32_t task)
+{
+	const struct thrum__model *model = f->model;
+	const char *process;
+
+	put_task(f, task);
+	if (!model->is_joined || !thrum__model_has_row(&model->tasks, task) ||
+		!thrum__model_has_row(&model->tasks, f->step->task))
+		return;
+	process = thrum__model_process(model, task);
+	if (strcmp(process, thrum__model_process(model, f->step->task)) == 0)
+		return;
+	thrum__base_text_put(&f->text, " (");
+	thrum__base_text_put(&f->text, process);
+	thrum__base_text_put(&f->text, ")");
+}
+
 static void put_duration(struct filling *f, int64_t ns)
 {
 	char words[64];
@@ -281,8 +299,8 @@ static void put_mark(struct filling *f, char mark)
 
 	switch (mark) {
 	case 't': put_task(f, step->task); break;
-	case 'o': put_task(f, step->other); break;
-	case 'w': put_task(f, waiter_of(f)); break;
+	case 'o': put_other(f, step->other); break;
+	case 'w': put_other(f, waiter_of(f)); break;
 	case 'l':
 		put_duration(f, thrum__base_time_between(finding->steps[before].time, step->time));
 		break;

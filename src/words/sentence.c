@@ -67,6 +67,10 @@ void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__mo
 		thrum__base_text_format(&s->text,
 			model->signed_ids ? "task %" PRId64 : "task %" PRIu64,
 			THRUM__TASK(model, task, id));
+	if (model->is_joined && thrum__model_has_row(&model->tasks, task)) {
+		thrum__words_put(s, " of ");
+		thrum__words_put(s, thrum__model_process(model, task));
+	}
 }
 
 void thrum__words_mention(struct thrum__words_sentence *s, const struct thrum__model *model,

@@ -67,6 +67,10 @@ size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM]);
  * the model doesn't have is "a forgotten task". */
 size_t thrum__words_task(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
+/* Up to five lines for a card beside the pointer: the name, the state and its duration, the reason of a
+ * failure, what it waits for, the call site. Returns as snprintf does. */
+size_t thrum__words_card(const struct thrum__model *, uint32_t task, char *to, size_t size);
+
 /* The kind's name, such as "bind". For a task that the trace never saw created: "task". */
 const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 

@@ -18,7 +18,8 @@ MAY = {
     "xen": (),
     "adapt": ("port",),
     "read": ("base", "format"),
-    "source": ("base", "port", "format", "read"),
+    "world": ("base", "read"),
+    "source": ("base", "port", "format", "read", "world"),
     "model": ("base", "read"),
     "analyse": ("base", "model"),
     "words": ("base", "model", "analyse"),
@@ -34,14 +35,15 @@ FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
-               "copy.h"),
+               "copy.h", "request.h"),
     "record": (),
     "core": (),
     "promise": (),
     "xen": (),
     "adapt": (),
     "read": ("read.h", "counters.h"),
-    "source": ("input.h", "control.h", "segment.h", "zstd.h"),
+    "world": ("world.h",),
+    "source": ("input.h", "control.h", "request.h", "segment.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
@@ -52,7 +54,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
-    "monitor": ("history.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
+    "monitor": ("history.h", "labels.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}

@@ -12,6 +12,7 @@
 #include "report/chart.h"
 #include "report/table/table.h"
 #include "story.h"
+#include "words/words.h"
 
 static const char story[] = "0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
 			    "1000 create 1 2 request\n1000 label 2 \"GET /9\n"
@@ -120,6 +121,34 @@ static void tasks_have_names(void **state)
 	assert_false(thrum__table_named(&c.table, 3, column_of(&c, "site"), &cell));
 	assert_int_equal(cell.size, 0);
 	end(&c);
+}
+
+static void cards_tell_the_most_important(void **state)
+{
+	static const struct {
+		uint64_t task;
+		const char *words;
+	} cards[] = {
+		{1, "main\nruns when no other task does"},
+		{2, "GET /9\nfailed after 5 µs\nconnection reset"},
+		{3, "get /10\nresolved after 998 µs"},
+		{6, "x\npending for 3.1 ms\nwaits for get /11"},
+	};
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 label 1 \"main\n"
+						 "1000 create 1 2 request\n1000 label 2 \"GET /9\n"
+						 "2000 create 1 3 request\n2000 label 3 \"get /10\n"
+						 "2000 create 1 4 request\n2000 label 4 \"get /11\n"
+						 "3000 create 1 6 request\n3000 label 6 \"x\n"
+						 "3500 wait 6 4\n6000 fail 1 2 \"connection reset\n"
+						 "1000000 resolve 1 3\n3100000 switch 1\n",
+		false);
+	char words[200];
+
+	for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+		thrum__words_card(model, story_task(model, cards[i].task), words, sizeof words);
+		assert_string_equal(words, cards[i].words);
+	}
+	thrum__model_destroy(model);
 }
 
 static void sorts(void **state)
@@ -423,6 +452,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tasks),
 		cmocka_unit_test(tasks_have_names),
+		cmocka_unit_test(cards_tell_the_most_important),
 		cmocka_unit_test(sorts),
 		cmocka_unit_test(long_texts_sort),
 		cmocka_unit_test(searches),

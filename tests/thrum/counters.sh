@@ -47,6 +47,16 @@ for trace in $pid live.thrum; do
 		wait $pid
 	} 2>/dev/null
 done
+"$THRUM" stats --counters --labels --format=tsv live.thrum >labels 2>errors || wrong "$(cat errors)"
+grep -q $'^by label/counts/alive\tgauge\t1\t' labels || wrong "no counters by label: $(cat labels)"
+"$THRUM" stats --counters --labels --format=tsv - <live.thrum | cmp -s labels ||
+	wrong 'labels from standard input'
+"$THRUM" metrics --once --labels live.thrum >exported 2>errors || wrong "$(cat errors)"
+grep -q '^thrum_task_duration_seconds_count{.*label="counts"} 0$' exported || wrong "$(cat exported)"
+"$THRUM" top --once --interval=100ms --labels --format=tsv live.thrum >shown 2>errors ||
+	wrong "$(cat errors)"
+grep -q 'by label/counts/duration-ns' shown || wrong "$(cat shown)"
+"$THRUM" stats --labels live.thrum 2>errors && wrong '--labels needs --counters'
 is "$THRUM" stats --counters --format=json live.thrum < <(sed 's/&/"kind":"distribution","value":/' <<-end
 	{"counter":"http"}
 	{"counter":"http/open","kind":"gauge","value":-3}

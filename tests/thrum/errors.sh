@@ -49,7 +49,7 @@ for command in dump info tasks stats; do
 	refuses 2 '^thrum: .*process 1\b|^thrum: .*\b1\b' $command 1
 	refuses 2 '^thrum: standard input: .*empty' $command -
 	refuses 64 'TRACE' $command
-	refuses 64 'only' $command every.thrum every.thrum
+	refuses 64 'only|no message goes' $command every.thrum every.thrum
 	refuses 64 'no option --formal; did you mean --format' $command --formal x
 	refuses 64 'no option -z' $command -z x
 	refuses 64 'text, tsv or json, not "xml"' $command --format=xml x

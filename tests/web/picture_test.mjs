@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // The picture: pointer, wheel, fingers and keys.
 import { counting, countingMuch, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
-import { expect, same, test, until } from "./harness.mjs";
+import { expect, same, settled, test, until } from "./harness.mjs";
 import {
   address,
   canvas,
@@ -399,4 +399,54 @@ test("m marks the time below the pointer with a text", async (open) => {
   await field.waitFor();
   await view.keyboard.press("Enter");
   await reaches(view, "an empty text removes it", (at) => !at.has("mark"));
+});
+
+test("a card tells about the task below the pointer, and a menu goes on from it", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await view.locator("#picture canvas").focus();
+  await view.keyboard.press("b"); // the finding's task is in sight
+  await address(view);
+  const { x, y, width, height } = await place(view);
+  const card = view.locator("#card");
+  const spots = [];
+  for (let up = 60; up < height - 40; up += 12) spots.push([x + width / 2, y + up]);
+  let spot;
+  for (const each of spots) {
+    await view.mouse.move(...each);
+    const words = await settled(() => view.locator("#pointer").textContent());
+    if (!/(ns|µs|ms|s)\s+\S/.test(words)) continue;
+    spot = each;
+    break;
+  }
+  await until("the card appears", async () => /\n/.test(await card.innerText()));
+  await view.mouse.click(...spot, { button: "right" });
+  const menu = view.getByRole("menu");
+  await menu.getByRole("menuitem", { name: /^Why slow/ }).waitFor();
+  expect(!(await card.isVisible()), "the card gives way");
+  await view.keyboard.press("Escape");
+  same(await menu.count(), 0, "menus left");
+  await view.mouse.click(...spot, { button: "right" });
+  await menu.getByRole("menuitem", { name: "Details" }).click();
+  await reaches(view, "the task is selected", (at) => at.has("sel"));
+});
+
+test("what the search didn't find is hidden by a key, and shown again", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await view.getByRole("searchbox", { name: /Find/ }).fill("flight");
+  await view.locator("#picture canvas").focus();
+  await view.keyboard.press("h");
+  await reaches(view, "it is hidden", (at) => at.get("related") === "1" && at.has("squeeze"));
+  await view.keyboard.press("h");
+  await reaches(view, "all is shown", (at) => !at.has("related") && !at.has("squeeze"));
+});
+
+test("one of two traces is closed", async (open) => {
+  const view = await opened(open, page(good(), hanging()));
+  await view.getByText("View", { exact: true }).click();
+  const closing = view.getByRole("button", { name: /^Close .*thrum/ });
+  await until("both can be", async () => (await closing.count()) === 2);
+  await closing.first().click();
+  await view.getByRole("heading", { name: "arp.thrum", level: 1 }).waitFor();
+  await until("one is left", async () => (await closing.count()) === 0);
+  await view.getByRole("banner").getByText("1 finding").waitFor();
 });

@@ -36,6 +36,8 @@ export interface Command {
   /** Keys as KeyboardEvent.key, separated by spaces. */
   keys: string;
   help: string;
+  /** Lists of keys show the commands by groups. */
+  group: string;
 }
 
 /** The words around tables and histogram. */
@@ -47,6 +49,8 @@ export interface Words {
   measures: string[];
   /** Stands in the place of the document on a slow task while none is selected. */
   slow: string;
+  /** The pointer's gestures, each with what it does. */
+  gestures: [string, string][];
   /** The titles of the tables. All but the tasks can be chosen as statistics. */
   tables: Record<TableName, string>;
 }
@@ -81,6 +85,8 @@ export interface Changes {
   /** The opened traces are painted for the first time. */
   shown?: true;
   parts?: Part[];
+  /** "3 findings in 2 traces"; "": there are none. */
+  findingWords?: string;
   /** The part that keys and panel are about. */
   focus?: number;
   /** The selected task of the focused part, or -1. */
@@ -88,7 +94,7 @@ export interface Changes {
   /** Changes when the document of the trace is to be asked for again. */
   subject?: number;
   search?: { text: string; found: number; at: number };
-  status?: { pointer: string; seen: string };
+  status?: { pointer: string; seen: string; card: string[] };
   /** The view, for the fragment of the page's URL. */
   address?: string;
   /** How often the view jumped: each jump is an entry of the browser's history. */
@@ -151,6 +157,8 @@ export type ToWorker =
       group?: number;
     }
   | { is: "hover"; part: number; task: number }
+  | { is: "menu"; x: number; y: number } // selects the task there and asks about it
+  | { is: "close"; part: number }
   | { is: "goText"; text: string }
   | { is: "mark"; text: string } // the text of the mark that the command "mark" asked for
   | { is: "search"; text: string }
@@ -203,6 +211,7 @@ export type FromWorker =
   | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
   | { is: "yours"; command: string } // search, details, mark, go-to-time, help: the page runs these
+  | { is: "menu"; menu: Menu }
   | { is: "window"; words: string } // also after an accepted "goText"
   | { is: "refused"; message: string } // the reason why a "goText" or "state" is wrong
   | { is: "document"; id: number; document: Document }
@@ -214,6 +223,13 @@ export type FromWorker =
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }
   | { is: "file"; name: string; type: string; bytes: Blob };
+
+/** The task for which the picture's menu was opened; task -1: there was none. */
+export interface Menu {
+  part: number;
+  task: number;
+  name: string;
+}
 
 export interface Row {
   cells: string[];

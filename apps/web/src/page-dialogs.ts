@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: ISC
 // The dialogs: help, and going to a time.
+import type { Words } from "./messages";
 import { byId, listen, make } from "./page-dom";
 import { now, on, post } from "./page-wire";
 
-/** The pointer's gestures. */
-const POINTER = [
-  ["Wheel or two fingers", "zoom at the pointer"],
-  ["Drag", "move the picture"],
-  ["Shift and drag", "measure a duration"],
-  ["Shift and wheel", "go up and down the tracks"],
-  ["Click", "select a task; on the background, clear the selection"],
-  ["Double-click", "fade tasks that aren't related, or show all again"],
-  ["Drag in the overview", "go to another time; drag an edge to resize the window"],
-];
 const KEY_NAMES: Record<string, string> = {
   ArrowLeft: "←",
   ArrowRight: "→",
@@ -28,12 +19,21 @@ function keysRow(keys: string, help: string) {
 
 function makeHelp(): () => void {
   const dialog = byId<HTMLDialogElement>("help");
+  let gestures: Words["gestures"] = [];
+  on("ready", ({ words }) => (gestures = words.gestures));
+  const section = (title: string, rows: HTMLElement[]) =>
+    make("section", {}, make("h3", {}, title), make("table", {}, ...rows));
   return () => {
-    const keys = now.commands.map((known) => keysRow(known.keys, known.help));
-    const pointer = POINTER.map(([gesture, help]) =>
-      make("tr", {}, make("th", { scope: "row" }, gesture!), make("td", {}, help!)),
+    const groups = new Map<string, HTMLElement[]>();
+    for (const { group, keys, help } of now.commands)
+      groups.set(group, [...(groups.get(group) ?? []), keysRow(keys, help)]);
+    const pointer = gestures.map(([gesture, help]) =>
+      make("tr", {}, make("th", { scope: "row" }, gesture), make("td", {}, help)),
     );
-    byId("help-body").replaceChildren(make("table", {}, ...keys), make("table", {}, ...pointer));
+    byId("help-body").replaceChildren(
+      ...[...groups].map(([group, rows]) => section(group, rows)),
+      section("Pointer", pointer),
+    );
     dialog.showModal();
   };
 }

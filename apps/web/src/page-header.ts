@@ -54,6 +54,12 @@ const setCheck = (label: HTMLElement, isOn: boolean) => {
   label.querySelector("input")!.checked = isOn;
 };
 
+/** Buttons that close one of several traces. */
+export const closingButtons = () =>
+  now.parts.length < 2
+    ? []
+    : now.parts.map(({ name }, part) => button(`Close ${name}`, () => post({ is: "close", part })));
+
 function makeViewMenu() {
   const switches = make("div");
   const items = new Map<string, HTMLLabelElement>();
@@ -70,6 +76,11 @@ function makeViewMenu() {
   byId("view-menu").prepend(switches);
   byId("view-menu").append(button("Go to a time…", () => command("go-to-time")));
   byId("view-menu").append(button("Mark a time…", () => command("mark")));
+  const closing = make("div");
+  byId("view-menu").append(closing);
+  onChange(({ parts }) => {
+    if (parts) closing.replaceChildren(...closingButtons());
+  });
   onChange((changes) => {
     if (changes.on) for (const [name, item] of items) setCheck(item, changes.on.includes(name));
     if (changes.linked !== undefined) setCheck(link, changes.linked);
@@ -178,13 +189,14 @@ function makeStatus() {
 }
 
 function makeNames() {
-  onChange(({ parts, focus }) => {
+  let findings = "";
+  onChange(({ parts, focus, findingWords }) => {
     const part = now.parts[now.focus];
+    findings = findingWords ?? findings;
     if (!part || (!parts && focus === undefined)) return;
     byId("name").textContent = part.name;
     byId("words").replaceChildren(part.words);
-    if (part.findingWords)
-      byId("words").append(" · ", make("span", { class: "bad" }, part.findingWords));
+    if (findings) byId("words").append(" · ", make("span", { class: "bad" }, findings));
     const title = now.parts.map(({ name }) => name).join(", ");
     document.title = now.title || `${title} – thrum`;
     const summary = now.parts.map((each) =>

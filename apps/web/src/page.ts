@@ -6,6 +6,7 @@ import { addressState, isEmbedded, makeAddress } from "./page-address";
 import { makeDialogs, isGoing } from "./page-dialogs";
 import { byId, isNarrow, listen, make } from "./page-dom";
 import { makeHeader } from "./page-header";
+import { makeCard, makeMenu } from "./page-menu";
 import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page-input";
 import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles, whenRead } from "./page-open";
@@ -152,6 +153,8 @@ function run() {
   listenToPanel();
   listenToCopy();
   makeScrollBar();
+  makeCard(() => canvas);
+  makeMenu(() => canvas);
   showCursor(() => canvas);
   makeAddress();
   listenToOpening();

@@ -21,6 +21,7 @@ import type {
   Command,
   Document,
   FromWorker,
+  Menu,
   NarrowedBy,
   Row,
   TableHead,
@@ -231,6 +232,20 @@ class Viewer {
     this.changed(this.core.call("core_" + action, x, y, keys));
   }
 
+  menu(x: number, y: number): void {
+    this.changed(this.core.call("core_menu", x, y));
+    post({ is: "menu", menu: this.core.json<Menu>() });
+  }
+
+  /** The traces below the closed one get other numbers, so the page learns all anew. */
+  close(part: number): void {
+    const bits = this.core.call("core_close", part);
+    if (bits === 0) return;
+    this.told.clear();
+    this.isNew = true;
+    this.changed(bits);
+  }
+
   command(name: string): void {
     const bits = this.core.callText("core_command", name);
     if (bits > 0 && bits & STAGE_YOURS) post({ is: "yours", command: name });
@@ -404,6 +419,10 @@ class Viewer {
         return this.go(message);
       case "hover":
         return this.changed(core.call("core_hover", message.part, message.task));
+      case "menu":
+        return this.menu(message.x, message.y);
+      case "close":
+        return this.close(message.part);
       case "goText":
         return this.goText(message.text);
       case "mark":

@@ -536,7 +536,7 @@ static void set_info(struct reader *r)
 	}
 	bool wall = r->started && r->base / 1000000000 >= WALL_CLOCK_SECONDS;
 	info->format = r->trace.format->name;
-	info->program = info->host = info->state = "";
+	info->program = info->host = info->state = r->lane.process = "";
 	info->ending_code = -1;
 	info->clock = wall ? "realtime" : "monotonic";
 	info->clock_frequency = 1000000000;

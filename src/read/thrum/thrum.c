@@ -152,6 +152,7 @@ int64_t thrum__read_lane_index(struct reader *r, uint64_t number)
 
 	memset(lane, 0, sizeof *lane);
 	lane->shown.number = number;
+	lane->shown.process = "";
 	lane->number = index;
 	lane->name = lane->reason = (struct span_of_text){"", 0};
 	memmove(r->lanes_by_number + low + 1, r->lanes_by_number + low,
@@ -322,9 +323,11 @@ static void set_base(struct reader *r)
 	info->clock_first = base;
 	double ns = (double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick;
 
-	info->start = 0;
-	if (start->ticket != 0 && start->realtime != 0 && ns > -0x1p62 && ns < 0x1p62)
-		info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
+	info->start = info->monotonic = 0;
+	if (start->ticket == 0 || start->realtime == 0 || ns <= -0x1p62 || ns >= 0x1p62)
+		return;
+	info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
+	info->monotonic = (int64_t)(start->monotonic + (uint64_t)(int64_t)ns);
 }
 
 static void set_info(struct reader *r)
@@ -334,6 +337,7 @@ static void set_info(struct reader *r)
 
 	info->program = h->program;
 	info->host = h->host;
+	info->boot = h->boot;
 	info->clock = clock_name(h->clock_kind);
 	info->state = state_name(h->state);
 	info->pid = h->pid;

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC */
+/* The declarations that the files of world/ share. Private to the room. */
+#ifndef WORLD_PARTS_H
+#define WORLD_PARTS_H
+
+#include "world/clock.h"
+#include "world/world.h"
+
+/* ---- links.c ---- */
+
+/* One event of a link. */
+struct thrum__world_link {
+	uint64_t key;   /* a hash: two keys that share one cost a wrong message at worst */
+	uint64_t clock; /* ticks of the part's clock */
+	uint32_t part;
+	bool is_send;
+};
+
+/* A message from one part to another, by indices of links. */
+struct thrum__world_message {
+	uint32_t sent, received;
+};
+
+struct thrum__world_links {
+	struct thrum__world_link *all; /* by key */
+	uint32_t count, room;
+	struct thrum__world_message *messages;
+	uint32_t message_count, message_room;
+	/* Keys that several parts use, but one for messages to itself: others mean something else
+	 * by them. In order. */
+	uint64_t *own;
+	uint32_t own_count, own_room;
+};
+
+/* The number by which a key is known. */
+uint64_t thrum__world_key(const char *text, uint32_t size);
+/* Reads a part to its end and adds the events of its links. Returns 0 or a negative enum
+ * thrum_error. */
+THRUM__MUST_USE int thrum__world_links_read(struct thrum__world_links *, uint32_t part,
+	struct thrum_trace *, struct thrum_error_info *);
+/* Finds the messages between parts. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__world_links_match(struct thrum__world_links *);
+/* Whether each part means a key for itself. */
+bool thrum__world_links_is_own(const struct thrum__world_links *, uint64_t key);
+void thrum__world_links_finish(struct thrum__world_links *);
+
+/* ---- times.c ---- */
+
+/* A moment on a host's clock and the common time then, both in ns. */
+struct thrum__world_knot {
+	int64_t at, common;
+	int64_t error; /* by so much the common time may be wrong */
+};
+
+/* The clock of a part, which begins with the ticks `first`, and of its host. */
+struct thrum__world_clock {
+	uint64_t first;
+	int64_t ns; /* the host's clock at `first` */
+	double ns_per_tick;
+	uint32_t host;
+	struct thrum__world_knot *knots; /* of the host */
+	uint32_t knot_count;
+	int64_t zero; /* the common time that is 0 in the trace */
+};
+
+struct thrum__world_times {
+	struct thrum__world_clock clocks[THRUM__WORLD_PARTS_MAX]; /* by part */
+	struct thrum__world_knot *knots; /* host by host; those of host 0 first */
+	uint32_t host_count;
+};
+
+/* Finds the common time of all parts. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__world_times_make(struct thrum__world_times *,
+	const struct thrum__world_part *parts, size_t count, const struct thrum__world_links *);
+void thrum__world_times_finish(struct thrum__world_times *);
+/* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
+int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
+/* By how much a part's times may be wrong. */
+int64_t thrum__world_time_error(const struct thrum__world_clock *);
+
+#endif

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds the common time of all parts, which is the clock of the first part's host. The parts of one
+ * host share its CLOCK_MONOTONIC. Between hosts, the clocks are compared every half window.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "world/parts.h"
+
+/* Hosts set their CLOCK_REALTIME by themselves. No recording tells how well, so by so many ns two
+ * of them may differ. */
+#define REALTIME_ERROR INT64_C(2000000000)
+#define KNOTS_MAX 4096
+#define ROUNDS 2 /* an offset is looked for at the moment that the round before found */
+
+/* The messages of two hosts, and the bounds that they give. */
+struct talk {
+	uint32_t a, b;
+	struct thrum__world_point *there, *back;
+	uint32_t there_count, there_room, back_count, back_room;
+};
+
+struct making {
+	struct thrum__world_times *times;
+	const struct thrum__world_part *parts;
+	size_t count;
+	uint32_t hosts;
+	size_t lead[THRUM__WORLD_PARTS_MAX]; /* by host: its part that tells most of its clock */
+	/* By host: its clock less that of host 0, by CLOCK_REALTIME, and as far as we know. */
+	int64_t realtime[THRUM__WORLD_PARTS_MAX], guess[THRUM__WORLD_PARTS_MAX];
+	bool is_known[THRUM__WORLD_PARTS_MAX]; /* CLOCK_REALTIME is */
+	struct talk *talks;                    /* one for each two hosts: talk_of */
+	size_t talk_count;
+	int64_t from;
+	int64_t every; /* ns between knots */
+	uint32_t knots;
+	struct thrum__world_edge *edges; /* by knot and talk */
+};
+
+static int64_t limit(int64_t ns)
+{
+	return ns > THRUM__WORLD_TIME_MAX     ? THRUM__WORLD_TIME_MAX
+		: ns < -THRUM__WORLD_TIME_MAX ? -THRUM__WORLD_TIME_MAX
+					      : ns;
+}
+
+static const struct thrum_trace_info *info_of(const struct making *m, size_t part)
+{
+	return thrum_trace_info(m->parts[part].trace);
+}
+
+/* ---- Hosts --------------------------------------------------------------------------------- */
+
+static bool has_own_clock(const struct thrum_trace_info *info)
+{
+	return strcmp(info->clock, "tsc") != 0 && strcmp(info->clock, "monotonic") != 0;
+}
+
+/* CLOCK_REALTIME when CLOCK_MONOTONIC was 0; 0: unknown. */
+static int64_t realtime_start(const struct thrum_trace_info *info)
+{
+	const int64_t most = INT64_MAX / 2;
+	bool is_known = info->start > 0 && info->monotonic > 0;
+
+	return is_known && info->start < most && info->monotonic < most
+		? info->start - info->monotonic
+		: 0;
+}
+
+/* Whether two recordings come from one machine, since one start of it. */
+static bool is_one_host(const struct thrum_trace_info *a, const struct thrum_trace_info *b)
+{
+	int64_t between;
+
+	if (has_own_clock(a) || has_own_clock(b))
+		return false;
+	if (a->boot || b->boot)
+		return a->boot == b->boot;
+	/* Older recordings don't tell the machine's start. */
+	between = realtime_start(a) - realtime_start(b);
+	return *a->host && strcmp(a->host, b->host) == 0 && realtime_start(a) != 0 &&
+		realtime_start(b) != 0 && between > -1000000000 && between < 1000000000;
+}
+
+/* Sets how a part's clock tells the time of its host. */
+static void set_clock(struct making *m, size_t part, size_t by)
+{
+	const struct thrum_trace_info *info = info_of(m, by);
+	struct thrum__world_clock *clock = &m->times->clocks[part];
+
+	clock->first = info->clock_first;
+	clock->ns = limit(info->monotonic);
+	clock->ns_per_tick = info->clock_frequency ? 1e9 / (double)info->clock_frequency : 1;
+}
+
+static void find_hosts(struct making *m)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		uint32_t host = 0;
+
+		while (host < m->hosts && !is_one_host(info_of(m, i), info_of(m, m->lead[host])))
+			host++;
+		if (host == m->hosts)
+			m->lead[m->hosts++] = i;
+		m->times->clocks[i].host = host;
+		/* The longest recording knows best how fast the clock is. */
+		if (info_of(m, i)->end > info_of(m, m->lead[host])->end)
+			m->lead[host] = i;
+	}
+	for (size_t i = 0; i < m->count; i++) {
+		size_t lead = m->lead[m->times->clocks[i].host];
+		bool is_same = strcmp(info_of(m, i)->clock, info_of(m, lead)->clock) == 0;
+
+		set_clock(m, i, is_same ? lead : i);
+	}
+	for (uint32_t i = 0; i < m->hosts; i++) {
+		const struct thrum_trace_info *first = info_of(m, m->lead[0]);
+		const struct thrum_trace_info *info = info_of(m, m->lead[i]);
+
+		m->is_known[i] = realtime_start(first) && realtime_start(info);
+		m->realtime[i] = limit(realtime_start(first) - realtime_start(info));
+		m->guess[i] = m->is_known[i]
+			? m->realtime[i]
+			: limit(limit(info->monotonic) - limit(first->monotonic));
+	}
+}
+
+static int64_t host_time(const struct thrum__world_clock *clock, uint64_t ticks)
+{
+	double ns = (double)(int64_t)(ticks - clock->first) * clock->ns_per_tick;
+	double most = (double)THRUM__WORLD_TIME_MAX;
+
+	return clock->ns + (int64_t)(ns > most ? most : ns < -most ? -most : ns);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+/* The talk of two hosts, a < b. */
+static struct talk *talk_of(const struct making *m, uint32_t a, uint32_t b)
+{
+	return &m->talks[(size_t)b * (b - 1) / 2 + a];
+}
+
+static int add_point(struct thrum__world_point **points, uint32_t *count, uint32_t *room, int64_t a,
+	int64_t b)
+{
+	struct thrum__world_point *grown = thrum__base_grow(*points, room, *count + UINT64_C(1),
+		sizeof *grown);
+
+	if (!grown)
+		return -THRUM_E_MEMORY;
+	*points = grown;
+	grown[(*count)++] = (struct thrum__world_point){a, b};
+	return 0;
+}
+
+static int add_message(struct making *m, const struct thrum__world_link *sent,
+	const struct thrum__world_link *received)
+{
+	const struct thrum__world_clock *from = &m->times->clocks[sent->part];
+	const struct thrum__world_clock *to = &m->times->clocks[received->part];
+	int64_t sent_at = host_time(from, sent->clock);
+	int64_t received_at = host_time(to, received->clock);
+	struct talk *talk;
+
+	if (from->host == to->host)
+		return 0;
+	if (from->host < to->host) {
+		talk = talk_of(m, from->host, to->host);
+		return add_point(&talk->there, &talk->there_count, &talk->there_room, sent_at,
+			received_at);
+	}
+	talk = talk_of(m, to->host, from->host);
+	return add_point(&talk->back, &talk->back_count, &talk->back_room, received_at, sent_at);
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct thrum__world_point *x = a, *y = b;
+
+	return x->a < y->a ? -1 : x->a > y->a;
+}
+
+static int collect_messages(struct making *m, const struct thrum__world_links *links)
+{
+	int error = 0;
+
+	m->talk_count = (size_t)m->hosts * (m->hosts - 1) / 2;
+	m->talks = calloc(m->talk_count, sizeof *m->talks);
+	if (!m->talks)
+		return -THRUM_E_MEMORY;
+	for (uint32_t b = 1; b < m->hosts; b++)
+		for (uint32_t a = 0; a < b; a++)
+			*talk_of(m, a, b) = (struct talk){.a = a, .b = b};
+	for (uint32_t i = 0; i < links->message_count && error == 0; i++)
+		error = add_message(m, &links->all[links->messages[i].sent],
+			&links->all[links->messages[i].received]);
+	for (size_t i = 0; i < m->talk_count && error == 0; i++) {
+		struct talk *talk = &m->talks[i];
+
+		if (talk->there_count > 0)
+			qsort(talk->there, talk->there_count, sizeof *talk->there, compare_points);
+		if (talk->back_count > 0)
+			qsort(talk->back, talk->back_count, sizeof *talk->back, compare_points);
+	}
+	return error;
+}
+
+/* ---- Bounds -------------------------------------------------------------------------------- */
+
+/* Spreads the knots over the times of all parts. */
+static void place_knots(struct making *m)
+{
+	int64_t to = INT64_MIN;
+
+	m->from = INT64_MAX;
+	for (size_t i = 0; i < m->count; i++) {
+		const struct thrum__world_clock *clock = &m->times->clocks[i];
+		int64_t at = host_time(clock, info_of(m, i)->clock_first) - m->guess[clock->host];
+		int64_t end = at + limit(info_of(m, i)->end);
+
+		m->from = at < m->from ? at : m->from;
+		to = end > to ? end : to;
+	}
+	m->every = THRUM__WORLD_WINDOW / 2;
+	if ((to - m->from) / m->every >= KNOTS_MAX - 1)
+		m->every = (to - m->from) / (KNOTS_MAX - 1) + 1;
+	/* A short trace has two knots, one at each end. */
+	if (to - m->from < m->every)
+		m->every = to > m->from ? to - m->from : 1;
+	m->knots = (uint32_t)((to - m->from + m->every - 1) / m->every) + 1;
+}
+
+/* By how much the clock of `b` is ahead of that of `a`, by CLOCK_REALTIME. */
+static struct thrum__world_bounds realtime(const struct making *m, uint32_t a, uint32_t b)
+{
+	int64_t ahead = m->realtime[b] - m->realtime[a];
+
+	if (!m->is_known[a] || !m->is_known[b])
+		return (struct thrum__world_bounds){INT64_MIN, INT64_MAX};
+	return (struct thrum__world_bounds){ahead - REALTIME_ERROR, ahead + REALTIME_ERROR};
+}
+
+/* Compares two clocks when that of `a` shows `at`. */
+static struct thrum__world_bounds compare(const struct making *m, const struct talk *talk,
+	int64_t at)
+{
+	struct thrum__world_pair pair = {talk->there, talk->back, talk->there_count,
+		talk->back_count};
+	struct thrum__world_bounds by = realtime(m, talk->a, talk->b), bounds;
+
+	if (thrum__world_clock_bounds(&pair, at, THRUM__WORLD_WINDOW, THRUM__WORLD_WANDER, &bounds))
+		by = thrum__world_clock_both(bounds, by);
+	return by;
+}
+
+static int64_t middle(struct thrum__world_bounds bounds)
+{
+	return bounds.low + (bounds.high - bounds.low) / 2;
+}
+
+static bool is_bounded(struct thrum__world_bounds bounds)
+{
+	return bounds.low != INT64_MIN && bounds.high != INT64_MAX;
+}
+
+/* Compares all clocks at a moment of the common time. `offsets` are those of the knot before, and
+ * become those of this one. */
+static int compare_all(struct making *m, int64_t at, struct thrum__world_edge *edges,
+	struct thrum__world_bounds *offsets)
+{
+	int error = 0;
+
+	for (int round = 0; round < ROUNDS && error == 0; round++) {
+		for (size_t i = 0; i < m->talk_count; i++) {
+			uint32_t a = m->talks[i].a;
+			int64_t ahead = is_bounded(offsets[a]) ? middle(offsets[a]) : m->guess[a];
+
+			edges[i] = (struct thrum__world_edge){a, m->talks[i].b,
+				compare(m, &m->talks[i], at + ahead)};
+		}
+		error = thrum__world_clock_paths(edges, m->talk_count, offsets, m->hosts);
+	}
+	return error;
+}
+
+/* Between two knots clocks can't drift apart by more than this. */
+static void take_over(struct thrum__world_edge *to, const struct thrum__world_edge *from,
+	int64_t every)
+{
+	int64_t drift = (int64_t)((double)every * THRUM__WORLD_DRIFT_MAX) + 1;
+	struct thrum__world_bounds by = from->bounds;
+
+	by.low = by.low == INT64_MIN ? by.low : by.low - drift;
+	by.high = by.high == INT64_MAX ? by.high : by.high + drift;
+	to->bounds = thrum__world_clock_both(to->bounds, by);
+}
+
+static void set_knots(struct making *m, uint32_t knot, const struct thrum__world_bounds *offsets)
+{
+	int64_t common = m->from + (int64_t)knot * m->every;
+
+	for (uint32_t i = 0; i < m->hosts; i++) {
+		struct thrum__world_knot *k = &m->times->knots[(size_t)i * m->knots + knot];
+		bool is_there = is_bounded(offsets[i]);
+
+		k->common = common;
+		k->at = common + (is_there ? middle(offsets[i]) : m->guess[i]);
+		k->error = is_there ? (offsets[i].high - offsets[i].low + 1) / 2 : INT64_MAX;
+		if (knot > 0 && k->at <= k[-1].at)
+			k->at = k[-1].at + 1;
+	}
+}
+
+static int find_knots(struct making *m)
+{
+	struct thrum__world_bounds offsets[THRUM__WORLD_PARTS_MAX];
+	size_t each = m->talk_count;
+	int error = 0;
+
+	free(m->edges);
+	free(m->times->knots);
+	m->edges = calloc(m->knots * each, sizeof *m->edges);
+	m->times->knots = calloc((size_t)m->hosts * m->knots, sizeof *m->times->knots);
+	if (!m->edges || !m->times->knots)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < m->hosts; i++)
+		offsets[i] = (struct thrum__world_bounds){m->guess[i], m->guess[i]};
+	for (uint32_t k = 0; k < m->knots && error == 0; k++)
+		error = compare_all(m, m->from + (int64_t)k * m->every, m->edges + k * each,
+			offsets);
+	for (size_t i = each; i < m->knots * each; i++)
+		take_over(&m->edges[i], &m->edges[i - each], m->every);
+	for (size_t i = (m->knots - 1) * each; i-- > 0;)
+		take_over(&m->edges[i], &m->edges[i + each], m->every);
+	for (uint32_t k = 0; k < m->knots && error == 0; k++) {
+		error = thrum__world_clock_paths(m->edges + k * each, each, offsets, m->hosts);
+		if (error == 0)
+			set_knots(m, k, offsets);
+	}
+	for (uint32_t i = 0; i < m->hosts && error == 0; i++)
+		m->guess[i] = is_bounded(offsets[i]) ? middle(offsets[i]) : m->guess[i];
+	for (size_t i = 0; i < m->count; i++) {
+		struct thrum__world_clock *clock = &m->times->clocks[i];
+
+		clock->knots = m->times->knots + (size_t)clock->host * m->knots;
+		clock->knot_count = m->knots;
+	}
+	return error;
+}
+
+int thrum__world_times_make(struct thrum__world_times *times, const struct thrum__world_part *parts,
+	size_t count, const struct thrum__world_links *links)
+{
+	struct making m = {.times = times, .parts = parts, .count = count};
+	int64_t zero = INT64_MAX;
+	int error = 0;
+
+	*times = (struct thrum__world_times){0};
+	find_hosts(&m);
+	times->host_count = m.hosts;
+	if (m.hosts > 1)
+		error = collect_messages(&m, links);
+	/* Only after the first round it is known well which times the parts have. */
+	for (int round = 0; round < ROUNDS && m.hosts > 1 && error == 0; round++) {
+		place_knots(&m);
+		error = find_knots(&m);
+	}
+	for (size_t i = 0; i < m.talk_count && m.talks; i++) {
+		free(m.talks[i].there);
+		free(m.talks[i].back);
+	}
+	free(m.talks);
+	free(m.edges);
+	for (size_t i = 0; i < count && error == 0; i++) {
+		int64_t first = thrum__world_time(&times->clocks[i], info_of(&m, i)->clock_first);
+
+		zero = first < zero ? first : zero;
+	}
+	for (size_t i = 0; i < count; i++)
+		times->clocks[i].zero = zero;
+	return error;
+}
+
+void thrum__world_times_finish(struct thrum__world_times *times)
+{
+	free(times->knots);
+	times->knots = NULL;
+}
+
+/* ---- Using the times ----------------------------------------------------------------------- */
+
+int64_t thrum__world_time(const struct thrum__world_clock *clock, uint64_t ticks)
+{
+	const struct thrum__world_knot *knots = clock->knots;
+	int64_t at = host_time(clock, ticks);
+	uint32_t low = 0, high = clock->knot_count;
+
+	if (high == 0)
+		return at - clock->zero;
+	/* The last knot that isn't later, or the first one. */
+	while (high - low > 1) {
+		uint32_t between = low + (high - low) / 2;
+
+		if (knots[between].at <= at)
+			low = between;
+		else
+			high = between;
+	}
+	int64_t past = at - knots[low].at;
+
+	if (past > 0 && low + 1 < clock->knot_count)
+		past = (int64_t)((double)past *
+			(double)(knots[low + 1].common - knots[low].common) /
+			(double)(knots[low + 1].at - knots[low].at));
+	return knots[low].common + past - clock->zero;
+}
+
+int64_t thrum__world_time_error(const struct thrum__world_clock *clock)
+{
+	int64_t error = 0;
+
+	for (uint32_t i = 0; i < clock->knot_count; i++)
+		error = clock->knots[i].error > error ? clock->knots[i].error : error;
+	return error;
+}

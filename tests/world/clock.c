@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: ISC */
+/* Clocks that drift and wander, and messages between them: the stated bounds hold and are narrow. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "world/clock.h"
+
+#define S 1e9 /* ns */
+#define HOUR (3600 * S)
+#define STEP (10 * S) /* a clock changes its speed so often */
+#define STEPS 400
+#define MOST 8000 /* messages each way */
+
+static uint64_t seed;
+
+static double random_unit(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return ((double)(seed >> 11) + 0.5) * 0x1p-53;
+}
+
+static double between(double low, double high)
+{
+	return low + (high - low) * random_unit();
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(random_unit())) * cos(2 * acos(-1) * random_unit());
+}
+
+/* ---- Worlds -------------------------------------------------------------------------------- */
+
+/* By how much a clock is ahead of the true time. */
+struct clock {
+	double ahead[STEPS + 2];
+};
+
+/* The speed differs by `ppm`, and walks at random by `wander` ppm a root of a minute. */
+static void clock_make(struct clock *clock, double ppm, double wander)
+{
+	double speed = ppm * 1e-6;
+
+	clock->ahead[0] = between(-S, S);
+	for (int i = 0; i <= STEPS; i++) {
+		speed += normal() * wander * 1e-6 * sqrt(STEP / (60 * S));
+		clock->ahead[i + 1] = clock->ahead[i] + speed * STEP;
+	}
+}
+
+static double clock_at(const struct clock *clock, double t)
+{
+	int i = (int)(t / STEP);
+	double part = t / STEP - i;
+
+	return t + clock->ahead[i] + (clock->ahead[i + 1] - clock->ahead[i]) * part;
+}
+
+enum delays {
+	UNIFORM,
+	LOGNORMAL, /* of a median of 250 us */
+	EXPONENTIAL,
+	DELAYS,
+};
+
+static double delay(enum delays kind)
+{
+	double d = kind == UNIFORM  ? between(50e3, 5e6)
+		: kind == LOGNORMAL ? 50e3 + 200e3 * exp(normal())
+				    : 50e3 - 1e6 * log(random_unit());
+
+	return d < 5e6 ? d : 5e6;
+}
+
+struct world {
+	struct clock a, b;
+	struct thrum__world_point there[MOST], back[MOST];
+	struct thrum__world_pair pair;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct thrum__world_point *x = a, *y = b;
+
+	return x->a < y->a ? -1 : x->a > y->a;
+}
+
+/* Sends `count` messages each way in so many ns; those back take longer by `more`. */
+static void talk(struct world *w, size_t count, double duration, enum delays kind, double more)
+{
+	for (size_t i = 0; i < count; i++) {
+		double sent = between(0, duration);
+
+		w->there[i].a = (int64_t)clock_at(&w->a, sent);
+		w->there[i].b = (int64_t)clock_at(&w->b, sent + delay(kind)) + 1;
+		sent = between(0, duration);
+		w->back[i].b = (int64_t)clock_at(&w->b, sent);
+		w->back[i].a = (int64_t)clock_at(&w->a, sent + delay(kind) + more) + 1;
+	}
+	qsort(w->there, count, sizeof *w->there, compare);
+	qsort(w->back, count, sizeof *w->back, compare);
+	w->pair = (struct thrum__world_pair){w->there, w->back, count, count};
+}
+
+/* The offset of the two clocks at a true time, and the time on A's. */
+static double truth(const struct world *w, double t, int64_t *at)
+{
+	*at = (int64_t)clock_at(&w->a, t);
+	return clock_at(&w->b, t) - clock_at(&w->a, t);
+}
+
+/* How far the middle of the bounds is off. Fails if the truth lies outside. */
+static double check(const struct world *w, double t, struct thrum__world_bounds bounds)
+{
+	int64_t at;
+	double is = truth(w, t, &at);
+
+	if (is < (double)bounds.low - 2 || is > (double)bounds.high + 2)
+		fail_msg("at %.0f s: %.0f lies outside %.0f to %.0f", t / S, is, (double)bounds.low,
+			(double)bounds.high);
+	return fabs(((double)bounds.low + (double)bounds.high) / 2 - is);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ---- Two clocks ---------------------------------------------------------------------------- */
+
+static void states_true_bounds_in_a_thousand_worlds(void **state)
+{
+	static const double wanders[] = {0, 0.01, 0.1, 0.3};
+	static struct world w;
+	size_t known = 0, asked = 0;
+
+	(void)state;
+	seed = 1;
+	for (int i = 0; i < 1000; i++) {
+		size_t count = (size_t)pow(10, between(1, 3.5));
+		double more = i % 5 == 0 ? 1e6 : 0;
+
+		clock_make(&w.a, between(-50, 50), 0);
+		clock_make(&w.b, between(-50, 50), wanders[i % 4]);
+		talk(&w, count, HOUR, (enum delays)(i % DELAYS), more);
+		for (int k = 0; k < 5; k++) {
+			double t = between(0, HOUR);
+			struct thrum__world_bounds bounds;
+			int64_t at;
+
+			truth(&w, t, &at);
+			asked++;
+			if (!thrum__world_clock_bounds(&w.pair, at, THRUM__WORLD_WINDOW,
+				    THRUM__WORLD_WANDER, &bounds))
+				continue;
+			check(&w, t, bounds);
+			known++;
+		}
+	}
+	/* Only the worlds with the fewest messages have none within a minute. */
+	assert_true(known * 100 > asked * 85);
+}
+
+/* The median error at 25 times of an hour of 40 worlds. */
+static double median_error(size_t count, double window, double wander, double duration,
+	double *half_width)
+{
+	static struct world w;
+	double errors[1000], widths[1000];
+	size_t n = 0;
+
+	seed = 7;
+	for (int i = 0; i < 40; i++) {
+		clock_make(&w.a, 0, 0);
+		clock_make(&w.b, 50, 0);
+		talk(&w, count, duration, LOGNORMAL, 0);
+		for (int k = 0; k < 25; k++) {
+			double t = duration * (k + 0.5) / 25;
+			struct thrum__world_bounds bounds;
+			int64_t at;
+
+			truth(&w, t, &at);
+			assert_true(thrum__world_clock_bounds(&w.pair, at, (int64_t)window, wander,
+				&bounds));
+			widths[n] = (double)(bounds.high - bounds.low) / 2;
+			errors[n++] = check(&w, t, bounds);
+		}
+	}
+	qsort(errors, n, sizeof *errors, compare_doubles);
+	qsort(widths, n, sizeof *widths, compare_doubles);
+	*half_width = widths[n / 2];
+	return errors[n / 2];
+}
+
+/* No message takes less than 50 us, so no bound can be narrower than this. */
+static void is_precise(void **state)
+{
+	static const struct {
+		size_t count;
+		double error, half_width; /* ns */
+	} wanted[] = {{10, 30e3, 160e3}, {100, 8e3, 90e3}, {1000, 2.5e3, 65e3}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+		double half_width,
+			error = median_error(wanted[i].count, 3 * HOUR, 0, HOUR, &half_width);
+
+		print_message("%zu messages each way: error %.1f us, half-width %.1f us\n",
+			wanted[i].count, error / 1e3, half_width / 1e3);
+		assert_true(error < wanted[i].error);
+		assert_true(half_width < wanted[i].half_width);
+	}
+	/* In windows distant messages count for less. */
+	double half_width,
+		error = median_error(3000, (double)THRUM__WORLD_WINDOW, THRUM__WORLD_WANDER, HOUR,
+			&half_width);
+
+	print_message("in windows: error %.1f us, half-width %.1f us\n", error / 1e3,
+		half_width / 1e3);
+	assert_true(error < 12e3);
+	assert_true(half_width < 100e3);
+}
+
+/* One may be farther behind than the messages back are fast: nobody can tell, but the bounds say
+ * so. */
+static void states_what_asymmetry_hides(void **state)
+{
+	static struct world w;
+	struct thrum__world_bounds bounds;
+	int64_t at;
+
+	(void)state;
+	seed = 3;
+	clock_make(&w.a, 0, 0);
+	clock_make(&w.b, 20, 0);
+	talk(&w, 1000, 120 * S, LOGNORMAL, 1e6);
+	truth(&w, 60 * S, &at);
+	assert_true(thrum__world_clock_bounds(&w.pair, at, THRUM__WORLD_WINDOW, THRUM__WORLD_WANDER,
+		&bounds));
+	assert_true(check(&w, 60 * S, bounds) > 400e3);
+}
+
+/* A machine stood still: no line fits, so only near messages count. */
+static void survives_a_step(void **state)
+{
+	static struct world w;
+
+	(void)state;
+	seed = 4;
+	clock_make(&w.a, 0, 0);
+	clock_make(&w.b, 10, 0);
+	for (int i = 31; i < STEPS + 2; i++)
+		w.b.ahead[i] += 50e6;
+	talk(&w, MOST, 600 * S, EXPONENTIAL, 0);
+	for (int i = 0; i < 60; i++) {
+		double t = (i * 10 + 5) * S;
+		struct thrum__world_bounds bounds;
+		int64_t at;
+
+		/* The step takes the whole of this time. */
+		if (t > 295 * S && t < 315 * S)
+			continue;
+		truth(&w, t, &at);
+		assert_true(thrum__world_clock_bounds(&w.pair, at, THRUM__WORLD_WINDOW,
+			THRUM__WORLD_WANDER, &bounds));
+		check(&w, t, bounds);
+	}
+}
+
+static void one_direction_bounds_one_side(void **state)
+{
+	struct thrum__world_point points[] = {{0, 1000}, {1000000, 1000900}, {2000000, 2001200}};
+	struct thrum__world_pair there = {points, NULL, 3, 0}, back = {NULL, points, 0, 3};
+	struct thrum__world_pair none = {NULL, NULL, 0, 0};
+	struct thrum__world_bounds bounds;
+
+	(void)state;
+	assert_true(thrum__world_clock_bounds(&there, 1000000, THRUM__WORLD_WINDOW, 0, &bounds));
+	assert_true(bounds.low == INT64_MIN);
+	assert_in_range(bounds.high, 900, 905);
+	assert_true(thrum__world_clock_bounds(&back, 1000000, THRUM__WORLD_WINDOW, 0, &bounds));
+	assert_true(bounds.high == INT64_MAX);
+	assert_in_range(bounds.low, 1090, 1100);
+	assert_false(thrum__world_clock_bounds(&none, 0, THRUM__WORLD_WINDOW, 0, &bounds));
+	assert_false(thrum__world_clock_bounds(&there, INT64_C(1) << 50, THRUM__WORLD_WINDOW, 0,
+		&bounds));
+}
+
+/* ---- Many clocks --------------------------------------------------------------------------- */
+
+static void goes_along_the_best_path(void **state)
+{
+	const struct thrum__world_edge edges[] = {
+		{0, 1, {90, 110}},
+		{2, 1, {-60, -40}}, /* clock 2 is ahead of clock 1 */
+		{0, 2, {0, 1000}},
+		{3, 2, {INT64_MIN, 7}},
+	};
+	struct thrum__world_bounds offsets[5];
+
+	(void)state;
+	assert_int_equal(thrum__world_clock_paths(edges, 4, offsets, 5), 0);
+	assert_true(offsets[0].low == 0 && offsets[0].high == 0);
+	assert_true(offsets[1].low == 90 && offsets[1].high == 110);
+	assert_true(offsets[2].low == 130 && offsets[2].high == 170);
+	assert_true(offsets[3].low == 123 && offsets[3].high == INT64_MAX);
+	assert_true(offsets[4].low == INT64_MIN && offsets[4].high == INT64_MAX);
+}
+
+/* Thirty hosts, of which each talks to some others, a little or a lot. */
+static void thirty_hosts(void **state)
+{
+	enum {
+		HOSTS = 30
+	};
+	static struct clock clocks[HOSTS];
+	static struct world w;
+	struct thrum__world_edge edges[3 * HOSTS];
+	struct thrum__world_bounds offsets[HOSTS];
+	double widths[HOSTS];
+	size_t count = 0;
+
+	(void)state;
+	seed = 9;
+	for (int i = 0; i < HOSTS; i++)
+		clock_make(&clocks[i], between(-50, 50), 0);
+	for (uint32_t i = 1; i < HOSTS; i++) {
+		for (int k = 0; k < 3; k++) {
+			uint32_t from = (uint32_t)(random_unit() * i);
+			int64_t at;
+
+			w.a = clocks[from];
+			w.b = clocks[i];
+			talk(&w, (size_t)pow(10, between(0.7, 3.3)), HOUR, LOGNORMAL, 0);
+			truth(&w, HOUR / 2, &at);
+			edges[count] = (struct thrum__world_edge){.from = from, .to = i};
+			assert_true(thrum__world_clock_bounds(&w.pair, at, (int64_t)(3 * HOUR), 0,
+				&edges[count++].bounds));
+		}
+	}
+	assert_int_equal(thrum__world_clock_paths(edges, count, offsets, HOSTS), 0);
+	for (int i = 0; i < HOSTS; i++) {
+		w.a = clocks[0];
+		w.b = clocks[i];
+		check(&w, HOUR / 2, offsets[i]);
+		widths[i] = (double)(offsets[i].high - offsets[i].low) / 2;
+	}
+	qsort(widths, HOSTS, sizeof *widths, compare_doubles);
+	print_message("half-widths: median %.0f us, most %.0f us\n", widths[HOSTS / 2] / 1e3,
+		widths[HOSTS - 1] / 1e3);
+	assert_true(widths[HOSTS / 2] < 150e3);
+	assert_true(widths[HOSTS - 1] < 260e3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(states_true_bounds_in_a_thousand_worlds),
+		cmocka_unit_test(is_precise),
+		cmocka_unit_test(states_what_asymmetry_hides),
+		cmocka_unit_test(survives_a_step),
+		cmocka_unit_test(one_direction_bounds_one_side),
+		cmocka_unit_test(goes_along_the_best_path),
+		cmocka_unit_test(thirty_hosts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: ISC */
+/* Several recordings as one trace: its times, ids, names, ends and errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model/model.h"
+#include "recording.h"
+#include "world/world.h"
+
+#define START 1000000u /* ticks; one is 10 ns */
+#define HOUR INT64_C(3600000000000)
+
+/* ---- Recordings ---------------------------------------------------------------------------- */
+
+static struct packet_writer begin(struct recording *recording, const char *program,
+	const char *host, uint64_t boot)
+{
+	struct packet_writer writer;
+
+	recording_init(recording, 1 << 20);
+	strcpy(recording->header->program, program);
+	strcpy(recording->header->host, host);
+	recording->header->boot = boot;
+	writer = packet_writer_begin(recording, 0, 0, 0, START);
+	assert_true(packet_writer_add(&writer,
+		&(struct thrum__record){.type = THRUM__R_CREATE_IN,
+			.other = 1,
+			.kind = THRUM_KIND_THREAD,
+			.text = "main"},
+		START));
+	assert_true(packet_writer_add(&writer,
+		&(struct thrum__record){.type = THRUM__R_SWITCH, .task = 1}, START));
+	return writer;
+}
+
+static void link_at(struct packet_writer *writer, bool is_send, const char *key, uint64_t ticks)
+{
+	assert_true(packet_writer_add(writer,
+		&(struct thrum__record){.type = is_send ? THRUM__R_LINK_SEND
+							: THRUM__R_LINK_RECEIVE,
+			.key = (const uint8_t *)key,
+			.key_size = (uint8_t)strlen(key)},
+		START + ticks));
+}
+
+static struct thrum_trace *open_recording(const struct recording *recording)
+{
+	struct thrum_trace *trace;
+
+	assert_int_equal(thrum_trace_open_memory(recording->bytes, recording->header->size, &trace,
+				 NULL),
+		0);
+	return trace;
+}
+
+static struct thrum_trace *join(const struct recording *recordings, size_t count, uint64_t messages)
+{
+	static const char *const files[] = {"/tmp/one.thrum", "two.thrum", "three.thrum"};
+	struct thrum__world_part parts[3];
+	struct thrum_error_info info = {0};
+	struct thrum_trace *trace;
+	uint64_t found;
+
+	for (size_t i = 0; i < count; i++)
+		parts[i] = (struct thrum__world_part){open_recording(&recordings[i]),
+			open_recording(&recordings[i]), files[i]};
+	if (thrum__world_join(parts, count, &trace, &found, &info) != 0)
+		fail_msg("%s", info.message);
+	assert_int_equal(found, messages);
+	return trace;
+}
+
+/* Lists the events: "TIME LANE EVENT TASK OTHER TEXT". */
+static void assert_events(struct thrum_trace *trace, const char *expected)
+{
+	const struct thrum_event *events;
+	char got[4000];
+	size_t count, used = 0;
+
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			used += (size_t)snprintf(got + used, sizeof got - used,
+				"%lld %u %s %llu %llu %s\n", (long long)events[i].time,
+				events[i].lane, thrum_event_name(events[i].type),
+				(unsigned long long)events[i].task,
+				(unsigned long long)events[i].other, events[i].text);
+	assert_string_equal(got, expected);
+}
+
+/* ---- One machine --------------------------------------------------------------------------- */
+
+static void merges_by_the_common_clock(void **state)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "host", 5);
+	struct packet_writer b = begin(&two[1], "db", "host", 5);
+	struct thrum_trace *trace;
+
+	(void)state;
+	link_at(&a, true, "k1", 10);
+	link_at(&b, false, "k1", 12);
+	link_at(&b, true, "k2", 15);
+	link_at(&a, false, "k2", 18);
+	trace = join(two, 2, 2);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web/main\n"
+		"0 0 switch 1 0 \n"
+		"0 1 create 0 1000000000001 \n"
+		"0 1 label 1000000000001 0 db/main\n"
+		"0 1 switch 1000000000001 0 \n"
+		"100 0 link-send 1 0 k1\n"
+		"120 1 link-receive 1000000000001 0 k1\n"
+		"150 1 link-send 1000000000001 0 k2\n"
+		"150 1 suspend 0 0 no more is recorded\n"
+		"180 0 link-receive 1 0 k2\n");
+	assert_string_equal(thrum_trace_info(trace)->program, "web, db");
+	assert_string_equal(thrum_trace_info(trace)->host, "host");
+	assert_int_equal(thrum_trace_info(trace)->lanes, 2);
+	assert_int_equal(thrum_trace_lane(trace, 1)->number, 1);
+	assert_string_equal(thrum_trace_lane(trace, 1)->process, "db");
+	assert_int_equal(thrum_trace_lane(trace, 1)->time_error, 0);
+	assert_null(thrum_trace_lane(trace, 2));
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* Parts of one program have their files' names, and a part that ends suspends its lanes. */
+static void a_part_may_end_early(void **state)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "host", 5);
+	struct packet_writer b = begin(&two[1], "web", "host", 5);
+	struct thrum_trace *trace;
+
+	(void)state;
+	link_at(&a, true, "k1", 10);
+	link_at(&b, false, "k1", 12);
+	link_at(&b, true, "k2", 15);
+	trace = join(two, 2, 1);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 one/main\n"
+		"0 0 switch 1 0 \n"
+		"0 1 create 0 1000000000001 \n"
+		"0 1 label 1000000000001 0 two/main\n"
+		"0 1 switch 1000000000001 0 \n"
+		"100 0 link-send 1 0 k1\n"
+		"100 0 suspend 0 0 no more is recorded\n"
+		"120 1 link-receive 1000000000001 0 k1\n"
+		"150 1 link-send 1000000000001 0 k2\n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* A key that a program uses for messages to itself means nothing in another. */
+static void knows_a_programs_own_keys(void **state)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "host", 5);
+	struct packet_writer b = begin(&two[1], "db", "host", 5);
+	struct thrum__model *model;
+	struct thrum_trace *trace;
+
+	(void)state;
+	link_at(&a, true, "own", 10);
+	link_at(&b, true, "own", 11);
+	link_at(&b, false, "own", 12);
+	link_at(&a, false, "own", 13);
+	link_at(&a, true, "twice", 14);
+	link_at(&a, true, "twice", 15);
+	link_at(&b, false, "twice", 16);
+	trace = join(two, 2, 0);
+	assert_int_equal(thrum__model_create(trace, &model), 0);
+	assert_int_equal(thrum__model_load(model, trace, NULL, NULL, NULL), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(THRUM__EDGE(model, i, kind), THRUM__EDGE_LINK);
+		assert_int_equal(THRUM__EDGE(model, i, from), THRUM__EDGE(model, i, to));
+	}
+	assert_true(model->is_joined);
+	assert_string_equal(thrum__model_process(model, thrum__model_find(model, 1)), "web");
+	assert_string_equal(thrum__model_process(model, thrum__model_find(model, 1000000000001)),
+		"db");
+	thrum__model_destroy(model);
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* ---- Several machines ---------------------------------------------------------------------- */
+
+/* Two machines whose wall clocks differ by 0.3 s. Messages take 10 us. */
+static void compares_the_clocks_of_machines(void **state)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "one", 5);
+	struct packet_writer b = begin(&two[1], "web", "two", 6);
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	int64_t sent = 0, received = 0, error;
+	size_t count;
+
+	(void)state;
+	two[1].header->start.monotonic += (uint64_t)HOUR;
+	two[1].header->start.realtime += 300000000;
+	for (unsigned i = 0; i < 10; i++) {
+		char key[] = {'a', (char)('0' + i), '\0'}, answer[] = {'b', (char)('0' + i), '\0'};
+
+		link_at(&a, true, key, 10000 * i + 1000);
+		link_at(&b, false, key, 10000 * i + 2000);
+		link_at(&b, true, answer, 10000 * i + 3000);
+		link_at(&a, false, answer, 10000 * i + 4000);
+	}
+	trace = join(two, 2, 20);
+	error = thrum_trace_lane(trace, 1)->time_error;
+	assert_int_equal(thrum_trace_lane(trace, 0)->time_error, 0);
+	/* The messages take 10 us, so the middle may be off by as much. */
+	assert_in_range(error, 9000, 12000);
+	assert_string_equal(thrum_trace_lane(trace, 0)->process, "one@one");
+	assert_string_equal(thrum_trace_info(trace)->host, "");
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++) {
+			const struct thrum_event *e = &events[i];
+
+			if (strcmp(e->text, "a3") == 0 && e->type == THRUM_EVENT_LINK_SEND)
+				sent = e->time;
+			if (strcmp(e->text, "a3") == 0 && e->type == THRUM_EVENT_LINK_RECEIVE)
+				received = e->time;
+		}
+	assert_in_range(received - sent, 9500, 10500);
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* Without messages there are only the wall clocks. */
+static void falls_back_on_wall_clocks(void **state)
+{
+	struct recording two[2];
+	struct thrum_trace *trace;
+
+	(void)state;
+	(void)begin(&two[0], "web", "one", 5);
+	(void)begin(&two[1], "db", "two", 6);
+	two[1].header->start.realtime += 300000000;
+	trace = join(two, 2, 0);
+	assert_int_equal(thrum_trace_lane(trace, 1)->time_error, 2000000000);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web@one/main\n"
+		"0 0 switch 1 0 \n"
+		"0 0 suspend 0 0 no more is recorded\n"
+		"300000000 1 create 0 1000000000001 \n"
+		"300000000 1 label 1000000000001 0 db@two/main\n"
+		"300000000 1 switch 1000000000001 0 \n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+static void survives_damaged_clocks(void **state)
+{
+	static const uint64_t strange[] = {1, UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
+		struct recording two[2];
+		struct thrum_trace *trace;
+		const struct thrum_event *events;
+		size_t count;
+		struct packet_writer a = begin(&two[0], "web", "one", 5);
+		struct packet_writer b = begin(&two[1], "db", "two", 6);
+
+		link_at(&a, true, "k", 1);
+		link_at(&b, false, "k", 2);
+		two[1].header->start.monotonic = strange[i];
+		two[1].header->start.realtime = strange[(i + 1) % 4];
+		two[1].header->ended = strange[i];
+		two[i % 2].header->clock_frequency = i < 2 ? 1 : two[0].header->clock_frequency;
+		trace = join(two, 2, 1);
+		while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+			assert_true(count > 0);
+		thrum_trace_close(trace);
+		recording_finish(&two[0]);
+		recording_finish(&two[1]);
+	}
+}
+
+static void refuses_too_many(void **state)
+{
+	struct thrum__world_part parts[THRUM__WORLD_PARTS_MAX + 1];
+	struct thrum_error_info info = {0};
+	struct recording recording;
+	struct thrum_trace *trace;
+	uint64_t messages;
+
+	(void)state;
+	(void)begin(&recording, "web", "one", 5);
+	for (size_t i = 0; i <= THRUM__WORLD_PARTS_MAX; i++)
+		parts[i] = (struct thrum__world_part){open_recording(&recording),
+			open_recording(&recording), NULL};
+	assert_int_equal(thrum__world_join(parts, THRUM__WORLD_PARTS_MAX + 1, &trace, &messages,
+				 &info),
+		-THRUM_E_ARGUMENT);
+	assert_string_equal(info.message, "more than 64 traces can't be joined");
+	recording_finish(&recording);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merges_by_the_common_clock),
+		cmocka_unit_test(a_part_may_end_early),
+		cmocka_unit_test(knows_a_programs_own_keys),
+		cmocka_unit_test(compares_the_clocks_of_machines),
+		cmocka_unit_test(falls_back_on_wall_clocks),
+		cmocka_unit_test(survives_damaged_clocks),
+		cmocka_unit_test(refuses_too_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

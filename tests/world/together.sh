@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Commands take several traces as one: when messages go between them, or when they are told to.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failed=0
+
+# says STATUS PATTERN ARGUMENT...: the exit status, and a pattern for the output.
+says() {
+	local status=$1 pattern=$2 got
+	shift 2
+	"$THRUM" "$@" >out 2>err
+	got=$?
+	[[ $got -eq $status && $(cat out err) =~ $pattern ]] || {
+		echo "thrum $*: status $got instead of $status, or not $pattern:"
+		cat out err
+		failed=1
+	}
+}
+
+# Two processes, of which the server loses a message.
+(THRUM_TRACE=$here/client.thrum "$BUILD/examples/annotate/processes" bug) 2>/dev/null
+[[ -s client.thrum && -s server.thrum ]] || exit 1
+says 0 '1000000000001  server/processes' tasks client.thrum server.thrum
+says 0 '2 traces taken as one, with 3 messages between them' tasks client.thrum server.thrum
+says 0 'client.thrum \+ server.thrum: .* 2 stuck' stats client.thrum server.thrum
+says 0 'GET /3 +link-send .*serve GET /3 +link-receive' dump client.thrum server.thrum
+says 1 '#4 GET /3 of client: Waits for “serve GET /3 \(server\)”' why client.thrum server.thrum
+says 1 '"process":"client","other":1000000000004.*"other-process":"server"' \
+	why --format=json client.thrum server.thrum
+says 0 '' why --at=0 client.thrum server.thrum
+says 0 '“GET /' why --slow='GET *' client.thrum server.thrum
+
+# Three processes: the cause lies in the third.
+"$BUILD/examples/shop" hang
+says 1 'of web: “GET /item/5” never resolves' why web.thrum stock.thrum database.thrum
+[[ $(<out) == *'backup of database: Waits for “tape”; nobody resolves it'* &&
+	$(<out) == *'count item 5 of stock: Waits for “select item 5 (database)”; so it hangs'* ]] || {
+	echo "no cause across processes:"
+	cat out
+	failed=1
+}
+says 0 '3 traces taken as one, with 10 messages between them' render -o one.svg \
+	web.thrum stock.thrum database.thrum
+[[ $(<one.svg) == *'Waits for “select item 5 (database)”'* ]] || failed=1
+rm -f web.thrum stock.thrum database.thrum
+"$BUILD/examples/shop"
+says 0 'no findings' why web.thrum stock.thrum database.thrum
+
+# Nothing goes from a trace to its copy.
+cp client.thrum copy.thrum
+says 64 'no message goes from one of these traces to another' why client.thrum copy.thrum
+says 0 '1000000000001  copy/processes' tasks --together client.thrum copy.thrum
+says 64 'standard input' tasks --together client.thrum -
+says 0 '^$' render -o beside.svg client.thrum copy.thrum
+says 0 '^$' render -o one.svg --together client.thrum copy.thrum
+[[ $(<beside.svg) != *copy/processes* && $(<one.svg) == *copy/processes* ]] || {
+	echo "render: not beside each other, or not as one"
+	failed=1
+}
+says 2 'missing.thrum' tasks client.thrum missing.thrum
+echo nonsense >nonsense
+says 2 'nonsense: ' tasks client.thrum nonsense
+says 64 'with one trace' stats --counters client.thrum server.thrum
+exit $failed
