@@ -11,11 +11,13 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "port/futex.h"
 #include "record/record.h"
 #include "record_helper.h"
 
@@ -68,6 +70,66 @@ static void no_fast_event_begins_after_the_stop(void **state)
 }
 
 /* ---- Readers --------------------------------------------------------------------------------- */
+
+/* A reader that sleeps. */
+struct sleeper {
+	_Atomic int tid;
+	_Atomic bool is_awake;
+};
+
+static void *sleep_until_progress(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct thrum__header *h = recorder()->header;
+	uint32_t seen = atomic_load(&h->progress);
+
+	atomic_store(&sleeper->tid, (int)syscall(SYS_gettid));
+	thrum__port_wait(&h->progress, seen, 600000);
+	atomic_store(&sleeper->is_awake, true);
+	return NULL;
+}
+
+/* Waits until the thread sleeps, and for nothing but the futex: it does nothing else. */
+static void wait_until_asleep(const struct sleeper *sleeper)
+{
+	char path[64], state = '?';
+
+	while (!atomic_load(&sleeper->tid))
+		usleep(1000);
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&sleeper->tid));
+	while (state != 'S') {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+		fclose(file);
+		usleep(1000);
+	}
+}
+
+static void who_sleeps_is_woken(void **state)
+{
+	struct sleeper sleeper = {0};
+	pthread_t thread;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	struct thrum__header *h = recorder()->header;
+
+	thrum_log("a lane");
+	assert_int_equal(pthread_create(&thread, NULL, sleep_until_progress, &sleeper), 0);
+	wait_until_asleep(&sleeper);
+	atomic_store(&h->waiters, 1);
+	uint32_t seen = atomic_load(&h->progress);
+
+	while (atomic_load(&h->progress) == seen)
+		thrum_log("filling a packet");
+	for (int i = 0; i < 60000 && !atomic_load(&sleeper.is_awake); i++)
+		usleep(1000);
+	assert_true(atomic_load(&sleeper.is_awake));
+	pthread_join(thread, NULL);
+	thrum_stop();
+}
 
 static void who_waits_for_a_packet_is_told(void **state)
 {
@@ -225,13 +287,13 @@ static void a_lane_parked_again_is_not_the_same(void **state)
 	struct recorder *r = recorder();
 
 	run_in_thread(log_once, &own);
-	uint64_t top = atomic_load(&r->parked);
+	uint64_t tag = atomic_load(&r->parked) >> 32;
 	struct lane *lane = thrum__record_unpark(r);
 
 	assert_non_null(lane);
+	assert_int_equal(atomic_load(&r->parked) >> 32, tag + 1);
 	thrum__record_park(r, lane);
-	assert_int_equal((uint32_t)atomic_load(&r->parked), (uint32_t)top);
-	assert_int_not_equal(atomic_load(&r->parked), top);
+	assert_int_equal(atomic_load(&r->parked) >> 32, tag + 2);
 	thrum_stop();
 }
 
@@ -299,6 +361,7 @@ int main(void)
 		cmocka_unit_test(a_fast_event_fits_behind_its_limit),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
 		cmocka_unit_test(who_waits_for_a_packet_is_told),
+		cmocka_unit_test(who_sleeps_is_woken),
 		cmocka_unit_test(a_thread_has_an_end),
 		cmocka_unit_test(a_nested_lane_tells_its_new_thread),
 		cmocka_unit_test(a_handler_while_a_thread_changes_recordings),
