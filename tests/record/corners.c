@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the recorder relies on in rare cases: limits, wake-ups, what is given back, and what nobody
+/* Rare cases on which the recorder relies: limits, wake-ups, what is given back, and what nobody
  * may take. Looks at the recorder's own memory, since such a fault shows late or never. */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -277,7 +277,7 @@ static void regions_of_ids_are_given_back(void **state)
 	thrum_stop();
 }
 
-/* Whoever looked at the stack before notices that it was changed meanwhile. */
+/* A thread that looked at the stack before notices that it was changed. */
 static void a_lane_parked_again_is_not_the_same(void **state)
 {
 	uint64_t own;
