@@ -112,9 +112,10 @@ static void print_report(const struct thrum__source_segments_count *count)
 	*put_count(files, count->files) = '\0';
 	*put_size(size, count->bytes) = '\0';
 	*put_count(missed, count->overwritten) = '\0';
-	if (strcmp(first, last) == 0)
-		complain("recorded %s file%s, of which %s (%s) is kept", files,
-			count->files == 1 ? "" : "s", last, size);
+	if (count->files == 1)
+		complain("recorded %s (%s)", last, size);
+	else if (strcmp(first, last) == 0)
+		complain("recorded %s files; kept is %s (%s)", files, last, size);
 	else
 		complain("recorded %s files; kept are %s to %s (%s)", files, first, last, size);
 	if (count->overwritten > 0)

@@ -31,6 +31,18 @@ const char *thrum__why_step_name(int kind)
 	return word_of(words, THRUM__STEP_KINDS, kind);
 }
 
+const char *thrum__why_unjudged_name(int reason)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) word,
+		THRUM__UNJUDGED(THRUM__X)
+#undef THRUM__X
+	};
+
+	return reason >= 0 && reason < (int)(sizeof names / sizeof *names) ? names[reason]
+									   : "unknown";
+}
+
 const char *thrum__why_certainty_name(int certainty)
 {
 	static const char *const words[] = {"possible", "likely", "certain"};
@@ -185,6 +197,8 @@ static int search_all(struct thrum__search *search)
 		error = thrum__why_find_unwoken(search);
 	if (error == 0)
 		error = thrum__why_find_stuck(search);
+	if (error == 0)
+		error = thrum__why_find_full_pools(search);
 	if (error == 0)
 		error = thrum__why_find_contended(search);
 	if (error == 0)

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# A stretch of a recording's time as a recording of its own: it has the same events.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failed=0
+
+wrong() {
+	echo "$*"
+	failed=1
+}
+
+{
+	THRUM_TRACE=$here/whole.thrum THRUM_SIZE=4M "$BUILD/tests/thrum/programs/crowd" 4 1000
+} 2>/dev/null
+"$THRUM" dump --format=tsv whole.thrum | awk 'NR > 1 { print $1 }' | sort -n >times.txt
+count=$(wc -l <times.txt)
+[[ $count -gt 100 ]] || wrong "there are only $count events"
+start=$(sed -n $((count * 4 / 10))p times.txt)
+end=$(sed -n $((count * 6 / 10))p times.txt)
+
+"$THRUM" snapshot whole.thrum --start="$start" --end="$end" -o part.thrum 2>err || wrong "$(cat err)"
+# Prints the events of a recording but for remembered ones, without the lanes' numbers.
+events() {
+	"$THRUM" dump --format=tsv "$1" 2>err | tail -n +2 >rows.txt
+	"$THRUM" dump "$1" 2>err | tail -n "$(wc -l <rows.txt)" | cut -c 1 | paste - rows.txt |
+		grep -v '^~' | cut -f 2,4-
+}
+
+# The ticks of a time are rounded, so an event at an end may be on either side.
+between() { # FROM TO
+	awk -F '\t' -v from="$1" -v to="$2" '$1 >= from && $1 <= to' whole | cut -f 2- | sort
+}
+
+events whole.thrum >whole
+events part.thrum | cut -f 2- | sort >part
+between $((start + 1000)) $((end - 1000)) >wanted
+between $((start - 1000)) $((end + 1000)) >allowed
+[[ -s wanted ]] || wrong "no event is wanted"
+comm -13 part wanted >missing
+comm -23 part allowed >surplus
+[[ ! -s missing && ! -s surplus ]] ||
+	wrong "$(wc -l <missing) events are missing, $(wc -l <surplus) too many: $(head -3 missing surplus)"
+"$THRUM" info --format=tsv part.thrum >about.txt || wrong "info fails"
+grep -qP '^damaged\t0$' about.txt || wrong "it is damaged"
+grep -qP '^state\tsnapshot$' about.txt || wrong "it is no snapshot"
+"$THRUM" snapshot part.thrum --duration=1ns -o less.thrum 2>err || wrong "a part of a part: $(cat err)"
+"$THRUM" why less.thrum >why.txt 2>err
+[[ $? -le 1 ]] || wrong "why fails: $(cat err)"
+
+"$THRUM" snapshot whole.thrum --start=2s --end=1s 2>err
+[[ $? == 64 ]] || wrong "an end before the start is taken"
+"$THRUM" snapshot whole.thrum --start=1s --end=2s --duration=1s 2>err
+[[ $? == 64 ]] || wrong "an end and a duration are taken"
+"$THRUM" snapshot whole.thrum --start=1s -o - >out 2>err
+[[ $? == 64 ]] || wrong "a part goes to standard output"
+exit $failed
