@@ -45,6 +45,25 @@ says 1 'of web: “GET /item/5” never resolves' why web.thrum stock.thrum data
 says 0 '3 traces taken as one, with 10 messages between them' render -o one.svg \
 	web.thrum stock.thrum database.thrum
 [[ $(<one.svg) == *'Waits for “select item 5 (database)”'* ]] || failed=1
+# A bundle is the same, and tar can read and write it.
+says 0 '^$' bundle -o shop.thrums web.thrum stock.thrum database.thrum
+says 1 'of web: “GET /item/5” never resolves' why shop.thrums
+[[ $(tar -tf shop.thrums | paste -sd' ') == 'web.thrum stock.thrum database.thrum' ]] || failed=1
+tar -cf tar.thrums database.thrum stock.thrum web.thrum
+says 1 'of web: “GET /item/5” never resolves' why tar.thrums
+says 0 'web, stock, database' info shop.thrums
+says 0 'no more is recorded' dump --follow shop.thrums
+says 64 'give the bundle.s name' bundle web.thrum
+echo text >text
+says 2 'a file that is not a recording is in the way' bundle -o text web.thrum
+says 2 'text: ' bundle -o shop.thrums text
+says 1 'never resolves' why shop.thrums
+if "$THRUM" html shop.thrums -o shop.html 2>err; then
+	[[ -s shop.html ]] || failed=1
+elif ! grep -q 'without' err; then
+	cat err
+	failed=1
+fi
 rm -f web.thrum stock.thrum database.thrum
 "$BUILD/examples/shop"
 says 0 'no findings' why web.thrum stock.thrum database.thrum
