@@ -502,8 +502,8 @@ static void any_document(struct play *p, uint32_t part, const struct thrum__stat
 
 	thrum__document_init(&document);
 	if (how % 4 == 0)
-		require(thrum__document_trace(stats, &info, words[how / 4 % WORDS], &document) ==
-			0);
+		require(thrum__document_trace(stats, &info, words[how / 4 % WORDS],
+				how / 4 % 2 == 0, &document) == 0);
 	else if (how % 4 == 1 && scene->findings.count > 0)
 		require(thrum__document_finding(stats->model,
 				&scene->findings.findings[how / 4 % scene->findings.count],

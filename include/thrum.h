@@ -497,6 +497,8 @@ enum {
 };
 THRUM__API struct thrum__control thrum__control;
 
+/* Returns a number that tells the recording from others of this process; 0: there is none. */
+THRUM__API uint32_t thrum__recording(void);
 THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label);
 THRUM__API thrum_task thrum__createf(struct thrum_site *, int kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

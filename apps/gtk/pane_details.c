@@ -112,12 +112,13 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
-		.info = app_trace_info(trace)};
+		.info = app_trace_info(trace),
+		.is_clear = scene->findings.count == 0};
 
 	self->subject = thrum__scene_bands_subject(scene);
 	if (!bands)
 		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
-			document);
+			program.is_clear, document);
 	program.from = bands->from;
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)

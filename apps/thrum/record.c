@@ -37,7 +37,7 @@ enum {
 struct record_options {
 	const char *output;
 	uint64_t size;
-	bool counters_only;
+	bool counters_only, later;
 	uint64_t segment, keep;
 	bool compress;
 	int full;
@@ -84,6 +84,8 @@ static int set_environment(const struct record_options *options, const char *pat
 {
 	char size[24];
 
+	if (options->later)
+		return unsetenv("THRUM_TRACE") < 0 ? STATUS_FAILED : STATUS_OK;
 	snprintf(size, sizeof(size), "%" PRIu64, options->counters_only ? 0 : options->size);
 	if (setenv("THRUM_TRACE", pattern, 1) < 0 || setenv("THRUM_SIZE", size, 1) < 0 ||
 		setenv("THRUM_FULL", full_words[options->full], 1) < 0) {
@@ -345,7 +347,7 @@ static int record_program(const struct record_options *options, char **program)
 		begin_line();
 		if (recorded.segments)
 			segments_stop(&segments);
-		if (recorded_report(&recorded) == 0)
+		if (recorded_report(&recorded) == 0 && !options->later)
 			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
 		status = end_like(recorded.status, &signals);
 	}
@@ -374,9 +376,11 @@ static int run_record(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "--segment must be at least 1M");
 	if (options.keep && !options.segment)
 		return complain_usage(command, "--keep needs --segment");
-	if (options.segment && (options.counters_only || options.full == 1))
+	if (options.segment && (options.later || options.counters_only || options.full == 1))
 		return complain_usage(command, "--segment can't be combined with %s",
-			options.counters_only ? "--counters-only" : "--full=discard");
+			options.later                   ? "--later"
+				: options.counters_only ? "--counters-only"
+							: "--full=discard");
 	if (options.compress && !thrum__source_can_compress())
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
 	options.preload.none |= options.counters_only;
@@ -425,6 +429,8 @@ static const struct option options_of_record[] = {
 	{"follow-children", 0, OPTION_FLAG, OFFSET(preload.follow), NULL, NULL,
 		"load the same into its children: each records to a\n"
 		"file of its own"},
+	{"later", 0, OPTION_FLAG, OFFSET(later), NULL, NULL,
+		"record nothing yet: thrum attach PID --start does"},
 	{0},
 };
 

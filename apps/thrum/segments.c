@@ -12,6 +12,7 @@
 #include "text.h"
 
 #define LOOK_MS 200 /* between looks for new recordings */
+#define FIRST_MS 5  /* until there is one */
 
 struct segments_part {
 	struct segments_part *next;
@@ -50,7 +51,7 @@ static void add_part(void *data, const char *path)
 /* Takes a step with each recording. Returns the time until the next one. */
 static int step(struct segments *segments)
 {
-	int least = LOOK_MS;
+	int least = segments->parts ? LOOK_MS : FIRST_MS;
 
 	for (struct segments_part *part = segments->parts; part; part = part->next) {
 		int pause = LOOK_MS;
@@ -69,7 +70,7 @@ static void *run(void *data)
 	int waited = LOOK_MS;
 
 	while (!atomic_load(&segments->is_over)) {
-		if (waited >= LOOK_MS) {
+		if (waited >= LOOK_MS || !segments->parts) {
 			recorded_visit(segments->recorded, add_part, segments);
 			waited = 0;
 		}
@@ -111,9 +112,10 @@ static void print_report(const struct thrum__source_segments_count *count)
 	*put_count(files, count->files) = '\0';
 	*put_size(size, count->bytes) = '\0';
 	*put_count(missed, count->overwritten) = '\0';
-	if (strcmp(first, last) == 0)
-		complain("recorded %s file%s, of which %s (%s) is kept", files,
-			count->files == 1 ? "" : "s", last, size);
+	if (count->files == 1)
+		complain("recorded %s (%s)", last, size);
+	else if (strcmp(first, last) == 0)
+		complain("recorded %s files; kept is %s (%s)", files, last, size);
 	else
 		complain("recorded %s files; kept are %s to %s (%s)", files, first, last, size);
 	if (count->overwritten > 0)

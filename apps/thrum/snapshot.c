@@ -17,6 +17,12 @@
 
 struct snapshot_options {
 	const char *output;
+	int64_t start, end, duration; /* ns; -1: not given */
+};
+
+/* A stretch of a recording's time, in ticks of its clock. */
+struct stretch {
+	uint64_t from, until;
 };
 
 /* The file for the copy. A temporary file beside it gets its name when the copy is complete. */
@@ -103,13 +109,41 @@ static int close_target(struct target *target, int status)
 	return status;
 }
 
-static int copy_recording(const char *recording, int to, const char *name)
+static int copy_stretch(const char *recording, int to, const struct stretch *stretch)
+{
+	struct thrum_error_info error = {0};
+	struct thrum__input input;
+	struct thrum__header header;
+	int status = STATUS_OK, result;
+
+	if (thrum__source_open(recording, &input, &error) < 0)
+		return input_failed(recording, &error);
+	if (thrum__source_header(&input, &header, &error) < 0) {
+		status = input_failed(recording, &error);
+	} else if ((result = thrum__source_copy_between(&input, to, stretch->from,
+			    stretch->until)) < 0) {
+		complain("%s: copying failed: %s", recording, thrum_error_message(result));
+		status = STATUS_FAILED;
+	}
+	thrum__source_close(input.owner);
+	return status;
+}
+
+/* `stretch` may be NULL: all of it. */
+static int copy_recording(const char *recording, int to, const char *name,
+	const struct stretch *stretch)
 {
 	struct thrum_error_info error = {0};
 	uint64_t overwritten = 0;
 
-	if (thrum_trace_snapshot(recording, to, &overwritten, &error) < 0)
+	if (stretch) {
+		int status = copy_stretch(recording, to, stretch);
+
+		if (status != STATUS_OK)
+			return status;
+	} else if (thrum_trace_snapshot(recording, to, &overwritten, &error) < 0) {
 		return input_failed(recording, &error);
+	}
 	if (name)
 		complain("copied %s to %s", recording, name);
 	if (overwritten > 0)
@@ -118,7 +152,7 @@ static int copy_recording(const char *recording, int to, const char *name)
 	return STATUS_OK;
 }
 
-int snapshot_to_file(const char *recording, const char *name)
+static int copy_to_file(const char *recording, const char *name, const struct stretch *stretch)
 {
 	struct target target;
 	int status;
@@ -136,26 +170,81 @@ int snapshot_to_file(const char *recording, const char *name)
 		status = open_target(recording, &target);
 	if (status != STATUS_OK)
 		return status;
-	return close_target(&target, copy_recording(recording, target.fd, target.path));
+	return close_target(&target, copy_recording(recording, target.fd, target.path, stretch));
+}
+
+int snapshot_to_file(const char *recording, const char *name)
+{
+	return copy_to_file(recording, name, NULL);
+}
+
+/* The clock so many ns after the first event. */
+static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
+{
+	double ticks = (double)ns * ((double)info->clock_frequency / 1e9);
+
+	if (!(ticks < 9e18) || (uint64_t)ticks > UINT64_MAX - info->clock_first)
+		return UINT64_MAX;
+	return info->clock_first + (uint64_t)ticks;
+}
+
+/* Finds the ticks of the times that were asked for. */
+static int find_stretch(const char *recording, const struct snapshot_options *options,
+	struct stretch *stretch)
+{
+	struct thrum_error_info error = {0};
+	const struct thrum_trace_info *info;
+	struct thrum_trace *trace;
+	int64_t start = options->start < 0 ? 0 : options->start, end = options->end;
+
+	if (options->duration >= 0)
+		end = options->duration < INT64_MAX - start ? start + options->duration : INT64_MAX;
+	if (end < 0)
+		end = INT64_MAX;
+	if (thrum_trace_open(recording, &trace, &error) < 0)
+		return input_failed(recording, &error);
+	info = thrum_trace_info(trace);
+	stretch->from = ticks_after(info, start);
+	stretch->until = ticks_after(info, end);
+	thrum_trace_close(trace);
+	return STATUS_OK;
+}
+
+static int check_times(const struct command *command, const struct snapshot_options *options)
+{
+	if (options->end >= 0 && options->duration >= 0)
+		return complain_usage(command, "give --end or --duration, not both");
+	if (options->end >= 0 && options->end < options->start)
+		return complain_usage(command, "--end lies before --start");
+	return STATUS_OK;
 }
 
 static int run_snapshot(const struct command *command, int argc, char **argv)
 {
-	struct snapshot_options options = {0};
+	struct snapshot_options options = {.start = -1, .end = -1, .duration = -1};
+	struct stretch stretch;
+	bool is_part;
 	char path[PATH_MAX];
 	int status;
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	status = input_find(command, argv[0], path, sizeof(path));
+	is_part = options.start >= 0 || options.end >= 0 || options.duration >= 0;
+	status = check_times(command, &options);
+	if (status == STATUS_OK)
+		status = input_find(command, argv[0], path, sizeof(path));
+	if (status == STATUS_OK && is_part)
+		status = find_stretch(path, &options, &stretch);
 	if (status != STATUS_OK)
 		return status;
 	if (!options.output || strcmp(options.output, "-") != 0)
-		return snapshot_to_file(path, options.output);
+		return copy_to_file(path, options.output, is_part ? &stretch : NULL);
+	if (is_part)
+		return complain_usage(command, "a part is written to a file; give a name with -o");
 	if (isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a recording can't be shown on a terminal; redirect it: > FILE");
-	return copy_recording(path, STDOUT_FILENO, NULL);
+	return copy_recording(path, STDOUT_FILENO, NULL, NULL);
 }
 
 static const struct option options_of_snapshot[] = {
@@ -165,6 +254,13 @@ static const struct option options_of_snapshot[] = {
 		"directory)"},
 	{"write", 'w', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
 		"the same as --output: mirage-trace-viewer's spelling"},
+	{"start", 0, OPTION_TIME, offsetof(struct snapshot_options, start), "TIME", NULL,
+		"copy only what happened from this time on, counted\n"
+		"from the first event (12ms, 1.5s, 250us, or ns)"},
+	{"end", 0, OPTION_TIME, offsetof(struct snapshot_options, end), "TIME", NULL,
+		"copy only what happened up to this time"},
+	{"duration", 0, OPTION_TIME, offsetof(struct snapshot_options, duration), "TIME", NULL,
+		"copy only this long after --start"},
 	{0},
 };
 
@@ -179,9 +275,12 @@ const struct command command_snapshot = {
 	.more = "The copy is a recording of its own, and only as large as its content. thrum\n"
 		"counts the packets that the program overwrites during the copy, in the copy and\n"
 		"on standard error. FILE may be an older recording, which is replaced, but no\n"
-		"other file, and none to which a process records.",
+		"other file, and none to which a process records.\n"
+		"With times, the copy has the events of that time and the tasks that lived at its\n"
+		"end; those of earlier times count as overwritten.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
+		    "thrum snapshot server.thrum --start=1.2s --duration=50ms -o slow.thrum\n"
 		    "thrum snapshot 4711 -o - | ssh desk 'cat > now.thrum'\n"
 		    "thrum snapshot --xen=example -o crashed.thrum",
 	.statuses = "0  success, even if packets were overwritten during the copy\n"

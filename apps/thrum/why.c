@@ -105,6 +105,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	bool color = output_wants_color(options->color);
 	char unknown[1000];
 	struct output out;
+	bool is_unjudged;
 	int status;
 
 	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
@@ -118,10 +119,15 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	}
 	if (findings->count == 0 && options->format != WHY_JSON)
 		why_write_nothing(&out, model, task);
+	is_unjudged = findings->count == 0 && task == THRUM__NONE && findings->unjudged_count > 0;
+	if (is_unjudged && options->format != WHY_JSON)
+		why_write_unjudged(&out, model, findings);
 	if (options->format != WHY_JSON)
 		why_write_unknown(&out, unknown);
 	status = output_close(&out);
-	return status != STATUS_OK ? status : findings->count > 0 ? STATUS_FINDINGS : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
+	return findings->count > 0 || is_unjudged ? STATUS_FINDINGS : STATUS_OK;
 }
 
 static int explain(const struct load *load, const struct why_options *options)
@@ -252,7 +258,7 @@ const struct command command_why = {
 		    "thrum why --at=1.5s server.thrum\n"
 		    "thrum why --format=json server.thrum || echo there are problems",
 	.statuses = "0  no findings\n"
-		    "1  findings\n"
+		    "1  findings, or tasks that should resolve are pending and can't be judged\n"
 		    "2  not a trace, or it could not be read or written; no such task\n"
 		    "64 usage error",
 	.run = run_why,

@@ -22,6 +22,11 @@ void why_write_json(struct output *, const struct thrum__model *, const struct t
 /* Writes that text after all findings, unless it is "". */
 void why_write_unknown(struct output *, const char *unknown);
 
+/* Names the tasks that should resolve and that can't be judged, each with the reason; writes nothing
+ * if there is none. */
+void why_write_unjudged(struct output *, const struct thrum__model *,
+	const struct thrum__findings *);
+
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */
 void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);

@@ -162,6 +162,31 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 	}
 }
 
+void why_write_unjudged(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
+{
+	uint32_t count = findings->unjudged_count;
+
+	if (count == 0)
+		return;
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out,
+		count == 1 ? " task that should resolve is pending and not judged:\n"
+			   : " tasks that should resolve are pending and not judged:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++) {
+		const struct thrum__unjudged *unjudged = &findings->unjudged[i];
+
+		write_time(out, THRUM__TASK(model, unjudged->task, created));
+		output_text(out, "  ");
+		write_task(out, model, unjudged->task);
+		output_text(out, ": ");
+		output_text(out, thrum__why_unjudged_name(unjudged->reason));
+		output_text(out, "\n");
+	}
+	if (count > THRUM__UNJUDGED_MAX)
+		output_text(out, "  and more: thrum tasks --state=stuck lists all\n");
+}
+
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t heir;

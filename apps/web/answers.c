@@ -487,11 +487,12 @@ static int write_trace(struct thrum__scene *scene, const struct thrum__stats *st
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
-		.info = &core.parts[number].info};
+		.info = &core.parts[number].info,
+		.is_clear = scene->findings.count == 0 && !core.parts[number].lacks_findings};
 
 	if (!bands)
 		return thrum__document_trace(stats, program.info, core.stage->parts[number].name,
-			document);
+			program.is_clear, document);
 	program.from = bands->from;
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)

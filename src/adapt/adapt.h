@@ -148,8 +148,9 @@ const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr
 
 /* An object of the program that has a task, such as a lock. */
 struct object {
-	_Atomic uintptr_t key; /* its address, or another key; 0: the cell is free */
-	_Atomic uint64_t task; /* 0: none any more */
+	_Atomic uintptr_t key;      /* its address, or another key; 0: the cell is free */
+	_Atomic uint64_t task;      /* 0: none any more */
+	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t waiters;
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard. */
@@ -192,11 +193,12 @@ static inline bool is_watched(const void *address)
 #define PERMITS_MAX 16
 /* A thread of the program. It lies in memory that is never freed. */
 struct thread {
-	struct thread *next;    /* of all threads */
-	_Atomic uint64_t task;  /* 0: it has recorded nothing */
-	_Atomic uint32_t tid;   /* 0: the thread has ended, and holds nothing */
-	_Atomic uint32_t holds; /* the number of locks that it holds */
-	int timed;              /* its own: so many releases look how long the lock was held */
+	struct thread *next;        /* of all threads */
+	_Atomic uint64_t task;      /* 0: it has recorded nothing */
+	_Atomic uint32_t recording; /* to which the task belongs */
+	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
+	_Atomic uint32_t holds;     /* the number of locks that it holds */
+	int timed;                  /* its own: so many releases look how long the lock was held */
 	struct {
 		_Atomic uintptr_t lock, caller;
 		int64_t since;    /* the thread's own: when it took it, by rough_time */

@@ -67,6 +67,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->permits, 0);
 	self->timed = TIMED;
 	atomic_store(&self->task, task);
+	atomic_store(&self->recording, thrum__recording());
 	thrum__adapt_self = self;
 	return self;
 }
@@ -103,8 +104,15 @@ struct thread *thrum__adapt_thread(void)
 
 	if (!self && !has_ended)
 		self = begin_unseen();
-	if (self && !atomic_load_explicit(&self->task, memory_order_relaxed))
+	uint32_t recording = thrum__recording();
+
+	if (self &&
+		(!atomic_load_explicit(&self->task, memory_order_relaxed) ||
+			atomic_load_explicit(&self->recording, memory_order_relaxed) !=
+				recording)) {
 		atomic_store(&self->task, thrum_task_current());
+		atomic_store(&self->recording, recording);
+	}
 	return self;
 }
 
@@ -162,6 +170,7 @@ void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
 	/* Another address may have the same watch. */
 	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
 		return;
+	thrum__adapt_thread();
 	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
 
 	/* A recursive lock is taken once. */

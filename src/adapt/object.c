@@ -19,6 +19,12 @@ static uint32_t place_of(uintptr_t key)
 	return (uint32_t)((key ^ key >> 17) * UINT64_C(0x9e3779b97f4a7c15) >> 50) % OBJECTS;
 }
 
+/* Whether its task belongs to a recording that has ended. */
+static bool is_former(struct object *object)
+{
+	return atomic_load_explicit(&object->recording, memory_order_relaxed) != thrum__recording();
+}
+
 static uint64_t task_of(struct object *object)
 {
 	uint64_t task = atomic_load_explicit(&object->task, memory_order_acquire);
@@ -26,10 +32,10 @@ static uint64_t task_of(struct object *object)
 	/* Another thread makes it just now. It may be the code that this handler interrupted. */
 	for (int i = 0; i < 100000 && task == MAKING; i++)
 		task = atomic_load_explicit(&object->task, memory_order_acquire);
-	return task == MAKING ? 0 : task;
+	return task == MAKING || is_former(object) ? 0 : task;
 }
 
-struct object *thrum__adapt_object(uintptr_t key)
+static struct object *find_cell(uintptr_t key)
 {
 	uint32_t at = place_of(key);
 
@@ -38,11 +44,18 @@ struct object *thrum__adapt_object(uintptr_t key)
 		uintptr_t known = atomic_load_explicit(&object->key, memory_order_acquire);
 
 		if (known == key)
-			return task_of(object) ? object : NULL;
+			return object;
 		if (!known)
 			return NULL;
 	}
 	return NULL;
+}
+
+struct object *thrum__adapt_object(uintptr_t key)
+{
+	struct object *object = find_cell(key);
+
+	return object && task_of(object) ? object : NULL;
 }
 
 /* Finds the cell of a key, or takes a free one. */
@@ -81,16 +94,18 @@ struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kin
 	const void *caller)
 {
 	struct object *object = take_cell((uintptr_t)address);
-	uint64_t none = 0;
-
 	if (!object)
 		return NULL;
-	if (atomic_compare_exchange_strong(&object->task, &none, MAKING)) {
+	uint64_t task = atomic_load_explicit(&object->task, memory_order_acquire);
+
+	if (task != MAKING && (task == 0 || is_former(object)) &&
+		atomic_compare_exchange_strong(&object->task, &task, MAKING)) {
 		char label[PLACE_MAX];
 		int error = errno;
 
 		thrum__adapt_label(label, noun, address);
 		errno = error;
+		atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
 		atomic_store_explicit(&object->task,
 			thrum__create(thrum__adapt_site(caller), (int)kind, label),
 			memory_order_release);
@@ -102,17 +117,22 @@ void thrum__adapt_object_note(uintptr_t key, thrum_task task)
 {
 	struct object *object = take_cell(key);
 
-	if (object)
-		atomic_store_explicit(&object->task, task, memory_order_release);
+	if (!object)
+		return;
+	atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
+	atomic_store_explicit(&object->task, task, memory_order_release);
 }
 
 void thrum__adapt_object_end(const void *address)
 {
-	struct object *object = thrum__adapt_object((uintptr_t)address);
+	struct object *object = find_cell((uintptr_t)address);
+	uint64_t task = object ? task_of(object) : 0;
 
 	if (!object)
 		return;
 	atomic_store(&object->count, 0);
 	atomic_store(&object->arrived, 0);
-	thrum_task_resolve(atomic_exchange(&object->task, 0));
+	atomic_store(&object->task, 0);
+	if (task)
+		thrum_task_resolve(task);
 }

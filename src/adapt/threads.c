@@ -49,6 +49,16 @@ static void end_thread(void *task)
 	thrum__adapt_thread_end();
 }
 
+/* A thread that is cancelled before it has begun ends in its own function, not here. */
+static void wait_a_little(void)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	pthread_setcancelstate(before, NULL);
+}
+
 static struct start begin_thread(void *argument)
 {
 	struct start *given = argument;
@@ -57,7 +67,7 @@ static struct start begin_thread(void *argument)
 
 	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {
 		while (atomic_load(&given->state) == START_NOTING)
-			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+			wait_a_little();
 		free(given);
 	}
 	thrum_task_switch(start.task);

@@ -44,6 +44,7 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 		.caller = caller};
 	if (!object)
 		return;
+	thrum__adapt_thread(); /* those who wait for it later want to know its task */
 	wait->task = thrum_task_current();
 	wait->source = atomic_load(&object->task);
 	atomic_fetch_add(&object->waiters, 1);

@@ -75,7 +75,7 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 		if (should)
 			break;
 	}
-	if (first == THRUM__NONE &&
+	if (first == THRUM__NONE && thrum__model_has_row(&model->tasks, receiver) &&
 		THRUM__TASK(model, receiver, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		first = receiver;
 	if (first == THRUM__NONE)

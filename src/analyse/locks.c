@@ -55,7 +55,7 @@ static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold
 		bool is_pure = THRUM__TASK(model, heir, edge_out) == edge;
 
 		hold->task = heir;
-		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, heir))
+		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, task))
 			return;
 		read = read_of(model, heir);
 		if (read == THRUM__NONE)
@@ -110,6 +110,34 @@ static uint32_t hold_of(const struct thrum__model *model, const struct holds *ho
 	return THRUM__NONE;
 }
 
+/* Whether a task goes on for another: by what it became, and by those that read the result. */
+static bool goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
+{
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, holder); i++) {
+		uint32_t heir = thrum__model_heir(model, holder), read;
+
+		if (holder == task || heir == task)
+			return true;
+		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, holder))
+			return false;
+		read = read_of(model, heir);
+		if (read == THRUM__NONE)
+			return false;
+		holder = THRUM__EDGE(model, read, from);
+	}
+	return false;
+}
+
+/* The oldest hold of a task for which this one goes on; NONE if there is none. */
+static uint32_t hold_before(const struct thrum__model *model, const struct holds *holds,
+	uint32_t task)
+{
+	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
+		if (goes_on_for(model, task, holds->all[i].task))
+			return i;
+	return THRUM__NONE;
+}
+
 /* The likeliest hold that ends when a task without a hold releases the lock: of a task that had
  * ended, else the oldest. */
 static uint32_t likely_hold(const struct thrum__model *model, const struct holds *holds,
@@ -137,6 +165,8 @@ static void release(const struct thrum__model *model, struct thrum__analyse_lock
 	at = hold_of(model, holds, from, false);
 	if (at == THRUM__NONE && is_known)
 		at = hold_of(model, holds, thrum__model_heir(model, from), true);
+	if (at == THRUM__NONE && is_known)
+		at = hold_before(model, holds, from);
 	if (at == THRUM__NONE) {
 		at = likely_hold(model, holds, lock->last);
 		lock->strange++;

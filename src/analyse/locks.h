@@ -4,7 +4,7 @@
  * permits. The recording tells who took it, and who released it; but not how many may hold it.
  *
  * A task that releases a lock gives back its own hold. If it has none, the lock went from another
- * task to it: from one that became it, or else from the one that is the likeliest.
+ * task to it: from one that became it or whose result led to it, or else from the likeliest one.
  */
 #ifndef ANALYSE_LOCKS_H
 #define ANALYSE_LOCKS_H

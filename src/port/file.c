@@ -85,35 +85,35 @@ static int make_private_directory(const char *name)
 		: -THRUM_E_ACCESS;
 }
 
-/* Writes the path that a NULL path means (see port.h) to `to`, and makes its directory. */
-static int make_default_path(char *to, size_t size)
+/* Sets the path that a NULL path means (see port.h), and makes its directory. */
+static int make_default_path(struct thrum__port_file *file)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
-	char directory[4000];
+	char *directory = file->path;
+	size_t size = sizeof file->path;
 	int error = -THRUM_E_NOT_FOUND;
 
-	if (runtime && runtime[0] == '/' &&
-		snprintf(directory, sizeof directory, "%s/thrum", runtime) < 3900)
+	if (runtime && runtime[0] == '/' && snprintf(directory, size, "%s/thrum", runtime) < 3900)
 		error = make_private_directory(directory);
 	if (error) {
-		snprintf(directory, sizeof directory, "/dev/shm/thrum-%u", (unsigned)geteuid());
+		snprintf(directory, size, "/dev/shm/thrum-%u", (unsigned)geteuid());
 		error = make_private_directory(directory);
 	}
 	if (error)
 		return error;
 	size_t n = strlen(directory);
 
-	memcpy(to, directory, n);
-	return expand_path(to + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
+	return expand_path(directory + n, size - n, "/%e-%p.thrum") ? 0 : -THRUM_E_ARGUMENT;
 }
 
-/* Opens the directory of a path and tries for 100 ms to lock it; goes on without the lock after
+/* Opens the directory of the path and tries for 100 ms to lock it; goes on without the lock after
  * that. Returns the descriptor or a negative enum thrum_error. */
-static int open_directory(const char *path)
+static int open_directory(struct thrum__port_file *file)
 {
-	const char *slash = strrchr(path, '/');
-	char name[4096] = ".";
+	const char *path = file->path, *slash = strrchr(path, '/');
+	char *name = file->scratch;
 
+	memcpy(name, ".", 2);
 	if (slash == path)
 		memcpy(name, "/", 2);
 	else if (slash)
@@ -156,12 +156,12 @@ bool thrum__port_file_is_locked(int fd)
 }
 
 /* Returns 0 if the name may be used, 1 if it is in use, else a negative enum thrum_error. */
-static int check_name(int directory, const char *name, thrum__port_look *look)
+static int check_name(struct thrum__port_file *file, thrum__port_look *look)
 {
+	const char *name = base_name(file->path);
 	struct stat st;
-	_Alignas(64) char head[4096];
 
-	if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(file->directory, name, &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : error_of(errno);
 	if (S_ISLNK(st.st_mode))
 		return -THRUM_E_SYMLINK;
@@ -169,15 +169,15 @@ static int check_name(int directory, const char *name, thrum__port_look *look)
 		return -THRUM_E_EXISTS;
 	if (st.st_size == 0)
 		return 0;
-	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(file->directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return error_of(errno);
-	ssize_t n = read(fd, head, sizeof head);
+	ssize_t n = read(fd, file->scratch, sizeof file->scratch);
 	bool is_locked = thrum__port_file_is_locked(fd);
 
 	close(fd);
-	switch (n <= 0 ? THRUM__PORT_FOREIGN : look(head, (size_t)n, is_locked)) {
+	switch (n <= 0 ? THRUM__PORT_FOREIGN : look(file->scratch, (size_t)n, is_locked)) {
 	case THRUM__PORT_OURS: return 0;
 	case THRUM__PORT_IN_USE: return 1;
 	case THRUM__PORT_REFUSED: return -THRUM_E_IN_USE;
@@ -189,7 +189,7 @@ static int check_name(int directory, const char *name, thrum__port_look *look)
 static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 {
 	size_t length = strlen(file->path), room = sizeof file->path - length;
-	int taken = check_name(file->directory, base_name(file->path), look);
+	int taken = check_name(file, look);
 
 	for (int i = 1; taken == 1 && i <= NAMES_MAX; i++) {
 		size_t size = (size_t)snprintf(file->path + length, room, i == 1 ? ".%u" : ".%u.%d",
@@ -197,7 +197,7 @@ static int choose_name(struct thrum__port_file *file, thrum__port_look *look)
 
 		if (size >= room)
 			return -THRUM_E_ARGUMENT;
-		taken = check_name(file->directory, base_name(file->path), look);
+		taken = check_name(file, look);
 	}
 	return taken == 1 ? -THRUM_E_EXISTS : taken;
 }
@@ -275,12 +275,12 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 
 	file->fd = file->directory = -1;
 	if (!path)
-		error = make_default_path(file->path, sizeof file->path);
+		error = make_default_path(file);
 	else if (!expand_path(file->path, sizeof file->path, path) || !*base_name(file->path))
 		error = -THRUM_E_ARGUMENT;
 	if (error)
 		return error;
-	file->directory = open_directory(file->path);
+	file->directory = open_directory(file);
 	if (file->directory < 0)
 		return file->directory;
 	error = choose_name(file, look);

@@ -48,9 +48,11 @@ void thrum__port_thread_name(char name[16]);
 /* Lets other threads run. Async-signal-safe. */
 void thrum__port_yield(void);
 
-/* Hold off all signals of the calling thread, and restore its mask. Async-signal-safe. */
+/* Hold off all signals and the cancellation of the calling thread, and restore its mask.
+ * Async-signal-safe. */
 struct thrum__port_signals {
 	uint64_t before[16]; /* a sigset_t */
+	int cancelling;
 };
 void thrum__port_block_signals(struct thrum__port_signals *);
 void thrum__port_restore_signals(const struct thrum__port_signals *);
@@ -145,7 +147,8 @@ struct thrum__port_file {
 	char temporary[4096]; /* its name until then, in the same directory */
 	int directory;        /* a descriptor, locked */
 	int fd;
-	bool is_locked; /* by thrum__port_file_lock */
+	bool is_locked;                  /* by thrum__port_file_lock */
+	_Alignas(64) char scratch[4096]; /* here, so that a small stack suffices */
 };
 
 /*

@@ -40,10 +40,12 @@ void thrum__port_block_signals(struct thrum__port_signals *signals)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, (sigset_t *)(void *)signals->before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &signals->cancelling);
 }
 
 void thrum__port_restore_signals(const struct thrum__port_signals *signals)
 {
+	pthread_setcancelstate(signals->cancelling, NULL);
 	pthread_sigmask(SIG_SETMASK, (const sigset_t *)(const void *)signals->before, NULL);
 }
 

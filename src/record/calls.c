@@ -91,8 +91,7 @@ void thrum__record_write_wait(thrum_task waiter, thrum_task source)
 static void write_at(struct thrum_site *site, struct thrum__record *record,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 
 	if (!r || !record->task || !record->other)
 		return;
@@ -136,8 +135,7 @@ void thrum__record_write_switch(thrum_task task)
 
 void thrum__label(thrum_task task, const char *label)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 
 	if (!task || !r)
 		return;
@@ -150,8 +148,7 @@ void thrum__label(thrum_task task, const char *label)
 
 void thrum__should_resolve(thrum_task task)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 
 	if (!task || !r)
 		return;
@@ -287,8 +284,7 @@ static bool note_span(struct lane *lane, const struct thrum__record *record, uin
 static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64_t value,
 	bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 
 	if (!tag || !r)
 		return;

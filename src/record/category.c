@@ -68,6 +68,14 @@ static void publish_category(struct recorder *r, unsigned number)
 		grant_wish(r, number);
 }
 
+void thrum__record_publish_categories(struct recorder *r)
+{
+	for (unsigned i = 0; i < THRUM__CATEGORIES; i++)
+		if (atomic_load(&categories[i].state) == THRUM__CELL_NAMED &&
+			atomic_load(&r->controls.page->categories[i].state) == THRUM__CELL_FREE)
+			publish_category(r, i);
+}
+
 unsigned thrum__record_category_number(const char *given)
 {
 	char name[THRUM__CATEGORY_NAME];
@@ -126,9 +134,11 @@ void thrum__record_begin_mask(struct recorder *r)
 	first.mask = &all;
 	thrum__format_controls_change(&first, ~mask, 0);
 	atomic_store(r->controls.mask, mask);
+	/* Nobody knows the recording yet, so there are no wishes. */
 	for (unsigned i = 0; i < THRUM__CATEGORIES; i++)
 		if (atomic_load(&categories[i].state) == THRUM__CELL_NAMED)
-			publish_category(r, i);
+			thrum__format_cell_name(&r->controls.page->categories[i],
+				categories[i].name, 0);
 }
 
 /* Sets the level for this recording and the next ones. */

@@ -550,8 +550,7 @@ uint16_t thrum__record_define_counter(struct recorder *r, struct thrum_counter *
 
 void thrum__record_write_counter(struct thrum_counter *counter, int64_t value)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 
 	if (r)
 		thrum__record_write_defined(r,

@@ -54,6 +54,14 @@ static bool try_lock(void)
 	return false;
 }
 
+bool thrum__record_counter_pages_are_free(void)
+{
+	if (!try_lock())
+		return false;
+	thrum__record_counter_pages_unlock();
+	return true;
+}
+
 void thrum__record_counter_pages_unlock(void)
 {
 	atomic_store_explicit(&the.lock, 0, memory_order_release);

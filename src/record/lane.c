@@ -464,14 +464,11 @@ static void refuse_lane(struct thread *thread, size_t bytes, enum thrum_lost cau
 
 struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64_t *time)
 {
-	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
-		memory_order_acquire);
+	struct recorder *r = current_recorder();
 	unsigned level = 0;
 
-	if (!r) {
-		thrum__record_leave_parent();
+	if (!r)
 		return NULL;
-	}
 	while (level < LEVELS && !take_level(thread, level))
 		level++;
 	if (level == LEVELS) {

@@ -19,6 +19,7 @@
  *   counter.c   counters, and who adds where
  *   counter_pages.c   the memory in which counters lie
  *   start.c     start, stop, fork, environment
+ *   request.c   start and stop from outside
  *   snapshot.c  a copy while recording
  *
  * A time "on the clock" is in sixteenths of a tick of the recording's clock.
@@ -34,6 +35,7 @@
 #include "format/control.h"
 #include "format/counters.h"
 #include "format/format.h"
+#include "format/request.h"
 #include "port/cpu.h"
 #include "port/port.h"
 #include "thrum.h"
@@ -336,8 +338,10 @@ unsigned thrum__record_category_number(const char *name);
 const char *thrum__record_category_name(unsigned number);
 /* Clears bits of the mask, then sets others, and notes that in the recording. Lock-free. */
 void thrum__record_change(struct recorder *, uint64_t clear, uint64_t set);
-/* Sets the mask from the categories' levels: the recording begins. */
+/* Sets the mask from the categories' levels, and shows the categories to others. */
 void thrum__record_begin_mask(struct recorder *);
+/* Shows categories that came to be since. The recorder is in use. */
+void thrum__record_publish_categories(struct recorder *);
 /* Sets levels from THRUM_ENABLE. Returns 0 or -THRUM_E_ARGUMENT. */
 int thrum__record_levels_from_environment(void);
 
@@ -446,6 +450,8 @@ extern struct counter_pages thrum__record_counter_pages;
 /* Hold off changes of the pages, and new blocks. Not for signal handlers. */
 void thrum__record_counter_pages_lock(void);
 void thrum__record_counter_pages_unlock(void);
+/* Whether the lock can be had soon. For signal handlers, too. */
+bool thrum__record_counter_pages_are_free(void);
 /* Makes the pages, if there are none yet. */
 bool thrum__record_counter_pages_make(void);
 /* Takes a block and fills it in with 16 words (NULL: zeros). Returns NULL if there is none left, or
@@ -473,9 +479,55 @@ ALWAYS_INLINE bool has_counters(void)
  * held. Not async-signal-safe. */
 struct recorder *thrum__record_hold(void);
 void thrum__record_let_go(void);
-/* Called when nothing is recorded: makes the mask say so if this process is a child that was made
- * without the handlers of fork(). Async-signal-safe. */
-void thrum__record_leave_parent(void);
+/* Does the same as thrum__record_hold, whether or not there is a recorder. Returns false, and holds
+ * nothing, if that would have to wait. Async-signal-safe while signals are held off. */
+bool thrum__record_try_hold(void);
+/* Start and stop, held. They return 0, also if a recording has been started already; or a negative
+ * enum thrum_error, -THRUM_E_NOT_RECORDING if there is nothing to stop. */
+int thrum__record_start_held(const struct thrum_config *);
+int thrum__record_stop_held(void);
+/* Called when nothing is recorded or somebody asks: does what is asked. If nothing is recorded then,
+ * makes the mask say so, as in a child that was made without the handlers of fork(). Returns the
+ * recorder or NULL. Async-signal-safe. */
+struct recorder *thrum__record_look_outside(void);
+
+/* ---- request.c ---- */
+#ifndef THRUM_CORE
+extern struct thrum__request thrum__record_request;
+/* In a child: the parent was asked. */
+static inline void forget_request(void)
+{
+	atomic_store(&thrum__record_request.state, THRUM__REQUEST_NONE);
+}
+/* Does what another program asks for, unless a lock is held. Async-signal-safe; keeps errno. */
+void thrum__record_obey(void);
+/* Whether another program asks for a start or stop. */
+static inline bool is_asked(void)
+{
+	return UNLIKELY(atomic_load_explicit(&thrum__record_request.state, memory_order_acquire) ==
+		THRUM__REQUEST_ASKED);
+}
+#else
+static inline void forget_request(void)
+{
+}
+static inline bool is_asked(void)
+{
+	return false;
+}
+static inline void thrum__record_obey(void)
+{
+}
+#endif
+
+/* Returns the recorder; NULL: nothing is recorded. All slow paths ask here. */
+static inline struct recorder *current_recorder(void)
+{
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
+
+	return LIKELY(r != NULL) && !is_asked() ? r : thrum__record_look_outside();
+}
 /* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
  * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,

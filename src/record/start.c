@@ -30,11 +30,32 @@ _Atomic(const struct thrum_clock *) thrum__record_clock = &time_stamp_counter;
 pthread_key_t thrum__record_exit_key;
 bool thrum__record_has_exit_key;
 
-static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint32_t starting;
 static uint32_t generation;
+static const struct recorder *latest; /* of this process, or of its parent */
 static char path[4096];
 /* thrum__control is the recording's control page. */
 static bool is_mask_shared;
+
+/* ---- The lock of start and stop: no mutex, whose use the adapters would record -------------- */
+
+static bool try_lock_start(void)
+{
+	uint32_t free = 0;
+
+	return atomic_compare_exchange_strong(&starting, &free, 1);
+}
+
+static void lock_start(void)
+{
+	while (!try_lock_start())
+		thrum__port_yield();
+}
+
+static void unlock_start(void)
+{
+	atomic_store(&starting, 0);
+}
 
 /* ---- The clock ------------------------------------------------------------------------------ */
 
@@ -245,6 +266,11 @@ int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint
 	/* Never 0, which marks descriptors that were never used. */
 	generation = generation % 65535 + 1;
 	r->generation = generation;
+	/* A program may still know tasks of the last recording: none of this one has such an id. */
+	if (latest)
+		atomic_store(&r->id_blocks,
+			atomic_load(&latest->id_blocks) * latest->id_block / r->id_block + 1);
+	latest = r;
 	r->discard = config->full == THRUM_FULL_DISCARD;
 	r->careful = is_watched();
 	r->has_file = !config->memory;
@@ -282,7 +308,7 @@ static void before_fork(void)
 {
 	const struct thread *thread = &thrum__record_thread;
 
-	pthread_mutex_lock(&starting);
+	lock_start();
 	thrum__record_counters_lock();
 	forking = atomic_load(&thrum__record_process.recorder);
 	for (unsigned level = 0; level < LEVELS; level++)
@@ -293,7 +319,7 @@ static void before_fork(void)
 static void after_fork(void)
 {
 	thrum__record_counters_unlock();
-	pthread_mutex_unlock(&starting);
+	unlock_start();
 }
 
 /* The child records nothing until it starts a recording of its own. If a handler forked in the
@@ -317,15 +343,37 @@ static void in_child(void)
 		}
 	}
 	path[0] = '\0';
+	forget_request();
 	after_fork();
 }
 
-void thrum__record_leave_parent(void)
+/* Makes the mask say that nothing is recorded. If it said otherwise, this process is a child that was
+ * made without the handlers of fork(), or somebody has asked too late, or another thread is just
+ * starting a recording. Async-signal-safe. */
+static void clear_mask(void)
 {
-	if (atomic_load(&thrum__record_process.has_started) || !atomic_load(thrum__record_mask()))
+	if (!atomic_load(thrum__record_mask()))
 		return;
-	take_mask_back();
-	thrum__record_thread_forget(&thrum__record_thread);
+	if (!atomic_load(&thrum__record_process.has_started)) {
+		take_mask_back();
+		thrum__record_thread_forget(&thrum__record_thread);
+	} else if (try_lock_start()) {
+		if (!atomic_load(&thrum__record_process.recorder))
+			take_mask_back();
+		unlock_start();
+	}
+}
+
+struct recorder *thrum__record_look_outside(void)
+{
+	if (is_asked())
+		thrum__record_obey();
+	struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
+
+	if (!r)
+		clear_mask();
+	return r;
 }
 
 struct recorder *thrum__record_hold(void)
@@ -335,16 +383,27 @@ struct recorder *thrum__record_hold(void)
 	/* First without the lock: in a child made while another thread held it, it stays locked. */
 	if (!atomic_load(&thrum__record_process.recorder))
 		return NULL;
-	pthread_mutex_lock(&starting);
+	lock_start();
 	r = atomic_load(&thrum__record_process.recorder);
 	if (!r)
-		pthread_mutex_unlock(&starting);
+		unlock_start();
 	return r;
+}
+
+bool thrum__record_try_hold(void)
+{
+	if (!try_lock_start())
+		return false;
+	/* A start and a stop wait for this lock. Its holder may be the code that a handler interrupted. */
+	if (thrum__record_counter_pages_are_free())
+		return true;
+	unlock_start();
+	return false;
 }
 
 void thrum__record_let_go(void)
 {
-	pthread_mutex_unlock(&starting);
+	unlock_start();
 }
 
 static void prepare_process(void)
@@ -408,8 +467,11 @@ static void share_mask(const struct thrum__port_file *file, struct recorder *r)
 /* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
+	/* They would need much of a small stack. */
 	static struct thrum__port_file file;
-	struct thrum__header layout = {0};
+	static struct thrum__header layout;
+
+	memset(&layout, 0, sizeof layout);
 	int error = lay_out(&layout, size, config);
 
 	if (config->counters_only)
@@ -433,6 +495,8 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	if (!error) {
 		(*r)->header->is_locked = file.is_locked;
 		share_mask(&file, *r);
+		if (!config->counters_only)
+			thrum__record_begin_mask(*r);
 		thrum__record_counters_begin(*r);
 		error = thrum__port_file_commit(&file);
 		if (error)
@@ -466,9 +530,13 @@ static int start_recording(const struct thrum_config *config)
 		return -THRUM_E_ARGUMENT;
 	path[0] = '\0';
 	take_mask_back(); /* in a child that has made no call yet */
+	/* From now on a mask without a recorder is no parent's. */
+	thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
+	atomic_store(&thrum__record_process.has_started, true);
 	if (config->memory) {
-		struct thrum__header layout = {0};
+		static struct thrum__header layout;
 
+		memset(&layout, 0, sizeof layout);
 		error = thrum__format_lay_out(&layout, size);
 		if (!error)
 			memset(config->memory, 0, layout.packet.offset);
@@ -478,8 +546,10 @@ static int start_recording(const struct thrum_config *config)
 				0, sizeof(struct thrum__packet));
 		if (!error)
 			error = thrum__record_recorder_create(&r, config->memory, size, config);
-		if (!error)
+		if (!error) {
+			thrum__record_begin_mask(r);
 			thrum__record_counters_begin(r);
+		}
 	} else {
 		error = start_file(&r, config, size);
 	}
@@ -487,13 +557,11 @@ static int start_recording(const struct thrum_config *config)
 		return error;
 	if (!is_mask_shared)
 		thrum__port_wipe_on_fork(&thrum__control, sizeof thrum__control);
-	thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
 	/* In a forked child, this thread still has its parent's lane. */
 	thrum__record_thread_forget(&thrum__record_thread);
-	atomic_store(&thrum__record_process.has_started, true);
 	atomic_store(&thrum__record_process.recorder, r);
 	if (!r->counters_only)
-		thrum__record_begin_mask(r);
+		thrum__record_publish_categories(r);
 	return 0;
 }
 
@@ -536,7 +604,7 @@ int thrum_start(const struct thrum_config *config)
 	int error = 0;
 
 	pthread_once(&prepared, prepare_process);
-	pthread_mutex_lock(&starting);
+	lock_start();
 	if (!atomic_load(&thrum__record_process.recorder)) {
 		if (!config) {
 			error = config_from_environment(&from_environment);
@@ -545,8 +613,21 @@ int thrum_start(const struct thrum_config *config)
 		if (!error)
 			error = start_recording(config);
 	}
-	pthread_mutex_unlock(&starting);
+	unlock_start();
 	return error;
+}
+
+int thrum__record_start_held(const struct thrum_config *config)
+{
+	return atomic_load(&thrum__record_process.recorder) ? 0 : start_recording(config);
+}
+
+uint32_t thrum__recording(void)
+{
+	const struct recorder *r = atomic_load_explicit(&thrum__record_process.recorder,
+		memory_order_acquire);
+
+	return r ? r->generation : 0;
 }
 
 const char *thrum_file(void)
@@ -565,13 +646,10 @@ static void note_end(struct thrum__header *h, uint32_t ending)
 	atomic_store(&h->state, THRUM__STOPPED);
 }
 
-static void stop(uint32_t ending)
+static void stop_held(struct recorder *r, uint32_t ending)
 {
 	struct thrum__record unused;
-	struct recorder *r = thrum__record_hold();
 
-	if (!r)
-		return;
 	thrum__record_note_clocks(r, &unused);
 	note_end(r->header, ending);
 	atomic_store(&thrum__record_process.recorder, NULL);
@@ -585,7 +663,26 @@ static void stop(uint32_t ending)
 	thrum__port_wake(&r->header->progress);
 	if (r->has_file)
 		thrum__port_detach(r->header, r->size);
+}
+
+static void stop(uint32_t ending)
+{
+	struct recorder *r = thrum__record_hold();
+
+	if (!r)
+		return;
+	stop_held(r, ending);
 	thrum__record_let_go();
+}
+
+int thrum__record_stop_held(void)
+{
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
+
+	if (!r)
+		return -THRUM_E_NOT_RECORDING;
+	stop_held(r, THRUM__ENDED_STOPPED);
+	return 0;
 }
 
 void thrum_stop(void)

@@ -419,6 +419,20 @@ static int toggle_related(struct thrum__scene *scene)
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
+/* Shows bands, if a command only makes sense there. Returns 0 or -THRUM_E_MEMORY. */
+static int begin_bands(struct thrum__scene *scene, int command)
+{
+	if (scene->shows_bands || scene->width <= 0 ||
+		(command != THRUM__COMMAND_EXCEPTION &&
+			command != THRUM__COMMAND_PREVIOUS_EXCEPTION &&
+			command != THRUM__COMMAND_PIN))
+		return 0;
+	thrum__scene_remember(scene);
+	scene->state.as = THRUM__AS_BANDS;
+	scene->state.track = 0;
+	return thrum__scene_project(scene, scene->width, scene->height);
+}
+
 /* Shows the life of the selected task, or the tasks that the search found, with all else folded or
  * faded; or ends that. */
 static int toggle_alone(struct thrum__scene *scene)
@@ -441,8 +455,12 @@ static int toggle_alone(struct thrum__scene *scene)
 int thrum__scene_command(struct thrum__scene *scene, int command)
 {
 	struct thrum__scene_state *state = &scene->state;
-	int status = scene->shows_bands && scene->bands ? thrum__scene_bands_command(scene, command)
-							: THRUM__BANDS_NOT_OURS;
+	int status = begin_bands(scene, command);
+
+	if (status != 0)
+		return status;
+	status = scene->shows_bands && scene->bands ? thrum__scene_bands_command(scene, command)
+						    : THRUM__BANDS_NOT_OURS;
 
 	if (status != THRUM__BANDS_NOT_OURS)
 		return status;

@@ -166,6 +166,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	if (status != 0)
 		return status;
 	scene->memory->strip.is_known = false;
+	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
 	/* Bands that nobody sees are made anew when they are shown again. */
 	if (scene->shows_bands && scene->bands) {
 		status = thrum__scene_bands_update(scene->bands);

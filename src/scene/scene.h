@@ -147,7 +147,9 @@ struct thrum__scene {
 		bool is_live;
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
-	bool is_crowded;  /* on auto, show bands */
+	uint32_t
+		hovered_group; /* of a name in the bands' gutter, or NONE: thrum__scene_hover_group */
+	bool is_crowded;       /* on auto, show bands */
 	/* The window of the last frame, and the stretch by which it chose what folds. */
 	struct {
 		int64_t from, to, chosen_from, chosen_to;
@@ -328,6 +330,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(CLOSE_ALL, "close-all", "O", "bands: close all") \
 	X(EXCEPTION, "exception", "x", "bands: next task that failed, is stuck or took long") \
 	X(PREVIOUS_EXCEPTION, "previous-exception", "X", "bands: previous such task") \
+	X(PIN, "pin", "p", "bands: show above what the selected task waited for; again: not") \
 	X(ZOOM_TO, "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
 	X(PAIR, "pair", "P", "bands: compare two traces, each kind of task beside the other's") \
 	X(MARK, "mark", "m", "mark the time below the pointer with a text") \
@@ -443,6 +446,11 @@ THRUM__MUST_USE int thrum__scene_select(struct thrum__scene *, uint32_t task);
 /* Shows a task's edges as if it were selected and, while nothing is selected, the units related to
  * it. NONE ends that. Looks at 4,096 edges at most, and at each unit if unrelated ones fade. */
 void thrum__scene_hover(struct thrum__scene *, uint32_t task);
+
+/* Shows in all threads what a group ran there, as if the pointer were over its name; NONE ends that.
+ * The second returns the group whose name is at a place, or NONE. */
+void thrum__scene_hover_group(struct thrum__scene *, uint32_t group);
+uint32_t thrum__scene_group_at(const struct thrum__scene *, float x, float y);
 
 /* Searches names and log lines for a text; "" ends the search. ASCII case doesn't matter; the text
  * may be invalid UTF-8; bytes beyond THRUM__SEARCH_MAX - 1 are left out. */

@@ -283,6 +283,19 @@ int thrum__source_control_set(struct thrum__source_control *c, enum thrum__sourc
 	return 0;
 }
 
+int64_t thrum__source_control_silence(struct thrum__source_control *c)
+{
+	int fd = thrum__source_owner(&c->input)->fd;
+	/* The compact header has no more bits of time. */
+	double gap = (double)(UINT64_C(1) << THRUM__TIME_BITS) / (double)c->header.clock_frequency;
+
+	flock(fd, LOCK_EX);
+	thrum__format_controls_repair(&c->controls);
+	thrum__format_controls_change(&c->controls, UINT64_MAX, 0);
+	flock(fd, LOCK_UN);
+	return gap < 2.7 ? (int64_t)(gap * 1.1e9) : 3000000000;
+}
+
 /* ---- The present state ---------------------------------------------------------------------- */
 
 size_t thrum__source_control_list(const struct thrum__source_control *c,

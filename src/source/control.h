@@ -39,6 +39,13 @@ enum thrum__source_verb {
 THRUM__MUST_USE int thrum__source_control_set(struct thrum__source_control *,
 	enum thrum__source_verb, const char *list, struct thrum_error_info *);
 
+/*
+ * Turns all off, ids too, since the recording is about to end. Returns the time in ns after which each
+ * thread's next event would go the slow way, on which it sees requests, if all were on again: about a
+ * second.
+ */
+int64_t thrum__source_control_silence(struct thrum__source_control *);
+
 /* A category as it is now. */
 struct thrum__source_category {
 	char name[60];

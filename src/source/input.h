@@ -91,6 +91,12 @@ bool thrum__source_was_killed(const struct thrum__input *, const struct thrum__h
 int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritten);
 
 /*
+ * Copies the packets that reach into a time, from … until in ticks, to an empty regular file that can
+ * also be read. It leaves out live tasks that began later. Returns 0 or a negative enum thrum_error.
+ */
+int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
+
+/*
  * Copies a recording as thrum__source_copy does, and writes the names of its addresses into the copy.
  * *unnamed becomes the number of places that have no name here.
  */

@@ -135,6 +135,7 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_PREVIOUS_EXCEPTION:
 	case THRUM__COMMAND_ZOOM_TO:
 	case THRUM__COMMAND_SLOW:
+	case THRUM__COMMAND_PIN:
 	case THRUM__COMMAND_BACK: return true;
 	default: return false;
 	}

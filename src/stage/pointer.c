@@ -107,6 +107,26 @@ uint32_t thrum__stage_pick(const struct thrum__stage *stage, float x, float y, u
 
 /* ---- Hovering ------------------------------------------------------------------------------ */
 
+/* Whether a time lies at x: beside it, bands have names and scales. */
+static bool is_at_time(const struct thrum__scene *scene, float x)
+{
+	return !scene->shows_bands || (x >= (float)scene->time.x0 && x <= (float)scene->time.x1);
+}
+
+/* Hovers the group whose name is below the pointer; NONE: there is none. */
+static void hover_group(struct thrum__stage *stage, uint32_t group, uint32_t part)
+{
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+		uint32_t hovered = i == part ? group : THRUM__NONE;
+
+		if (scene->hovered_group == hovered)
+			continue;
+		thrum__scene_hover_group(scene, hovered);
+		stage->own->is_painted = false;
+	}
+}
+
 void thrum__stage_forget_pointer(struct thrum__stage *stage)
 {
 	struct thrum__stage_private *own = stage->own;
@@ -117,6 +137,7 @@ void thrum__stage_forget_pointer(struct thrum__stage *stage)
 	own->hover_task = THRUM__NONE;
 	for (uint32_t i = 0; i < stage->count; i++)
 		thrum__scene_hover(stage->parts[i].scene, THRUM__NONE);
+	hover_group(stage, THRUM__NONE, 0);
 }
 
 int thrum__stage_hover(struct thrum__stage *stage, uint32_t part, uint32_t task)
@@ -152,9 +173,13 @@ static int hover_at(struct thrum__stage *stage, float x, float y, unsigned with)
 	own->x = x;
 	own->y = y;
 	own->pointer_part = place.part;
-	own->has_crosshair = !is_touch &&
+	own->has_crosshair = !is_touch && is_at_time(stage->parts[place.part].scene, x) &&
 		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER ||
 			place.drag == THRUM__DRAG_RANGE);
+	hover_group(stage,
+		is_touch ? THRUM__NONE
+			 : thrum__scene_group_at(stage->parts[place.part].scene, x, place.y),
+		place.part);
 	pick_at(stage, &place, x, with, &pick);
 	/* Hover the unit's first task, whichever task of the chain is below the pointer. */
 	if (pick.unit != THRUM__NONE && !is_touch)
@@ -169,6 +194,7 @@ int thrum__stage_leave(struct thrum__stage *stage)
 
 	own->is_inside = own->has_crosshair = false;
 	own->drag = THRUM__DRAG_NONE;
+	hover_group(stage, THRUM__NONE, 0);
 	return thrum__stage_hover(stage, own->hover_part, THRUM__NONE) | THRUM__CHANGED_PICTURE |
 		THRUM__CHANGED_STATUS;
 }

@@ -123,6 +123,22 @@ static void a_lock_passes_on(void **state)
 		2, ended);
 }
 
+/* Two tasks take permits for tasks that read their results. One of these gives its permit back, after the
+ * other one has ended: that one still has its own. */
+static void a_permit_is_given_back_by_a_reader(void **state)
+{
+	static const uint64_t other[] = {21, 0};
+
+	(void)state;
+	expect_holders(FIBERS "1" MS "create 1 20 promise\n"
+			      "1" MS "create 1 21 promise\n"
+			      "1" MS "create 1 30 promise\n" LOCK(2, 21, 4)
+				      LOCK(3, 20, 4) "4" MS "resolve 1 21\n"
+						     "5" MS "resolve 1 20\n"
+						     "5" MS "read 30 20\n" UNLOCK(6, 30, 4),
+		4, other);
+}
+
 static void an_ended_holder_is_the_cause(void **state)
 {
 	struct thrum__model *model;
@@ -278,6 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holders_of_a_lock),
 		cmocka_unit_test(a_lock_passes_on),
+		cmocka_unit_test(a_permit_is_given_back_by_a_reader),
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
 		cmocka_unit_test(all_holders_are_told),

@@ -738,6 +738,31 @@ static uint32_t killed_by(int signal, int64_t ms)
 	return count;
 }
 
+/* Nothing like it has ended, and it waits for a moment only: nobody can say whether it hangs. */
+static void too_soon_to_judge(void **state)
+{
+	struct thrum_trace_info info = {.end = 5000000,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = 9};
+
+	begin();
+	tell("0" MS "create 1 2 promise\n0" MS "label 2 \"answer\n0" MS "create 1 3 promise\n");
+	tell("0" MS "should-resolve 3\n3" MS "wait 3 2\n4" MS "log 1 \"end\n");
+	judged.model = story_model(story.lines, false);
+	thrum__model_note_end(judged.model, &info);
+	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+	assert_int_equal(judged.findings.count, 0);
+	assert_int_equal(judged.findings.unjudged_count, 1);
+	assert_int_equal(judged.findings.unjudged[0].task, task(3));
+	assert_int_equal(judged.findings.unjudged[0].reason, THRUM__UNJUDGED_TOO_SOON);
+	finish();
+	/* Nothing is left open where all has ended. */
+	tell("5" MS "resolve 1 2\n6" MS "resolve 1 3\n");
+	judge(0);
+	assert_int_equal(judged.findings.unjudged_count, 0);
+	finish();
+}
+
 static void silence_until_killed(void **state)
 {
 	tell_silence("job");
@@ -776,6 +801,7 @@ int main(void)
 		cmocka_unit_test(handler_hangs_itself),
 		cmocka_unit_test(loop_has_nothing_left),
 		cmocka_unit_test(loop_has_nothing_left_at_once),
+		cmocka_unit_test(too_soon_to_judge),
 		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(silence_until_killed),

@@ -35,7 +35,7 @@ FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
-               "copy.h"),
+               "copy.h", "request.h"),
     "record": (),
     "core": (),
     "promise": (),
@@ -43,7 +43,7 @@ FACES = {
     "adapt": (),
     "read": ("read.h", "counters.h"),
     "world": ("bundle.h", "world.h"),
-    "source": ("input.h", "control.h", "segment.h", "zstd.h"),
+    "source": ("input.h", "control.h", "request.h", "segment.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",

@@ -232,7 +232,7 @@ static void hostile_texts(void **state)
 	read_task(&r, 7);
 	assert_true(r.document.pieces[0].size > THRUM__DOCUMENT_TEXT - 8);
 	assert_non_null(strstr(document_show(&r.document), "a\uFFFD\uFFFD[31m\uFFFD"));
-	assert_int_equal(thrum__document_trace(&r.stats, NULL, huge, &r.document), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, huge, false, &r.document), 0);
 	document_check(&r.document, model);
 	end(&r);
 	story_finish(&told);
@@ -289,7 +289,7 @@ static void a_trace(void **state)
 
 	(void)state;
 	begin(&r, story, false);
-	assert_int_equal(thrum__document_trace(&r.stats, &info, "a.thrum", &r.document), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, &info, "a.thrum", false, &r.document), 0);
 	document_check(&r.document, r.model);
 	snprintf(wanted, sizeof wanted,
 		"title: a.thrum\n"
@@ -315,12 +315,37 @@ static void a_trace(void **state)
 		thrum_lost_name(1));
 	assert_string_equal(document_show(&r.document), wanted);
 	/* The info tells nothing. */
-	assert_int_equal(thrum__document_trace(&r.stats, &(struct thrum_trace_info){0}, "",
+	assert_int_equal(thrum__document_trace(&r.stats, &(struct thrum_trace_info){0}, "", false,
 				 &r.document),
 		0);
 	document_check(&r.document, r.model);
 	assert_null(strstr(document_show(&r.document), "pair Program"));
 	assert_null(strstr(document_show(&r.document), "section"));
+	end(&r);
+}
+
+/* Tasks that never resolved, though there are no findings: it says why. */
+static void a_trace_without_findings(void **state)
+{
+	static const char under_way[] = "0 create - 1 thread\n0 create 1 2 promise\n"
+					"1 should-resolve 2\n2 log 1 \"end\n";
+	const struct thrum_trace_info killed = {.state = "killed"};
+	struct read r;
+
+	(void)state;
+	begin(&r, under_way, false);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", true, &r.document), 0);
+	assert_non_null(strstr(document_show(&r.document), "1 never resolved"));
+	assert_non_null(
+		strstr(document_show(&r.document), "were under way when the program ended"));
+	assert_int_equal(thrum__document_trace(&r.stats, &killed, "", true, &r.document), 0);
+	assert_non_null(strstr(document_show(&r.document), "They are no findings: they are under"));
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", false, &r.document), 0);
+	assert_null(strstr(document_show(&r.document), "no findings"));
+	end(&r);
+	begin(&r, "0 create - 1 thread\n2 log 1 \"end\n", false);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", true, &r.document), 0);
+	assert_null(strstr(document_show(&r.document), "no findings"));
 	end(&r);
 }
 
@@ -334,7 +359,7 @@ static void a_trace_that_grows(void **state)
 
 	(void)state;
 	begin(&r, story, false);
-	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", false, &r.document), 0);
 	snprintf(before, sizeof before, "%s", strstr(document_show(&r.document), "pair Tasks"));
 	for (uint64_t i = 0; i < 20; i++)
 		events[i] = (struct thrum_event){.time = r.model->end + 1,
@@ -344,7 +369,7 @@ static void a_trace_that_grows(void **state)
 			.flags = THRUM_EVENT_HAS_OTHER,
 			.text = ""};
 	assert_int_equal(thrum__model_append(r.model, events, 20), 0);
-	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", &r.document), 0);
+	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", false, &r.document), 0);
 	document_check(&r.document, r.model);
 	assert_string_equal(strstr(document_show(&r.document), "pair Tasks"), before);
 	assert_non_null(strstr(document_show(&r.document), "pair Events: 40\n"));
@@ -369,7 +394,7 @@ static void read_all(const char *name, const struct thrum__model *model)
 			0);
 		document_check(&document, model);
 	}
-	assert_int_equal(thrum__document_trace(&stats, NULL, name, &document), 0);
+	assert_int_equal(thrum__document_trace(&stats, NULL, name, false, &document), 0);
 	document_check(&document, model);
 	thrum__document_finish(&document);
 	thrum__why_free(&findings);
@@ -398,6 +423,7 @@ int main(void)
 		cmocka_unit_test(no_such_task),
 		cmocka_unit_test(random_traces),
 		cmocka_unit_test(a_trace),
+		cmocka_unit_test(a_trace_without_findings),
 		cmocka_unit_test(a_trace_that_grows),
 		cmocka_unit_test(real_traces),
 	};

@@ -228,7 +228,7 @@ static const char *make_requests(void)
 	return text;
 }
 
-static void check_bands(const char *state, const char *name)
+static void check_bands_at(float width, const char *state, const char *name)
 {
 	struct thrum_error_info error = {.message = ""};
 	struct picture picture;
@@ -236,11 +236,16 @@ static void check_bands(const char *state, const char *name)
 	picture_init(&picture, make_requests(), false);
 	if (thrum__scene_state_parse(picture.scene, state, &error) != 0)
 		fail_msg("%s", error.message);
-	picture_paint(&picture, 1000, 500);
+	picture_paint(&picture, width, 500);
 	assert_true(thrum__scene_bands_look(picture.scene) >= 0);
-	picture_paint(&picture, 1000, 500);
+	picture_paint(&picture, width, 500);
 	compare(&picture, name);
 	picture_finish(&picture);
+}
+
+static void check_bands(const char *state, const char *name)
+{
+	check_bands_at(1000, state, name);
 }
 
 static void bands_of_the_whole_trace(void **state)
@@ -270,6 +275,11 @@ static void a_range_and_a_mark(void **state)
 		"bands-range");
 }
 
+static void bands_without_a_gutter(void **state)
+{
+	check_bands_at(500, "as=bands&fold=2&sort=p99", "bands-narrow");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +294,7 @@ int main(void)
 		cmocka_unit_test(an_opened_band_and_thread),
 		cmocka_unit_test(a_story),
 		cmocka_unit_test(a_range_and_a_mark),
+		cmocka_unit_test(bands_without_a_gutter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -46,6 +47,51 @@ void show_add(struct show *show, const char *story)
 	snprintf(name, sizeof name, "trace %u", i + 1);
 	assert_int_equal(thrum__scene_create(show->models[i], NULL, NULL, NULL, &scene), 0);
 	assert_int_equal(thrum__stage_add(show->stage, scene, name), 0);
+}
+
+#define REQUESTS 20
+
+struct event {
+	long time, number;
+	char line[64];
+};
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *one = a, *other = b;
+
+	if (one->time != other->time)
+		return one->time < other->time ? -1 : 1;
+	return one->number < other->number ? -1 : 1;
+}
+
+const char *show_requests(int ms, const char *own)
+{
+	static struct event events[8 * REQUESTS];
+	static char story[sizeof events];
+	size_t count = 0, used;
+
+	for (int i = 0; i < 2 * REQUESTS; i++) {
+		long start = 10L * 1000000 * (1 + i % REQUESTS);
+		const char *label = i < REQUESTS ? "GET /user" : own;
+		const char *const formats[] = {"create 1 %d promise", "label %d \"%s %d",
+			"resolve 1 %d"};
+
+		for (int k = 0; k < 3; k++) {
+			struct event *event = &events[count];
+
+			event->time = start + (k == 2 ? (long)ms * 1000000 : 0);
+			event->number = (long)count++;
+			snprintf(event->line, sizeof event->line, formats[k], 100 + i, label, i);
+		}
+	}
+	qsort(events, count, sizeof *events, compare_events);
+	used = (size_t)snprintf(story, sizeof story,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	for (size_t i = 0; i < count; i++)
+		used += (size_t)snprintf(story + used, sizeof story - used, "%ld %s\n",
+			events[i].time, events[i].line);
+	return story;
 }
 
 void show_init(struct show *show, unsigned traces)

@@ -18,6 +18,9 @@ struct show {
 void show_init(struct show *, unsigned traces);
 void show_finish(struct show *);
 void show_add(struct show *, const char *story); /* another trace, told so */
+/* A story of 20 requests "GET /user N" that take so many ms each, one every 10 ms, and as many tasks
+ * with the label `own`. It stays until the next call. */
+const char *show_requests(int ms, const char *own);
 
 /* Set a test up with one trace or two, and tear it down. */
 int show_one(void **state);

@@ -450,3 +450,10 @@ test("one of two traces is closed", async (open) => {
   await until("one is left", async () => (await closing.count()) === 0);
   await view.getByRole("banner").getByText("1 finding").waitFor();
 });
+
+test("the visible time can be saved as a recording, by a command", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: near });
+  await view.getByText("Export", { exact: true }).click();
+  await view.getByRole("button", { name: /as a recording/ }).click();
+  await view.getByText(/^thrum snapshot '.*' --start=20000 --end=40000 -o/).waitFor();
+});

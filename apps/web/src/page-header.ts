@@ -2,6 +2,7 @@
 // The header with name, search, buttons and menus, and the status line.
 import { button, byId, count, listen, make, saveFile, say, withData } from "./page-dom";
 import { listenToHeld } from "./page-input";
+import { notice } from "./page-notices";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import type { TableName } from "./messages";
 import { openTab } from "./panel";
@@ -221,6 +222,19 @@ function makeFullScreen() {
   byId("view-menu").append(button("Full screen", toggle));
 }
 
+/** Tells how to save the visible time as a recording: the page has no recorder. */
+function tellCut() {
+  const [, from, to] = /[#&]t=(\d+)\.\.(\d+)/.exec(location.hash) ?? [];
+  const name = (now.parts[now.focus]?.name ?? "").replaceAll("'", "'\\''");
+  if (from && to)
+    notice(
+      `thrum snapshot '${name}' --start=${from} --end=${to} -o part.thrum`,
+      "This command saves the visible time as a recording of its own.",
+      false,
+    );
+  else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);
+}
+
 /** `tableOf` returns the table of a tab. Returns a function that moves the focus to the search. */
 export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   makeMenus();
@@ -243,6 +257,7 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
     }),
   );
   on("file", ({ name, bytes }) => saveFile(name, bytes));
+  listen(byId("cut"), "click", tellCut);
   const more = byId("more-button");
   const setMore = (isOpen: boolean) => {
     document.body.classList.toggle("more", isOpen);

@@ -31,6 +31,18 @@ const char *thrum__why_step_name(int kind)
 	return word_of(words, THRUM__STEP_KINDS, kind);
 }
 
+const char *thrum__why_unjudged_name(int reason)
+{
+	static const char *const names[] = {
+#define THRUM__X(NAME, word) word,
+		THRUM__UNJUDGED(THRUM__X)
+#undef THRUM__X
+	};
+
+	return reason >= 0 && reason < (int)(sizeof names / sizeof *names) ? names[reason]
+									   : "unknown";
+}
+
 const char *thrum__why_certainty_name(int certainty)
 {
 	static const char *const words[] = {"possible", "likely", "certain"};

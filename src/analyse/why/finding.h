@@ -190,9 +190,33 @@ struct thrum__finding {
 	int64_t until; /* when a starved task ran, or a lock was contended no more; else the model's end */
 };
 
+/* Why it can't be told whether a pending task hangs. X(NAME, word): what the word says of the task */
+#define THRUM__UNJUDGED(X) \
+	X(TOO_SOON, "nothing like it has ended, and it waits for a short time only") \
+	X(PARTLY_KNOWN, "not all that it waits for is known")
+
+enum thrum__unjudged_reason {
+#define THRUM__X(NAME, word) THRUM__UNJUDGED_##NAME,
+	THRUM__UNJUDGED(THRUM__X)
+#undef THRUM__X
+};
+
+/* The reason's word. Static. */
+const char *thrum__why_unjudged_name(int reason);
+
+#define THRUM__UNJUDGED_MAX 8
+
+/* A pending task that should resolve, and of which nothing can be said. */
+struct thrum__unjudged {
+	uint32_t task;
+	uint8_t reason; /* enum thrum__unjudged_reason */
+};
+
 struct thrum__findings {
 	struct thrum__finding *findings; /* the most certain first; of these, the worst first */
 	uint32_t count;
+	struct thrum__unjudged unjudged[THRUM__UNJUDGED_MAX]; /* the first of them */
+	uint32_t unjudged_count;                              /* all of them */
 	struct thrum__places places;
 	uint8_t *mark; /* enum thrum__mark, by place of tasks */
 };

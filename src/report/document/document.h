@@ -132,8 +132,9 @@ THRUM__MUST_USE int thrum__document_diff(const struct thrum__comparison *,
 	const char *const names[THRUM__SIDES], struct thrum__document *);
 
 /* Writes about a trace, under the title `name`: duration, lanes, events, tasks by state, the
- * program, and lost events by cause. The info may be NULL. */
+ * program, and lost events by cause. The info may be NULL. `is_clear`: there are no findings; it then
+ * says why tasks that never resolved are none. */
 THRUM__MUST_USE int thrum__document_trace(const struct thrum__stats *,
-	const struct thrum_trace_info *, const char *name, struct thrum__document *);
+	const struct thrum_trace_info *, const char *name, bool is_clear, struct thrum__document *);
 
 #endif

@@ -51,7 +51,7 @@ void thrum__document_write_number(struct thrum__document_writer *, uint64_t numb
 
 /* Writes about a trace, all but the title: trace.c. The info may be NULL. */
 void thrum__document_write_trace(struct thrum__document_writer *, const struct thrum__stats *,
-	const struct thrum_trace_info *);
+	const struct thrum_trace_info *, bool is_clear);
 
 /* Sets the aside of the paragraph that was begun last. */
 void thrum__document_write_aside(struct thrum__document_writer *, const char *text, int link,

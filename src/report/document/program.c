@@ -628,7 +628,7 @@ int thrum__document_program(const struct thrum__document_program *program,
 	write_findings(&a);
 	if (program->stats) {
 		thrum__document_write_section(&a.w, "The trace");
-		thrum__document_write_trace(&a.w, program->stats, program->info);
+		thrum__document_write_trace(&a.w, program->stats, program->info, program->is_clear);
 	}
 	return thrum__document_write_end(&a.w);
 }

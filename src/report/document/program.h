@@ -24,6 +24,7 @@ struct thrum__document_program {
 	 * there are none. The info may be NULL. */
 	const struct thrum__stats *stats;
 	const struct thrum_trace_info *info;
+	bool is_clear; /* as there */
 };
 
 /* Writes where a program runs, how fast it answers, where it waits, long runs and failures, and the

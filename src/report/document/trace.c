@@ -13,6 +13,7 @@ struct about {
 	struct thrum__document_writer w;
 	const struct thrum__stats *stats;
 	const struct thrum_trace_info *info;
+	bool is_clear; /* there are no findings */
 };
 
 /* Writes a pair, unless the text is NULL or empty. */
@@ -146,6 +147,15 @@ static void write_states(struct about *a)
 	else
 		write_state(a, stuck, " pending that should resolve", THRUM__WORDS_STUCK, false);
 	write_state(a, idle, " for idle lanes", -1, false);
+	if (a->is_clear && stuck > 0) {
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
+		thrum__document_write_text(&a->w,
+			has_ended(a->info)
+				? "They are no findings: they were under way when the program "
+				  "ended, and nothing shows that they hang."
+				: "They are no findings: they are under way, and nothing shows that "
+				  "they hang.");
+	}
 }
 
 static void write_content(struct about *a)
@@ -229,9 +239,9 @@ static void write_origin(struct about *a)
 }
 
 void thrum__document_write_trace(struct thrum__document_writer *w, const struct thrum__stats *stats,
-	const struct thrum_trace_info *info)
+	const struct thrum_trace_info *info, bool is_clear)
 {
-	struct about a = {.w = *w, .stats = stats, .info = info};
+	struct about a = {.w = *w, .stats = stats, .info = info, .is_clear = is_clear};
 
 	write_content(&a);
 	write_origin(&a);
@@ -240,13 +250,13 @@ void thrum__document_write_trace(struct thrum__document_writer *w, const struct 
 }
 
 int thrum__document_trace(const struct thrum__stats *stats, const struct thrum_trace_info *info,
-	const char *name, struct thrum__document *document)
+	const char *name, bool is_clear, struct thrum__document *document)
 {
 	struct thrum__document_writer w;
 
 	thrum__document_write_begin(&w, stats->model, document);
 	thrum__document_write_paragraph(&w, THRUM__ROLE_TITLE, "");
 	thrum__document_write_text(&w, name);
-	thrum__document_write_trace(&w, stats, info);
+	thrum__document_write_trace(&w, stats, info, is_clear);
 	return thrum__document_write_end(&w);
 }

@@ -192,6 +192,12 @@ THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int comman
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, char name[THRUM__NAME_MAX]);
 
+/* Whether nearly all lines of a group fail: then their marks would say nothing. */
+static inline bool thrum__bands_all_fail(const struct thrum__group *group)
+{
+	return (uint64_t)group->failed * 100 >= (uint64_t)group->lines * 98;
+}
+
 /* ---- Painters ------------------------------------------------------------------------------ */
 
 /* Shared by all painters of bands. */

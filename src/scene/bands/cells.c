@@ -126,12 +126,6 @@ static void paint_failures(const struct thrum__bands_pen *pen,
 		}
 }
 
-/* Whether nearly all lines of a group fail: then their marks would say nothing. */
-static bool all_fail(const struct thrum__group *group)
-{
-	return (uint64_t)group->failed * 100 >= (uint64_t)group->lines * 98;
-}
-
 static bool reserve_failed(struct thrum__scene_bands *bands, uint32_t count)
 {
 	uint8_t *failed = thrum__base_grow(bands->failed, &bands->failed_room, count, 1);
@@ -178,7 +172,7 @@ void thrum__bands_paint_band(struct thrum__bands_pen *pen,
 			fill_up(&grid, i, row * height, thickness, byte);
 		}
 	}
-	if (has_failed && !all_fail(group))
+	if (has_failed && !thrum__bands_all_fail(group))
 		paint_failures(pen, place, &grid, bottom);
 	thrum__draw_cells(pen->p->list, THRUM__Z_LINE, pen->left, bottom - (float)grid.height,
 		columns, grid.height, grid.bytes);
@@ -243,7 +237,7 @@ void thrum__bands_paint_small(struct thrum__bands_pen *pen,
 		uint32_t size = (uint32_t)((uint64_t)bands->counts[i] * room / most);
 
 		fill_up(&grid, i, 0, bands->counts[i] > 0 && size == 0 ? 1 : size, BYTE(FADED));
-		if (bands->cells[i].failed > 0 && !all_fail(group))
+		if (bands->cells[i].failed > 0 && !thrum__bands_all_fail(group))
 			fill_up(&grid, i, 0, FAILED_SMALL, BYTE(BAD));
 	}
 	thrum__draw_cells(pen->p->list, THRUM__Z_LINE, pen->left, thrum__bands_top(pen, place),

@@ -191,8 +191,8 @@ static void remove_story(struct thrum__scene_bands_state *state, unsigned index)
 		(state->story_count - index) * sizeof *state->stories);
 }
 
-/* Puts the selected task's story on top, or away. */
-static int toggle_story(struct thrum__scene *scene)
+/* Puts the selected task's story on top, and goes to its life if `goes`; or puts it away. */
+static int toggle_story(struct thrum__scene *scene, bool goes)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	struct thrum__bands_line line;
@@ -216,8 +216,9 @@ static int toggle_story(struct thrum__scene *scene)
 	state->stories[0] = id;
 	state->story_count++;
 	scene->state.track = 0;
-	thrum__scene_set_window_around(scene, line.start, line.end,
-		(line.end - line.start) / 25 + 1);
+	if (goes)
+		thrum__scene_set_window_around(scene, line.start, line.end,
+			(line.end - line.start) / 25 + 1);
 	return 1;
 }
 
@@ -283,6 +284,29 @@ static int clear_next(struct thrum__scene *scene)
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
+/* ---- Hovering ------------------------------------------------------------------------------ */
+
+void thrum__scene_hover_group(struct thrum__scene *scene, uint32_t group)
+{
+	scene->hovered_group = group;
+}
+
+uint32_t thrum__scene_group_at(const struct thrum__scene *scene, float x, float y)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__scene_bands_place *place;
+	double at = thrum__scene_track_at(scene, y);
+
+	if (!scene->shows_bands || !bands || x >= (float)scene->time.x0 ||
+		y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count)
+		return THRUM__NONE;
+	place = &bands->places[(uint32_t)at];
+	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
+			place->kind == THRUM__PLACE_OPENED
+		? place->index
+		: THRUM__NONE;
+}
+
 int thrum__scene_bands_command(struct thrum__scene *scene, int command)
 {
 	switch (command) {
@@ -290,7 +314,8 @@ int thrum__scene_bands_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_DOWN: return move_focus(scene, 1);
 	case THRUM__COMMAND_OPEN: return open_next(scene);
 	case THRUM__COMMAND_CLOSE_ALL: return close_all(&scene->state.bands);
-	case THRUM__COMMAND_SLOW: return toggle_story(scene);
+	case THRUM__COMMAND_SLOW: return toggle_story(scene, true);
+	case THRUM__COMMAND_PIN: return toggle_story(scene, false);
 	case THRUM__COMMAND_EXCEPTION: return show_exception(scene, 1);
 	case THRUM__COMMAND_PREVIOUS_EXCEPTION: return show_exception(scene, -1);
 	case THRUM__COMMAND_NEXT_ALIKE: return show_neighbour(scene, 1);

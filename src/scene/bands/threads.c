@@ -21,7 +21,8 @@ static int64_t ns_of(const struct thrum__bands_pen *pen, float pixels)
 	return thrum__paint_span(pen->p, pixels);
 }
 
-static void paint_share(const struct thrum__bands_pen *pen, float base, const float *shares)
+static void paint_share(const struct thrum__bands_pen *pen, float base, int colour,
+	const float *shares)
 {
 	uint16_t *heights = pen->bands->heights;
 
@@ -33,7 +34,57 @@ static void paint_share(const struct thrum__bands_pen *pen, float base, const fl
 			: height > COLUMN   ? COLUMN
 					    : (uint16_t)height;
 	}
-	thrum__bands_columns(pen, THRUM__COLOUR_RUN, base, heights, COLUMN);
+	thrum__bands_columns(pen, colour, base, heights, COLUMN);
+}
+
+/* Whether a task works for a group, or for one below it in the tree. */
+static bool is_for(const struct thrum__family *family, uint32_t task, uint32_t group)
+{
+	uint32_t at = task == THRUM__NONE
+		? THRUM__NONE
+		: thrum__family_group(family, thrum__family_worker(family, task));
+
+	for (uint32_t i = 0; i < family->group_count && at != THRUM__NONE; i++) {
+		if (at == group)
+			return true;
+		at = family->groups[at].parent;
+	}
+	return false;
+}
+
+/* Computes the share of each column in which a thread runs for a group. Runs that are too near to be
+ * seen apart count for whom most of them are. */
+static void share_of_group(const struct thrum__bands_pen *pen, uint32_t index, uint32_t group,
+	float *shares)
+{
+	const struct thrum__bands *all = pen->bands->all;
+	const struct thrum__bands_thread *thread = &all->threads[index];
+	const struct thrum__bands_window *window = &pen->bands->window;
+	struct thrum__bands_boxes walk;
+	struct thrum__bands_run run;
+
+	memset(shares, 0, window->columns * sizeof *shares);
+	for (uint32_t lane = 0; lane < thread->count; lane++) {
+		thrum__bands_boxes_begin(&walk, all, all->thread_lanes[thread->first + lane],
+			THRUM__BANDS_OWNER, window->times[0], window->times[window->columns], 0,
+			ns_of(pen, THRUM__CELL_WIDTH));
+		while (thrum__bands_boxes_next(&walk, &run)) {
+			double part = (double)run.ran / fmax((double)(run.to - run.from), 1);
+			uint32_t column = thrum__bands_window_column(window, run.from);
+
+			for (; is_for(&all->family, run.task, group) && column < window->columns &&
+				window->times[column] < run.to;
+				column++) {
+				int64_t from = window->times[column],
+					to = window->times[column + 1];
+				double within = fmin((double)to, (double)run.to) -
+					fmax((double)from, (double)run.from);
+
+				shares[column] += (float)(within * part /
+					((double)(to - from) * thread->count));
+			}
+		}
+	}
 }
 
 /* Names the longest runs: at their right, or at their left if there is more room. */
@@ -126,12 +177,18 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, bool is_first)
 {
 	float base = thrum__bands_top(pen, place) + HEIGHT;
+	uint32_t group = pen->p->scene->hovered_group;
 
 	thrum__bands_thread_shares(pen->bands->all, place->index, &pen->bands->window,
 		pen->bands->shares);
 	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
 		pen->right, base, 1, THRUM__DASH_SOLID);
-	paint_share(pen, base, pen->bands->shares);
+	paint_share(pen, base, group == THRUM__NONE ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
+		pen->bands->shares);
+	if (group != THRUM__NONE) {
+		share_of_group(pen, place->index, group, pen->bands->shares);
+		paint_share(pen, base, THRUM__COLOUR_RUN, pen->bands->shares);
+	}
 	thrum__bands_name_thread(pen, place, base - 4, THRUM__FONT_LABEL);
 	name_runs(pen, place->index, base);
 	if (is_first)

@@ -38,6 +38,8 @@ struct thrum__paint_strip_columns {
 	uint16_t grey[THRUM__BINS_MAX], blue[THRUM__BINS_MAX];
 	bool knows_found; /* `found` holds for the present search */
 	uint8_t found[THRUM__BINS_MAX];
+	bool knows_failed, is_of_bands; /* `failed` holds; without groups that always fail */
+	bool failed[THRUM__BINS_MAX];   /* a task failed there */
 };
 
 /* Kept from frame to frame, so that a frame allocates nothing. */

@@ -3,7 +3,7 @@
  * The strip: an overview of the whole trace. Its time is always linear, so that it shows where one
  * is even if the picture folds time. Grey columns: tasks alive. Blue columns: the square root of
  * the share of time running, so that microseconds are visible. Flags: findings. Underlined colour:
- * the starts of found tasks. Frame: the window.
+ * the starts of found tasks. Red at the base: failures. Frame: the window.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +15,9 @@
 #define TIMES_MAX 8
 #define FOUND_HEIGHT 4 /* px, just above the columns */
 #define FOUND_LINE 2
-#define NAME_LEFT 8 /* px from the left to a name beside a strip */
-#define PAIR_HEAD 4 /* px above the columns, where two traces are in pairs */
+#define FAILED_HEIGHT 4 /* px, at the base of the columns */
+#define NAME_LEFT 8     /* px from the left to a name beside a strip */
+#define PAIR_HEAD 4     /* px above the columns, where two traces are in pairs */
 
 struct strip {
 	struct thrum__paint *p;
@@ -115,6 +116,56 @@ static void make_found(const struct strip *s, struct thrum__paint_strip_columns 
 	}
 }
 
+/* Whether a task's failure says something: in bands, not if nearly all of its group fail. */
+static bool is_told(const struct thrum__scene *scene, uint32_t task)
+{
+	const struct thrum__family *family = scene->bands ? &scene->bands->all->family : NULL;
+	uint32_t group;
+
+	if (!scene->shows_bands || !family)
+		return true;
+	group = thrum__family_group(family, thrum__family_line(family, task));
+	return group == THRUM__NONE || !thrum__bands_all_fail(&family->groups[group]);
+}
+
+/* Marks the bins in which tasks failed. */
+static void make_failed(const struct strip *s, struct thrum__paint_strip_columns *columns,
+	uint32_t count)
+{
+	const struct thrum__model *model = s->p->model;
+
+	columns->knows_failed = true;
+	columns->is_of_bands = s->p->scene->shows_bands;
+	memset(columns->failed, 0, sizeof columns->failed);
+	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
+		uint32_t at;
+
+		if (!thrum__model_has_row(&model->tasks, task)) {
+			task |= THRUM__BLOCK_MASK;
+			continue;
+		}
+		if (THRUM__TASK(model, task, state) != THRUM__STATE_FAILED)
+			continue;
+		at = (uint32_t)(x_of(s, THRUM__TASK(model, task, end)) - s->left) / THRUM__BIN;
+		at = at < count ? at : count - 1;
+		if (!columns->failed[at])
+			columns->failed[at] = is_told(s->p->scene, task);
+	}
+}
+
+static void paint_failed(const struct strip *s, const bool *failed, uint32_t count, float base)
+{
+	for (uint32_t i = 0, from = 0; i <= count; i++) {
+		if (i < count && failed[i])
+			continue;
+		if (i > from)
+			thrum__draw_rect(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_BAD,
+				s->left + (float)(from * THRUM__BIN), base - FAILED_HEIGHT,
+				(float)((i - from) * THRUM__BIN), FAILED_HEIGHT);
+		from = i + 1;
+	}
+}
+
 /* Paints the marked bins as found names are painted. */
 static void paint_found(const struct strip *s, const uint8_t *found, uint32_t count)
 {
@@ -149,7 +200,7 @@ static void draw_activity(const struct strip *s)
 		columns->width != width || columns->height != s->height) {
 		make_columns(s, columns, count, s->height - s->head - THRUM__STRIP_FOOT);
 		columns->is_known = true;
-		columns->knows_found = false;
+		columns->knows_found = columns->knows_failed = false;
 		columns->start = s->start;
 		columns->end = s->end;
 		columns->width = width;
@@ -159,6 +210,9 @@ static void draw_activity(const struct strip *s)
 		columns->grey, count);
 	thrum__paint_columns(s->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RUN, s->left, base,
 		columns->blue, count);
+	if (!columns->knows_failed || columns->is_of_bands != s->p->scene->shows_bands)
+		make_failed(s, columns, count);
+	paint_failed(s, columns->failed, count, base);
 	if (s->p->scene->found == 0)
 		return;
 	if (!columns->knows_found)

@@ -235,15 +235,31 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
 
-/* Returns the certainty with which a path's leaf is its cause, or -1 if all is well. Sets *subject to
- * the task that the finding is about. */
+/* Whether all may be well. Sets path->unjudged. */
+static bool may_be_well(struct thrum__search *search, struct thrum__why_path *path)
+{
+	path->unjudged = -1;
+	if (is_young(search, path->victim))
+		return true;
+	if (is_too_soon(search, path)) {
+		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
+		return true;
+	}
+	if (!thrum__why_is_excused(search, path))
+		return false;
+	if (path->is_unknown)
+		path->unjudged = THRUM__UNJUDGED_PARTLY_KNOWN;
+	return true;
+}
+
+/* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
+ * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
 {
 	int evidence;
 
 	*subject = path->victim;
-	if (is_young(search, path->victim) || is_too_soon(search, path) ||
-		thrum__why_is_excused(search, path))
+	if (may_be_well(search, path))
 		return thrum__why_is_overtaken(search, path) ? THRUM__POSSIBLE : -1;
 	shorten_path(search, path);
 	if (path->is_marked)
@@ -266,6 +282,15 @@ static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 		thrum__why_peers_key(&search->peers, task) == THRUM__NONE &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
 		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE);
+}
+
+static void note_unjudged(struct thrum__findings *findings, const struct thrum__why_path *path)
+{
+	if (findings->unjudged_count < THRUM__UNJUDGED_MAX)
+		findings->unjudged[findings->unjudged_count] =
+			(struct thrum__unjudged){.task = path->victim,
+				.reason = (uint8_t)path->unjudged};
+	findings->unjudged_count++;
 }
 
 /* Adds a finding for a task that doesn't resolve, adds it to one, or does neither if all is
@@ -301,6 +326,8 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		cause = thrum__why_tell(search, path, subject, certainty);
 		if (cause < search->findings->count)
 			cause = merge_last(search, cause);
+	} else if (path->is_marked && path->unjudged >= 0) {
+		note_unjudged(search->findings, path);
 	}
 	thrum__why_path_settle(search, path, cause);
 	if (cause < search->findings->count && path->is_marked)

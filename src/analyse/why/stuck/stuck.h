@@ -43,6 +43,7 @@ struct thrum__why_path {
 	uint32_t handle; /* on which the leaf, a request, waits; NONE if it waits for none */
 	uint32_t tries;  /* failed tries of the victim without a success; 0 if few or not counted */
 	uint32_t tried;  /* the last of them */
+	int unjudged;    /* if all seems well: why that isn't known, or -1 */
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
 	bool is_marked;  /* the victim should resolve */
 };

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ISC */
+/* The pointer and the keys over bands: the gutter's names and heads, stories. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string.h>
+#include <cmocka.h>
+
+#include "scene/bands/bands.h"
+#include "stage_helper.h"
+#include "story.h"
+
+#define NAME_X 4
+#define RULER_Y (THRUM__STRIP + 10)
+
+static int set_up(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show, show_requests(4, "wait"));
+	show_settle(show);
+	show_set(show, "as=bands");
+	*state = show;
+	return 0;
+}
+
+static struct thrum__scene *scene_of(const struct show *show)
+{
+	return show->stage->parts[0].scene;
+}
+
+static const char *painted(const struct show *show)
+{
+	static char text[1 << 20];
+
+	assert_true(
+		thrum__draw_list_print(&show->stage->lists[0], text, sizeof text) < sizeof text);
+	return text;
+}
+
+static void press(struct show *show, float x, float y)
+{
+	assert_true(thrum__stage_press(show->stage, x, y, 0) >= 0);
+	assert_true(thrum__stage_release(show->stage, x, y, 0) >= 0);
+	show_settle(show);
+}
+
+/* y of the first band's name. */
+static float name_y(const struct show *show)
+{
+	const struct thrum__scene *scene = scene_of(show);
+
+	for (uint32_t i = 0; i < scene->bands->place_count; i++)
+		if (scene->bands->places[i].kind == THRUM__PLACE_BAND)
+			return scene->tracks.top - THRUM__PAD + scene->bands->places[i].y + 8;
+	fail();
+	return 0;
+}
+
+static void a_head_sorts_by_its_column(void **state)
+{
+	struct show *show = *state;
+
+	press(show, 60, RULER_Y); /* per s */
+	assert_int_equal(show_state(show, 0)->bands.sort, THRUM__SORT_RATE);
+	show_expect(show, "as=bands&sort=rate");
+	press(show, 170, RULER_Y);
+	assert_int_equal(show_state(show, 0)->bands.sort, THRUM__SORT_P99);
+	press(show, 170, RULER_Y);
+	assert_int_equal(show_state(show, 0)->bands.sort, THRUM__SORT_TREE);
+	press(show, 245, RULER_Y); /* right of all heads */
+	assert_int_equal(show_state(show, 0)->bands.sort, THRUM__SORT_TREE);
+	/* A drag on the time's part of the ruler still chooses a range. */
+	show_drag(show, 400, RULER_Y, 500, RULER_Y, 0);
+	assert_true(show_state(show, 0)->bands.range_from < show_state(show, 0)->bands.range_to);
+}
+
+static void a_name_shows_its_runs_while_it_is_hovered(void **state)
+{
+	struct show *show = *state;
+	char words[80];
+
+	assert_true(thrum__stage_move(show->stage, NAME_X, name_y(show), 0) >= 0);
+	show_settle(show);
+	assert_int_not_equal(scene_of(show)->hovered_group, THRUM__NONE);
+	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
+	assert_true(thrum__stage_move(show->stage, 600, name_y(show), 0) >= 0);
+	assert_int_equal(scene_of(show)->hovered_group, THRUM__NONE);
+	assert_true(thrum__stage_pointer_words(show->stage, words, sizeof words) > 0);
+	assert_true(thrum__stage_move(show->stage, NAME_X, name_y(show), 0) >= 0);
+	assert_true(thrum__stage_leave(show->stage) >= 0);
+	assert_int_equal(scene_of(show)->hovered_group, THRUM__NONE);
+}
+
+static void a_story_is_pinned_where_one_is(void **state)
+{
+	struct show *show = *state;
+	struct thrum__scene_state before = *show_state(show, 0);
+
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PIN), 0);
+	assert_true(thrum__stage_go_task(show->stage, 0, story_task(show->models[0], 105)) > 0);
+	show_settle(show);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_FIT) > 0);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_FIT) >= 0);
+	show_settle(show);
+	before = *show_state(show, 0);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_PIN) > 0);
+	show_settle(show);
+	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+	assert_true(show_state(show, 0)->from == before.from);
+	assert_true(show_state(show, 0)->to == before.to);
+	assert_non_null(strstr(painted(show), "here"));
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_PIN) > 0);
+	assert_int_equal(show_state(show, 0)->bands.story_count, 0);
+}
+
+static void exceptions_and_stories_need_bands(void **state)
+{
+	struct show *show = *state;
+
+	show_set(show, "as=rows&sel=105");
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_PIN) > 0);
+	show_settle(show);
+	assert_int_equal(show_state(show, 0)->as, THRUM__AS_BANDS);
+	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_head_sorts_by_its_column, set_up, show_end),
+		cmocka_unit_test_setup_teardown(a_name_shows_its_runs_while_it_is_hovered, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(a_story_is_pinned_where_one_is, set_up, show_end),
+		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
+			show_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
