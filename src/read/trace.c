@@ -120,6 +120,30 @@ void thrum_trace_close(struct thrum_trace *trace)
 		close(owner);
 }
 
+/* ---- Bytes in memory ----------------------------------------------------------------------- */
+
+static int64_t memory_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct thrum__read_memory *memory = owner;
+
+	if (offset >= memory->size)
+		return 0;
+	if (size > memory->size - offset)
+		size = memory->size - (size_t)offset;
+	memcpy(to, memory->bytes + offset, size);
+	return (int64_t)size;
+}
+
+static uint64_t memory_size(void *owner)
+{
+	return ((const struct thrum__read_memory *)owner)->size;
+}
+
+struct thrum__input thrum__read_memory_input(struct thrum__read_memory *memory)
+{
+	return (struct thrum__input){memory, memory_read, memory_size};
+}
+
 /* ---- Calls to the format's reader ---------------------------------------------------------- */
 
 int thrum_trace_next(struct thrum_trace *trace, const struct thrum_event **events, size_t *count,
