@@ -27,7 +27,7 @@ complete_words() {
 	}
 }
 
-words='--help --version attach convert ctl diff doctor dump help history html info metrics record render snapshot stats'
+words='--help --version attach bundle convert ctl diff doctor dump help history html info metrics record render snapshot stats'
 words+=' tasks top view watch why xen'
 complete_words "$words" ''
 complete_words 'diff doctor dump' d
