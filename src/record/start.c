@@ -437,6 +437,11 @@ static void stop(uint32_t ending);
 __attribute__((destructor)) static void on_unload(void)
 {
 	stop(THRUM__ENDED_EXITED);
+	/* A plugin with libthrum.a inside takes the key's destructor with it. */
+	if (thrum__record_has_exit_key) {
+		thrum__record_has_exit_key = false;
+		pthread_key_delete(thrum__record_exit_key);
+	}
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */
