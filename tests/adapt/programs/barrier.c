@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Of three threads that meet at a barrier, which was made before them, one leaves. */
+/* Three threads meet at a barrier, which was made before them, and one leaves. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
