@@ -55,6 +55,7 @@ for command in dump info tasks stats; do
 	refuses 64 'text, tsv or json, not "xml"' $command --format=xml x
 	refuses 64 'needs a value' $command --format
 done
+refuses 2 '^thrum: missing: .*[Nn]o such file' view missing
 refuses 2 '^thrum: text: ' snapshot text
 refuses 2 '^thrum: missing: ' snapshot missing -o copy
 refuses 2 '^thrum: a[?]\[31mred: ' snapshot $'a\e[31mred' -o copy
