@@ -37,6 +37,12 @@ test-xen:
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test-xen $(BUILD)
 
+# Other processors under QEMU, and musl.
+cross:
+	@tools/setup build cross
+	@tools/build $(BUILD) $(OPTIONS)
+	@BUILD=$(BUILD) OPTIONS="$(OPTIONS)" tools/cross.sh
+
 bench:
 	@tools/setup build desktop display bench web browser
 	@tools/web all
@@ -93,5 +99,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen bench unseen asan tsan fuzz verify format install deb headers \
+.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb headers \
 	clean

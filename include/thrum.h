@@ -140,8 +140,8 @@ enum thrum_full {
 /*
  * A clock for thrum_start. `read(context)` returns sixteenths of a tick and never runs backwards
  * within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
- * and async-signal-safe. `frequency` is in ticks a second, at most 100,000,000,000; the format
- * works best with 50 to 500 MHz.
+ * and async-signal-safe, and must record nothing itself. `frequency` is in ticks a second, at most
+ * 100,000,000,000; the format works best with 50 to 500 MHz.
  */
 struct thrum_clock {
 	uint64_t (*read)(void *context);
@@ -156,7 +156,8 @@ struct thrum_config {
 	 * percent sign. NULL: a new file in $XDG_RUNTIME_DIR/thrum/, else in
 	 * /dev/shm/thrum-UID/. */
 	const char *file;
-	/* The size of the whole recording in bytes: at least 256 KiB, at most 64 GiB. 0: 16 MiB. */
+	/* The size of the whole recording in bytes: at least 256 KiB, at most 64 GiB. 0: 16 MiB.
+	 * After mlockall(MCL_FUTURE) all of it takes memory at once. */
 	uint64_t size;
 	enum thrum_full full;
 	/* Don't keep the table of live tasks. Saves up to 3 ns at create, wait and resolve; but

@@ -35,7 +35,7 @@ static AppTrace *find_live(const AppWindow *window)
 
 static void complain(AppWindow *window, AppTrace *trace, const struct thrum_error_info *error)
 {
-	window_tell(window, "The categories of %s can't be switched: %s", app_trace_name(trace),
+	window_fail(window, "The categories of %s can't be switched: %s", app_trace_name(trace),
 		error->message);
 }
 

@@ -159,10 +159,15 @@ static void add_key(GtkWidget *box, const char *text)
 static void add_row(GtkGrid *grid, GtkWidget *keys, const char *help)
 {
 	int row = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(grid), "rows"));
+	GtkWidget *words = window_label(help, NULL);
 
+	gtk_label_set_wrap(GTK_LABEL(words), TRUE);
+	/* Else the dialog is as high as its narrowest labels would be. */
+	gtk_label_set_width_chars(GTK_LABEL(words), MIN((int)strlen(help), 32));
+	gtk_label_set_max_width_chars(GTK_LABEL(words), 32);
 	gtk_widget_set_halign(keys, GTK_ALIGN_END);
 	gtk_grid_attach(grid, keys, 0, row, 1, 1);
-	gtk_grid_attach(grid, window_label(help, NULL), 1, row, 1, 1);
+	gtk_grid_attach(grid, words, 1, row, 1, 1);
 	g_object_set_data(G_OBJECT(grid), "rows", GINT_TO_POINTER(row + 1));
 }
 
@@ -362,14 +367,19 @@ static void on_export(GtkNativeDialog *chooser, int answer, AppWindow *window)
 	g_autofree char *format = g_strdup(choice ? choice : formats[0]);
 	g_autofree char *chosen = chosen_path(chooser, answer);
 	g_autofree char *path = chosen ? with_suffix(chosen, format) : NULL;
+	g_autofree char *done = NULL, *name = NULL;
 	g_autoptr(GError) error = NULL;
 
 	if (!path)
 		return;
-	if (app_picture_export(APP_PICTURE(window->picture), path, &error))
-		window_tell(window, "The picture is saved as %s.", path);
-	else
-		window_tell(window, "The picture can't be exported: %s", error->message);
+	if (!app_picture_export(APP_PICTURE(window->picture), path, &error)) {
+		window_fail(window, "The picture can't be exported: %s", error->message);
+		return;
+	}
+	done = g_strdup_printf("saved as %s", path);
+	name = g_filename_display_name(done);
+	/* In the status line, until the pointer moves. */
+	gtk_label_set_text(GTK_LABEL(window->pointer_words), name);
 }
 
 static void on_saved(GObject *trace, GAsyncResult *result, void *data)
@@ -380,7 +390,7 @@ static void on_saved(GObject *trace, GAsyncResult *result, void *data)
 	g_application_release(g_application_get_default());
 	/* The window may have been closed meanwhile. */
 	if (!app_trace_snapshot_finish(result, &error) && window->stage)
-		window_tell(window, "The snapshot can't be saved: %s", error->message);
+		window_fail(window, "The snapshot can't be saved: %s", error->message);
 }
 
 static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)

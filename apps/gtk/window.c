@@ -97,11 +97,17 @@ static void update_status(AppWindow *window)
 {
 	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
 	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
+	g_autofree char *name = NULL;
+	char band[400] = "";
 
+	if (window->count > 0)
+		thrum__scene_focus_words(window->stage->parts[window->stage->focus].scene, band,
+			sizeof band);
 	gtk_label_set_text(GTK_LABEL(window->pointer_words), pointer);
 	gtk_widget_set_visible(window->pointer_words, *pointer);
 	gtk_label_set_text(GTK_LABEL(window->seen_words), seen);
-	app_call(window->picture, seen);
+	name = *band ? g_strconcat(band, ". ", seen, NULL) : g_strdup(seen);
+	app_call(window->picture, name);
 }
 
 void window_update(AppWindow *window, unsigned changes)

@@ -60,7 +60,7 @@ void window_show_slow(AppWindow *); /* why the selected task was slow, in the pa
 void window_open_files(AppWindow *, GListModel *files, bool add);
 void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
-void window_tell(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
 void window_close_trace(AppWindow *, unsigned part); /* does nothing if it is the only one */
 void window_close_all(AppWindow *);

@@ -42,7 +42,7 @@ void window_update_messages(AppWindow *window)
 	gtk_label_set_text(GTK_LABEL(window->message_words), valid);
 }
 
-void window_tell(AppWindow *window, const char *format, ...)
+void window_fail(AppWindow *window, const char *format, ...)
 {
 	va_list arguments;
 
@@ -158,7 +158,7 @@ static int find_trace(AppWindow *window, AppTrace *trace)
 static void run_out(AppWindow *window, AppTrace *trace)
 {
 	app_trace_pause(trace, true);
-	window_tell(window, "%s: out of memory: choose Keep Last 10 s in the menu",
+	window_fail(window, "%s: out of memory: choose Keep Last 10 s in the menu",
 		app_trace_name(trace));
 }
 
@@ -251,7 +251,7 @@ static bool add_to_stage(AppWindow *window, AppTrace *trace)
 	struct thrum__scene *scene = app_trace_take_scene(trace);
 
 	if (!scene || thrum__stage_add(window->stage, scene, app_trace_name(trace)) < 0) {
-		window_tell(window, "%s: %s", app_trace_name(trace),
+		window_fail(window, "%s: %s", app_trace_name(trace),
 			scene ? "the window has no room for more traces" : "out of memory");
 		return false;
 	}
@@ -278,7 +278,7 @@ void app_window_set_state(AppWindow *window, const char *state)
 		return;
 	changed = thrum__stage_state_parse(window->stage, state, &error);
 	if (changed < 0) {
-		window_tell(window, "The view can't be shown: %s", error.message);
+		window_fail(window, "The view can't be shown: %s", error.message);
 		return;
 	}
 	app_picture_did(APP_PICTURE(window->picture),
@@ -319,7 +319,7 @@ static void show_coming(AppWindow *window)
 	}
 	window->coming_count = 0;
 	if (failures->len > 0)
-		window_tell(window, "%s", failures->str);
+		window_fail(window, "%s", failures->str);
 	if (window->count == before && before > 0) {
 		end_loading(window);
 		return;
@@ -390,7 +390,7 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 		window->replaces = false;
 	}
 	if (window->coming_count + (window->replaces ? 0 : window->count) == THRUM__STAGE_MAX) {
-		window_tell(window, "%s: a window shows at most %d traces", app_trace_name(trace),
+		window_fail(window, "%s: a window shows at most %d traces", app_trace_name(trace),
 			THRUM__STAGE_MAX);
 		app_trace_cancel(trace);
 		g_object_unref(trace);
@@ -418,7 +418,7 @@ void window_open_files(AppWindow *window, GListModel *files, bool add)
 		g_autofree char *path = g_file_get_path(file);
 
 		if (!path) {
-			window_tell(window, "Only local files can be opened.");
+			window_fail(window, "Only local files can be opened.");
 			continue;
 		}
 		app_window_open(window, app_trace_new(path), add);

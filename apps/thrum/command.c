@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "command.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,8 +31,15 @@ static void complain_list(const char *format, va_list list)
 		vsnprintf(held, sizeof(held), format, list);
 		return;
 	}
+	char text[4 * PATH_MAX];
+
+	vsnprintf(text, sizeof(text), format, list);
 	fputs("thrum: ", stderr);
-	vfprintf(stderr, format, list);
+	/* A file's name may hold what a terminal obeys. */
+	for (const char *at = text; *at; at++)
+		fputc(*at != '\n' && *at != '\t' && ((unsigned char)*at < ' ' || *at == 0x7f) ? '?'
+											      : *at,
+			stderr);
 	fputc('\n', stderr);
 }
 

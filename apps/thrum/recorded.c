@@ -8,10 +8,12 @@
 
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,8 +42,9 @@ static bool identify(const char *path, struct recorded_file *file)
 {
 	struct statx status;
 
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &status) <
-			0 ||
+	/* Older versions of musl don't have the function. */
+	if (syscall(SYS_statx, AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME,
+		    &status) < 0 ||
 		!S_ISREG(status.stx_mode))
 		return false;
 	file->device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;

@@ -240,15 +240,17 @@ static void put_search(struct thrum__base_text *out)
 
 static void put_status(struct thrum__base_text *out)
 {
-	char pointer[400], seen[400], card[1200];
+	char pointer[400], seen[400], card[1200], band[400];
 
 	thrum__stage_card_words(core.stage, card, sizeof card);
 	thrum__stage_pointer_words(core.stage, pointer, sizeof pointer);
+	thrum__scene_focus_words(core.stage->parts[core.stage->focus].scene, band, sizeof band);
 	thrum__stage_seen_words(core.stage, seen, sizeof seen);
 	json_key(out, "status");
 	json_put(out, "{");
 	json_key_string(out, "pointer", pointer);
 	json_key_string(out, "seen", seen);
+	json_key_string(out, "band", band);
 	json_key(out, "card");
 	json_put(out, "[");
 	for (const char *line = card; *line;) {

@@ -44,8 +44,9 @@ struct thrum_core {
 	uint64_t size;
 	/*
 	 * As in struct thrum_config. Without `read` it is the processor's own counter: the time stamp
-	 * counter of x86-64, which must be invariant, or the virtual counter of aarch64. `frequency`
-	 * is then a sixteenth of the counter's, in ticks a second.
+	 * counter of x86-64, which must be invariant, and a sixteenth of whose frequency `frequency`
+	 * then is, in ticks a second; or the virtual counter of aarch64, or time of riscv64, with
+	 * their whole frequency.
 	 */
 	struct thrum_clock clock;
 	/* The time of day now, in ns from 1970; 0: unknown. */

@@ -113,9 +113,12 @@ STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 {
 	int result = real_pthread_barrier_init(CALLER)(barrier, attributes, count);
 
-	if (result == 0 && is_on(ADAPTER_PTHREAD)) {
-		struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION,
-			"barrier", CALLER);
+	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) {
+		struct object *object;
+
+		/* Mostly its threads are not made yet; but only here it tells how many there will be. */
+		thrum__adapt_start();
+		object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier", CALLER);
 
 		if (object)
 			atomic_store(&object->count, count);

@@ -240,6 +240,7 @@ STAND_IN int uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_
 	thrum__adapt_label(label, "work", (const void *)(uintptr_t)work);
 	thrum_task task = thrum__adapt_request(CALLER, "%s", label);
 
+	thrum_task_ready(task);
 	/* The pool may run it at once. */
 	req->reserved[WORK] = (void *)(uintptr_t)work;
 	thrum__adapt_uv_accepted(AS_REQUEST(req), task, 0, AS_FUNCTION(done));

@@ -102,6 +102,11 @@ uint64_t thrum__port_boot(void)
 
 /* ---- Clocks --------------------------------------------------------------------------------- */
 
+uint64_t thrum__port_tsc_frequency(void)
+{
+	return 0;
+}
+
 bool thrum__port_tsc_is_trusted(void)
 {
 	return !machine.clock.read;
@@ -307,3 +312,20 @@ int thrum_core_start(const struct thrum_core *core)
 	free_to = (uint8_t *)core->memory + core->size;
 	return thrum_start(&config);
 }
+
+#if defined(__arm__)
+/* The compiler's divisions call these when the divisor is 0, which never happens. libgcc's would raise
+ * a signal. */
+int __aeabi_idiv0(int);
+long long __aeabi_ldiv0(long long);
+
+int __aeabi_idiv0(int result)
+{
+	return result;
+}
+
+long long __aeabi_ldiv0(long long result)
+{
+	return result;
+}
+#endif

@@ -120,10 +120,11 @@ void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thru
 	/* Wall time at the first reading less the clock's value, both in seconds and ticks. */
 	uint64_t wall = thrum__format_multiply_divide(start->realtime % SECOND, second, SECOND);
 	uint64_t clock = start->ticks % second;
-	metadata->offset_s = (int64_t)(start->realtime / SECOND) - (int64_t)(start->ticks / second);
-	if (wall < clock) {
-		metadata->offset_s--;
+	/* A damaged header's may be any numbers. */
+	uint64_t seconds = start->realtime / SECOND - start->ticks / second - (wall < clock);
+
+	metadata->offset_s = (int64_t)seconds;
+	if (wall < clock)
 		wall += second;
-	}
 	metadata->offset = wall - clock;
 }

@@ -29,10 +29,37 @@ bool thrum__port_tsc_is_trusted(void)
 	close(fd);
 	return n > 0 && strcmp(source, "tsc\n") == 0;
 }
+
+uint64_t thrum__port_tsc_frequency(void)
+{
+	return 0;
+}
+#elif defined(__aarch64__) || (defined(__riscv) && __riscv_xlen == 64)
+/* One counter of the whole machine, with a fixed frequency: Arm ARM D12.1 (the system counter);
+ * RISC-V Unprivileged ISA, Zicntr. */
+bool thrum__port_tsc_is_trusted(void)
+{
+	return true;
+}
+
+uint64_t thrum__port_tsc_frequency(void)
+{
+	uint64_t frequency = 0;
+
+#if defined(__aarch64__)
+	__asm__("mrs %0, cntfrq_el0" : "=r"(frequency));
+#endif
+	return frequency & UINT32_MAX;
+}
 #else
 bool thrum__port_tsc_is_trusted(void)
 {
 	return false;
+}
+
+uint64_t thrum__port_tsc_frequency(void)
+{
+	return 0;
 }
 #endif
 

@@ -52,8 +52,9 @@ ALWAYS_INLINE void store_stack_pointer(uintptr_t *to)
 
 /*
  * Returns the processor's counter in sixteenths of a tick: the time stamp counter of x86-64, and
- * sixteen times the slower virtual counter of aarch64. 0 on processors without one, where
- * thrum__port_tsc_is_trusted returns false.
+ * sixteen times the slower virtual counter of aarch64 and time of riscv64. 0 on processors without
+ * one, where thrum__port_tsc_is_trusted returns false. Nothing orders the reading with the accesses
+ * to memory around it: a barrier would cost more than all else of an event.
  */
 ALWAYS_INLINE uint64_t read_tsc(void)
 {
@@ -63,6 +64,11 @@ ALWAYS_INLINE uint64_t read_tsc(void)
 	uint64_t count;
 
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+	return count << 4;
+#elif defined(__riscv) && __riscv_xlen == 64
+	uint64_t count;
+
+	__asm__ volatile("rdtime %0" : "=r"(count));
 	return count << 4;
 #else
 	return 0;

@@ -299,8 +299,9 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 
 void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-		file->fd, 0);
+	void *memory = size > SIZE_MAX ? MAP_FAILED
+				       : mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
+						 MAP_SHARED | MAP_NORESERVE, file->fd, 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "port/port.h"
 
@@ -25,8 +26,9 @@ void *thrum__port_allocate(size_t size)
 int thrum__port_populate(void *from, size_t size)
 {
 	int error = errno, result = 0;
+	size_t before = (uintptr_t)from % (size_t)sysconf(_SC_PAGESIZE);
 
-	if (madvise(from, size, MADV_POPULATE_WRITE))
+	if (madvise((uint8_t *)from - before, before + size, MADV_POPULATE_WRITE))
 		result = errno == EINVAL ? -THRUM_E_SYSTEM : -THRUM_E_SPACE;
 	errno = error;
 	return result;
@@ -64,8 +66,9 @@ void thrum__port_unmap(void *from, size_t size)
 
 void thrum__port_wipe_on_fork(void *page, size_t size)
 {
-	/* Kernels without it rely on the handler of fork() alone. */
-	madvise(page, size, MADV_WIPEONFORK);
+	/* Kernels without it, or with larger pages, rely on the handler of fork() alone. */
+	if (((uintptr_t)page | size) % (size_t)sysconf(_SC_PAGESIZE) == 0)
+		madvise(page, size, MADV_WIPEONFORK);
 }
 
 __attribute__((no_sanitize("thread"))) void thrum__port_copy_shared(void *to, const void *from,

@@ -59,67 +59,103 @@ static void read_headers(const uint8_t *start, struct thrum__port_module *module
 	}
 }
 
-/* Finds the entry of the dynamic linker, and where the file is mapped; NULL: there is none. */
+/* Where a module lies, as the dynamic linker knows it. */
+struct place {
+	uintptr_t address;
+	const char *name;  /* NULL or empty: the program */
+	const void *start; /* of the file in memory */
+};
+
+/* Returns false if no module lies there. */
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
-static const struct link_map *find_link_map(const void *address, const void **start)
+static bool find_place(const void *address, struct place *place)
 {
 	struct dl_find_object object;
 
 	if (_dl_find_object((void *)(uintptr_t)address, &object) != 0)
-		return NULL;
-	*start = object.dlfo_map_start;
-	return object.dlfo_link_map;
+		return false;
+	*place = (struct place){object.dlfo_link_map->l_addr, object.dlfo_link_map->l_name,
+		object.dlfo_map_start};
+	return true;
 }
 #else
-static const struct link_map *find_link_map(const void *address, const void **start)
-{
-	struct link_map *map = NULL;
-	Dl_info info;
+struct search {
+	uintptr_t address;
+	bool is_library; /* the program comes first */
+	struct place *place;
+};
 
-	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP))
-		return NULL;
-	*start = info.dli_fbase;
-	return map;
+static int look_at(struct dl_phdr_info *module, size_t size, void *search_of)
+{
+	struct search *search = search_of;
+	bool is_library = search->is_library, is_there = false;
+	const void *start = NULL;
+
+	(void)size;
+	search->is_library = true;
+	for (unsigned i = 0; i < module->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &module->dlpi_phdr[i];
+		uintptr_t begin = module->dlpi_addr + part->p_vaddr;
+
+		if (part->p_type != PT_LOAD)
+			continue;
+		if (part->p_offset == 0)
+			start = (const void *)begin;
+		is_there |= search->address - begin < part->p_memsz;
+	}
+	if (!is_there || !start)
+		return 0;
+	*search->place = (struct place){module->dlpi_addr, is_library ? module->dlpi_name : NULL,
+		start};
+	return 1;
+}
+
+static bool find_place(const void *address, struct place *place)
+{
+	struct search search = {(uintptr_t)address, false, place};
+
+	return dl_iterate_phdr(look_at, &search) == 1;
 }
 #endif
 
 bool thrum__port_find_module(const void *address, struct thrum__port_module *module)
 {
-	const void *start = NULL;
-	const struct link_map *map = find_link_map(address, &start);
+	struct place place;
 
-	if (!map)
+	if (!find_place(address, &place))
 		return false;
-	module->address = map->l_addr;
+	module->address = place.address;
 	module->size = 0;
 	module->build_id[0] = '\0';
-	if (map->l_name && map->l_name[0]) {
-		size_t length = strnlen(map->l_name, sizeof module->path - 1);
+	if (place.name && place.name[0]) {
+		size_t length = strnlen(place.name, sizeof module->path - 1);
 
-		memcpy(module->path, map->l_name, length);
+		memcpy(module->path, place.name, length);
 		module->path[length] = '\0';
 	} else {
 		ssize_t length = readlink("/proc/self/exe", module->path, sizeof module->path - 1);
 
 		module->path[length > 0 ? length : 0] = '\0';
 	}
-	read_headers(start, module);
+	read_headers(place.start, module);
 	return true;
 }
 
 bool thrum__port_is_code(const void *address)
 {
-	const void *start = NULL;
-	const struct link_map *map = find_link_map(address, &start);
-	const ElfW(Ehdr) *file = start;
+	struct place place;
 
-	if (!map || memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+	if (!find_place(address, &place))
 		return false;
-	const ElfW(Phdr) *part = (const void *)((const uint8_t *)start + file->e_phoff);
+	const ElfW(Ehdr) *file = place.start;
+
+	if (memcmp(file->e_ident, ELFMAG, SELFMAG) != 0)
+		return false;
+	const ElfW(Phdr) *part = (const void *)((const uint8_t *)place.start + file->e_phoff);
 
 	for (unsigned i = 0; i < file->e_phnum; i++)
 		if (part[i].p_type == PT_LOAD && part[i].p_flags & PF_X &&
-			(uintptr_t)address - (map->l_addr + part[i].p_vaddr) < part[i].p_memsz)
+			(uintptr_t)address - (place.address + part[i].p_vaddr) < part[i].p_memsz)
 			return true;
 	return false;
 }

@@ -22,9 +22,12 @@
 
 /* ---- Clock ---------------------------------------------------------------------------------- */
 
-/* Whether the time stamp counter is invariant and the kernel itself uses it as its clock. Reads a
- * file in /sys. False on processors other than x86-64. */
+/* Whether read_tsc() is a clock of all processors, with a fixed frequency. On x86-64 the time stamp
+ * counter must be invariant, and the kernel must use it as its clock; reads a file in /sys. True on
+ * aarch64 and riscv64, false on others. */
 bool thrum__port_tsc_is_trusted(void);
+/* Returns the ticks a second of read_tsc(); 0: the processor doesn't tell, as most don't. */
+uint64_t thrum__port_tsc_frequency(void);
 
 /* Return CLOCK_MONOTONIC and CLOCK_REALTIME in ns. Async-signal-safe. */
 uint64_t thrum__port_monotonic(void);
@@ -105,7 +108,8 @@ void thrum__port_unmap(void *from, size_t size);
  * with all that this thread does before and after it, other copies included. */
 void thrum__port_copy_shared(void *to, const void *from, size_t size);
 
-/* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14. */
+/* Asks the kernel to wipe these pages in each child of a fork. Does nothing before Linux 4.14, nor if
+ * they aren't whole pages of this kernel. */
 void thrum__port_wipe_on_fork(void *page, size_t size);
 
 /* ---- Code ------------------------------------------------------------------------------------ */

@@ -81,10 +81,12 @@ void thrum__port_thread_name(char name[16])
 
 uint64_t thrum__port_process_start(uint32_t pid)
 {
-	char file[40] = "/proc/self/stat", text[1024];
+	char file[48], text[1024];
 
-	if (pid)
-		snprintf(file, sizeof file, "/proc/%u/stat", pid);
+	pid = pid ? pid : thrum__port_pid();
+	/* The first thread began with the process. QEMU has a /proc/PID/stat of its own for each
+	 * process that it runs, with another time. */
+	snprintf(file, sizeof file, "/proc/%u/task/%u/stat", pid, pid);
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 

@@ -165,8 +165,9 @@ struct process {
 	/* This process has started a recording. If it hasn't, but the mask is set, it is a child
 	 * that was made without the handlers of fork(). */
 	_Atomic bool has_started;
-	char page[4096 - 2 * sizeof(void *)];
+	char page[4096 - sizeof(void *) - 8];
 };
+_Static_assert(sizeof(struct process) == 4096, "a page, of which nothing else has a part");
 enum {
 	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
 	COUNTERS_TAKING,      /* this child just makes its own */

@@ -21,6 +21,7 @@
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
 #define READING_EVERY 1                      /* seconds between two readings of all clocks */
 #define CALIBRATION_NS 2000000               /* how long the start measures the frequency */
+#define PAGE_MAX ((size_t)65536)             /* the largest pages that a kernel has */
 #define FREQUENCY_MAX UINT64_C(100000000000) /* the most that readers accept */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
@@ -116,8 +117,11 @@ static enum thrum__clock_kind choose_clock(struct thrum_clock *clock,
 		kind = THRUM__CLOCK_TSC;
 	}
 	atomic_store(&thrum__record_clock, clock);
-	if (kind == THRUM__CLOCK_TSC)
-		clock->frequency = measure_frequency();
+	if (kind == THRUM__CLOCK_TSC) {
+		uint64_t told = thrum__port_tsc_frequency();
+
+		clock->frequency = told ? told : measure_frequency();
+	}
 	return kind;
 }
 
@@ -207,10 +211,12 @@ static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_
 		return NULL;
 	struct recorder *r = (void *)block;
 
-	r->lanes = thrum__port_allocate(n * sizeof(struct lane));
+	size_t lanes = (n * sizeof(struct lane) + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
+
+	r->lanes = thrum__port_allocate(lanes);
 	if (!r->lanes)
 		return NULL;
-	thrum__port_wipe_on_fork(r->lanes, n * sizeof(struct lane));
+	thrum__port_wipe_on_fork(r->lanes, lanes);
 	r->cells = (void *)(block + cells_at);
 	r->ready = (void *)(block + ready_at);
 	r->regions = (void *)(block + regions_at);
@@ -431,6 +437,11 @@ static void stop(uint32_t ending);
 __attribute__((destructor)) static void on_unload(void)
 {
 	stop(THRUM__ENDED_EXITED);
+	/* A plugin with libthrum.a inside takes the key's destructor with it. */
+	if (thrum__record_has_exit_key) {
+		thrum__record_has_exit_key = false;
+		pthread_key_delete(thrum__record_exit_key);
+	}
 }
 
 /* ---- Start ---------------------------------------------------------------------------------- */

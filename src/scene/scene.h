@@ -419,6 +419,9 @@ THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint3
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
 /* The group of the band with the focus, or NONE. */
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
+/* Writes a sentence about the band, thread or queue with the focus, with the numbers of the last frame;
+ * "" if there is none. Returns as snprintf does. */
+size_t thrum__scene_focus_words(const struct thrum__scene *, char *to, size_t size);
 /* Shows bands, with the focus on that of a group. Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_group(struct thrum__scene *, uint32_t group);
 

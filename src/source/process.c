@@ -139,6 +139,19 @@ static bool try_path(struct search *search, const char *path)
 	return true;
 }
 
+/* The kernel writes a newline in a path as "\\012", like four characters of the path. Puts newlines
+ * in their place. Returns whether there was one. */
+static bool restore_newlines(char *path)
+{
+	bool is_changed = false;
+
+	for (char *at = path; (at = strstr(at, "\\012")) != NULL; is_changed = true) {
+		*at = '\n';
+		memmove(at + 1, at + 4, strlen(at + 4) + 1);
+	}
+	return is_changed;
+}
+
 /* Looks at one line of /proc/PID/maps: "7f00-7f10 rw-s 00000000 00:1f 17   /dev/shm/x". */
 static void look_at_mapping(struct search *search, char *line)
 {
@@ -168,7 +181,8 @@ static void look_at_mapping(struct search *search, char *line)
 		return;
 	/* The process may see other file systems than this one does. */
 	snprintf(other, sizeof other, "/proc/%" PRId64 "/root%s", search->pid, path);
-	try_path(search, other);
+	if (!try_path(search, other) && restore_newlines(path))
+		try_path(search, path);
 }
 
 /* Returns the error for a process in whose mappings no recording was found. */

@@ -63,6 +63,9 @@ is_at leak permits.c 'and never posts it'
 same pass "$programs/permits" pass
 "$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
 
+same barrier "$programs/barrier"
+has barrier why 'thread count_some: Ends without coming to .barrier (round_end|barrier\+0x)'
+
 same dead_holder "$programs/dead_holder"
 has dead_holder why 'table_lock|mutex dead_holder\+0x'
 is_at dead_holder dead_holder.c 'and never unlocks it'

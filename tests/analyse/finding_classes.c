@@ -135,6 +135,17 @@ static void under_way(void **state)
 	expect_none(REQUESTS "12" MS "log 1 \"end\n");
 }
 
+/* As in a damaged trace: the timer was due in the year 1678. */
+static void timer_of_an_impossible_time(void **state)
+{
+	expect_none(MAIN "1" MS "create 1 2 timer\n"
+			 "1" MS "due 2 =-9223372036854775807\n"
+			 "900" MS "log 1 \"end\n");
+	expect_none(MAIN "1" MS "create 1 2 timer\n"
+			 "1" MS "due 2 =9223372036854775807\n"
+			 "900" MS "resolve 1 2\n");
+}
+
 static void idle_timer_and_handle(void **state)
 {
 	expect_none(MAIN "1" MS "create 1 2 timer\n"
@@ -356,6 +367,7 @@ int main(void)
 		cmocka_unit_test(no_deadlock),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(under_way),
+		cmocka_unit_test(timer_of_an_impossible_time),
 		cmocka_unit_test(idle_timer_and_handle),
 		cmocka_unit_test(starved),
 		cmocka_unit_test(not_starved),

@@ -89,6 +89,11 @@ static void refines_the_frequency(void **state)
 	set_reading(&header.latest[0], 0, 0, 0);
 	thrum__format_set_clock(&metadata, &header);
 	assert_int_equal(metadata.frequency, 100000000); /* runs back */
+	/* No wall time is right, but each number is one. */
+	header.clock_frequency = 1;
+	set_reading(&header.start, UINT64_C(1) << 63, 5000, UINT64_C(1700000000) * 1000000000);
+	thrum__format_set_clock(&metadata, &header);
+	assert_int_equal(metadata.offset_s, INT64_MIN + 1700000000);
 }
 
 static void does_without_readings(void **state)

@@ -261,6 +261,45 @@ static void bridges_long_pauses(void **state)
 	recording_finish(&recording);
 }
 
+/* With ticks of a second each, and at the end of all ticks. */
+static void takes_no_time_that_fits_no_number(void **state)
+{
+	const uint64_t starts[] = {START, UINT64_MAX - 5 * (UINT64_C(1) << THRUM__TIME_BITS)};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct recording recording;
+
+		set_up(&recording);
+		recording.header->clock_frequency = i == 0 ? 1 : 1000000000;
+		recording.header->start.ticks = starts[i];
+		struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, starts[i]);
+
+		for (uint64_t n = 0; n < 20; n++)
+			ADD(t, starts[i] - START + n * ((UINT64_C(1) << THRUM__TIME_BITS) - 1),
+				R(LOG), .text = "x");
+		struct thrum_trace *trace = thrum_helper_open(&recording);
+		const struct thrum_event *events;
+		size_t count, logs = 0, last_type = 0;
+		int64_t last = 0;
+
+		while (thrum_trace_next(trace, &events, &count, NULL) > 0)
+			for (size_t k = 0; k < count; k++) {
+				assert_true(events[k].time >= last);
+				last = events[k].time;
+				last_type = events[k].type;
+				logs += events[k].type == THRUM_EVENT_LOG;
+				if (last_type == THRUM_EVENT_DAMAGED)
+					assert_non_null(strstr(events[k].text,
+						"time outside the recording"));
+			}
+		assert_in_range(logs, 3, 18);
+		assert_int_equal(last_type, THRUM_EVENT_DAMAGED);
+		thrum_trace_close(trace);
+		recording_finish(&recording);
+	}
+}
+
 static void tells_where_tasks_were_created(void **state)
 {
 	struct recording recording;
@@ -412,6 +451,7 @@ int main(void)
 		cmocka_unit_test(shows_the_rest),
 		cmocka_unit_test(gives_whole_keys),
 		cmocka_unit_test(bridges_long_pauses),
+		cmocka_unit_test(takes_no_time_that_fits_no_number),
 		cmocka_unit_test(tells_where_tasks_were_created),
 		cmocka_unit_test(tells_about_the_trace),
 		cmocka_unit_test(knows_the_end),

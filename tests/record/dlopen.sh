@@ -5,6 +5,7 @@ set -eu
 load=$BUILD/tests/record/programs/load
 annotated=$BUILD/tests/record/plugins/annotated.so
 weak=$BUILD/tests/record/plugins/weak.so
+whole=$BUILD/tests/record/plugins/whole.so
 libthrum=$BUILD/src/libthrum.so
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -68,6 +69,11 @@ printf '1\n1\n' | record global "$libthrum" run "$weak" thread "$weak"
 expect "tag${tab}weak/work" "log${tab}weakly said" "label${tab}weak task 1" "counter${tab}weak/runs" \
 	"link-send${tab}6b6579" "fail${tab}reason" "suspend${tab}wait for work"
 [ "$(grep -c "weakly said" "$folder/dump")" = 2 ] || fail "not two runs"
+
+# A plugin with the static library inside can be unloaded, also while threads that used it live.
+! needs_libthrum "$whole" || fail "the plugin with its own libthrum needs another one"
+printf '1\n1\n1\n' | record linger "$whole" close linger "$whole" close run "$whole" close
+expect "tag${tab}plugin/work"
 
 # The plugin's libthrum is not loaded globally, so the weak library doesn't see it.
 printf '1\n0\n' | record run "$annotated" run "$weak"

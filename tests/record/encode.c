@@ -42,7 +42,7 @@ static void mark(void)
 {
 	const struct thrum__header *header = memory;
 
-	packet = (struct thrum__packet *)((uintptr_t)memory + header->packet.offset);
+	packet = (struct thrum__packet *)((uintptr_t)memory + (uintptr_t)header->packet.offset);
 	at = content();
 	last = thrum__record_thread.lane[0]->last >> 4;
 }

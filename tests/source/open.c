@@ -339,6 +339,21 @@ static void finds_the_recording_of_a_process(void **state)
 	expect_recording(child, THRUM_E_NOT_FOUND, "untouched");
 }
 
+static void finds_a_recording_with_a_newline_in_its_path(void **state)
+{
+	struct fixture *f = *state;
+	char name[300];
+	int until;
+
+	snprintf(name, sizeof name, "%s\nand\nmore", f->file);
+	assert_true(recording_save(&f->recording, name));
+	pid_t child = start_recorder(name, &until);
+
+	expect_recording(child, 0, name);
+	stop_recorder(child, until);
+	unlink(name);
+}
+
 static void says_that_a_recording_was_deleted(void **state)
 {
 	struct fixture *f = *state;
@@ -426,6 +441,7 @@ int main(void)
 		TEST(tells_a_reused_pid),
 		TEST(is_woken_by_the_recorder),
 		TEST(finds_the_recording_of_a_process),
+		TEST(finds_a_recording_with_a_newline_in_its_path),
 		TEST(says_that_a_recording_was_deleted),
 		TEST(a_child_has_no_part_in_it),
 		TEST(says_that_a_process_is_somebody_elses),

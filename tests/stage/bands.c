@@ -95,6 +95,27 @@ static void a_name_shows_its_runs_while_it_is_hovered(void **state)
 	assert_int_equal(scene_of(show)->hovered_group, THRUM__NONE);
 }
 
+/* The band with the focus is told in words, for those who don't see it. */
+static void the_focus_is_a_sentence(void **state)
+{
+	struct show *show = *state;
+	char words[300];
+
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
+	show_settle(show);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_string_equal(words, "loop: runs 0 %");
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
+	show_settle(show);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, ", level 1, closed: "));
+	assert_non_null(strstr(words, ", half within 4 ms, 1 in 100 over 4 ms, none failed"));
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
+	show_settle(show);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, ", level 1, open: "));
+}
+
 static void a_story_is_pinned_where_one_is(void **state)
 {
 	struct show *show = *state;
@@ -135,6 +156,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_head_sorts_by_its_column, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_name_shows_its_runs_while_it_is_hovered, set_up,
 			show_end),
+		cmocka_unit_test_setup_teardown(the_focus_is_a_sentence, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_story_is_pinned_where_one_is, set_up, show_end),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),

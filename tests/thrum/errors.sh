@@ -57,6 +57,7 @@ for command in dump info tasks stats; do
 done
 refuses 2 '^thrum: text: ' snapshot text
 refuses 2 '^thrum: missing: ' snapshot missing -o copy
+refuses 2 '^thrum: a[?]\[31mred: ' snapshot $'a\e[31mred' -o copy
 [[ ! -e copy ]] || { echo "a failed snapshot leaves a file"; failed=1; }
 refuses 2 '^thrum: text: .*not a recording is in the way' snapshot every.thrum -o text
 ln -s elsewhere link

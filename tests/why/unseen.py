@@ -166,7 +166,9 @@ def ask(case, folder):
 
 
 def grade(case, status, answer):
-    is_finding = status == 1 or (case.kind() == "why --slow" and status == 0)
+    # Tasks that can't be judged are no findings, though the status tells of them.
+    is_finding = (status == 1 and not answer.startswith("no findings")) or (
+        case.kind() == "why --slow" and status == 0)
     if status not in (0, 1):
         return "wrong"
     if case.culprit == "nothing":

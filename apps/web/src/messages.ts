@@ -94,7 +94,7 @@ export interface Changes {
   /** Changes when the document of the trace is to be asked for again. */
   subject?: number;
   search?: { text: string; found: number; at: number };
-  status?: { pointer: string; seen: string; card: string[] };
+  status?: { pointer: string; seen: string; band: string; card: string[] };
   /** The view, for the fragment of the page's URL. */
   address?: string;
   /** How often the view jumped: each jump is an entry of the browser's history. */

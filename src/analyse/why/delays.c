@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/why/parts.h"
+#include "base/time.h"
 
 #define LATE 100000000      /* ns of a delay; shorter ones are normal on a busy machine */
 #define LONG_RUN 1000000000 /* ns; a run is so long if others can't even show that they are ready */
@@ -273,13 +274,14 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note,
 		.by = THRUM__NONE,
 		.edge = THRUM__NONE,
 		.certainty = THRUM__LIKELY};
-	delay->ready = THRUM__NOTE(model, note, value);
+	delay->ready = thrum__base_time_clamp(THRUM__NOTE(model, note, value));
 	delay->ran = THRUM__TASK(model, task, end);
 	delay->lane = THRUM__TASK(model, task, lane);
 	delay->has_run = delay->ran != THRUM__OPEN;
 	if (!delay->has_run)
 		delay->ran = model->end;
-	return delay->ready < delay->ran && delay->ran - delay->ready >= LATE &&
+	return delay->ready < delay->ran &&
+		thrum__base_time_clamp(delay->ran) - delay->ready >= LATE &&
 		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;
 }
 

@@ -198,6 +198,8 @@ static int search_all(struct thrum__search *search)
 	if (error == 0)
 		error = thrum__why_find_stuck(search);
 	if (error == 0)
+		error = thrum__why_find_full_pools(search);
+	if (error == 0)
 		error = thrum__why_find_contended(search);
 	if (error == 0)
 		error = thrum__why_find_leaks(search);

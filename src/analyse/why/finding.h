@@ -81,7 +81,7 @@ enum thrum__certainty {
  * itself or got it from a task that only waited for it, and only holders ever released it. A
  * deadlock is but likely if a lock's holders are a guess, if some of them are not blocked, or if it
  * leads through a blocked lane: then the peers of a task tell that no other lane would run it. If
- * fewer than three peers tell so, it is possible.
+ * fewer than three peers tell so, or if a wait has a time limit, it is possible.
  *
  * A contended lock is likely if tasks queued for a second, one of them for half a second; else it
  * is possible. The other classes conclude from what others did, and so are never certain.

@@ -21,10 +21,10 @@ struct carriers {
 
 /* ---- Blocked lanes -------------------------------------------------------------------------- */
 
-/* The task that keeps a lane: its last act was to wait, and nothing else ran since. */
-static uint32_t blocker_of(const struct thrum__search *search, const struct thrum__lane *lane)
+uint32_t thrum__why_blocker_of(const struct thrum__search *search, uint32_t number)
 {
 	const struct thrum__model *model = search->model;
+	const struct thrum__lane *lane = &model->lanes[number];
 	uint32_t task = lane->running, run;
 	struct thrum__analyse_waits waits;
 
@@ -53,7 +53,7 @@ static int find_blockers(const struct thrum__search *search, struct thrum__why_l
 	if (!lanes->blocker)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < model->lane_count; i++) {
-		lanes->blocker[i] = blocker_of(search, &model->lanes[i]);
+		lanes->blocker[i] = thrum__why_blocker_of(search, i);
 		lanes->blocked += lanes->blocker[i] != THRUM__NONE;
 	}
 	return 0;

@@ -37,6 +37,9 @@ struct thrum__why_lanes {
 THRUM__MUST_USE int thrum__why_lanes_make(const struct thrum__search *, struct thrum__why_lanes *);
 void thrum__why_lanes_free(struct thrum__why_lanes *);
 
+/* The task that keeps a lane: its last act was to wait, and nothing else ran since. NONE: the lane isn't
+ * blocked. */
+uint32_t thrum__why_blocker_of(const struct thrum__search *, uint32_t lane);
 /* The task for which a lane is blocked in a wait with a time limit; NONE: it isn't. */
 uint32_t thrum__why_timed_task(const struct thrum__model *, uint32_t lane);
 

@@ -49,6 +49,12 @@ static inline int pthread_key_create(pthread_key_t *key, void (*destructor)(void
 	return 1;
 }
 
+static inline int pthread_key_delete(pthread_key_t key)
+{
+	(void)key;
+	return 0;
+}
+
 static inline int pthread_setspecific(pthread_key_t key, const void *value)
 {
 	(void)key;

@@ -106,6 +106,13 @@ void thrum__read_clock_init(struct reader *r)
 	if (has_start && has_latest)
 		scale = measured_scale(&start, &latest, scale);
 	set_scale(clock, scale);
+	/* In ns since the first time all must fit an int64_t: see clock_ns(). And a compact header
+	 * after that mustn't wrap. */
+	clock->end = UINT64_MAX - (UINT64_C(1) << THRUM__TIME_BITS);
+	uint64_t most = (uint64_t)INT64_MAX >> clock->shift;
+
+	if (clock->end - clock->first > most)
+		clock->end = clock->first + most;
 	r->trace.info.clock_frequency = (uint64_t)(1e9 / scale + 0.5);
 }
 
@@ -121,7 +128,7 @@ bool thrum__read_clock_is_plausible(struct reader *r, uint64_t ticks, uint64_t l
 {
 	const struct clock *clock = &r->clock;
 
-	if (ticks < clock->first)
+	if (ticks < clock->first || ticks > clock->end)
 		return false;
 	if (ticks <= last || ticks - last <= clock->slack)
 		return true;

@@ -265,7 +265,8 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 			p += THRUM__COMPACT_SIZE;
 		}
 		if (UNLIKELY(s.clock > bound)) {
-			problem = bad("event later than the next packet");
+			problem = bad(bound == r->clock.end ? "time outside the recording"
+							    : "event later than the next packet");
 			goto stop;
 		}
 		s.time = clock_ns(&r->clock, s.clock);

@@ -167,16 +167,17 @@ static void start_decoder(struct reader *r, struct lane *lane, const struct thru
 		lane->reason = (struct span_of_text){reason->text, reason->text_size};
 }
 
-/* Returns the ticks of the next packet if that is sure to follow this one; else UINT64_MAX. */
+/* Returns the ticks of the next packet if that is sure to follow this one; else of the last time
+ * that is possible. */
 static uint64_t bound_of(const struct reader *r, const struct lane *lane)
 {
 	if (lane->next == lane->end)
-		return UINT64_MAX;
+		return r->clock.end;
 	const struct packet_ref *next = &r->packets[r->order[lane->next]];
 	bool follows = next->seq == lane->seq + 1 &&
 		(next->own == lane->own || next->tid == lane->tid);
 
-	return follows ? next->first : UINT64_MAX;
+	return follows ? next->first : r->clock.end;
 }
 
 /*

@@ -109,6 +109,7 @@ struct clock {
 	unsigned shift;
 	double ns_per_tick;
 	uint64_t first;  /* ticks: no plausible time is earlier */
+	uint64_t end;    /* ticks: or later */
 	uint64_t latest; /* ticks of the latest reading of the clock that the reader knows */
 	uint64_t slack;  /* ticks that a plausible time may lie after `latest` */
 };

@@ -19,6 +19,7 @@
  *	marks.c    the selected and the found lines, findings
  *	range.c    the range and the marked times
  *	pick.c     which line lies where
+ *	spoken.c   the focus as a sentence
  *	where.c    where the time of groups goes
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds thread pools that wait for themselves: each of their threads is blocked in a task that waits for
+ * something which nobody outside the pool provides, while other tasks are queued and never run. One of
+ * these may be the one that would provide it.
+ */
+#include <stdlib.h>
+
+#include "analyse/why/lanes.h"
+#include "analyse/why/stuck/stuck.h"
+
+#define LONG 100000000 /* ns; pools that are blocked for a shorter time are not suspicious */
+#define THREADS_MAX 64
+#define TOLD 3 /* threads that have a step */
+
+/* The threads of a pool: their lanes, and the tasks that block them. */
+struct pool {
+	uint32_t lanes[THREADS_MAX], tasks[THREADS_MAX], count;
+	int64_t since; /* when the last of them began to wait */
+};
+
+/* Whether a task was queued, and never ran. */
+static bool is_queued(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, run) == THRUM__NONE &&
+		!thrum__analyse_task_is_lane(model, task) && thrum__why_is_said_ready(model, task);
+}
+
+/* Whether a task is one of those that block the pool. */
+static bool is_in(const struct pool *pool, uint32_t task)
+{
+	for (uint32_t i = 0; i < pool->count; i++)
+		if (pool->tasks[i] == task)
+			return true;
+	return false;
+}
+
+/* Finds the lanes that are blocked for good by tasks that were queued. Returns false if there are too many
+ * or none, or if it isn't long. */
+static bool find_threads(const struct thrum__search *search, struct pool *pool)
+{
+	const struct thrum__model *model = search->model;
+
+	*pool = (struct pool){.since = 0};
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		uint32_t task = thrum__why_blocker_of(search, i);
+		int64_t since;
+
+		if (task == THRUM__NONE || thrum__why_timed_task(model, i) != THRUM__NONE ||
+			thrum__analyse_task_is_lane(model, task) ||
+			thrum__why_edge_to(model, task, THRUM__EDGE_READY) == THRUM__NONE)
+			continue;
+		if (pool->count == THREADS_MAX)
+			return false;
+		since = thrum__analyse_graph_waits(&search->graph, task).waits[0].since;
+		pool->since = since > pool->since ? since : pool->since;
+		pool->lanes[pool->count] = i;
+		pool->tasks[pool->count++] = task;
+	}
+	return pool->count > 0 && model->end - pool->since >= LONG && pool->since <= model->end / 2;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Whether two names differ in numbers only. */
+static bool is_alike(const char *a, const char *b)
+{
+	for (;;) {
+		while (is_digit(*a))
+			a++;
+		while (is_digit(*b))
+			b++;
+		if (*a != *b)
+			return false;
+		if (!*a)
+			return true;
+		a++, b++;
+	}
+}
+
+/* Whether a thread like those of the pool isn't blocked. By lane, `threads` has the task of its thread. */
+static bool has_free_thread(const struct thrum__model *model, const struct pool *pool,
+	const uint32_t *threads)
+{
+	for (uint32_t i = 0, next = 0; i < model->lane_count; i++) {
+		const char *name = thrum__model_task_name(model, threads[i], NULL);
+
+		if (next < pool->count && pool->lanes[next] == i) {
+			next++;
+			continue;
+		}
+		for (uint32_t k = 0;
+			k < pool->count && thrum__analyse_task_is_pending(model, threads[i]); k++)
+			if (is_alike(name,
+				    thrum__model_task_name(model, threads[pool->lanes[k]], NULL)))
+				return true;
+	}
+	return false;
+}
+
+/* Sets threads[lane] to the task of each lane's thread: one that the program made for it, or its own. */
+static void find_names(const struct thrum__search *search, uint32_t *threads)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		threads[i] = model->lanes[i].task;
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED)) {
+		uint32_t run = THRUM__TASK(model, task, run);
+
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+			thrum__model_has_row(&model->runs, run))
+			threads[THRUM__RUN(model, run, lane)] = task;
+	}
+}
+
+/* Whether nobody but the pool and its queue can end a task's wait. */
+static bool is_left_to_pool(const struct thrum__search *search, const struct pool *pool,
+	uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_wait wait = thrum__analyse_graph_waits(&search->graph, task).waits[0];
+	struct thrum__why_servers servers;
+
+	if (!thrum__analyse_task_is_object(model, wait.on))
+		return is_queued(model, wait.on) || is_in(pool, wait.on);
+	if (thrum__analyse_task_is_lock(model, wait.on) && wait.next != THRUM__NONE)
+		return is_in(pool, wait.next);
+	thrum__why_servers_of(model, wait.on, task, &servers);
+	for (unsigned i = 0; i < servers.count; i++)
+		if (thrum__analyse_task_is_pending(model, servers.task[i]) &&
+			!is_in(pool, servers.task[i]))
+			return false;
+	return servers.is_whole;
+}
+
+/* The first task that is queued: one unlike those that block the pool, if there is one. NONE: there is no
+ * task at all. */
+static uint32_t find_queued(const struct thrum__search *search, const struct pool *pool)
+{
+	const struct thrum__model *model = search->model;
+	unsigned sorts = THRUM__SORT_WANTED | THRUM__SORT_OUTSIDE;
+	uint32_t found = THRUM__NONE;
+
+	for (uint32_t task = thrum__why_next(search, 0, sorts); task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, sorts)) {
+		uint32_t key = thrum__why_peers_key(&search->peers, task);
+
+		if (!is_queued(model, task) ||
+			model->end - THRUM__TASK(model, task, created) < LONG)
+			continue;
+		if (key != thrum__why_peers_key(&search->peers, pool->tasks[0]))
+			return task;
+		if (found == THRUM__NONE)
+			found = task;
+	}
+	return found;
+}
+
+static void add_finding(struct thrum__search *search, const struct pool *pool, uint32_t queued,
+	uint32_t thread)
+{
+	struct thrum__finding *finding = thrum__why_add(search, THRUM__FINDING_NEVER_RESOLVED,
+		thrum__why_certainty(search, THRUM__LIKELY, pool->since), queued);
+
+	if (!finding)
+		return;
+	for (uint32_t i = 0; i < pool->count; i++) {
+		const struct thrum__analyse_wait *wait =
+			&thrum__analyse_graph_waits(&search->graph, pool->tasks[i]).waits[0];
+
+		if (i < TOLD)
+			thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, pool->tasks[i],
+				wait->on, wait->since, wait->edge);
+		*thrum__cause(search, pool->tasks[i]) = search->findings->count - 1;
+		thrum__why_mark(search, pool->tasks[i], THRUM__MARK_STUCK);
+	}
+	thrum__why_add_step(finding, THRUM__STEP_NEEDS_LANE, queued, thread,
+		THRUM__TASK(search->model, queued, created), THRUM__NONE);
+	finding->steps[finding->step_count - 1].more = pool->count - 1;
+	*thrum__cause(search, queued) = search->findings->count - 1;
+	thrum__why_mark(search, queued, THRUM__MARK_BEHIND);
+}
+
+int thrum__why_find_full_pools(struct thrum__search *search)
+{
+	const struct thrum__model *model = search->model;
+	struct pool pool;
+	uint32_t *threads, queued;
+
+	if (!find_threads(search, &pool))
+		return 0;
+	for (uint32_t i = 0; i < pool.count; i++)
+		if (*thrum__cause(search, pool.tasks[i]) < search->findings->count ||
+			!is_left_to_pool(search, &pool, pool.tasks[i]))
+			return 0;
+	queued = find_queued(search, &pool);
+	if (queued == THRUM__NONE || *thrum__cause(search, queued) < search->findings->count)
+		return 0;
+	threads = malloc(model->lane_count * sizeof *threads);
+	if (!threads)
+		return -THRUM_E_MEMORY;
+	find_names(search, threads);
+	if (!has_free_thread(model, &pool, threads))
+		add_finding(search, &pool, queued, threads[pool.lanes[0]]);
+	free(threads);
+	return 0;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: ISC */
+/* Thread pools that wait for themselves. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+/* A pool of two threads, 2 and 3. The jobs 10 and 11 run, and 12 is queued. They use the condition 20. */
+#define POOL \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"0 @1 create - 2 thread\n" \
+	"0 @1 label 2 \"pool 1\n" \
+	"0 @2 create - 3 thread\n" \
+	"0 @2 label 3 \"pool 2\n" \
+	"0 create 1 20 condition\n" \
+	"1" MS "create 1 10 request\n" \
+	"1" MS "label 10 \"store 1\n" \
+	"1" MS "ready 1 10\n" \
+	"1" MS "create 1 11 request\n" \
+	"1" MS "label 11 \"store 2\n" \
+	"1" MS "ready 1 11\n" \
+	"1" MS "create 1 12 request\n" \
+	"1" MS "label 12 \"load\n" \
+	"1" MS "ready 1 12\n" \
+	"2" MS "@1 switch 10\n" \
+	"3" MS "@1 wait 10 20\n" \
+	"3" MS "@1 suspend - \"blocked\n"
+#define SECOND \
+	"2" MS "@2 switch 11\n" \
+	"3" MS "@2 wait 11 20\n" \
+	"3" MS "@2 suspend - \"%s\n"
+#define END "900" MS "log 1 \"end\n"
+
+/* How many steps of the story's findings say that a task needs a lane. */
+static unsigned count_left(const char *lines)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__findings findings;
+	unsigned count = 0;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++)
+		for (unsigned k = 0; k < findings.findings[i].step_count; k++) {
+			const struct thrum__step *step = &findings.findings[i].steps[k];
+
+			count += step->kind == THRUM__STEP_NEEDS_LANE &&
+				step->task == story_task(model, 12);
+		}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static unsigned count_with(const char *reason, const char *more)
+{
+	char lines[2048];
+	int size = snprintf(lines, sizeof lines, POOL SECOND, reason);
+
+	snprintf(lines + size, sizeof lines - (size_t)size, "%s" END, more);
+	return count_left(lines);
+}
+
+static void a_pool_waits_for_its_queue(void **state)
+{
+	(void)state;
+	assert_int_equal(count_with("blocked", ""), 1);
+}
+
+static void a_pool_that_goes_on(void **state)
+{
+	(void)state;
+	assert_int_equal(count_with("blocked for a time", ""), 0);
+	/* Somebody outside has signalled the condition before, and may do so again. */
+	assert_int_equal(count_with("blocked", "4" MS "signal 1 20 =2\n"), 0);
+	/* One thread has nothing to do. */
+	assert_int_equal(count_left(POOL END), 0);
+	/* They are blocked since a moment only. */
+	assert_int_equal(count_left(POOL "890" MS "@2 switch 11\n"
+					 "890" MS "@2 wait 11 20\n"
+					 "890" MS "@2 suspend - \"blocked\n" END),
+		0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pool_waits_for_its_queue),
+		cmocka_unit_test(a_pool_that_goes_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: ISC */
+/* Rare cases on which the recorder relies: limits, wake-ups, what is given back, and what nobody
+ * may take. Looks at the recorder's own memory, since such a fault shows late or never. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "port/futex.h"
+#include "record/record.h"
+#include "record_helper.h"
+
+#define SIZE (256 << 10)
+
+static struct recorder *recorder(void)
+{
+	return atomic_load(&thrum__record_process.recorder);
+}
+
+static void run_in_thread(void *(*function)(void *), void *argument)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, function, argument), 0);
+	pthread_join(thread, NULL);
+}
+
+/* ---- Fast events ----------------------------------------------------------------------------- */
+
+static void a_fast_event_fits_behind_its_limit(void **state)
+{
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	for (int i = 0; i < 20000; i++) {
+		thrum_log("a text as long as a fast event may have, nearly.");
+		const struct lane *lane = thrum__record_thread.lane[0];
+		const uint8_t *limit = atomic_load(&lane->limit);
+		const uint8_t *end = (uint8_t *)lane->packet + recorder()->ready[lane->slot];
+
+		assert_ptr_equal(limit, end - FAST_EVENT_MAX + 1);
+		assert_true(lane->position <= end);
+	}
+	thrum_stop();
+}
+
+static void no_fast_event_begins_after_the_stop(void **state)
+{
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	struct recorder *r = recorder();
+
+	thrum_log("a lane");
+	assert_true(has_limit(&r->lanes[0]));
+	thrum_stop();
+	for (uint32_t i = 0; i < r->packet_count; i++) {
+		assert_null(atomic_load(&r->lanes[i].limit));
+		assert_null(atomic_load(&r->lanes[i].tsc_limit));
+	}
+}
+
+/* ---- Readers --------------------------------------------------------------------------------- */
+
+/* A reader that sleeps. */
+struct sleeper {
+	_Atomic int tid;
+	_Atomic bool is_awake;
+};
+
+static void *sleep_until_progress(void *argument)
+{
+	struct sleeper *sleeper = argument;
+	struct thrum__header *h = recorder()->header;
+	uint32_t seen = atomic_load(&h->progress);
+
+	atomic_store(&sleeper->tid, (int)syscall(SYS_gettid));
+	thrum__port_wait(&h->progress, seen, 600000);
+	atomic_store(&sleeper->is_awake, true);
+	return NULL;
+}
+
+/* Waits until the thread sleeps, and for nothing but the futex: it does nothing else. */
+static void wait_until_asleep(const struct sleeper *sleeper)
+{
+	char path[64], state = '?';
+
+	while (!atomic_load(&sleeper->tid))
+		usleep(1000);
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&sleeper->tid));
+	while (state != 'S') {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+		fclose(file);
+		usleep(1000);
+	}
+}
+
+static void who_sleeps_is_woken(void **state)
+{
+	struct sleeper sleeper = {0};
+	pthread_t thread;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	struct thrum__header *h = recorder()->header;
+
+	thrum_log("a lane");
+	assert_int_equal(pthread_create(&thread, NULL, sleep_until_progress, &sleeper), 0);
+	wait_until_asleep(&sleeper);
+	atomic_store(&h->waiters, 1);
+	uint32_t seen = atomic_load(&h->progress);
+
+	while (atomic_load(&h->progress) == seen)
+		thrum_log("filling a packet");
+	for (int i = 0; i < 60000 && !atomic_load(&sleeper.is_awake); i++)
+		usleep(1000);
+	assert_true(atomic_load(&sleeper.is_awake));
+	pthread_join(thread, NULL);
+	thrum_stop();
+}
+
+static void who_waits_for_a_packet_is_told(void **state)
+{
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	struct thrum__header *h = recorder()->header;
+
+	thrum_log("a lane");
+	uint32_t seen = atomic_load(&h->progress);
+
+	atomic_store(&h->waiters, 1);
+	for (int i = 0; i < 20000 && atomic_load(&h->progress) == seen; i++)
+		thrum_log("filling a packet");
+	assert_int_not_equal(atomic_load(&h->progress), seen);
+	atomic_store(&h->waiters, 0);
+	seen = atomic_load(&h->progress);
+	thrum_stop();
+	assert_int_not_equal(atomic_load(&h->progress), seen);
+}
+
+/* ---- Threads --------------------------------------------------------------------------------- */
+
+static void *log_once(void *own)
+{
+	thrum_log("a thread");
+	*(uint64_t *)own = thrum__record_thread.own;
+	return NULL;
+}
+
+static void a_thread_has_an_end(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+	uint64_t own = 0;
+	size_t ends = 0;
+
+	(void)state;
+	run_in_thread(log_once, &own);
+	assert_null(live_cell(recorder()->live, recorder()->live_mask, own));
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+
+	for (size_t i = 0; i < events.count; i++)
+		ends += events.list[i].type == THRUM_EVENT_RESOLVE && events.list[i].other == own;
+	assert_int_equal(ends, 1);
+	events_free(&events);
+}
+
+static _Atomic bool is_armed;
+
+static uint64_t read_and_signal(void *unused)
+{
+	(void)unused;
+	if (atomic_exchange(&is_armed, false))
+		raise(SIGUSR1);
+	return hand_clock.read(NULL);
+}
+
+static void log_in_handler(int signal)
+{
+	(void)signal;
+	thrum_log("nested");
+}
+
+/* Uses the lane for handlers, which a former thread may have left. */
+static void *log_nested(void *own)
+{
+	thrum_log("before");
+	atomic_store(&is_armed, true);
+	thrum_log("interrupted");
+	const struct lane *lane = thrum__record_thread.lane[1];
+
+	assert_ptr_not_equal(lane, &thrum__record_no_lane);
+	assert_int_equal(lane->packet->own, thrum__record_thread.own);
+	assert_int_equal(lane->packet->tid, syscall(SYS_gettid));
+	*(uint64_t *)own = thrum__record_thread.own;
+	return NULL;
+}
+
+static void a_nested_lane_tells_its_new_thread(void **state)
+{
+	const struct thrum_clock clock = {.read = read_and_signal, .frequency = 100000000};
+	const void *memory = start_in_memory(SIZE, &clock);
+	uint64_t own[2];
+
+	(void)state;
+	signal(SIGUSR1, log_in_handler);
+	for (int i = 0; i < 2; i++)
+		run_in_thread(log_nested, &own[i]);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+	uint32_t told = 0;
+
+	for (size_t i = 0; i < events.count; i++) {
+		const struct thrum_event *e = &events.list[i];
+
+		if (e->type == THRUM_EVENT_LOG && strcmp(e->text, "nested") == 0)
+			assert_int_equal(e->task, own[told++]);
+	}
+	assert_int_equal(told, 2);
+	assert_int_equal(events.info.lost_total, 0);
+	events_free(&events);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+/* Its state belongs to no recording yet. */
+static void a_handler_while_a_thread_changes_recordings(void **state)
+{
+	struct thread *thread = &thrum__record_thread;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	thrum_log("a lane");
+	struct lane *lane = thread->lane[0];
+	uint8_t *position = lane->position;
+	uint32_t generation = thread->generation;
+	uint64_t lost = atomic_load(&recorder()->header->lost[THRUM__LOST_NESTED]);
+
+	thread->generation = UINT32_MAX;
+	thread->lane[0] = &thrum__record_no_lane;
+	thrum_log("lost");
+	assert_ptr_equal(thread->lane[0], &thrum__record_no_lane);
+	assert_int_equal(atomic_load(&recorder()->header->lost[THRUM__LOST_NESTED]), lost + 1);
+	thread->generation = generation;
+	thread->lane[0] = lane;
+	assert_ptr_equal(lane->position, position);
+	thrum_log("not lost");
+	assert_ptr_not_equal(lane->position, position);
+	thrum_stop();
+}
+
+/* ---- Given back, and taken over ------------------------------------------------------------- */
+
+static void regions_of_ids_are_given_back(void **state)
+{
+	(void)state;
+	start_in_memory(16 << 20, NULL);
+	struct recorder *r = recorder();
+	uint32_t regions = (uint32_t)((r->live_mask + 1) / r->id_block), taken = 0;
+
+	for (uint32_t i = 0; i < 10 * ID_BLOCK; i++)
+		thrum_task_resolve(thrum_task_create(THRUM_KIND_TASK, "task"));
+	for (uint32_t i = 0; i < regions; i++)
+		taken += atomic_load(&r->regions[i]) != 0;
+	assert_int_equal(taken, 1);
+	thrum_stop();
+}
+
+/* A thread that looked at the stack before notices that it was changed. */
+static void a_lane_parked_again_is_not_the_same(void **state)
+{
+	uint64_t own;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	struct recorder *r = recorder();
+
+	run_in_thread(log_once, &own);
+	uint64_t tag = atomic_load(&r->parked) >> 32;
+	struct lane *lane = thrum__record_unpark(r);
+
+	assert_non_null(lane);
+	assert_int_equal(atomic_load(&r->parked) >> 32, tag + 1);
+	thrum__record_park(r, lane);
+	assert_int_equal(atomic_load(&r->parked) >> 32, tag + 2);
+	thrum_stop();
+}
+
+/* Ends the thread without telling the C library. */
+static void *vanish(void *own)
+{
+	log_once(own);
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void lanes_between_two_packets_stay_alone(void **state)
+{
+	uint64_t own = 0;
+
+	(void)state;
+	if (SANITIZED) {
+		print_message("skipped: sanitizers want to hear of each thread's end\n");
+		skip();
+	}
+	start_in_memory(SIZE, NULL);
+	struct recorder *r = recorder();
+
+	for (uint32_t i = 0; i < r->packet_count; i++)
+		run_in_thread(vanish, &own);
+	for (uint32_t i = 0; i < r->packet_count; i++)
+		atomic_store(&r->lanes[i].switching, 1);
+	atomic_store(&r->next_reclaim, 0);
+	run_in_thread(log_once, &own);
+	assert_int_equal(own, 0);
+	atomic_store(&r->lanes[1].switching, 0);
+	atomic_store(&r->next_reclaim, 0);
+	run_in_thread(log_once, &own);
+	assert_int_not_equal(own, 0);
+	thrum_stop();
+}
+
+/* ---- Live tasks ------------------------------------------------------------------------------ */
+
+static void a_short_label_has_no_ellipsis(void **state)
+{
+	char text[300];
+
+	(void)state;
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	start_in_memory(SIZE, NULL);
+	thrum_task task = thrum_task_create(THRUM_KIND_TASK, text);
+	const struct thrum__live_task *cell = live_cell(recorder()->live, recorder()->live_mask,
+		task);
+
+	assert_non_null(cell);
+	assert_true(cell->flags & THRUM__LIVE_CUT);
+	thrum_task_label(task, "short");
+	assert_false(cell->flags & THRUM__LIVE_CUT);
+	assert_true(cell->flags & THRUM__LIVE_LABELLED);
+	thrum_task_label(task, text);
+	assert_true(cell->flags & THRUM__LIVE_CUT);
+	thrum_stop();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_fast_event_fits_behind_its_limit),
+		cmocka_unit_test(no_fast_event_begins_after_the_stop),
+		cmocka_unit_test(who_waits_for_a_packet_is_told),
+		cmocka_unit_test(who_sleeps_is_woken),
+		cmocka_unit_test(a_thread_has_an_end),
+		cmocka_unit_test(a_nested_lane_tells_its_new_thread),
+		cmocka_unit_test(a_handler_while_a_thread_changes_recordings),
+		cmocka_unit_test(regions_of_ids_are_given_back),
+		cmocka_unit_test(a_lane_parked_again_is_not_the_same),
+		cmocka_unit_test(lanes_between_two_packets_stay_alone),
+		cmocka_unit_test(a_short_label_has_no_ellipsis),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
