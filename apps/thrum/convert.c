@@ -173,15 +173,14 @@ const struct command command_convert = {
 	.max = 2,
 	.options = options_of_convert,
 	.reads_traces = true,
-	.more = "With --to=chrome or --to=speedscope, TRACE may be any trace, and FILE is JSON; - is\n"
-		"standard output. Chrome's format gets tasks, runs, spans, reads and counters;\n"
-		"speedscope's the runs of each lane with the spans within them.\n"
-		"Otherwise TRACE is a recording.\n"
+	.more = "TRACE is a recording; with --to=chrome or --to=speedscope any trace.\n"
 		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
-		"With --symbols, FILE is a recording. Programs that know nothing of thrum have\n"
-		"addresses in their recordings, which are named from the program's files.",
+		"FILE is JSON, or with --symbols a recording; - is standard output. Chrome's format\n"
+		"gets tasks, runs, spans, reads and counters; speedscope's the runs of each lane\n"
+		"with the spans within them. Programs that know nothing of thrum have addresses in\n"
+		"their recordings, which --symbols names from the program's files.",
 	.examples = "thrum convert --to=chrome server.thrum server.json\n"
 		    "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the formats of other viewers share: the file, the progress, and pieces of JSON. */
+/* The common parts of the formats for other viewers: the file, the progress, and pieces of JSON. */
 #define _GNU_SOURCE
 #include "export.h"
 

@@ -39,7 +39,7 @@ struct export_slice {
 	int64_t end;
 };
 
-/* What takes the beginnings and the ends of slices. */
+/* Takes the beginning or the end of a slice. */
 typedef void export_take(void *context, const struct export_slice *, int64_t time, bool begins);
 
 /*

@@ -169,7 +169,7 @@ static void write_tasks(struct export *export)
 
 /* ---- Arrows ---------------------------------------------------------------------------------- */
 
-/* What is known of a task at some time of the walk over the edges. */
+/* A task at some time of the walk over the edges. */
 struct known {
 	int64_t ended;
 	uint32_t run;    /* its latest run, or NONE */
