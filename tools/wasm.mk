@@ -3,7 +3,7 @@
 # What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
 # small.
 HOT = src/base/% src/format/% src/read/% src/model/% src/timeline/% src/draw/list.c src/analyse/label.c
-ROOMS = base format read model analyse words timeline scene stage report
+ROOMS = base format read world model analyse words timeline scene stage report
 SOURCES := $(foreach room,$(ROOMS),$(wildcard \
 		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \
 	$(addprefix src/draw/,list.c cells.c list_print.c theme.c canvas.c svg.c) \

@@ -18,6 +18,7 @@
 #include "source/input.h"
 #include "stage/stage.h"
 #include "text.h"
+#include "world/bundle.h"
 
 /* The page without traces, which apps/web builds; NULL if it could not be built. */
 extern const char thrum_page_start[] __attribute__((weak)), thrum_page_end[] __attribute__((weak));
@@ -117,7 +118,7 @@ static int open_source(struct html *html, const char *argument)
 	if (status != STATUS_OK)
 		return status;
 	/* A page must be able to open its traces. */
-	if (thrum__read_open(&source->input, NULL, &trace, &error) < 0)
+	if (thrum__world_open(&source->input, NULL, &trace, &error) < 0)
 		return input_failed(source->path, &error);
 	thrum_trace_close(trace);
 	source->size = source->input.size(source->input.owner);
@@ -131,7 +132,7 @@ static int read_model(struct source *source, struct thrum__model **model)
 {
 	struct thrum_error_info error = {0};
 	struct thrum_trace *trace;
-	int result = thrum__read_open(&source->input, NULL, &trace, &error);
+	int result = thrum__world_open(&source->input, NULL, &trace, &error);
 
 	if (result < 0)
 		return input_failed(source->path, &error);

@@ -172,7 +172,7 @@ static bool is_recording(const char *path)
 
 	if (thrum_trace_open(path, &trace, NULL) < 0)
 		return false;
-	is = strcmp(thrum_trace_info(trace)->format, "thrum") == 0;
+	is = strcmp(thrum_trace_info(trace)->format, "mirage-profile") != 0;
 	thrum_trace_close(trace);
 	return is;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "draw/canvas.h"
-#include "read/read.h"
+#include "world/bundle.h"
 
 struct core core = {.out = {.grows = true}};
 
@@ -248,7 +248,7 @@ EXPORT(core_open) int core_open(bool adds)
 	struct thrum__input input = {NULL, read_input, input_size};
 	struct thrum_error_info error = {0};
 	struct thrum_trace *trace;
-	int result = thrum__read_open(&input, NULL, &trace, &error);
+	int result = thrum__world_open(&input, NULL, &trace, &error);
 
 	if (result == 0) {
 		if (!adds)

@@ -14,6 +14,7 @@
 #include "source/input.h"
 #include "source/process.h"
 #include "source/symbols.h"
+#include "world/bundle.h"
 
 /* A file, and the data to follow it while it is written. */
 struct followed {
@@ -173,11 +174,15 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 	}
 	struct thrum__input input = {followed, followed_read, followed_size};
 
-	error = thrum__read_open(&input, followed_close, &followed->trace, info);
+	error = thrum__world_open(&input, followed_close, &followed->trace, info);
 	if (error) {
 		followed_close(followed);
 		return error;
 	}
+	*trace = followed->trace;
+	/* Nobody writes to a bundle, and its parts have no names for addresses. */
+	if (!followed->trace->format->probe)
+		return 0;
 	followed->trace->input_wait = followed_wait;
 	followed->trace->input_listen = followed_listen;
 	followed->trace->namer = followed->namer = thrum__source_symbols_create();
@@ -186,6 +191,5 @@ int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_
 			&followed->process_start, sizeof followed->process_start);
 		look_for_process(followed);
 	}
-	*trace = followed->trace;
 	return 0;
 }

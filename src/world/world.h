@@ -9,6 +9,7 @@
  *   times.c   the common time
  *   clock.c   the difference of clocks
  *   bundle.c  several recordings in one file
+ *   memory.c  a file in memory
  *
  * Nothing here does I/O; all of it works in the browser, too.
  */

@@ -42,7 +42,7 @@ FACES = {
     "xen": (),
     "adapt": (),
     "read": ("read.h", "counters.h"),
-    "world": ("world.h",),
+    "world": ("bundle.h", "world.h"),
     "source": ("input.h", "control.h", "request.h", "segment.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",

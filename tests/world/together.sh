@@ -23,12 +23,12 @@ says() {
 # Two processes, of which the server loses a message.
 (THRUM_TRACE=$here/client.thrum "$BUILD/examples/annotate/processes" bug) 2>/dev/null
 [[ -s client.thrum && -s server.thrum ]] || exit 1
-says 0 '1000000000001  server/processes' tasks client.thrum server.thrum
+says 0 '10000000000[0-9]+  server/processes' tasks client.thrum server.thrum
 says 0 '2 traces taken as one, with 3 messages between them' tasks client.thrum server.thrum
 says 0 'client.thrum \+ server.thrum: .* 2 stuck' stats client.thrum server.thrum
 says 0 'GET /3 +link-send .*serve GET /3 +link-receive' dump client.thrum server.thrum
-says 1 '#4 GET /3 of client: Waits for “serve GET /3 \(server\)”' why client.thrum server.thrum
-says 1 '"process":"client","other":1000000000004.*"other-process":"server"' \
+says 1 '#[0-9]+ GET /3 of client: Waits for “serve GET /3 \(server\)”' why client.thrum server.thrum
+says 1 '"process":"client","other":10000000000[0-9]+.*"other-process":"server"' \
 	why --format=json client.thrum server.thrum
 says 0 '' why --at=0 client.thrum server.thrum
 says 0 '“GET /' why --slow='GET *' client.thrum server.thrum
@@ -45,6 +45,25 @@ says 1 'of web: “GET /item/5” never resolves' why web.thrum stock.thrum data
 says 0 '3 traces taken as one, with 10 messages between them' render -o one.svg \
 	web.thrum stock.thrum database.thrum
 [[ $(<one.svg) == *'Waits for “select item 5 (database)”'* ]] || failed=1
+# A bundle is the same, and tar can read and write it.
+says 0 '^$' bundle -o shop.thrums web.thrum stock.thrum database.thrum
+says 1 'of web: “GET /item/5” never resolves' why shop.thrums
+[[ $(tar -tf shop.thrums | paste -sd' ') == 'web.thrum stock.thrum database.thrum' ]] || failed=1
+tar -cf tar.thrums database.thrum stock.thrum web.thrum
+says 1 'of web: “GET /item/5” never resolves' why tar.thrums
+says 0 'web, stock, database' info shop.thrums
+says 0 'no more is recorded' dump --follow shop.thrums
+says 64 'give the bundle.s name' bundle web.thrum
+echo text >text
+says 2 'a file that is not a recording is in the way' bundle -o text web.thrum
+says 2 'text: ' bundle -o shop.thrums text
+says 1 'never resolves' why shop.thrums
+if "$THRUM" html shop.thrums -o shop.html 2>err; then
+	[[ -s shop.html ]] || failed=1
+elif ! grep -q 'without' err; then
+	cat err
+	failed=1
+fi
 rm -f web.thrum stock.thrum database.thrum
 "$BUILD/examples/shop"
 says 0 'no findings' why web.thrum stock.thrum database.thrum
@@ -52,7 +71,7 @@ says 0 'no findings' why web.thrum stock.thrum database.thrum
 # Nothing goes from a trace to its copy.
 cp client.thrum copy.thrum
 says 64 'no message goes from one of these traces to another' why client.thrum copy.thrum
-says 0 '1000000000001  copy/processes' tasks --together client.thrum copy.thrum
+says 0 '10000000000[0-9]+  copy/processes' tasks --together client.thrum copy.thrum
 says 64 'standard input' tasks --together client.thrum -
 says 0 '^$' render -o beside.svg client.thrum copy.thrum
 says 0 '^$' render -o one.svg --together client.thrum copy.thrum

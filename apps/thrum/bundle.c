@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum bundle`: writes several recordings to one file. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "source/input.h"
+#include "world/bundle.h"
+
+#define CHUNK (1 << 16)
+
+struct bundle_options {
+	const char *output;
+};
+
+static int failed(const char *path, int error)
+{
+	struct thrum_error_info info = {.code = error};
+
+	snprintf(info.message, sizeof info.message, "%s", thrum_error_message(error));
+	return input_failed(path, &info);
+}
+
+/* Appends an entry: its header, the bytes of `from`, and zeros up to a whole block. */
+static int append(int to, int from, const char *name)
+{
+	uint8_t header[THRUM__WORLD_BLOCK], bytes[CHUNK];
+	struct stat status;
+	uint64_t left;
+	int error = fstat(from, &status) < 0 ? -THRUM_E_SYSTEM : 0;
+
+	if (error == 0)
+		error = thrum__world_bundle_header(header, name, (uint64_t)status.st_size);
+	if (error == 0)
+		error = thrum__source_write_all(to, header, sizeof header);
+	left = error == 0 ? (uint64_t)status.st_size : 0;
+	for (off_t at = 0; error == 0 && left > 0;) {
+		ssize_t got = pread(from, bytes, left < CHUNK ? (size_t)left : CHUNK, at);
+
+		if (got <= 0)
+			return -THRUM_E_SYSTEM;
+		error = thrum__source_write_all(to, bytes, (size_t)got);
+		at += got;
+		left -= (uint64_t)got;
+	}
+	if (error == 0 && status.st_size % THRUM__WORLD_BLOCK) {
+		memset(header, 0, sizeof header);
+		error = thrum__source_write_all(to, header,
+			THRUM__WORLD_BLOCK - (size_t)(status.st_size % THRUM__WORLD_BLOCK));
+	}
+	return error;
+}
+
+/* Appends a copy of a recording that holds what is used of it, with the names of its addresses. */
+static int add_recording(const struct command *command, int to, const char *argument)
+{
+	struct thrum_error_info error = {0};
+	char path[PATH_MAX];
+	struct thrum__input input;
+	uint32_t unnamed;
+	int status = input_find(command, argument, path, sizeof path), copy, result;
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__source_open(path, &input, &error) < 0)
+		return input_failed(path, &error);
+	copy = result = thrum__source_temporary_file();
+	if (copy >= 0)
+		result = thrum__source_copy_named(&input, copy, NULL, &unnamed);
+	if (result == 0) {
+		const char *slash = strrchr(path, '/');
+
+		result = append(to, copy, slash ? slash + 1 : path);
+	}
+	if (copy >= 0)
+		close(copy);
+	thrum__source_close(input.owner);
+	return result < 0 ? failed(path, result) : STATUS_OK;
+}
+
+static int write_bundle(const struct command *command, int count, char **arguments, int to,
+	const char *name)
+{
+	static const uint8_t end[2 * THRUM__WORLD_BLOCK];
+	int status = STATUS_OK, error;
+
+	for (int i = 0; i < count && status == STATUS_OK; i++)
+		status = add_recording(command, to, arguments[i]);
+	if (status != STATUS_OK)
+		return status;
+	error = thrum__source_write_all(to, end, sizeof end);
+	return error < 0 ? failed(name, error) : STATUS_OK;
+}
+
+static int run_bundle(const struct command *command, int argc, char **argv)
+{
+	struct bundle_options options = {0};
+	char temporary[PATH_MAX];
+	int status, to;
+
+	argc = options_parse(command, argc, argv, &options, &status);
+	if (argc < 0)
+		return status;
+	if (!options.output)
+		return complain_usage(command, "give the bundle's name: -o FILE");
+	status = input_may_replace(options.output);
+	if (status != STATUS_OK)
+		return status;
+	if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", options.output) >=
+		(int)sizeof temporary) {
+		complain("%.60s...: the name is too long", options.output);
+		return STATUS_FAILED;
+	}
+	to = mkostemp(temporary, O_CLOEXEC);
+	if (to < 0) {
+		complain("%s: %s", options.output, strerror(errno));
+		return STATUS_FAILED;
+	}
+	status = write_bundle(command, argc, argv, to, options.output);
+	if (close(to) < 0 && status == STATUS_OK)
+		status = failed(options.output, -THRUM_E_SYSTEM);
+	if (status == STATUS_OK && rename(temporary, options.output) < 0) {
+		complain("%s: %s", options.output, strerror(errno));
+		status = STATUS_FAILED;
+	}
+	if (status != STATUS_OK)
+		unlink(temporary);
+	return status;
+}
+
+static const struct option options_of_bundle[] = {
+	{"output", 'o', OPTION_STRING, offsetof(struct bundle_options, output), "FILE", NULL,
+		"write to FILE; by custom it ends in .thrums"},
+	{0},
+};
+
+const struct command command_bundle = {
+	.name = "bundle",
+	.purpose = "put several recordings into one file, which counts as one trace",
+	.arguments = "RECORDING|PID...",
+	.min = 1,
+	.max = INPUTS_MAX,
+	.options = options_of_bundle,
+	.reads_traces = true,
+	.more = "All commands, pages and windows take a bundle as one trace. It is an archive of\n"
+		"copies, each only as large as its content: tar lists and unpacks it, and what\n"
+		"tar -cf makes of recordings is a bundle, too. FILE may be an older bundle or\n"
+		"recording, which is replaced, but no other file.",
+	.examples = "thrum bundle web.thrum stock.thrum database.thrum -o shop.thrums\n"
+		    "thrum why shop.thrums\n"
+		    "thrum html shop.thrums -o shop.html\n"
+		    "tar -tf shop.thrums",
+	.statuses = "0  success\n"
+		    "2  not a recording, or FILE could not be written\n"
+		    "64 usage error",
+	.run = run_bundle,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* Bundles: whole, cut off at each byte, and with bytes that no tar writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "recording.h"
+#include "world/bundle.h"
+
+#define SIZE (THRUM__SIZE_MIN)
+
+/* Two recordings with an event each, and the two empty blocks at the end. */
+static uint8_t *make_bundle(size_t *size)
+{
+	static const char *const names[] = {"folder/one.thrum", "two.thrum"};
+	uint8_t *bytes = calloc(1, 2 * (SIZE + THRUM__WORLD_BLOCK) + 2 * THRUM__WORLD_BLOCK);
+	uint8_t *to = bytes;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct recording recording;
+		struct packet_writer writer;
+
+		recording_init(&recording, SIZE);
+		recording.header->boot = 1;
+		writer = packet_writer_begin(&recording, 0, 0, 0, 1000000 + i);
+		packet_writer_add(&writer,
+			&(struct thrum__record){.type = THRUM__R_LOG, .text = names[i]},
+			1000000 + i);
+		assert_int_equal(thrum__world_bundle_header(to, names[i], SIZE), 0);
+		memcpy(to + THRUM__WORLD_BLOCK, recording.bytes, SIZE);
+		to += THRUM__WORLD_BLOCK + SIZE;
+		recording_finish(&recording);
+	}
+	*size = (size_t)(to - bytes) + 2 * THRUM__WORLD_BLOCK;
+	return bytes;
+}
+
+/* Returns how many logs a bundle has, or the error of opening it. */
+static int count_logs(const uint8_t *bytes, size_t size)
+{
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	int logs = 0, error = thrum_trace_open_memory(bytes, size, &trace, NULL);
+	size_t count;
+
+	if (error)
+		return error;
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			logs += events[i].type == THRUM_EVENT_LOG;
+	thrum_trace_close(trace);
+	return logs;
+}
+
+static void opens_as_one_trace(void **state)
+{
+	size_t size;
+	uint8_t *bytes = make_bundle(&size);
+	struct thrum_trace *trace;
+
+	(void)state;
+	assert_int_equal(count_logs(bytes, size), 2);
+	assert_int_equal(thrum_trace_open_memory(bytes, size, &trace, NULL), 0);
+	assert_string_equal(thrum_trace_info(trace)->program, "one, two");
+	assert_int_equal(thrum_trace_info(trace)->file_size, size);
+	thrum_trace_close(trace);
+	/* The end may be missing. */
+	assert_int_equal(count_logs(bytes, size - 2 * THRUM__WORLD_BLOCK), 2);
+	free(bytes);
+}
+
+static void cut_off_anywhere(void **state)
+{
+	size_t size;
+	uint8_t *bytes = make_bundle(&size);
+
+	(void)state;
+	for (size_t i = 0; i < size; i += i < 2 * THRUM__WORLD_BLOCK ? 1 : 997) {
+		/* An allocation of its own, so that reads behind the end are noticed. */
+		uint8_t *copy = malloc(i + 1);
+
+		memcpy(copy, bytes, i);
+		assert_true(count_logs(copy, i) <= 2);
+		free(copy);
+	}
+	free(bytes);
+}
+
+static void damaged_headers(void **state)
+{
+	size_t size;
+	uint8_t *bytes = make_bundle(&size), *second = bytes + THRUM__WORLD_BLOCK + SIZE;
+
+	(void)state;
+	second[200] ^= 1;
+	assert_int_equal(count_logs(bytes, size), -THRUM_E_DAMAGED);
+	second[200] ^= 1;
+	/* An entry that is larger than the file ends with it. */
+	assert_int_equal(thrum__world_bundle_header(second, "two", (UINT64_C(1) << 33) - 1), 0);
+	assert_int_equal(count_logs(bytes, size), 2);
+	assert_int_equal(thrum__world_bundle_header(second, "two", 0), 0);
+	assert_int_equal(count_logs(bytes, size), -THRUM_E_FORMAT);
+	assert_int_equal(thrum__world_bundle_header(second, "two", UINT64_C(1) << 33),
+		-THRUM_E_SIZE);
+	assert_int_equal(count_logs(second + 100, size - (size_t)(second + 100 - bytes)),
+		-THRUM_E_FORMAT);
+	free(bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opens_as_one_trace),
+		cmocka_unit_test(cut_off_anywhere),
+		cmocka_unit_test(damaged_headers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
