@@ -102,7 +102,7 @@ static const char conclusion[] =
 	"\n"
 	"Options:\n"
 	"  -h, --help     show this help\n"
-	"      --version  show the version\n"
+	"  -V, --version  show the version\n"
 	"\n"
 	"Examples:\n"
 	"  thrum record -o server.thrum -- ./server --port 80   record a program\n"

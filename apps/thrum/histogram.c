@@ -13,6 +13,7 @@
 #include "text.h"
 
 #define BAR_COLUMNS 50
+#define BEFORE_BAR 37
 #define BOUND_COLUMNS 8 /* of a duration such as "200 µs" */
 
 static const char *const measures[] = {
@@ -62,11 +63,19 @@ static char *put_bound(char *to, unsigned column, bool utf8)
 	return put_string(to, words);
 }
 
+/* How many columns the longest bar takes. */
+static unsigned bar_columns(void)
+{
+	unsigned room = output_columns();
+
+	return room == 0 || room > BEFORE_BAR + BAR_COLUMNS ? BAR_COLUMNS : room - BEFORE_BAR;
+}
+
 /* Writes a bar, in eighths of a character; at least one if the count isn't 0. */
 static char *put_bar(char *to, uint64_t count, uint64_t most, bool utf8)
 {
 	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-	unsigned eighths = (unsigned)((double)count * BAR_COLUMNS * 8 / (double)most);
+	unsigned eighths = (unsigned)((double)count * bar_columns() * 8 / (double)most);
 
 	if (count > 0 && eighths == 0)
 		eighths = 1;

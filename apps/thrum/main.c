@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 		help_all();
 		return STATUS_USAGE;
 	}
-	if (strcmp(name, "--version") == 0)
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		return show_version();
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		return help_all();

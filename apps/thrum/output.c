@@ -7,8 +7,10 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "command.h"
 #include "text.h"
 
@@ -119,6 +121,95 @@ int output_close(struct output *out)
 		return STATUS_OK;
 	complain("standard output: %s", strerror(out->error));
 	return STATUS_FAILED;
+}
+
+unsigned output_columns(void)
+{
+	const char *variable = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t columns;
+
+	if (!isatty(STDOUT_FILENO))
+		return 0;
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		columns = size.ws_col;
+	else if (!variable || !parse_id(variable, strlen(variable), &columns) || columns > 10000)
+		columns = 80;
+	return columns < 40 ? 40 : (unsigned)columns;
+}
+
+/* Returns the size of the character, or of the change of colour, at `text`; sets its columns. */
+static size_t size_of_character(const char *text, const char *end, size_t *columns)
+{
+	const char *at = text + 1;
+	uint32_t character;
+	size_t size;
+
+	*columns = 0;
+	if (*text == '\033') {
+		while (at < end && *at != 'm')
+			at++;
+		return (size_t)(at - text) + (at < end);
+	}
+	size = thrum__base_utf8_decode(text, (size_t)(end - text), &character);
+	*columns = thrum__base_utf8_columns(character);
+	return size > 0 ? size : 1;
+}
+
+/* Returns the size of the word at `text` with the spaces before it; sets their columns. */
+static size_t size_of_word(const char *text, const char *end, size_t *columns)
+{
+	const char *at = text;
+
+	for (*columns = 0; at < end && *at == ' '; at++)
+		++*columns;
+	while (at < end && *at != ' ') {
+		size_t more;
+
+		at += size_of_character(at, end, &more);
+		*columns += more;
+	}
+	return (size_t)(at - text);
+}
+
+size_t output_begin_line(struct output *out)
+{
+	return (size_t)(output_room(out, OUTPUT_ROOM) - out->start);
+}
+
+void output_end_line(struct output *out, size_t begin, size_t indent)
+{
+	size_t room = output_columns(), size = (size_t)(out->at - out->start) - begin;
+	size_t column = 0, width;
+	char line[8192], *end = line + size;
+
+	if (room == 0 || size > sizeof(line)) {
+		output_text(out, "\n");
+		return;
+	}
+	out->at -= size;
+	memcpy(line, out->at, size);
+	for (const char *at = line, *next; at < end; at = next) {
+		next = at + size_of_word(at, end, &width);
+		if (column > indent && column + width > room) {
+			output_text(out, "\n");
+			out->at = put_spaces(output_room(out, indent), indent);
+			column = indent;
+			while (at < next && *at == ' ')
+				at++;
+		}
+		/* A word that is too long breaks anywhere. */
+		for (size_t n; at < next; at += n) {
+			n = size_of_character(at, end, &width);
+			if (column + width > room) {
+				output_text(out, "\n");
+				column = 0;
+			}
+			output_bytes(out, at, n);
+			column += width;
+		}
+	}
+	output_text(out, "\n");
 }
 
 bool output_wants_color(int color)

@@ -56,4 +56,14 @@ enum color {
 /* Returns whether standard output gets colours. auto: on a terminal, unless NO_COLOR is set. */
 bool output_wants_color(int color);
 
+/* Returns how many columns a line on standard output may take, at least 40: those of the terminal, or
+ * of COLUMNS if it doesn't know. 0: as many as it needs, because it goes elsewhere. */
+unsigned output_columns(void);
+
+/* Begins a line of at most 8 KiB, whose pieces take no more than that of room. Returns its place for
+ * output_end_line, which breaks the line between words, so that it takes output_columns(); the
+ * lines after the first begin with `indent` spaces. */
+size_t output_begin_line(struct output *);
+void output_end_line(struct output *, size_t begin, size_t indent);
+
 #endif

@@ -64,7 +64,7 @@ static void write_summary(struct output *out, const char *path, const struct thr
 	const struct thrum__tallies *kinds = &stats->by[THRUM__BY_KIND];
 	uint64_t tasks = 0, stuck = 0, states[5] = {0};
 	char words[4 * 120 + 64];
-	size_t columns;
+	size_t columns, begin;
 	char *to;
 
 	for (uint32_t i = 0; i < kinds->count; i++) {
@@ -77,6 +77,7 @@ static void write_summary(struct output *out, const char *path, const struct thr
 		path = "standard input";
 	to = put_display(words, sizeof(words) - 1, path, strlen(path), 120, &columns);
 	*to = '\0';
+	begin = output_begin_line(out);
 	write_bold(out, words, color);
 	thrum__words_duration(stats->model->end, 3, words, sizeof(words));
 	output_text(out, ": ");
@@ -87,7 +88,7 @@ static void write_summary(struct output *out, const char *path, const struct thr
 	for (int state = 0; state < 5; state++)
 		write_number_of(out, states[state], thrum__model_state_name(state));
 	write_number_of(out, stuck, "stuck");
-	output_text(out, "\n");
+	output_end_line(out, begin, 2);
 }
 
 static int write_section(struct output *out, const struct thrum__stats *stats, unsigned section,

@@ -66,6 +66,7 @@ static void write_json_row(struct output *out, const struct thrum__table *table,
 
 #define COLUMNS_MAX 32
 #define LABEL_WIDTH 40
+#define LEAST_WIDTH 16 /* of texts, before columns are left out */
 #define OTHER_WIDTH 60
 #define CELL_BYTES (4 * OTHER_WIDTH + 8)
 
@@ -76,19 +77,19 @@ struct sheet {
 	unsigned count;
 	struct {
 		unsigned column;
-		size_t width;
+		size_t width, limit; /* limit: where a cell is cut */
 	} columns[COLUMNS_MAX];
 };
 
-static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned column, char *to,
+/* Writes the cell in the i-th column of the sheet. */
+static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned i, char *to,
 	size_t *columns)
 {
-	bool is_label = strcmp(sheet->table->form->columns[column].name, "label") == 0;
 	struct thrum__table_cell cell;
 
-	thrum__table_words(sheet->table, row, column, &cell);
-	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size,
-				is_label ? LABEL_WIDTH : OTHER_WIDTH, columns) -
+	thrum__table_words(sheet->table, row, sheet->columns[i].column, &cell);
+	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size, sheet->columns[i].limit,
+				columns) -
 		to);
 }
 
@@ -105,7 +106,7 @@ static void measure_columns(struct sheet *sheet, uint32_t most)
 		for (uint32_t row = 0; row < most; row += step) {
 			size_t columns;
 
-			put_cell(sheet, row, sheet->columns[i].column, text, &columns);
+			put_cell(sheet, row, i, text, &columns);
 			if (columns > sheet->columns[i].width)
 				sheet->columns[i].width = columns;
 		}
@@ -137,9 +138,68 @@ static void choose_columns(struct sheet *sheet, uint32_t most)
 
 		if (column < form->count && is_used(sheet->table, column, most)) {
 			sheet->columns[sheet->count].column = column;
+			sheet->columns[sheet->count].limit = strcmp(form->columns[column].name,
+								     "label") == 0
+				? LABEL_WIDTH
+				: OTHER_WIDTH;
 			sheet->columns[sheet->count++].width = size;
 		}
 		name += size + (name[size] == ' ');
+	}
+}
+
+static bool is_text(const struct sheet *sheet, unsigned i)
+{
+	unsigned column = sheet->columns[i].column;
+
+	return sheet->table->form->columns[column].type == THRUM__CELL_TEXT;
+}
+
+/* The columns that a line takes if texts are cut to LEAST_WIDTH. */
+static size_t least_width(const struct sheet *sheet)
+{
+	size_t sum = 2 * (size_t)(sheet->count - 1);
+
+	for (unsigned i = 0; i < sheet->count; i++) {
+		size_t width = sheet->columns[i].width;
+
+		sum += is_text(sheet, i) && width > LEAST_WIDTH ? LEAST_WIDTH : width;
+	}
+	return sum;
+}
+
+static void drop_column(struct sheet *sheet, unsigned column)
+{
+	for (unsigned i = 1; i < sheet->count; i++) {
+		if (sheet->columns[i].column != column)
+			continue;
+		sheet->count--;
+		memmove(&sheet->columns[i], &sheet->columns[i + 1],
+			(sheet->count - i) * sizeof(sheet->columns[0]));
+		return;
+	}
+}
+
+/* Makes lines fit `room` columns: leaves out the columns that panels show last, never the first one,
+ * and cuts texts. */
+static void fit_columns(struct sheet *sheet, size_t room)
+{
+	unsigned order[THRUM__COLUMNS_MAX];
+	unsigned left = thrum__table_columns(sheet->table->form, order);
+	size_t least;
+
+	while (left > 0 && least_width(sheet) > room)
+		drop_column(sheet, order[--left]);
+	least = least_width(sheet);
+	for (unsigned i = 0; i < sheet->count; i++) {
+		size_t more = room > least ? room - least : 0, width = sheet->columns[i].width;
+
+		if (!is_text(sheet, i) || width <= LEAST_WIDTH)
+			continue;
+		if (width > LEAST_WIDTH + more)
+			width = LEAST_WIDTH + more;
+		least += width - LEAST_WIDTH;
+		sheet->columns[i].width = sheet->columns[i].limit = width;
 	}
 }
 
@@ -196,7 +256,7 @@ static void write_text_row(struct sheet *sheet, uint32_t row)
 		const char *code;
 
 		gap += i > 0 ? 2 : 0;
-		size = put_cell(sheet, row, sheet->columns[i].column, text, &columns);
+		size = put_cell(sheet, row, i, text, &columns);
 		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
 		if (thrum__table_column_is_right(column))
 			gap += spaces;
@@ -218,6 +278,7 @@ void table_write(struct output *out, const struct thrum__table *table, int forma
 	bool color)
 {
 	struct sheet sheet = {.out = out, .table = table, .color = color};
+	unsigned room = output_columns();
 
 	if (most > table->count)
 		most = table->count;
@@ -226,6 +287,8 @@ void table_write(struct output *out, const struct thrum__table *table, int forma
 	if (format == TABLE_TEXT) {
 		choose_columns(&sheet, most);
 		measure_columns(&sheet, most);
+		if (room > 0 && sheet.count > 0)
+			fit_columns(&sheet, room);
 		if (most > 0)
 			write_names(&sheet);
 	}

@@ -14,7 +14,8 @@ enum table_format {
 #define TABLE_FORMATS "text|tsv|json"
 
 /*
- * Writes the first `most` rows. text: aligned columns for people, without empty columns; tsv: a
+ * Writes the first `most` rows. text: aligned columns for people, without empty columns, as
+ * wide as the terminal; tsv: a
  * line of names, then rows; json: one object a row, without empty cells.
  */
 void table_write(struct output *, const struct thrum__table *, int format, uint32_t most,

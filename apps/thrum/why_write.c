@@ -9,7 +9,8 @@
 #include "why.h"
 
 #define NAME_COLUMNS 40
-#define CHAIN_MAX 20 /* lines on what a task waits for */
+#define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
+#define CHAIN_MAX 20   /* lines on what a task waits for */
 
 static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
 {
@@ -82,6 +83,7 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i)
 {
 	const struct thrum__step *step = &finding->steps[i];
+	size_t begin = output_begin_line(out);
 	char words[600], *to = output_room(out, NUMBER_ROOM);
 
 	*to++ = ' ';
@@ -112,15 +114,17 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_display(out, words, strlen(words), 120);
 		output_text(out, "]");
 	}
-	output_text(out, "\n");
+	output_end_line(out, begin, STEP_INDENT);
 }
 
 void why_write_text(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding, bool is_next, bool color)
 {
 	char words[600], *to;
+	size_t begin;
 
 	output_text(out, is_next ? "\n" : "");
+	begin = output_begin_line(out);
 	output_text(out, color ? "\033[1;31m" : "");
 	output_text(out, thrum__why_class_name(finding->class));
 	output_text(out, color ? "\033[0m (" : " (");
@@ -134,7 +138,7 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 		out->at = put_string(to,
 			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
 	}
-	output_text(out, "\n");
+	output_end_line(out, begin, 2);
 	for (unsigned i = 0; i < finding->step_count; i++)
 		write_step(out, model, finding, i);
 }
@@ -146,6 +150,8 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
 
 	for (int i = 0; i < CHAIN_MAX && thrum__analyse_waits_of(model, task, waits) > 0; i++) {
+		size_t begin = output_begin_line(out);
+
 		write_time(out, waits[0].since);
 		output_text(out, "  ");
 		write_task(out, model, task);
@@ -155,7 +161,7 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 			output_text(out, ", which belongs to ");
 			write_task(out, model, waits[0].next);
 		}
-		output_text(out, "\n");
+		output_end_line(out, begin, STEP_INDENT);
 		task = waits[0].next;
 		if (task == THRUM__NONE)
 			return;
@@ -175,13 +181,14 @@ void why_write_unjudged(struct output *out, const struct thrum__model *model,
 			   : " tasks that should resolve are pending and not judged:\n");
 	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++) {
 		const struct thrum__unjudged *unjudged = &findings->unjudged[i];
+		size_t begin = output_begin_line(out);
 
 		write_time(out, THRUM__TASK(model, unjudged->task, created));
 		output_text(out, "  ");
 		write_task(out, model, unjudged->task);
 		output_text(out, ": ");
 		output_text(out, thrum__why_unjudged_name(unjudged->reason));
-		output_text(out, "\n");
+		output_end_line(out, begin, STEP_INDENT);
 	}
 	if (count > THRUM__UNJUDGED_MAX)
 		output_text(out, "  and more: thrum tasks --state=stuck lists all\n");
@@ -190,27 +197,32 @@ void why_write_unjudged(struct output *out, const struct thrum__model *model,
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t heir;
+	size_t begin;
 
 	if (task == THRUM__NONE) {
 		output_text(out, "no findings\n");
 		return;
 	}
 	heir = thrum__model_heir(model, task);
+	begin = output_begin_line(out);
 	output_text(out, "nothing is wrong with ");
 	write_task(out, model, heir);
 	output_text(out, ", which is ");
 	output_text(out, thrum__model_state_name(THRUM__TASK(model, heir, state)));
-	output_text(out, "\n");
+	output_end_line(out, begin, 2);
 	write_waits(out, model, heir);
 }
 
 void why_write_unknown(struct output *out, const char *unknown)
 {
+	size_t begin;
+
 	if (!*unknown)
 		return;
 	output_text(out, "\n");
+	begin = output_begin_line(out);
 	output_text(out, unknown);
-	output_text(out, "\n");
+	output_end_line(out, begin, 0);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -55,6 +55,7 @@ for command in dump info tasks stats; do
 	refuses 64 'text, tsv or json, not "xml"' $command --format=xml x
 	refuses 64 'needs a value' $command --format
 done
+refuses 2 '^thrum: missing: .*[Nn]o such file' view missing
 refuses 2 '^thrum: text: ' snapshot text
 refuses 2 '^thrum: missing: ' snapshot missing -o copy
 refuses 2 '^thrum: a[?]\[31mred: ' snapshot $'a\e[31mred' -o copy
@@ -67,7 +68,7 @@ refuses 2 '^thrum: .*[Nn]o space' snapshot every.thrum -o /dev/full
 refuses 2 '^thrum: text: ' convert text ctf
 refuses 2 '^thrum: .*ops\.ctf: ' convert "$mirage/ops.ctf" ctf
 refuses 2 'folder|ctf' convert every.thrum text
-refuses 64 'RECORDING' convert every.thrum
+refuses 64 'TRACE' convert every.thrum
 refuses 64 'no command dmup; did you mean dump\?' dmup every.thrum
 refuses 64 'no command every.thrum; .*thrum dump every.thrum' every.thrum
 refuses 64 'no command nonsense' help nonsense

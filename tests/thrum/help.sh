@@ -58,6 +58,7 @@ done
 
 version=$("$THRUM" --version) || wrong "thrum --version fails"
 [[ $version =~ ^thrum\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || wrong "the version is \"$version\""
+[[ $("$THRUM" -V) == "$version" ]] || wrong "-V isn't --version"
 
 if command -v mandoc >/dev/null; then
 	mandoc -Tlint -W warning "$page" >"$here/lint" || wrong "$(cat "$here/lint")"

@@ -2,18 +2,23 @@
 # SPDX-License-Identifier: ISC
 """What thrum does on a terminal: colours, no binary data, and a shell's job control."""
 
+import fcntl
 import os
 import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
+import unicodedata
 
 THRUM = os.environ["THRUM"]
 EVERY = os.path.join(os.environ["BUILD"], "tests/thrum/programs/every")
+OPS = os.path.join(os.environ["SOURCE"], "tests/read/data/mirage/ops.ctf")
 PATIENCE = 30
 failures = []
 
@@ -27,10 +32,11 @@ def check(right, what, output=b""):
 class Terminal:
     """A command with a terminal of its own."""
 
-    def __init__(self, arguments, environment=None):
+    def __init__(self, arguments, environment=None, columns=0):
         self.output = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
             environment = {**os.environ, "TERM": "xterm", **(environment or {})}
             os.execvpe(arguments[0], arguments, environment)
 
@@ -96,6 +102,44 @@ def outputs(recording):
     check(status == 64 and b"terminal" in output, "a trace from the terminal", output)
 
 
+def width_of(line):
+    """The columns that a line takes, without its colours."""
+    plain = re.sub(r"\033\[[0-9;]*m", "", line)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in plain)
+
+
+def lines_of(command, columns, environment=None):
+    status, output = Terminal([THRUM, *command], environment, columns).finish()
+    check(status in (0, 1), f"{command} fails", output)
+    return output.decode().replace("\r\n", "\n").splitlines()
+
+
+def widths(recording):
+    """Lines fit the terminal; what goes elsewhere is complete."""
+    commands = [["tasks", recording], ["tasks", OPS], ["stats", recording], ["stats", OPS],
+                ["stats", "--by=label", OPS], ["stats", "--histogram=*", recording],
+                ["why", recording], ["why", OPS], ["why", "--task=1", OPS]]
+    for command in commands:
+        whole = subprocess.run([THRUM, *command], capture_output=True, check=False).stdout
+        widest = max(map(width_of, whole.decode().splitlines()))
+        for columns in (40, 60, 80, 100, 150):
+            lines = lines_of(command, columns)
+            wide = [line for line in lines if width_of(line) > columns]
+            check(not wide, f"{command}: lines wider than {columns} columns", "\n".join(wide).encode())
+            if columns >= widest:
+                plain = re.sub(r"\033\[[0-9;]*m", "", "\n".join(lines) + "\n")
+                check(plain.encode() == whole, f"{command} in {columns} columns", plain.encode())
+    lines = lines_of(["tasks", recording], 80)
+    check("label" in lines[0] and "state" in lines[0] and "site" not in lines[0], "columns left out",
+          lines[0].encode())
+    # A terminal that doesn't know its size.
+    for environment, columns in (({"COLUMNS": "60"}, 60), ({"COLUMNS": "x"}, 80), ({}, 80)):
+        lines = lines_of(["tasks", OPS], 0, {"COLUMNS": "", **environment})
+        check(columns - 20 < max(map(width_of, lines)) <= columns, f"not {columns} columns",
+              "\n".join(lines).encode())
+
+
 def jobs():
     """Control-Z and Control-C, as a shell's user knows them."""
     shell = Terminal(["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
@@ -126,5 +170,6 @@ with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     subprocess.run([EVERY, "every.thrum"], check=True)
     outputs("every.thrum")
+    widths("every.thrum")
     jobs()
 sys.exit(1 if failures else 0)
