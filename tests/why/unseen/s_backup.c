@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 #include <thrum.h>
+#include <ucontext.h>
 
 #define BLOCKS 30
 #define DAMAGED 11

@@ -18,9 +18,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <thrum.h>
 #include <time.h>
 #include <unistd.h>
-#include <thrum.h>
 
 /* A client library of a metrics store that sends points in batches of four, or after 30 ms. */
 #define POINTS 12

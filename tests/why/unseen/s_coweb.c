@@ -16,10 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <thrum.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <thrum.h>
 
 /* A web server with a coroutine for each request. Time comes from a list of sleeping coroutines. */
 #define REQUESTS 24

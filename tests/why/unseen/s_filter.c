@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 #define TOTAL (600 * 1024)
 
@@ -90,10 +90,10 @@ static int collect_some(void)
 static void one_after_the_other(void)
 {
 	thrum_task_ready(collect);
-	THRUM_RUN(feed)
+	THRUM_RUN (feed)
 		while (feed_some())
 			;
-	THRUM_RUN(collect)
+	THRUM_RUN (collect)
 		while (collect_some())
 			;
 }
@@ -112,11 +112,11 @@ static void both_at_once(void)
 		poll(watch, 2, -1);
 		thrum_resume();
 		if (watch[0].revents)
-			THRUM_RUN(feed)
+			THRUM_RUN (feed)
 				while (feed_some())
 					;
 		if (watch[1].revents)
-			THRUM_RUN(collect)
+			THRUM_RUN (collect)
 				while (collect_some())
 					;
 	}
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
 	else
 		both_at_once();
 	waitpid(child, &status, 0);
-	THRUM_RUN(summary)
+	THRUM_RUN (summary)
 		printf("%zu bytes in, %zu bytes out\n", fed, collected);
 	thrum_task_resolve(summary);
 	return fed != collected;

@@ -17,10 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
-enum action { DEPOSIT, DEBIT, TRANSFER };
+enum action {
+	DEPOSIT,
+	DEBIT,
+	TRANSFER
+};
 
 struct message {
 	enum action action;
@@ -48,8 +52,8 @@ static struct thrum_promise *ask(struct thrum_loop *loop, const char *name, enum
 	message->account = account;
 	message->to = to;
 	message->amount = amount;
-	return thrum_promise_bind(thrum_mvar_put(inbox, thrum_value_own(message, NULL)), await_reply,
-		reply, NULL);
+	return thrum_promise_bind(thrum_mvar_put(inbox, thrum_value_own(message, NULL)),
+		await_reply, reply, NULL);
 }
 
 /* ---- The ledger ---- */
@@ -156,9 +160,10 @@ int main(int argc, char **argv)
 	thrum_promise_async(loop, "ledger", serve, NULL, NULL);
 	thrum_promise_async(loop, "statistics", statistics, NULL, NULL);
 	for (int i = 0; i < 8; i++)
-		requests[i] = thrum_promise_should_resolve(thrum_promise_labelf(
-			thrum_promise_bind(thrum_sleep(loop, 15 * (i + 1)), request, (void *)(intptr_t)i, NULL),
-			"api request %d", i));
+		requests[i] = thrum_promise_should_resolve(
+			thrum_promise_labelf(thrum_promise_bind(thrum_sleep(loop, 15 * (i + 1)),
+						     request, (void *)(intptr_t)i, NULL),
+				"api request %d", i));
 	result = thrum_promise_run(thrum_promise_join(loop, requests, 8));
 	thrum_stop();
 	printf("%d: %d %d %d %d\n", result, balance[0], balance[1], balance[2], balance[3]);

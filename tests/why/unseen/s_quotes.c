@@ -14,8 +14,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 #define QUOTES 40
 
@@ -104,9 +104,10 @@ int main(int argc, char **argv)
 	printed = thrum_stream_create(loop, "printed", 8);
 	printing = thrum_promise_label(printer(loop, NULL), "printer");
 	for (int i = 0; i < QUOTES; i++)
-		all[i] = thrum_promise_bind(thrum_sleep(loop, 10 * (i + 1)), arrive, (void *)(intptr_t)i,
-			NULL);
-	all[QUOTES] = thrum_promise_label(thrum_promise_bind(thrum_sleep(loop, 105), refresh, NULL, NULL),
+		all[i] = thrum_promise_bind(thrum_sleep(loop, 10 * (i + 1)), arrive,
+			(void *)(intptr_t)i, NULL);
+	all[QUOTES] = thrum_promise_label(thrum_promise_bind(thrum_sleep(loop, 105), refresh, NULL,
+						  NULL),
 		"refresh rates");
 	result = thrum_promise_run(thrum_promise_join(loop, all, QUOTES + 1));
 	thrum_stream_close(printed);

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 #define SHARDS 3
 
@@ -96,7 +96,7 @@ static void *shard_loop(void *data)
 			if (message->work_ms < 0) {
 				stop = true;
 			} else {
-				THRUM_RUN(message->task) {
+				THRUM_RUN (message->task) {
 					usleep((unsigned)message->work_ms * 1000);
 					thrum_task_resolve(message->task);
 				}

@@ -18,9 +18,9 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <thrum.h>
 #include <time.h>
 #include <unistd.h>
-#include <thrum.h>
 
 #define QUERIES 9
 #define DEADLINE 100000000LL
@@ -110,7 +110,7 @@ static void on_client(void)
 	query->name = names[asked++];
 	query->task = thrum_task_createf(THRUM_KIND_TASK, "query %s", query->name);
 	thrum_task_should_resolve(query->task);
-	THRUM_RUN(query->task)
+	THRUM_RUN (query->task)
 		send_query(query);
 }
 
@@ -122,7 +122,7 @@ static void on_reply(void)
 	if (read(sockets[0], &packet, sizeof(packet)) != sizeof(packet))
 		return;
 	query = &queries[packet.id];
-	THRUM_RUN(query->task) {
+	THRUM_RUN (query->task) {
 		while (*place && *place != query)
 			place = &(*place)->next;
 		if (*place)
@@ -144,7 +144,7 @@ static void on_deadline(void)
 
 	while ((query = pending) && query->due <= now()) {
 		pending = query->next;
-		THRUM_RUN(query->task) {
+		THRUM_RUN (query->task) {
 			thrum_task_resolve(query->deadline);
 			thrum_task_cancel(query->ask);
 			thrum_task_resolve(query->either);

@@ -18,7 +18,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { MODIFIED = 1, OVERFLOWED, QUIT };
+enum {
+	MODIFIED = 1,
+	OVERFLOWED,
+	QUIT
+};
 
 struct dir {
 	const char *path;

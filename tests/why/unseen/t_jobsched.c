@@ -18,10 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
-enum { DONE, AGAIN, BLOCKED };
+enum {
+	DONE,
+	AGAIN,
+	BLOCKED
+};
 
 struct job {
 	const char *name;
@@ -121,17 +125,14 @@ int main(int argc, char **argv)
 		if (!job)
 			continue;
 		job->ready = false;
-		THRUM_RUN(job->task) {
+		THRUM_RUN (job->task) {
 			switch (run_step(job)) {
 			case DONE:
 				left--;
 				thrum_task_resolve(job->task);
 				break;
-			case AGAIN:
-				make_ready(job);
-				break;
-			default:
-				break;
+			case AGAIN: make_ready(job); break;
+			default: break;
 			}
 		}
 	}

@@ -16,8 +16,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 static struct {
 	pthread_mutex_t mutex;
@@ -46,7 +46,8 @@ static void table_unlock(void)
 
 static int network(const char *what, int backend, int ms, int fails)
 {
-	thrum_task request = thrum_task_createf(THRUM_KIND_REQUEST, "%s 10.0.0.1%d", what, backend + 1);
+	thrum_task request = thrum_task_createf(THRUM_KIND_REQUEST, "%s 10.0.0.1%d", what,
+		backend + 1);
 	thrum_task self = thrum_task_current();
 
 	thrum_task_wait(self, request);
@@ -83,10 +84,12 @@ static void *client(void *data)
 	for (int i = 0; i < 8; i++) {
 		int number = first + i * 2;
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK,
-			number % 3 == 2 ? "GET /login" : number % 5 == 1 ? "GET /" : "GET /cart");
+			number % 3 == 2           ? "GET /login"
+				: number % 5 == 1 ? "GET /"
+						  : "GET /cart");
 
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			serve(number, number == 9 ? 1 : number % 2 ? 2 : 0);
 			thrum_task_resolve(task);
 		}
@@ -104,7 +107,7 @@ static void *health(void *data)
 
 		usleep(30000);
 		check = thrum_task_createf(THRUM_KIND_TASK, "health check 10.0.0.1%d", backend + 1);
-		THRUM_RUN(check) {
+		THRUM_RUN (check) {
 			int slow = bad_probe && i == 2;
 
 			if (slow) {

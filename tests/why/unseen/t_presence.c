@@ -14,8 +14,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 struct user {
 	const char *name;

@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 #define FILES 7
 
@@ -28,7 +28,8 @@ struct printer {
 	thrum_task task; /* its references: as readers of a lock */
 };
 
-static struct printer laser = {.name = "laser2", .mutex = PTHREAD_MUTEX_INITIALIZER,
+static struct printer laser = {.name = "laser2",
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.idle = PTHREAD_COND_INITIALIZER};
 static int broken, next_file, printed;
 static pthread_mutex_t spool_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -77,7 +78,7 @@ static void *backend(void *data)
 		if (number >= FILES)
 			return NULL;
 		job = thrum_task_createf(THRUM_KIND_TASK, "print invoice-%d.pdf", number);
-		THRUM_RUN(job) {
+		THRUM_RUN (job) {
 			if (print(number) < 0)
 				thrum_log("held for the operator");
 			thrum_task_resolve(job);
@@ -90,7 +91,7 @@ static void reconfigure(struct printer *printer)
 	thrum_task task = thrum_task_createf(THRUM_KIND_TASK, "reconfigure %s", printer->name);
 
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pthread_mutex_lock(&printer->mutex);
 		while (printer->references) {
 			thrum_task_wait(task, printer->task);

@@ -15,8 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 struct peer {
 	const char *name;
@@ -114,8 +114,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < 4; i++)
 		all[count++] = rekey_later(loop, &peers[i]);
 	for (int i = 0; i < 4; i++)
-		all[count++] = thrum_promise_labelf(thrum_promise_bind(
-			thrum_sleep(loop, 5 + 65 * i), seal, NULL, NULL), "seal packet %d", i);
+		all[count++] = thrum_promise_labelf(thrum_promise_bind(thrum_sleep(loop,
+									       5 + 65 * i),
+							    seal, NULL, NULL),
+			"seal packet %d", i);
 	main_task = thrum_promise_label(thrum_promise_join(loop, all, count), "tunnel");
 	result = thrum_promise_run(thrum_promise_should_resolve(main_task));
 	if (result) {

@@ -17,14 +17,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uv.h>
 #include <thrum/promise.h>
+#include <uv.h>
 
 static bool broken;
 static struct object {
 	const char *name;
 	int ms;
-	enum { ABSENT, COMPILING, READY } state;
+	enum {
+		ABSENT,
+		COMPILING,
+		READY
+	} state;
 	struct thrum_resolver *waiters[8];
 	int count;
 } objects[] = {{"main.o", 60, ABSENT, {NULL}, 0}, {"util.o", 40, ABSENT, {NULL}, 0},
@@ -59,7 +63,11 @@ static struct thrum_promise *cc_object(struct thrum_loop *loop, struct object *o
 	return promise;
 }
 
-struct request { int number; struct object *object; int at; };
+struct request {
+	int number;
+	struct object *object;
+	int at;
+};
 
 static struct thrum_promise *request_begin(struct thrum_loop *loop, void *value, void *data)
 {
@@ -77,7 +85,8 @@ static void tick(uv_timer_t *timer)
 int main(int argc, char **argv)
 {
 	static struct request requests[] = {{1, &objects[0], 0}, {2, &objects[1], 5},
-		{3, &objects[1], 20}, {4, &objects[2], 30}, {5, &objects[1], 120}, {6, &objects[0], 400}};
+		{3, &objects[1], 20}, {4, &objects[2], 30}, {5, &objects[1], 120},
+		{6, &objects[0], 400}};
 	struct thrum_promise *promises[6];
 	struct thrum_loop *loop;
 	uv_timer_t statistics;
@@ -98,8 +107,8 @@ int main(int argc, char **argv)
 		thrum_promise_labelf(promises[i], "request %d %.*sc", requests[i].number,
 			(int)strlen(requests[i].object->name) - 1, requests[i].object->name);
 	}
-	result = thrum_promise_run(thrum_promise_should_resolve(thrum_promise_label(
-		thrum_promise_join(loop, promises, 6), "session")));
+	result = thrum_promise_run(thrum_promise_should_resolve(
+		thrum_promise_label(thrum_promise_join(loop, promises, 6), "session")));
 	thrum_stop();
 	uv_close((uv_handle_t *)&statistics, NULL);
 	thrum_loop_destroy(loop);

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 struct step {
 	const char *name;
@@ -76,7 +76,7 @@ static void *worker(void *name)
 		queue = step->next;
 		if (!queue)
 			queue_end = &queue;
-		THRUM_RUN(step->task) {
+		THRUM_RUN (step->task) {
 			for (int i = 0; i < 3; i++)
 				if (step->needs[i])
 					need(step, step->needs[i]);

@@ -18,10 +18,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
-enum { ORDERS, BILLING, MAIL, QUEUES };
+enum {
+	ORDERS,
+	BILLING,
+	MAIL,
+	QUEUES
+};
 struct message {
 	int number;
 	thrum_task deliver;
@@ -66,7 +71,7 @@ static void *consume(void *data)
 			queue->end = &queue->first;
 		thrum_task_read(thrum_task_current(), queue->task);
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(message->deliver) {
+		THRUM_RUN (message->deliver) {
 			usleep(6000);
 			pthread_mutex_lock(&mutex);
 			thrum_task_resolve(message->deliver);
@@ -135,7 +140,7 @@ int main(int argc, char **argv)
 				start_queue(&queues[BILLING]);
 		}
 		messages[i].number = i;
-		THRUM_RUN(producer)
+		THRUM_RUN (producer)
 			route(&queues[i % QUEUES], &messages[i]);
 		usleep(4000);
 	}

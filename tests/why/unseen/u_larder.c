@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <thrum.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <thrum.h>
 
 /* ---- Coroutines: a round robin of contexts ---- */
 #define COROUTINES 12
@@ -219,7 +219,10 @@ static void put_back(struct entry *entry)
 		wake_all();
 }
 
-struct page { const char *name, *parts[3]; int after; };
+struct page {
+	const char *name, *parts[3];
+	int after;
+};
 
 static void serve(void *data)
 {

@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 #define MEMTABLE 8
 #define STALL_AT 4
@@ -29,7 +29,8 @@ static struct {
 	bool stalled, closing;
 	int waiters;
 	thrum_task stall;
-} db = {.mutex = PTHREAD_MUTEX_INITIALIZER, .unstalled = PTHREAD_COND_INITIALIZER,
+} db = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.unstalled = PTHREAD_COND_INITIALIZER,
 	.grown = PTHREAD_COND_INITIALIZER};
 static bool broken;
 
@@ -98,7 +99,7 @@ int main(int argc, char **argv)
 	pthread_create(&compactor, NULL, compact, NULL);
 	import = thrum_task_create(THRUM_KIND_TASK, "import");
 	thrum_task_should_resolve(import);
-	THRUM_RUN(import) {
+	THRUM_RUN (import) {
 		for (int key = 0; key < 300; key++) {
 			usleep(200);
 			put(key);

@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #define ROOM 4
-struct picture { int number; bool corrupt; };
+struct picture {
+	int number;
+	bool corrupt;
+};
 struct queue {
 	pthread_mutex_t lock;
 	pthread_cond_t not_empty, not_full;
@@ -28,8 +31,11 @@ struct queue {
 	int first, count;
 	bool closed;
 };
-#define QUEUE {.lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER, \
-	.not_full = PTHREAD_COND_INITIALIZER}
+#define QUEUE \
+	{ \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .not_empty = PTHREAD_COND_INITIALIZER, \
+		.not_full = PTHREAD_COND_INITIALIZER \
+	}
 static struct queue raw_queue = QUEUE, pixel_queue = QUEUE, thumb_queue = QUEUE;
 static bool broken;
 static int skipped, written;

@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <thrum.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <thrum.h>
 
 /* ---- Coroutines: a round robin of contexts ---- */
 #define COROUTINES 12
@@ -130,7 +130,10 @@ static void run_until(const struct coroutine *last)
 
 #define ROOM 4
 #define END 80
-struct frame { int number, generation; thrum_task task; };
+struct frame {
+	int number, generation;
+	thrum_task task;
+};
 struct queue {
 	struct frame frames[ROOM];
 	int first, count;

@@ -18,8 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 #include <thrum.h>
+#include <unistd.h>
 
 static bool leaks;
 static struct file {
@@ -51,7 +51,7 @@ static void open_file(struct file *file)
 	file->store = thrum_task_createf(THRUM_KIND_TASK, "store %s", file->path);
 	thrum_task_should_resolve(file->store);
 	thrum_task_wait(backup, file->store);
-	THRUM_RUN(file->store) {
+	THRUM_RUN (file->store) {
 		file->handle = thrum_task_createf(THRUM_KIND_HANDLE, "file %s", file->path);
 		file->descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		file->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
@@ -70,7 +70,7 @@ static bool store_file(struct file *file)
 {
 	bool done = false;
 
-	THRUM_RUN(file->store) {
+	THRUM_RUN (file->store) {
 		thrum_task_read(file->store, file->read);
 		thrum_task_resolve(file->read);
 		if (!file->changed) {
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < LANES; i++) {
 			if (!busy[i] && next_file < FILES) {
 				busy[i] = &files[next_file++];
-				THRUM_RUN(backup)
+				THRUM_RUN (backup)
 					open_file(busy[i]);
 			}
 			polled[i] = (struct pollfd){busy[i] ? busy[i]->timer : -1, POLLIN, 0};
