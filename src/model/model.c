@@ -7,7 +7,8 @@
 
 #include "model/parts.h"
 
-#define PROGRESS 4096 /* at least so many events lie between two calls of `progress` */
+#define DYING 100000000 /* ns that a process at work may take to end when it is killed */
+#define PROGRESS 4096   /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
 {
@@ -140,7 +141,10 @@ void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info
 {
 	if (m->has_off_next)
 		thrum__model_apply_categories(m);
-	m->end = info->end > m->end && info->end < THRUM__OPEN ? info->end : m->end;
+	/* The system takes its time to end a process that is killed in the midst of its work. */
+	if (info->end > m->end && info->end < THRUM__OPEN &&
+		(info->ending != THRUM_ENDING_KILLED || info->end - m->end > DYING))
+		m->end = info->end;
 	m->ending = info->ending;
 	m->ending_code = info->ending_code;
 }

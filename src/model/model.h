@@ -357,7 +357,8 @@ THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace 
 
 /*
  * Notes how and when the recording ended, as far as its description tells. thrum__model_load does
- * it when it has read all.
+ * it when it has read all. A process that was killed less than 100 ms after its last event was at
+ * work until then: the rest is the time that the system took to end it.
  */
 void thrum__model_note_end(struct thrum__model *, const struct thrum_trace_info *);
 

@@ -92,6 +92,24 @@ static void handles_that_nobody_ends(void **state)
 	assert_int_equal(grow("mailbox", 1), -1);
 }
 
+/* Those that ended may be among the lost events: only what comes after them tells of growth. */
+static void growth_before_a_gap(void **state)
+{
+	struct text text;
+
+	begin(&text);
+	for (int i = 0; i < 24; i++)
+		create(&text, 10 + 150 * i, 2, 100 + i, "promise", "session");
+	tell(&text, "4000000000 lost =3 \"full\n");
+	assert_int_equal(certainty(&text), -1);
+
+	begin(&text);
+	tell(&text, "9000000 lost =3 \"full\n");
+	for (int i = 0; i < 24; i++)
+		create(&text, 10 + 150 * i, 2, 100 + i, "promise", "session");
+	assert_int_equal(certainty(&text), THRUM__LIKELY);
+}
+
 static void a_cache_that_is_full(void **state)
 {
 	struct text text;
@@ -153,6 +171,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(things_that_others_end),
 		cmocka_unit_test(handles_that_nobody_ends),
+		cmocka_unit_test(growth_before_a_gap),
 		cmocka_unit_test(a_cache_that_is_full),
 		cmocka_unit_test(a_limit),
 		cmocka_unit_test(a_pool_beside_failures_of_others),

@@ -131,19 +131,35 @@ static void the_end_may_come_after_the_last_event(void **state)
 {
 	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
 		EVENT(SWITCH, 5, TASK(2)));
-	struct thrum_trace_info info = {.end = 50, .ending = THRUM_ENDING_KILLED, .ending_code = 9};
+	struct thrum_trace_info info = {.end = 200000000,
+		.ending = THRUM_ENDING_KILLED,
+		.ending_code = 9};
 
 	assert_int_equal(m->end, 5);
 	thrum__model_note_end(m, &info);
 	assert_int_equal(m->last, 5);
-	assert_int_equal(m->end, 50);
+	assert_int_equal(m->end, 200000000);
 	assert_int_equal(m->ending, THRUM_ENDING_KILLED);
 	assert_int_equal(m->ending_code, 9);
 	/* It still runs at the end. */
-	assert_int_equal(thrum__model_task_end_time(m, thrum__model_find(m, 2)), 50);
+	assert_int_equal(thrum__model_task_end_time(m, thrum__model_find(m, 2)), 200000000);
 	info = (struct thrum_trace_info){.end = 2, .ending_code = -1};
 	thrum__model_note_end(m, &info);
-	assert_int_equal(m->end, 50);
+	assert_int_equal(m->end, 200000000);
+	thrum__model_destroy(m);
+}
+
+/* What the system needs to end a process is no time in which the process did nothing. */
+static void dying_takes_time(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(SWITCH, 5, TASK(1)));
+	struct thrum_trace_info info = {.end = 60000000, .ending = THRUM_ENDING_KILLED};
+
+	thrum__model_note_end(m, &info);
+	assert_int_equal(m->end, 5);
+	info.ending = THRUM_ENDING_RUNNING;
+	thrum__model_note_end(m, &info);
+	assert_int_equal(m->end, 60000000);
 	thrum__model_destroy(m);
 }
 
@@ -366,6 +382,7 @@ int main(void)
 		cmocka_unit_test(states_and_ends),
 		cmocka_unit_test(ready_is_an_edge_and_runs_nothing),
 		cmocka_unit_test(the_end_may_come_after_the_last_event),
+		cmocka_unit_test(dying_takes_time),
 		cmocka_unit_test(a_creation_may_come_after_what_needs_it),
 		cmocka_unit_test(what_is_remembered_moves_no_lane),
 		cmocka_unit_test(a_task_that_the_table_lacks_has_ended_unseen),

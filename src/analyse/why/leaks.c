@@ -10,7 +10,7 @@
 
 /* How the number of pending tasks with one peers' key grows. */
 struct growth {
-	int64_t first;           /* when the first task was created; at least model->forgotten */
+	int64_t first;           /* when the first task was created, or since when all are known */
 	int64_t last;            /* when the last task was created */
 	uint32_t live[PARTS];    /* tasks that live at the end of each part */
 	uint32_t ended;          /* also cancelled ones */
@@ -232,6 +232,7 @@ static void add_leak(struct thrum__search *search, const struct growth *all,
 static bool count_tasks(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
+	int64_t known = search->gap > model->forgotten ? search->gap : model->forgotten;
 	struct growth *growth;
 	bool found = false;
 
@@ -247,10 +248,10 @@ static bool count_tasks(const struct thrum__search *search, struct growth *all)
 			found = true;
 		}
 	}
-	/* Forgotten tasks lived before model->forgotten, so growth can be told only from then on. */
+	/* Those that ended before are not known, so growth can be told only from then on. */
 	for (uint32_t i = 0; i < search->peers.keys.count; i++)
-		if (all[i].first < model->forgotten)
-			all[i].first = model->forgotten;
+		if (all[i].first < known)
+			all[i].first = known;
 	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_PEERS);
 		found && i < model->tasks.count;
 		i = thrum__why_next(search, i + 1, THRUM__SORT_PEERS))
