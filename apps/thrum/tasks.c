@@ -55,9 +55,13 @@ static bool is_wanted(const void *context, const struct thrum__table *table, uin
 	const struct thrum__model *model = table->model;
 	const char *label;
 	size_t size;
+	int64_t start;
 
-	if (THRUM__TASK(model, task, start) > options->times.end ||
-		THRUM__TASK(model, task, end) < options->times.start)
+	/* As in the column of that name. */
+	start = options->no_simplify && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
+		? THRUM__TASK(model, task, created)
+		: THRUM__TASK(model, task, start);
+	if (start > options->times.end || THRUM__TASK(model, task, end) < options->times.start)
 		return false;
 	if (options->states && !(options->states >> THRUM__TASK(model, task, state) & 1) &&
 		!((options->states >> STUCK & 1) && thrum__stats_task_is_stuck(model, task)))

@@ -102,6 +102,8 @@ def filters(trace, tasks):
         check([t["task"] for t in found] == alive, f"{trace}: tasks alive in {start}..{end}")
         found = records("tasks", f"--start={start}", f"--duration={end - start}", trace)
         check([t["task"] for t in found] == alive, f"{trace}: tasks alive from {start} on")
+        found = records("tasks", "--no-simplify", f"--end={end}", trace)
+        check(all(int(t["start"]) <= end for t in found), f"{trace}: --no-simplify --end={end}")
     check(len(records("tasks", "--label=*", trace)) == len(tasks), "--label=*")
     check(records("tasks", "--label=no such label", trace) == [], "--label without any")
 
