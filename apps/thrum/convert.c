@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum convert`: writes a recording as a Common Trace Format directory, for other tools, or with
- * the names of functions, for other machines. */
+/* `thrum convert`: writes a trace in formats of other tools, or a recording with the names of
+ * functions, for other machines. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "export.h"
 #include "input.h"
 #include "output.h"
 #include "picture.h"
 #include "source/input.h"
 
 struct convert_options {
+	int to; /* enum export_format; 0: the Common Trace Format */
 	bool symbols;
 };
 
@@ -101,6 +104,26 @@ static int convert_names(const struct command *command, const char *recording, c
 	return status;
 }
 
+/* ---- For viewers ----------------------------------------------------------------------------- */
+
+static int convert_model(const struct command *command, const char *trace, int format,
+	const char *file)
+{
+	struct load load;
+	int status;
+
+	/* A pipe's reader may close it early: export_write treats EPIPE as success. */
+	signal(SIGPIPE, SIG_IGN);
+	status = load_trace(command, trace, &load);
+	if (status != STATUS_OK)
+		return status;
+	status = export_write(&load, format, file);
+	if (status == STATUS_OK)
+		input_warn(&load.input);
+	load_finish(&load);
+	return status;
+}
+
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int run_convert(const struct command *command, int argc, char **argv)
@@ -113,6 +136,10 @@ static int run_convert(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
+	if (options.to && options.symbols)
+		return complain_usage(command, "--symbols writes a recording: leave out --to");
+	if (options.to)
+		return convert_model(command, argv[0], options.to, argv[1]);
 	status = input_find(command, argv[0], path, sizeof(path));
 	if (status != STATUS_OK)
 		return status;
@@ -126,6 +153,11 @@ static int run_convert(const struct command *command, int argc, char **argv)
 }
 
 static const struct option options_of_convert[] = {
+	{"to", 't', OPTION_CHOICE, offsetof(struct convert_options, to), NULL,
+		"ctf|chrome|speedscope",
+		"ctf: a Common Trace Format directory (the default);\n"
+		"chrome: JSON for ui.perfetto.dev, chrome://tracing\n"
+		"and the like; speedscope: JSON for speedscope.app"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
 		"write a recording instead, with the names of\n"
 		"functions and lines in it, which other machines\n"
@@ -135,23 +167,27 @@ static const struct option options_of_convert[] = {
 
 const struct command command_convert = {
 	.name = "convert",
-	.purpose = "write a recording as a Common Trace Format 1.8 directory, or with names",
-	.arguments = "RECORDING|PID DIR|FILE",
+	.purpose = "write a trace in the formats of other viewers, or with names",
+	.arguments = "TRACE|PID|- DIR|FILE|-",
 	.min = 2,
 	.max = 2,
 	.options = options_of_convert,
 	.reads_traces = true,
-	.more = "DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
+	.more = "TRACE is a recording; with --to=chrome or --to=speedscope any trace.\n"
+		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
-		"With --symbols, FILE is a recording. Programs that know nothing of thrum have\n"
-		"addresses in their recordings, which are named from the program's files.",
-	.examples = "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
+		"FILE is JSON, or with --symbols a recording; - is standard output. Chrome's format\n"
+		"gets tasks, runs, spans, reads and counters; speedscope's the runs of each lane\n"
+		"with the spans within them. Programs that know nothing of thrum have addresses in\n"
+		"their recordings, which --symbols names from the program's files.",
+	.examples = "thrum convert --to=chrome server.thrum server.json\n"
+		    "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf\n"
 		    "thrum convert --symbols memcached-4711.thrum named.thrum",
 	.statuses =
 		"0  success, even if damaged packets were left out (standard error says how many)\n"
-		"2  not a recording, or DIR or FILE could not be written\n"
+		"2  not a trace, or DIR or FILE could not be written\n"
 		"64 usage error",
 	.run = run_convert,
 };

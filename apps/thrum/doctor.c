@@ -179,7 +179,7 @@ static int complain_program(const char *name, int error)
 	return STATUS_FAILED;
 }
 
-/* Tells about a running process. It can be recorded only from its start. */
+/* Tells about a running process. Only one that has libthrum can be recorded now. */
 int doctor_process(struct output *out, const char *name, long pid)
 {
 	struct program program;
@@ -189,10 +189,17 @@ int doctor_process(struct output *out, const char *name, long pid)
 	if (error != 0)
 		return complain_program(name, error);
 	is_seen = print_program(out, &program);
-	if (is_seen)
+	if (is_seen &&
+		(needs(&program, "libthrum") || program_mentions(&program, PROGRAM_LIBTHRUM))) {
+		output_text(out, "Try: thrum attach --start ");
+		output_text(out, name);
+		output_text(out, "\n");
+	} else if (is_seen) {
 		output_text(out,
-			"Libraries that it loads later don't count yet. A process that runs "
-			"already can't be changed:\nstart it under thrum record.\n");
+			"Libraries that it loads later don't count yet. Nothing can be loaded into "
+			"a process that runs:\nstart it under thrum record, with --later if the "
+			"recording is to begin later.\n");
+	}
 	program_free(&program);
 	return is_seen ? STATUS_OK : STATUS_UNSEEN;
 }

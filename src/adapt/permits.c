@@ -91,6 +91,9 @@ static void remove_permit(struct thread *self, uint32_t i)
 {
 	uint32_t n = atomic_load(&self->permits);
 
+	/* A signal's handler may have given it back since it was found. */
+	if (i >= n)
+		return;
 	for (; i + 1 < n; i++) {
 		atomic_store(&self->permit[i].semaphore, self->permit[i + 1].semaphore);
 		atomic_store(&self->permit[i].caller, self->permit[i + 1].caller);
@@ -101,9 +104,13 @@ static void remove_permit(struct thread *self, uint32_t i)
 
 bool thrum__adapt_permits_left(struct thread *self)
 {
-	for (uint32_t i = atomic_load(&self->permits); i-- > 0;)
-		if (!has_permits((const void *)atomic_load(&self->permit[i].semaphore)))
+	for (uint32_t i = atomic_load(&self->permits); i-- > 0;) {
+		const void *semaphore = (const void *)atomic_load(&self->permit[i].semaphore);
+
+		/* NULL: it has ended. */
+		if (!semaphore || !has_permits(semaphore))
 			remove_permit(self, i);
+	}
 	return atomic_load(&self->permits) > 0;
 }
 

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/keys.h"
+#include "base/time.h"
 #include "format/counters.h"
 
 #define TASKS_MOST (1u << 20)     /* tasks that are pending at once; then all are forgotten */
@@ -172,6 +173,14 @@ static int begin_task(struct thrum__monitor_labels *l, const struct thrum_event 
 	return 0;
 }
 
+/* Times of damaged traces may be too far from each other for a number. */
+static int64_t duration_of(int64_t begin, int64_t end)
+{
+	int64_t duration = thrum__base_time_between(begin, end);
+
+	return end <= begin ? 0 : duration < 0 ? INT64_MAX : duration;
+}
+
 static void end_task(struct thrum__monitor_labels *l, const struct thrum_event *e)
 {
 	struct pending *cell = find_pending(l, e->other);
@@ -179,7 +188,7 @@ static void end_task(struct thrum__monitor_labels *l, const struct thrum_event *
 	if (!cell)
 		return;
 	struct group *group = l->groups[cell->group - 1];
-	int64_t duration = e->time > cell->created ? e->time - cell->created : 0;
+	int64_t duration = duration_of(cell->created, e->time);
 	struct thrum__bucket bucket = thrum__format_counters_bucket(duration);
 
 	group->buckets[bucket.row * 16 + bucket.place]++;

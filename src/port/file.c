@@ -5,7 +5,6 @@
  * against other programs that do the same.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +24,14 @@
 #define LOCK_BYTE ((off_t)1 << 61)
 #define NAMES_MAX 99 /* of one process for one path */
 #define TEMPORARY ".thrum~"
+
+/* An entry of a directory, as the kernel gives it. */
+struct entry {
+	uint64_t inode, next;
+	uint16_t size;
+	uint8_t type;
+	char name[];
+};
 
 /* Returns the negative enum thrum_error for an errno value. */
 static int error_of(int error)
@@ -231,30 +239,35 @@ static bool is_temporary(const char *name)
 		strspn(name + length - end - 16, "0123456789abcdef") == 16;
 }
 
-/* Removes the temporary files that nobody holds any more. The caller has locked the directory, so
- * nobody is just making one. */
-static void remove_leftovers(int directory)
+static void remove_leftover(int directory, const char *name)
 {
-	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *names = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
 	struct flock l;
 
-	if (!names && copy >= 0)
-		close(copy);
-	while (names && (entry = readdir(names)) != NULL) {
-		if (!is_temporary(entry->d_name))
-			continue;
-		int fd = openat(directory, entry->d_name,
-			O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (!is_temporary(name))
+		return;
+	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-		if (fd >= 0 && lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_UNLCK)
-			unlinkat(directory, entry->d_name, 0);
-		if (fd >= 0)
-			close(fd);
+	if (fd >= 0 && lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_UNLCK)
+		unlinkat(directory, name, 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Removes the temporary files that nobody holds any more. The caller has locked the directory, so
+ * nobody is just making one. readdir() would allocate memory. */
+static void remove_leftovers(struct thrum__port_file *file)
+{
+	long n;
+
+	while ((n = syscall(SYS_getdents64, file->directory, file->scratch, sizeof file->scratch)) >
+		0) {
+		const struct entry *entry;
+
+		for (long at = 0; at < n; at += entry->size) {
+			entry = (const void *)(file->scratch + at);
+			remove_leftover(file->directory, entry->name);
+		}
 	}
-	if (names)
-		closedir(names);
 }
 
 /* Makes the temporary file, and locks it. Returns 0 or a negative enum thrum_error. */
@@ -289,7 +302,7 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 	if (!error && !name_temporary(file))
 		error = -THRUM_E_ARGUMENT;
 	if (!error) {
-		remove_leftovers(file->directory);
+		remove_leftovers(file);
 		error = create_temporary(file, size);
 	}
 	if (error)

@@ -335,8 +335,9 @@ int thrum__source_request_look(struct thrum__source_request *r, const char **fil
 	if (error)
 		return report_errno(r->pid, error, info);
 	if (atomic_load(&q->state) != THRUM__REQUEST_DONE) {
-		/* A child that shares its memory may have cleared the mask. */
-		error = wake(r);
+		/* A child that shares its memory may have cleared the mask. But while the process starts, it
+		 * sets the mask itself. */
+		error = atomic_load(&q->state) == THRUM__REQUEST_ASKED ? wake(r) : 0;
 		return error && error != ESRCH ? report_errno(r->pid, error, info) : 0;
 	}
 	if (q->error)

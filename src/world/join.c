@@ -24,6 +24,7 @@ struct part {
 	int64_t time;    /* of its next event */
 	bool has_ended;  /* all of its events are read */
 	bool is_over;    /* and its lanes are suspended */
+	uint32_t ended;  /* so many lanes are */
 	uint32_t *lanes; /* by its lane: the trace's lane */
 	uint32_t lane_count, lane_room;
 	uint16_t *sites; /* by its site: the trace's */
@@ -268,7 +269,8 @@ static int64_t end_of(const struct world *w, size_t part)
 	return info->end < THRUM__WORLD_TIME_MAX ? from + info->end : from;
 }
 
-/* Suspends the lanes of a part that has ended. Returns how many events that takes. */
+/* Suspends the lanes of a part that has ended, as far as there is room. Returns how many events that
+ * takes. */
 static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to, size_t room)
 {
 	static const char over[] = "no more is recorded";
@@ -276,15 +278,15 @@ static size_t end_part(struct world *w, uint32_t number, struct thrum_event *to,
 	int64_t time = end_of(w, number);
 	size_t count = 0;
 
-	part->is_over = true;
-	for (uint32_t i = 0; i < part->lane_count && count < room; i++)
+	for (; part->ended < part->lane_count && count < room; part->ended++)
 		to[count++] = (struct thrum_event){.type = THRUM_EVENT_SUSPEND,
 			.time = time,
 			.clock = time > 0 ? (uint64_t)time : 0,
-			.lane = part->lanes[i],
+			.lane = part->lanes[part->ended],
 			.flags = THRUM_EVENT_HAS_TEXT,
 			.text = over,
 			.text_size = sizeof over - 1};
+	part->is_over = part->ended == part->lane_count;
 	return count;
 }
 

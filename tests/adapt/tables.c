@@ -138,6 +138,38 @@ static void test_unseen(void **state)
 	}
 }
 
+/* ---- Permits --------------------------------------------------------------------------------- */
+
+static _Alignas(8) char semaphore[8];
+
+/* Ends with a permit of a semaphore that has ended. */
+static void *take_last(void *unused)
+{
+	thrum__adapt_permits_begin(semaphore, 1);
+	take_permit(semaphore, semaphore);
+	thrum__adapt_permits_begin(semaphore, 0);
+	(void)unused;
+	return thrum__adapt_thread();
+}
+
+/* Its entry is taken over by others. */
+static void test_permits(void **state)
+{
+	void *first = NULL, *entry = NULL;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, take_last, NULL), 0);
+		assert_int_equal(pthread_join(thread, &entry), 0);
+		assert_non_null(entry);
+		if (i == 0)
+			first = entry;
+		assert_ptr_equal(entry, first);
+	}
+}
+
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 static char keys[THREADS][64];
@@ -181,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_objects, start, stop),
 		cmocka_unit_test_setup_teardown(test_holders, start, stop),
 		cmocka_unit_test_setup_teardown(test_unseen, start, stop),
+		cmocka_unit_test_setup_teardown(test_permits, start, stop),
 		cmocka_unit_test_setup_teardown(test_cells, start, stop),
 	};
 

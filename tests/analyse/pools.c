@@ -82,6 +82,8 @@ static void a_pool_that_goes_on(void **state)
 	assert_int_equal(count_with("blocked", "4" MS "signal 1 20 =2\n"), 0);
 	/* One thread has nothing to do. */
 	assert_int_equal(count_left(POOL END), 0);
+	/* Nothing is known of the threads of two lanes. */
+	assert_int_equal(count_with("blocked", "5" MS "@5 ready 1 12\n"), 1);
 	/* They are blocked since a moment only. */
 	assert_int_equal(count_left(POOL "890" MS "@2 switch 11\n"
 					 "890" MS "@2 wait 11 20\n"

@@ -113,6 +113,25 @@ static void counts_tasks_of_a_label(void **state)
 	thrum__monitor_labels_destroy(NULL);
 }
 
+/* Times of a damaged trace may be any. */
+static void bears_any_times(void **state)
+{
+	struct thrum__monitor_labels *labels;
+	struct thrum__read_counters counters = {0};
+
+	(void)state;
+	assert_int_equal(thrum__monitor_labels_create(&labels), 0);
+	create(labels, INT64_MIN + 1, 1, "long");
+	add(labels, THRUM_EVENT_RESOLVE, INT64_MAX, 0, 1, "");
+	create(labels, INT64_MAX, 2, "back");
+	add(labels, THRUM_EVENT_RESOLVE, INT64_MIN, 0, 2, "");
+	assert_int_equal(thrum__monitor_labels_put(labels, &counters), 0);
+	check(&counters, "long", 0, 1, INT64_MAX, INT64_MAX, INT64_MAX);
+	check(&counters, "back", 0, 1, 0, 0, 0);
+	thrum__read_counters_free(&counters);
+	thrum__monitor_labels_destroy(labels);
+}
+
 static void has_bounds(void **state)
 {
 	struct thrum__monitor_labels *labels;
@@ -154,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_tasks_of_a_label),
+		cmocka_unit_test(bears_any_times),
 		cmocka_unit_test(has_bounds),
 	};
 

@@ -435,6 +435,39 @@ static void leftovers_of_killed_processes(void **state)
 	assert_int_equal(count_files(folder), 3);
 }
 
+/* ---- Memory --------------------------------------------------------------------------------- */
+
+#if defined(__GLIBC__) && !UNDER_ASAN && !UNDER_TSAN
+void *__libc_malloc(size_t size);
+
+static _Atomic unsigned allocations;
+
+void *malloc(size_t size)
+{
+	atomic_fetch_add(&allocations, 1);
+	return __libc_malloc(size);
+}
+
+/* A signal's handler may start a recording while the program is in malloc(). */
+static void a_start_needs_no_heap(void **state)
+{
+	const char *folder = new_folder("heap"), *file = in(folder, "file");
+	unsigned before;
+
+	(void)state;
+	record(file, "first");
+	before = atomic_load(&allocations);
+	record(file, "again");
+	assert_int_equal(atomic_load(&allocations), before);
+}
+#else
+static void a_start_needs_no_heap(void **state)
+{
+	(void)state;
+	skip();
+}
+#endif
+
 /* ---- Descriptors --------------------------------------------------------------------------- */
 
 static void *record_some(void *unused)
@@ -505,6 +538,7 @@ int main(void)
 		cmocka_unit_test(a_process_of_another_container),
 		cmocka_unit_test(a_recording_of_a_killed_process),
 		cmocka_unit_test(leftovers_of_killed_processes),
+		cmocka_unit_test(a_start_needs_no_heap),
 		cmocka_unit_test(closing_all_descriptors),
 	};
 

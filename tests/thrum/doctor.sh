@@ -58,7 +58,7 @@ for _ in {1..1200}; do
 	grep -q libc.so "/proc/$!/maps" && break
 	sleep 0.05
 done
-says 0 'sleep is linked dynamically.*libc.so.*runs already' $!
+says 0 'sleep is linked dynamically.*libc.so.*start it under thrum record, with --later' $!
 "$THRUM" attach $! >out 2>&1
 status=$?
 [[ $status == 1 && $(tr '\n' ' ' <out) == *'records nothing'*'start it under thrum record'* ]] || {
@@ -66,5 +66,16 @@ status=$?
 	failed=1
 }
 kill $!
+if [[ $SANITIZE == none ]]; then
+	mkfifo orders
+	exec 3<>orders
+	"$BUILD/tests/thrum/programs/asleep" <&3 >/dev/null &
+	for _ in {1..1200}; do
+		grep -q libthrum.so "/proc/$!/maps" && break
+		sleep 0.05
+	done
+	says 0 "Try: thrum attach --start $!" $!
+	kill $!
+fi
 says 2 'No such process' 4194304
 exit $failed

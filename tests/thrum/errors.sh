@@ -68,7 +68,7 @@ refuses 2 '^thrum: .*[Nn]o space' snapshot every.thrum -o /dev/full
 refuses 2 '^thrum: text: ' convert text ctf
 refuses 2 '^thrum: .*ops\.ctf: ' convert "$mirage/ops.ctf" ctf
 refuses 2 'folder|ctf' convert every.thrum text
-refuses 64 'RECORDING' convert every.thrum
+refuses 64 'TRACE' convert every.thrum
 refuses 64 'no command dmup; did you mean dump\?' dmup every.thrum
 refuses 64 'no command every.thrum; .*thrum dump every.thrum' every.thrum
 refuses 64 'no command nonsense' help nonsense

@@ -15,6 +15,7 @@
 #include "world/world.h"
 
 #define START 1000000u /* ticks; one is 10 ns */
+#define LANES 600u
 #define HOUR INT64_C(3600000000000)
 
 /* ---- Recordings ---------------------------------------------------------------------------- */
@@ -157,6 +158,35 @@ static void a_part_may_end_early(void **state)
 		"100 0 suspend 0 0 no more is recorded\n"
 		"120 1 link-receive 1000000000001 0 k1\n"
 		"150 1 link-send 1000000000001 0 k2\n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* More lanes are suspended than a batch has room for. */
+static void a_part_with_many_lanes_may_end_early(void **state)
+{
+	struct recording two[2];
+	struct packet_writer writer = begin(&two[1], "db", "host", 5);
+	const struct thrum_event *events;
+	struct thrum_trace *trace;
+	size_t count, suspended = 0;
+
+	(void)state;
+	link_at(&writer, true, "k1", 500);
+	recording_init(&two[0], 16 << 20);
+	strcpy(two[0].header->host, "host");
+	two[0].header->boot = 5;
+	assert_true(two[0].header->packets >= LANES);
+	for (uint32_t i = 0; i < LANES; i++) {
+		writer = packet_writer_begin(&two[0], i, i, 0, START);
+		link_at(&writer, true, "k2", 10);
+	}
+	trace = join(two, 2, 0);
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			suspended += events[i].type == THRUM_EVENT_SUSPEND;
+	assert_int_equal(suspended, LANES);
 	thrum_trace_close(trace);
 	recording_finish(&two[0]);
 	recording_finish(&two[1]);
@@ -320,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(merges_by_the_common_clock),
 		cmocka_unit_test(a_part_may_end_early),
+		cmocka_unit_test(a_part_with_many_lanes_may_end_early),
 		cmocka_unit_test(knows_a_programs_own_keys),
 		cmocka_unit_test(compares_the_clocks_of_machines),
 		cmocka_unit_test(falls_back_on_wall_clocks),

@@ -81,21 +81,26 @@ static bool is_alike(const char *a, const char *b)
 	}
 }
 
+/* The same for tasks, of which the second one may be unknown. */
+static bool is_named_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	return thrum__model_has_row(&model->tasks, b) &&
+		is_alike(thrum__model_task_name(model, a, NULL),
+			thrum__model_task_name(model, b, NULL));
+}
+
 /* Whether a thread like those of the pool isn't blocked. By lane, `threads` has the task of its thread. */
 static bool has_free_thread(const struct thrum__model *model, const struct pool *pool,
 	const uint32_t *threads)
 {
 	for (uint32_t i = 0, next = 0; i < model->lane_count; i++) {
-		const char *name = thrum__model_task_name(model, threads[i], NULL);
-
 		if (next < pool->count && pool->lanes[next] == i) {
 			next++;
 			continue;
 		}
 		for (uint32_t k = 0;
 			k < pool->count && thrum__analyse_task_is_pending(model, threads[i]); k++)
-			if (is_alike(name,
-				    thrum__model_task_name(model, threads[pool->lanes[k]], NULL)))
+			if (is_named_alike(model, threads[i], threads[pool->lanes[k]]))
 				return true;
 	}
 	return false;

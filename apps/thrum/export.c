@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: ISC */
+/* The common parts of the formats for other viewers: the file, the progress, and pieces of JSON. */
+#define _GNU_SOURCE
+#include "export.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyse/stats/stats.h"
+#include "base/json.h"
+#include "picture.h"
+#include "text.h"
+
+struct job {
+	const struct load *load;
+	enum export_format format;
+};
+
+static uint64_t all_rows(const struct thrum__model *model)
+{
+	uint64_t rows = (uint64_t)model->tasks.count + model->runs.count + model->spans.count +
+		model->edges.count;
+
+	for (uint32_t i = 0; i < model->counter_count; i++)
+		rows += model->counters[i].values.count;
+	return rows;
+}
+
+static int write_model(struct export *export, enum export_format format)
+{
+	int result = export_lanes_make(export);
+
+	if (result == 0)
+		result = format == EXPORT_CHROME ? export_chrome(export)
+						 : export_speedscope(export);
+	export_lanes_free(export);
+	return result;
+}
+
+static int write_file(void *context, const char *path, int fd)
+{
+	const struct job *job = context;
+	struct export export = {.model = job->load->model, .info = job->load->input.info};
+	int result, error;
+
+	if (output_open(&export.out, fd) < 0)
+		return STATUS_FAILED;
+	export.all = all_rows(export.model);
+	progress_start(&export.progress);
+	result = write_model(&export, job->format);
+	progress_end(&export.progress);
+	output_flush(&export.out);
+	error = export.out.error;
+	export.out.error = 0;
+	(void)output_close(&export.out);
+	if (result < 0)
+		return load_no_memory();
+	/* It is no failure if the reader of a pipe closes it. */
+	if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))
+		return STATUS_OK;
+	complain("%s: %s", path, strerror(error));
+	return STATUS_FAILED;
+}
+
+int export_write(const struct load *load, enum export_format format, const char *file)
+{
+	struct job job = {load, format};
+
+	return file_write(file, write_file, &job);
+}
+
+void export_step(struct export *export)
+{
+	uint64_t bytes = export->info->content_bytes;
+
+	if (++export->done % 4096 == 0)
+		progress_show(&export->progress,
+			(uint64_t)((double)export->done / (double)export->all * (double)bytes),
+			bytes);
+}
+
+/* ---- Pieces of JSON -------------------------------------------------------------------------- */
+
+void export_next(struct export *export)
+{
+	output_text(&export->out, export->goes_on ? ",\n" : "\n");
+	export->goes_on = true;
+}
+
+void export_quote(struct export *export, const char *text, size_t size)
+{
+	output_text(&export->out, "\"");
+	output_put(&export->out, text, size, thrum__base_json_escape, THRUM__JSON_BYTES);
+	output_text(&export->out, "\"");
+}
+
+void export_unsigned(struct export *export, uint64_t number)
+{
+	export->out.at = put_unsigned(output_room(&export->out, NUMBER_ROOM), number);
+}
+
+void export_signed(struct export *export, int64_t number)
+{
+	export->out.at = put_signed(output_room(&export->out, NUMBER_ROOM), number);
+}
+
+void export_id(struct export *export, uint32_t task)
+{
+	char *to = output_room(&export->out, NUMBER_ROOM + 2);
+
+	*to++ = '"';
+	to = put_id(to, THRUM__TASK(export->model, task, id), export->info->signed_ids);
+	*to++ = '"';
+	export->out.at = to;
+}
+
+const char *export_task_name(const struct export *export, uint32_t task, size_t *size)
+{
+	const char *name = thrum__model_task_name(export->model, task, size);
+
+	if (*size > 0)
+		return name;
+	name = thrum__stats_task_kind(export->model, task);
+	*size = strlen(name);
+	return name;
+}
+
+const char *export_slice_name(const struct export *export, const struct export_slice *slice,
+	size_t *size)
+{
+	const struct thrum__model *model = export->model;
+
+	return slice->is_span
+		? thrum__model_string(model, THRUM__SPAN(model, slice->row, text), size)
+		: export_task_name(export, THRUM__RUN(model, slice->row, task), size);
+}
+
+void export_lane_name(struct export *export, uint32_t lane)
+{
+	const struct thrum__lane *of = &export->model->lanes[lane];
+	const char *name = "";
+	size_t size = 0;
+
+	if (of->task != THRUM__NONE && thrum__model_has_row(&export->model->tasks, of->task))
+		name = thrum__model_task_name(export->model, of->task, &size);
+	if (size > 0) {
+		export_quote(export, name, size);
+		return;
+	}
+	output_text(&export->out, "\"lane ");
+	export_unsigned(export, of->number);
+	output_text(&export->out, "\"");
+}

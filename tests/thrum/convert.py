@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""`convert --to`: the JSON is valid, its parts fit together, and agrees with `thrum tasks`."""
+
+import glob
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+
+THRUM = os.environ["THRUM"]
+BUILD = os.environ["BUILD"]
+SOURCE = os.environ["SOURCE"]
+failures = []
+
+
+def check(right, what):
+    if not right:
+        print(what)
+        failures.append(what)
+
+
+def thrum(*arguments, status=0, **more):
+    done = subprocess.run([THRUM, *arguments], capture_output=True, check=False, **more)
+    check(done.returncode == status, f"thrum {arguments}: {done.returncode} {done.stderr!r}")
+    return done
+
+
+def convert(form, trace):
+    return json.loads(thrum("convert", f"--to={form}", trace, "-").stdout.decode("utf-8"))
+
+
+def rows(trace, *command):
+    lines = thrum(*command, "--format=tsv", trace).stdout.split(b"\n")[:-1]
+    names = lines[0].decode().split("\t") if lines else []
+    return [dict(zip(names, line.split(b"\t"))) for line in lines[1:]]
+
+
+def ns(event):
+    return round(event["ts"] * 1000)
+
+
+def nest(events, name, begins, at, frame):
+    """Returns the slices (frame, length), of which each lies within the one around it."""
+    stack, done, last = [], [], None
+    for event in events:
+        time = at(event)
+        check(last is None or time >= last, f"{name}: {event} is before {last}")
+        last = time
+        if begins(event):
+            stack.append((frame(event), time))
+        else:
+            check(stack != [], f"{name}: {event} ends nothing")
+            opened, start = stack.pop()
+            check(frame(event) in (None, opened), f"{name}: {event} ends {opened}")
+            done.append((opened, time - start, len(stack)))
+    check(stack == [], f"{name}: {stack} never end")
+    return done
+
+
+def chrome(trace):
+    events = convert("chrome", trace)["traceEvents"]
+    by_phase = defaultdict(list)
+    for event in events:
+        by_phase[event["ph"]].append(event)
+    check(set(by_phase) <= set("MBEbesfC"), f"{trace}: {set(by_phase)}")
+    lanes = {e["tid"] for e in by_phase["M"] if e["name"] == "thread_name"}
+    threads = defaultdict(list)
+    for event in events:
+        if event["ph"] in "BE":
+            threads[event["tid"]].append(event)
+    check(set(threads) <= lanes, f"{trace}: threads without a name")
+    ran, spans = Counter(), Counter()
+    for tid, own in threads.items():
+        for (cat, task, name), length, depth in nest(
+                own, f"{trace} thread {tid}", lambda e: e["ph"] == "B", ns,
+                lambda e: (e["cat"], e.get("args", {}).get("task"), e["name"])
+                if e["ph"] == "B" else None):
+            if cat == "span":
+                spans[name] += length
+            if cat == "run":
+                ran[task] += length
+                check(depth == 0, f"{trace}: a run within another slice")
+    tasks = [t for t in rows(trace, "tasks") if t["kind"] != b"thread"]
+    want = Counter()
+    for run in rows(trace, "stats", "--by=run", "--top=1000000"):
+        want[run["task"].decode()] += int(run["length"])
+    for task in tasks:
+        name = task["task"].decode()
+        check(ran[name] == want[name], f"{trace}: {name} ran {ran[name]}, not {want[name]}")
+    wanted = Counter()
+    for use in rows(trace, "stats", "--by=lane"):
+        if use["use"] == b"span":
+            wanted[use["reason"].decode("utf-8", "replace")] += int(use["total"])
+    check(all(spans[name] == wanted[name] for name in wanted), f"{trace}: {spans}, not {wanted}")
+    begins, ends = ({e["id"]: e for e in by_phase[phase]} for phase in "be")
+    check(len(begins) == len(by_phase["b"]) and begins.keys() == ends.keys(),
+          f"{trace}: tasks don't begin and end once")
+    check({t["task"].decode() for t in tasks} == begins.keys(), f"{trace}: other tasks")
+    for key, event in begins.items():
+        check(event["ts"] <= ends[key]["ts"] and event["name"] == ends[key]["name"],
+              f"{trace}: {event} {ends[key]}")
+    starts, finishes = ({e["id"]: e for e in by_phase[phase]} for phase in "sf")
+    check(len(starts) == len(by_phase["s"]) == len(by_phase["f"]) and
+          starts.keys() == finishes.keys(), f"{trace}: an arrow lacks an end")
+    check(all(e["ts"] <= finishes[key]["ts"] for key, e in starts.items()),
+          f"{trace}: an arrow goes back")
+    counters = defaultdict(list)
+    for event in by_phase["C"]:
+        counters[event["name"]].append(event["args"]["value"])
+    return {"tasks": begins, "arrows": starts, "counters": counters, "slices": threads}
+
+
+def speedscope(trace):
+    whole = convert("speedscope", trace)
+    frames = [frame["name"] for frame in whole["shared"]["frames"]]
+    ran = Counter()
+    for profile in whole["profiles"]:
+        check(profile["type"] == "evented" and profile["unit"] == "nanoseconds", f"{trace}: form")
+        for frame, length, depth in nest(
+                profile["events"], f"{trace} {profile['name']}", lambda e: e["type"] == "O",
+                lambda e: e["at"], lambda e: frames[e["frame"]]):
+            if depth == 0:
+                ran[frame] += length
+        check(all(0 <= e["at"] <= profile["endValue"] for e in profile["events"]),
+              f"{trace}: an event out of the profile")
+    return frames, ran
+
+
+def hostile(folder):
+    """A trace of mirage-profile whose labels are no plain text."""
+    labels = [b'a"b\\c', b"\xff\xfe\xc3", b"\x01\x1b[31m\x07\x7f", b"a\tb\nc\r", b"x" * 70000,
+              "日本語🐫".encode(), b"</script>", b"%s%n"]
+    body = b""
+    for i, label in enumerate(labels):
+        body += struct.pack("<QBqqB", 1000 + i, 0, 0, i + 1, 1)
+    for i, label in enumerate(labels):
+        body += struct.pack("<QBq", 2000 + i, 5, i + 1) + label + b"\0"
+    for i, label in enumerate(labels):
+        body += struct.pack("<QBq", 3000 + 100 * i, 7, i + 1)
+    body += struct.pack("<QBQ", 3950, 8, 720)  # a garbage collection across several runs
+    size = 30 + len(body)
+    path = os.path.join(folder, "hostile.ctf")
+    with open(path, "wb") as file:
+        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
+                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
+                               size * 8) + body)
+    names = {event["name"] for event in chrome(path)["tasks"].values()}
+    want = {label.decode("utf-8", "replace") for label in labels}
+    want = {name if "\ufffd" not in name else "\ufffd" * 3 for name in want}
+    check(want <= names, f"labels are lost: {[name[:40] for name in want - names]}")
+    check(want <= set(speedscope(path)[0]), "speedscope: labels are lost")
+
+
+def server(folder):
+    path = os.path.join(folder, "server.thrum")
+    subprocess.run([os.path.join(BUILD, "examples/server"), "--requests", "20"],
+                   env={**os.environ, "THRUM_TRACE": path}, stdout=subprocess.DEVNULL, check=True)
+    found = chrome(path)
+    for part in ("tasks", "arrows", "counters", "slices"):
+        check(found[part], f"server: no {part}")
+    frames, ran = speedscope(path)
+    check(len(frames) > 2 and sum(ran.values()) > 0, f"server: {frames}")
+    return path
+
+
+def every(folder):
+    path = os.path.join(folder, "every.thrum")
+    subprocess.run([os.path.join(BUILD, "tests/thrum/programs/every"), path], check=True)
+    chrome(path)
+    speedscope(path)
+
+
+def empty(folder):
+    path = os.path.join(folder, "empty.ctf")
+    with open(path, "wb") as file:
+        body = struct.pack("<QBQ", 1000, 8, 10)
+        size = (30 + len(body)) * 8
+        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
+                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size, 0, size) +
+                   body)
+    chrome(path)
+    speedscope(path)
+
+
+def arguments(folder, trace):
+    there = os.path.join(folder, "there.json")
+    thrum("convert", "--to=chrome", trace, there)
+    thrum("convert", "--to=speedscope", trace, there)
+    with open(there, encoding="utf-8") as file:
+        check("profiles" in json.load(file), "a file isn't replaced")
+    check(b"in the way" in thrum("convert", "--to=chrome", trace, trace, status=2).stderr,
+          "a trace is replaced")
+    check(b"No such file" in thrum("convert", "--to=chrome", trace,
+                                   os.path.join(folder, "none/x.json"), status=2).stderr,
+          "a folder that isn't there")
+    check(b"perfect" in thrum("convert", "--to=perfect", trace, "-", status=64).stderr, "--to")
+    check(b"--symbols" in thrum("convert", "--to=chrome", "--symbols", trace, "-",
+                                status=64).stderr, "--to and --symbols")
+    with open(trace, "rb") as file:
+        piped = thrum("convert", "--to=speedscope", "-", "-", stdin=file)
+    check(json.loads(piped.stdout)["shared"] == convert("speedscope", trace)["shared"], "pipe")
+
+
+with tempfile.TemporaryDirectory() as here:
+    arguments(here, server(here))
+    every(here)
+    hostile(here)
+    empty(here)
+    for one in glob.glob(os.path.join(SOURCE, "tests/read/data/mirage/*.ctf")):
+        if subprocess.run([THRUM, "tasks", one], capture_output=True, check=False).returncode == 0:
+            chrome(one)
+            speedscope(one)
+sys.exit(1 if failures else 0)
