@@ -143,7 +143,9 @@ static int dump_input(struct input *input, const struct dump_options *options)
 		.color = output_wants_color(options->color)};
 	int status, closed;
 
-	if (output_open(&dump.out, STDOUT_FILENO) < 0)
+	/* Who follows a program wants to see each event at once. */
+	if ((options->follow ? output_open(&dump.out, STDOUT_FILENO)
+			     : output_open_paged(&dump.out)) < 0)
 		return STATUS_FAILED;
 	if (writer->begin)
 		writer->begin(&dump);
@@ -220,7 +222,7 @@ const struct command command_dump = {
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. A line has, from left to right: the time, the lane\n"
 		"(thread), the task, the event, and the other task or the details.",
-	.examples = "thrum dump server.thrum | less -R\n"
+	.examples = "thrum dump server.thrum\n"
 		    "thrum dump --start=1.5s --duration=10ms server.thrum\n"
 		    "thrum dump --event=create,resolve --format=tsv server.thrum > life.tsv\n"
 		    "thrum dump --task=17 --follow 4711",

@@ -106,7 +106,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 		return load_no_memory();
 	}
 	status = make_table(&table, options);
-	if (status == STATUS_OK && output_open(&out, STDOUT_FILENO) < 0)
+	if (status == STATUS_OK && output_open_paged(&out) < 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
 		table_write(&out, &table, options->format, UINT32_MAX,

@@ -130,7 +130,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	int status;
 
 	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
-	if (output_open(&out, STDOUT_FILENO) < 0)
+	if (output_open_paged(&out) < 0)
 		return STATUS_FAILED;
 	for (uint32_t i = 0; i < findings->count; i++) {
 		if (options->format == WHY_JSON)
