@@ -143,7 +143,7 @@ static int dump_input(struct input *input, const struct dump_options *options)
 		.color = output_wants_color(options->color)};
 	int status, closed;
 
-	/* Who follows a program wants to see each event at once. */
+	/* A program that runs is followed event by event, not page by page. */
 	if ((options->follow ? output_open(&dump.out, STDOUT_FILENO)
 			     : output_open_paged(&dump.out)) < 0)
 		return STATUS_FAILED;

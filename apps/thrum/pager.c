@@ -17,7 +17,7 @@ extern char **environ;
 
 static bool is_forbidden;
 static pid_t pager;
-/* What standard output and standard error were. */
+/* Standard output and standard error as they were. */
 static int terminal = STDOUT_FILENO, messages = -1;
 
 void pager_forbid(void)
