@@ -70,8 +70,9 @@ static int start(const char *name, int input)
 	sigset_t defaults;
 	int error;
 
-	/* The shell's 127 means that there is no such program: then the rest is shown plainly. */
-	if (snprintf(command, sizeof(command), "%s\n[ $? != 127 ] || exec cat", name) >=
+	/* An interrupt is the pager's to understand: the shell stays. Its 127 means that there is no
+	 * such program: then the rest is shown plainly. */
+	if (snprintf(command, sizeof(command), "trap : INT\n%s\n[ $? != 127 ] || exec cat", name) >=
 		(int)sizeof(command))
 		return E2BIG;
 	sigemptyset(&defaults);
@@ -94,17 +95,16 @@ void pager_start(void)
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = SA_RESETHAND};
 	const char *name = wanted_pager();
-	int ends[2], error;
+	int ends[2], kept;
 
 	if (!name || pipe2(ends, O_CLOEXEC) < 0)
 		return;
+	kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	/* Quit if all fits the screen, show colours, and leave the text there. */
 	setenv("LESS", "FRX", 0);
 	setenv("LV", "-c", 0);
-	error = start(name, ends[0]);
-	close(ends[0]);
-	if (error == 0) {
-		terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (kept >= 0 && start(name, ends[0]) == 0) {
+		terminal = kept;
 		messages = isatty(STDERR_FILENO) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
 		dup2(ends[1], STDOUT_FILENO);
 		if (messages >= 0)
@@ -112,6 +112,9 @@ void pager_start(void)
 		for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 			sigaction(signals[i], &action, NULL);
 		atexit(finish);
+	} else if (kept >= 0) {
+		close(kept);
 	}
+	close(ends[0]);
 	close(ends[1]);
 }

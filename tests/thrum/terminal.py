@@ -171,15 +171,23 @@ def pagers(recording):
     piped = subprocess.run([THRUM, *tasks], capture_output=True, check=True,
                            env={**os.environ, **paged}).stdout
     check(b"paged" not in piped, "a pager in a pipe", piped)
-    # A signal lets the pager show what it has before thrum ends.
-    os.mkfifo("held")
-    terminal = Terminal([THRUM, *tasks], {"THRUM_PAGER": "cat >/dev/null; echo end; cat held"})
-    terminal.wait_for(b"end")
-    os.kill(terminal.pid, signal.SIGTERM)
-    with open("held", "w", encoding="ascii") as file:
-        file.write("released\n")
-    status, output = terminal.finish()
-    check(status == -signal.SIGTERM and b"released" in output, "a signal", output)
+    # A signal ends thrum once the pager has ended.
+    os.mkfifo("release")
+    pager = """sh -c 'trap "echo interrupted" INT; cat >/dev/null; echo began
+        while ! read line <release; do :; done; echo "$line"'"""
+    held = os.open("release", os.O_RDWR)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        terminal = Terminal([THRUM, *tasks], {"THRUM_PAGER": pager})
+        terminal.wait_for(b"began")
+        if number == signal.SIGINT:
+            terminal.send("\x03")
+            terminal.wait_for(b"interrupted")
+        else:
+            os.kill(terminal.pid, number)
+        os.write(held, b"released\n")
+        status, output = terminal.finish()
+        check(status == -number and b"released" in output, f"{number}: {status}", output)
+    os.close(held)
 
 
 def jobs():
