@@ -73,11 +73,14 @@ def chrome(trace):
         if event["ph"] in "BE":
             threads[event["tid"]].append(event)
     check(set(threads) <= lanes, f"{trace}: threads without a name")
-    ran = Counter()
+    ran, spans = Counter(), Counter()
     for tid, own in threads.items():
-        for (cat, task), length, depth in nest(
+        for (cat, task, name), length, depth in nest(
                 own, f"{trace} thread {tid}", lambda e: e["ph"] == "B", ns,
-                lambda e: (e["cat"], e.get("args", {}).get("task")) if e["ph"] == "B" else None):
+                lambda e: (e["cat"], e.get("args", {}).get("task"), e["name"])
+                if e["ph"] == "B" else None):
+            if cat == "span":
+                spans[name] += length
             if cat == "run":
                 ran[task] += length
                 check(depth == 0, f"{trace}: a run within another slice")
@@ -88,6 +91,11 @@ def chrome(trace):
     for task in tasks:
         name = task["task"].decode()
         check(ran[name] == want[name], f"{trace}: {name} ran {ran[name]}, not {want[name]}")
+    wanted = Counter()
+    for use in rows(trace, "stats", "--by=lane"):
+        if use["use"] == b"span":
+            wanted[use["reason"].decode("utf-8", "replace")] += int(use["total"])
+    check(all(spans[name] == wanted[name] for name in wanted), f"{trace}: {spans}, not {wanted}")
     begins, ends = ({e["id"]: e for e in by_phase[phase]} for phase in "be")
     check(len(begins) == len(by_phase["b"]) and begins.keys() == ends.keys(),
           f"{trace}: tasks don't begin and end once")
@@ -133,6 +141,7 @@ def hostile(folder):
         body += struct.pack("<QBq", 2000 + i, 5, i + 1) + label + b"\0"
     for i, label in enumerate(labels):
         body += struct.pack("<QBq", 3000 + 100 * i, 7, i + 1)
+    body += struct.pack("<QBQ", 3950, 8, 720)  # a garbage collection across several runs
     size = 30 + len(body)
     path = os.path.join(folder, "hostile.ctf")
     with open(path, "wb") as file:
@@ -156,6 +165,13 @@ def server(folder):
     frames, ran = speedscope(path)
     check(len(frames) > 2 and sum(ran.values()) > 0, f"server: {frames}")
     return path
+
+
+def every(folder):
+    path = os.path.join(folder, "every.thrum")
+    subprocess.run([os.path.join(BUILD, "tests/thrum/programs/every"), path], check=True)
+    chrome(path)
+    speedscope(path)
 
 
 def empty(folder):
@@ -191,6 +207,7 @@ def arguments(folder, trace):
 
 with tempfile.TemporaryDirectory() as here:
     arguments(here, server(here))
+    every(here)
     hostile(here)
     empty(here)
     for one in glob.glob(os.path.join(SOURCE, "tests/read/data/mirage/*.ctf")):
