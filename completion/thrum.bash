@@ -41,6 +41,10 @@ _thrum() {
 	local thrum=${COMP_WORDS[0]} table command='' previous word value i
 	local IFS=$' \t\n'
 	COMPREPLY=()
+	if [[ ${COMP_WORDS[1]} == --no-pager && $COMP_CWORD -gt 1 ]]; then
+		COMP_WORDS=("$thrum" "${COMP_WORDS[@]:2}")
+		((COMP_CWORD -= 1))
+	fi
 	word=${COMP_WORDS[COMP_CWORD]}
 	previous=${COMP_WORDS[COMP_CWORD - 1]}
 	# read joins adjacent tabs, and so would drop empty columns.
@@ -50,7 +54,7 @@ _thrum() {
 	if [[ -z $command || $command == help ]]; then
 		[[ $previous == "$thrum" || $previous == help ]] || return
 		mapfile -t COMPREPLY < <(compgen -W \
-			"$(cut -d $'\037' -f 1 <<<"$table" | sort -u) help --help --version" -- "$word")
+			"$(cut -d $'\037' -f 1 <<<"$table" | sort -u) help --help --no-pager --version" -- "$word")
 		return
 	fi
 	# The recorded program completes as without thrum.

@@ -238,7 +238,7 @@ static int write_all(const struct diff *diff, const struct diff_options *options
 	struct writer w = {.diff = diff, .color = output_wants_color(options->color)};
 	int status;
 
-	if (output_open(&w.out, STDOUT_FILENO) < 0)
+	if (output_open_paged(&w.out) < 0)
 		return STATUS_FAILED;
 	if (options->format == DIFF_JSON)
 		write_diff_json(&w);

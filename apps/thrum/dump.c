@@ -10,6 +10,7 @@
 
 #include "input.h"
 #include "progress.h"
+#include "times.h"
 
 enum {
 	FORMAT_TEXT,
@@ -20,7 +21,7 @@ enum {
 struct dump_options {
 	int format, color;
 	bool clock, follow, together;
-	int64_t start, end, duration;
+	struct times times;
 	uint64_t events; /* bits of enum thrum_event_type; 0: all */
 	struct id_list tasks, lanes;
 };
@@ -51,7 +52,7 @@ static bool contains(const struct id_list *list, uint64_t id)
 
 static bool is_wanted(const struct dump_options *options, const struct thrum_event *event)
 {
-	if (event->time < options->start || event->time > options->end)
+	if (event->time < options->times.start || event->time > options->times.end)
 		return false;
 	if (options->events && !(options->events >> event->type & 1))
 		return false;
@@ -66,7 +67,7 @@ static bool is_wanted(const struct dump_options *options, const struct thrum_eve
 static bool has_filter(const struct dump_options *options)
 {
 	return options->events || options->lanes.count > 0 || options->tasks.count > 0 ||
-		options->start > INT64_MIN || options->end < INT64_MAX;
+		!times_are_all(&options->times);
 }
 
 /* Returns whether more events may follow in the window: events come in the order of time. */
@@ -84,7 +85,7 @@ static bool write_events(struct dump *dump, const struct dump_options *options, 
 		if (writer->note)
 			writer->note(dump, &events[i]);
 	}
-	return options->follow || count == 0 || events[count - 1].time <= options->end;
+	return options->follow || count == 0 || events[count - 1].time <= options->times.end;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -142,7 +143,9 @@ static int dump_input(struct input *input, const struct dump_options *options)
 		.color = output_wants_color(options->color)};
 	int status, closed;
 
-	if (output_open(&dump.out, STDOUT_FILENO) < 0)
+	/* A program that runs is followed event by event, not page by page. */
+	if ((options->follow ? output_open(&dump.out, STDOUT_FILENO)
+			     : output_open_paged(&dump.out)) < 0)
 		return STATUS_FAILED;
 	if (writer->begin)
 		writer->begin(&dump);
@@ -156,32 +159,15 @@ static int dump_input(struct input *input, const struct dump_options *options)
 	return status != STATUS_OK ? status : closed;
 }
 
-static int check_options(const struct command *command, struct dump_options *options)
-{
-	if (options->duration < 0)
-		return complain_usage(command, "--duration can't be negative");
-	if (options->duration < INT64_MAX) {
-		int64_t start = options->start > INT64_MIN ? options->start : 0;
-
-		if (options->end < INT64_MAX)
-			return complain_usage(command, "give --duration or --end, not both");
-		if (__builtin_add_overflow(start, options->duration, &options->end))
-			options->end = INT64_MAX;
-	}
-	if (options->start > INT64_MIN && options->end < options->start)
-		return complain_usage(command, "--end comes before --start");
-	return STATUS_OK;
-}
-
 static int run_dump(const struct command *command, int argc, char **argv)
 {
-	struct dump_options options = {.start = INT64_MIN, .end = INT64_MAX, .duration = INT64_MAX};
+	struct dump_options options = {.times = TIMES_ALL};
 	struct input input;
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
 	if (argc >= 0)
-		status = check_options(command, &options);
+		status = times_check(command, &options.times);
 	else
 		goto out;
 	if (status != STATUS_OK)
@@ -206,12 +192,7 @@ static const struct option options_of_dump[] = {
 		"text is for people, tsv and json for programs"},
 	{"follow", 'F', OPTION_FLAG, OFFSET(follow), NULL, NULL,
 		"continue while the program records, until it ends"},
-	{"start", 0, OPTION_TIME, OFFSET(start), "TIME", NULL,
-		"show events from this time on, counted from the\n"
-		"first event (12ms, 1.5s, 250us, or 123456 in ns)"},
-	{"end", 0, OPTION_TIME, OFFSET(end), "TIME", NULL, "show events up to this time"},
-	{"duration", 0, OPTION_TIME, OFFSET(duration), "TIME", NULL,
-		"show events up to this long after --start"},
+	TIMES_OPTIONS(struct dump_options, times, "events"),
 	{"task", 't', OPTION_IDS, OFFSET(tasks), "ID", NULL,
 		"show events in which this task has any part\n"
 		"(repeat it, or give a list: 3,17)"},
@@ -241,7 +222,7 @@ const struct command command_dump = {
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. A line has, from left to right: the time, the lane\n"
 		"(thread), the task, the event, and the other task or the details.",
-	.examples = "thrum dump server.thrum | less -R\n"
+	.examples = "thrum dump server.thrum\n"
 		    "thrum dump --start=1.5s --duration=10ms server.thrum\n"
 		    "thrum dump --event=create,resolve --format=tsv server.thrum > life.tsv\n"
 		    "thrum dump --task=17 --follow 4711",

@@ -93,7 +93,7 @@ static const char introduction[] =
 	"thrum shows what an asynchronous program is doing, task by task: who created a\n"
 	"task, when it ran, what it waits for, who resolved it, and why it hangs.\n"
 	"\n"
-	"Usage: thrum COMMAND [OPTION...] [ARGUMENT...]\n"
+	"Usage: thrum [--no-pager] COMMAND [OPTION...] [ARGUMENT...]\n"
 	"\n"
 	"Commands:\n";
 
@@ -103,10 +103,11 @@ static const char conclusion[] =
 	"Options:\n"
 	"  -h, --help     show this help\n"
 	"  -V, --version  show the version\n"
+	"      --no-pager let no pager, such as less, show long output on a terminal\n"
 	"\n"
 	"Examples:\n"
 	"  thrum record -o server.thrum -- ./server --port 80   record a program\n"
-	"  thrum dump server.thrum | less -R                    read what happened\n"
+	"  thrum dump server.thrum                              read what happened\n"
 	"  thrum dump 4711 --follow                             watch process 4711\n"
 	"  thrum stats server.thrum                             counts, latencies, runs\n"
 	"  thrum info net.ctf                                   describe a trace\n"

@@ -281,7 +281,7 @@ static int write_info(struct input *input, const struct info_options *options,
 	struct output out;
 	int status;
 
-	if (output_open(&out, STDOUT_FILENO) < 0)
+	if (output_open_paged(&out) < 0)
 		return STATUS_FAILED;
 	collect(&rows, input, counts);
 	collect_lost(&rows, input->info, keys);

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "output.h"
+#include "pager.h"
 
 #ifndef THRUM_VERSION
 #define THRUM_VERSION "unknown"
@@ -29,7 +30,7 @@ static const struct command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-	const char *names[sizeof(commands) / sizeof(commands[0]) + 3], *guess;
+	const char *names[sizeof(commands) / sizeof(commands[0]) + 4], *guess;
 	size_t count = 0;
 
 	for (; commands[count]; count++)
@@ -37,6 +38,7 @@ static int unknown_command(const char *name)
 	names[count++] = "help";
 	names[count++] = "--help";
 	names[count++] = "--version";
+	names[count++] = "--no-pager";
 	guess = nearest(name, names, count);
 	if (guess)
 		return complain_usage(NULL, "there is no command %s; did you mean %s?", name,
@@ -74,8 +76,14 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	const struct command *command;
-	const char *name = argc > 1 ? argv[1] : NULL;
+	const char *name;
 
+	if (argc > 1 && strcmp(argv[1], "--no-pager") == 0) {
+		pager_forbid();
+		argc--;
+		argv++;
+	}
+	name = argc > 1 ? argv[1] : NULL;
 	/* Without arguments people get the help; to a script it is an error. */
 	if (!name) {
 		dup2(STDERR_FILENO, STDOUT_FILENO);

@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "command.h"
+#include "pager.h"
 #include "text.h"
 
 #define BUFFER_SIZE (4 * OUTPUT_ROOM)
@@ -34,6 +35,12 @@ static void wait_writable(int fd)
 	struct pollfd wait = {.fd = fd, .events = POLLOUT};
 
 	(void)poll(&wait, 1, -1);
+}
+
+int output_open_paged(struct output *out)
+{
+	pager_start();
+	return output_open(out, STDOUT_FILENO);
 }
 
 void output_flush(struct output *out)
@@ -129,9 +136,9 @@ unsigned output_columns(void)
 	struct winsize size;
 	uint64_t columns;
 
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(pager_terminal()))
 		return 0;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+	if (ioctl(pager_terminal(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		columns = size.ws_col;
 	else if (!variable || !parse_id(variable, strlen(variable), &columns) || columns > 10000)
 		columns = 80;
@@ -218,6 +225,6 @@ bool output_wants_color(int color)
 
 	if (color != COLOR_AUTO)
 		return color == COLOR_ALWAYS;
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	return isatty(pager_terminal()) && !(no_color && *no_color) &&
 		!(terminal && strcmp(terminal, "dumb") == 0);
 }

@@ -20,6 +20,8 @@ struct output {
 
 /* Returns 0, or -1 after a message if memory is exhausted. */
 int output_open(struct output *, int fd);
+/* The same for standard output, which goes through a pager on a terminal. */
+int output_open_paged(struct output *);
 
 /* Returns a place with room for `size` bytes; the caller writes there and then sets `at`. */
 char *output_room(struct output *, size_t size);

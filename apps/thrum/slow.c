@@ -299,7 +299,7 @@ static int no_such_label(const char *label, const char *path)
 
 static int write_answer(struct slow *slow)
 {
-	if (output_open(&slow->out, STDOUT_FILENO) < 0)
+	if (output_open_paged(&slow->out) < 0)
 		return STATUS_FAILED;
 	slow->color = output_wants_color(slow->options->color);
 	if (slow->options->is_json)

@@ -156,7 +156,7 @@ static int write_stats(struct load *load, const struct stats_options *options)
 	if (thrum__stats_make(load->model, !options->no_simplify, most > 0 ? most : TOP, &stats) <
 		0)
 		return load_no_memory();
-	if (output_open(&out, STDOUT_FILENO) < 0) {
+	if (output_open_paged(&out) < 0) {
 		thrum__stats_free(&stats);
 		return STATUS_FAILED;
 	}

@@ -8,10 +8,12 @@
 #include "load.h"
 #include "match.h"
 #include "table.h"
+#include "times.h"
 
 struct tasks_options {
 	int format, color, sort; /* sort: a column; -1: in the order of creation */
 	bool reverse, no_simplify, together;
+	struct times times;
 	const char *label;
 	uint64_t states, kinds; /* bits by position in the words below; 0: all */
 };
@@ -53,7 +55,14 @@ static bool is_wanted(const void *context, const struct thrum__table *table, uin
 	const struct thrum__model *model = table->model;
 	const char *label;
 	size_t size;
+	int64_t start;
 
+	/* As in the column of that name. */
+	start = options->no_simplify && !(THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING)
+		? THRUM__TASK(model, task, created)
+		: THRUM__TASK(model, task, start);
+	if (start > options->times.end || THRUM__TASK(model, task, end) < options->times.start)
+		return false;
 	if (options->states && !(options->states >> THRUM__TASK(model, task, state) & 1) &&
 		!((options->states >> STUCK & 1) && thrum__stats_task_is_stuck(model, task)))
 		return false;
@@ -71,7 +80,8 @@ static int make_table(struct thrum__table *table, const struct tasks_options *op
 	bool descends;
 
 	/* Filters first, to sort fewer rows. */
-	if ((options->states || options->kinds || options->label) &&
+	if ((options->states || options->kinds || options->label ||
+		    !times_are_all(&options->times)) &&
 		thrum__table_filter(table, is_wanted, options) < 0)
 		return load_no_memory();
 	if (options->sort < 0)
@@ -96,7 +106,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 		return load_no_memory();
 	}
 	status = make_table(&table, options);
-	if (status == STATUS_OK && output_open(&out, STDOUT_FILENO) < 0)
+	if (status == STATUS_OK && output_open_paged(&out) < 0)
 		status = STATUS_FAILED;
 	if (status == STATUS_OK) {
 		table_write(&out, &table, options->format, UINT32_MAX,
@@ -112,12 +122,15 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 
 static int run_tasks(const struct command *command, int argc, char **argv)
 {
-	struct tasks_options options = {.sort = -1};
+	struct tasks_options options = {.sort = -1, .times = TIMES_ALL};
 	struct load load;
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
 	if (argc < 0)
+		return status;
+	status = times_check(command, &options.times);
+	if (status != STATUS_OK)
 		return status;
 	if (options.reverse && options.sort < 0)
 		return complain_usage(command, "--reverse needs --sort");
@@ -147,6 +160,7 @@ static const struct option options_of_tasks[] = {
 	{"kind", 'k', OPTION_SET, OFFSET(kinds), "KIND", kind_words + 1,
 		"list tasks of this kind, such as promise (or\n"
 		"several)"},
+	TIMES_OPTIONS(struct tasks_options, times, "tasks alive"),
 	{"sort", 's', OPTION_CHOICE, OFFSET(sort), "COLUMN", column_words,
 		"sort by a column; by life, running or waiting: the\n"
 		"longest first"},

@@ -15,12 +15,14 @@
 #include "scene/scene.h"
 #include "slow.h"
 #include "text.h"
+#include "times.h"
 #include "why.h"
 
 struct why_options {
 	int format, color;
 	const char *task;
 	int64_t at; /* ns; -1: the end */
+	struct times times;
 	bool together;
 	struct slow_options slow;
 };
@@ -48,6 +50,25 @@ static bool has_task(const struct thrum__model *model, const struct thrum__findi
 		if (thrum__model_heir(model, finding->steps[i].task) == task)
 			return true;
 	return false;
+}
+
+/* Returns whether a step of a finding is of that time. */
+static bool is_of(const struct thrum__finding *finding, const struct times *times)
+{
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].time >= times->start && finding->steps[i].time <= times->end)
+			return true;
+	return times_are_all(times);
+}
+
+static void keep_findings_of(struct thrum__findings *findings, const struct times *times)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (is_of(&findings->findings[i], times))
+			findings->findings[kept++] = findings->findings[i];
+	findings->count = kept;
 }
 
 /* Returns whether a task takes part in a finding, or waits for one that does. */
@@ -109,7 +130,7 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	int status;
 
 	thrum__words_unknown(model, load->input.info, unknown, sizeof unknown);
-	if (output_open(&out, STDOUT_FILENO) < 0)
+	if (output_open_paged(&out) < 0)
 		return STATUS_FAILED;
 	for (uint32_t i = 0; i < findings->count; i++) {
 		if (options->format == WHY_JSON)
@@ -117,7 +138,9 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		else
 			why_write_text(&out, model, &findings->findings[i], i > 0, color);
 	}
-	if (findings->count == 0 && options->format != WHY_JSON)
+	if (findings->count == 0 && options->format != WHY_JSON && !times_are_all(&options->times))
+		output_text(&out, "no findings in that time\n");
+	else if (findings->count == 0 && options->format != WHY_JSON)
 		why_write_nothing(&out, model, task);
 	is_unjudged = findings->count == 0 && task == THRUM__NONE && findings->unjudged_count > 0;
 	if (is_unjudged && options->format != WHY_JSON)
@@ -138,6 +161,7 @@ static int explain(const struct load *load, const struct why_options *options)
 
 	if (thrum__why_make(load->model, &findings) < 0)
 		return load_no_memory();
+	keep_findings_of(&findings, &options->times);
 	if (options->task && filter_findings(load->model, &findings, options->task, &task) == 0) {
 		complain("%s: no task has the id or label \"%.100s\"", load->input.path,
 			options->task);
@@ -188,18 +212,24 @@ static int load_until(int64_t at, struct load *load)
 
 static int run_why(const struct command *command, int argc, char **argv)
 {
-	struct why_options options = {.at = -1};
+	struct why_options options = {.at = -1, .times = TIMES_ALL};
 	struct load load = {0};
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
 	if (argc < 0)
 		return status;
+	status = times_check(command, &options.times);
+	if (status != STATUS_OK)
+		return status;
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.slow.label) {
 		options.slow.is_json = options.format == WHY_JSON;
 		options.slow.color = options.color;
+		if (!times_are_all(&options.times))
+			return complain_usage(command,
+				"--slow takes no --start, --end and --duration");
 	} else if (options.slow.flame || options.slow.folded)
 		return complain_usage(command, "--flame and --folded need --slow");
 	status = input_open_all(command, argv, argc, options.together, &load.input);
@@ -235,6 +265,7 @@ static const struct option options_of_why[] = {
 		"other tools"},
 	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL,
 		"explain the state at that time, not at the end"},
+	TIMES_OPTIONS(struct why_options, times, "findings"),
 	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"

@@ -95,6 +95,16 @@ int thrum__world_bundle_header(uint8_t header[THRUM__WORLD_BLOCK], const char *n
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
+/* Nobody writes to the recordings of a bundle, also if they were never stopped. */
+static void set_state(struct thrum_trace_info *info)
+{
+	if (strcmp(info->state, "recording") != 0)
+		return;
+	info->state = "killed";
+	if (info->ending == THRUM_ENDING_UNKNOWN)
+		info->ending = THRUM_ENDING_GONE;
+}
+
 static int open_entry(const struct thrum__input *bundle, uint64_t offset, uint64_t size,
 	struct thrum_trace **trace, struct thrum_error_info *info)
 {
@@ -108,6 +118,8 @@ static int open_entry(const struct thrum__input *bundle, uint64_t offset, uint64
 		trace, info);
 	if (error)
 		free(entry);
+	else
+		set_state(&(*trace)->info);
 	return error;
 }
 

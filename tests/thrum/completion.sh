@@ -27,10 +27,12 @@ complete_words() {
 	}
 }
 
-words='--help --version attach bundle convert ctl diff doctor dump help history html info metrics record'
+words='--help --no-pager --version attach bundle convert ctl diff doctor dump help history html info metrics record'
 words+=' render snapshot stats tasks top view watch why xen'
 complete_words "$words" ''
 complete_words 'diff doctor dump' d
+complete_words 'diff doctor dump' --no-pager d
+complete_words '--end --event' --no-pager dump --e
 complete_words 'info' help i
 complete_words '--end --event' dump --e
 complete_words '--clock --color' dump --c

@@ -87,9 +87,12 @@ refuses 64 'needs --sort' tasks --reverse every.thrum
 refuses 64 'not both' stats --by=run --histogram=x every.thrum
 refuses 2 'no task has a label like "nothing"' stats --histogram=nothing every.thrum
 refuses 64 'takes no value' dump --clock=yes every.thrum
-refuses 64 'comes before' dump --start=2s --end=1s every.thrum
-refuses 64 'not both' dump --duration=1s --end=1s every.thrum
-refuses 64 'negative' dump --duration=-1s every.thrum
+for command in dump tasks why; do
+	refuses 64 'comes before' $command --start=2s --end=1s every.thrum
+	refuses 64 'not both' $command --duration=1s --end=1s every.thrum
+	refuses 64 'negative' $command --duration=-1s every.thrum
+done
+refuses 64 '--slow takes no --start' why --slow=x --start=1s every.thrum
 refuses 64 'a size such as' record --size=big true
 refuses 64 'between' record --size=100K true
 refuses 64 'between' record --size=65G true

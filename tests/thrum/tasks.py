@@ -95,6 +95,15 @@ def filters(trace, tasks):
     for kind, count in Counter(t["kind"] for t in tasks).items():
         found = records("tasks", f"--kind={kind.decode()}", trace)
         check(len(found) == count, f"--kind={kind}")
+    for start, end in ((0, 0), (1000, 20000), (24000, 25000), (2 ** 60, 2 ** 61)):
+        alive = [t["task"] for t in tasks
+                 if int(t["start"]) <= end and int(t.get("end", 2 ** 63)) >= start]
+        found = records("tasks", f"--start={start}", f"--end={end}", trace)
+        check([t["task"] for t in found] == alive, f"{trace}: tasks alive in {start}..{end}")
+        found = records("tasks", f"--start={start}", f"--duration={end - start}", trace)
+        check([t["task"] for t in found] == alive, f"{trace}: tasks alive from {start} on")
+        found = records("tasks", "--no-simplify", f"--end={end}", trace)
+        check(all(int(t["start"]) <= end for t in found), f"{trace}: --no-simplify --end={end}")
     check(len(records("tasks", "--label=*", trace)) == len(tasks), "--label=*")
     check(records("tasks", "--label=no such label", trace) == [], "--label without any")
 

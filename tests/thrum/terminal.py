@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -37,7 +38,9 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-            environment = {**os.environ, "TERM": "xterm", **(environment or {})}
+            environment = {**os.environ, "TERM": "xterm", "THRUM_PAGER": "",
+                           **(environment or {})}
+            environment = {name: text for name, text in environment.items() if text is not None}
             os.execvpe(arguments[0], arguments, environment)
 
     def read(self, seconds):
@@ -140,6 +143,53 @@ def widths(recording):
               "\n".join(lines).encode())
 
 
+def pagers(recording):
+    """Long output goes through a pager, which thrum waits for; its own status stays."""
+    mark = "sed 's/^/paged: /'"
+    paged = {"THRUM_PAGER": mark, "NO_COLOR": "", "PAGER": "false"}
+    tasks = ["tasks", recording]
+    plain = lines_of(tasks, 80)
+    for command in (tasks, ["dump", recording], ["stats", recording], ["info", recording],
+                    ["why", OPS]):
+        lines = lines_of(command, 80, paged)
+        check(lines == ["paged: " + line for line in lines_of(command, 80)],
+              f"{command} isn't paged", "\n".join(lines).encode())
+    check(lines_of(tasks, 80, {"THRUM_PAGER": None, "PAGER": mark}) ==
+          ["paged: " + line for line in plain], "PAGER isn't obeyed")
+    for command, environment in ((["--no-pager", *tasks], paged), (tasks, {"THRUM_PAGER": "cat"}),
+                                 (tasks, {"THRUM_PAGER": "/no/such program"})):
+        lines = lines_of(command, 80, environment)
+        check(lines[-len(plain):] == plain, f"{command} {environment}", "\n".join(lines).encode())
+    if shutil.which("less"):
+        lines = lines_of(tasks, 80, {"THRUM_PAGER": None, "PAGER": None, "LESS": None})
+        check(any("patience" in line for line in lines), "less doesn't show the tasks",
+              "\n".join(lines).encode())
+    status, output = Terminal([THRUM, "why", OPS], paged).finish()
+    check(status == 1, "a pager changes the status", output)
+    status, output = Terminal([THRUM, "dump", recording], {"THRUM_PAGER": "head -n 1"}).finish()
+    check(status == 0 and output.count(b"\n") == 1, "a pager that ends early", output)
+    piped = subprocess.run([THRUM, *tasks], capture_output=True, check=True,
+                           env={**os.environ, **paged}).stdout
+    check(b"paged" not in piped, "a pager in a pipe", piped)
+    # A signal ends thrum once the pager has ended.
+    os.mkfifo("release")
+    pager = """sh -c 'trap "echo interrupted" INT; cat >/dev/null; echo began
+        while ! read line <release; do :; done; echo "$line"'"""
+    held = os.open("release", os.O_RDWR)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        terminal = Terminal([THRUM, *tasks], {"THRUM_PAGER": pager})
+        terminal.wait_for(b"began")
+        if number == signal.SIGINT:
+            terminal.send("\x03")
+            terminal.wait_for(b"interrupted")
+        else:
+            os.kill(terminal.pid, number)
+        os.write(held, b"released\n")
+        status, output = terminal.finish()
+        check(status == -number and b"released" in output, f"{number}: {status}", output)
+    os.close(held)
+
+
 def jobs():
     """Control-Z and Control-C, as a shell's user knows them."""
     shell = Terminal(["bash", "--norc", "--noprofile", "-i"], {"PS1": "prompt> "})
@@ -171,5 +221,6 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([EVERY, "every.thrum"], check=True)
     outputs("every.thrum")
     widths("every.thrum")
+    pagers("every.thrum")
     jobs()
 sys.exit(1 if failures else 0)

@@ -33,6 +33,11 @@ says 0 '^nothing is wrong with #' --task=connection good.thrum
 says 2 'no task has the id or label "nonsense"' --task=nonsense good.thrum
 says 64 'text or json' --format=tsv good.thrum
 
+ops=$SOURCE/tests/read/data/mirage/ops.ctf
+says 1 '^never resolved' --start=32us --duration=0 "$ops"
+says 0 '^no findings in that time$' --start=33us "$ops"
+says 0 '^no findings in that time$' --end=31us "$ops"
+
 # Killed while it hangs; in a ring that has overwritten the beginning, too.
 for size in 16M 1M; do
 	(THRUM_TRACE=$here/hang.thrum THRUM_SIZE=$size "$BUILD/examples/server" --hang --die >/dev/null) \

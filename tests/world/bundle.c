@@ -74,6 +74,31 @@ static void opens_as_one_trace(void **state)
 	free(bytes);
 }
 
+/* Its recordings don't go on, whatever they say. */
+static void has_an_end(void **state)
+{
+	const struct thrum_event *events;
+	struct thrum_trace *trace;
+	size_t size, count;
+	uint8_t *bytes = make_bundle(&size);
+	struct thrum__header header;
+	int result = 1;
+
+	(void)state;
+	memcpy(&header, bytes + THRUM__WORLD_BLOCK, sizeof header);
+	atomic_store(&header.state, THRUM__RECORDING);
+	memcpy(bytes + THRUM__WORLD_BLOCK, &header, sizeof header);
+	assert_int_equal(thrum_trace_open_memory(bytes, size, &trace, NULL), 0);
+	for (int i = 0; i < 10 && result == 1; i++) {
+		while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+			continue;
+		result = thrum_trace_refresh(trace, 0, NULL);
+	}
+	assert_int_equal(result, 0);
+	thrum_trace_close(trace);
+	free(bytes);
+}
+
 static void cut_off_anywhere(void **state)
 {
 	size_t size;
@@ -116,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_as_one_trace),
+		cmocka_unit_test(has_an_end),
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(damaged_headers),
 	};
