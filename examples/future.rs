@@ -6,8 +6,9 @@
 //!
 //! thrum.h defines most calls inline. These here are the exported functions behind them, which return at
 //! once while nothing is recorded.
-use std::ffi::{c_char, c_int, CString};
+use std::ffi::CString;
 use std::future::Future;
+use std::os::raw::{c_char, c_int};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
