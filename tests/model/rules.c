@@ -149,7 +149,7 @@ static void the_end_may_come_after_the_last_event(void **state)
 	thrum__model_destroy(m);
 }
 
-/* What the system needs to end a process is no time in which the process did nothing. */
+/* The system needs time to end a process. It is no time in which the process did nothing. */
 static void dying_takes_time(void **state)
 {
 	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(SWITCH, 5, TASK(1)));
