@@ -11,6 +11,8 @@
 #include "record/record.h"
 
 struct lane thrum__record_no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
+/* Stands in for the table of live tasks where none is kept. */
+static struct thrum__live_task no_cell;
 #define WITHOUT_LANES \
 	{ \
 		&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane \
@@ -51,7 +53,7 @@ static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 
 void thrum__record_store_limit(struct lane *lane, uint8_t *limit)
 {
-	bool in_place = limit && !lane->recorder->clock.read;
+	bool in_place = limit && !lane->recorder->clock.read && lane->lowest_id == 1;
 
 	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
 	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
@@ -274,10 +276,11 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	}
 	lane = &r->lanes[number];
 	lane->recorder = r;
-	lane->table = r->live;
-	lane->table_mask = r->live_mask;
+	lane->table = r->live ? r->live : &no_cell;
+	lane->table_mask = r->live ? r->live_mask : 0;
 	lane->first_number = r->generation << 16;
 	lane->number = number;
+	lane->number_twice = (number & UINT16_MAX) * 0x10001;
 	lane->slot = NO_PACKET;
 	thrum__record_take_ids(lane);
 	/* If the thread dies here, nobody takes over a lane without a packet. */
