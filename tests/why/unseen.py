@@ -104,6 +104,13 @@ def signal_program(process, number):
         pass
 
 
+def write_names(file):
+    """Writes the names of functions into the recording: other machines lack the program."""
+    subprocess.run([THRUM, "convert", "--symbols", file, file + ".named"], check=False, capture_output=True)
+    if os.path.exists(file + ".named"):
+        os.replace(file + ".named", file)
+
+
 def record(case, program, file):
     """Runs a case and records it to the file."""
     words = case.run.split()
@@ -134,6 +141,7 @@ def record(case, program, file):
         pass
     if os.path.exists(file + ".now"):
         os.replace(file + ".now", file)
+    write_names(file)
 
 
 def run_all(cases, folder, jobs):
