@@ -358,16 +358,23 @@ static void in_child(void)
  * starting a recording. Async-signal-safe. */
 static void clear_mask(void)
 {
+	struct thrum__port_signals signals;
+
 	if (!atomic_load(thrum__record_mask()))
 		return;
 	if (!atomic_load(&thrum__record_process.has_started)) {
 		take_mask_back();
 		thrum__record_thread_forget(&thrum__record_thread);
-	} else if (try_lock_start()) {
+		return;
+	}
+	/* A handler that forked now would wait for the lock for ever. */
+	thrum__port_block_signals(&signals);
+	if (try_lock_start()) {
 		if (!atomic_load(&thrum__record_process.recorder))
 			take_mask_back();
 		unlock_start();
 	}
+	thrum__port_restore_signals(&signals);
 }
 
 struct recorder *thrum__record_look_outside(void)
