@@ -210,7 +210,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(counts_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keeps_the_newest, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(refuses_another_count_of_packets, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refuses_another_count_of_packets, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 	};
 
