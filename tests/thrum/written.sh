@@ -32,10 +32,11 @@ for signal in TERM INT HUP; do
 done
 
 refuses() { # MESSAGE COMMAND…
-	local message=$1
+	local message=$1 status
 	shift
 	"$THRUM" "$@" 2>err
-	[[ $? == 2 ]] || wrong "$*: exit status $?"
+	status=$?
+	[[ $status == 2 ]] || wrong "$*: exit status $status"
 	grep -q "$message" err || wrong "$*: $(cat err)"
 }
 
