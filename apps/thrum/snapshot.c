@@ -14,10 +14,11 @@
 #include "attach.h"
 #include "input.h"
 #include "source/input.h"
+#include "times.h"
 
 struct snapshot_options {
 	const char *output;
-	int64_t start, end, duration; /* ns; -1: not given */
+	struct times times;
 };
 
 /* A stretch of a recording's time, in ticks of its clock. */
@@ -178,50 +179,22 @@ int snapshot_to_file(const char *recording, const char *name)
 	return copy_to_file(recording, name, NULL);
 }
 
-/* The clock so many ns after the first event. */
-static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
-{
-	double ticks = (double)ns * ((double)info->clock_frequency / 1e9);
-
-	if (!(ticks < 9e18) || (uint64_t)ticks > UINT64_MAX - info->clock_first)
-		return UINT64_MAX;
-	return info->clock_first + (uint64_t)ticks;
-}
-
 /* Finds the ticks of the times that were asked for. */
-static int find_stretch(const char *recording, const struct snapshot_options *options,
-	struct stretch *stretch)
+static int find_stretch(const char *recording, const struct times *times, struct stretch *stretch)
 {
 	struct thrum_error_info error = {0};
-	const struct thrum_trace_info *info;
 	struct thrum_trace *trace;
-	int64_t start = options->start < 0 ? 0 : options->start, end = options->end;
 
-	if (options->duration >= 0)
-		end = options->duration < INT64_MAX - start ? start + options->duration : INT64_MAX;
-	if (end < 0)
-		end = INT64_MAX;
 	if (thrum_trace_open(recording, &trace, &error) < 0)
 		return input_failed(recording, &error);
-	info = thrum_trace_info(trace);
-	stretch->from = ticks_after(info, start);
-	stretch->until = ticks_after(info, end);
+	times_in_ticks(times, thrum_trace_info(trace), &stretch->from, &stretch->until);
 	thrum_trace_close(trace);
-	return STATUS_OK;
-}
-
-static int check_times(const struct command *command, const struct snapshot_options *options)
-{
-	if (options->end >= 0 && options->duration >= 0)
-		return complain_usage(command, "give --end or --duration, not both");
-	if (options->end >= 0 && options->end < options->start)
-		return complain_usage(command, "--end lies before --start");
 	return STATUS_OK;
 }
 
 static int run_snapshot(const struct command *command, int argc, char **argv)
 {
-	struct snapshot_options options = {.start = -1, .end = -1, .duration = -1};
+	struct snapshot_options options = {.times = TIMES_ALL};
 	struct stretch stretch;
 	bool is_part;
 	char path[PATH_MAX];
@@ -229,12 +202,12 @@ static int run_snapshot(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	is_part = options.start >= 0 || options.end >= 0 || options.duration >= 0;
-	status = check_times(command, &options);
+	status = times_check(command, &options.times);
+	is_part = !times_are_all(&options.times);
 	if (status == STATUS_OK)
 		status = input_find(command, argv[0], path, sizeof(path));
 	if (status == STATUS_OK && is_part)
-		status = find_stretch(path, &options, &stretch);
+		status = find_stretch(path, &options.times, &stretch);
 	if (status != STATUS_OK)
 		return status;
 	if (!options.output || strcmp(options.output, "-") != 0)
@@ -254,13 +227,7 @@ static const struct option options_of_snapshot[] = {
 		"directory)"},
 	{"write", 'w', OPTION_STRING, offsetof(struct snapshot_options, output), "FILE", NULL,
 		"the same as --output: mirage-trace-viewer's spelling"},
-	{"start", 0, OPTION_TIME, offsetof(struct snapshot_options, start), "TIME", NULL,
-		"copy only what happened from this time on, counted\n"
-		"from the first event (12ms, 1.5s, 250us, or ns)"},
-	{"end", 0, OPTION_TIME, offsetof(struct snapshot_options, end), "TIME", NULL,
-		"copy only what happened up to this time"},
-	{"duration", 0, OPTION_TIME, offsetof(struct snapshot_options, duration), "TIME", NULL,
-		"copy only this long after --start"},
+	TIMES_OPTIONS(struct snapshot_options, times, "copy what happened"),
 	{0},
 };
 
