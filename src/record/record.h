@@ -325,8 +325,8 @@ ALWAYS_INLINE void live_fill(struct thrum__live_task *cell, const struct lane *l
 	__atomic_store_n(&cell->created, time >> 4, __ATOMIC_RELAXED);
 	atomic_store_explicit(&cell->waiting, c->source, memory_order_relaxed);
 	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
-	*(thrum__word *)(void *)&cell->lane =
-		lane->number_twice | (uint64_t)(place_of(c) | flags << 24) << 32;
+	*(thrum__word *)(void *)&cell->lane = lane->number_twice |
+		(uint64_t)(place_of(c) | flags << 24) << 32;
 	/* Partner: live_is_in(), and the reader's acquiring look at the tag. */
 #if UINTPTR_MAX > UINT32_MAX
 	__atomic_store_n((thrum__word *)(void *)cell, id, __ATOMIC_RELEASE);
