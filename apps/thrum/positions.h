@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What `thrum ship` has sent of each recording, in a file UUID.position each. */
+/* Notes how much of each recording `thrum ship` has sent, in a file UUID.position each. */
 #ifndef POSITIONS_H
 #define POSITIONS_H
 

@@ -440,7 +440,7 @@ const struct command command_ship = {
 	.max = UINT32_MAX,
 	.options = options_of_ship,
 	.more = "One agent on each machine is enough. It reads the files that the programs write\n"
-		"and never waits for them, nor they for it. Of a folder it sends all recordings,\n"
+		"and never waits for them, nor they for it. It sends all recordings of a folder,\n"
 		"also those that come later, until it is interrupted. The commands that read\n"
 		"traces then take nats://SERVER/PATTERN: see thrum why --help.\n"
 		"\n"

@@ -19,8 +19,8 @@
  *   thrum.def.HOST.PROGRAM.UUID.PART   a table message
  *   thrum.rec.HOST.PROGRAM.UUID.LANE   a piece; Nats-Msg-Id: UUID-TICKET-FROM-TO
  *
- * The recording itself holds what isn't sent yet, so the agent needs no buffer. What the recorder
- * overwrites before is counted.
+ * The recording itself holds what isn't sent yet, so the agent needs no buffer. Packets that the
+ * recorder overwrites before are counted.
  *
  * Readers trust nothing in a message: send.c, gather.c and message.c do no I/O, and gather.c is
  * fuzzed.
@@ -178,7 +178,7 @@ THRUM__MUST_USE int thrum__fleet_gather_end(struct thrum__fleet_gather *);
 
 struct thrum__fleet_server;
 
-/* What the streams get when they are made. */
+/* The limits that streams get when they are made. */
 struct thrum__fleet_keeping {
 	int64_t age;    /* ns; 0: for ever */
 	uint64_t bytes; /* of the stream of packets; 0: no limit */

@@ -2,7 +2,7 @@
 /*
  * Makes a recording of messages, which anybody may have written. The recording has the layout that
  * its header tells; packets are put behind the tables in the order in which they are seen first.
- * Whoever reads the recording judges the packets' content.
+ * The reader of the recording judges the packets' content.
  */
 #include <stdlib.h>
 #include <string.h>

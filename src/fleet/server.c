@@ -131,7 +131,7 @@ static int failed(struct thrum__fleet_server *s, natsStatus status, const char *
 		words && *words ? words : s->nats.natsStatus_GetText(status));
 }
 
-/* The library prints errors that have no handler. Whatever they concern fails by itself. */
+/* The library prints errors that have no handler. The call that they concern fails, too. */
 static void stay_silent(natsConnection *connection, natsSubscription *subscription,
 	natsStatus status, void *context)
 {

@@ -4,7 +4,7 @@
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
  * process.c finds a process's recording, memory.c one in a machine's memory, xen.c those of
- * guests, fleet.c those that a server keeps, bundle.c writes bundles, snapshot.c copies,
+ * guests, fleet.c those that a server keeps, together.c writes bundles, snapshot.c copies,
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
@@ -36,7 +36,8 @@ struct thrum__source_owner {
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
  * file. Refuses directories and devices. "memory:FILE" is the recording in a copy of a machine's
  * memory, "xen:DOMAIN" the trace that a guest of this Xen host publishes, "nats://SERVER/PATTERN" the
- * recordings that a NATS server keeps, several of them as a bundle. The caller closes *input with * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
+ * recordings that a NATS server keeps, several of them as a bundle. The caller closes *input with
+ * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
 /* The kinds of places that are no files, without their prefix. */

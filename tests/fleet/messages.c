@@ -348,7 +348,7 @@ static void begins_again(void **state)
 	free(copy);
 	packet(f, 2, 2, "two");
 	assert_int_equal(step(f, true, true), 2);
-	/* Of the packets only the new one is sent; each part of the tables replaces itself. */
+	/* Only the new packet is sent; each part of the tables replaces itself. */
 	assert_int_equal(f->store.count, before + 1);
 	check(f, "zero;one;two;", 0, THRUM_ENDING_GONE);
 	/* An agent that has lost its positions sends all again, and nothing is there twice. */

@@ -169,7 +169,7 @@ check('"lanes":' in about, "all together", about, errors)
 check(agent.end() == 0 and "its program goes on" in agent.output, agent.output)
 old.end()
 
-# What is stored isn't sent again, and a copy never is.
+# A recording that is stored isn't sent again, and a copy never is.
 copy = os.path.join(folder.name, "copy.thrum")
 run("snapshot", old.path, "-o", copy)
 status, _, errors = run("ship", copy, "--to", server.url(), "--state", state, "--once")
