@@ -18,6 +18,7 @@
  *   define.c    definitions
  *   counter.c   counters, and who adds where
  *   counter_pages.c   the memory in which counters lie
+ *   clock.c     the recording's clock
  *   start.c     start, stop, fork, environment
  *   request.c   start and stop from outside
  *   snapshot.c  a copy while recording
@@ -491,6 +492,12 @@ int thrum__record_stop_held(void);
  * makes the mask say so, as in a child that was made without the handlers of fork(). Returns the
  * recorder or NULL. Async-signal-safe. */
 struct recorder *thrum__record_look_outside(void);
+/* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
+ * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
+int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
+	const struct thrum_config *);
+/* Judges an existing file for thrum__port_file_create. */
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
 
 /* ---- request.c ---- */
 #ifndef THRUM_CORE
@@ -529,12 +536,12 @@ static inline struct recorder *current_recorder(void)
 
 	return LIKELY(r != NULL) && !is_asked() ? r : thrum__record_look_outside();
 }
-/* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
- * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
-int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
-	const struct thrum_config *);
-/* Judges an existing file for thrum__port_file_create. */
-enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
+
+/* ---- clock.c ---- */
+/* Chooses the clock of a recorder that is being made, and makes it the clock in use: `given`, or if that
+ * is NULL, one that can be trusted. Notes it in the header with the first reading of all clocks. */
+void thrum__record_clock_begin(struct recorder *, struct thrum__header *,
+	const struct thrum_clock *given);
 /* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
  * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);

@@ -11,9 +11,9 @@
 /* ---- The table ----------------------------------------------------------------------------- */
 
 static const struct {
-	const char *name, *keys, *help;
+	const char *group, *name, *keys, *help;
 } commands[] = {
-#define THRUM__X(NAME, name, keys, help) {name, keys, help},
+#define THRUM__X(NAME, group, name, keys, help) {group, name, keys, help},
 	THRUM__COMMANDS(THRUM__X)
 #undef THRUM__X
 };
@@ -40,40 +40,7 @@ const char *thrum__scene_command_help(int command)
 
 const char *thrum__scene_command_group(int command)
 {
-	switch (command) {
-	case THRUM__COMMAND_ZOOM_IN:
-	case THRUM__COMMAND_ZOOM_OUT:
-	case THRUM__COMMAND_LEFT:
-	case THRUM__COMMAND_RIGHT:
-	case THRUM__COMMAND_UP:
-	case THRUM__COMMAND_DOWN:
-	case THRUM__COMMAND_FIT:
-	case THRUM__COMMAND_GO_TO_TIME:
-	case THRUM__COMMAND_BACK: return "Move";
-	case THRUM__COMMAND_FOLD:
-	case THRUM__COMMAND_SQUEEZE:
-	case THRUM__COMMAND_BANDS:
-	case THRUM__COMMAND_FISHEYE:
-	case THRUM__COMMAND_RELATED:
-	case THRUM__COMMAND_ALONE:
-	case THRUM__COMMAND_COUNTERS:
-	case THRUM__COMMAND_LEGEND: return "Show";
-	case THRUM__COMMAND_SEARCH:
-	case THRUM__COMMAND_NEXT_MATCH:
-	case THRUM__COMMAND_PREVIOUS_MATCH:
-	case THRUM__COMMAND_NEXT_ALIKE:
-	case THRUM__COMMAND_PREVIOUS_ALIKE:
-	case THRUM__COMMAND_FINDING: return "Find";
-	case THRUM__COMMAND_CREATOR:
-	case THRUM__COMMAND_AWAITED:
-	case THRUM__COMMAND_WAKER:
-	case THRUM__COMMAND_DETAILS:
-	case THRUM__COMMAND_SLOW: return "Tasks";
-	case THRUM__COMMAND_MARK:
-	case THRUM__COMMAND_CLEAR:
-	case THRUM__COMMAND_HELP: return "Other";
-	default: return is_command(command) ? "Bands" : NULL;
-	}
+	return is_command(command) ? commands[command].group : NULL;
 }
 
 /* Whether `word` is one of several words with spaces between them. */

@@ -313,47 +313,54 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 
 /* ---- Commands and keys --------------------------------------------------------------------- */
 
-/* X(NAME, word, keys, help). Keys are named as in a browser's KeyboardEvent.key, with a space
+/* X(NAME, group, word, keys, help). Keys are named as in a browser's KeyboardEvent.key, with a space
  * between two; "Space" is the space key. */
 #define THRUM__COMMANDS(X) \
-	X(ZOOM_IN, "zoom-in", "+ = w", "zoom in") \
-	X(ZOOM_OUT, "zoom-out", "- s", "zoom out") \
-	X(LEFT, "left", "ArrowLeft a", "go left") \
-	X(RIGHT, "right", "ArrowRight d", "go right") \
-	X(UP, "up", "ArrowUp", "go up") \
-	X(DOWN, "down", "ArrowDown", "go down") \
-	X(FIT, "fit", "f", "centre the selection; again: show the whole trace") \
-	X(FOLD, "fold", "i", "fold idle time") \
-	X(SQUEEZE, "squeeze", "r", "fold quiet tracks") \
-	X(BANDS, "bands", "v", "a band for each kind of task, or a row for each task") \
-	X(OPEN, "open", "o", "bands: open the band with the focus; again: wider, then close it") \
-	X(CLOSE_ALL, "close-all", "O", "bands: close all") \
-	X(EXCEPTION, "exception", "x", "bands: next task that failed, is stuck or took long") \
-	X(PREVIOUS_EXCEPTION, "previous-exception", "X", "bands: previous such task") \
-	X(PIN, "pin", "p", "bands: show above what the selected task waited for; again: not") \
-	X(ZOOM_TO, "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
-	X(PAIR, "pair", "P", "bands: compare two traces, each kind of task beside the other's") \
-	X(MARK, "mark", "m", "mark the time below the pointer with a text") \
-	X(FISHEYE, "fisheye", "e", "fish-eye view") \
-	X(SEARCH, "search", "/", "find a task or log line") \
-	X(NEXT_MATCH, "next-match", "n", "next match") \
-	X(PREVIOUS_MATCH, "previous-match", "N", "previous match") \
-	X(NEXT_ALIKE, "next-alike", ".", "next task with the same label") \
-	X(PREVIOUS_ALIKE, "previous-alike", ",", "previous task with the same label") \
-	X(CREATOR, "creator", "[", "go to the task that created the selected one") \
-	X(AWAITED, "awaited", "]", "go to the task it waits for; again: further, or to the next") \
-	X(WAKER, "waker", "u", "go to the task that resolved or woke it") \
-	X(RELATED, "related", "l", "fade unrelated tasks, or those that the search didn't find") \
-	X(ALONE, "alone", "h", "show the selected task or the found ones alone; again: all") \
-	X(COUNTERS, "counters", "c Space", "show or hide counters") \
-	X(FINDING, "finding", "b", "next finding") \
-	X(DETAILS, "details", "Enter", "details") \
-	X(SLOW, "slow", "y", "why the selected task was slow") \
-	X(GO_TO_TIME, "go-to-time", "g", "go to a time") \
-	X(BACK, "back", "Backspace", "go back to where you were") \
-	X(LEGEND, "legend", "k", "show or hide the key line") \
-	X(CLEAR, "clear", "Escape", "clear search and selection") \
-	X(HELP, "help", "?", "all keys")
+	X(ZOOM_IN, "Move", "zoom-in", "+ = w", "zoom in") \
+	X(ZOOM_OUT, "Move", "zoom-out", "- s", "zoom out") \
+	X(LEFT, "Move", "left", "ArrowLeft a", "go left") \
+	X(RIGHT, "Move", "right", "ArrowRight d", "go right") \
+	X(UP, "Move", "up", "ArrowUp", "go up") \
+	X(DOWN, "Move", "down", "ArrowDown", "go down") \
+	X(FIT, "Move", "fit", "f", "centre the selection; again: show the whole trace") \
+	X(FOLD, "Show", "fold", "i", "fold idle time") \
+	X(SQUEEZE, "Show", "squeeze", "r", "fold quiet tracks") \
+	X(BANDS, "Show", "bands", "v", "a band for each kind of task, or a row for each task") \
+	X(OPEN, "Bands", "open", "o", \
+		"bands: open the band with the focus; again: wider, then close it") \
+	X(CLOSE_ALL, "Bands", "close-all", "O", "bands: close all") \
+	X(EXCEPTION, "Bands", "exception", "x", \
+		"bands: next task that failed, is stuck or took long") \
+	X(PREVIOUS_EXCEPTION, "Bands", "previous-exception", "X", "bands: previous such task") \
+	X(PIN, "Bands", "pin", "p", \
+		"bands: show above what the selected task waited for; again: not") \
+	X(ZOOM_TO, "Bands", "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
+	X(PAIR, "Bands", "pair", "P", \
+		"bands: compare two traces, each kind of task beside the other's") \
+	X(MARK, "Other", "mark", "m", "mark the time below the pointer with a text") \
+	X(FISHEYE, "Show", "fisheye", "e", "fish-eye view") \
+	X(SEARCH, "Find", "search", "/", "find a task or log line") \
+	X(NEXT_MATCH, "Find", "next-match", "n", "next match") \
+	X(PREVIOUS_MATCH, "Find", "previous-match", "N", "previous match") \
+	X(NEXT_ALIKE, "Find", "next-alike", ".", "next task with the same label") \
+	X(PREVIOUS_ALIKE, "Find", "previous-alike", ",", "previous task with the same label") \
+	X(CREATOR, "Tasks", "creator", "[", "go to the task that created the selected one") \
+	X(AWAITED, "Tasks", "awaited", "]", \
+		"go to the task it waits for; again: further, or to the next") \
+	X(WAKER, "Tasks", "waker", "u", "go to the task that resolved or woke it") \
+	X(RELATED, "Show", "related", "l", \
+		"fade unrelated tasks, or those that the search didn't find") \
+	X(ALONE, "Show", "alone", "h", \
+		"show the selected task or the found ones alone; again: all") \
+	X(COUNTERS, "Show", "counters", "c Space", "show or hide counters") \
+	X(FINDING, "Find", "finding", "b", "next finding") \
+	X(DETAILS, "Tasks", "details", "Enter", "details") \
+	X(SLOW, "Tasks", "slow", "y", "why the selected task was slow") \
+	X(GO_TO_TIME, "Move", "go-to-time", "g", "go to a time") \
+	X(BACK, "Move", "back", "Backspace", "go back to where you were") \
+	X(LEGEND, "Show", "legend", "k", "show or hide the key line") \
+	X(CLEAR, "Other", "clear", "Escape", "clear search and selection") \
+	X(HELP, "Other", "help", "?", "all keys")
 
 enum thrum__scene_command {
 #define THRUM__X(NAME, ...) THRUM__COMMAND_##NAME,

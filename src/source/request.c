@@ -340,9 +340,12 @@ int thrum__source_request_look(struct thrum__source_request *r, const char **fil
 		error = atomic_load(&q->state) == THRUM__REQUEST_ASKED ? wake(r) : 0;
 		return error && error != ESRCH ? report_errno(r->pid, error, info) : 0;
 	}
-	if (q->error)
-		return thrum__read_error_set(info, q->error, 0, "process %" PRId64 ": %s", r->pid,
-			thrum_error_message(q->error));
+	if (q->error) {
+		/* The process may write anything there. */
+		error = q->error < 0 ? q->error : -THRUM_E_DAMAGED;
+		return thrum__read_error_set(info, error, 0, "process %" PRId64 ": %s", r->pid,
+			thrum_error_message(error));
+	}
 	q->file[sizeof q->file - 1] = '\0';
 	*file = q->file[0] ? q->file : NULL;
 	return 1;

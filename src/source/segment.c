@@ -161,8 +161,12 @@ static int begin_packing(struct thrum__source_segments *s, const char *path)
 	error = from < 0 || to < 0 ? thrum__source_error_of(errno)
 				   : thrum__source_packing_create(from, to, &s->packing);
 	if (error) {
-		close(from);
-		close(to);
+		if (from >= 0)
+			close(from);
+		if (to >= 0) {
+			close(to);
+			unlink(part);
+		}
 	}
 	return error;
 }
@@ -271,14 +275,17 @@ static int64_t list_packets(struct thrum__source_segments *s, bool is_over)
 	struct thrum__format_index *index = &s->index;
 	int64_t open_ones = 0;
 
-	thrum__format_index_finish(index);
-	uint32_t packets = s->header.packets;
-	int error = thrum__source_header(&s->input, &s->header, NULL);
+	struct thrum__header header;
+	int error = thrum__source_header(&s->input, &header, NULL);
 
-	if (error == 0 && s->header.packets != packets)
+	/* `taken` and `is_open` have room for the packets of the first header. */
+	if (error == 0 && header.packets != s->header.packets)
 		error = -THRUM_E_DAMAGED;
-	if (error == 0)
-		error = thrum__format_index_init(index, &s->input, &s->header);
+	if (error)
+		return error;
+	s->header = header;
+	thrum__format_index_finish(index);
+	error = thrum__format_index_init(index, &s->input, &s->header);
 	if (error)
 		return error;
 	thrum__format_index_sort_by_lane(index);

@@ -135,9 +135,10 @@ int thrum__source_unpack(int fd, struct thrum_error_info *info)
 	};
 	int error = u.to < 0 ? u.to : !u.in || !u.stream ? -THRUM_E_MEMORY : 0;
 
-	u.out = u.in + PIECE;
-	if (error == 0)
+	if (error == 0) {
+		u.out = u.in + PIECE;
 		error = unpack(&u);
+	}
 	if (error == 0 && ftruncate(u.to, (off_t)u.size) < 0)
 		error = thrum__source_error_of(errno);
 	ZSTD_freeDStream(u.stream);

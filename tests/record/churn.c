@@ -195,14 +195,7 @@ static void lanes_of_vanished_threads_are_found(void **state)
 	struct thrum_trace *trace;
 
 	(void)state;
-	if (SANITIZED) {
-		print_message("skipped: sanitizers want to hear of each thread's end\n");
-		skip();
-	}
-#ifndef __GLIBC__
-	print_message("skipped: musl's pthread_join waits for a thread that ends by itself\n");
-	skip();
-#endif
+	skip_unless_threads_vanish();
 	assert_int_equal(thrum_start(&(struct thrum_config){.file = file, .size = 256 << 10}), 0);
 	for (uintptr_t i = 0; i < 100; i++)
 		pthread_join(begin_thread(count_and_vanish, (void *)i), NULL);

@@ -310,14 +310,7 @@ static void lanes_between_two_packets_stay_alone(void **state)
 	uint64_t own = 0;
 
 	(void)state;
-	if (SANITIZED) {
-		print_message("skipped: sanitizers want to hear of each thread's end\n");
-		skip();
-	}
-#ifndef __GLIBC__
-	print_message("skipped: musl's pthread_join waits for a thread that ends by itself\n");
-	skip();
-#endif
+	skip_unless_threads_vanish();
 	start_in_memory(SIZE, NULL);
 	struct recorder *r = recorder();
 

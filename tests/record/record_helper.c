@@ -98,6 +98,18 @@ int fork_child(void)
 	return child;
 }
 
+void skip_unless_threads_vanish(void)
+{
+	if (SANITIZED) {
+		print_message("skipped: sanitizers want to hear of each thread's end\n");
+		skip();
+	}
+#ifndef __GLIBC__
+	print_message("skipped: musl's pthread_join waits for a thread that ends by itself\n");
+	skip();
+#endif
+}
+
 int child_result(int pid)
 {
 	int status;

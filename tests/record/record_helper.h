@@ -72,6 +72,10 @@ const struct thrum_event *events_find_text(const struct events *, enum thrum_eve
  * child. */
 int fork_child(void);
 
+/* Skips the test, and prints why, where a thread that ends without telling the C library can't be
+ * joined. */
+void skip_unless_threads_vanish(void);
+
 /* Waits for a child process. Returns its exit status, or -signal. */
 int child_result(int pid);
 

@@ -44,9 +44,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[128];
-	snprintf(command, sizeof command, "rm -r '%s'", f->folder);
-	assert_int_equal(system(command), 0);
+
+	remove_folder(f->folder);
 	recording_finish(&f->recording);
 	free(f);
 	return 0;
@@ -381,8 +380,6 @@ static void fill_with_everything(struct recording *recording)
 static void makes_good_traces_of_damaged_recordings(void **state)
 {
 	struct fixture *f = *state;
-	char remove[128];
-	snprintf(remove, sizeof remove, "rm -r '%s'", f->directory);
 	uint64_t seed = 42;
 	for (unsigned i = 0; i < 120; i++) {
 		fill_with_everything(&f->recording);
@@ -402,7 +399,7 @@ static void makes_good_traces_of_damaged_recordings(void **state)
 				;
 		}
 		assert_readable(f, "iscarded");
-		assert_int_equal(system(remove), 0);
+		remove_folder(f->directory);
 	}
 }
 

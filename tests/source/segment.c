@@ -40,10 +40,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[128];
 
-	snprintf(command, sizeof command, "rm -r '%s'", f->folder);
-	assert_int_equal(system(command), 0);
+	remove_folder(f->folder);
 	recording_finish(&f->recording);
 	free(f);
 	return 0;
@@ -172,6 +170,28 @@ static void keeps_the_newest(void **state)
 	check_file(f, "a.b.0005.thrum", "two;", 0);
 }
 
+/* A hostile program may change the header while its recording is followed. */
+static void refuses_another_count_of_packets(void **state)
+{
+	struct fixture *f = *state;
+
+	packet(f, 0, 0, "zero");
+	struct thrum__source_segments *segments = create(f, 1, 2);
+	uint32_t packets = f->recording.header->packets;
+	int pause;
+
+	f->recording.header->packets--;
+	assert_true(recording_save(&f->recording, f->file));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(thrum__source_segments_step(segments, &pause, NULL),
+			-THRUM_E_DAMAGED);
+	assert_int_equal(thrum__source_segments_end(segments, NULL), -THRUM_E_DAMAGED);
+	f->recording.header->packets = packets;
+	assert_true(recording_save(&f->recording, f->file));
+	assert_int_equal(thrum__source_segments_end(segments, NULL), 0);
+	thrum__source_segments_destroy(segments);
+}
+
 static void refuses_copies(void **state)
 {
 	struct fixture *f = *state;
@@ -190,6 +210,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(counts_losses, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(keeps_the_newest, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(refuses_another_count_of_packets, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 	};
 

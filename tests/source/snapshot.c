@@ -52,9 +52,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	char command[128];
-	snprintf(command, sizeof command, "rm -r '%s'", f->folder);
-	assert_int_equal(system(command), 0);
+
+	remove_folder(f->folder);
 	recording_finish(&f->recording);
 	free(f);
 	return 0;

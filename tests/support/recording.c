@@ -68,6 +68,15 @@ bool recording_save(const struct recording *recording, const char *file)
 	return fclose(to) == 0 && written;
 }
 
+void remove_folder(const char *folder)
+{
+	char command[256];
+
+	snprintf(command, sizeof command, "rm -r '%s'", folder);
+	if (system(command) != 0)
+		abort();
+}
+
 void recording_define(struct recording *recording, unsigned number,
 	enum thrum__definition_type type, uint32_t value, const char *text, size_t size)
 {

@@ -32,6 +32,9 @@ struct thrum__input recording_input(struct recording *);
 /* Writes the recording to a file. Returns false when it can't. */
 bool recording_save(const struct recording *, const char *file);
 
+/* Removes a folder of a test with all that is in it. Aborts when it can't. */
+void remove_folder(const char *folder);
+
 /* Writes a definition. `size`: the bytes of `text`, with its NUL or NULs. */
 void recording_define(struct recording *, unsigned number, enum thrum__definition_type,
 	uint32_t value, const char *text, size_t size);

@@ -23,12 +23,12 @@ export function idOf(file, name) {
   return row[0];
 }
 
-const made = new Map();
+const kept = new Map();
 
 /** Calls `make` once for a name, and returns its result. */
 function once(name, make) {
-  if (!made.has(name)) made.set(name, make());
-  return made.get(name);
+  if (!kept.has(name)) kept.set(name, make());
+  return kept.get(name);
 }
 
 /** Records an example. */
@@ -48,6 +48,14 @@ export function record(name, program, ...words) {
     return file;
   });
 }
+
+/** The recording that a program makes by itself. */
+export const made = (name, program) =>
+  once(name, () => {
+    const file = join(here, `${name}.thrum`);
+    execFileSync(join(build, program), [file], { stdio: "pipe" });
+    return file;
+  });
 
 /** A recording of a program that hangs, with a lost wake-up on arp-reply; and one without the bug. */
 export const hanging = () => record("arp", "arp", "--bug", "--seed", "3");
@@ -109,7 +117,7 @@ export function real(name) {
 /** The page with these traces. */
 export function page(...traces) {
   return once(`page ${traces}`, () => {
-    const file = join(here, `page${made.size}.html`);
+    const file = join(here, `page${kept.size}.html`);
     thrum("html", ...traces, "-o", file);
     return file;
   });

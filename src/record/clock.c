@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The recording's clock, and the readings of all clocks by which readers find its frequency and the
+ * time of day.
+ */
+#include "port/port.h"
+#include "record/record.h"
+
+#define READING_EVERY 1        /* seconds between two readings of all clocks */
+#define CALIBRATION_NS 2000000 /* how long the start measures the frequency */
+
+static const struct thrum_clock time_stamp_counter;
+_Atomic(const struct thrum_clock *) thrum__record_clock = &time_stamp_counter;
+
+/* In sixteenths of a tick of 4 ns: so the compact header's 27 bits last half a second. */
+static uint64_t read_monotonic(void *context)
+{
+	(void)context;
+	return thrum__port_monotonic() * 4;
+}
+
+/* Reads three clocks at one time. Makes five tries and keeps the shortest one. */
+static struct thrum__reading read_clocks(void)
+{
+	struct thrum__reading best = {0};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = now();
+		uint64_t monotonic = thrum__port_monotonic();
+		uint64_t after = now();
+		uint64_t realtime = thrum__port_realtime();
+
+		if (after - before >= shortest)
+			continue;
+		shortest = after - before;
+		best.ticks = (before + shortest / 2) >> 4;
+		best.monotonic = monotonic;
+		best.realtime = realtime - (thrum__port_monotonic() - monotonic);
+	}
+	return best;
+}
+
+/* Returns the ticks a second, measured over CALIBRATION_NS. Readers find a better value from
+ * readings that lie further apart. */
+static uint64_t measure_frequency(void)
+{
+	struct thrum__reading start = read_clocks(), end;
+
+	do
+		end = read_clocks();
+	while (end.monotonic - start.monotonic < CALIBRATION_NS);
+	return (end.ticks - start.ticks) * UINT64_C(1000000000) / (end.monotonic - start.monotonic);
+}
+
+/* Chooses the program's clock, else the time stamp counter if it can be trusted, else
+ * CLOCK_MONOTONIC, and makes it the clock in use. Returns its kind. */
+static enum thrum__clock_kind choose_clock(struct thrum_clock *clock,
+	const struct thrum_clock *given)
+{
+	enum thrum__clock_kind kind = THRUM__CLOCK_MONOTONIC;
+
+	*clock = (struct thrum_clock){.read = read_monotonic, .frequency = 250000000};
+	if (given) {
+		*clock = *given;
+		kind = THRUM__CLOCK_GIVEN;
+	} else if (thrum__port_tsc_is_trusted()) {
+		*clock = time_stamp_counter;
+		kind = THRUM__CLOCK_TSC;
+	}
+	atomic_store(&thrum__record_clock, clock);
+	if (kind == THRUM__CLOCK_TSC) {
+		uint64_t told = thrum__port_tsc_frequency();
+
+		clock->frequency = told ? told : measure_frequency();
+	}
+	return kind;
+}
+
+void thrum__record_clock_begin(struct recorder *r, struct thrum__header *h,
+	const struct thrum_clock *given)
+{
+	h->clock_kind = choose_clock(&r->clock, given);
+	h->clock_frequency = r->clock.frequency;
+	h->start = read_clocks();
+	atomic_store(&h->start.ticket, 1);
+	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
+}
+
+bool thrum__record_clock_is_due(struct recorder *r, uint64_t time)
+{
+	uint64_t due = atomic_load_explicit(&r->next_reading, memory_order_relaxed);
+
+	return time >= due &&
+		atomic_compare_exchange_strong(&r->next_reading, &due,
+			time + READING_EVERY * 16 * r->clock.frequency);
+}
+
+void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)
+{
+	uint32_t number = atomic_fetch_add(&r->readings, 1) + 1;
+	/* Two places in turn: if the process dies while one is written, the other one is whole. */
+	struct thrum__reading *to = &r->header->latest[number % 2], reading = read_clocks();
+	uint32_t ticket = atomic_load(&to->ticket);
+
+	thrum__record_counters_refresh(r);
+	*record = (struct thrum__record){.type = THRUM__R_CLOCK,
+		.monotonic = reading.monotonic,
+		.realtime = reading.realtime};
+	/* If another thread is writing there just now, its reading will do. */
+	if (number > 2 && (!ticket || !atomic_compare_exchange_strong(&to->ticket, &ticket, 0)))
+		return;
+	/* Partner: the reader's acquire fence before it looks at the ticket again. */
+	atomic_thread_fence(memory_order_release);
+	to->ticks = reading.ticks;
+	to->monotonic = reading.monotonic;
+	to->realtime = reading.realtime;
+	atomic_store_explicit(&to->ticket, number, memory_order_release);
+}
