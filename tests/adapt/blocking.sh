@@ -23,7 +23,7 @@ count 2 'label  *a child process'
 count 3 'label  *sleep$'
 count 1 'label  *sync file [0-9]'
 count 0 'label .*from file'
-# Also calls that are left by a jump or by the thread's cancellation are over.
+# Also a call that is left as the thread is cancelled is over.
 [[ $(grep -c ' suspend ' <<<"$text") == $(grep -c ' resume ' <<<"$text") ]] ||
 	wrong "a wait that was left goes on: $text"
 "$THRUM" why blocking.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
@@ -34,9 +34,10 @@ has write why 'write to pipe [0-9]*: No answer'
 has write why 'thread wait_for_ever|thread blocking\+0x'
 same send "$programs/blocking" send
 has send why 'write to socket [0-9]*: No answer'
-# A thread may read for ever.
-same read "$programs/blocking" read
-has read why '^no findings'
+# A thread may wait for ever for connections.
+same accept "$programs/blocking" accept
+has accept dump 'label  *accept from socket'
+has accept why '^no findings'
 
 "$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1
 "$THRUM" dump none.thrum | grep 'read from' && wrong '--without=block: a call that blocks'
