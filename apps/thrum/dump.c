@@ -192,7 +192,7 @@ static const struct option options_of_dump[] = {
 		"text is for people, tsv and json for programs"},
 	{"follow", 'F', OPTION_FLAG, OFFSET(follow), NULL, NULL,
 		"continue while the program records, until it ends"},
-	TIMES_OPTIONS(struct dump_options, times, "events"),
+	TIMES_OPTIONS(struct dump_options, times, "show events"),
 	{"task", 't', OPTION_IDS, OFFSET(tasks), "ID", NULL,
 		"show events in which this task has any part\n"
 		"(repeat it, or give a list: 3,17)"},

@@ -8,16 +8,17 @@
 
 #include "as.h"
 #include "base/json.h"
+#include "file.h"
 #include "format/packet.h"
 #include "html_pack.h"
 #include "input.h"
 #include "load.h"
-#include "picture.h"
 #include "progress.h"
 #include "read/read.h"
 #include "source/input.h"
 #include "stage/stage.h"
 #include "text.h"
+#include "times.h"
 #include "world/bundle.h"
 
 /* The page without traces, which apps/web builds; NULL if it could not be built. */
@@ -29,6 +30,7 @@ static const char place[] = "<!--data-->";
 struct html_options {
 	const char *output, *scene, *title;
 	struct as_options as;
+	struct times times;
 	bool viewer;
 };
 
@@ -68,12 +70,49 @@ static bool is_sparse(const struct thrum__header *header)
 	return header->packets >= unused && unused * header->packet_size > SPARSE;
 }
 
+/* Reads a copy from now on, which the source then owns. `result`: of the copying. */
+static int use_copy(struct source *source, int fd, int result)
+{
+	struct thrum__input copy;
+
+	if (result == 0)
+		result = thrum__source_input_of(fd, &copy);
+	else
+		close(fd);
+	if (result < 0)
+		return source_failed(source, result);
+	thrum__source_close(source->input.owner);
+	source->input = copy;
+	return STATUS_OK;
+}
+
+/* Leaves only a part of a recording's time. */
+static int take_part(struct source *source, const struct times *times)
+{
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	struct thrum__header header;
+	uint64_t from, until;
+	int fd;
+
+	if (times_are_all(times))
+		return STATUS_OK;
+	if (thrum__source_header(&source->input, &header, &error) < 0 ||
+		thrum__world_open(&source->input, NULL, &trace, &error) < 0)
+		return input_failed(source->path, &error);
+	times_in_ticks(times, thrum_trace_info(trace), &from, &until);
+	thrum_trace_close(trace);
+	fd = thrum__source_temporary_file();
+	if (fd < 0)
+		return source_failed(source, fd);
+	return use_copy(source, fd, thrum__source_copy_between(&source->input, fd, from, until));
+}
+
 /* Copies a trace that a program still writes, so that the page holds one state of it; one that has
  * addresses, with their names, as the page can't look them up; and one with much unused room, without
  * that. Remembers whether the program was killed, as the page can't find that out itself. */
 static int take_copy(struct source *source)
 {
-	struct thrum__input copy;
 	struct thrum__header header;
 	uint32_t unnamed;
 	bool is_named;
@@ -91,15 +130,7 @@ static int take_copy(struct source *source)
 		return source_failed(source, fd);
 	result = is_named ? thrum__source_copy_named(&source->input, fd, NULL, &unnamed)
 			  : thrum__source_copy(&source->input, fd, NULL);
-	if (result == 0)
-		result = thrum__source_input_of(fd, &copy);
-	else
-		close(fd);
-	if (result < 0)
-		return source_failed(source, result);
-	thrum__source_close(source->input.owner);
-	source->input = copy;
-	return STATUS_OK;
+	return use_copy(source, fd, result);
 }
 
 static int open_source(struct html *html, const char *argument)
@@ -114,7 +145,9 @@ static int open_source(struct html *html, const char *argument)
 	if (thrum__source_open(source->path, &source->input, &error) < 0)
 		return input_failed(source->path, &error);
 	html->count++;
-	status = take_copy(source);
+	status = take_part(source, &html->options.times);
+	if (status == STATUS_OK)
+		status = take_copy(source);
 	if (status != STATUS_OK)
 		return status;
 	/* A page must be able to open its traces. */
@@ -333,7 +366,7 @@ static int make_page(struct html *html, int count, char **arguments)
 	if (status == STATUS_OK)
 		status = check_view(html);
 	if (status == STATUS_OK)
-		status = file_write(html->options.output, write_page, html);
+		status = file_write(html->options.output, FILE_OUTPUT, write_page, html);
 	for (size_t i = 0; i < html->count; i++)
 		thrum__source_close(html->sources[i].input.owner);
 	return status;
@@ -349,8 +382,11 @@ static int run_html(const struct command *command, int argc, char **argv)
 		return load_no_memory();
 	html->command = command;
 	html->options.as.as = -1;
+	html->options.times = (struct times)TIMES_ALL;
 	count = options_parse(command, argc, argv, &html->options, &status);
 	if (count >= 0)
+		status = times_check(command, &html->options.times);
+	if (count >= 0 && status == STATUS_OK)
 		status = as_check_pair(command, &html->options.as, count);
 	if (count >= 0 && status == STATUS_OK)
 		status = as_state(command, &html->options.as, html->options.scene, &state);
@@ -370,6 +406,7 @@ static const struct option options_of_html[] = {
 		"write to FILE, or with - to standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
+	TIMES_OPTIONS(struct html_options, times, "keep only what happened"),
 	AS_OPTIONS(struct html_options, as),
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"show this first; STATE is as for thrum render"},
@@ -395,6 +432,7 @@ const struct command command_html = {
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"
+		    "thrum html --start=1.2s --duration=50ms server.thrum -o slow.html\n"
 		    "thrum html --viewer -o viewer.html",
 	.statuses = "0  success, even if data is lost or damaged (the page says so)\n"
 		    "2  not a trace, or FILE could not be written\n"

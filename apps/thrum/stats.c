@@ -11,12 +11,14 @@
 #include "scene/scene.h"
 #include "table.h"
 #include "text.h"
+#include "times.h"
 
 struct stats_options {
 	int format, color, by; /* by: -1: all */
 	uint64_t top;
 	const char *histogram;
 	bool no_simplify, counters, labels, together;
+	struct times times;
 };
 
 #define TOP 10
@@ -63,6 +65,7 @@ static void write_summary(struct output *out, const char *path, const struct thr
 {
 	const struct thrum__tallies *kinds = &stats->by[THRUM__BY_KIND];
 	uint64_t tasks = 0, stuck = 0, states[5] = {0};
+	int64_t from = 0, until = stats->model->end;
 	char words[4 * 120 + 64];
 	size_t columns, begin;
 	char *to;
@@ -79,7 +82,11 @@ static void write_summary(struct output *out, const char *path, const struct thr
 	*to = '\0';
 	begin = output_begin_line(out);
 	write_bold(out, words, color);
-	thrum__words_duration(stats->model->end, 3, words, sizeof(words));
+	if (from < stats->from)
+		from = stats->from;
+	if (until > stats->until)
+		until = stats->until;
+	thrum__words_duration(until > from ? until - from : 0, 3, words, sizeof(words));
 	output_text(out, ": ");
 	output_text(out, words);
 	if (tasks == 0)
@@ -153,8 +160,8 @@ static int write_stats(struct load *load, const struct stats_options *options)
 	struct output out;
 	int status, closed;
 
-	if (thrum__stats_make(load->model, !options->no_simplify, most > 0 ? most : TOP, &stats) <
-		0)
+	if (thrum__stats_make_between(load->model, !options->no_simplify, most > 0 ? most : TOP,
+		    options->times.start, options->times.end, &stats) < 0)
 		return load_no_memory();
 	if (output_open_paged(&out) < 0) {
 		thrum__stats_free(&stats);
@@ -177,7 +184,7 @@ static int write_stats(struct load *load, const struct stats_options *options)
 
 static int run_stats(const struct command *command, int argc, char **argv)
 {
-	struct stats_options options = {.by = -1};
+	struct stats_options options = {.by = -1, .times = TIMES_ALL};
 	struct load load;
 	int status;
 
@@ -190,6 +197,13 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "give --counters alone, with one trace");
 	if (options.labels && !options.counters)
 		return complain_usage(command, "--labels needs --counters");
+	status = times_check(command, &options.times);
+	if (status != STATUS_OK)
+		return status;
+	if (options.counters && !times_are_all(&options.times))
+		return complain_usage(command,
+			"--counters shows them at the end; --by=counter "
+			"those of a part of the time");
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.counters)
@@ -223,6 +237,7 @@ static const struct option options_of_stats[] = {
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
 		"with --counters: also the tasks of each label, alive,\n"
 		"ended, and their durations, of all events"},
+	TIMES_OPTIONS(struct stats_options, times, "show what happened"),
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"count lives from the creation of tasks, even of\n"
 		"binds and the like, which begin after another task"},
@@ -244,9 +259,12 @@ const struct command command_stats = {
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input. A task lives from its start to its end; it runs\n"
 		"while a lane runs it, and waits for the rest of its life. Tasks that have not\n"
-		"ended have no life yet. p50, p90, p99: 50, 90, 99 percent took no longer.",
+		"ended have no life yet. p50, p90, p99: 50, 90, 99 percent took no longer.\n"
+		"With times, tasks that lived then count, with their whole lives, and runs that\n"
+		"reach into that time; lanes and counters as far as they lie in it.",
 	.examples = "thrum stats server.thrum\n"
 		    "thrum stats --by=run --top=3 server.thrum        who hogs the loop?\n"
+		    "thrum stats --start=1.2s --duration=50ms server.thrum\n"
 		    "thrum stats --histogram='GET *' server.thrum\n"
 		    "thrum stats --counters 4711                     of process 4711, now\n"
 		    "thrum stats --by=kind --format=json server.thrum",

@@ -160,7 +160,7 @@ static const struct option options_of_tasks[] = {
 	{"kind", 'k', OPTION_SET, OFFSET(kinds), "KIND", kind_words + 1,
 		"list tasks of this kind, such as promise (or\n"
 		"several)"},
-	TIMES_OPTIONS(struct tasks_options, times, "tasks alive"),
+	TIMES_OPTIONS(struct tasks_options, times, "show tasks alive"),
 	{"sort", 's', OPTION_CHOICE, OFFSET(sort), "COLUMN", column_words,
 		"sort by a column; by life, running or waiting: the\n"
 		"longest first"},

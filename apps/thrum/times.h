@@ -3,6 +3,8 @@
 #ifndef TIMES_H
 #define TIMES_H
 
+#include <thrum/trace.h>
+
 #include "command.h"
 
 /* From `start` to `end`, both included, in ns since the trace's first event. */
@@ -14,17 +16,17 @@ struct times {
 		INT64_MIN, INT64_MAX, INT64_MAX \
 	}
 
-/* The rows of a command's table; `member` is the struct times in its struct of options, `what` the
- * things that it shows. */
+/* The rows of a command's table; `member` is the struct times in its struct of options, `what` what it
+ * does with that time: "show events". */
 #define TIMES_OPTIONS(type, member, what) \
 	{"start", 0, OPTION_TIME, offsetof(type, member.start), "TIME", NULL, \
-		"show " what " from this time on, counted from\n" \
-		"the first event: 12ms, 1.5s, 250us, or 123456 (ns)"}, \
+		what " from this time on, counted from\n" \
+		     "the first event: 12ms, 1.5s, 250us, or 123456 (ns)"}, \
 		{"end", 0, OPTION_TIME, offsetof(type, member.end), "TIME", NULL, \
-			"show " what " up to this time"}, \
+			what " up to this time"}, \
 	{ \
 		"duration", 0, OPTION_TIME, offsetof(type, member.duration), "TIME", NULL, \
-			"show " what " up to this long after --start" \
+			what " up to this long after --start" \
 	}
 
 /* Checks the options' values. Returns an exit status. */
@@ -34,5 +36,9 @@ static inline bool times_are_all(const struct times *times)
 {
 	return times->start == INT64_MIN && times->end == INT64_MAX;
 }
+
+/* The same in ticks of the trace's clock, from … until. */
+void times_in_ticks(const struct times *, const struct thrum_trace_info *, uint64_t *from,
+	uint64_t *until);
 
 #endif

@@ -265,7 +265,7 @@ static const struct option options_of_why[] = {
 		"other tools"},
 	{"at", 0, OPTION_TIME, OFFSET(at), "TIME", NULL,
 		"explain the state at that time, not at the end"},
-	TIMES_OPTIONS(struct why_options, times, "findings"),
+	TIMES_OPTIONS(struct why_options, times, "show findings"),
 	TOGETHER_OPTION(OFFSET(together)),
 	{"color", 0, OPTION_CHOICE, OFFSET(color), NULL, COLOR_CHOICES,
 		"colour the text; auto: if it goes to a terminal and\n"

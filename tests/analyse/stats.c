@@ -246,7 +246,7 @@ static void lanes(void **state)
 	assert_int_equal(use(&c, 0, THRUM__LANE_SUSPENDED, "page fault")->total, 1);
 	assert_int_equal(use(&c, 0, THRUM__LANE_SPAN, "gc")->total, 6);
 	assert_int_equal(use(&c, 0, THRUM__LANE_SPAN, "mark")->total, 3);
-	assert_int_equal(thrum__stats_lane_share(c.model, use(&c, 0, THRUM__LANE_RUNNING, "")),
+	assert_int_equal(thrum__stats_lane_share(&c.stats, use(&c, 0, THRUM__LANE_RUNNING, "")),
 		40000);
 	end(&c);
 }
@@ -299,6 +299,51 @@ static void counters(void **state)
 	assert_false(thrum__stats_counter_rate(&counter[1], &rate));
 	assert_true(thrum__stats_counter_rate(&counter[2], &rate));
 	assert_int_equal(rate, INT64_MAX);
+	end(&c);
+}
+
+/* A part of the time: the tasks that lived then with their whole lives; of the rest what lies in it. */
+static void between(void **state)
+{
+	struct thrum__model *model = story_model(LOOP "1000 create 1 2 request\n"
+						      "1000 label 2 \"early\n"
+						      "1000 counter 1 =1 \"n\n"
+						      "2000 resolve 1 2\n"
+						      "3000 create 1 3 request\n"
+						      "3000 label 3 \"middle\n"
+						      "4000 switch 3\n"
+						      "5000 counter 3 =7 \"n\n"
+						      "6000 counter 3 =5 \"n\n"
+						      "8000 switch 1\n"
+						      "9000 resolve 1 3\n"
+						      "9500 create 1 4 request\n"
+						      "9500 label 4 \"late\n"
+						      "10000 counter 1 =100 \"n\n",
+		false);
+	struct case_of c = {.model = model};
+
+	assert_int_equal(thrum__stats_make_between(model, true, 5, 4500, 6500, &c.stats), 0);
+	assert_int_equal(c.stats.by[THRUM__BY_LABEL].count, 1);
+	assert_int_equal(tally(&c, "middle", "request")->spread[THRUM__MEASURE_LIFE].max, 6000);
+	assert_int_equal(tally(&c, "middle", "request")->spread[THRUM__MEASURE_RUNNING].max, 4000);
+	assert_int_equal(use(&c, 0, THRUM__LANE_RUNNING, "")->total, 2000);
+	assert_int_equal(thrum__stats_lane_share(&c.stats, use(&c, 0, THRUM__LANE_RUNNING, "")),
+		100000);
+	assert_int_equal(c.stats.longest_count, 1);
+	struct thrum__counter_numbers n = thrum__stats_counter(&c.stats, 0);
+
+	assert_int_equal(n.count, 2);
+	assert_int_equal(n.min, 5);
+	assert_int_equal(n.max, 7);
+	assert_int_equal(n.last, 5);
+	assert_true(n.has_rate);
+	assert_int_equal(n.rate, -2000000000); /* -2 in 1 µs */
+	thrum__stats_free(&c.stats);
+
+	assert_int_equal(thrum__stats_make_between(model, true, 5, 20000, 30000, &c.stats), 0);
+	assert_int_equal(c.stats.by[THRUM__BY_LABEL].count, 1);
+	assert_int_equal(tally(&c, "late", "request")->tasks, 1); /* it still lives */
+	assert_int_equal(thrum__stats_counter(&c.stats, 0).count, 0);
 	end(&c);
 }
 
@@ -376,6 +421,7 @@ int main(void)
 		cmocka_unit_test(lanes),
 		cmocka_unit_test(longest_runs),
 		cmocka_unit_test(counters),
+		cmocka_unit_test(between),
 		cmocka_unit_test(histogram),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(extreme_times),

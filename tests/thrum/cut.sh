@@ -50,6 +50,18 @@ grep -qP '^state\tsnapshot$' about.txt || wrong "it is no snapshot"
 "$THRUM" why less.thrum >why.txt 2>err
 [[ $? -le 1 ]] || wrong "why fails: $(cat err)"
 
+# Other commands take the same times: the same tasks lived then.
+"$THRUM" tasks --start="$start" --end="$end" --format=tsv whole.thrum 2>err | tail -n +2 | grep -vc thread >listed
+"$THRUM" stats --start="$start" --end="$end" --by=kind --format=tsv whole.thrum 2>err |
+	awk -F '\t' 'NR > 1 && $1 != "thread" { sum += $2 } END { print sum }' >counted
+cmp -s listed counted || wrong "tasks lists $(cat listed), stats counts $(cat counted)"
+"$THRUM" stats --counters --start="$start" whole.thrum 2>err
+[[ $? == 64 ]] || wrong "stats --counters takes times"
+if "$THRUM" html whole.thrum -o whole.html 2>err; then
+	"$THRUM" html --start="$start" --end="$end" whole.thrum -o part.html 2>err || wrong "html: $(cat err)"
+	[[ $(stat -c %s part.html) -lt $(stat -c %s whole.html) ]] || wrong "the page has all of the time"
+fi
+
 "$THRUM" snapshot whole.thrum --start=2s --end=1s 2>err
 [[ $? == 64 ]] || wrong "an end before the start is taken"
 "$THRUM" snapshot whole.thrum --start=1s --end=2s --duration=1s 2>err

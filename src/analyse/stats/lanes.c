@@ -17,14 +17,24 @@ const char *thrum__stats_lane_use_name(int kind)
 	}
 }
 
-static int64_t length_of(const struct thrum__model *model, int64_t start, int64_t end)
-{
-	return thrum__stats_time_between(start, end == THRUM__OPEN ? model->end : end);
-}
-
 int64_t thrum__stats_run_length(const struct thrum__model *model, uint32_t run)
 {
-	return length_of(model, THRUM__RUN(model, run, start), THRUM__RUN(model, run, end));
+	int64_t end = THRUM__RUN(model, run, end);
+
+	return thrum__stats_time_between(THRUM__RUN(model, run, start),
+		end == THRUM__OPEN ? model->end : end);
+}
+
+/* Sets *length to the part of a stretch that counts. Returns whether the stretch reaches into it. */
+static bool clip(const struct thrum__stats *stats, int64_t start, int64_t end, int64_t *length)
+{
+	if (end == THRUM__OPEN)
+		end = stats->model->end;
+	if (start > stats->until || (end < stats->from && start < stats->from))
+		return false;
+	*length = thrum__stats_time_between(start < stats->from ? stats->from : start,
+		end > stats->until ? stats->until : end);
+	return true;
 }
 
 /* ---- Uses ---------------------------------------------------------------------------------- */
@@ -69,10 +79,10 @@ static int add_stretches(struct thrum__stats *stats, const struct thrum__model_r
 		uint32_t at = i & THRUM__BLOCK_MASK;
 		struct thrum__lane_use use = {.kind = kind, .count = 1};
 
-		if (!block)
+		if (!block || !clip(stats, block->start[at], block->end[at], &use.total))
 			continue;
 		use.lane = block->lane[at];
-		use.max = use.total = length_of(stats->model, block->start[at], block->end[at]);
+		use.max = use.total;
 		use.lost = kind == THRUM__LANE_GAP ? block->count[at] : 0;
 		if (add_use(stats, &use, block->text[at]) < 0)
 			return -THRUM_E_MEMORY;
@@ -80,16 +90,15 @@ static int add_stretches(struct thrum__stats *stats, const struct thrum__model_r
 	return 0;
 }
 
-int64_t thrum__stats_lane_share(const struct thrum__model *model, const struct thrum__lane_use *use)
+int64_t thrum__stats_lane_share(const struct thrum__stats *stats, const struct thrum__lane_use *use)
 {
 	const struct thrum__lane *lane;
 	int64_t all;
 
-	if (use->lane >= model->lane_count)
+	if (use->lane >= stats->model->lane_count)
 		return 0;
-	lane = &model->lanes[use->lane];
-	all = thrum__stats_time_between(lane->first, lane->last);
-	if (all == 0)
+	lane = &stats->model->lanes[use->lane];
+	if (!clip(stats, lane->first, lane->last, &all) || all == 0)
 		return 0;
 	return (int64_t)((double)use->total * 100000 / (double)all + 0.5);
 }
@@ -159,9 +168,11 @@ static bool is_own(const struct thrum__model *model, uint32_t task)
 
 /* Sums up the runs of each lane, in sums[2 × lane] for tasks and in sums[2 × lane + 1] for the
  * lane's own, and offers the former to the heap. */
-static void measure_runs(const struct thrum__model *model, struct heap *heap,
+static void measure_runs(const struct thrum__stats *stats, struct heap *heap,
 	struct thrum__lane_use *sums)
 {
+	const struct thrum__model *model = stats->model;
+
 	for (uint32_t run = model->runs.first; run < model->runs.count; run++) {
 		struct thrum__lane_use *use;
 		int64_t length;
@@ -171,10 +182,11 @@ static void measure_runs(const struct thrum__model *model, struct heap *heap,
 		if (!thrum__model_has_row(&model->runs, run))
 			continue;
 		lane = THRUM__RUN(model, run, lane);
-		if (lane >= model->lane_count)
+		if (lane >= model->lane_count ||
+			!clip(stats, THRUM__RUN(model, run, start), THRUM__RUN(model, run, end),
+				&length))
 			continue;
 		own = is_own(model, THRUM__RUN(model, run, task));
-		length = thrum__stats_run_length(model, run);
 		use = &sums[(size_t)lane * 2 + own];
 		use->count++;
 		use->total = thrum__stats_add_time(use->total, length);
@@ -191,7 +203,7 @@ static int add_runs(struct thrum__stats *stats, struct heap *heap)
 	int error = sums ? 0 : -THRUM_E_MEMORY;
 
 	if (error == 0)
-		measure_runs(model, heap, sums);
+		measure_runs(stats, heap, sums);
 	for (uint32_t i = 0; i < model->lane_count * 2 && error == 0; i++) {
 		sums[i].lane = i / 2;
 		sums[i].kind = i % 2 ? THRUM__LANE_OWN : THRUM__LANE_RUNNING;
@@ -245,19 +257,17 @@ int thrum__stats_lanes(struct thrum__stats *stats, uint32_t longest)
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
-bool thrum__stats_counter_rate(const struct thrum__counter *counter, int64_t *rate)
+/* The rate between two values. */
+static bool rate_between(const struct thrum__counter *counter, uint32_t first, uint32_t last,
+	int64_t *rate)
 {
-	const struct thrum__model_rows *rows = &counter->values;
 	double change, ns;
 
-	if (!thrum__model_has_value(rows, rows->first))
-		return false;
-	ns = (double)THRUM__VALUE(counter, rows->count - 1, time) -
-		(double)THRUM__VALUE(counter, rows->first, time);
+	ns = (double)THRUM__VALUE(counter, last, time) - (double)THRUM__VALUE(counter, first, time);
 	if (ns <= 0)
 		return false;
-	change = ((double)THRUM__VALUE(counter, rows->count - 1, value) -
-			 (double)THRUM__VALUE(counter, rows->first, value)) *
+	change = ((double)THRUM__VALUE(counter, last, value) -
+			 (double)THRUM__VALUE(counter, first, value)) *
 		1e12 / ns;
 	if (change > 9e18)
 		*rate = INT64_MAX;
@@ -266,4 +276,56 @@ bool thrum__stats_counter_rate(const struct thrum__counter *counter, int64_t *ra
 	else
 		*rate = (int64_t)(change < 0 ? change - 0.5 : change + 0.5);
 	return true;
+}
+
+bool thrum__stats_counter_rate(const struct thrum__counter *counter, int64_t *rate)
+{
+	const struct thrum__model_rows *rows = &counter->values;
+
+	return thrum__model_has_value(rows, rows->first) &&
+		rate_between(counter, rows->first, rows->count - 1, rate);
+}
+
+/* Sums up the values of the time that counts. */
+static struct thrum__counter_numbers sum_up(const struct thrum__stats *stats,
+	const struct thrum__counter *counter)
+{
+	const struct thrum__model_rows *rows = &counter->values;
+	struct thrum__counter_numbers n = {.min = INT64_MAX, .max = INT64_MIN};
+	uint32_t first = 0, last = 0;
+
+	for (uint32_t i = rows->first; i < rows->count; i++) {
+		if (!thrum__model_has_value(rows, i))
+			continue;
+		int64_t time = THRUM__VALUE(counter, i, time);
+
+		if (time < stats->from || time > stats->until)
+			continue;
+		last = i;
+		n.last = THRUM__VALUE(counter, i, value);
+		n.min = n.last < n.min ? n.last : n.min;
+		n.max = n.last > n.max ? n.last : n.max;
+		if (n.count++ == 0)
+			first = i;
+	}
+	n.has_rate = n.count > 0 && rate_between(counter, first, last, &n.rate);
+	return n;
+}
+
+struct thrum__counter_numbers thrum__stats_counter(const struct thrum__stats *stats,
+	uint32_t counter)
+{
+	const struct thrum__counter *c = &stats->model->counters[counter];
+
+	if (stats->from > INT64_MIN || stats->until < INT64_MAX)
+		return sum_up(stats, c);
+	struct thrum__counter_numbers n = {
+		.count = c->values.count - c->values.first,
+		.last = c->last,
+		.min = c->min,
+		.max = c->max,
+	};
+
+	n.has_rate = thrum__stats_counter_rate(c, &n.rate);
+	return n;
 }

@@ -118,10 +118,21 @@ static int count_task(struct thrum__stats *stats, int by, uint32_t task)
 	return 0;
 }
 
-static bool is_counted(const struct thrum__model *model, uint32_t task)
+static int64_t start_of(const struct thrum__stats *stats, uint32_t task)
 {
+	return stats->simplify ? THRUM__TASK(stats->model, task, start)
+			       : THRUM__TASK(stats->model, task, created);
+}
+
+/* Whether a task is in the numbers: it lived in the time that counts, and is no lane's own. */
+static bool is_counted(const struct thrum__stats *stats, uint32_t task)
+{
+	const struct thrum__model *model = stats->model;
+
 	return thrum__model_has_row(&model->tasks, task) &&
-		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE);
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_LANE) &&
+		start_of(stats, task) <= stats->until &&
+		THRUM__TASK(model, task, end) >= stats->from;
 }
 
 static int count_tasks(struct thrum__stats *stats)
@@ -135,7 +146,7 @@ static int count_tasks(struct thrum__stats *stats)
 		for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
 			task = thrum__stats_next(stats, task + 1)) {
 			tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
-			if (is_counted(stats->model, task) && count_task(stats, by, task) < 0)
+			if (is_counted(stats, task) && count_task(stats, by, task) < 0)
 				return -THRUM_E_MEMORY;
 		}
 	}
@@ -143,12 +154,6 @@ static int count_tasks(struct thrum__stats *stats)
 }
 
 /* ---- Measures ------------------------------------------------------------------------------ */
-
-static int64_t start_of(const struct thrum__stats *stats, uint32_t task)
-{
-	return stats->simplify ? THRUM__TASK(stats->model, task, start)
-			       : THRUM__TASK(stats->model, task, created);
-}
 
 static bool has_life(const struct thrum__model *model, uint32_t task)
 {
@@ -199,7 +204,7 @@ static void measure_tasks(struct thrum__stats *stats)
 		int64_t life, within = measure[THRUM__MEASURE_WAITING][i];
 
 		measure[THRUM__MEASURE_LIFE][i] = measure[THRUM__MEASURE_WAITING][i] = -1;
-		if (!is_counted(model, task))
+		if (!is_counted(stats, task))
 			measure[THRUM__MEASURE_RUNNING][i] = -1;
 		else if (has_life(model, task)) {
 			life = thrum__stats_time_between(start_of(stats, task),
@@ -324,10 +329,12 @@ static int fill_stats(struct thrum__stats *stats, uint32_t longest)
 	return thrum__stats_lanes(stats, longest);
 }
 
-int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t longest,
-	struct thrum__stats *stats)
+int thrum__stats_make_between(const struct thrum__model *model, bool simplify, uint32_t longest,
+	int64_t from, int64_t until, struct thrum__stats *stats)
 {
 	struct thrum__stats made = {.model = model,
+		.from = from,
+		.until = until,
 		.task_count = model->tasks.count,
 		.simplify = simplify};
 	int error = fill_stats(&made, longest);
@@ -337,6 +344,12 @@ int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t 
 	else
 		*stats = made;
 	return error;
+}
+
+int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t longest,
+	struct thrum__stats *stats)
+{
+	return thrum__stats_make_between(model, simplify, longest, INT64_MIN, INT64_MAX, stats);
 }
 
 void thrum__stats_free(struct thrum__stats *stats)

@@ -101,6 +101,7 @@ struct thrum__lane_use {
 
 struct thrum__stats {
 	const struct thrum__model *model;
+	int64_t from, until;                    /* the time that counts, both included */
 	uint32_t task_count;                    /* tasks from this index on have no numbers */
 	uint32_t places, *place;                /* of tasks: thrum__stats_place */
 	bool simplify;                          /* lives begin at `start`; else at `created` */
@@ -122,6 +123,10 @@ struct thrum__stats {
  */
 THRUM__MUST_USE int thrum__stats_make(const struct thrum__model *, bool simplify, uint32_t longest,
 	struct thrum__stats *);
+/* The same for a part of the time, both ends included: the tasks that lived then, with their whole
+ * measures; the runs, suspensions, spans and gaps of that time, with their lengths within it. */
+THRUM__MUST_USE int thrum__stats_make_between(const struct thrum__model *, bool simplify,
+	uint32_t longest, int64_t from, int64_t until, struct thrum__stats *);
 void thrum__stats_free(struct thrum__stats *);
 
 /* Whether a task has a place: an index into the arrays "by place". A task in a block that the model
@@ -155,13 +160,24 @@ bool thrum__stats_task_is_stuck(const struct thrum__model *, uint32_t task);
 /* How many ns a run took. An open run ends with the trace. */
 int64_t thrum__stats_run_length(const struct thrum__model *, uint32_t run);
 
-/* The share of a use in the time from the lane's first event to its last, in thousandths of a
- * percent; 0 if that time is 0. */
-int64_t thrum__stats_lane_share(const struct thrum__model *, const struct thrum__lane_use *);
+/* The share of a use in the time from the lane's first event to its last, as far as it counts, in
+ * thousandths of a percent; 0 if that time is 0. */
+int64_t thrum__stats_lane_share(const struct thrum__stats *, const struct thrum__lane_use *);
 
 /* Sets *rate to the change of a counter for each second between its first and its last value, in
  * thousandths, at most ±INT64_MAX. Returns false if no time lies between these. */
 bool thrum__stats_counter_rate(const struct thrum__counter *, int64_t *rate);
+
+/* A counter in the time that counts. If that is all time, values that the model has forgotten count
+ * in all but `count` and `rate`. */
+struct thrum__counter_numbers {
+	uint32_t count; /* values; 0: the others are not known, unless all time counts */
+	int64_t last, min, max;
+	bool has_rate;
+	int64_t rate; /* as thrum__stats_counter_rate tells it */
+};
+
+struct thrum__counter_numbers thrum__stats_counter(const struct thrum__stats *, uint32_t counter);
 
 /* ---- Histograms ---------------------------------------------------------------------------- */
 

@@ -315,7 +315,7 @@ static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned 
 	case 4: set_number(cell, use->count); break;
 	case 5: set_number(cell, use->total); break;
 	case 6: set_number(cell, use->max); break;
-	case 7: set_number(cell, thrum__stats_lane_share(model, use)); break;
+	case 7: set_number(cell, thrum__stats_lane_share(table->stats, use)); break;
 	default:
 		set_number(cell, use->lost > INT64_MAX ? INT64_MAX : (int64_t)use->lost);
 		cell->is_empty = use->kind != THRUM__LANE_GAP;
@@ -325,18 +325,15 @@ static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned 
 static void counter_cell(const struct thrum__table *table, uint32_t item, unsigned column,
 	struct thrum__table_cell *cell)
 {
-	const struct thrum__counter *counter = &table->model->counters[item];
-	int64_t rate;
+	struct thrum__counter_numbers numbers = thrum__stats_counter(table->stats, item);
 
 	switch (column) {
-	case 0: set_string(cell, table->model, counter->name); break;
-	case 1: set_number(cell, counter->values.count - counter->values.first); break;
-	case 2: set_number(cell, counter->last); break;
-	case 3: set_number(cell, counter->min); break;
-	case 4: set_number(cell, counter->max); break;
-	default:
-		if (thrum__stats_counter_rate(counter, &rate))
-			set_number(cell, rate);
+	case 0: set_string(cell, table->model, table->model->counters[item].name); break;
+	case 1: set_number(cell, numbers.count); break;
+	case 2: set_number(cell, numbers.last); break;
+	case 3: set_number(cell, numbers.min); break;
+	case 4: set_number(cell, numbers.max); break;
+	default: set_number(cell, numbers.rate); cell->is_empty = !numbers.has_rate;
 	}
 }
 
