@@ -185,7 +185,7 @@ static void a_drag_with_shift_chooses_durations(void **state)
 	assert_true(bands->range_from == bands->range_to && bands->took_from == bands->took_to);
 }
 
-/* What lies at x, and y below the name of the first place of a kind. */
+/* The task at x, and y below the name of the first place of a kind. */
 static uint32_t picked(const struct show *show, int kind, float x, float y)
 {
 	return thrum__stage_pick(show->stage, x, name_y_of(show, kind) + y, NULL);

@@ -199,7 +199,7 @@ uint32_t thrum__bands_box_sample(const struct thrum__bands *, const struct thrum
 
 #define THRUM__BANDS_COMMON 5
 
-/* What more lines in a box have than beside it. */
+/* A name or a lane that more lines in a box have than beside it. */
 struct thrum__bands_common {
 	uint32_t key;       /* a string of the model, or a lane */
 	double here, other; /* shares of the lines, 0 … 1 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Lines of a group that a box on the picture holds: a time and durations. What they have in common. */
+/* Lines of a group that a box on the picture holds, a time and durations; and what is common to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,7 +84,7 @@ uint32_t thrum__bands_box_sample(const struct thrum__bands *bands,
 	return at;
 }
 
-/* ---- What they have in common --------------------------------------------------------------- */
+/* ---- Names and lanes that are common -------------------------------------------------------- */
 
 /* How many lines in the box, and of those beside it, have a name or a lane. */
 struct tally {

@@ -43,7 +43,8 @@ struct thrum__document_range {
 };
 
 /* Writes how a range differs from the rest of the window: the numbers of groups, threads, where the
- * group's time goes, failures. Of durations: what these lines have in common. Returns 0, or -THRUM_E_MEMORY with an empty document. */
+ * group's time goes, failures. If durations are chosen, writes what is common to these lines. Returns
+ * 0, or -THRUM_E_MEMORY with an empty document. */
 THRUM__MUST_USE int thrum__document_range(const struct thrum__document_program *,
 	const struct thrum__document_range *, struct thrum__document *);
 
