@@ -154,10 +154,13 @@ static int run_convert(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_convert[] = {
 	{"to", 't', OPTION_CHOICE, offsetof(struct convert_options, to), NULL,
-		"ctf|chrome|speedscope",
+		"ctf|perfetto|chrome|speedscope|otlp|otlp-json",
 		"ctf: a Common Trace Format directory (the default);\n"
-		"chrome: JSON for ui.perfetto.dev, chrome://tracing\n"
-		"and the like; speedscope: JSON for speedscope.app"},
+		"perfetto: for ui.perfetto.dev and trace_processor;\n"
+		"chrome: JSON for chrome://tracing and the like;\n"
+		"speedscope: JSON for speedscope.app;\n"
+		"otlp, otlp-json: spans for OpenTelemetry's\n"
+		"collector, Jaeger and the like"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
 		"write a recording instead, with the names of\n"
 		"functions and lines in it, which other machines\n"
@@ -173,15 +176,20 @@ const struct command command_convert = {
 	.max = 2,
 	.options = options_of_convert,
 	.reads_traces = true,
-	.more = "TRACE is a recording; with --to=chrome or --to=speedscope any trace.\n"
+	.more = "TRACE is a recording; with --to any trace, also a bundle.\n"
 		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
-		"FILE is JSON, or with --symbols a recording; - is standard output. Chrome's format\n"
-		"gets tasks, runs, spans, reads and counters; speedscope's the runs of each lane\n"
-		"with the spans within them. Programs that know nothing of thrum have addresses in\n"
-		"their recordings, which --symbols names from the program's files.",
-	.examples = "thrum convert --to=chrome server.thrum server.json\n"
+		"FILE is a recording with --symbols; - is standard output. Perfetto's and Chrome's\n"
+		"formats get tasks, runs, spans, reads and counters, Perfetto's also log lines,\n"
+		"tags and gaps; speedscope's the runs of each lane with the spans within them. In\n"
+		"OpenTelemetry's each task is a span: a trace begins with a task that should\n"
+		"resolve, and goes on where its messages go (see man thrum). Programs that know\n"
+		"nothing of thrum have addresses in their recordings, which --symbols names from the\n"
+		"program's files.",
+	.examples = "thrum convert --to=perfetto server.thrum server.pftrace\n"
+		    "thrum convert --to=otlp shop.thrums - | curl --data-binary @- \\\n"
+		    "  -H 'Content-Type: application/x-protobuf' http://localhost:4318/v1/traces\n"
 		    "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf\n"
 		    "thrum convert --symbols memcached-4711.thrum named.thrum",

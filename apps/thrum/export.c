@@ -4,6 +4,7 @@
 #include "export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,14 +28,28 @@ static uint64_t all_rows(const struct thrum__model *model)
 	return rows;
 }
 
+static int write_format(struct export *export, enum export_format format)
+{
+	switch (format) {
+	case EXPORT_PERFETTO: return export_perfetto(export);
+	case EXPORT_CHROME: return export_chrome(export);
+	case EXPORT_SPEEDSCOPE: return export_speedscope(export);
+	case EXPORT_OTLP: return export_otlp(export, false);
+	case EXPORT_OTLP_JSON: return export_otlp(export, true);
+	}
+	return 0;
+}
+
 static int write_model(struct export *export, enum export_format format)
 {
 	int result = export_lanes_make(export);
 
 	if (result == 0)
-		result = format == EXPORT_CHROME ? export_chrome(export)
-						 : export_speedscope(export);
+		result = export_processes_make(export);
+	if (result == 0)
+		result = write_format(export, format);
 	export_lanes_free(export);
+	export_processes_free(export);
 	return result;
 }
 
@@ -136,7 +151,7 @@ const char *export_slice_name(const struct export *export, const struct export_s
 		: export_task_name(export, THRUM__RUN(model, slice->row, task), size);
 }
 
-void export_lane_name(struct export *export, uint32_t lane)
+void export_lane_text(const struct export *export, uint32_t lane, struct thrum__base_text *to)
 {
 	const struct thrum__lane *of = &export->model->lanes[lane];
 	const char *name = "";
@@ -144,11 +159,41 @@ void export_lane_name(struct export *export, uint32_t lane)
 
 	if (of->task != THRUM__NONE && thrum__model_has_row(&export->model->tasks, of->task))
 		name = thrum__model_task_name(export->model, of->task, &size);
-	if (size > 0) {
-		export_quote(export, name, size);
-		return;
-	}
-	output_text(&export->out, "\"lane ");
-	export_unsigned(export, of->number);
-	output_text(&export->out, "\"");
+	if (size > 0)
+		thrum__base_text_bytes(to, name, size);
+	else
+		thrum__base_text_format(to, "lane %" PRIu64, of->number);
+}
+
+void export_lane_name(struct export *export, uint32_t lane)
+{
+	struct thrum__base_text name = thrum__base_text_growing();
+
+	export_lane_text(export, lane, &name);
+	export_quote(export, name.bytes ? name.bytes : "", name.failed ? 0 : name.size);
+	thrum__base_text_free(&name);
+}
+
+/* ---- Tasks ----------------------------------------------------------------------------------- */
+
+uint32_t export_next_task(const struct export *export, uint32_t from)
+{
+	const struct thrum__model *model = export->model;
+
+	for (uint32_t i = from > model->tasks.first ? from : model->tasks.first;
+		i < model->tasks.count; i++)
+		if (thrum__model_has_row(&model->tasks, i) &&
+			!(THRUM__TASK(model, i, flags) & THRUM__TASK_LANE))
+			return i;
+	return THRUM__NONE;
+}
+
+int64_t export_task_end(const struct export *export, uint32_t task)
+{
+	const struct thrum__model *model = export->model;
+	int64_t start = THRUM__TASK(model, task, start);
+	int64_t end = thrum__model_is_stuck(model, task) ? model->end
+							 : thrum__model_task_end_time(model, task);
+
+	return end < start ? start : end;
 }

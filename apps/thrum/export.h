@@ -3,19 +3,29 @@
 #ifndef EXPORT_H
 #define EXPORT_H
 
+#include "base/text.h"
 #include "load.h"
 #include "output.h"
 #include "progress.h"
 
 /* The values of --to, from 1; 0 is the Common Trace Format. */
 enum export_format {
-	EXPORT_CHROME = 1,
+	EXPORT_PERFETTO = 1,
+	EXPORT_CHROME,
 	EXPORT_SPEEDSCOPE,
+	EXPORT_OTLP,
+	EXPORT_OTLP_JSON,
 };
 
 /* The rows of one table by lane: those of lane L from first[L] to first[L + 1] - 1, by start. */
 struct export_order {
 	uint32_t *rows, *first;
+};
+
+struct export_processes {
+	uint32_t *of_lane; /* the process of each lane, from 0 on */
+	uint32_t *names;   /* strings of the model by process; NONE in a trace of one process */
+	uint32_t count;    /* at least 1 */
 };
 
 struct export
@@ -24,6 +34,7 @@ struct export
 	const struct thrum__model *model;
 	const struct thrum_trace_info *info;
 	struct export_order runs, spans;
+	struct export_processes processes;
 	struct progress progress;
 	uint64_t done, all; /* rows, for the progress */
 	bool goes_on;       /* the next element of the array is not its first */
@@ -53,6 +64,30 @@ int export_lane(struct export *, uint32_t lane, export_take *take, void *context
 int export_lanes_make(struct export *);
 void export_lanes_free(struct export *);
 
+/* Finds the processes; the caller frees them with export_processes_free, also after a failure.
+ * Returns 0 or -THRUM_E_MEMORY. */
+int export_processes_make(struct export *);
+void export_processes_free(struct export *);
+uint32_t export_process(const struct export *, uint32_t task);
+const char *export_process_name(const struct export *, uint32_t process, size_t *size);
+
+/* The first task from `from` on that isn't a lane's own, or NONE. */
+uint32_t export_next_task(const struct export *, uint32_t from);
+/* When a task ended, at least its start; of one that is stuck, the end of the trace. */
+int64_t export_task_end(const struct export *, uint32_t task);
+
+/* From the run that ended a task, at the time `ended`, to the run that read its result. */
+struct export_arrow {
+	uint32_t edge; /* the reading one */
+	uint32_t from, to;
+	int64_t ended, read;
+};
+
+typedef void export_take_arrow(void *context, const struct export_arrow *);
+
+/* Gives the arrows between different runs, by the time of reading. Returns 0 or -THRUM_E_MEMORY. */
+int export_arrows(struct export *, export_take_arrow *take, void *context);
+
 /* Counts a row for the progress. */
 void export_step(struct export *);
 
@@ -68,11 +103,15 @@ void export_id(struct export *, uint32_t task);
 const char *export_task_name(const struct export *, uint32_t task, size_t *size);
 /* A task's name, or the span's. */
 const char *export_slice_name(const struct export *, const struct export_slice *, size_t *size);
+/* Appends a lane's name. */
+void export_lane_text(const struct export *, uint32_t lane, struct thrum__base_text *);
 /* Writes a lane's name with its quotes. */
 void export_lane_name(struct export *, uint32_t lane);
 
 /* Each writes the whole of one format. Returns 0 or -THRUM_E_MEMORY. */
+int export_perfetto(struct export *);
 int export_chrome(struct export *);
 int export_speedscope(struct export *);
+int export_otlp(struct export *, bool is_json);
 
 #endif

@@ -5,7 +5,6 @@
  * ended to where another one read its result.
  */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/stats/stats.h"
@@ -149,45 +148,15 @@ static void put_task(struct export *export, uint32_t task, int64_t time, bool be
 
 static void write_tasks(struct export *export)
 {
-	const struct thrum__model *model = export->model;
-
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		int64_t start, end;
-
-		if (!thrum__model_has_row(&model->tasks, i))
-			continue;
+	for (uint32_t i = export_next_task(export, 0); i != THRUM__NONE;
+		i = export_next_task(export, i + 1)) {
 		export_step(export);
-		if (THRUM__TASK(model, i, flags) & THRUM__TASK_LANE)
-			continue;
-		start = THRUM__TASK(model, i, start);
-		end = thrum__model_is_stuck(model, i) ? model->end
-						      : thrum__model_task_end_time(model, i);
-		put_task(export, i, start, true);
-		put_task(export, i, end < start ? start : end, false);
+		put_task(export, i, THRUM__TASK(export->model, i, start), true);
+		put_task(export, i, export_task_end(export, i), false);
 	}
 }
 
 /* ---- Arrows ---------------------------------------------------------------------------------- */
-
-/* A task at some time of the walk over the edges. */
-struct known {
-	int64_t ended;
-	uint32_t run;    /* its latest run, or NONE */
-	uint32_t end_by; /* the run that ended it, or NONE */
-};
-
-/* Returns the run in which a task acts, or NONE. */
-static uint32_t acting_run(const struct export *export, const struct known *known, uint32_t task,
-	int64_t time)
-{
-	const struct thrum__model *model = export->model;
-	uint32_t run = task < model->tasks.count ? known[task].run : THRUM__NONE;
-
-	if (run == THRUM__NONE || time < THRUM__RUN(model, run, start) ||
-		time - THRUM__RUN(model, run, start) > thrum__stats_run_length(model, run))
-		return THRUM__NONE;
-	return run;
-}
 
 static void put_arrow_end(struct export *export, uint32_t edge, const char *phase, uint32_t run,
 	int64_t time)
@@ -200,52 +169,12 @@ static void put_arrow_end(struct export *export, uint32_t edge, const char *phas
 	output_text(&export->out, "}");
 }
 
-static void pass_edge(struct export *export, struct known *known, uint32_t edge)
+static void put_arrow(void *context, const struct export_arrow *arrow)
 {
-	const struct thrum__model *model = export->model;
-	int64_t time = THRUM__EDGE(model, edge, time);
-	uint8_t kind = THRUM__EDGE(model, edge, kind);
-	uint32_t run = acting_run(export, known, THRUM__EDGE(model, edge, from), time);
-	uint32_t to = THRUM__EDGE(model, edge, to);
+	struct export *export = context;
 
-	if (run == THRUM__NONE || !thrum__model_has_row(&model->tasks, to))
-		return;
-	to = thrum__model_heir(model, to);
-	if (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL || kind == THRUM__EDGE_CANCEL) {
-		known[to].end_by = run;
-		known[to].ended = time;
-	} else if (kind == THRUM__EDGE_READ && known[to].end_by != THRUM__NONE &&
-		known[to].end_by != run && known[to].ended <= time) {
-		put_arrow_end(export, edge, "s", known[to].end_by, known[to].ended);
-		put_arrow_end(export, edge, "f\",\"bp\":\"e", run, time);
-	}
-}
-
-static int write_arrows(struct export *export)
-{
-	const struct thrum__model *model = export->model;
-	struct known *known = malloc(((size_t)model->tasks.count + 1) * sizeof(*known));
-	uint32_t run = model->runs.first;
-
-	if (!known)
-		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < model->tasks.count; i++)
-		known[i] = (struct known){0, THRUM__NONE, THRUM__NONE};
-	for (uint32_t i = model->edges.first; i < model->edges.count; i++) {
-		if (!thrum__model_has_row(&model->edges, i))
-			continue;
-		for (; run < model->runs.count; run++) {
-			if (!thrum__model_has_row(&model->runs, run))
-				continue;
-			if (THRUM__RUN(model, run, start) > THRUM__EDGE(model, i, time))
-				break;
-			known[THRUM__RUN(model, run, task)].run = run;
-		}
-		pass_edge(export, known, i);
-		export_step(export);
-	}
-	free(known);
-	return 0;
+	put_arrow_end(export, arrow->edge, "s", arrow->from, arrow->ended);
+	put_arrow_end(export, arrow->edge, "f\",\"bp\":\"e", arrow->to, arrow->read);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -283,7 +212,7 @@ int export_chrome(struct export *export)
 	}
 	write_tasks(export);
 	if (result == 0)
-		result = write_arrows(export);
+		result = export_arrows(export, put_arrow, export);
 	for (uint32_t i = 0; i < export->model->counter_count; i++)
 		write_counter(export, &export->model->counters[i]);
 	output_text(&export->out, "\n]}\n");

@@ -86,6 +86,9 @@ uint32_t thrum__family_up(const struct thrum__family *, uint32_t task);
 uint32_t thrum__family_owner(const struct thrum__family *, uint32_t task);
 uint32_t thrum__family_group(const struct thrum__family *, uint32_t task);
 
+/* Whether many tasks use the task without owning it: a lock, a condition, a mailbox. */
+bool thrum__family_is_shared(const struct thrum__model *, uint32_t task);
+
 /* Whether a line begins with the task. */
 bool thrum__family_is_line(const struct thrum__family *, uint32_t task);
 

@@ -5,9 +5,6 @@
 
 #include "analyse/family/family.h"
 
-/* Whether many tasks use the task without owning it: a lock, a condition, a mailbox. */
-bool thrum__family_is_shared(const struct thrum__model *, uint32_t task);
-
 /* Counts the groups' lines, makes the tree of the groups, and chooses those that are shown. Returns 0 or
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__family_arrange(struct thrum__family *);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * OpenTelemetry's protocol (https://opentelemetry.io/docs/specs/otlp), in its binary form or as JSON:
+ * a message TracesData. Each task is a span, with links to the tasks whose results it read and its
+ * log lines as events. Spans of one process are a resource; a big one comes in several parts.
+ */
+#include "export_otlp.h"
+
+#include <string.h>
+
+#include "analyse/stats/stats.h"
+#include "base/time.h"
+#include "wire.h"
+
+#define FIELD static const struct wire_field
+
+FIELD DATA_RESOURCE = {1, "resourceSpans"};
+FIELD RESOURCE = {1, "resource"};
+FIELD RESOURCE_SCOPE = {2, "scopeSpans"};
+FIELD SCOPE = {1, "scope"};
+FIELD SCOPE_NAME = {1, "name"};
+FIELD SCOPE_SPAN = {2, "spans"};
+
+FIELD RESOURCE_ATTRIBUTE = {1, "attributes"};
+FIELD SPAN_TRACE = {1, "traceId"};
+FIELD SPAN_ID = {2, "spanId"};
+FIELD SPAN_PARENT = {4, "parentSpanId"};
+FIELD SPAN_NAME = {5, "name"};
+FIELD SPAN_KIND = {6, "kind"};
+FIELD SPAN_START = {7, "startTimeUnixNano"};
+FIELD SPAN_END = {8, "endTimeUnixNano"};
+FIELD SPAN_ATTRIBUTE = {9, "attributes"};
+FIELD SPAN_EVENT = {11, "events"};
+FIELD SPAN_DROPPED_EVENTS = {12, "droppedEventsCount"};
+FIELD SPAN_LINK = {13, "links"};
+FIELD SPAN_DROPPED_LINKS = {14, "droppedLinksCount"};
+FIELD SPAN_STATUS = {15, "status"};
+
+FIELD EVENT_TIME = {1, "timeUnixNano"};
+FIELD EVENT_NAME = {2, "name"};
+FIELD EVENT_ATTRIBUTE = {3, "attributes"};
+FIELD LINK_TRACE = {1, "traceId"};
+FIELD LINK_SPAN = {2, "spanId"};
+FIELD LINK_ATTRIBUTE = {4, "attributes"};
+FIELD STATUS_MESSAGE = {2, "message"};
+FIELD STATUS_CODE = {3, "code"};
+FIELD KEY = {1, "key"};
+FIELD VALUE = {2, "value"};
+FIELD VALUE_STRING = {1, "stringValue"};
+FIELD VALUE_INT = {3, "intValue"};
+
+enum {
+	KIND_INTERNAL = 1,
+	STATUS_ERROR = 2,
+};
+
+#define MANY 128           /* links, and events, of a span: the default limit of OpenTelemetry */
+#define PART_BYTES 1000000 /* of a resource that is written at once */
+
+struct otlp {
+	struct export *export;
+	struct export_traces traces;
+	struct wire wire;
+	uint64_t recording; /* a number that tells this recording from others */
+	bool failed;        /* out of memory */
+};
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+/* One to one (David Stafford's mix 13). */
+static uint64_t mix(uint64_t value)
+{
+	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+	return value ^ value >> 31;
+}
+
+static void put_big_endian(unsigned char to[8], uint64_t value)
+{
+	/* All zeros would be no number. */
+	value = value > 0 ? value : 1;
+	for (unsigned i = 0; i < 8; i++)
+		to[i] = (unsigned char)(value >> (56 - 8 * i));
+}
+
+/* The same recording gives the same numbers each time. */
+static void put_trace_id(struct otlp *to, struct wire_field field, uint32_t task)
+{
+	unsigned char bytes[16];
+
+	put_big_endian(bytes, to->recording);
+	put_big_endian(bytes + 8,
+		mix(THRUM__TASK(to->export->model, to->traces.root[task], id) ^ to->recording));
+	wire_bytes(&to->wire, field, bytes, sizeof(bytes));
+}
+
+static void put_span_id(struct otlp *to, struct wire_field field, uint32_t task)
+{
+	unsigned char bytes[8];
+
+	put_big_endian(bytes,
+		mix(THRUM__TASK(to->export->model, task, id) + UINT64_C(0x9e3779b97f4a7c15)));
+	wire_bytes(&to->wire, field, bytes, sizeof(bytes));
+}
+
+static uint64_t time_of_day(const struct otlp *to, int64_t time)
+{
+	int64_t sum = thrum__base_time_clamp(time) +
+		thrum__base_time_clamp(to->export->info->start);
+
+	return sum > 0 ? (uint64_t)sum : 0;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static struct wire *begin_attribute(struct otlp *to, struct wire_field field, const char *key)
+{
+	wire_open(&to->wire, field);
+	wire_string(&to->wire, KEY, key);
+	wire_open(&to->wire, VALUE);
+	return &to->wire;
+}
+
+static void end_attribute(struct otlp *to)
+{
+	wire_close(&to->wire);
+	wire_close(&to->wire);
+}
+
+static void put_text(struct otlp *to, struct wire_field field, const char *key, const char *text,
+	size_t size)
+{
+	wire_text(begin_attribute(to, field, key), VALUE_STRING, text, size);
+	end_attribute(to);
+}
+
+static void put_string(struct otlp *to, struct wire_field field, const char *key, const char *text)
+{
+	put_text(to, field, key, text, strlen(text));
+}
+
+static void put_number(struct otlp *to, struct wire_field field, const char *key, int64_t number)
+{
+	wire_int64(begin_attribute(to, field, key), VALUE_INT, number);
+	end_attribute(to);
+}
+
+static int64_t time_run(const struct thrum__model *model, uint32_t task)
+{
+	int64_t sum = 0;
+
+	for (uint32_t run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
+		run = THRUM__RUN(model, run, prev))
+		sum += thrum__stats_run_length(model, run);
+	return sum;
+}
+
+static void put_attributes(struct otlp *to, uint32_t task)
+{
+	const struct thrum__model *model = to->export->model;
+	const struct thrum_trace_site *site = thrum__model_site(model, task);
+	uint32_t lane = THRUM__TASK(model, task, lane);
+
+	wire_open_list(&to->wire, SPAN_ATTRIBUTE);
+	put_number(to, SPAN_ATTRIBUTE, "thrum.task", (int64_t)THRUM__TASK(model, task, id));
+	put_string(to, SPAN_ATTRIBUTE, "thrum.kind", thrum__stats_task_kind(model, task));
+	put_string(to, SPAN_ATTRIBUTE, "thrum.state",
+		thrum__model_state_name(THRUM__TASK(model, task, state)));
+	put_number(to, SPAN_ATTRIBUTE, "thrum.ran_ns", time_run(model, task));
+	if (lane < model->lane_count) {
+		struct thrum__base_text name = thrum__base_text_growing();
+
+		export_lane_text(to->export, lane, &name);
+		put_text(to, SPAN_ATTRIBUTE, "thread.name", name.bytes ? name.bytes : "",
+			name.size);
+		thrum__base_text_free(&name);
+	}
+	if (site) {
+		put_string(to, SPAN_ATTRIBUTE, "code.file.path", site->file);
+		put_string(to, SPAN_ATTRIBUTE, "code.function.name", site->function);
+		put_number(to, SPAN_ATTRIBUTE, "code.line.number", site->line);
+	}
+	wire_close_list(&to->wire);
+}
+
+/* ---- Links and events ------------------------------------------------------------------------ */
+
+static void put_link(struct otlp *to, uint32_t task, const char *why)
+{
+	wire_open(&to->wire, SPAN_LINK);
+	put_trace_id(to, LINK_TRACE, task);
+	put_span_id(to, LINK_SPAN, task);
+	wire_open_list(&to->wire, LINK_ATTRIBUTE);
+	put_string(to, LINK_ATTRIBUTE, "thrum.link", why);
+	wire_close_list(&to->wire);
+	wire_close(&to->wire);
+}
+
+/* Whether an edge of a task leads to another span that isn't directly above or below it. */
+static bool is_link(const struct otlp *to, uint32_t task, uint32_t other)
+{
+	return other != task && export_is_span(to->export->model, other) &&
+		to->traces.parent[other] != task && to->traces.parent[task] != other;
+}
+
+struct links {
+	struct otlp *to;
+	uint32_t task, count;
+};
+
+static void add_link(struct links *links, uint32_t other, const char *why)
+{
+	if (is_link(links->to, links->task, other) && links->count++ < MANY)
+		put_link(links->to, other, why);
+}
+
+static void add_edges(struct links *links)
+{
+	const struct thrum__model *model = links->to->export->model;
+	uint32_t edge = THRUM__TASK(model, links->task, edge_out), last = THRUM__NONE;
+
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t other = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_READ || other == last)
+			continue;
+		add_link(links, other, "reads");
+		last = other;
+	}
+	edge = THRUM__TASK(model, links->task, edge_in);
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t sender = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
+			sender != links->to->traces.sender[links->task])
+			add_link(links, sender, "is sent by");
+	}
+}
+
+static void put_links(struct otlp *to, uint32_t task)
+{
+	uint32_t maker = export_maker(to->export->model, task), sender = to->traces.sender[task];
+	struct links links = {to, task, 0};
+
+	wire_open_list(&to->wire, SPAN_LINK);
+	if (maker != THRUM__NONE)
+		add_link(&links, maker, "is made by");
+	if (sender != THRUM__NONE)
+		add_link(&links, sender, "is sent by");
+	add_edges(&links);
+	wire_close_list(&to->wire);
+	if (links.count > MANY)
+		wire_uint32(&to->wire, SPAN_DROPPED_LINKS, links.count - MANY);
+}
+
+static void put_event(struct otlp *to, uint32_t note)
+{
+	const struct thrum__model *model = to->export->model;
+	size_t size;
+	const char *text = thrum__model_string(model, THRUM__NOTE(model, note, text), &size);
+
+	wire_open(&to->wire, SPAN_EVENT);
+	wire_fixed64(&to->wire, EVENT_TIME, time_of_day(to, THRUM__NOTE(model, note, time)));
+	wire_text(&to->wire, EVENT_NAME, text, size);
+	if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_TAG_VALUE) {
+		wire_open_list(&to->wire, EVENT_ATTRIBUTE);
+		put_number(to, EVENT_ATTRIBUTE, "value", THRUM__NOTE(model, note, value));
+		wire_close_list(&to->wire);
+	}
+	wire_close(&to->wire);
+}
+
+/* The latest log lines and tags, in the order of time. */
+static void put_events(struct otlp *to, uint32_t task)
+{
+	const struct thrum__model *model = to->export->model;
+	uint32_t notes[MANY], count = 0, dropped = 0;
+
+	for (uint32_t note = THRUM__TASK(model, task, note);
+		thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev)) {
+		uint8_t kind = THRUM__NOTE(model, note, kind);
+
+		if (kind == THRUM__NOTE_LABEL || kind == THRUM__NOTE_DUE)
+			continue;
+		if (count < MANY)
+			notes[count++] = note;
+		else
+			dropped++;
+	}
+	wire_open_list(&to->wire, SPAN_EVENT);
+	while (count-- > 0)
+		put_event(to, notes[count]);
+	wire_close_list(&to->wire);
+	if (dropped > 0)
+		wire_uint32(&to->wire, SPAN_DROPPED_EVENTS, dropped);
+}
+
+/* ---- Spans ----------------------------------------------------------------------------------- */
+
+static void put_status(struct otlp *to, uint32_t task)
+{
+	const struct thrum__model *model = to->export->model;
+	size_t size;
+	const char *failure;
+
+	if (THRUM__TASK(model, task, state) != THRUM__STATE_FAILED)
+		return;
+	failure = thrum__model_string(model, THRUM__TASK(model, task, failure), &size);
+	wire_open(&to->wire, SPAN_STATUS);
+	if (size > 0)
+		wire_text(&to->wire, STATUS_MESSAGE, failure, size);
+	wire_uint32(&to->wire, STATUS_CODE, STATUS_ERROR);
+	wire_close(&to->wire);
+}
+
+static void put_span(struct otlp *to, uint32_t task)
+{
+	const struct export *export = to->export;
+	struct wire *wire = &to->wire;
+	const char *name;
+	size_t size;
+
+	wire_open(wire, SCOPE_SPAN);
+	put_trace_id(to, SPAN_TRACE, task);
+	put_span_id(to, SPAN_ID, task);
+	if (to->traces.parent[task] != THRUM__NONE)
+		put_span_id(to, SPAN_PARENT, to->traces.parent[task]);
+	name = export_task_name(export, task, &size);
+	wire_text(wire, SPAN_NAME, name, size);
+	wire_uint32(wire, SPAN_KIND, KIND_INTERNAL);
+	wire_fixed64(wire, SPAN_START, time_of_day(to, THRUM__TASK(export->model, task, start)));
+	wire_fixed64(wire, SPAN_END, time_of_day(to, export_task_end(export, task)));
+	put_attributes(to, task);
+	put_events(to, task);
+	put_links(to, task);
+	put_status(to, task);
+	wire_close(wire);
+}
+
+static void begin_resource(struct otlp *to, uint32_t process)
+{
+	const struct thrum_trace_info *info = to->export->info;
+	struct wire *wire = &to->wire;
+	size_t size;
+	const char *name = export_process_name(to->export, process, &size);
+
+	wire_open(wire, DATA_RESOURCE);
+	wire_open(wire, RESOURCE);
+	wire_open_list(wire, RESOURCE_ATTRIBUTE);
+	put_text(to, RESOURCE_ATTRIBUTE, "service.name", name, size);
+	if (*info->host)
+		put_string(to, RESOURCE_ATTRIBUTE, "host.name", info->host);
+	if (to->export->processes.count == 1 && info->pid > 0)
+		put_number(to, RESOURCE_ATTRIBUTE, "process.pid", info->pid);
+	wire_close_list(wire);
+	wire_close(wire);
+	wire_open_list(wire, RESOURCE_SCOPE);
+	wire_open(wire, RESOURCE_SCOPE);
+	wire_open(wire, SCOPE);
+	wire_string(wire, SCOPE_NAME, "thrum");
+	wire_close(wire);
+	wire_open_list(wire, SCOPE_SPAN);
+}
+
+static void end_resource(struct otlp *to)
+{
+	struct wire *wire = &to->wire;
+
+	wire_close_list(wire);
+	wire_close(wire);
+	wire_close_list(wire);
+	wire_close(wire);
+	if (wire->is_json && to->export->goes_on)
+		output_text(&to->export->out, ",");
+	to->export->goes_on = true;
+	to->failed = to->failed || wire->text.failed;
+	output_bytes(&to->export->out, wire->text.bytes, wire->text.size);
+	thrum__base_text_clear(&wire->text);
+}
+
+static void write_process(struct otlp *to, uint32_t process)
+{
+	struct export *export = to->export;
+	bool is_open = false;
+
+	for (uint32_t i = export_next_task(export, 0); i != THRUM__NONE;
+		i = export_next_task(export, i + 1)) {
+		if (export_process(export, i) != process || !export_is_span(export->model, i))
+			continue;
+		if (!is_open)
+			begin_resource(to, process);
+		put_span(to, i);
+		export_step(export);
+		is_open = to->wire.text.size < PART_BYTES;
+		if (!is_open)
+			end_resource(to);
+	}
+	if (is_open)
+		end_resource(to);
+}
+
+int export_otlp(struct export *export, bool is_json)
+{
+	struct otlp to = {.export = export, .wire = wire_init(is_json)};
+	const struct thrum_trace_info *info = export->info;
+	int result = export_traces_make(&to.traces, export->model);
+
+	to.recording = mix((uint64_t)info->start ^ mix((uint64_t)info->pid) ^ info->boot);
+	if (is_json)
+		output_text(&export->out, "{\"resourceSpans\":[");
+	for (uint32_t i = 0; result == 0 && i < export->processes.count; i++)
+		write_process(&to, i);
+	if (is_json)
+		output_text(&export->out, "]}\n");
+	thrum__base_text_free(&to.wire.text);
+	export_traces_free(&to.traces);
+	return result == 0 && to.failed ? -THRUM_E_MEMORY : result;
+}
