@@ -115,5 +115,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format install deb dist abi headers \
-	clean
+.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+	install deb dist abi headers clean

@@ -91,8 +91,10 @@ say "thrum follows the request from machine to machine and names the cause:"
 show "thrum why $server"
 "$thrum" why "$server" >"$folder/why" 2>"$folder/why.log" || [ $? = 1 ] || fail "why fails: $folder/why.log"
 sed 's/^/  /' "$folder/why"
-grep -q 'of database: .*tape' "$folder/why" && grep -q 'GET /item/5 of web' "$folder/why" ||
-	fail "why doesn't name the database's tape and web's request."
+grep -q 'of database: .*tape' "$folder/why" ||
+	fail "why doesn't name the database's tape."
+grep -q 'GET /item/5 of web' "$folder/why" ||
+	fail "why doesn't name web's request."
 
 say "A picture of the three:"
 show "thrum render '$server/rack-[dsw]*' -o $folder/shop.svg"

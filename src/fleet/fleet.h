@@ -122,8 +122,9 @@ struct thrum__fleet_moment {
 
 struct thrum__fleet_sender;
 
-/* Begins to send a recording; the input must outlive the sender. The names are
- * those for readers; `host` may be NULL: as the recorder noted. The caller frees *sender. Returns 0 or a negative enum thrum_error: -THRUM_E_ARGUMENT for a copy. */
+/* Begins to send a recording; the input must outlive the sender. The names are those for readers; `host`
+ * may be NULL: as the recorder noted. The caller frees *sender. Returns 0 or a negative enum
+ * thrum_error: -THRUM_E_ARGUMENT for a copy. */
 THRUM__MUST_USE int thrum__fleet_sender_create(const struct thrum__input *, const char *host,
 	const char *program, struct thrum__fleet_sender **sender, struct thrum_error_info *);
 void thrum__fleet_sender_destroy(struct thrum__fleet_sender *); /* NULL is allowed */
