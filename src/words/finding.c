@@ -36,6 +36,7 @@ enum step_text {
 	PENDING_ONE,
 	NOBODY_RESOLVES,
 	WAKE_UP_ENDS,
+	SIGNALLED_BEFORE,
 	STEP_TEXTS,
 };
 
@@ -141,6 +142,9 @@ static const struct {
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},
+	[SIGNALLED_BEFORE] = {"Ends; it signalled “$o” before the wait",
+		"nobody is left to serve it",
+		"$t ends; it signalled $o before the wait, and nobody is left to serve it."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
@@ -189,6 +193,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 					      : kind;
 	case THRUM__STEP_WOKEN_INSTEAD:
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
+	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
 	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;
 	}

@@ -163,7 +163,8 @@ struct thrum__step {
 	uint32_t edge;        /* the edge that proves it, or NONE */
 	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
-	 * note with the line. WAKES_ONE: how many waited. */
+	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
+	 * condition `other` before the wait, else 0. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };
