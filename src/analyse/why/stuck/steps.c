@@ -8,9 +8,66 @@
 
 #define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
+#define SUSPECTS_MAX 8 /* that may hold a lock: more tell nothing */
+#define SUSPECTS_TOLD 2
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
 /* ---- The cause ----------------------------------------------------------------------------- */
+
+/* Whether a task that waits may hold a lock: it may have taken it when events were lost, and doesn't
+ * wait for it, nor for one that does. */
+static bool may_hold(const struct thrum__search *search, uint32_t task, uint32_t lock,
+	int64_t before)
+{
+	const struct thrum__model *model = search->model;
+
+	if (THRUM__TASK(model, task, created) > before ||
+		THRUM__TASK(model, task, created) > search->gap ||
+		!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		!*thrum__model_task_name(model, task, NULL))
+		return false;
+	for (int i = 0; i < NAMED; i++) {
+		struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
+			task);
+
+		if (waits.count == 0)
+			return true;
+		if (waits.waits[0].on == lock)
+			return false;
+		task = waits.waits[0].on;
+	}
+	return true;
+}
+
+/* Adds steps for the oldest of those that may hold a lock, if there are few: they wait, too, but for
+ * something else. */
+static void add_suspects(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__analyse_graph *graph = &search->graph;
+	uint32_t found[SUSPECTS_MAX], count = 0;
+	int64_t before = thrum__why_path_last(path)->wait.since;
+	unsigned at;
+
+	for (uint32_t i = 1; i <= graph->list_count; i++) {
+		uint32_t task = graph->lists[i].task;
+
+		if (thrum__analyse_task_is_object(search->model, task) ||
+			!may_hold(search, task, path->leaf, before))
+			continue;
+		if (count == SUSPECTS_MAX)
+			return;
+		found[count++] = task;
+	}
+	for (uint32_t i = 0; i < count && i < SUSPECTS_TOLD; i++) {
+		at = finding->step_count;
+		thrum__why_add_step(finding, THRUM__STEP_MAY_HOLD, found[i], path->leaf,
+			THRUM__TASK(search->model, found[i], created), THRUM__NONE);
+		if (at < finding->step_count && i + 1 == SUSPECTS_TOLD)
+			finding->steps[at].more = count - SUSPECTS_TOLD;
+	}
+}
 
 /* Adds steps for a lock that no pending task will release. If it was taken at most once since the
  * wait began and is still held, its holders; else the last task that had it (FREE). */
@@ -37,6 +94,8 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
 			thrum__why_known(model, THRUM__EDGE(model, last, from)),
 			THRUM__EDGE(model, last, time), last);
+	else
+		add_suspects(finding, search, path);
 }
 
 /* When a task did something last, or another read it. */
@@ -278,6 +337,23 @@ static bool is_hogged(const struct thrum__search *search, const struct thrum__wh
 		search->endless_since <= THRUM__TASK(model, path->leaf, created);
 }
 
+/* Adds a step for the path's last wait. If the table of live tasks held the awaited one no longer, that
+ * has ended, and the event is overwritten. */
+static void add_wait(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t on = last->wait.is_link ? path->leaf : last->wait.on;
+	int flags = THRUM__TASK(model, on, flags);
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task, on, last->wait.since,
+		last->wait.edge);
+	if (at < finding->step_count && model->has_live && !(flags & THRUM__TASK_LIVE) &&
+		(flags & THRUM__TASK_PREEXISTING))
+		finding->steps[at].more = 1;
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
@@ -327,8 +403,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
 	else if (thrum__analyse_task_is_object(model, path->leaf))
 		add_servers(finding, search, path);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
-		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
+	add_wait(finding, model, path);
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
 		add_held(finding, search, last->task);
 	return 1;
