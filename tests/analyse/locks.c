@@ -226,7 +226,7 @@ static uint32_t steps_of(const char *lines, int kind, uint32_t *more)
 	       "1" MS "create 1 20 timer\n" \
 	       "1" MS "due 20 =90000000000\n"
 
-/* Who took the lock is among the lost events. */
+/* The event by which the lock was taken is lost. */
 static void who_may_hold_a_lock(void **state)
 {
 	uint32_t more;
