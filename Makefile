@@ -25,6 +25,11 @@ setup:
 demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
+# Four machines' recordings on a NATS server, which it installs.
+demo-fleet: all
+	@tools/setup programs
+	@BUILD=$(BUILD) sh tools/demo-fleet.sh
+
 test:
 	@tools/setup build pictures desktop display web test browser
 	@tools/web all
@@ -91,6 +96,17 @@ deb:
 	@tools/web
 	@tools/deb build-deb
 
+# The command as a static program for each processor, in build-dist/.
+dist: all
+	@tools/setup cross
+	@BUILD=$(BUILD) tools/dist
+
+# Whether programs that were built for the last tag, or REVISION, still run.
+REVISION =
+abi:
+	@tools/setup build packages
+	@tools/abi $(REVISION)
+
 # HTML of the public headers, in $(BUILD)/headers/html/.
 headers:
 	@tools/setup headers
@@ -99,5 +115,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb headers \
-	clean
+.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+	install deb dist abi headers clean

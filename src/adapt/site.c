@@ -10,6 +10,7 @@
 #define TRIES 32
 
 static struct thrum_site sites[SITES];
+static struct thrum_site elsewhere = {.file = "?", .function = "?"};
 
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
@@ -28,7 +29,7 @@ struct thrum_site *thrum__adapt_site(const void *caller)
 				known == caller))
 			return site;
 	}
-	return NULL;
+	return &elsewhere;
 }
 
 /* Copies as much of a text as there is room for, and returns the place behind it. */
@@ -38,6 +39,18 @@ static char *put_text(char *to, const char *end, const char *text)
 
 	memcpy(to, text, length);
 	return to + length;
+}
+
+char *thrum__adapt_put_number(char *to, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	memcpy(to, digits + at, sizeof digits - at);
+	return to + sizeof digits - at;
 }
 
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)

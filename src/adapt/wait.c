@@ -6,12 +6,15 @@
 #define _GNU_SOURCE
 /* It would give the four jumps that are defined below one name. */
 #undef _FORTIFY_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 
 #include "adapt/adapt.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
+/* Something outside of the program may end it at any time, so it is never a deadlock. */
+static struct thrum_tag blocked_outside = THRUM__TAG("blocked by the outside");
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
@@ -35,8 +38,8 @@ void thrum__adapt_go_on(struct pause *pause)
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
 
-void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
-	const void *caller, bool is_timed)
+static void begin_wait(struct wait *wait, struct object *object, const void *address,
+	const void *caller, struct thrum_tag *reason)
 {
 	*wait = (struct wait){.pause.is_over = true,
 		.object = object,
@@ -50,8 +53,38 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, is_timed ? &blocked_for : &blocked);
+	thrum__adapt_pause(&wait->pause, reason);
 	wait->pause.is_wait = true;
+}
+
+void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
+	const void *caller, bool is_timed)
+{
+	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
+}
+
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller)
+{
+	begin_wait(wait, object, NULL, caller, &blocked_outside);
+}
+
+void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
+	int64_t due, const void *caller)
+{
+	int error = errno;
+
+	thrum__adapt_thread(); /* those who wait for what it holds want to know its task */
+	*wait = (struct wait){.caller = caller,
+		.task = thrum_task_current(),
+		.source = thrum__create(thrum__adapt_site(caller), (int)kind, label),
+		.ends_source = true};
+	if (due >= 0)
+		thrum_task_due(wait->source, due);
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, due >= 0 ? &blocked_for : &blocked_outside);
+	wait->pause.is_wait = true;
+	errno = error;
 }
 
 /* got: the task has what it waited for. */
@@ -60,9 +93,12 @@ static void end_wait(struct wait *wait, bool got)
 	if (wait->pause.is_over)
 		return;
 	thrum__adapt_go_on(&wait->pause);
-	atomic_fetch_sub(&wait->object->waiters, 1);
+	if (wait->object)
+		atomic_fetch_sub(&wait->object->waiters, 1);
 	if (wait->is_watched)
 		atomic_fetch_sub(watch_of(wait->address), 1);
+	if (wait->ends_source)
+		thrum_task_resolve(wait->source);
 	if (!got || !wait->is_lock)
 		thrum_task_read(wait->task, wait->source);
 }

@@ -20,7 +20,7 @@ fixed=()
 watch() {
 	local name=$1
 	shift
-	"${fixed[@]}" env THRUM_ADAPT=pthread,loop,uv,event,glib,uring THRUM_TRACE="$here/$name.thrum" \
+	"${fixed[@]}" env THRUM_ADAPT=pthread,loop,block,uv,event,glib,uring THRUM_TRACE="$here/$name.thrum" \
 		LD_PRELOAD="$library $tsan" TSAN_OPTIONS="exitcode=0:detect_deadlocks=0:log_path=$here/$name.log" \
 		"$@" >out 2>err </dev/null
 	if grep -qs 'FATAL: ThreadSanitizer' "$name".log* err; then
@@ -38,6 +38,8 @@ grep -qs 'unlock of an unlocked mutex' threads.log* || wrong "ThreadSanitizer se
 watch loops "$programs/loops"
 watch held "$programs/held"
 watch permits "$programs/permits" pass
+watch pipes "$programs/pipes" fine
+watch blocking "$programs/blocking"
 [[ ! -x $programs/workers ]] || watch workers "$programs/workers"
 [[ ! -x $programs/event ]] || watch event "$programs/event"
 [[ ! -x $programs/uv ]] || watch uv "$programs/uv"
