@@ -11,7 +11,7 @@
  * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
  *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records, segment.h and zstd.h.
+ * program records, segment.h, zstd.h and switches/switches.h, which listens to the scheduler.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
