@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* `thrum bundle`: writes several recordings to one file. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "input.h"
 #include "source/input.h"
 #include "world/bundle.h"
@@ -59,14 +57,20 @@ static int append(int to, int from, const char *name)
 }
 
 /* Appends a copy of a recording that holds what is used of it, with the names of its addresses. */
-static int add_recording(const struct command *command, int to, const char *argument)
+static int add_recording(const struct command *command, int to, const char *name,
+	const char *argument)
 {
 	struct thrum_error_info error = {0};
 	char path[PATH_MAX];
 	struct thrum__input input;
 	uint32_t unnamed;
 	int status = input_find(command, argument, path, sizeof path), copy, result;
+	const char *refusal = status == STATUS_OK ? thrum__source_refusal(path, name) : NULL;
 
+	if (refusal) {
+		complain("%s: %s", name, refusal);
+		status = STATUS_FAILED;
+	}
 	if (status != STATUS_OK)
 		return status;
 	if (thrum__source_open(path, &input, &error) < 0)
@@ -85,59 +89,47 @@ static int add_recording(const struct command *command, int to, const char *argu
 	return result < 0 ? failed(path, result) : STATUS_OK;
 }
 
-static int write_bundle(const struct command *command, int count, char **arguments, int to,
-	const char *name)
+struct bundling {
+	const struct command *command;
+	char **arguments;
+	int count;
+};
+
+static int write_bundle(void *context, const char *path, int fd)
 {
 	static const uint8_t end[2 * THRUM__WORLD_BLOCK];
+	const struct bundling *bundling = context;
 	int status = STATUS_OK, error;
 
-	for (int i = 0; i < count && status == STATUS_OK; i++)
-		status = add_recording(command, to, arguments[i]);
+	for (int i = 0; i < bundling->count && status == STATUS_OK; i++)
+		status = add_recording(bundling->command, fd, path, bundling->arguments[i]);
 	if (status != STATUS_OK)
 		return status;
-	error = thrum__source_write_all(to, end, sizeof end);
-	return error < 0 ? failed(name, error) : STATUS_OK;
+	error = thrum__source_write_all(fd, end, sizeof end);
+	return error < 0 ? failed(path, error) : STATUS_OK;
 }
 
 static int run_bundle(const struct command *command, int argc, char **argv)
 {
 	struct bundle_options options = {0};
-	char temporary[PATH_MAX];
-	int status, to;
+	struct bundling bundling = {command, argv, 0};
+	int status;
 
-	argc = options_parse(command, argc, argv, &options, &status);
-	if (argc < 0)
+	bundling.count = options_parse(command, argc, argv, &options, &status);
+	if (bundling.count < 0)
 		return status;
 	if (!options.output)
 		return complain_usage(command, "give the bundle's name: -o FILE");
-	status = input_may_replace(options.output);
-	if (status != STATUS_OK)
-		return status;
-	if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", options.output) >=
-		(int)sizeof temporary) {
-		complain("%.60s...: the name is too long", options.output);
-		return STATUS_FAILED;
-	}
-	to = mkostemp(temporary, O_CLOEXEC);
-	if (to < 0) {
-		complain("%s: %s", options.output, strerror(errno));
-		return STATUS_FAILED;
-	}
-	status = write_bundle(command, argc, argv, to, options.output);
-	if (close(to) < 0 && status == STATUS_OK)
-		status = failed(options.output, -THRUM_E_SYSTEM);
-	if (status == STATUS_OK && rename(temporary, options.output) < 0) {
-		complain("%s: %s", options.output, strerror(errno));
-		status = STATUS_FAILED;
-	}
-	if (status != STATUS_OK)
-		unlink(temporary);
-	return status;
+	if (strcmp(options.output, "-") == 0 && isatty(STDOUT_FILENO))
+		return complain_usage(command,
+			"a bundle can't be shown on a terminal; redirect it: > FILE");
+	return file_write(options.output, FILE_RECORDING, write_bundle, &bundling);
 }
 
 static const struct option options_of_bundle[] = {
 	{"output", 'o', OPTION_STRING, offsetof(struct bundle_options, output), "FILE", NULL,
-		"write to FILE; by custom it ends in .thrums"},
+		"write to FILE, or with - to standard output; by\n"
+		"custom it ends in .thrums"},
 	{0},
 };
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "export.h"
+#include "file.h"
 #include "input.h"
 #include "output.h"
-#include "picture.h"
 #include "source/input.h"
 
 struct convert_options {
@@ -96,7 +96,7 @@ static int convert_names(const struct command *command, const char *recording, c
 		return input_failed(recording, &error);
 	status = thrum__source_header(&naming.input, &header, &error) < 0
 		? input_failed(recording, &error)
-		: file_write(file, write_named, &naming);
+		: file_write(file, FILE_OUTPUT, write_named, &naming);
 	thrum__source_close(naming.input.owner);
 	if (status == STATUS_OK && naming.unnamed > 0)
 		complain("%s: %u address%s without a name here", recording, naming.unnamed,

@@ -10,7 +10,7 @@
 
 #include "analyse/stats/stats.h"
 #include "base/json.h"
-#include "picture.h"
+#include "file.h"
 #include "text.h"
 
 struct job {
@@ -82,7 +82,7 @@ int export_write(const struct load *load, enum export_format format, const char 
 {
 	struct job job = {load, format};
 
-	return file_write(file, write_file, &job);
+	return file_write(file, FILE_OUTPUT, write_file, &job);
 }
 
 void export_step(struct export *export)

@@ -8,11 +8,11 @@
 
 #include "as.h"
 #include "base/json.h"
+#include "file.h"
 #include "format/packet.h"
 #include "html_pack.h"
 #include "input.h"
 #include "load.h"
-#include "picture.h"
 #include "progress.h"
 #include "read/read.h"
 #include "source/input.h"
@@ -366,7 +366,7 @@ static int make_page(struct html *html, int count, char **arguments)
 	if (status == STATUS_OK)
 		status = check_view(html);
 	if (status == STATUS_OK)
-		status = file_write(html->options.output, write_page, html);
+		status = file_write(html->options.output, FILE_OUTPUT, write_page, html);
 	for (size_t i = 0; i < html->count; i++)
 		thrum__source_close(html->sources[i].input.owner);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes display lists to a picture file, which appears complete or not at all. */
+/* Writes display lists to a picture file. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -24,17 +24,7 @@ struct picture {
 /* Returns the format for a file's ending; "-" is SVG. */
 enum picture_format picture_format_of(const char *file);
 
-/*
- * Opens a file as picture_write does, or standard output for "-", and calls `write` to fill it.
- * Returns the status of `write`, or STATUS_FAILED after a message.
- */
-int file_write(const char *file, int (*write)(void *context, const char *path, int fd),
-	void *context);
-
-/*
- * Writes a picture to a file, or to standard output for "-". Replaces an older file, but neither a
- * symbolic link nor a trace. Returns STATUS_OK, or STATUS_FAILED after a message.
- */
+/* Writes a picture to a FILE_OUTPUT (file.h). Returns STATUS_OK, or STATUS_FAILED after a message. */
 int picture_write(const struct picture *, const struct thrum__draw_list *lists, size_t count,
 	const char *file);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "load.h"
 #include "output.h"
 #include "picture.h"
@@ -124,7 +125,7 @@ int slow_flame(struct thrum__paths *paths, const struct thrum__lives *lives, con
 	if (picture)
 		status = draw_flame(paths, &flame, picture);
 	if (folded && status == STATUS_OK)
-		status = file_write(folded, write_folded, &context);
+		status = file_write(folded, FILE_OUTPUT, write_folded, &context);
 	thrum__slow_flame_free(&flame);
 	return status;
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* `thrum snapshot`: copies a recording's present contents to a recording of its own. */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "attach.h"
+#include "file.h"
 #include "input.h"
 #include "source/input.h"
 #include "times.h"
@@ -26,22 +24,9 @@ struct stretch {
 	uint64_t from, until;
 };
 
-/* The file for the copy. A temporary file beside it gets its name when the copy is complete. */
-struct target {
-	char path[PATH_MAX];
-	char temporary[PATH_MAX]; /* "": a pipe or device, written directly */
-	int fd;
-};
-
-static int target_failed(const struct target *target, const char *why)
-{
-	complain("%s: %s", target->path, why);
-	return STATUS_FAILED;
-}
-
 /* Chooses a free name in the current directory: for "server-4711.thrum" this is
  * "server-4711-snapshot.thrum", else "server-4711-snapshot-2.thrum" and so on. */
-static int choose_name(const char *recording, struct target *target)
+static int choose_name(const char *recording, char *path, size_t room)
 {
 	const char *name = strrchr(recording, '/');
 	size_t size;
@@ -63,51 +48,16 @@ static int choose_name(const char *recording, struct target *target)
 
 		if (i > 1)
 			snprintf(number, sizeof(number), "-%u", i);
-		if (snprintf(target->path, sizeof(target->path), "%.*s-snapshot%s.thrum", (int)size,
-			    name, number) >= (int)sizeof(target->path))
-			return target_failed(target, "the name is too long");
-		if (lstat(target->path, &status) < 0)
+		if (snprintf(path, room, "%.*s-snapshot%s.thrum", (int)size, name, number) >=
+			(int)room) {
+			complain("%.60s...: the name is too long", name);
+			return STATUS_FAILED;
+		}
+		if (lstat(path, &status) < 0)
 			return STATUS_OK;
 	}
-	return target_failed(target, "there are too many snapshots; give a name with -o");
-}
-
-static int open_target(const char *recording, struct target *target)
-{
-	struct stat there;
-	const char *refusal = thrum__source_refusal(recording, target->path);
-	bool direct = lstat(target->path, &there) == 0 && !S_ISREG(there.st_mode) &&
-		!S_ISLNK(there.st_mode);
-	int status = direct ? STATUS_OK : input_may_replace(target->path);
-
-	if (status != STATUS_OK)
-		return status;
-	if (refusal)
-		return target_failed(target, refusal);
-	target->temporary[0] = '\0';
-	if (direct) {
-		target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	} else {
-		if (snprintf(target->temporary, sizeof(target->temporary), "%s.XXXXXX",
-			    target->path) >= (int)sizeof(target->temporary))
-			return target_failed(target, "the name is too long");
-		target->fd = mkostemp(target->temporary, O_CLOEXEC);
-	}
-	return target->fd < 0 ? target_failed(target, strerror(errno)) : STATUS_OK;
-}
-
-/* Closes the file; after a failure removes it. */
-static int close_target(struct target *target, int status)
-{
-	if (close(target->fd) < 0 && status == STATUS_OK)
-		status = target_failed(target, strerror(errno));
-	if (!target->temporary[0])
-		return status;
-	if (status == STATUS_OK && rename(target->temporary, target->path) < 0)
-		status = target_failed(target, strerror(errno));
-	if (status != STATUS_OK)
-		unlink(target->temporary);
-	return status;
+	complain("%s: there are too many snapshots; give a name with -o", path);
+	return STATUS_FAILED;
 }
 
 static int copy_stretch(const char *recording, int to, const struct stretch *stretch)
@@ -130,48 +80,49 @@ static int copy_stretch(const char *recording, int to, const struct stretch *str
 	return status;
 }
 
-/* `stretch` may be NULL: all of it. */
-static int copy_recording(const char *recording, int to, const char *name,
-	const struct stretch *stretch)
+struct copying {
+	const char *recording;
+	const struct stretch *stretch; /* NULL: all of it */
+};
+
+static int write_copy(void *context, const char *path, int fd)
 {
+	const struct copying *copying = context;
 	struct thrum_error_info error = {0};
+	const char *recording = copying->recording;
 	uint64_t overwritten = 0;
 
-	if (stretch) {
-		int status = copy_stretch(recording, to, stretch);
+	if (copying->stretch) {
+		int status = copy_stretch(recording, fd, copying->stretch);
 
 		if (status != STATUS_OK)
 			return status;
-	} else if (thrum_trace_snapshot(recording, to, &overwritten, &error) < 0) {
+	} else if (thrum_trace_snapshot(recording, fd, &overwritten, &error) < 0) {
 		return input_failed(recording, &error);
 	}
-	if (name)
-		complain("copied %s to %s", recording, name);
+	if (fd != STDOUT_FILENO)
+		complain("copied %s to %s", recording, path);
 	if (overwritten > 0)
 		complain("%s: %" PRIu64 " packet%s overwritten during the copy", recording,
 			overwritten, overwritten == 1 ? " was" : "s were");
 	return STATUS_OK;
 }
 
+/* `name` may be NULL: a new one in the current directory. */
 static int copy_to_file(const char *recording, const char *name, const struct stretch *stretch)
 {
-	struct target target;
-	int status;
+	struct copying copying = {recording, stretch};
+	char chosen[PATH_MAX];
+	int status = name ? STATUS_OK : choose_name(recording, chosen, sizeof chosen);
+	const char *refusal = name ? thrum__source_refusal(recording, name) : NULL;
 
-	if (!name) {
-		status = choose_name(recording, &target);
-	} else if (strlen(name) < sizeof(target.path)) {
-		strcpy(target.path, name);
-		status = STATUS_OK;
-	} else {
-		complain("%.60s...: the name is too long", name);
+	if (refusal) {
+		complain("%s: %s", name, refusal);
 		status = STATUS_FAILED;
 	}
-	if (status == STATUS_OK)
-		status = open_target(recording, &target);
 	if (status != STATUS_OK)
 		return status;
-	return close_target(&target, copy_recording(recording, target.fd, target.path, stretch));
+	return file_write(name ? name : chosen, FILE_RECORDING, write_copy, &copying);
 }
 
 int snapshot_to_file(const char *recording, const char *name)
@@ -210,14 +161,15 @@ static int run_snapshot(const struct command *command, int argc, char **argv)
 		status = find_stretch(path, &options.times, &stretch);
 	if (status != STATUS_OK)
 		return status;
-	if (!options.output || strcmp(options.output, "-") != 0)
-		return copy_to_file(path, options.output, is_part ? &stretch : NULL);
-	if (is_part)
-		return complain_usage(command, "a part is written to a file; give a name with -o");
-	if (isatty(STDOUT_FILENO))
-		return complain_usage(command,
-			"a recording can't be shown on a terminal; redirect it: > FILE");
-	return copy_recording(path, STDOUT_FILENO, NULL, NULL);
+	if (options.output && strcmp(options.output, "-") == 0) {
+		if (is_part)
+			return complain_usage(command,
+				"a part is written to a file; give a name with -o");
+		if (isatty(STDOUT_FILENO))
+			return complain_usage(command,
+				"a recording can't be shown on a terminal; redirect it: > FILE");
+	}
+	return copy_to_file(path, options.output, is_part ? &stretch : NULL);
 }
 
 static const struct option options_of_snapshot[] = {

@@ -60,13 +60,13 @@ start_64:
 	jmp 3b
 
 	.text
-	.globl timer_entry
-timer_entry:
+	.globl interrupt_entry
+interrupt_entry:
 	.irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
 	pushq %\register
 	.endr
 	cld
-	call machine_timer		/* the stack is aligned: the processor pushed five words */
+	call machine_interrupt		/* the stack is aligned: the processor pushed five words */
 	.irp register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
 	popq %\register
 	.endr
@@ -74,6 +74,7 @@ timer_entry:
 
 	.globl fault_entry
 fault_entry:
+	movq %rsp, %rdi
 	andq $-16, %rsp
 	call machine_fault
 

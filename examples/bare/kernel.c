@@ -20,6 +20,7 @@
 #include "machine.h"
 
 #define READERS 2
+#define TICKS_A_SECOND 1000
 #define BLOCKS 40   /* that each reader wants */
 #define FAR 30      /* this block and those behind it take longer */
 #define STALLED 500 /* ticks without a block: something is wrong */
@@ -171,7 +172,7 @@ void kernel_main(void);
 
 void kernel_main(void)
 {
-	machine_start_timer(tick);
+	machine_start_timer(tick, TICKS_A_SECOND);
 	int error = thrum_core_start(&(struct thrum_core){.memory = memory,
 		.size = sizeof memory,
 		.clock = {.frequency = measure_cycles() / 16},

@@ -48,7 +48,7 @@ const char *thrum__source_refusal(const char *from, const char *to)
 
 	if (stat(to, &there) || !S_ISREG(there.st_mode))
 		return NULL;
-	if (stat(from, &recording) == 0 && recording.st_dev == there.st_dev &&
+	if (from && stat(from, &recording) == 0 && recording.st_dev == there.st_dev &&
 		recording.st_ino == there.st_ino)
 		return "this is the recording itself; choose another name";
 	if (thrum__source_open(to, &input, NULL))

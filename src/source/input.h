@@ -78,8 +78,8 @@ int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
 /* Tells whether a process may still write to the recording with this header. */
 bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);
-/* Tells why a copy of the recording `from` must not replace the file `to`, for a message; NULL if it
- * may, as far as this goes. */
+/* Tells why a copy of the recording `from`, which may be NULL, must not replace the file `to`, for a
+ * message; NULL if it may, as far as this goes. */
 const char *thrum__source_refusal(const char *from, const char *to);
 /* Tells whether the recording's process has ended without stopping the recording. */
 bool thrum__source_was_killed(const struct thrum__input *, const struct thrum__header *);
