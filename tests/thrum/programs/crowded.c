@@ -21,8 +21,11 @@ static void work(long ms)
 	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
 }
 
+static pthread_barrier_t start;
+
 static void *run(void *data)
 {
+	pthread_barrier_wait(&start);
 	for (int i = 0; i < 2; i++) {
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK, i == 0 ? "works" : "sleeps");
 
@@ -40,8 +43,7 @@ static void *run(void *data)
 int main(int argc, char **argv)
 {
 	pthread_t threads[2];
-	cpu_set_t first;
-	cpu_set_t all;
+	cpu_set_t all, first;
 
 	if (sched_getaffinity(0, sizeof(all), &all) != 0)
 		return 1;
@@ -50,6 +52,7 @@ int main(int argc, char **argv)
 		if (CPU_ISSET(i, &all))
 			CPU_SET(i, &first);
 	sched_setaffinity(0, sizeof(first), &first);
+	pthread_barrier_init(&start, NULL, 2);
 	for (int i = 0; i < 2; i++)
 		if (pthread_create(&threads[i], NULL, run, NULL) != 0)
 			return 1;
