@@ -9,7 +9,7 @@
 #include "format/clock.h"
 #include "port/port.h"
 #include "read/read.h"
-#include "source/change.h"
+#include "source/input.h"
 #include "source/process.h"
 
 /* Whether the recorder lives: by the process's id, or by the lock that it holds on its file, which

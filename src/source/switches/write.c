@@ -13,7 +13,7 @@
 #include "format/clock.h"
 #include "format/index.h"
 #include "format/scan.h"
-#include "source/change.h"
+#include "source/input.h"
 
 /* A thread has a lane from a time on. */
 struct holding {
