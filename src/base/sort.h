@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sorts large arrays by a 64-bit key, and finds the value of a rank. libc's qsort is quadratic at worst in some libcs and slow in
- * others.
+ * Sorts large arrays by a 64-bit key, and finds the value of a rank. libc's qsort is quadratic at worst
+ * in some libcs and slow in others.
  *
  * Both kinds of item are sorted by a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes linear
  * time when the array is sorted already; or by a radix sort, where that takes fewer rounds and only
