@@ -429,6 +429,20 @@ static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 				   : THRUM__DOING_READY);
 }
 
+/* Walks a piece at whose beginning the task's wait was over. It is ready since its lane was idle last:
+ * before, it waited for something else, or the lane would have run it. */
+static void walk_awake(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane)
+{
+	int64_t busy = piece->from < piece->to
+		? thrum__slow_lane_busy_since(walk, lane, piece->from, piece->to)
+		: piece->to;
+
+	thrum__slow_lane_add(walk, piece, lane, busy, piece->to, THRUM__DOING_READY);
+	if (piece->from < busy)
+		walk_unknown(walk, piece, lane, piece->from, busy);
+}
+
 /* Walks a piece in which the task doesn't wait for another task. `is_awake`: its wait was over when
  * the piece began, so that it could have run. */
 static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece piece, bool is_awake)
@@ -459,7 +473,7 @@ static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece pie
 		i--;
 	}
 	if (is_awake)
-		thrum__slow_lane_add(walk, &piece, lane, piece.from, piece.to, THRUM__DOING_READY);
+		walk_awake(walk, &piece, lane);
 	else if (piece.from < piece.to)
 		walk_tail(walk, &piece, piece.from, i);
 }
