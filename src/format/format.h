@@ -104,6 +104,14 @@ enum {
 	THRUM__ENDED_GONE = 4,    /* the process has ended, nobody knows how */
 };
 
+/* The clock of a virtual machine's host, compared with that of the machine. */
+struct thrum__host_clock {
+	uint64_t boot;      /* the host's, see thrum__port_boot; 0: nothing is known */
+	uint64_t monotonic; /* when they were compared: ns, the machine's CLOCK_MONOTONIC */
+	int64_t ahead;      /* the host's CLOCK_MONOTONIC less that one, ns */
+	uint64_t error;     /* `ahead` may be wrong by so many ns, in either direction */
+};
+
 struct thrum__header {
 	char magic[8];
 	uint32_t version;
@@ -134,8 +142,9 @@ struct thrum__header {
 	_Atomic uint64_t ended;  /* when, ticks; 0: unknown */
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;
-	struct thrum__section control; /* of size 0 in older recordings */
-	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
+	struct thrum__section control;       /* of size 0 in older recordings */
+	uint64_t boot;                       /* see thrum__port_boot; 0: unknown */
+	struct thrum__host_clock host_clock; /* only a copy that the host has made knows it */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
