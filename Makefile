@@ -91,6 +91,17 @@ deb:
 	@tools/web
 	@tools/deb build-deb
 
+# The command as a static program for each processor, in build-dist/.
+dist: all
+	@tools/setup cross
+	@BUILD=$(BUILD) tools/dist
+
+# Whether programs that were built for the last tag, or REVISION, still run.
+REVISION =
+abi:
+	@tools/setup build packages
+	@tools/abi $(REVISION)
+
 # HTML of the public headers, in $(BUILD)/headers/html/.
 headers:
 	@tools/setup headers
@@ -99,5 +110,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb headers \
+.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb dist abi headers \
 	clean

@@ -4,15 +4,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "file.h"
 #include "input.h"
 #include "source/input.h"
-#include "world/bundle.h"
-
-#define CHUNK (1 << 16)
 
 struct bundle_options {
 	const char *output;
@@ -24,36 +20,6 @@ static int failed(const char *path, int error)
 
 	snprintf(info.message, sizeof info.message, "%s", thrum_error_message(error));
 	return input_failed(path, &info);
-}
-
-/* Appends an entry: its header, the bytes of `from`, and zeros up to a whole block. */
-static int append(int to, int from, const char *name)
-{
-	uint8_t header[THRUM__WORLD_BLOCK], bytes[CHUNK];
-	struct stat status;
-	uint64_t left;
-	int error = fstat(from, &status) < 0 ? -THRUM_E_SYSTEM : 0;
-
-	if (error == 0)
-		error = thrum__world_bundle_header(header, name, (uint64_t)status.st_size);
-	if (error == 0)
-		error = thrum__source_write_all(to, header, sizeof header);
-	left = error == 0 ? (uint64_t)status.st_size : 0;
-	for (off_t at = 0; error == 0 && left > 0;) {
-		ssize_t got = pread(from, bytes, left < CHUNK ? (size_t)left : CHUNK, at);
-
-		if (got <= 0)
-			return -THRUM_E_SYSTEM;
-		error = thrum__source_write_all(to, bytes, (size_t)got);
-		at += got;
-		left -= (uint64_t)got;
-	}
-	if (error == 0 && status.st_size % THRUM__WORLD_BLOCK) {
-		memset(header, 0, sizeof header);
-		error = thrum__source_write_all(to, header,
-			THRUM__WORLD_BLOCK - (size_t)(status.st_size % THRUM__WORLD_BLOCK));
-	}
-	return error;
 }
 
 /* Appends a copy of a recording that holds what is used of it, with the names of its addresses. */
@@ -81,7 +47,7 @@ static int add_recording(const struct command *command, int to, const char *name
 	if (result == 0) {
 		const char *slash = strrchr(path, '/');
 
-		result = append(to, copy, slash ? slash + 1 : path);
+		result = thrum__source_bundle_append(to, copy, slash ? slash + 1 : path);
 	}
 	if (copy >= 0)
 		close(copy);
@@ -97,7 +63,6 @@ struct bundling {
 
 static int write_bundle(void *context, const char *path, int fd)
 {
-	static const uint8_t end[2 * THRUM__WORLD_BLOCK];
 	const struct bundling *bundling = context;
 	int status = STATUS_OK, error;
 
@@ -105,7 +70,7 @@ static int write_bundle(void *context, const char *path, int fd)
 		status = add_recording(bundling->command, fd, path, bundling->arguments[i]);
 	if (status != STATUS_OK)
 		return status;
-	error = thrum__source_write_all(fd, end, sizeof end);
+	error = thrum__source_bundle_end(fd);
 	return error < 0 ? failed(path, error) : STATUS_OK;
 }
 

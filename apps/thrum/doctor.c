@@ -27,7 +27,7 @@ static const struct {
 	{"libgio-2.0.so", "GTask, calls over D-Bus, processes, files and streams"},
 	{"libglib-2.0.so", "sources of the main loop, with their names"},
 	{"liburing.so", "operations from submission to result, the waiting for results"},
-	{"libc.so", "threads, locks, conditions; epoll, poll and select as waiting"},
+	{"libc.so", "threads, locks, conditions; epoll, poll, select and other calls as waiting"},
 };
 
 static bool needs(const struct program *program, const char *library)
@@ -36,6 +36,13 @@ static bool needs(const struct program *program, const char *library)
 		if (strncmp(program->libraries[i], library, strlen(library)) == 0)
 			return true;
 	return false;
+}
+
+/* Whether the program records its own tasks. A process under the adapters has libthrum because of
+ * them. */
+static bool records_itself(const struct program *program)
+{
+	return needs(program, "libthrum") && !needs(program, "libthrum-adapt");
 }
 
 /* Prints a line for each library whose calls are seen. Returns how many there are. */
@@ -47,6 +54,9 @@ static unsigned print_libraries(struct output *out, const struct program *progra
 	for (size_t i = 0; i < sizeof(seen_libraries) / sizeof(seen_libraries[0]); i++) {
 		size_t size = strlen(seen_libraries[i].library);
 
+		if (strcmp(seen_libraries[i].library, "libthrum.so") == 0 &&
+			!records_itself(program))
+			continue;
 		for (size_t j = 0; j < program->library_count; j++) {
 			if (strncmp(program->libraries[j], seen_libraries[i].library, size) != 0)
 				continue;
@@ -139,7 +149,7 @@ static bool print_program(struct output *out, const struct program *program)
 		print_parts(out, program);
 		if (print_libraries(out, program) == 0)
 			return false;
-		if (needs(program, "libthrum"))
+		if (records_itself(program))
 			output_text(out,
 				"As it records its own tasks, the calls of other libraries are "
 				"recorded only\nif --only names them.\n");

@@ -9,7 +9,7 @@
 #include "program.h"
 
 /* The adapters, as choices of an option. */
-#define PRELOAD_ADAPTERS "pthread|loop|uv|event|glib|uring"
+#define PRELOAD_ADAPTERS "pthread|loop|block|uv|event|glib|uring"
 
 struct preload_options {
 	uint64_t only, without; /* bits by position in PRELOAD_ADAPTERS; only 0: all */

@@ -420,7 +420,8 @@ static const struct option options_of_record[] = {
 	{"only", 0, OPTION_SET, OFFSET(preload.only), NULL, PRELOAD_ADAPTERS,
 		"in a program that knows nothing of thrum, record only\n"
 		"these: threads and locks; waiting in epoll, poll and\n"
-		"select; libuv; libevent; GLib and GIO; liburing"},
+		"select; other calls that wait, such as read; libuv;\n"
+		"libevent; GLib and GIO; liburing"},
 	{"without", 0, OPTION_SET, OFFSET(preload.without), NULL, PRELOAD_ADAPTERS,
 		"record all but these"},
 	{"no-preload", 0, OPTION_FLAG, OFFSET(preload.none), NULL, NULL,

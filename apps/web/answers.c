@@ -475,7 +475,7 @@ static int write_range(struct thrum__scene *scene, const struct thrum__document_
 	const struct thrum__scene_bands_state *state = &scene->state.bands;
 	struct thrum__story_where here, other;
 	struct thrum__document_range range = {state->range_from, state->range_to,
-		thrum__scene_bands_focus(scene), &here, &other};
+		thrum__scene_bands_focus(scene), &here, &other, state->took_from, state->took_to};
 
 	if (thrum__scene_bands_where_beside(scene, range.group, &here, &other) < 0)
 		return -THRUM_E_MEMORY;

@@ -4,6 +4,7 @@
  * without it, and prints ns for each operation, the best of many short rounds.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -22,6 +23,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t semaphore, places, ping, pong;
+static int blocking[2], other[2], file;
+static char bytes[4096];
 
 /* ---- The operations -------------------------------------------------------------------------- */
 
@@ -61,6 +64,34 @@ static void hand_over(void)
 	sem_wait(&pong);
 }
 
+static void move(const int fds[2], size_t size)
+{
+	if (write(fds[1], bytes, size) != (ssize_t)size ||
+		read(fds[0], bytes, size) != (ssize_t)size)
+		abort();
+}
+
+static void move_byte(void)
+{
+	move(blocking, 1);
+}
+
+static void move_page(void)
+{
+	move(blocking, sizeof bytes);
+}
+
+static void move_without_waiting(void)
+{
+	move(other, 1);
+}
+
+static void read_file(void)
+{
+	if (read(file, bytes, 1) < 0)
+		abort();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -72,6 +103,10 @@ static const struct {
 	{"semaphore, post and wait", semaphore_pair, TURNS},
 	{"semaphore with a place, wait and post", place_pair, TURNS},
 	{"two threads wake each other", hand_over, TURNS / 100},
+	{"pipe, write and read a byte", move_byte, TURNS / 10},
+	{"pipe, write and read a page", move_page, TURNS / 10},
+	{"pipe with O_NONBLOCK, a byte", move_without_waiting, TURNS / 10},
+	{"file, read a byte", read_file, TURNS / 10},
 };
 #define OPERATIONS (sizeof operations / sizeof operations[0])
 
@@ -114,13 +149,16 @@ static void *measure(void *unused)
 
 static int run_operations(void)
 {
-	pthread_t thread, other;
+	pthread_t thread, answerer;
 
 	sem_init(&semaphore, 0, 0);
 	sem_init(&places, 0, 1);
 	sem_init(&ping, 0, 0);
 	sem_init(&pong, 0, 0);
-	if (pthread_create(&other, NULL, answer, NULL) != 0 ||
+	file = open("/proc/self/exe", O_RDONLY);
+	if (file < 0 || pipe(blocking) != 0 || pipe2(other, O_NONBLOCK) != 0)
+		return 1;
+	if (pthread_create(&answerer, NULL, answer, NULL) != 0 ||
 		pthread_create(&thread, NULL, measure, NULL) != 0)
 		return 1;
 	pthread_join(thread, NULL);

@@ -156,6 +156,11 @@ struct thrum_trace;
  * _NOT_RECORDING that it publishes no trace, or an old one that is gone, and _SYSTEM that this is no
  * Xen host, or Xen's libraries are missing.
  *
+ * "nats://SERVER/PATTERN?last=10m" is what a NATS server keeps of recordings, several as one trace:
+ * see thrum-ship(1). They are fetched to temporary files first, as they are now. -THRUM_E_NOT_FOUND
+ * then means that there are none, _ARGUMENT that the address is wrong, _ACCESS that the server lets
+ * nobody in, and _SYSTEM that it can't be reached, or libnats is missing.
+ *
  * On success the caller closes *trace with thrum_trace_close. The call looks at every packet's
  * header.
  *

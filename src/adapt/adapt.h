@@ -18,6 +18,8 @@
  *   permits.c    who holds permits of semaphores
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
+ *   blocking.def blocking.c                       other calls that wait for the outside
+ *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
@@ -55,6 +57,7 @@
 #define ADAPTERS(X) \
 	X(PTHREAD, "pthread") \
 	X(LOOP, "loop") \
+	X(BLOCK, "block") \
 	X(UV, "uv") \
 	X(EVENT, "event") \
 	X(GLIB, "glib") \
@@ -132,6 +135,9 @@ struct thrum_site *thrum__adapt_site(const void *caller);
 /* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
  * module and offset by a name if they find one. */
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
+
+/* Writes a number. Returns the place behind it. */
+char *thrum__adapt_put_number(char *to, uint64_t);
 
 /* ---- request.c ---- */
 
@@ -374,6 +380,7 @@ struct wait {
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */
+	bool ends_source;        /* it ends with the wait */
 };
 
 /* Whether the function of this name waits for some time at most. */
@@ -382,6 +389,10 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
+/* The running task waits for something outside of the program: a task of this kind and label, which ends
+ * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */
+void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label, int64_t due,
+	const void *caller);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
 

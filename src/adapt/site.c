@@ -40,6 +40,18 @@ static char *put_text(char *to, const char *end, const char *text)
 	return to + length;
 }
 
+char *thrum__adapt_put_number(char *to, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	memcpy(to, digits + at, sizeof digits - at);
+	return to + sizeof digits - at;
+}
+
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)
 {
 	struct thrum__port_module module;

@@ -6,12 +6,15 @@
 #define _GNU_SOURCE
 /* It would give the four jumps that are defined below one name. */
 #undef _FORTIFY_SOURCE
+#include <errno.h>
 #include <setjmp.h>
 
 #include "adapt/adapt.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
+/* Something outside of the program may end it at any time, so it is never a deadlock. */
+static struct thrum_tag blocked_outside = THRUM__TAG("blocked by the outside");
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
@@ -54,15 +57,37 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	wait->pause.is_wait = true;
 }
 
+void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
+	int64_t due, const void *caller)
+{
+	int error = errno;
+
+	thrum__adapt_thread(); /* those who wait for what it holds want to know its task */
+	*wait = (struct wait){.caller = caller,
+		.task = thrum_task_current(),
+		.source = thrum__create(thrum__adapt_site(caller), (int)kind, label),
+		.ends_source = true};
+	if (due >= 0)
+		thrum_task_due(wait->source, due);
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, due >= 0 ? &blocked_for : &blocked_outside);
+	wait->pause.is_wait = true;
+	errno = error;
+}
+
 /* got: the task has what it waited for. */
 static void end_wait(struct wait *wait, bool got)
 {
 	if (wait->pause.is_over)
 		return;
 	thrum__adapt_go_on(&wait->pause);
-	atomic_fetch_sub(&wait->object->waiters, 1);
+	if (wait->object)
+		atomic_fetch_sub(&wait->object->waiters, 1);
 	if (wait->is_watched)
 		atomic_fetch_sub(watch_of(wait->address), 1);
+	if (wait->ends_source)
+		thrum_task_resolve(wait->source);
 	if (!got || !wait->is_lock)
 		thrum_task_read(wait->task, wait->source);
 }

@@ -99,3 +99,20 @@ size_t thrum__analyse_label_pattern(const char *label, size_t size,
 	return pattern.size < THRUM__LABEL_PATTERN_MAX ? pattern.size
 						       : whole_characters(to, pattern.size);
 }
+
+size_t thrum__analyse_label_numbers(const char *label, size_t size,
+	char to[THRUM__LABEL_PATTERN_MAX])
+{
+	struct pattern numbers = {to, 0};
+
+	if (size > LABEL_MAX)
+		size = LABEL_MAX;
+	for (size_t i = 0; i < size; i++) {
+		if (!is_digit(label[i]))
+			continue;
+		if (numbers.size > 0 && !is_digit(label[i - 1]))
+			put_byte(&numbers, ' ');
+		put_byte(&numbers, label[i]);
+	}
+	return numbers.size;
+}

@@ -22,4 +22,9 @@
 size_t thrum__analyse_label_pattern(const char *label, size_t size,
 	char to[THRUM__LABEL_PATTERN_MAX]);
 
+/* Writes the series of decimal digits of a label with a space between them, and returns their size;
+ * writes no NUL. "store row 7" and "row 7 is checked" are about the same item, "7". */
+size_t thrum__analyse_label_numbers(const char *label, size_t size,
+	char to[THRUM__LABEL_PATTERN_MAX]);
+
 #endif

@@ -421,6 +421,9 @@ THRUM__MUST_USE int thrum__scene_bands_where_in(struct thrum__scene *, uint32_t 
 /* The same in the range that is chosen, and outside of it. Bands must be shown. */
 THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint32_t group,
 	struct thrum__story_where *here, struct thrum__story_where *other);
+/* Chooses the durations between two heights of the picture with the range, if they are apart and the first
+ * lies in a band, which gets the focus; else no durations. */
+void thrum__scene_bands_choose(struct thrum__scene *, float y1, float y2);
 /* A number that changes when a document about the bands is to be written anew: with the range, and with
  * the focus while there is one. 0: no bands are shown. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);

@@ -184,6 +184,8 @@ static const struct {
 	int (*open)(const char *, struct thrum__input *, struct thrum_error_info *);
 } places[] = {
 	{"memory:", thrum__source_open_memory},
+	{"nats:", thrum__source_open_nats},
+	{"tls:", thrum__source_open_nats_tls},
 	{"xen:", thrum__source_open_xen},
 };
 

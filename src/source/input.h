@@ -4,7 +4,7 @@
  * pipes, standard input, the processes that record, and CTF directories. The functions of
  * thrum/trace.h that touch the operating system live here: open.c opens traces and follows them,
  * process.c finds a process's recording, memory.c one in a machine's memory, xen.c those of
- * guests, snapshot.c copies,
+ * guests, fleet.c those that a server keeps, together.c writes bundles, snapshot.c copies,
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
@@ -35,13 +35,17 @@ struct thrum__source_owner {
 /*
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
  * file. Refuses directories and devices. "memory:FILE" is the recording in a copy of a machine's
- * memory, "xen:DOMAIN" the trace that a guest of this Xen host publishes. The caller closes *input
- * with thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
+ * memory, "xen:DOMAIN" the trace that a guest of this Xen host publishes, "nats://SERVER/PATTERN" the
+ * recordings that a NATS server keeps, several of them as a bundle. The caller closes *input with
+ * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
+int thrum__source_open_nats(const char *address, struct thrum__input *, struct thrum_error_info *);
+int thrum__source_open_nats_tls(const char *address, struct thrum__input *,
+	struct thrum_error_info *);
 
 /*
  * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
@@ -106,6 +110,12 @@ int thrum__source_copy_named(const struct thrum__input *, int to, uint64_t *over
 bool thrum__source_has_addresses(const struct thrum__input *, const struct thrum__header *);
 /* Tells whether names can be found at all: thrum was built with libdw. */
 bool thrum__source_can_name(void);
+
+/* Appends an entry to a bundle: its header, the bytes of the file `from`, and zeros up to a whole
+ * block. Returns 0 or a negative enum thrum_error. */
+int thrum__source_bundle_append(int to, int from, const char *name);
+/* Writes the end of a bundle. Returns 0 or a negative enum thrum_error. */
+int thrum__source_bundle_end(int to);
 
 /*
  * Makes a file without a name in $TMPDIR or /tmp, for reading and writing. Returns its descriptor,

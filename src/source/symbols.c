@@ -201,10 +201,19 @@ static const char *work_of(char *name)
 	return name + skipped;
 }
 
+/* A static program can't load the libraries of any system. */
+#ifdef THRUM_STATIC
+#define MAY_LOAD false
+#else
+#define MAY_LOAD true
+#endif
+
 /* Keeps a function's name as its language writes it, if the C++ library is there. */
 static const char *keep_name(struct symbols *symbols, const char *name)
 {
-	void *library = strncmp(name, "_Z", 2) == 0 ? dlopen("libstdc++.so.6", RTLD_LAZY) : NULL;
+	void *library = MAY_LOAD && strncmp(name, "_Z", 2) == 0
+		? dlopen("libstdc++.so.6", RTLD_LAZY)
+		: NULL;
 	char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
 
 	if (library)

@@ -324,6 +324,7 @@ static void drag_range(const struct thrum__stage_private *own, struct thrum__sce
 
 	bands->range_from = time < own->grabbed_time ? time : own->grabbed_time;
 	bands->range_to = time < own->grabbed_time ? own->grabbed_time : time;
+	bands->took_from = bands->took_to = 0;
 }
 
 static int drag_to(struct thrum__stage *stage, float x, float y)
@@ -344,6 +345,8 @@ static int drag_to(struct thrum__stage *stage, float x, float y)
 		own->has_measure = true;
 		if (scene->shows_bands) {
 			drag_range(own, scene, x);
+			thrum__scene_bands_choose(scene, own->measure_y,
+				y - thrum__stage_view_top(stage, own->drag_part));
 			status = thrum__stage_share(stage, own->drag_part);
 			return status < 0 ? status : THRUM__MOVED;
 		}
@@ -384,7 +387,7 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 		if (thrum__scene_bands_press(scene, x, place.y) < 0 ||
 			thrum__stage_share(stage, place.part) < 0)
 			return -THRUM_E_MEMORY;
-		return THRUM__MOVED;
+		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
 	}
 	pick_at(stage, &place, x, with, &pick);
 	if (pick.task == scene->selected)
@@ -426,7 +429,10 @@ int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsi
 	if (place.drag != THRUM__DRAG_NOT_YET)
 		return 0;
 	changed = select_at(stage, x, y, with);
-	shared = changed < 0 ? changed : thrum__scene_command(scene, THRUM__COMMAND_RELATED);
+	shared = changed < 0
+		? changed
+		: thrum__scene_command(scene,
+			  scene->shows_bands ? THRUM__COMMAND_SLOW : THRUM__COMMAND_RELATED);
 	if (shared < 0)
 		return shared;
 	stage->own->is_painted = false;

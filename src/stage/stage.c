@@ -293,6 +293,8 @@ void thrum__stage_inherit(const struct thrum__stage *stage, uint32_t from, uint3
 	if (!stage->is_paired)
 		return;
 	state->track = source->track;
+	state->bands.took_from = source->bands.took_from;
+	state->bands.took_to = source->bands.took_to;
 	memcpy(state->bands.opened, source->bands.opened, sizeof state->bands.opened);
 	state->bands.opened_count = source->bands.opened_count;
 	memcpy(state->bands.focus, source->bands.focus, sizeof state->bands.focus);

@@ -330,13 +330,23 @@ static void put_durations(struct thrum__words_sentence *s,
 static void put_life(struct thrum__words_sentence *s, const struct thrum__model *model,
 	const struct thrum__difference_side *side)
 {
+	uint32_t heir = thrum__model_heir(model, side->task);
+	bool has_failed = THRUM__TASK(model, heir, state) == THRUM__STATE_FAILED;
+	size_t size = 0;
+	const char *reason = thrum__model_string(model, THRUM__TASK(model, heir, failure), &size);
+
 	thrum__words_put_task_id(s, model, side->task, "an unknown task");
 	thrum__words_put(s, " begins at ");
 	thrum__words_put_duration(s, side->first, 6);
 	if (side->second < 0)
 		return;
-	thrum__words_put(s, ", ends at ");
+	thrum__words_put(s, has_failed ? ", fails at " : ", ends at ");
 	thrum__words_put_duration(s, side->second, 6);
+	if (!has_failed || size == 0)
+		return;
+	thrum__words_put(s, ": “");
+	thrum__words_put_name(s, reason, size);
+	thrum__words_put(s, "”");
 }
 
 size_t thrum__words_difference_side(const struct thrum__comparison *c,

@@ -20,7 +20,7 @@ fixed=()
 watch() {
 	local name=$1
 	shift
-	"${fixed[@]}" env THRUM_ADAPT=pthread,loop,uv,event,glib,uring THRUM_TRACE="$here/$name.thrum" \
+	"${fixed[@]}" env THRUM_ADAPT=pthread,loop,block,uv,event,glib,uring THRUM_TRACE="$here/$name.thrum" \
 		LD_PRELOAD="$library $tsan" TSAN_OPTIONS="exitcode=0:detect_deadlocks=0:log_path=$here/$name.log" \
 		"$@" >out 2>err </dev/null
 	if grep -qs 'FATAL: ThreadSanitizer' "$name".log* err; then

@@ -312,13 +312,63 @@ static void test_pick(void **state)
 			i + 10, i * 1000, i + 10, i, i * 1000 + 10 * (i + 1),
 			i == 3 ? "fail" : "resolve", i + 10, i == 3 ? " \"broken" : "");
 	look(seen);
-	assert_int_equal(thrum__bands_pick(seen->bands, group_named(seen, "GET /#"), 500, 19100,
+	assert_int_equal(thrum__bands_pick(seen->bands,
+				 &(struct thrum__bands_box){group_named(seen, "GET /#"), 500, 19100,
+					 0, 0},
 				 lines, 4, &in_sight),
 		4);
 	assert_int_equal(in_sight, 19);
 	assert_int_equal(lines[0].task, story_task(seen->model, 13)); /* it failed */
 	assert_int_equal(lines[2].task, story_task(seen->model, 27));
 	assert_int_equal(lines[3].task, story_task(seen->model, 28)); /* 29 isn't whole */
+	finish(seen);
+}
+
+/* A box holds the lines of a time and some durations, and tells whom more of them work for. */
+static void test_box(void **state)
+{
+	struct seen *seen = begin();
+	struct thrum__bands_box box = {0, 5000, 15000, 100, 1000};
+	struct thrum__bands_boxed boxed;
+	uint32_t tasks[3], of;
+
+	(void)state;
+	put(seen,
+		"0 create 1 4 task\n0 label 4 \"client 4\n0 create 1 5 task\n0 label 5 \"client 5\n"
+		"0 @1 create - 2 thread\n0 @1 label 2 \"loop 2\n0 @1 switch 2\n");
+	for (int i = 0; i < 20; i++) {
+		bool is_slow = i % 5 == 0;
+		int lane = is_slow ? 1 : 0;
+
+		put(seen,
+			"%d @%d create %d %d request\n%d @%d label %d \"GET /%d\n%d @%d wait %d %d\n",
+			i * 1000, lane, lane + 1, i + 10, i * 1000, lane, i + 10, i, i * 1000, lane,
+			is_slow ? 4 : 5, i + 10);
+		put(seen, "%d @%d resolve %d %d\n", i * 1000 + (is_slow ? 500 : 50), lane, lane + 1,
+			i + 10);
+	}
+	look(seen);
+	box.group = group_named(seen, "GET /#");
+	assert_int_equal(thrum__bands_box_sample(seen->bands, &box, true, tasks, 3, &of), 2);
+	assert_int_equal(of, 2);
+	assert_int_equal(tasks[0], story_task(seen->model, 15));
+	assert_int_equal(tasks[1], story_task(seen->model, 20));
+	assert_int_equal(thrum__bands_box_sample(seen->bands, &box, false, tasks, 3, &of), 3);
+	assert_int_equal(of, 18);
+	assert_int_equal(thrum__bands_boxed(seen->bands, &box, &boxed), 0);
+	assert_int_equal(boxed.lines, 2);
+	assert_int_equal(boxed.name_count, 1);
+	assert_string_equal(thrum__model_string(seen->model, boxed.names[0].key, NULL), "client 4");
+	assert_true(boxed.names[0].here > 0.99 && boxed.names[0].other < 0.12);
+	assert_int_equal(boxed.lane_count, 1);
+	assert_int_equal(boxed.lanes[0].key, 1);
+	/* Any duration. */
+	box.shortest = box.longest = 0;
+	assert_int_equal(thrum__bands_boxed(seen->bands, &box, &boxed), 0);
+	assert_int_equal(boxed.lines, 10);
+	box.to = box.from;
+	assert_int_equal(thrum__bands_boxed(seen->bands, &box, &boxed), 0);
+	assert_int_equal(boxed.lines + boxed.name_count + boxed.lane_count, 0);
 	finish(seen);
 }
 
@@ -401,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_box),
 		cmocka_unit_test(test_differences),
 		cmocka_unit_test(test_thread_names),
 	};

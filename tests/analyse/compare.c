@@ -328,6 +328,135 @@ static void a_slower_cause_comes_before_its_victims(void **state)
 
 /* ---- Random stories ------------------------------------------------------------------------ */
 
+#define BACKUP \
+	"0 create - 1 thread\n" \
+	"0 create 1 2 task\n" \
+	"0 label 2 \"backup\n" \
+	"5 create 2 3 handle\n" \
+	"5 label 3 \"file\n"
+
+/* A handle should be closed by its creator's end, if GOOD's are. */
+static void a_handle_is_left_open(void **state)
+{
+	check(BACKUP "20 resolve 2 3\n"
+		     "30 resolve 1 2\n",
+		BACKUP "30 resolve 1 2\n"
+		       "60 log 1 \"end\n",
+		false, "never ends file");
+	/* A pool keeps it. */
+	check(BACKUP "20 resolve 1 2\n"
+		     "21 resolve 1 3\n",
+		BACKUP "20 resolve 1 2\n"
+		       "60 log 1 \"end\n",
+		false, "");
+	/* The creator still needs it. */
+	check(BACKUP "20 resolve 2 3\n"
+		     "30 resolve 1 2\n",
+		BACKUP "38 log 1 \"end\n", false, "");
+}
+
+#define LOAD_TWO \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"1 create 1 2 task\n" \
+	"1 label 2 \"load 1\n" \
+	"2 create 1 3 task\n" \
+	"2 label 3 \"load 2\n" \
+	"3 create 1 4 join\n" \
+	"3 label 4 \"both\n" \
+	"4 wait 4 2\n"
+
+/* The creator waits for a join of several, and then goes on. */
+static void a_join_has_the_results(void **state)
+{
+	const char *good = LOAD_TWO "5 wait 4 3\n"
+				    "6 wait 1 4\n"
+				    "10 resolve 2 2\n"
+				    "20 resolve 3 3\n"
+				    "21 resolve 1 4\n"
+				    "21 read 1 4\n"
+				    "25 create 1 5 task\n"
+				    "25 label 5 \"index\n"
+				    "30 resolve 1 5\n";
+	struct pair pair;
+
+	check(good, good, false, "");
+	check(good,
+		LOAD_TWO "6 wait 1 4\n"
+			 "10 resolve 2 2\n"
+			 "11 resolve 1 4\n"
+			 "11 read 1 4\n"
+			 "15 create 1 5 task\n"
+			 "15 label 5 \"index\n"
+			 "18 resolve 1 5\n"
+			 "20 resolve 3 3\n"
+			 "30 log 1 \"end\n",
+		false, "order index");
+	/* That is why there is a task that GOOD hasn't. */
+	compare(&pair, good,
+		LOAD_TWO "6 wait 1 4\n"
+			 "10 resolve 2 2\n"
+			 "11 resolve 1 4\n"
+			 "11 read 1 4\n"
+			 "15 create 1 5 task\n"
+			 "15 label 5 \"index\n"
+			 "18 resolve 1 5\n"
+			 "20 resolve 3 3\n"
+			 "22 create 1 6 task\n"
+			 "22 label 6 \"full scan\n"
+			 "28 resolve 1 6\n",
+		false);
+	assert_int_equal(pair.comparison.count, 2);
+	assert_int_equal(pair.comparison.differences[pair.comparison.first].kind,
+		THRUM__DIFFERENCE_ENDS_LATER);
+	finish(&pair);
+}
+
+/* Writes the tasks of items 1 … 4, each a task of the first and of the second name, and a check. For
+ * item `swapped` the first two come in the other order, and item `failed` fails. */
+static void item_story(int swapped, int failed, char *to, size_t size)
+{
+	int time = 0, id = 2;
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int item = 1; item <= 4; item++)
+		for (int step = 0; step < 3; step++, id++, time += 10) {
+			const char *const names[] = {"store", "invalidate", "check"};
+			int name = item == swapped && step < 2 ? !step : step;
+
+			used += (size_t)snprintf(to + used, size - used,
+				"%d create 1 %d task\n%d label %d \"%s row %d\n%d %s 1 %d\n", time,
+				id, time, id, names[name], item, time + 9,
+				step == 2 && item == failed ? "fail" : "resolve", id);
+		}
+}
+
+static void the_order_of_an_item_that_fails(void **state)
+{
+	char good[2000], bad[2000];
+	struct pair pair;
+
+	item_story(0, 0, good, sizeof(good));
+	item_story(3, 3, bad, sizeof(bad));
+	check(good, bad, false, "order invalidate row #, fails check row #");
+	compare(&pair, good, bad, false);
+	assert_int_equal(pair.comparison.first, 0);
+	assert_int_equal(pair.comparison.differences[0].side[THRUM__BAD].count, 1);
+	assert_int_equal(pair.comparison.differences[0].side[THRUM__BAD].of, 4);
+	assert_int_equal(pair.comparison.differences[0].side[THRUM__GOOD].of, 4);
+	assert_int_equal(pair.comparison.differences[0].side[THRUM__BAD].task,
+		story_task(pair.bad, 8));
+	finish(&pair);
+	/* Another item fails; or none does; or GOOD had it in another order, too. */
+	item_story(2, 3, bad, sizeof(bad));
+	check(good, bad, false, "fails check row #");
+	item_story(3, 0, bad, sizeof(bad));
+	check(good, bad, false, "");
+	item_story(1, 0, good, sizeof(good));
+	item_story(3, 3, bad, sizeof(bad));
+	check(good, bad, false, "fails check row #");
+}
+
 static unsigned next_random(unsigned *seed)
 {
 	*seed = *seed * 1103515245u + 12345u;
@@ -392,6 +521,9 @@ int main(void)
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(a_group_is_used_in_one_only),
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),
+		cmocka_unit_test(a_handle_is_left_open),
+		cmocka_unit_test(a_join_has_the_results),
+		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),
 	};
 

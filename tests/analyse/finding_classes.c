@@ -346,7 +346,7 @@ static void an_answer_over_a_link(void **state)
 		1, THRUM__FINDING_NEVER_RESOLVED);
 
 	assert_int_equal(finding.steps[0].kind, THRUM__STEP_WAITS_FOR);
-	assert_int_equal(finding.steps[finding.step_count - 1].kind, THRUM__STEP_NEVER_RESOLVED);
+	assert_int_equal(finding.step_count, 1); /* the task that waits is the victim */
 }
 
 static void names(void **state)

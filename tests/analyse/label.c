@@ -74,10 +74,30 @@ static void cut_between_characters(void **state)
 	}
 }
 
+static void assert_numbers(const char *label, const char *expected)
+{
+	char numbers[THRUM__LABEL_PATTERN_MAX + 1];
+	size_t size = thrum__analyse_label_numbers(label, strlen(label), numbers);
+
+	numbers[size] = '\0';
+	assert_string_equal(numbers, expected);
+}
+
+static void numbers_alone(void **state)
+{
+	assert_numbers("", "");
+	assert_numbers("sleep", "");
+	assert_numbers("store row 7", "7");
+	assert_numbers("7", "7");
+	assert_numbers("part 3/12", "3 12");
+	assert_numbers("tcp4 port-80", "4 80");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(numbers_alone),
 		cmocka_unit_test(hexadecimal),
 		cmocka_unit_test(other_bytes),
 		cmocka_unit_test(cut_between_characters),

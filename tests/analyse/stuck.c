@@ -647,7 +647,7 @@ static void loop_has_nothing_left_at_once(void **state)
 	begin();
 	tell("%s900" MS "suspend \"deadlocked\n", waits);
 	judge(1);
-	assert_int_equal(step(THRUM__STEP_NEVER_RESOLVED)->task, task(3));
+	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->task, task(3));
 	finish();
 	begin();
 	tell("%s900" MS "suspend \"wait for work\n", waits);

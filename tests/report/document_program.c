@@ -166,7 +166,7 @@ static void a_part(void **state)
 static void a_range(void **state)
 {
 	struct read *r = begin();
-	struct thrum__document_range range = {600000000, 900000000, THRUM__NONE, NULL, NULL};
+	struct thrum__document_range range = {600000000, 900000000, THRUM__NONE, NULL, NULL, 0, 0};
 	struct thrum__story_where here, other;
 
 	(void)state;
@@ -196,6 +196,25 @@ static void a_range(void **state)
 		"section: Failed\n"
 		"header: ||here|else|\n"
 		"row: |[GET /#]|0|3|\n");
+	end(r);
+}
+
+/* The lines of a range that took long: what is more frequent among them. */
+static void a_range_of_durations(void **state)
+{
+	struct read *r = begin();
+	struct thrum__document_range range = {600000000, 900000000, THRUM__NONE, NULL, NULL,
+		60000000, 100000000};
+
+	(void)state;
+	range.group = thrum__family_find(&r->bands->family, "GET /#", 6);
+	assert_int_equal(thrum__document_range(&r->program, &range, &r->document), 0);
+	document_check(&r->document, r->model);
+	assert_string_equal(document_show(&r->document),
+		"title: [1 GET /#]\n"
+		"remark: that took 60 ms to 100 ms; o shows them as rows\n"
+		"section: More frequent here\n"
+		"line: No name and no thread.\n");
 	end(r);
 }
 
@@ -242,6 +261,7 @@ int main(void)
 		cmocka_unit_test(a_server),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(a_range),
+		cmocka_unit_test(a_range_of_durations),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(words),
 	};

@@ -275,6 +275,13 @@ static void a_range_and_a_mark(void **state)
 		"bands-range");
 }
 
+static void a_box(void **state)
+{
+	check_bands("as=bands&fold=2&range=90000000..130000000&took=10000000..100000000&"
+		    "band=GET%20/user/%23",
+		"bands-box");
+}
+
 static void bands_without_a_gutter(void **state)
 {
 	check_bands_at(500, "as=bands&fold=2&sort=p99", "bands-narrow");
@@ -294,6 +301,7 @@ int main(void)
 		cmocka_unit_test(an_opened_band_and_thread),
 		cmocka_unit_test(a_story),
 		cmocka_unit_test(a_range_and_a_mark),
+		cmocka_unit_test(a_box),
 		cmocka_unit_test(bands_without_a_gutter),
 	};
 

@@ -48,16 +48,21 @@ static void press(struct show *show, float x, float y)
 	show_settle(show);
 }
 
-/* y of the first band's name. */
-static float name_y(const struct show *show)
+/* y of the name of the first place of a kind. */
+static float name_y_of(const struct show *show, int kind)
 {
 	const struct thrum__scene *scene = scene_of(show);
 
 	for (uint32_t i = 0; i < scene->bands->place_count; i++)
-		if (scene->bands->places[i].kind == THRUM__PLACE_BAND)
+		if (scene->bands->places[i].kind == kind)
 			return scene->tracks.top - THRUM__PAD + scene->bands->places[i].y + 8;
 	fail();
 	return 0;
+}
+
+static float name_y(const struct show *show)
+{
+	return name_y_of(show, THRUM__PLACE_BAND);
 }
 
 static void a_head_sorts_by_its_column(void **state)
@@ -150,6 +155,81 @@ static void exceptions_and_stories_need_bands(void **state)
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
 }
 
+/* A drag that goes up or down in a band chooses durations with the time; Escape ends both. */
+static void a_drag_with_shift_chooses_durations(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene_bands_state *bands = &show_state(show, 0)->bands;
+	const struct thrum__scene_bands_place *place;
+	struct thrum__bands_box box;
+	float y = name_y(show);
+
+	show_drag(show, 300, y + 20, 900, y + 24, THRUM__WITH_SHIFT);
+	assert_true(bands->range_from < bands->range_to && bands->took_from == bands->took_to);
+	assert_false(thrum__scene_bands_box(scene_of(show), &box));
+	place = NULL;
+	for (uint32_t i = 0; !place; i++)
+		if (scene_of(show)->bands->places[i].kind == THRUM__PLACE_BAND)
+			place = &scene_of(show)->bands->places[i];
+	y += thrum__scene_bands_line_y(place, 4000000) - 8; /* how long they take */
+	show_drag(show, 300, y + 5, 1400, y - 5, THRUM__WITH_SHIFT);
+	assert_true(bands->range_from < bands->range_to && bands->took_from < bands->took_to);
+	assert_true(thrum__scene_bands_box(scene_of(show), &box));
+	assert_int_equal(box.group, place->index);
+	assert_true(box.shortest <= 4000000 && box.longest > 4000000);
+	show_settle(show);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
+	show_settle(show);
+	assert_non_null(strstr(painted(show), "in sight"));
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_CLEAR) > 0);
+	assert_true(bands->range_from == bands->range_to && bands->took_from == bands->took_to);
+}
+
+/* The task at x, and y below the name of the first place of a kind. */
+static uint32_t picked(const struct show *show, int kind, float x, float y)
+{
+	return thrum__stage_pick(show->stage, x, name_y_of(show, kind) + y, NULL);
+}
+
+static void rows_and_boxes_can_be_pointed_at(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__model *model = show->models[0];
+	uint32_t task;
+
+	show_set(show, "as=bands&open=GET%20/user%20%23&story=105");
+	task = picked(show, THRUM__PLACE_OPENED, 700, 44);
+	assert_int_not_equal(task, THRUM__NONE);
+	press(show, 700, name_y_of(show, THRUM__PLACE_OPENED) + 44);
+	assert_int_equal(scene_of(show)->selected, task);
+	/* So does its name. */
+	press(show, 40, name_y_of(show, THRUM__PLACE_OPENED) + 64);
+	assert_int_not_equal(scene_of(show)->selected, task);
+	assert_int_not_equal(scene_of(show)->selected, THRUM__NONE);
+	assert_int_equal(picked(show, THRUM__PLACE_OPENED, 700, 20), THRUM__NONE);
+	task = story_task(model, 105);
+	assert_int_equal(picked(show, THRUM__PLACE_STORY,
+				 (float)thrum__scene_time_axis_x(&scene_of(show)->time,
+					 THRUM__TASK(model, task, start) + 1000000),
+				 24),
+		task);
+}
+
+static void a_double_press_shows_the_story(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene *scene = scene_of(show);
+	float x = (float)thrum__scene_time_axis_x(&scene->time,
+		THRUM__TASK(show->models[0], story_task(show->models[0], 105), start) + 2000000);
+	float y = 0;
+
+	for (y = name_y(show); thrum__stage_pick(show->stage, x, y, NULL) == THRUM__NONE; y++)
+		assert_true(y < scene->height);
+	assert_true(thrum__stage_double_press(show->stage, x, y, 0) > 0);
+	show_settle(show);
+	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +238,10 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(the_focus_is_a_sentence, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_story_is_pinned_where_one_is, set_up, show_end),
+		cmocka_unit_test_setup_teardown(a_drag_with_shift_chooses_durations, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),
+		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),
 	};

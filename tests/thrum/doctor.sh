@@ -76,6 +76,20 @@ if [[ $SANITIZE == none ]]; then
 	done
 	says 0 "Try: thrum attach --start $!" $!
 	kill $!
+
+	# Under the adapters a process has libthrum, though it records no tasks of its own.
+	"$THRUM" record -o sleep.thrum -- sleep 100 >out 2>&1 &
+	for _ in {1..1200}; do
+		pid=$(pgrep -P $!) && grep -q libthrum-adapt.so "/proc/$pid/maps" && break
+		sleep 0.05
+	done
+	text=$("$THRUM" doctor "$pid" 2>&1)
+	[[ $text == *'sleep is linked dynamically'* && $text != *'its own tasks'* ]] || {
+		echo "thrum doctor on a process under the adapters: $text"
+		failed=1
+	}
+	kill "$pid"
+	wait $!
 fi
 says 2 'No such process' 4194304
 exit $failed

@@ -10,6 +10,7 @@
  *	sums.c     sums of these over time
  *	cells.c    how many lines are in the cells of a window
  *	lines.c    single lines: walks, neighbours, exceptions
+ *	box.c      the lines in a box of times and durations
  *	lanes.c    the runs of each lane, and the lanes by name
  *	threads.c  how much threads run, and for whom
  *	queues.c   the waits and holds of locks
@@ -177,10 +178,49 @@ uint32_t thrum__bands_neighbour(const struct thrum__bands *, uint32_t task, int 
 uint32_t thrum__bands_exception(const struct thrum__bands *, uint32_t group, uint32_t task,
 	int64_t time, int step);
 
-/* The lines that an opened band shows: at most `most` that touch from … to, sorted by start. First
- * those that failed or should have resolved and didn't, then the slowest that lie wholly within, and
- * the median. Returns how many; sets *in_sight to the number of all that touch it. */
-uint32_t thrum__bands_pick(const struct thrum__bands *, uint32_t group, int64_t from, int64_t to,
+/* A box on the picture of a band: the lines that touch from … to, and lasted `shortest` … `longest`;
+ * equal: any. */
+struct thrum__bands_box {
+	uint32_t group;
+	int64_t from, to;
+	int64_t shortest, longest;
+};
+
+/* A walk over the lines in a box, class by class, by start. */
+void thrum__bands_box_begin(struct thrum__bands_walk *, const struct thrum__bands *,
+	const struct thrum__bands_box *);
+bool thrum__bands_box_next(struct thrum__bands_walk *, const struct thrum__bands_box *,
+	struct thrum__bands_line *);
+
+/* Writes the tasks of up to `most` of the lines in a box, evenly chosen; or of the group's others. Returns
+ * how many; sets *of to the number of all of them. */
+uint32_t thrum__bands_box_sample(const struct thrum__bands *, const struct thrum__bands_box *,
+	bool inside, uint32_t *tasks, uint32_t most, uint32_t *of);
+
+#define THRUM__BANDS_COMMON 5
+
+/* A name or a lane that more lines in a box have than beside it. */
+struct thrum__bands_common {
+	uint32_t key;       /* a string of the model, or a lane */
+	double here, other; /* shares of the lines, 0 … 1 */
+};
+
+struct thrum__bands_boxed {
+	uint32_t lines;
+	struct thrum__bands_common
+		names[THRUM__BANDS_COMMON]; /* labels of lines and their owners */
+	struct thrum__bands_common lanes[THRUM__BANDS_COMMON]; /* on which the lines began */
+	uint32_t name_count, lane_count;
+};
+
+/* Finds what the lines in a box have in common, the clearest first. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__bands_boxed(const struct thrum__bands *, const struct thrum__bands_box *,
+	struct thrum__bands_boxed *);
+
+/* The lines that an opened band shows: at most `most` of a box, sorted by start. First those that
+ * failed or should have resolved and didn't, then the slowest that lie wholly within its time, and the
+ * median. Returns how many; sets *in_sight to the number of all in the box. */
+uint32_t thrum__bands_pick(const struct thrum__bands *, const struct thrum__bands_box *,
 	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight);
 
 /* ---- Threads ------------------------------------------------------------------------------- */

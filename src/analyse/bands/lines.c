@@ -238,31 +238,26 @@ uint32_t thrum__bands_exception(const struct thrum__bands *bands, uint32_t group
 /* ---- The lines of an opened band ------------------------------------------------------------ */
 
 /* How much a line belongs into an opened band: the greatest first. */
-static int64_t worth(const struct thrum__bands_line *line, bool should, int64_t from, int64_t to)
+static int64_t worth(const struct thrum__bands_line *line, bool should,
+	const struct thrum__bands_box *box)
 {
 	int64_t length = line->end - line->start;
 
 	if (line->is_failed || (line->is_pending && should))
 		return INT64_MAX / 2 + length / 4;
-	return line->start >= from && line->end <= to ? INT64_MAX / 4 + length / 8 : length / 8;
+	return line->start >= box->from && line->end <= box->to ? INT64_MAX / 4 + length / 8
+								: length / 8;
 }
 
-/* A walk over all lines of a group in a time. */
-static void walk_group(struct thrum__bands_walk *walk, const struct thrum__bands *bands,
-	uint32_t group, int64_t from, int64_t to)
-{
-	thrum__bands_walk_begin(walk, bands, group, 0, THRUM__BANDS_CLASSES, from, to);
-}
-
-/* The median of the lines of a group in a time, by class and start: lines are walked by class, so that
- * the one in the middle is about the median. */
-static bool find_median(const struct thrum__bands *bands, uint32_t group, int64_t from, int64_t to,
+/* The median of the lines in a box, by class and start: lines are walked by class, so that the one in
+ * the middle is about the median. */
+static bool find_median(const struct thrum__bands *bands, const struct thrum__bands_box *box,
 	uint32_t count, struct thrum__bands_line *line)
 {
 	struct thrum__bands_walk walk;
 
-	walk_group(&walk, bands, group, from, to);
-	for (uint32_t i = 0; thrum__bands_walk_next(&walk, line); i++)
+	thrum__bands_box_begin(&walk, bands, box);
+	for (uint32_t i = 0; thrum__bands_box_next(&walk, box, line); i++)
 		if (i == count / 2)
 			return true;
 	return false;
@@ -277,9 +272,10 @@ static int by_start(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-uint32_t thrum__bands_pick(const struct thrum__bands *bands, uint32_t group, int64_t from,
-	int64_t to, struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight)
+uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum__bands_box *box,
+	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight)
 {
+	uint32_t group = box->group;
 	bool fails = group < bands->rows->group_count &&
 		!nearly_all_fail(&bands->family.groups[group]);
 	bool should = group < bands->rows->group_count &&
@@ -288,8 +284,8 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, uint32_t group, int
 	struct thrum__bands_line line;
 	uint32_t count = 0, kept = 0, room = most > 1 ? most - 1 : most;
 
-	walk_group(&walk, bands, group, from, to);
-	while (thrum__bands_walk_next(&walk, &line)) {
+	thrum__bands_box_begin(&walk, bands, box);
+	while (thrum__bands_box_next(&walk, box, &line)) {
 		struct thrum__bands_line seen = line;
 		uint32_t at = kept;
 
@@ -299,7 +295,7 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, uint32_t group, int
 			struct thrum__bands_line other = lines[at - 1];
 
 			other.is_failed = other.is_failed && fails;
-			if (worth(&other, should, from, to) >= worth(&seen, should, from, to))
+			if (worth(&other, should, box) >= worth(&seen, should, box))
 				break;
 			at--;
 		}
@@ -311,7 +307,7 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, uint32_t group, int
 		lines[at] = line;
 	}
 	*in_sight = count;
-	if (count > kept && kept < most && find_median(bands, group, from, to, count, &line)) {
+	if (count > kept && kept < most && find_median(bands, box, count, &line)) {
 		bool is_there = false;
 
 		for (uint32_t i = 0; i < kept; i++)

@@ -140,9 +140,9 @@ static int group_task(struct thrum__comparison *comparison, struct thrum__aligne
 
 static int group_tasks(struct thrum__comparison *comparison, struct thrum__aligned *side)
 {
-	uint32_t *label = malloc(((size_t)side->count + 1) * sizeof(*label));
+	uint32_t *label = side->label;
 	uint32_t *nearest = malloc(((size_t)side->count + 1) * sizeof(*nearest));
-	int error = label && nearest ? 0 : -THRUM_E_MEMORY;
+	int error = nearest ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t task = 0; task < side->count && error == 0; task++) {
 		label[task] = nearest[task] = THRUM__NONE;
@@ -153,7 +153,6 @@ static int group_tasks(struct thrum__comparison *comparison, struct thrum__align
 	for (uint32_t task = side->model->tasks.first; task < side->count && error == 0; task++)
 		if (thrum__model_has_row(&side->model->tasks, task))
 			error = group_task(comparison, side, task, label[task], nearest);
-	free(label);
 	free(nearest);
 	return error;
 }
@@ -242,6 +241,14 @@ static bool has_common(const struct thrum__comparison *comparison)
 	return false;
 }
 
+int thrum__diff_compare_starts(const void *context, uint32_t a, uint32_t b)
+{
+	const struct thrum__model *model = context;
+	int64_t x = THRUM__TASK(model, a, start), y = THRUM__TASK(model, b, start);
+
+	return x < y ? -1 : x > y;
+}
+
 /* ---- Both recordings ----------------------------------------------------------------------- */
 
 static int make_side(struct thrum__aligned *side, const struct thrum__model *model)
@@ -252,6 +259,7 @@ static int make_side(struct thrum__aligned *side, const struct thrum__model *mod
 		.model = model,
 		.count = model->tasks.count,
 		.group = malloc(room * sizeof(*side->group)),
+		.label = malloc(room * sizeof(*side->label)),
 		.above = malloc(room * sizeof(*side->above)),
 		.named = calloc(room, sizeof(*side->named)),
 		.is_later = calloc(room, sizeof(*side->is_later)),
@@ -260,8 +268,8 @@ static int make_side(struct thrum__aligned *side, const struct thrum__model *mod
 		.items = calloc(room, sizeof(*side->items)),
 		.room = calloc(2 * room, sizeof(*side->room)),
 	};
-	return side->group && side->above && side->named && side->is_later && side->waited &&
-			side->signalled && side->items && side->room
+	return side->group && side->label && side->above && side->named && side->is_later &&
+			side->waited && side->signalled && side->items && side->room
 		? 0
 		: -THRUM_E_MEMORY;
 }
@@ -269,6 +277,7 @@ static int make_side(struct thrum__aligned *side, const struct thrum__model *mod
 void thrum__diff_aligned_free(struct thrum__aligned *side)
 {
 	free(side->group);
+	free(side->label);
 	free(side->above);
 	free(side->named);
 	free(side->is_later);

@@ -47,14 +47,6 @@ static void add_siblings(const struct thrum__model *model,
 	tally->spans += (uint64_t)(to - from);
 }
 
-static int compare_starts(const void *context, uint32_t a, uint32_t b)
-{
-	const struct thrum__model *model = context;
-	int64_t x = THRUM__TASK(model, a, start), y = THRUM__TASK(model, b, start);
-
-	return x < y ? -1 : x > y;
-}
-
 /* Tallies the tasks of a recording. aligned->items are sorted by group. */
 static void tally_side(struct thrum__aligned *aligned, struct tally *tallies)
 {
@@ -72,7 +64,7 @@ static void tally_side(struct thrum__aligned *aligned, struct tally *tallies)
 					all[end].item};
 		tally->tasks = end - i;
 		tally->first = all[i].item;
-		thrum__base_sort(items, room, end - i, compare_starts, aligned->model);
+		thrum__base_sort(items, room, end - i, thrum__diff_compare_starts, aligned->model);
 		for (uint32_t j = 0, next; j < end - i; j = next) {
 			for (next = j; next < end - i && items[next].key == items[j].key;)
 				next++;

@@ -136,6 +136,7 @@ struct comparing {
 	struct thrum__aligned aligned[THRUM__SIDES];
 	struct members members[THRUM__SIDES];
 	int64_t *lives[THRUM__SIDES]; /* memory for members[].lives, enough for any group */
+	uint32_t outlive;             /* tasks of GOOD's members that end after their creators */
 	bool failed;
 };
 
@@ -209,6 +210,35 @@ static int state_of(const struct members *members, uint32_t task)
 	return THRUM__TASK(model, thrum__model_heir(model, task), state);
 }
 
+/* When the nearest labelled creator of a task ended, or OPEN. */
+static int64_t creator_end(const struct members *members, uint32_t task)
+{
+	uint32_t above = members->in->above[task];
+
+	return above == THRUM__NONE ? THRUM__OPEN : thrum__slow_path_end(members->in->model, above);
+}
+
+/* How many tasks end after their creators, or never. */
+static uint32_t count_outlive(const struct members *members)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		uint32_t task = members->items[i].item;
+		int64_t end = thrum__slow_path_end(members->in->model, task);
+
+		count += end == THRUM__OPEN || end > creator_end(members, task);
+	}
+	return count;
+}
+
+/* Whether a handle outlives its creator, while each of GOOD's was closed by then. Other handles may
+ * stay open: a pool keeps its connections. */
+static bool is_left_open(const struct comparing *c, const struct members *members, uint32_t task)
+{
+	return c->outlive == 0 && creator_end(members, task) != THRUM__OPEN;
+}
+
 /* Whether a task is pending for much longer than any of GOOD's took: it isn't just under way. */
 static bool is_endless(const struct comparing *c, const struct members *members, uint32_t task)
 {
@@ -217,7 +247,8 @@ static bool is_endless(const struct comparing *c, const struct members *members,
 	int64_t longest = good->life_count > 0 ? good->lives[good->life_count - 1] : 0;
 
 	return good->life_count > 0 && state_of(members, task) == THRUM__STATE_PENDING &&
-		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE &&
+		(THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE ||
+			is_left_open(c, members, task)) &&
 		thrum__stats_time_between(THRUM__TASK(model, task, start), model->end) / LATE >
 		longest;
 }
@@ -423,6 +454,7 @@ static void compare_group(struct comparing *c, uint32_t group)
 	c->comparison->common++;
 	for (int which = 0; which < THRUM__SIDES; which++)
 		measure_lives(&c->members[which]);
+	c->outlive = count_outlive(&c->members[THRUM__GOOD]);
 	for (unsigned i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
 		compare_counts(c, group, i);
 	compare_times(c, group);
@@ -504,6 +536,8 @@ int thrum__diff_make(const struct thrum__model *good, const struct thrum__model 
 		compare_groups(&c);
 		error = c.failed ? -THRUM_E_MEMORY : thrum__diff_order(&made, c.aligned);
 	}
+	if (error == 0)
+		error = thrum__diff_items(&made, c.aligned);
 	if (error == 0)
 		error = thrum__diff_counts(&made, c.aligned);
 	if (error == 0)

@@ -6,6 +6,7 @@
  *	align.c  puts the tasks of both recordings into groups
  *	diff.c   compares the groups one by one
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
+ *	items.c  compares orders of the tasks of one item, if it goes wrong
  *	counts.c compares how many tasks a group has for each creator, whether they are at the same
  *	         time, and for which groups others wait
  *	main.c   finds by what slower tasks became slower, and the main difference

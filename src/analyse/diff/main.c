@@ -269,6 +269,20 @@ static uint32_t choose_end(const struct thrum__comparison *comparison, uint32_t 
 	return fails != THRUM__NONE ? fails : ends;
 }
 
+/* If a cause is that the program did other things, not that they took longer, and an order broke
+ * before, that order is what made it do them. */
+static uint32_t order_before(const struct thrum__comparison *comparison, uint32_t cause)
+{
+	uint32_t order = earliest_of(comparison, THRUM__DIFFERENCE_ENDS_LATER,
+		THRUM__DIFFERENCE_ENDS_LATER);
+	const struct thrum__difference *all = comparison->differences;
+
+	if (cause == THRUM__NONE || order == THRUM__NONE ||
+		all[cause].kind == THRUM__DIFFERENCE_SLOWER || all[order].time > all[cause].time)
+		return cause;
+	return order;
+}
+
 int thrum__diff_main(struct thrum__comparison *comparison,
 	struct thrum__aligned aligned[THRUM__SIDES])
 {
@@ -296,7 +310,7 @@ int thrum__diff_main(struct thrum__comparison *comparison,
 	comparison->slowest = slowest;
 	comparison->first = choose_end(comparison, slowest);
 	if (comparison->first == THRUM__NONE)
-		comparison->first = cause;
+		comparison->first = order_before(comparison, cause);
 	if (comparison->first == THRUM__NONE && comparison->count > 0)
 		comparison->first = 0;
 	return 0;

@@ -104,34 +104,43 @@ struct sibling {
 	struct thrum__difference_side side[THRUM__SIDES];
 };
 
-static int compare_starts(const void *context, uint32_t a, uint32_t b)
+static bool is_join(const struct thrum__model *model, uint32_t task)
 {
-	const struct thrum__model *model = context;
-	int64_t x = THRUM__TASK(model, a, start), y = THRUM__TASK(model, b, start);
-
-	return x < y ? -1 : x > y;
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN;
 }
 
-/* Whether `before` caused `task`: the creator of `task` read the result of `before`, or is it. */
+/* Whether a task read the result of `before`, or of a join that waited for it. */
+static bool has_result(const struct thrum__model *model, uint32_t task, uint32_t before,
+	bool through_join)
+{
+	uint32_t edge = THRUM__TASK(model, before, edge_in);
+
+	for (int i = 0; i < READS_MAX && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+		uint8_t kind = THRUM__EDGE(model, edge, kind);
+
+		if (!thrum__model_has_row(&model->tasks, from))
+			continue;
+		from = thrum__model_heir(model, from);
+		if ((kind == THRUM__EDGE_READ && from == task) ||
+			(kind == THRUM__EDGE_WAIT && through_join && is_join(model, from) &&
+				has_result(model, task, from, false)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether `before` caused `task`: the creator of `task` had the result of `before`, or is it. */
 static bool is_caused(const struct thrum__model *model, uint32_t before, uint32_t task)
 {
-	uint32_t creator = THRUM__TASK(model, task, creator), edge;
+	uint32_t creator = THRUM__TASK(model, task, creator);
 
 	if (!thrum__model_has_row(&model->tasks, creator))
 		return false;
 	before = thrum__model_heir(model, before);
 	creator = thrum__model_heir(model, creator);
-	edge = THRUM__TASK(model, before, edge_in);
-	for (int i = 0; i < READS_MAX && thrum__model_has_row(&model->edges, edge); i++) {
-		uint32_t from = THRUM__EDGE(model, edge, from);
-
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
-			thrum__model_has_row(&model->tasks, from) &&
-			thrum__model_heir(model, from) == creator)
-			return true;
-		edge = THRUM__EDGE(model, edge, prev_in);
-	}
-	return creator == before;
+	return creator == before || has_result(model, creator, before, true);
 }
 
 /* Counts a pair of tasks of the same creator, and whether they overlap: whether `task`, which
@@ -197,21 +206,25 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 	}
 }
 
-/* Sorts the tasks of a recording by their nearest labelled creator, and counts their pairs. */
+/* Sorts the tasks of a recording by their nearest labelled creator, and counts their pairs. A join
+ * does nothing itself: its place in the order is that of those for which it waits. */
 static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp,
 	struct sibling *siblings)
 {
 	struct thrum__base_sort_item *items = aligned->room,
 				     *room = aligned->room + aligned->labelled;
+	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < aligned->labelled; i++) {
 		uint32_t task = aligned->items[i].item;
 
-		items[i] = (struct thrum__base_sort_item){(int64_t)aligned->above[task], task};
+		if (!is_join(aligned->model, task))
+			items[count++] =
+				(struct thrum__base_sort_item){(int64_t)aligned->above[task], task};
 	}
-	thrum__base_sort(items, room, aligned->labelled, compare_starts, aligned->model);
-	for (uint32_t i = 0, end; i < aligned->labelled; i = end) {
-		for (end = i; end < aligned->labelled && items[end].key == items[i].key;)
+	thrum__base_sort(items, room, count, thrum__diff_compare_starts, aligned->model);
+	for (uint32_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && items[end].key == items[i].key;)
 			end++;
 		note_siblings(aligned, which, items + i, end - i, ++*stamp, siblings);
 	}

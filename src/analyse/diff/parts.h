@@ -18,6 +18,7 @@ struct thrum__aligned {
 	const struct thrum__model *model;
 	uint32_t count;
 	uint32_t *group; /* NONE: unlabelled */
+	uint32_t *label; /* string: the first label, or NONE */
 	uint32_t *above; /* the nearest labelled creator, or NONE */
 	int64_t *named;  /* the time of the first label */
 	bool *is_later;  /* another task of the same group became this one */
@@ -33,6 +34,9 @@ struct thrum__aligned {
 THRUM__MUST_USE int thrum__diff_align(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 void thrum__diff_aligned_free(struct thrum__aligned *);
+
+/* The order of the starts of a model's tasks, for thrum__base_sort. */
+int thrum__diff_compare_starts(const void *model, uint32_t a, uint32_t b);
 
 /* Finds when each task was first waited for and first signalled: fills in `waited` and `signalled`.
  * Returns 0 or -THRUM_E_MEMORY. O(tasks + edges). */
@@ -54,6 +58,12 @@ bool thrum__diff_group_is_in_both(const struct thrum__comparison *, uint32_t gro
 /* Adds differences ENDS_LATER: groups whose tasks ended before those of another began in GOOD, but
  * not in BAD. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
+	struct thrum__aligned aligned[THRUM__SIDES]);
+
+/* Adds differences ENDS_LATER: the tasks of an item, whose labels have the same numbers, came one
+ * after the other in GOOD, for this item and for others; for an item that goes wrong in BAD they
+ * didn't. Asks the differences that there are what goes wrong. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
 /* Adds differences SEQUENTIAL, PARALLEL, MORE, LESS, USES and UNUSED. Returns 0 or

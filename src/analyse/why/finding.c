@@ -101,12 +101,21 @@ static bool add_holder(const struct thrum__model *model, struct thrum__finding *
 	return true;
 }
 
+/* Whether one of the steps from `from` on is about a task: it may hold several permits. */
+static bool has_holder(const struct thrum__finding *finding, unsigned from, uint32_t task)
+{
+	for (unsigned i = from; i < finding->step_count; i++)
+		if (finding->steps[i].task == task)
+			return true;
+	return false;
+}
+
 void thrum__why_add_holders(const struct thrum__search *search, struct thrum__finding *finding,
 	uint32_t task, uint32_t first)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph, task);
-	uint32_t added = 0, before = finding->step_count;
+	uint32_t added = 0, again = 0, before = finding->step_count;
 
 	/* Those that ended first, then the others: one that ended is the cause. */
 	for (int turn = 0; lock && turn < 3; turn++) {
@@ -115,12 +124,16 @@ void thrum__why_add_holders(const struct thrum__search *search, struct thrum__fi
 			bool is_first = hold->task == first;
 			bool is_pending = thrum__analyse_task_is_pending(model, hold->task);
 
-			if (turn == (is_first ? 0 : is_pending ? 2 : 1))
+			if (turn != (is_first ? 0 : is_pending ? 2 : 1))
+				continue;
+			if (has_holder(finding, before, hold->task))
+				again++;
+			else
 				added += add_holder(model, finding, hold, task);
 		}
 	}
 	if (added > 0 && finding->step_count > before)
-		finding->steps[finding->step_count - 1].more = lock->count - added;
+		finding->steps[finding->step_count - 1].more = lock->count - added - again;
 }
 
 int thrum__why_certainty(const struct thrum__search *search, int certainty, int64_t since)
@@ -206,17 +219,28 @@ static int search_all(struct thrum__search *search)
 	return error < 0 ? error : compare_with_peers(search);
 }
 
+/* How many steps explain something: that the victim never resolves explains nothing. */
+static unsigned explaining_steps(const struct thrum__finding *finding)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < finding->step_count; i++)
+		count += finding->steps[i].kind != THRUM__STEP_NEVER_RESOLVED;
+	return count;
+}
+
 /* The order of the findings, for qsort. */
 static int compare_findings(const void *a, const void *b)
 {
 	const struct thrum__finding *x = a, *y = b;
+	unsigned of_x = explaining_steps(x), of_y = explaining_steps(y);
 
 	if (x->certainty != y->certainty)
 		return x->certainty > y->certainty ? -1 : 1;
 	if (x->class != y->class)
 		return x->class < y->class ? -1 : 1;
-	if (x->step_count != y->step_count)
-		return x->step_count > y->step_count ? -1 : 1; /* more steps explain more */
+	if (of_x != of_y)
+		return of_x > of_y ? -1 : 1;
 	if (x->steps[0].time != y->steps[0].time)
 		return x->steps[0].time < y->steps[0].time ? -1 : 1;
 	return x->task < y->task ? -1 : x->task > y->task;

@@ -38,10 +38,13 @@ struct thrum__document_range {
 	uint32_t group; /* whose time is told: the one with the focus; NONE: no group's */
 	const struct thrum__story_where *here,
 		*other; /* of that group, in the range and beside it */
+	int64_t took_from,
+		took_to; /* the group's lines of these durations alone; equal: all groups */
 };
 
 /* Writes how a range differs from the rest of the window: the numbers of groups, threads, where the
- * group's time goes, failures. Returns 0, or -THRUM_E_MEMORY with an empty document. */
+ * group's time goes, failures. If durations are chosen, writes what is common to these lines. Returns
+ * 0, or -THRUM_E_MEMORY with an empty document. */
 THRUM__MUST_USE int thrum__document_range(const struct thrum__document_program *,
 	const struct thrum__document_range *, struct thrum__document *);
 

@@ -286,6 +286,71 @@ static void write_failures(struct about *a)
 	}
 }
 
+/* ---- Durations ------------------------------------------------------------------------------ */
+
+/* The rest of a row that begins with what the lines have in common. */
+static void write_common(struct about *a, const struct thrum__bands_common *common)
+{
+	write_percent(a, common->here);
+	write_percent(a, common->other);
+	write_ratio(a, common->here, common->other, RATIO_LEAST);
+}
+
+/* Writes which names, of the lines or of those for whom they work, and which threads are more frequent. */
+static void write_boxed(struct about *a, const struct thrum__bands_boxed *boxed)
+{
+	const struct thrum__model *model = a->bands->model;
+	char name[300];
+
+	thrum__document_write_section(&a->w, "More frequent here");
+	if (boxed->name_count + boxed->lane_count == 0) {
+		thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
+		thrum__document_write_text(&a->w, "No name and no thread.");
+		return;
+	}
+	write_header(a);
+	for (uint32_t i = 0; i < boxed->name_count; i++) {
+		begin_row(a);
+		thrum__document_write_string(&a->w, boxed->names[i].key);
+		write_common(a, &boxed->names[i]);
+	}
+	for (uint32_t i = 0; i < boxed->lane_count; i++) {
+		uint32_t task = model->lanes[boxed->lanes[i].key].task;
+		strcpy(name, "on main");
+		if (thrum__model_has_row(&model->tasks, task))
+			thrum__words_task(model, task, name + 3, sizeof name - 3);
+		begin_row(a);
+		thrum__document_write_text(&a->w, name);
+		write_common(a, &boxed->lanes[i]);
+	}
+}
+
+/* Writes about the lines of some durations. */
+static int write_box(struct about *a, const struct thrum__document_range *range)
+{
+	const struct thrum__bands_box box = {range->group, range->from, range->to, range->took_from,
+		range->took_to};
+	char words[THRUM__NUMBER_ROOM + 2];
+	struct thrum__bands_boxed boxed;
+
+	if (thrum__bands_boxed(a->bands, &box, &boxed) < 0)
+		return -THRUM_E_MEMORY;
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_TITLE, "");
+	thrum__words_number(boxed.lines, words);
+	strcat(words, " ");
+	write_group(a, words, range->group, "");
+	thrum__document_write_paragraph(&a->w, THRUM__ROLE_REMARK, "");
+	write_duration(a, "that took ", range->took_from);
+	if (range->took_to < INT64_MAX / 8) /* else it is the greatest of a state */
+		write_duration(a, " to ", range->took_to);
+	else
+		thrum__document_write_text(&a->w, " and more");
+	thrum__document_write_text(&a->w, "; o shows them as rows");
+	write_boxed(a, &boxed);
+	write_where(a, range);
+	return 0;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 static void write_head(struct about *a, const struct thrum__document_program *program)
@@ -312,6 +377,11 @@ int thrum__document_range(const struct thrum__document_program *program,
 	a.other = (struct thrum__bands_time){{program->from, range->to},
 		{range->from, program->to}};
 	thrum__document_write_begin(&a.w, program->bands->model, document);
+	if (range->group != THRUM__NONE && range->took_from < range->took_to) {
+		int status = write_box(&a, range);
+
+		return thrum__document_write_end(&a.w) < 0 ? -THRUM_E_MEMORY : status;
+	}
 	write_head(&a, program);
 	write_differences(&a);
 	write_threads(&a);

@@ -18,6 +18,7 @@
  *	tones.c    how many lines a cell's tone stands for
  *	marks.c    the selected and the found lines, findings
  *	range.c    the range and the marked times
+ *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
  *	spoken.c   the focus as a sentence
  *	where.c    where the time of groups goes
@@ -182,6 +183,11 @@ const struct thrum__scene_bands_place *thrum__scene_bands_place_of(const struct 
 /* The number of the gutter whose column is at x in a picture of this width: enum thrum__scene_sort. */
 int thrum__scene_bands_column(float width, float x);
 
+/* ---- box.c --------------------------------------------------------------------------------- */
+
+/* Gives the box that the range and the band with the focus make; returns false if there is none. */
+bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box *);
+
 /* ---- command.c ----------------------------------------------------------------------------- */
 
 #define THRUM__BANDS_NOT_OURS 3
@@ -243,6 +249,10 @@ static inline bool thrum__bands_has_name(const struct thrum__bands_pen *pen,
 {
 	return !pen->is_lower || !thrum__bands_other(pen, place);
 }
+
+/* Paints the upper and the lower side of the box in its band. */
+void thrum__bands_paint_box(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, const struct thrum__bands_box *);
 
 /* Paint a place that is in sight. */
 void thrum__bands_paint_band(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);

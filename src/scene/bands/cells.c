@@ -62,6 +62,16 @@ static bool is_faded(const struct thrum__bands_pen *pen, uint32_t column)
 	return pen->p->scene->is_related || column < pen->first || column >= pen->end;
 }
 
+/* Whether all lines of a row are outside of the box. */
+static bool is_beside(const struct thrum__scene_bands_place *place,
+	const struct thrum__bands_box *box, unsigned row)
+{
+	return (row + 1 < place->rows &&
+		       thrum__bands_bound(place->class + (row + 1) * place->per) <=
+			       box->shortest) ||
+		thrum__bands_bound(place->class + row * place->per) >= box->longest;
+}
+
 /* Counts the cells of a place's row; the lowest one has all shorter lines, too, and the highest all
  * longer ones. */
 static void count_row(struct thrum__scene_bands *bands,
@@ -148,8 +158,12 @@ void thrum__bands_paint_band(struct thrum__bands_pen *pen,
 		.height = place->rows * height,
 	};
 	float bottom = thrum__bands_top(pen, place) + place->base;
-	bool has_failed = false;
+	bool has_failed = false, has_box;
+	struct thrum__bands_box box;
 
+	has_box = thrum__scene_bands_box(pen->p->scene, &box) && box.group == place->index;
+	if (has_box)
+		thrum__bands_paint_box(pen, place, &box);
 	grid.bytes = thrum__scene_bands_bytes(bands, columns * grid.height);
 	if (!grid.bytes || !reserve_failed(bands, columns * place->rows)) {
 		pen->p->list->failed = true;
@@ -157,17 +171,19 @@ void thrum__bands_paint_band(struct thrum__bands_pen *pen,
 	}
 	for (unsigned row = 0; row < place->rows; row++) {
 		uint8_t *failed = bands->failed + (size_t)row * columns;
+		bool fades = has_box && is_beside(place, &box, row);
 
 		count_row(bands, place, row);
 		for (uint32_t i = 0; i < columns; i++) {
 			const struct thrum__bands_cell *cell = &bands->cells[i];
 			uint8_t byte;
 
-			failed[i] = cell->failed > 0 && i >= pen->first && i < pen->end;
+			failed[i] = cell->failed > 0 && i >= pen->first && i < pen->end && !fades;
 			has_failed |= failed[i];
 			if (cell->lines == 0)
 				continue;
-			uint32_t thickness = mark_of(bands, cell, height, is_faded(pen, i), &byte);
+			uint32_t thickness = mark_of(bands, cell, height, fades || is_faded(pen, i),
+				&byte);
 
 			fill_up(&grid, i, row * height, thickness, byte);
 		}

@@ -103,9 +103,14 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
 	char name[THRUM__NAME_MAX];
+	uint32_t task;
 
 	if (y < scene->tracks.top - THRUM__PAD)
 		return sort_by(scene, x);
+	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0);
+	if (at < bands->place_count && task != THRUM__NONE &&
+		bands->places[(uint32_t)at].kind == THRUM__PLACE_OPENED)
+		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
 	if (at >= bands->place_count ||
 		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name)) {
 		scene->state.bands.focus[0] = 0;
@@ -269,6 +274,7 @@ static int clear_next(struct thrum__scene *scene)
 
 	if (state->bands.range_from < state->bands.range_to) {
 		state->bands.range_from = state->bands.range_to = 0;
+		state->bands.took_from = state->bands.took_to = 0;
 		return 1;
 	}
 	if (state->search[0])

@@ -176,7 +176,9 @@ static void paint_finding(const struct thrum__bands_pen *pen, const struct thrum
 
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		const struct thrum__step *step = &finding->steps[i];
-		float width = step->kind == THRUM__STEP_NEVER_RESOLVED ? 4 : 2;
+		bool is_victim = step->kind == THRUM__STEP_NEVER_RESOLVED ||
+			(step->kind == THRUM__STEP_WAITS_FOR && step->task == finding->task);
+		float width = is_victim ? 4 : 2;
 		struct mark mark;
 
 		if (!find_mark(pen, step->task, &mark))

@@ -145,6 +145,18 @@ static bool are_whole(const struct thrum__bands_pen *pen, const struct thrum__ba
 	return true;
 }
 
+uint32_t thrum__bands_opened_lines(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, struct thrum__bands_line *lines,
+	uint32_t *in_sight)
+{
+	struct thrum__bands_box box;
+
+	if (!thrum__scene_bands_box(scene, &box) || box.group != place->index)
+		box = (struct thrum__bands_box){place->index, scene->state.from, scene->state.to, 0,
+			0};
+	return thrum__bands_pick(scene->bands->all, &box, lines, place->rows, in_sight);
+}
+
 void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
@@ -154,9 +166,8 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 		THRUM__BANDS_INDENT * (float)(pen->is_narrow ? 1 : place->depth + 1);
 	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
 	char words[160], seen[THRUM__NUMBER_ROOM];
-	uint32_t in_sight,
-		count = thrum__bands_pick(pen->bands->all, place->index, pen->p->state->from,
-			pen->p->state->to, lines, place->rows, &in_sight);
+	uint32_t in_sight;
+	uint32_t count = thrum__bands_opened_lines(pen->p->scene, place, lines, &in_sight);
 
 	thrum__words_number(in_sight, seen);
 	snprintf(words, sizeof words,
@@ -174,6 +185,19 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 		if (y < pen->p->bottom && y + ROW > pen->p->top)
 			paint_row(pen, &lines[i], x, y);
 	}
+}
+
+uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, float y)
+{
+	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
+	float row = floorf((y - THRUM__OPENED_HEAD) / ROW);
+	uint32_t in_sight, count;
+
+	if (row < 0)
+		return THRUM__NONE;
+	count = thrum__bands_opened_lines(scene, place, lines, &in_sight);
+	return row < (float)count ? lines[(uint32_t)row].task : THRUM__NONE;
 }
 
 /* ---- Threads ------------------------------------------------------------------------------- */
@@ -237,4 +261,23 @@ void thrum__bands_paint_lanes(struct thrum__bands_pen *pen,
 					level == 1 ? "for whom" : "who");
 		}
 	}
+}
+
+uint32_t thrum__bands_lanes_task(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_place *place, float y, int64_t time, int64_t grain)
+{
+	const struct thrum__bands_thread *thread = &bands->all->threads[place->index];
+	uint32_t row = y < 0 ? 0 : (uint32_t)(y / LEVEL);
+	struct thrum__bands_boxes walk;
+	struct thrum__bands_run run;
+
+	if (row / 3 >= thread->count)
+		return THRUM__NONE;
+	thrum__bands_boxes_begin(&walk, bands->all,
+		bands->all->thread_lanes[thread->first + row / 3], (int)(row % 3), time - grain,
+		time + grain + 1, NEAR * grain, (int64_t)(BLUR * (float)grain));
+	while (thrum__bands_boxes_next(&walk, &run))
+		if (run.task != THRUM__NONE && run.to >= time - grain)
+			return run.task;
+	return THRUM__NONE;
 }

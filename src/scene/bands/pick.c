@@ -2,7 +2,8 @@
 /* Which line lies at a place of the picture, and where a line lies. */
 #include <math.h>
 
-#include "scene/bands/bands.h"
+#include "scene/bands/opened.h"
+#include "scene/bands/story.h"
 #include "scene/move.h"
 
 #define LOOKED_AT 4096 /* lines at most, to find the nearest */
@@ -81,22 +82,44 @@ static uint32_t pick_line(const struct thrum__scene *scene,
 	return best;
 }
 
+/* Returns what a thread ran longest near a time. */
+static uint32_t pick_run(const struct thrum__scene_bands *bands, uint32_t thread, int64_t from,
+	int64_t to)
+{
+	struct thrum__bands_run run;
+
+	return thrum__bands_longest_runs(bands->all, thread, from, to + 1, 1, &run, 1) > 0
+		? run.task
+		: THRUM__NONE;
+}
+
 uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, float y, float slack)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
 	const struct thrum__scene_bands_place *place;
+	int64_t time, pixel;
 	float top;
 
 	if (!bands || bands->place_count == 0 || x < scene->time.x0 || x > scene->time.x1 ||
 		at < 0 || at >= bands->place_count)
 		return THRUM__NONE;
 	place = &bands->places[(uint32_t)at];
-	if (place->kind != THRUM__PLACE_BAND)
-		return THRUM__NONE;
 	top = scene->tracks.top - THRUM__PAD + place->y + place->inset -
 		thrum__scene_bands_scroll(bands, scene->state.track);
-	return pick_line(scene, place, x, top + place->base - y, slack);
+	time = thrum__scene_time_axis_time(&scene->time, x);
+	pixel = thrum__scene_time_axis_time(&scene->time, x + 1) - time;
+	switch (place->kind) {
+	case THRUM__PLACE_BAND: return pick_line(scene, place, x, top + place->base - y, slack);
+	case THRUM__PLACE_OPENED: return thrum__bands_opened_task(scene, place, y - top);
+	case THRUM__PLACE_OPENED_THREAD:
+		return thrum__bands_lanes_task(bands, place, y - top, time, pixel);
+	case THRUM__PLACE_THREAD:
+		return pick_run(bands, place->index, time - 2 * pixel, time + 2 * pixel);
+	case THRUM__PLACE_STORY:
+		return thrum__scene_bands_story_task(&bands->stories[place->index], y - top, time);
+	default: return THRUM__NONE;
+	}
 }
 
 int thrum__scene_bands_show(struct thrum__scene *scene, uint32_t task)

@@ -191,6 +191,21 @@ static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__st
 	write_box(pen, box, x1, width, top + 16, waits ? THRUM__COLOUR_INK : THRUM__COLOUR_BG);
 }
 
+uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *story, float y,
+	int64_t time)
+{
+	float level = floorf((y - HEAD) / LEVEL);
+	const struct thrum__story_level *of;
+
+	if (level < 0 || level >= (float)story->story.level_count)
+		return THRUM__NONE;
+	of = &story->story.levels[(unsigned)level];
+	for (uint32_t i = 0; i < of->count; i++)
+		if (time >= of->boxes[i].from && time < of->boxes[i].to)
+			return of->boxes[i].task;
+	return THRUM__NONE;
+}
+
 /* ---- The gutter ---------------------------------------------------------------------------- */
 
 static void name_level(const struct thrum__bands_pen *pen,

@@ -24,6 +24,10 @@ void thrum__scene_bands_free_stories(struct thrum__scene_bands *);
 /* The height of a story in px. */
 float thrum__scene_bands_story_height(const struct thrum__scene_bands_story *);
 
+/* The task of the box at y from a story's top and at a time, or NONE. */
+uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *, float y,
+	int64_t time);
+
 void thrum__bands_paint_story(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 
 #endif

@@ -17,7 +17,8 @@ const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scen
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_bands_state *state = &scene->state.bands;
-	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to;
+	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to +
+		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
 	if (!thrum__scene_bands_of(scene))
 		return 0;
@@ -81,6 +82,18 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 	return look(bands, group, time, where);
 }
 
+/* Looks at the paths of the lines in a box, and of the others of its group. */
+static int look_beside(struct thrum__scene_bands *bands, const struct thrum__bands_box *box,
+	bool inside, struct thrum__story_where *where)
+{
+	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
+	uint32_t tasks[SAMPLE], of, count;
+
+	count = thrum__bands_box_sample(bands->all, box, inside, tasks, SAMPLE, &of);
+	return paths ? thrum__story_where_make(paths, &bands->all->family, tasks, count, where)
+		     : -THRUM_E_MEMORY;
+}
+
 int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 	struct thrum__story_where *here, struct thrum__story_where *other)
 {
@@ -88,7 +101,13 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 	int64_t from = scene->state.bands.range_from, to = scene->state.bands.range_to;
 	struct thrum__bands_time within = {{from, 0}, {to, 0}};
 	struct thrum__bands_time beside = {{bands->from, to}, {from, bands->to}};
+	struct thrum__bands_box box;
 
+	if (thrum__scene_bands_box(scene, &box) &&
+		(scene->bands->paths || scene->model->events <= EVENTS_MOST))
+		return look_beside(scene->bands, &box, true, here) < 0
+			? -THRUM_E_MEMORY
+			: look_beside(scene->bands, &box, false, other);
 	if (thrum__scene_bands_where_in(scene, group, &within, here) < 0 ||
 		thrum__scene_bands_where_in(scene, group, &beside, other) < 0)
 		return -THRUM_E_MEMORY;

@@ -213,10 +213,11 @@ void thrum__paint_findings(struct thrum__paint *p)
 			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
 	}
 	for (unsigned i = 0; i < finding->step_count; i++) {
-		/* In bands a note would cover many lines: only the cause and the victim have one, and in
-		 * pairs, where it would cover those of the other trace, none. */
+		/* In bands a note would cover many lines: only the cause and the victim have one, and none
+		 * where it would cover those of another trace, or of a range. */
 		bool is_end = i == 0 || i + 1 == finding->step_count;
-		bool has_note = !p->bands || (is_end && !p->scene->pair.other);
+		bool has_range = p->state->bands.range_from < p->state->bands.range_to;
+		bool has_note = !p->bands || (is_end && !p->scene->pair.other && !has_range);
 
 		if (!pins[i].is_seen)
 			continue;

@@ -42,6 +42,15 @@ static void wait_for_lock(void)
 	pthread_mutex_lock(&mutex);
 }
 
+static void wait_for_bytes(void)
+{
+	int fds[2];
+	char byte;
+
+	if (pipe(fds) == 0)
+		(void)!read(fds[0], &byte, 1);
+}
+
 /* Signals the main thread whenever it sleeps. */
 static void *rouse(void *main_thread)
 {
@@ -63,14 +72,15 @@ static void *rouse(void *main_thread)
 
 int main(void)
 {
-	static void (*const waits[])(void) = {wait_for_time, wait_for_post, wait_for_lock};
+	static void (*const waits[])(
+		void) = {wait_for_time, wait_for_post, wait_for_lock, wait_for_bytes};
 	static volatile int i;
 	static pthread_t self;
 	pthread_t thread;
 
 	self = pthread_self();
 	signal(SIGUSR1, jump);
-	for (i = 0; i < 3; i++) {
+	for (i = 0; i < 4; i++) {
 		if (sigsetjmp(place, 1) == 0) {
 			may_jump = 1;
 			if (i == 0 && pthread_create(&thread, NULL, rouse, &self) != 0)

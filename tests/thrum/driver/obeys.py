@@ -54,14 +54,21 @@ class Command:
     def __init__(self, *arguments):
         self.process = subprocess.Popen([THRUM, *arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, bufsize=1)
-        self.output = ""
+        self.output = self.pending = ""
 
     def read(self, seconds):
         """Returns the next line, or "" if there is none in time or at the end."""
-        if not select.select([self.process.stdout], [], [], seconds)[0]:
-            return ""
-        line = self.process.stdout.readline()
-        self.output += line
+        end = time.monotonic() + seconds
+        while "\n" not in self.pending:
+            left = max(end - time.monotonic(), 0)
+            if not select.select([self.process.stdout], [], [], left)[0]:
+                return ""
+            more = os.read(self.process.stdout.fileno(), 65536).decode()
+            self.pending += more or "\n"
+            if not more:
+                break
+        line, _, self.pending = self.pending.partition("\n")
+        self.output += line + "\n" if line else ""
         return line
 
     def wait_for(self, text):
@@ -83,7 +90,7 @@ class Command:
 
     def wait(self):
         rest, _ = self.process.communicate(timeout=PATIENCE)
-        self.output += rest
+        self.output += self.pending + rest
         return self.process.returncode
 
 

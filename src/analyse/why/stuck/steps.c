@@ -422,12 +422,43 @@ void thrum__why_tell_between(struct thrum__finding *finding, const struct thrum_
 	}
 }
 
+/* Whether a task is another one, or became it, under one name. */
+static bool is_same_for_people(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	return thrum__model_heir(model, a) == thrum__model_heir(model, b) &&
+		strcmp(thrum__model_task_name(model, a, NULL),
+			thrum__model_task_name(model, b, NULL)) == 0;
+}
+
+bool thrum__why_is_told(const struct thrum__model *model, const struct thrum__finding *finding,
+	uint32_t task)
+{
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		const struct thrum__step *step = &finding->steps[i];
+
+		switch (step->kind) {
+		case THRUM__STEP_WAITS_FOR:
+		case THRUM__STEP_WAITS_LATE:
+		case THRUM__STEP_PENDING:
+		case THRUM__STEP_DUE_LATE:
+		case THRUM__STEP_PUT_OFF:
+			if (is_same_for_people(model, step->task, task))
+				return true;
+			break;
+		default: break;
+		}
+	}
+	return false;
+}
+
 void thrum__why_tell_victim(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *first = path->length > 0 ? &path->links[0] : NULL;
 
+	if (thrum__why_is_told(model, finding, path->victim))
+		return;
 	if (path->is_marked || !first) {
 		thrum__why_add_step(finding, THRUM__STEP_NEVER_RESOLVED, path->victim, THRUM__NONE,
 			first ? first->wait.since : THRUM__TASK(model, path->victim, last),

@@ -110,6 +110,18 @@ static bool has_step(const struct thrum__search *search, uint32_t task)
 	return false;
 }
 
+/* The task that a finding shows as its victim, or NONE. */
+static uint32_t victim_of(const struct thrum__model *model, const struct thrum__finding *finding)
+{
+	const struct thrum__step *last = &finding->steps[finding->step_count - 1];
+
+	if (last->kind == THRUM__STEP_NEVER_RESOLVED)
+		return thrum__model_heir(model, last->task);
+	return thrum__why_is_told(model, finding, finding->task)
+		? thrum__model_heir(model, finding->task)
+		: THRUM__NONE;
+}
+
 /* Adds a path to the finding that it leads to. If it leads to that finding's victim, its own victim
  * becomes the last step. The finding's task stays: it is named in the headline. */
 static void join_finding(struct thrum__search *search, const struct thrum__why_path *path)
@@ -117,12 +129,12 @@ static void join_finding(struct thrum__search *search, const struct thrum__why_p
 	struct thrum__finding *finding = &search->findings->findings[path->reached];
 	const struct thrum__model *model = search->model;
 	struct thrum__step *last = &finding->steps[finding->step_count - 1];
+	uint32_t victim = victim_of(model, finding);
 
 	/* A starved task that waits for nothing isn't behind the one that is shown, but beside it. */
 	if (finding->step_count == THRUM__STEPS_MAX || !path->is_marked ||
 		(finding->class == THRUM__FINDING_STARVED && path->length == 0) ||
-		(last->kind == THRUM__STEP_NEVER_RESOLVED &&
-			thrum__model_heir(model, last->task) != path->leaf)) {
+		(victim != THRUM__NONE && victim != path->leaf)) {
 		finding->behind++;
 		return;
 	}

@@ -216,7 +216,10 @@ uint32_t thrum__why_tell(struct thrum__search *, const struct thrum__why_path *,
 void thrum__why_tell_between(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *, uint32_t from);
 
-/* Adds the path's victim to a finding as its last step. */
+/* Whether a step tells that the task waits until the end, or isn't resolved. */
+bool thrum__why_is_told(const struct thrum__model *, const struct thrum__finding *, uint32_t task);
+
+/* Adds the path's victim to a finding as its last step, unless a step tells of it. */
 void thrum__why_tell_victim(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: ISC */
+/* Notes how much of each recording `thrum ship` has sent, in a file UUID.position each. */
+#ifndef POSITIONS_H
+#define POSITIONS_H
+
+#include "fleet/fleet.h"
+
+/* Chooses and makes the folder. Returns STATUS_OK, or STATUS_FAILED after a message. */
+int positions_folder(const char *wanted, char *folder, size_t size);
+/* Takes over what is known of a recording. Without a file all of it counts as new. */
+void positions_load(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *);
+/* Replaces the file. A failure costs what an agent that starts again sends twice: so it is told. */
+void positions_save(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *);
+
+#endif

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum ship`: sends what the programs of this machine record to a NATS server. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fleet/fleet.h"
+#include "input.h"
+#include "load.h"
+#include "port/port.h"
+#include "positions.h"
+#include "source/input.h"
+#include "text.h"
+
+#define MS UINT64_C(1000000)
+#define DUE (1000 * MS)   /* between looks at packets that aren't full, and at folders */
+#define GRACE (1000 * MS) /* `thrum record` notes the end after the process is gone */
+#define PAUSE_LEAST 5     /* ms between steps */
+#define PAUSE_MOST 200
+#define AGAIN_LEAST 100 /* ms until the next try after a failure */
+#define AGAIN_MOST 10000
+
+struct ship_options {
+	const char *to, *state;
+	int64_t keep;
+	uint64_t max_size, replicas;
+	bool once;
+};
+
+/* A recording. */
+struct part {
+	struct part *next;
+	char path[PATH_MAX];
+	struct thrum__input input; /* without an owner: all is stored, or it can't be sent */
+	struct thrum__header header;
+	struct thrum__fleet_sender *sender; /* NULL where the input has no owner */
+	uint64_t over_since;                /* 0: its process lives */
+};
+
+struct ship {
+	const struct command *command;
+	const struct ship_options *options;
+	char **arguments;
+	int argument_count;
+	struct thrum__fleet_address address;
+	struct thrum__fleet_server *server; /* NULL: not connected */
+	struct thrum__fleet_outlet outlet;
+	struct part *parts;
+	char state[PATH_MAX];
+	bool watches;      /* a folder */
+	bool has_failed;   /* the latest try, as a message has told */
+	int again;         /* ms until the next try */
+	int pause;         /* ms until the next step */
+	unsigned unstored; /* recordings that aren't sent */
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int number)
+{
+	(void)number;
+	is_interrupted = 1;
+}
+
+/* ---- Recordings ------------------------------------------------------------------------------ */
+
+static struct part *find_part(const struct ship *ship, const struct thrum__header *header)
+{
+	struct part *part = ship->parts;
+
+	while (part && memcmp(part->header.uuid, header->uuid, sizeof(header->uuid)) != 0)
+		part = part->next;
+	return part;
+}
+
+static void close_part(struct part *part)
+{
+	thrum__fleet_sender_destroy(part->sender);
+	if (part->input.owner)
+		thrum__source_close(part->input.owner);
+	part->sender = NULL;
+	part->input.owner = NULL;
+}
+
+/* Says how much of a recording is stored, and what was lost. */
+static void report(const struct part *part, const char *how)
+{
+	const struct thrum__fleet_count *count = thrum__fleet_sender_count(part->sender);
+	char packets[NUMBER_ROOM], size[NUMBER_ROOM];
+
+	*put_count(packets, count->packets) = '\0';
+	*put_size(size, count->bytes) = '\0';
+	complain("%s: %s, %s packet%s (%s) stored", part->path, how, packets,
+		count->packets == 1 ? "" : "s", size);
+	if (count->overwritten > 0)
+		complain("%s: %" PRIu64 " packet%s overwritten before %s stored; a greater "
+			 "THRUM_SIZE loses less",
+			part->path, count->overwritten, count->overwritten == 1 ? " was" : "s were",
+			count->overwritten == 1 ? "it was" : "they were");
+	if (count->damaged > 0)
+		complain("%s: %" PRIu64 " damaged packet%s left out", part->path, count->damaged,
+			count->damaged == 1 ? " was" : "s were");
+}
+
+/* Writes the recording's name for readers: its program, but the file's name if somebody chose that. */
+static void choose_name(const struct part *part, char name[64])
+{
+	const char *slash = strrchr(part->path, '/'), *file = slash ? slash + 1 : part->path;
+	size_t size = strlen(file), program = strlen(part->header.program);
+
+	if (size > 6 && strcmp(file + size - 6, ".thrum") == 0)
+		size -= 6;
+	if (strncmp(file, part->header.program, program) == 0)
+		snprintf(name, 64, "%.63s", part->header.program);
+	else
+		snprintf(name, 64, "%.*s", size < 63 ? (int)size : 63, file);
+}
+
+/* Begins to send the recording of this input, which the part then owns. Returns 0 or a negative enum
+ * thrum_error. */
+static int begin_part(struct ship *ship, struct part *part, struct thrum_error_info *error)
+{
+	char name[64];
+
+	choose_name(part, name);
+	int result = thrum__fleet_sender_create(&part->input, name, &part->sender, error);
+
+	if (result < 0)
+		return result;
+	positions_load(ship->state, part->sender, &part->header);
+	if (thrum__fleet_sender_is_done(part->sender))
+		close_part(part);
+	else
+		complain("%s: sends it as %s", part->path, thrum__fleet_sender_key(part->sender));
+	return 0;
+}
+
+/* Adds the recording in a file. Returns 0, also if it is known already, or a negative enum
+ * thrum_error. */
+static int add_file(struct ship *ship, const char *path, struct thrum_error_info *error)
+{
+	struct part *part = calloc(1, sizeof(*part));
+	int result = part ? thrum__source_open(path, &part->input, error) : -THRUM_E_MEMORY;
+
+	if (result == 0)
+		result = thrum__source_header(&part->input, &part->header, error);
+	if (result < 0 || find_part(ship, &part->header)) {
+		if (part)
+			close_part(part);
+		free(part);
+		return result;
+	}
+	snprintf(part->path, sizeof(part->path), "%s", path);
+	/* One that can't be sent is kept, too, so that it is looked at once only. */
+	result = begin_part(ship, part, error);
+	if (result < 0)
+		close_part(part);
+	part->next = ship->parts;
+	ship->parts = part;
+	return result;
+}
+
+/* Looks for recordings in a folder. Copies and other files are left alone. */
+static void add_folder(struct ship *ship, const char *path)
+{
+	DIR *folder = opendir(path);
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		size_t size = strlen(entry->d_name);
+		char file[PATH_MAX];
+
+		if (size > 6 && strcmp(entry->d_name + size - 6, ".thrum") == 0 &&
+			snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) <
+				(int)sizeof(file))
+			(void)!add_file(ship, file, NULL);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Adds what the arguments name. Returns STATUS_OK, or another status after a message. */
+static int add_arguments(struct ship *ship)
+{
+	struct thrum_error_info error = {0};
+	int status = STATUS_OK;
+
+	for (int i = 0; i < ship->argument_count && status == STATUS_OK; i++) {
+		char path[PATH_MAX];
+
+		if (is_folder(ship->arguments[i])) {
+			ship->watches = true;
+			add_folder(ship, ship->arguments[i]);
+			continue;
+		}
+		status = input_find(ship->command, ship->arguments[i], path, sizeof(path));
+		if (status == STATUS_OK && add_file(ship, path, &error) < 0)
+			status = input_failed(path, &error);
+	}
+	return status;
+}
+
+/* ---- Sending --------------------------------------------------------------------------------- */
+
+/* Tells a failure once, and waits longer after each. */
+static void note_failure(struct ship *ship, const struct thrum_error_info *error)
+{
+	uint32_t random;
+
+	if (!ship->has_failed)
+		complain("%s: %s; tries again", ship->address.server, error->message);
+	ship->has_failed = true;
+	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
+	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
+	thrum__port_random(&random, sizeof(random));
+	ship->pause = ship->again / 2 + (int)(random % (uint32_t)ship->again);
+}
+
+static void note_success(struct ship *ship)
+{
+	if (ship->has_failed)
+		complain("%s: stores again", ship->address.server);
+	ship->has_failed = false;
+	ship->again = 0;
+}
+
+/* Connects, unless that is done. */
+static bool connect_server(struct ship *ship)
+{
+	const struct thrum__fleet_keeping keeping = {ship->options->keep, ship->options->max_size,
+		ship->options->replicas};
+	struct thrum_error_info error = {0};
+
+	if (ship->server)
+		return true;
+	int result = thrum__fleet_connect(&ship->address, &ship->server, &error);
+
+	if (result == 0)
+		result = thrum__fleet_make_streams(ship->server, &keeping, &error);
+	if (result == 0) {
+		ship->outlet = thrum__fleet_outlet(ship->server);
+		return true;
+	}
+	thrum__fleet_close(ship->server);
+	ship->server = NULL;
+	note_failure(ship, &error);
+	return false;
+}
+
+static struct thrum__fleet_moment moment_of(struct ship *ship, struct part *part, uint64_t now,
+	bool is_due)
+{
+	struct thrum__fleet_moment moment = {.is_due = is_due};
+	struct thrum__header header;
+
+	if (thrum__source_header(&part->input, &header, NULL) == 0)
+		part->header = header;
+	if (thrum__source_is_recorded_to(&part->input, &part->header)) {
+		moment.ticks = thrum__source_ticks_now(&part->input);
+		part->over_since = 0;
+		return moment;
+	}
+	if (part->over_since == 0)
+		part->over_since = now;
+	moment.is_over = ship->options->once || now - part->over_since >= GRACE;
+	moment.was_killed = thrum__source_was_killed(&part->input, &part->header);
+	return moment;
+}
+
+/* Sends what is new of a recording. False: the server doesn't store now. */
+static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool is_due)
+{
+	struct thrum__fleet_moment moment = moment_of(ship, part, now, is_due);
+	struct thrum_error_info error = {0};
+	int64_t sent = thrum__fleet_sender_step(part->sender, &ship->outlet, &moment, &error);
+
+	if (sent < 0) {
+		note_failure(ship, &error);
+		return false;
+	}
+	/* The faster the recorder goes round, the shorter the pauses. */
+	if ((uint64_t)sent > part->header.packets / 8)
+		ship->pause = PAUSE_LEAST;
+	if (is_due || thrum__fleet_sender_is_done(part->sender))
+		positions_save(ship->state, part->sender, &part->header);
+	if (thrum__fleet_sender_is_done(part->sender)) {
+		report(part, "its program has ended");
+		close_part(part);
+	}
+	return true;
+}
+
+/* Sends what is new of all recordings. Returns whether any of them goes on. */
+static bool step_all(struct ship *ship, bool is_due)
+{
+	uint64_t now = thrum__port_monotonic();
+	bool goes_on = false, is_connected;
+
+	ship->pause = ship->pause * 2 > PAUSE_MOST ? PAUSE_MOST : ship->pause * 2;
+	is_connected = connect_server(ship);
+	ship->unstored = 0;
+	for (struct part *part = ship->parts; part; part = part->next) {
+		if (!part->sender)
+			continue;
+		is_connected = is_connected && step_part(ship, part, now, is_due);
+		goes_on |= part->sender != NULL;
+		ship->unstored += part->sender != NULL;
+	}
+	if (is_connected)
+		note_success(ship);
+	return goes_on;
+}
+
+static void ship_all(struct ship *ship)
+{
+	uint64_t due = 0;
+	bool goes_on = true;
+
+	while (!is_interrupted && (goes_on || ship->watches)) {
+		bool is_due = thrum__port_monotonic() >= due;
+
+		if (is_due) {
+			due = thrum__port_monotonic() + DUE;
+			for (int i = 0; i < ship->argument_count; i++)
+				if (is_folder(ship->arguments[i]))
+					add_folder(ship, ship->arguments[i]);
+		}
+		goes_on = step_all(ship, is_due);
+		if (!is_interrupted && (goes_on || ship->watches)) {
+			struct timespec time = {ship->pause / 1000, ship->pause % 1000 * 1000000L};
+
+			nanosleep(&time, NULL);
+		}
+	}
+	if (is_interrupted)
+		step_all(ship, true);
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int run_all(struct ship *ship)
+{
+	int status = positions_folder(ship->options->state, ship->state, sizeof(ship->state));
+
+	if (status == STATUS_OK)
+		status = add_arguments(ship);
+	if (status != STATUS_OK)
+		return status;
+	if (!ship->parts && !ship->watches) {
+		complain("nothing to send");
+		return STATUS_FAILED;
+	}
+	if (ship->options->once)
+		step_all(ship, true);
+	else
+		ship_all(ship);
+	for (struct part *part = ship->parts; part; part = part->next)
+		if (part->sender)
+			report(part, "its program goes on");
+	return ship->has_failed ? STATUS_FAILED : STATUS_OK;
+}
+
+static int run_ship(const struct command *command, int argc, char **argv)
+{
+	struct ship_options options = {.keep = INT64_C(7) * 86400 * 1000000000, .replicas = 1};
+	struct ship ship = {.command = command, .options = &options, .pause = PAUSE_LEAST};
+	struct sigaction action = {.sa_handler = interrupt};
+	struct thrum_error_info error = {0};
+	int status, count = options_parse(command, argc, argv, &options, &status);
+
+	if (count < 0)
+		return status;
+	if (!options.to)
+		return complain_usage(command, "ship needs --to nats://SERVER");
+	if (thrum__fleet_parse(options.to, 0, &ship.address, &error) < 0)
+		return complain_usage(command, "--to %s: %s", options.to, error.message);
+	if (ship.address.pattern[0])
+		return complain_usage(command, "--to names a server, not recordings");
+	if (options.keep < 0 || options.replicas < 1 || options.replicas > 5)
+		return complain_usage(command, "--keep can't be negative, --replicas is 1 to 5");
+	ship.arguments = argv;
+	ship.argument_count = count;
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	status = run_all(&ship);
+	while (ship.parts) {
+		struct part *part = ship.parts;
+
+		ship.parts = part->next;
+		close_part(part);
+		free(part);
+	}
+	thrum__fleet_close(ship.server);
+	return status;
+}
+
+#define OFFSET(member) offsetof(struct ship_options, member)
+
+static const struct option options_of_ship[] = {
+	{"to", 't', OPTION_STRING, OFFSET(to), "nats://SERVER", NULL,
+		"the server: nats://[USER:PASSWORD@]HOST[:PORT], or\n"
+		"tls://...; ?creds=FILE, ca=FILE, cert=FILE&key=FILE\n"
+		"name files with what the server asks for"},
+	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
+		"send what is recorded so far, and end"},
+	{"state", 0, OPTION_STRING, OFFSET(state), "FOLDER", NULL,
+		"keep there how much of each recording is stored"},
+	{"keep", 0, OPTION_TIME, OFFSET(keep), "TIME", NULL,
+		"when the streams are made: how long the server keeps\n"
+		"packets, 168h if not given; 0: for ever"},
+	{"max-size", 0, OPTION_SIZE, OFFSET(max_size), "SIZE", NULL,
+		"when the streams are made: how much it keeps"},
+	{"replicas", 0, OPTION_COUNT, OFFSET(replicas), "N", NULL,
+		"when the streams are made: on how many servers of\n"
+		"a cluster"},
+	{0},
+};
+
+const struct command command_ship = {
+	.name = "ship",
+	.purpose = "send what the programs of this machine record to a NATS server",
+	.arguments = "FOLDER|PID|RECORDING...",
+	.min = 1,
+	.max = UINT32_MAX,
+	.options = options_of_ship,
+	.more = "One agent on each machine is enough. It reads the files that the programs write\n"
+		"and never waits for them, nor they for it. It sends all recordings of a folder,\n"
+		"also those that come later, until it is interrupted. The commands that read\n"
+		"traces then take nats://SERVER/PATTERN: see thrum why --help.\n"
+		"\n"
+		"The server needs JetStream (nats-server --jetstream). Each message is stored\n"
+		"once, also if the agent or the program is killed. While the server can't be\n"
+		"reached the recordings keep what they have room for: the rate times the time\n"
+		"that an outage may last is the size that they need (THRUM_SIZE). The agent says\n"
+		"how many packets were overwritten before, and traces have gaps there.\n"
+		"\n"
+		"FOLDER of --state is $STATE_DIRECTORY, or else ~/.local/state/thrum.",
+	.examples = "thrum ship /var/lib/thrum --to nats://trace.example.org\n"
+		    "thrum ship 4711 --to 'tls://trace.example.org?creds=/etc/thrum/agent.creds'\n"
+		    "thrum why 'nats://trace.example.org/web*?last=10m'",
+	.statuses = "0  all that was recorded is stored\n"
+		    "2  no recording, or the server doesn't store all of it\n"
+		    "64 usage error",
+	.run = run_ship,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Calls that wait for something outside of the program, and not in a loop: the thread waits for a task
+ * that is named after the call. A call that need not wait is not recorded: that is found out before, by
+ * poll() or by a call of the same sort that doesn't wait.
+ */
+#define _GNU_SOURCE
+/* They would give functions that are defined here other names. */
+#undef _FILE_OFFSET_BITS
+#undef _FORTIFY_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
+ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int flags,
+	struct sockaddr *restrict peer, socklen_t *restrict length);
+
+#define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
+#define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
+#define RECEIVES(name, parameters, arguments, first) REAL(name)
+#include "adapt/blocking.def"
+#undef WAITS
+#undef RECEIVES
+#undef TRIES
+#undef READS
+#undef WRITES
+
+/* ---- Whether a call would wait --------------------------------------------------------------- */
+
+/* A descriptor that can be written to has room for so much at least. */
+#define ROOM 4096
+
+static inline bool would_read(int fd, int flags)
+{
+	return may_wait(fd) && !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
+}
+
+static inline bool would_write(int fd, int flags, size_t size)
+{
+	return may_wait(fd) && !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+}
+
+static size_t size_of(const struct iovec *parts, int count)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < count && size <= ROOM; i++)
+		size += parts[i].iov_len;
+	return size;
+}
+
+/* For a call that is a point of cancellation, before one that is none. */
+static bool may_cancel(void)
+{
+	pthread_testcancel();
+	return true;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+/* It may well wait for ever: for a request, a line, a connection. */
+static void begin_idle(struct wait *blocked, const void *caller, const char *verb, int fd)
+{
+	char label[CALL_MAX];
+
+	thrum__adapt_put_call(label, verb, fd);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, label, -1, caller);
+}
+
+/* Somebody outside has to act, so that it ends. */
+static void begin_busy(struct wait *blocked, const void *caller, const char *verb, int fd)
+{
+	char label[CALL_MAX];
+
+	thrum__adapt_put_call(label, verb, fd);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
+{
+	char label[16 + ADDRESS_MAX] = "connect to ", address[ADDRESS_MAX] = "its peer";
+	int error = errno;
+
+	strcat(label, thrum__adapt_put_address(address, peer));
+	errno = error;
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+static void begin_lookup(struct wait *blocked, const void *caller, const char *name)
+{
+	char label[CALL_MAX] = "look up ";
+
+	strncat(label, name ? name : "?", sizeof label - sizeof "look up ");
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+static void begin_child(struct wait *blocked, const void *caller, pid_t process)
+{
+	char label[CALL_MAX] = "a child process";
+
+	if (process > 0)
+		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+static void begin_signal(struct wait *blocked, const void *caller)
+{
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+}
+
+static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
+{
+	int64_t seconds = time->tv_sec < INT64_MAX / 1000000000 ? time->tv_sec : INT32_MAX;
+	int64_t ns = seconds * 1000000000 + time->tv_nsec;
+
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, "sleep", ns < 0 ? 0 : ns, caller);
+}
+
+static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,
+	const struct timespec *time)
+{
+	struct timespec now = {0}, rest = *time;
+	int error = errno;
+
+	if (flags & TIMER_ABSTIME && clock_gettime(clock, &now) == 0) {
+		rest.tv_sec -= now.tv_sec;
+		rest.tv_nsec -= now.tv_nsec;
+	}
+	errno = error;
+	begin_sleep(blocked, caller, &rest);
+}
+
+/* Also when the thread is cancelled. */
+static void end(struct wait *blocked)
+{
+	int error = errno;
+
+	thrum__adapt_wait_end(blocked);
+	errno = error;
+}
+
+/* ---- The stand-ins of the table --------------------------------------------------------------- */
+
+#define LIST(...) __VA_ARGS__
+/* To wait is a function of its own, so that a call which doesn't wait saves few registers. */
+#define WAIT_IN(type, name, parameters, arguments, begin) \
+	static NOINLINE type wait_in_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait blocked __attribute__((cleanup(end))); \
+\
+		begin; \
+		return real_##name(caller) arguments; \
+	}
+#define WAITS(type, name, parameters, arguments, waits, begin) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!(waits))) \
+			return real_##name(caller) arguments; \
+		return wait_in_##name(caller, LIST arguments); \
+	}
+#define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (!(waits)) \
+			return real_##name(caller) arguments; \
+		type result = real_##name(caller) first; \
+\
+		if (!(is_refused)) \
+			return result; \
+		errno = error; \
+		return wait_in_##name(caller, LIST arguments); \
+	}
+#define RECEIVES(name, parameters, arguments, first) \
+	WAIT_IN(ssize_t, name, parameters, arguments, \
+		begin_idle(&blocked, caller, "receive from", fd)) \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (LIKELY(!may_wait(fd)) || flags & MSG_DONTWAIT) \
+			return real_##name(caller) arguments; \
+		/* Which takes only a part of all. */ \
+		if (!(flags & MSG_WAITALL)) { \
+			ssize_t result = real_##name(caller) first; \
+\
+			if (result >= 0 || errno != EAGAIN) \
+				return result; \
+			errno = error; \
+		} \
+		return thrum__adapt_would_wait(fd, 0) ? wait_in_##name(caller, LIST arguments) \
+						      : real_##name(caller) arguments; \
+	}
+#include "adapt/blocking.def"
+
+/* ---- fcntl() ---------------------------------------------------------------------------------- */
+
+REAL(fcntl)
+REAL(fcntl64)
+
+typedef int control_function(int fd, int command, ...);
+
+static NOINLINE int wait_in_fcntl(control_function *real, const void *caller, int fd, int command,
+	void *argument)
+{
+	struct wait blocked __attribute__((cleanup(end)));
+
+	begin_busy(&blocked, caller, "lock", fd);
+	return real(fd, command, argument);
+}
+
+/* Tries first to take a lock without waiting. */
+static int take_lock_of_file(control_function *real, const void *caller, int fd, int command,
+	void *argument)
+{
+	int error = errno;
+
+	pthread_testcancel();
+	int result = real(fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK, argument);
+
+	if (result == 0 || (errno != EACCES && errno != EAGAIN))
+		return result;
+	errno = error;
+	return wait_in_fcntl(real, caller, fd, command, argument);
+}
+
+static int control(control_function *real, const void *caller, int fd, int command, void *argument)
+{
+	if ((command == F_SETLKW || command == F_OFD_SETLKW) && is_on(ADAPTER_BLOCK))
+		return take_lock_of_file(real, caller, fd, command, argument);
+	int result = real(fd, command, argument);
+
+	if (command == F_SETFL && fd >= 0)
+		thrum__adapt_descriptors_forget((unsigned)fd, (unsigned)fd);
+	return result;
+}
+
+/* Its third argument is a pointer or an int, or there is none. As in libc, it is taken and passed on
+ * as a pointer. */
+#define CONTROL(name) \
+	STAND_IN int name(int fd, int command, ...) \
+	{ \
+		va_list rest; \
+\
+		va_start(rest, command); \
+		void *argument = va_arg(rest, void *); \
+\
+		va_end(rest); \
+		return control(real_##name(CALLER), CALLER, fd, command, argument); \
+	}
+CONTROL(fcntl)
+CONTROL(fcntl64)

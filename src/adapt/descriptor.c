@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: ISC */
+/* The program's descriptors, and the calls that close them. */
+#define _GNU_SOURCE
+/* It would give functions that are defined here other names. */
+#undef _FILE_OFFSET_BITS
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+
+_Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
+
+REAL(poll)
+REAL(fcntl)
+
+/* ---- Whether a call waits ------------------------------------------------------------------- */
+
+static bool is_blocking(int fd)
+{
+	int flags = real_fcntl(NULL)(fd, F_GETFL);
+
+	return flags >= 0 && !(flags & (O_NONBLOCK | O_PATH));
+}
+
+static enum descriptor_sort sort_of(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return DESCRIPTOR_UNKNOWN; /* the call will fail */
+	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode) ||
+		!is_blocking(fd))
+		return DESCRIPTOR_QUICK;
+	return DESCRIPTOR_SLOW;
+}
+
+static bool find_out(int fd, short events)
+{
+	_Atomic uint8_t *known = &thrum__adapt_descriptors[fd];
+	struct pollfd one = {.fd = fd, .events = events};
+
+	if (atomic_load_explicit(known, memory_order_relaxed) == DESCRIPTOR_UNKNOWN)
+		atomic_store_explicit(known, (uint8_t)sort_of(fd), memory_order_relaxed);
+	if (atomic_load_explicit(known, memory_order_relaxed) != DESCRIPTOR_SLOW ||
+		(events && real_poll(NULL)(&one, 1, 0) != 0))
+		return false;
+	/* It may have changed since. */
+	if (is_blocking(fd))
+		return true;
+	atomic_store_explicit(known, DESCRIPTOR_QUICK, memory_order_relaxed);
+	return false;
+}
+
+bool thrum__adapt_would_wait(int fd, short events)
+{
+	int error = errno;
+	bool waits = find_out(fd, events);
+
+	errno = error;
+	return waits;
+}
+
+void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
+{
+	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
+		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
+			memory_order_relaxed);
+}
+
+/* ---- Their names ---------------------------------------------------------------------------- */
+
+static const char *noun_of(int fd)
+{
+	struct stat status;
+	char link[] = "/proc/self/fd/0123456789", target[32];
+	ssize_t length;
+
+	if (fstat(fd, &status) != 0)
+		return "descriptor";
+	if (S_ISFIFO(status.st_mode))
+		return "pipe";
+	if (S_ISSOCK(status.st_mode))
+		return "socket";
+	if (S_ISCHR(status.st_mode))
+		return isatty(fd) ? "terminal" : "device";
+	if (status.st_mode & S_IFMT)
+		return "file";
+	*thrum__adapt_put_number(strchr(link, '0'), (uint64_t)fd) = '\0';
+	length = readlink(link, target, sizeof target - 1);
+	target[length > 0 ? length : 0] = '\0';
+	return strstr(target, "[eventfd]")    ? "eventfd"
+		: strstr(target, "[timerfd]") ? "timerfd"
+		: strstr(target, "inotify")   ? "inotify"
+					      : "descriptor";
+}
+
+void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd)
+{
+	int error = errno;
+
+	to = stpcpy(stpcpy(to, verb), " ");
+	to = stpcpy(stpcpy(to, noun_of(fd)), " ");
+	*thrum__adapt_put_number(to, (uint64_t)fd) = '\0';
+	errno = error;
+}
+
+/* ---- Calls that close them ------------------------------------------------------------------- */
+
+static void forget(int fd)
+{
+	if (fd >= 0)
+		thrum__adapt_descriptors_forget((unsigned)fd, (unsigned)fd);
+}
+
+#define CLOSES(type, name, parameters, arguments, forgotten) \
+	REAL(name) \
+	STAND_IN type name parameters \
+	{ \
+		forgotten; \
+		return real_##name(CALLER) arguments; \
+	}
+#include "adapt/descriptor.def"

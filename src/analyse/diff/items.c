@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds orders among the tasks of one item: those whose labels have the same numbers, such as "store
+ * row 7" and "check row 7". */
+#include <stdlib.h>
+
+#include "analyse/diff/parts.h"
+#include "analyse/label.h"
+
+#define WRONG_MAX 16 /* items that go wrong and are looked at */
+#define ITEM_MAX 32  /* tasks of an item that are looked at */
+#define ALIKE 3      /* items that need to have the order in GOOD */
+
+/* The tasks of both recordings, sorted by their items, and within an item by their starts. */
+struct items {
+	const struct thrum__aligned *in[THRUM__SIDES];
+	struct thrum__base_keys keys; /* by numbers */
+	struct thrum__base_sort_item *tasks[THRUM__SIDES];
+	uint32_t count[THRUM__SIDES];
+};
+
+/* ---- Items --------------------------------------------------------------------------------- */
+
+/* Sets *item to the number of a task's item. Returns 1, 0 if the task has none, or
+ * -THRUM_E_MEMORY. */
+static int item_of(struct items *items, int which, uint32_t task, uint32_t *item)
+{
+	char numbers[THRUM__LABEL_PATTERN_MAX];
+	uint32_t label = items->in[which]->label[task];
+	size_t size = 0;
+	const char *text;
+
+	if (label == THRUM__NONE)
+		return 0;
+	text = thrum__model_string(items->in[which]->model, label, &size);
+	size = thrum__analyse_label_numbers(text, size, numbers);
+	if (size == 0)
+		return 0;
+	return thrum__base_keys_add(&items->keys, 0, numbers, size, item) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+static int sort_side(struct items *items, struct thrum__aligned *aligned, int which)
+{
+	items->in[which] = aligned;
+	items->tasks[which] = malloc(((size_t)aligned->labelled + 1) * sizeof **items->tasks);
+	if (!items->tasks[which])
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < aligned->labelled; i++) {
+		uint32_t task = aligned->items[i].item, item;
+		int found = item_of(items, which, task, &item);
+
+		if (found < 0)
+			return found;
+		if (found > 0)
+			items->tasks[which][items->count[which]++] =
+				(struct thrum__base_sort_item){item, task};
+	}
+	thrum__base_sort(items->tasks[which], aligned->room, items->count[which],
+		thrum__diff_compare_starts, aligned->model);
+	return 0;
+}
+
+/* The index behind the last task of the item that begins at an index. */
+static uint32_t end_of(const struct items *items, int which, uint32_t from)
+{
+	uint32_t end = from;
+
+	while (end < items->count[which] &&
+		items->tasks[which][end].key == items->tasks[which][from].key)
+		end++;
+	return end;
+}
+
+/* Sets *from and *to to the place of an item. */
+static void find_item(const struct items *items, int which, uint32_t item, uint32_t *from,
+	uint32_t *to)
+{
+	uint32_t low = 0, high = items->count[which];
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (items->tasks[which][middle].key < item)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*from = *to = low;
+	if (low < items->count[which] && items->tasks[which][low].key == item)
+		*to = end_of(items, which, low);
+	if (*to - *from > ITEM_MAX)
+		*to = *from;
+}
+
+/* ---- Orders -------------------------------------------------------------------------------- */
+
+/* The only task of a group in an item; NONE if there is none, or several. */
+static uint32_t only_task(const struct items *items, int which, uint32_t from, uint32_t to,
+	uint32_t group)
+{
+	uint32_t found = THRUM__NONE;
+
+	for (uint32_t i = from; i < to; i++) {
+		uint32_t task = items->tasks[which][i].item;
+
+		if (items->in[which]->group[task] != group)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = task;
+	}
+	return found;
+}
+
+/* Notes one item in the difference's side: whether the task of one group begins before that of the
+ * other ends. The example is in BAD an item in which it does, else any. */
+static void note_item(const struct items *items, int which, uint32_t from, uint32_t to,
+	const uint32_t groups[2], struct thrum__difference_side *side)
+{
+	uint32_t before = only_task(items, which, from, to, groups[0]);
+	uint32_t task = only_task(items, which, from, to, groups[1]);
+	const struct thrum__model *model = items->in[which]->model;
+	int64_t end;
+	bool is_broken;
+
+	if (before == THRUM__NONE || task == THRUM__NONE)
+		return;
+	end = thrum__slow_path_end(model, before);
+	is_broken = THRUM__TASK(model, task, start) < end;
+	side->of++;
+	side->count += is_broken;
+	if (side->task != THRUM__NONE && !(is_broken && side->count == 1))
+		return;
+	side->task = task;
+	side->before = before;
+	side->first = end;
+	side->second = THRUM__TASK(model, task, start);
+}
+
+/* Counts in how many items of a recording an order is broken. */
+static struct thrum__difference_side count_items(const struct items *items, int which,
+	const uint32_t groups[2])
+{
+	struct thrum__difference_side side = {.task = THRUM__NONE,
+		.before = THRUM__NONE,
+		.by = {THRUM__NONE, THRUM__NONE}};
+
+	for (uint32_t i = 0, end; i < items->count[which]; i = end) {
+		end = end_of(items, which, i);
+		if (end - i <= ITEM_MAX)
+			note_item(items, which, i, end, groups, &side);
+	}
+	return side;
+}
+
+static bool is_known(const struct thrum__comparison *comparison, const uint32_t groups[2])
+{
+	for (uint32_t i = 0; i < comparison->count; i++)
+		if (comparison->differences[i].kind == THRUM__DIFFERENCE_ENDS_LATER &&
+			comparison->differences[i].group == groups[1] &&
+			comparison->differences[i].other_group == groups[0])
+			return true;
+	return false;
+}
+
+/* Adds a difference if an order holds for all items in GOOD, but not for the one in BAD. Returns
+ * whether it was added. */
+static bool check_order(struct thrum__comparison *comparison, const struct items *items,
+	const uint32_t groups[2], const uint32_t range[2], bool *failed)
+{
+	struct thrum__difference_side here = {.task = THRUM__NONE}, good;
+	struct thrum__difference *d;
+
+	note_item(items, THRUM__BAD, range[0], range[1], groups, &here);
+	if (here.count == 0 || is_known(comparison, groups))
+		return false;
+	good = count_items(items, THRUM__GOOD, groups);
+	if (good.of < ALIKE || good.count > 0)
+		return false;
+	d = thrum__diff_add(comparison, THRUM__DIFFERENCE_ENDS_LATER, groups[1], failed);
+	if (!d)
+		return false;
+	d->other_group = groups[0];
+	d->side[THRUM__GOOD] = good;
+	d->side[THRUM__BAD] = count_items(items, THRUM__BAD, groups);
+	d->time = d->side[THRUM__BAD].second;
+	return true;
+}
+
+/* Compares the order of an item's tasks with GOOD's, up to the first step that is out of order. */
+static int check_item(struct thrum__comparison *comparison, const struct items *items,
+	uint32_t item)
+{
+	uint32_t from, to, range[2];
+	bool failed = false;
+
+	find_item(items, THRUM__GOOD, item, &from, &to);
+	find_item(items, THRUM__BAD, item, &range[0], &range[1]);
+	for (uint32_t i = from; i + 1 < to; i++) {
+		const uint32_t *group = items->in[THRUM__GOOD]->group;
+		const uint32_t groups[2] = {group[items->tasks[THRUM__GOOD][i].item],
+			group[items->tasks[THRUM__GOOD][i + 1].item]};
+
+		if (groups[0] != groups[1] &&
+			check_order(comparison, items, groups, range, &failed))
+			break;
+	}
+	return failed ? -THRUM_E_MEMORY : 0;
+}
+
+static bool goes_wrong(const struct thrum__difference *d)
+{
+	return d->kind == THRUM__DIFFERENCE_NEVER_ENDS || d->kind == THRUM__DIFFERENCE_FAILS ||
+		d->kind == THRUM__DIFFERENCE_CANCELLED;
+}
+
+int thrum__diff_items(struct thrum__comparison *comparison,
+	struct thrum__aligned aligned[THRUM__SIDES])
+{
+	struct items items = {0};
+	uint32_t count = comparison->count, looked = 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && looked < WRONG_MAX && error == 0; i++) {
+		uint32_t task = comparison->differences[i].side[THRUM__BAD].task, item = 0;
+
+		if (!goes_wrong(&comparison->differences[i]))
+			continue;
+		for (int which = 0; which < THRUM__SIDES && looked == 0 && error == 0; which++)
+			error = sort_side(&items, &aligned[which], which);
+		looked++;
+		if (error == 0)
+			error = item_of(&items, THRUM__BAD, task, &item);
+		if (error > 0)
+			error = check_item(comparison, &items, item);
+	}
+	thrum__base_keys_free(&items.keys);
+	free(items.tasks[THRUM__GOOD]);
+	free(items.tasks[THRUM__BAD]);
+	return error;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * fleet/: recordings of many machines, kept by a NATS server with JetStream. An agent on each machine
+ * sends what the recorders write; readers make recordings of the messages again.
+ *
+ *   address.c  nats://SERVER/PATTERN?last=10m
+ *   clock.c    a recording's clock and the time of day
+ *   message.c  what a message is called, and what its header says
+ *   send.c     a recording that is being written, as messages
+ *   gather.c   messages, as a recording
+ *   server.c   the server, through libnats
+ *   fetch.c    all messages of the recordings that an address names
+ *
+ * Messages are of two kinds. A table message has a part of all that lies before the packets: the
+ * header, definitions, live tasks, counters. The stream keeps the latest for each part. A piece has
+ * bytes of a packet, as the packet grows: what was sent is not sent again. A piece follows the
+ * definitions that it needs.
+ *
+ *   thrum.def.HOST.PROGRAM.UUID.PART   a table message
+ *   thrum.rec.HOST.PROGRAM.UUID.LANE   a piece; Nats-Msg-Id: UUID-TICKET-FROM-TO
+ *
+ * The recording itself holds what isn't sent yet, so the agent needs no buffer. Packets that the
+ * recorder overwrites before are counted.
+ *
+ * Readers trust nothing in a message: send.c, gather.c and message.c do no I/O, and gather.c is
+ * fuzzed.
+ */
+#ifndef FLEET_FLEET_H
+#define FLEET_FLEET_H
+
+#include <thrum/trace.h>
+
+#include "format/format.h"
+
+/* ---- Addresses ------------------------------------------------------------------------------ */
+
+struct thrum__fleet_address {
+	char server[512];    /* nats://USER:PASSWORD@HOST:PORT */
+	char pattern[256];   /* see thrum__fleet_matches; "": all */
+	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
+	char creds[256];     /* a file with a user's JWT and key; "": none */
+	char authority[256]; /* a file with certificates that are trusted; "": the system's */
+	char certificate[256], key[256]; /* files of this client; "": none */
+};
+
+/* Reads an address. `now`: ns since 1970, for times that count back. Returns 0, or -THRUM_E_ARGUMENT
+ * with a message. */
+THRUM__MUST_USE int thrum__fleet_parse(const char *text, int64_t now, struct thrum__fleet_address *,
+	struct thrum_error_info *);
+
+/* Whether a pattern HOST/PROGRAM, or one for either of both, with * and ?, matches. */
+bool thrum__fleet_matches(const char *pattern, const char *host, const char *program);
+
+/* ---- Messages ------------------------------------------------------------------------------- */
+
+#define THRUM__FLEET_KEY 176             /* room for HOST.PROGRAM.UUID */
+#define THRUM__FLEET_SUBJECT 224         /* room for a subject */
+#define THRUM__FLEET_PIECE "Thrum-Piece" /* the name of a piece's header */
+#define THRUM__FLEET_INFO 192            /* room for its value */
+/* The parts of the tables: part 0 is the header's page, each other one has so many bytes. */
+#define THRUM__FLEET_PART 32768u
+/* No tables are larger. */
+#define THRUM__FLEET_TABLES_MAX (UINT64_C(64) << 20)
+
+struct thrum__fleet_piece {
+	uint64_t lane;
+	uint32_t ticket;      /* of the packet */
+	uint32_t from;        /* the first byte's place in the packet */
+	uint32_t packet_size; /* bytes */
+	int64_t begin, end;   /* of the packet so far, ns since 1970 */
+};
+
+/* Writes the recording's name in subjects. `program`: what is to stand for it, at most 63 bytes. */
+void thrum__fleet_key(const struct thrum__header *, const char *program,
+	char key[THRUM__FLEET_KEY]);
+/* Write and read the value of a piece's header. Reading returns whether it is one. */
+void thrum__fleet_put_piece(const struct thrum__fleet_piece *, char to[THRUM__FLEET_INFO]);
+bool thrum__fleet_get_piece(const char *from, struct thrum__fleet_piece *);
+/* Finds the part's number in the subject of a table message. */
+bool thrum__fleet_get_part(const char *subject, uint32_t *part);
+
+/* ---- Sending -------------------------------------------------------------------------------- */
+
+struct thrum__fleet_message {
+	const char *subject;
+	const char *id, *info; /* of a piece; NULL in a table message */
+	const void *bytes;
+	size_t size;
+};
+
+#define THRUM__FLEET_BATCH 64 /* messages at a time */
+
+/* Where messages go. */
+struct thrum__fleet_outlet {
+	void *owner;
+	size_t room; /* the most bytes of a message */
+	/* Sends at most THRUM__FLEET_BATCH messages, and waits until each is stored or refused:
+	 * stored[i]. Returns 0 if all are stored, or a negative enum thrum_error. */
+	int (*send)(void *owner, const struct thrum__fleet_message *, size_t count, bool *stored,
+		struct thrum_error_info *);
+};
+
+/* The recorder's process at one time. */
+struct thrum__fleet_moment {
+	uint64_t ticks;  /* of the recording's clock; 0: unknown */
+	bool is_over;    /* nobody writes any more */
+	bool was_killed; /* and nobody said that it ends */
+	bool is_due;     /* send packets that aren't full, and the tables, too */
+};
+
+struct thrum__fleet_count {
+	uint64_t messages, bytes, packets; /* stored; a packet counts when all of it is */
+	uint64_t overwritten;              /* packets that the recorder overwrote before */
+	uint64_t damaged;                  /* packets that weren't sent */
+};
+
+struct thrum__fleet_sender;
+
+/* Begins to send a recording; the input must outlive the sender. `program` is its name there. The
+ * caller frees *sender. Returns 0 or a negative enum thrum_error: -THRUM_E_ARGUMENT for a copy. */
+THRUM__MUST_USE int thrum__fleet_sender_create(const struct thrum__input *, const char *program,
+	struct thrum__fleet_sender **sender, struct thrum_error_info *);
+void thrum__fleet_sender_destroy(struct thrum__fleet_sender *); /* NULL is allowed */
+/* Sends what is new. Returns the number of packets that were sent to their end or a negative enum
+ * thrum_error; what wasn't stored is sent by the next step. */
+int64_t thrum__fleet_sender_step(struct thrum__fleet_sender *, const struct thrum__fleet_outlet *,
+	const struct thrum__fleet_moment *, struct thrum_error_info *);
+const struct thrum__fleet_count *thrum__fleet_sender_count(const struct thrum__fleet_sender *);
+/* The recording's name in subjects. */
+const char *thrum__fleet_sender_key(const struct thrum__fleet_sender *);
+/* Whether the recording has ended and all of it is stored. */
+bool thrum__fleet_sender_is_done(const struct thrum__fleet_sender *);
+
+/*
+ * The positions: what was stored, for an agent that starts again. Returns the bytes, which belong to
+ * the sender until its next call; NULL: out of memory.
+ */
+const void *thrum__fleet_sender_save(struct thrum__fleet_sender *, size_t *size);
+/* Takes positions over. False: they are not of this recording, or damaged; then all is sent again. */
+bool thrum__fleet_sender_restore(struct thrum__fleet_sender *, const void *bytes, size_t size);
+
+/* ---- Gathering ------------------------------------------------------------------------------ */
+
+/*
+ * Makes a recording of messages. First come table messages, then _begin, then pieces in any order,
+ * then table messages again, in case that definitions came meanwhile, then _end. The live tasks are
+ * those of the first: they must not be younger than the packets.
+ */
+struct thrum__fleet_gather;
+
+struct thrum__fleet_gathered {
+	uint64_t packets;    /* that are whole, as far as they were sent */
+	uint64_t incomplete; /* packets of which the beginning is missing */
+	int64_t first;       /* when the first of these began, ns since 1970 */
+};
+
+THRUM__MUST_USE int thrum__fleet_gather_create(const struct thrum__output *,
+	struct thrum__fleet_gather **);
+void thrum__fleet_gather_destroy(struct thrum__fleet_gather *); /* NULL is allowed */
+/* Takes a table message. Returns 0, -THRUM_E_DAMAGED or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__fleet_gather_table(struct thrum__fleet_gather *, uint32_t part,
+	const void *bytes, size_t size);
+/* Checks the header. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_gather_begin(struct thrum__fleet_gather *,
+	struct thrum_error_info *);
+/* The recording's header; its counts of packets are not set yet. */
+const struct thrum__header *thrum__fleet_gather_header(const struct thrum__fleet_gather *);
+/* Takes a piece. The same piece may come twice. Returns as _table does, or the output's error. */
+THRUM__MUST_USE int thrum__fleet_gather_piece(struct thrum__fleet_gather *,
+	const struct thrum__fleet_piece *, const void *bytes, size_t size);
+/* Tells what was gathered so far. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__fleet_gather_look(struct thrum__fleet_gather *,
+	struct thrum__fleet_gathered *);
+/* Writes the tables and the header. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_gather_end(struct thrum__fleet_gather *);
+
+/* ---- The server ----------------------------------------------------------------------------- */
+
+struct thrum__fleet_server;
+
+/* The limits that streams get when they are made. */
+struct thrum__fleet_keeping {
+	int64_t age;    /* ns; 0: for ever */
+	uint64_t bytes; /* of the stream of packets; 0: no limit */
+	uint64_t replicas;
+};
+
+/* Connects. Returns 0 or a negative enum thrum_error: -THRUM_E_SYSTEM also if this thrum was built
+ * without NATS. The caller closes *server. */
+THRUM__MUST_USE int thrum__fleet_connect(const struct thrum__fleet_address *,
+	struct thrum__fleet_server **server, struct thrum_error_info *);
+void thrum__fleet_close(struct thrum__fleet_server *); /* NULL is allowed */
+/* Makes the streams unless they are there. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_make_streams(struct thrum__fleet_server *,
+	const struct thrum__fleet_keeping *, struct thrum_error_info *);
+/* The server as an outlet for senders. */
+struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *);
+
+/* A message as it is read. */
+struct thrum__fleet_stored {
+	const char *subject, *info; /* info: of a piece, else NULL */
+	const void *bytes;
+	size_t size;
+	int64_t time; /* when it was stored, ns since 1970 */
+};
+
+/*
+ * Gives all messages of a stream, from a time on, of the subjects that the filter names, to `take`,
+ * until that returns another number than 0. Returns that number, 0, or a negative enum thrum_error.
+ */
+THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *, bool is_tables,
+	const char *filter, int64_t from, int (*take)(void *, const struct thrum__fleet_stored *),
+	void *context, struct thrum_error_info *);
+/* Gives the names of all subjects of the tables that the filter names to `take`. Returns as above. */
+THRUM__MUST_USE int thrum__fleet_list(struct thrum__fleet_server *, const char *filter,
+	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *);
+
+/* ---- Fetching ------------------------------------------------------------------------------- */
+
+#define THRUM__FLEET_PARTS_MAX 64 /* recordings of one address */
+
+/* Recordings that an address names: the files into which they are fetched. */
+struct thrum__fleet_fetching {
+	void *owner;
+	/* Gives an output for the next recording, which is `name`. */
+	int (*begin)(void *owner, const char *name, struct thrum__output *);
+	/* The output is complete. The times bound it, in ticks; 0, UINT64_MAX: they don't. */
+	int (*end)(void *owner, uint64_t from, uint64_t until);
+};
+
+/* Fetches all recordings that an address names. Returns 0 or a negative enum thrum_error:
+ * -THRUM_E_NOT_FOUND if there are none. */
+THRUM__MUST_USE int thrum__fleet_fetch(const struct thrum__fleet_address *,
+	const struct thrum__fleet_fetching *, struct thrum_error_info *);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: ISC */
+/* The names and headers of messages. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/fleet.h"
+
+/* Appends a name as one token of a subject: dots, wildcards and blanks would be taken for others. */
+static char *put_token(char *to, const char *from, size_t room)
+{
+	const char *end = memchr(from, '\0', room);
+	size_t size = end ? (size_t)(end - from) : room;
+
+	if (size == 0)
+		*to++ = '_';
+	for (size_t i = 0; i < size; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		*to++ = c <= ' ' || c >= 0x7f || strchr(".*>", c) ? '_' : (char)c;
+	}
+	return to;
+}
+
+void thrum__fleet_key(const struct thrum__header *header, const char *program,
+	char key[THRUM__FLEET_KEY])
+{
+	char *to = put_token(key, header->host, sizeof header->host);
+
+	*to++ = '.';
+	to = put_token(to, program, sizeof header->program);
+	*to++ = '.';
+	for (size_t i = 0; i < sizeof header->uuid; i++)
+		to += sprintf(to, "%02x", header->uuid[i]);
+}
+
+void thrum__fleet_put_piece(const struct thrum__fleet_piece *piece, char to[THRUM__FLEET_INFO])
+{
+	snprintf(to, THRUM__FLEET_INFO,
+		"1 %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRId64 " %" PRId64,
+		piece->lane, piece->ticket, piece->from, piece->packet_size, piece->begin,
+		piece->end);
+}
+
+/* Reads a number of decimal digits up to `most`. */
+static bool get_number(const char **from, uint64_t most, uint64_t *number)
+{
+	const char *at = *from;
+	uint64_t n = 0;
+
+	if (*at < '0' || *at > '9')
+		return false;
+	for (; *at >= '0' && *at <= '9'; at++)
+		if (__builtin_mul_overflow(n, 10, &n) ||
+			__builtin_add_overflow(n, (uint64_t)(*at - '0'), &n))
+			return false;
+	*from = at;
+	*number = n;
+	return n <= most;
+}
+
+bool thrum__fleet_get_piece(const char *from, struct thrum__fleet_piece *piece)
+{
+	static const uint64_t most[] = {1, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+		INT64_MAX, INT64_MAX};
+	enum {
+		COUNT = sizeof most / sizeof *most
+	};
+	uint64_t numbers[COUNT];
+
+	for (size_t i = 0; i < COUNT; i++) {
+		if (!get_number(&from, most[i], &numbers[i]))
+			return false;
+		if (*from != (i + 1 < COUNT ? ' ' : '\0'))
+			return false;
+		from += *from == ' ';
+	}
+	if (numbers[0] != 1 || numbers[2] == 0)
+		return false;
+	*piece = (struct thrum__fleet_piece){numbers[1], (uint32_t)numbers[2], (uint32_t)numbers[3],
+		(uint32_t)numbers[4], (int64_t)numbers[5], (int64_t)numbers[6]};
+	return true;
+}
+
+bool thrum__fleet_get_part(const char *subject, uint32_t *part)
+{
+	const char *dot = strrchr(subject, '.');
+	uint64_t number;
+
+	if (!dot)
+		return false;
+	dot++;
+	if (!get_number(&dot, THRUM__FLEET_TABLES_MAX / THRUM__FLEET_PART, &number) || *dot)
+		return false;
+	*part = (uint32_t)number;
+	return true;
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A NATS server with JetStream, through libnats. That library is loaded when it is needed, so that
+ * thrum runs without it.
+ *
+ * Messages are published with an inbox of our own for the answers, a batch at a time: whatever is not
+ * known to be stored when the batch's time is over counts as refused.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/fleet.h"
+#include "port/port.h"
+#include "read/read.h"
+
+#ifdef HAVE_NATS
+
+#include <dlfcn.h>
+#include <nats/nats.h>
+
+#define PACKETS "THRUM_PACKETS" /* the names of the streams */
+#define TABLES "THRUM_TABLES"
+#define SECOND INT64_C(1000000000)
+#define MS INT64_C(1000000)
+#define PATIENCE 5000                      /* ms, for an answer */
+#define DUPLICATES (INT64_C(120) * SECOND) /* the time in which a message may come twice */
+#define HEADERS_MOST 1024                  /* bytes of a message's headers */
+
+/* ---- The library ---------------------------------------------------------------------------- */
+
+#define FUNCTIONS(X) \
+	X(natsOptions_Create) \
+	X(natsOptions_Destroy) \
+	X(natsOptions_SetURL) \
+	X(natsOptions_SetName) \
+	X(natsOptions_SetTimeout) \
+	X(natsOptions_SetMaxReconnect) \
+	X(natsOptions_SetReconnectWait) \
+	X(natsOptions_SetPingInterval) \
+	X(natsOptions_SetWriteDeadline) \
+	X(natsOptions_SetErrorHandler) \
+	X(natsOptions_SetUserCredentialsFromFiles) \
+	X(natsOptions_SetSecure) \
+	X(natsOptions_LoadCATrustedCertificates) \
+	X(natsOptions_LoadCertificatesChain) \
+	X(natsConnection_Connect) \
+	X(natsConnection_Destroy) \
+	X(natsConnection_Status) \
+	X(natsConnection_GetMaxPayload) \
+	X(natsConnection_JetStream) \
+	X(natsConnection_SubscribeSync) \
+	X(natsConnection_PublishMsg) \
+	X(natsSubscription_NextMsg) \
+	X(natsSubscription_GetConsumerInfo) \
+	X(natsSubscription_Destroy) \
+	X(natsInbox_Create) \
+	X(natsInbox_Destroy) \
+	X(natsMsg_Create) \
+	X(natsMsg_Destroy) \
+	X(natsMsg_GetSubject) \
+	X(natsMsg_GetData) \
+	X(natsMsg_GetDataLength) \
+	X(natsMsg_GetMetaData) \
+	X(natsMsg_IsNoResponders) \
+	X(natsMsgHeader_Set) \
+	X(natsMsgHeader_Get) \
+	X(natsStatus_GetText) \
+	X(nats_GetLastError) \
+	X(jsCtx_Destroy) \
+	X(jsOptions_Init) \
+	X(jsSubOptions_Init) \
+	X(jsStreamConfig_Init) \
+	X(jsStreamInfo_Destroy) \
+	X(jsConsumerInfo_Destroy) \
+	X(jsMsgMetaData_Destroy) \
+	X(js_AddStream) \
+	X(js_GetStreamInfo) \
+	X(js_SubscribeSync)
+
+struct nats {
+#define X(name) __typeof__(&(name)) name;
+	FUNCTIONS(X)
+#undef X
+};
+
+#define TEXT_OF(x) #x
+#define NAME_OF(major, minor) "libnats.so." TEXT_OF(major) "." TEXT_OF(minor)
+
+/* The structures of one version aren't those of another. The library stays loaded. */
+static int load_library(struct nats *nats, struct thrum_error_info *info)
+{
+	const char *name = NAME_OF(NATS_VERSION_MAJOR, NATS_VERSION_MINOR);
+	void *library = dlopen(name, RTLD_NOW);
+
+#define X(function) \
+	nats->function = library ? (__typeof__(nats->function))dlsym(library, #function) : NULL; \
+	if (!nats->function) \
+		return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0, \
+			"needs the library %s (Debian: libnats%d.%d)", name, NATS_VERSION_MAJOR, \
+			NATS_VERSION_MINOR);
+	FUNCTIONS(X)
+#undef X
+	return 0;
+}
+
+/* ---- Connecting ----------------------------------------------------------------------------- */
+
+struct thrum__fleet_server {
+	struct nats nats;
+	natsConnection *connection;
+	jsCtx *stream;
+	natsInbox *inbox;
+	natsSubscription *answers;
+	uint64_t number; /* of the latest message that was sent */
+};
+
+/* Gives the library's words for a failure. */
+static int failed(struct thrum__fleet_server *s, natsStatus status, const char *doing,
+	struct thrum_error_info *info)
+{
+	/* For an answer that doesn't come the library names its own file. */
+	const char *words = status == NATS_TIMEOUT ? NULL : s->nats.nats_GetLastError(NULL);
+	int error = status == NATS_NO_MEMORY ? -THRUM_E_MEMORY
+		: status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED
+		? -THRUM_E_ACCESS
+		: status == NATS_NOT_FOUND ? -THRUM_E_NOT_FOUND
+					   : -THRUM_E_SYSTEM;
+
+	return thrum__read_error_set(info, error, 0, "%s: %.120s", doing,
+		words && *words ? words : s->nats.natsStatus_GetText(status));
+}
+
+/* The library prints errors that have no handler. The call that they concern fails, too. */
+static void stay_silent(natsConnection *connection, natsSubscription *subscription,
+	natsStatus status, void *context)
+{
+	(void)connection, (void)subscription, (void)status, (void)context;
+}
+
+static natsStatus set_options(const struct nats *nats, natsOptions *o,
+	const struct thrum__fleet_address *a)
+{
+	natsStatus status = nats->natsOptions_SetURL(o, a->server);
+
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetName(o, "thrum");
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetTimeout(o, PATIENCE);
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetMaxReconnect(o, -1);
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetReconnectWait(o, 500);
+	/* A server that hangs is noticed in this time, too. */
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetPingInterval(o, PATIENCE);
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetWriteDeadline(o, 2000);
+	if (status == NATS_OK)
+		status = nats->natsOptions_SetErrorHandler(o, stay_silent, NULL);
+	if (status == NATS_OK && a->creds[0])
+		status = nats->natsOptions_SetUserCredentialsFromFiles(o, a->creds, NULL);
+	if (status == NATS_OK && (a->authority[0] || a->certificate[0]))
+		status = nats->natsOptions_SetSecure(o, true);
+	if (status == NATS_OK && a->authority[0])
+		status = nats->natsOptions_LoadCATrustedCertificates(o, a->authority);
+	if (status == NATS_OK && a->certificate[0])
+		status = nats->natsOptions_LoadCertificatesChain(o, a->certificate, a->key);
+	return status;
+}
+
+static natsStatus listen_for_answers(struct thrum__fleet_server *s)
+{
+	char subject[128];
+	natsStatus status = s->nats.natsInbox_Create(&s->inbox);
+
+	if (status != NATS_OK)
+		return status;
+	snprintf(subject, sizeof subject, "%s.*", s->inbox);
+	return s->nats.natsConnection_SubscribeSync(&s->answers, s->connection, subject);
+}
+
+int thrum__fleet_connect(const struct thrum__fleet_address *address,
+	struct thrum__fleet_server **server, struct thrum_error_info *info)
+{
+	struct thrum__fleet_server *s = calloc(1, sizeof *s);
+	natsOptions *options = NULL;
+	natsStatus status;
+
+	if (!s)
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	int error = load_library(&s->nats, info);
+
+	if (error) {
+		free(s);
+		return error;
+	}
+	status = s->nats.natsOptions_Create(&options);
+	if (status == NATS_OK)
+		status = set_options(&s->nats, options, address);
+	if (status == NATS_OK)
+		status = s->nats.natsConnection_Connect(&s->connection, options);
+	if (status == NATS_OK)
+		status = s->nats.natsConnection_JetStream(&s->stream, s->connection, NULL);
+	if (status == NATS_OK)
+		status = listen_for_answers(s);
+	if (status != NATS_OK)
+		error = failed(s, status, "the server can't be reached", info);
+	s->nats.natsOptions_Destroy(options);
+	if (error)
+		thrum__fleet_close(s);
+	else
+		*server = s;
+	return error;
+}
+
+void thrum__fleet_close(struct thrum__fleet_server *s)
+{
+	if (!s)
+		return;
+	s->nats.natsSubscription_Destroy(s->answers);
+	s->nats.natsInbox_Destroy(s->inbox);
+	s->nats.jsCtx_Destroy(s->stream);
+	s->nats.natsConnection_Destroy(s->connection);
+	free(s);
+}
+
+/* ---- Streams -------------------------------------------------------------------------------- */
+
+static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config,
+	struct thrum_error_info *info)
+{
+	jsStreamInfo *about = NULL;
+	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
+
+	if (status == NATS_NOT_FOUND)
+		status = s->nats.js_AddStream(&about, s->stream, config, NULL, NULL);
+	s->nats.jsStreamInfo_Destroy(about);
+	return status == NATS_OK ? 0
+				 : failed(s, status, "the server keeps no stream for thrum", info);
+}
+
+int thrum__fleet_make_streams(struct thrum__fleet_server *s,
+	const struct thrum__fleet_keeping *keeping, struct thrum_error_info *info)
+{
+	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
+	jsStreamConfig config;
+	int error;
+
+	s->nats.jsStreamConfig_Init(&config);
+	config.Name = PACKETS;
+	config.Subjects = &packets;
+	config.SubjectsLen = 1;
+	config.Storage = js_FileStorage;
+	config.Replicas = (int64_t)keeping->replicas;
+	config.MaxAge = keeping->age;
+	config.MaxBytes = keeping->bytes ? (int64_t)keeping->bytes : -1;
+	config.Duplicates = DUPLICATES;
+	if (keeping->age && config.Duplicates > keeping->age)
+		config.Duplicates = keeping->age;
+	error = make_stream(s, &config, info);
+	if (error)
+		return error;
+	/* Packets are of no use without their tables. */
+	config.Name = TABLES;
+	config.Subjects = &tables;
+	config.MaxAge = keeping->age * 2;
+	config.MaxBytes = -1;
+	config.MaxMsgsPerSubject = 1;
+	return make_stream(s, &config, info);
+}
+
+/* ---- Sending -------------------------------------------------------------------------------- */
+
+/* Sends a message; its answer comes to a subject that ends in the number. */
+static natsStatus publish(struct thrum__fleet_server *s, const struct thrum__fleet_message *m,
+	uint64_t number)
+{
+	const struct nats *nats = &s->nats;
+	char reply[128];
+	natsMsg *message = NULL;
+
+	snprintf(reply, sizeof reply, "%s.%llu", s->inbox, (unsigned long long)number);
+	natsStatus status = nats->natsMsg_Create(&message, m->subject, reply, m->bytes,
+		(int)m->size);
+
+	if (status == NATS_OK && m->id)
+		status = nats->natsMsgHeader_Set(message, "Nats-Msg-Id", m->id);
+	if (status == NATS_OK && m->info)
+		status = nats->natsMsgHeader_Set(message, THRUM__FLEET_PIECE, m->info);
+	if (status == NATS_OK)
+		status = nats->natsConnection_PublishMsg(s->connection, message);
+	nats->natsMsg_Destroy(message);
+	return status;
+}
+
+/* Tells why an answer doesn't say that the message is stored; NULL: it is. */
+static const char *refusal(const struct nats *nats, natsMsg *answer, char words[120])
+{
+	const char *text = nats->natsMsg_GetData(answer), *why;
+	int size = nats->natsMsg_GetDataLength(answer);
+
+	if (nats->natsMsg_IsNoResponders(answer))
+		return "no stream takes it; perhaps it has no leader now";
+	snprintf(words, 120, "%.*s", size > 0 ? size : 0, text ? text : "");
+	why = strstr(words, "\"error\"");
+	return why ? why : strstr(words, "\"seq\"") ? NULL : "the answer is none of JetStream's";
+}
+
+/* Waits for the answers to the messages with numbers from `first` on. */
+static int await_answers(struct thrum__fleet_server *s, uint64_t first, size_t count, bool *stored,
+	struct thrum_error_info *info)
+{
+	uint64_t end = thrum__port_monotonic() + PATIENCE * MS;
+	char words[120];
+	int error = 0;
+
+	for (size_t open = count; open > 0;) {
+		uint64_t now = thrum__port_monotonic();
+		natsMsg *answer = NULL;
+		natsStatus status = now < end ? s->nats.natsSubscription_NextMsg(&answer,
+							s->answers, (int64_t)((end - now) / MS) + 1)
+					      : NATS_TIMEOUT;
+
+		if (status != NATS_OK)
+			return failed(s, status, "the server doesn't say that it stores", info);
+		uint64_t number = strtoull(strrchr(s->nats.natsMsg_GetSubject(answer), '.') + 1,
+			NULL, 10);
+
+		/* Others are late answers to a batch that was given up. */
+		if (number >= first && number < first + count && !stored[number - first]) {
+			const char *why = refusal(&s->nats, answer, words);
+
+			open--;
+			stored[number - first] = why == NULL;
+			if (why && error == 0)
+				error = thrum__read_error_set(info, -THRUM_E_SYSTEM, 0,
+					"the server refuses: %s", why);
+		}
+		s->nats.natsMsg_Destroy(answer);
+	}
+	return error;
+}
+
+static int send_messages(void *owner, const struct thrum__fleet_message *messages, size_t count,
+	bool *stored, struct thrum_error_info *info)
+{
+	struct thrum__fleet_server *s = owner;
+	uint64_t first = s->number + 1;
+	natsStatus status = NATS_OK;
+	size_t sent = 0;
+
+	/* The library would keep messages until it is connected again; the recording does, too. */
+	if (s->nats.natsConnection_Status(s->connection) != NATS_CONN_STATUS_CONNECTED)
+		return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0,
+			"the server can't be reached");
+	while (sent < count && status == NATS_OK) {
+		status = publish(s, &messages[sent], ++s->number);
+		sent += status == NATS_OK;
+	}
+	int error = await_answers(s, first, sent, stored, info);
+
+	return error || status == NATS_OK ? error
+					  : failed(s, status, "a message can't be sent", info);
+}
+
+struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
+{
+	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
+
+	return (struct thrum__fleet_outlet){s,
+		most > 2 * HEADERS_MOST ? (size_t)most - HEADERS_MOST : HEADERS_MOST,
+		send_messages};
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/* Gives a message to `take`. Returns what that returns, and tells whether it was the last one. */
+static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_t last,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context, bool *is_last)
+{
+	jsMsgMetaData *about = NULL;
+	const char *value = NULL;
+	int result;
+
+	if (s->nats.natsMsg_GetMetaData(&about, message) != NATS_OK)
+		return 0;
+	s->nats.natsMsgHeader_Get(message, THRUM__FLEET_PIECE, &value);
+	result = take(context,
+		&(struct thrum__fleet_stored){s->nats.natsMsg_GetSubject(message), value,
+			s->nats.natsMsg_GetData(message),
+			(size_t)s->nats.natsMsg_GetDataLength(message), about->Timestamp});
+	*is_last = about->NumPending == 0 || about->Sequence.Stream >= last;
+	s->nats.jsMsgMetaData_Destroy(about);
+	return result;
+}
+
+static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscription,
+	uint64_t last, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	struct thrum_error_info *info)
+{
+	jsConsumerInfo *about = NULL;
+	natsStatus status = s->nats.natsSubscription_GetConsumerInfo(&about, subscription, NULL,
+		NULL);
+	bool is_last = false;
+	int result = 0;
+
+	if (status != NATS_OK)
+		return failed(s, status, "the server's messages can't be read", info);
+	is_last = about->NumPending == 0 && about->Delivered.Consumer == 0;
+	s->nats.jsConsumerInfo_Destroy(about);
+	while (!is_last && result == 0) {
+		natsMsg *message = NULL;
+
+		status = s->nats.natsSubscription_NextMsg(&message, subscription, PATIENCE);
+		if (status != NATS_OK)
+			return failed(s, status, "the server's messages can't be read", info);
+		result = take_message(s, message, last, take, context, &is_last);
+		s->nats.natsMsg_Destroy(message);
+	}
+	return result;
+}
+
+static int get_stream(struct thrum__fleet_server *s, bool is_tables, const char *filter,
+	jsStreamInfo **about, struct thrum_error_info *info)
+{
+	jsOptions options;
+
+	s->nats.jsOptions_Init(&options);
+	options.Stream.Info.SubjectsFilter = filter;
+	natsStatus status = s->nats.js_GetStreamInfo(about, s->stream, is_tables ? TABLES : PACKETS,
+		&options, NULL);
+
+	if (status == NATS_NOT_FOUND)
+		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
+			"the server keeps no recordings: thrum ship sends them");
+	return status == NATS_OK ? 0 : failed(s, status, "the server doesn't answer", info);
+}
+
+int thrum__fleet_read(struct thrum__fleet_server *s, bool is_tables, const char *filter,
+	int64_t from, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	struct thrum_error_info *info)
+{
+	natsSubscription *subscription = NULL;
+	jsStreamInfo *about = NULL;
+	jsSubOptions options;
+	int error = get_stream(s, is_tables, NULL, &about, info);
+
+	if (error)
+		return error;
+	uint64_t last = about->State.LastSeq;
+
+	s->nats.jsStreamInfo_Destroy(about);
+	s->nats.jsSubOptions_Init(&options);
+	options.Stream = is_tables ? TABLES : PACKETS;
+	options.Ordered = true;
+	if (from > 0) {
+		options.Config.DeliverPolicy = js_DeliverByStartTime;
+		options.Config.OptStartTime = from;
+	}
+	natsStatus status = s->nats.js_SubscribeSync(&subscription, s->stream, filter, NULL,
+		&options, NULL);
+
+	if (status != NATS_OK)
+		return failed(s, status, "the server's messages can't be read", info);
+	error = read_messages(s, subscription, last, take, context, info);
+	s->nats.natsSubscription_Destroy(subscription);
+	return error;
+}
+
+int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
+	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
+{
+	jsStreamInfo *about = NULL;
+	int result = get_stream(s, true, filter, &about, info);
+
+	if (result)
+		return result;
+	const jsStreamStateSubjects *subjects = about->State.Subjects;
+
+	for (int i = 0; subjects && i < subjects->Count && result == 0; i++)
+		result = take(context, subjects->List[i].Subject);
+	s->nats.jsStreamInfo_Destroy(about);
+	return result;
+}
+
+#else
+
+static int refuse(struct thrum_error_info *info)
+{
+	return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0,
+		"this thrum was built without NATS: install libnats-dev and build it again");
+}
+
+int thrum__fleet_connect(const struct thrum__fleet_address *address,
+	struct thrum__fleet_server **server, struct thrum_error_info *info)
+{
+	(void)address, (void)server;
+	return refuse(info);
+}
+
+void thrum__fleet_close(struct thrum__fleet_server *s)
+{
+	(void)s;
+}
+
+int thrum__fleet_make_streams(struct thrum__fleet_server *s,
+	const struct thrum__fleet_keeping *keeping, struct thrum_error_info *info)
+{
+	(void)s, (void)keeping;
+	return refuse(info);
+}
+
+struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
+{
+	(void)s;
+	return (struct thrum__fleet_outlet){0};
+}
+
+int thrum__fleet_read(struct thrum__fleet_server *s, bool is_tables, const char *filter,
+	int64_t from, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	struct thrum_error_info *info)
+{
+	(void)s, (void)is_tables, (void)filter, (void)from, (void)take, (void)context;
+	return refuse(info);
+}
+
+int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
+	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
+{
+	(void)s, (void)filter, (void)take, (void)context;
+	return refuse(info);
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: ISC */
+/* Recordings that a NATS server keeps. They are fetched to temporary files: one recording as it is,
+ * several as a bundle. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fleet/fleet.h"
+#include "port/port.h"
+#include "read/read.h"
+#include "source/input.h"
+
+struct fetched {
+	int files[THRUM__FLEET_PARTS_MAX];
+	char names[THRUM__FLEET_PARTS_MAX][100];
+	size_t count;
+};
+
+static int begin_part(void *owner, const char *name, struct thrum__output *output)
+{
+	struct fetched *f = owner;
+	int fd = thrum__source_temporary_file();
+
+	if (fd < 0)
+		return fd;
+	snprintf(f->names[f->count], sizeof f->names[0], "%s", name);
+	f->files[f->count] = fd;
+	*output = (struct thrum__output){&f->files[f->count++], thrum__source_write_at};
+	return 0;
+}
+
+/* Leaves the time that was asked for. */
+static int end_part(void *owner, uint64_t from, uint64_t until)
+{
+	struct fetched *f = owner;
+	int *file = &f->files[f->count - 1], copy, error;
+	struct thrum__input input;
+
+	if (from == 0 && until == UINT64_MAX)
+		return 0;
+	copy = thrum__source_temporary_file();
+	if (copy < 0)
+		return copy;
+	error = thrum__source_input_of(*file, &input);
+	*file = copy;
+	if (error)
+		return error;
+	error = thrum__source_copy_between(&input, copy, from, until);
+	thrum__source_close(input.owner);
+	return error;
+}
+
+/* Returns the descriptor of a file with all parts, or a negative enum thrum_error. */
+static int join_parts(struct fetched *f)
+{
+	int to, error = 0;
+
+	if (f->count == 1) {
+		f->count = 0;
+		return f->files[0];
+	}
+	to = thrum__source_temporary_file();
+	for (size_t i = 0; i < f->count && to >= 0 && error == 0; i++)
+		error = thrum__source_bundle_append(to, f->files[i], f->names[i]);
+	if (to >= 0 && error == 0)
+		error = thrum__source_bundle_end(to);
+	if (error) {
+		close(to);
+		return error;
+	}
+	return to;
+}
+
+static int open_parts(const char *text, struct thrum__input *input, struct thrum_error_info *info)
+{
+	struct fetched fetched = {.count = 0};
+	struct thrum__fleet_fetching fetching = {&fetched, begin_part, end_part};
+	struct thrum__fleet_address address;
+	int error = thrum__fleet_parse(text, (int64_t)thrum__port_realtime(), &address, info);
+
+	if (error == 0)
+		error = thrum__fleet_fetch(&address, &fetching, info);
+	if (error == 0) {
+		int fd = join_parts(&fetched);
+
+		error = fd < 0 ? fd : thrum__source_input_of(fd, input);
+		if (error)
+			thrum__read_error_set(info, error, 0, "it can't be kept: %s",
+				thrum_error_message(error));
+	}
+	for (size_t i = 0; i < fetched.count; i++)
+		close(fetched.files[i]);
+	return error;
+}
+
+static int open_with(const char *scheme, const char *rest, struct thrum__input *input,
+	struct thrum_error_info *info)
+{
+	char text[2048];
+
+	if (snprintf(text, sizeof text, "%s%s", scheme, rest) >= (int)sizeof text)
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0, "the address is too long");
+	return open_parts(text, input, info);
+}
+
+int thrum__source_open_nats(const char *rest, struct thrum__input *input,
+	struct thrum_error_info *info)
+{
+	return open_with("nats:", rest, input, info);
+}
+
+int thrum__source_open_nats_tls(const char *rest, struct thrum__input *input,
+	struct thrum_error_info *info)
+{
+	return open_with("tls:", rest, input, info);
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Calls that block, of programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+same blocking "$programs/blocking"
+text=$("$THRUM" dump blocking.thrum)
+# count TIMES PATTERN: so many lines have it.
+count() {
+	local found
+	found=$(grep -c -- "$2" <<<"$text")
+	((found == $1)) || wrong "$found times \"$2\" instead of $1: $text"
+}
+count 2 'label  *read from pipe [0-9]'
+count 2 'label  *write to pipe [0-9]'
+count 4 'label  *receive from socket [0-9]'
+count 1 'label  *accept from socket [0-9]'
+count 2 'label  *lock file [0-9]'
+count 1 'label  *process [0-9]'
+count 2 'label  *a child process'
+count 3 'label  *sleep$'
+count 1 'label  *sync file [0-9]'
+count 0 'label .*from file'
+# Also a call that is left as the thread is cancelled is over.
+[[ $(grep -c ' suspend ' <<<"$text") == $(grep -c ' resume ' <<<"$text") ]] ||
+	wrong "a wait that was left goes on: $text"
+"$THRUM" why blocking.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+
+# The finding names the call.
+same write "$programs/blocking" write
+has write why 'write to pipe [0-9]*: No answer'
+has write why 'thread wait_for_ever|thread blocking\+0x'
+same send "$programs/blocking" send
+has send why 'write to socket [0-9]*: No answer'
+# A thread may wait for ever for connections.
+same accept "$programs/blocking" accept
+has accept dump 'label  *accept from socket'
+has accept why '^no findings'
+
+"$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1
+"$THRUM" dump none.thrum | grep 'read from' && wrong '--without=block: a call that blocks'
+exit "$failed"

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""thrum ship: what programs record is in the server once, whoever is killed, and traces are read there."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
+from obeys import PATIENCE, THRUM, Command, Program, check, finish, folder, run  # noqa: E402
+
+recordings, state = os.path.join(folder.name, "recordings"), os.path.join(folder.name, "state")
+os.mkdir(recordings)
+
+# Errors that need no server.
+status, _, errors = run("ship", recordings)
+check(status == 64 and "needs --to" in errors, errors)
+status, _, errors = run("ship", recordings, "--to", "http://host")
+check(status == 64 and "nats://SERVER" in errors, errors)
+status, _, errors = run("ship", recordings, "--to", "nats://host/web")
+check(status == 64 and "not recordings" in errors, errors)
+status, _, errors = run("info", "nats://host/web?last=soon")
+check(status == 2 and "10m" in errors, errors)
+status, _, errors = run("info", "nats://127.0.0.1:1/web")
+check(status == 2 and re.search("built without NATS|can't be reached|needs the library", errors), errors)
+if not shutil.which("nats-server"):
+    print("skipped: nats-server is missing, nothing is sent")
+    sys.exit(1 if "without NATS" not in errors and "reached" not in errors else 77)
+if "reached" not in errors:
+    print("skipped:", errors)
+    sys.exit(77)
+
+
+class Server:
+    """nats-server with JetStream on a port of its own, which it keeps when it starts again."""
+
+    def __init__(self, name="server", config=""):
+        self.store, self.port, self.process = os.path.join(folder.name, name), 0, None
+        self.config = os.path.join(folder.name, name + ".conf")
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write("max_payload: 65536\n" + config)
+        self.start()
+
+    def start(self):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            if not self.port:
+                with socket.create_server(("127.0.0.1", 0)) as free:
+                    self.port = free.getsockname()[1]
+            self.process = subprocess.Popen(
+                ["nats-server", "-c", self.config, "--jetstream", "--store_dir", self.store, "-a", "127.0.0.1",
+                 "-p", str(self.port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            # It ends at once if the port is in use.
+            while self.process.poll() is None and time.monotonic() < end:
+                try:
+                    socket.create_connection(("127.0.0.1", self.port)).close()
+                    return
+                except OSError:
+                    time.sleep(0.05)
+            self.port = 0
+        sys.exit("no server starts")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def url(self, rest=""):
+        return f"nats://127.0.0.1:{self.port}{rest}"
+
+
+def wait_until(what, true):
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if true():
+            return
+        time.sleep(0.1)
+    check(False, "in time:", what)
+
+
+def record(name, size="1M"):
+    return Program("recordings/" + name, size)
+
+
+def dump(where, *options):
+    """The events, without the line that names the trace."""
+    status, text, errors = run("dump", "--format=tsv", *options, where)
+    check(status == 0, "dump", where, errors)
+    return text
+
+
+def ship(*arguments):
+    return Command("ship", *arguments, "--to", server.url(), "--state", state)
+
+
+server = Server()
+agent = ship(recordings)
+
+# A packet that isn't full comes after a moment, and the definitions that it needs come with it.
+web = record("web")
+agent.wait_for(".web.")
+web.tell("task 3 GET /user")
+wait_until("an open packet", lambda: "GET /user" in run("dump", server.url("/web"))[1])
+web.tell("gauge late/counter 7")
+wait_until("a late definition", lambda: "late/counter" in run("dump", server.url("/web"))[1])
+_, about, _ = run("info", server.url("/web"))
+check("copied while it went on" in about, "a live recording", about)
+_, counters, _ = run("stats", "--counters", server.url("/web"))
+check(re.search(r"late +7", counters), "counters", counters)
+
+# The agent is killed and starts again, and so is the program. All is there once.
+agent.process.kill()
+agent.process.wait()
+for i in range(300):
+    web.tell(f"task 1 killed {i}")
+agent = ship(recordings)
+web.process.kill()
+web.process.wait()
+agent.wait_for("web.thrum: its program has ended")
+check(dump(web.path) == dump(server.url("/web")), "after SIGKILL all events are the same")
+_, about, _ = run("info", server.url("/web"))
+check("killed or crashed" in about, "how it ended", about)
+
+# The server is gone for a while. A small ring goes round meanwhile: that is counted and shown.
+small, large = record("small", "256K"), record("large", "4M")
+agent.wait_for(".large.")
+server.kill()
+agent.wait_for("tries again")
+for i in range(200):
+    small.tell(f"observe latency {i} 1000")
+    large.tell(f"task 1 outage {i}")
+server.start()
+agent.wait_for("stores again")
+small.end()
+agent.wait_for("small.thrum: its program has ended")
+agent.wait_for("overwritten before")
+large.end()
+agent.wait_for("large.thrum: its program has ended")
+check(dump(large.path) == dump(server.url("/large")), "an outage costs nothing while there is room")
+_, about, _ = run("info", "--format=json", server.url("/small"))
+check(re.search(r'"(lost|gaps)":[1-9]', about), "losses are shown", about)
+
+# Times.
+old, before = record("old"), int(time.time())
+agent.wait_for(".old.")
+old.tell("task 1 early")
+wait_until("the early task", lambda: "early" in dump(server.url("/old")))
+time.sleep(2.1 - time.time() % 1)
+border = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime())
+time.sleep(1.1)
+old.tell("task 1 afterwards")
+wait_until("the late task", lambda: "afterwards" in dump(server.url("/old")))
+early, late = (dump(server.url(f"/old?{which}={border}"), "--event=label") for which in ("to", "from"))
+check("early" in early and "afterwards" not in early, "up to a time", early)
+check("afterwards" in late, "from a time on", late)
+check("afterwards" in dump(server.url("/old?last=1h")), "the last hour")
+status, _, errors = run("info", server.url("/old?to=2000-01-01"))
+check(status == 2 and "of that time" in errors, errors)
+status, _, errors = run("info", server.url("/nobody"))
+check(status == 2 and "no recording that matches" in errors, errors)
+
+# Several recordings are one trace.
+_, about, errors = run("info", "--format=json", server.url("/?last=1h"))
+check('"lanes":' in about, "all together", about, errors)
+check(agent.end() == 0 and "its program goes on" in agent.output, agent.output)
+old.end()
+
+# A recording that is stored isn't sent again, and a copy never is.
+copy = os.path.join(folder.name, "copy.thrum")
+run("snapshot", old.path, "-o", copy)
+status, _, errors = run("ship", copy, "--to", server.url(), "--state", state, "--once")
+check(status == 2 and "copy" in errors, errors)
+status, _, errors = run("ship", recordings, "--to", server.url(), "--state", state, "--once")
+check(status == 0 and errors.count("sends it") == 1 and "old.thrum" in errors, errors)
+server.kill()
+
+# A server that stores nothing is told, and tried again.
+refusing = Server("refusing", "authorization: {users: [{user: a, password: b, permissions: "
+                              "{publish: {deny: 'thrum.rec.>'}}}]}\n")
+server = refusing
+status, _, errors = run("ship", old.path, "--to", server.url(), "--state", state + "-2", "--once")
+check(status == 2 and "tries again" in errors, "without a password", errors)
+server.kill()
+finish()
