@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/thread.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "words/words.h"
@@ -356,6 +357,28 @@ static size_t fill_text(struct filling *f, const char *text)
 	return f->text.size;
 }
 
+/* Says of the cause, if it is a task that runs at the end, whether its thread works. */
+static void put_thread(struct filling *f, const char *before, const char *after)
+{
+	int64_t since = 0;
+	enum thrum__thread_state state = f->step != f->finding->steps ||
+			!thrum__model_has_row(&f->model->tasks, f->step->task)
+		? THRUM__THREAD_UNKNOWN
+		: thrum__analyse_thread_state(f->model, f->step->task, &since);
+
+	if (state == THRUM__THREAD_UNKNOWN)
+		return;
+	thrum__base_text_put(&f->text, before);
+	if (state == THRUM__THREAD_BUSY) {
+		thrum__base_text_put(&f->text, "ts thread is busy on a CPU until the end");
+	} else {
+		thrum__base_text_put(&f->text, "ts thread is blocked in the kernel for ");
+		put_duration(f, thrum__base_time_between(since, f->model->end));
+		thrum__base_text_put(&f->text, ", until the end");
+	}
+	thrum__base_text_put(&f->text, after);
+}
+
 /* ---- Findings and steps -------------------------------------------------------------------- */
 
 static size_t fill_step(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -422,7 +445,12 @@ size_t thrum__words_step_title(const struct thrum__model *model,
 size_t thrum__words_step_line(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
-	return fill_step(model, finding, i, texts[text_of(finding, i)].line, to, size);
+	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
+		0};
+
+	fill_text(&f, texts[text_of(finding, i)].line);
+	put_thread(&f, "; i", "");
+	return f.text.size;
 }
 
 size_t thrum__words_step_sentence(const struct thrum__model *model,
@@ -431,8 +459,9 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 {
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
 		mentions, 0};
-	size_t length = fill_text(&f, texts[text_of(finding, i)].sentence);
 
+	fill_text(&f, texts[text_of(finding, i)].sentence);
+	put_thread(&f, " I", ".");
 	*count = f.mention_count;
-	return length;
+	return f.text.size;
 }

@@ -84,6 +84,14 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_WAITS:
 		thrum__words_put(s, is_own ? "waits; the trace doesn't show for which task" : "");
 		break;
+	case THRUM__DOING_PREEMPTED:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "is ready, but its thread is not on a CPU");
+		break;
+	case THRUM__DOING_BLOCKED:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
+		break;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s, is_own ? "" : ", which is ");
 		thrum__words_put(s, "suspended: ");
@@ -96,7 +104,7 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 			part ? part->other : answer->paths.frames[share->frame].task,
 			"other tasks");
 	}
-	if (part && !is_own && share->doing <= THRUM__DOING_WAITS) {
+	if (part && !is_own && thrum__slow_is_own(share->doing)) {
 		thrum__words_put(s, " (");
 		thrum__words_put_id(s, answer->model, part->task);
 		thrum__words_put(s, ")");
@@ -166,6 +174,14 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_WAITS:
 		if (is_own)
 			thrum__words_put(s, "it waited; the trace doesn't show for which task");
+		return;
+	case THRUM__DOING_PREEMPTED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "was ready, but its thread was not on a CPU");
+		return;
+	case THRUM__DOING_BLOCKED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran, but its thread was blocked in the kernel");
 		return;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s,

@@ -34,7 +34,7 @@ MAY = {
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
     "base": None,  # all
-    "port": ("port.h", "cpu.h", "futex.h"),
+    "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
                "copy.h", "request.h"),
     "record": (),
@@ -45,11 +45,12 @@ FACES = {
     "read": ("read.h", "counters.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
-    "source": ("input.h", "control.h", "request.h", "segment.h", "zstd.h"),
+    "source": ("input.h", "control.h", "request.h", "segment.h",
+               "switches/switches.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
-                "stats/stats.h"),
+                "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
     "timeline": ("layout/layout.h", "index/index.h"),

@@ -231,8 +231,8 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 
 	*link = (struct thrum__cause_link){.kind = THRUM__CAUSE_DOING, .task = THRUM__NONE};
 	for (int doing = 0; doing < THRUM__DOING_COUNT; doing++) {
-		int64_t weight = doing <= THRUM__DOING_WAITS ? weight_of_own(f, frame, doing)
-							     : weight_of_group(f, frame, doing);
+		int64_t weight = thrum__slow_is_own(doing) ? weight_of_own(f, frame, doing)
+							   : weight_of_group(f, frame, doing);
 
 		if (weight > most) {
 			most = weight;
@@ -264,7 +264,7 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 	if (chosen == NEVER)
 		return THRUM__NONE;
 	link->doing = (uint8_t)chosen;
-	if (chosen <= THRUM__DOING_WAITS)
+	if (thrum__slow_is_own(chosen))
 		link->time = f->sums[frame].own[chosen];
 	else
 		list_group(f, frame, chosen, link);
@@ -376,7 +376,7 @@ static void find(const struct finding *f, const struct thrum__path *usual,
 				f->paths->frames[i].doing == link->doing &&
 				(link->doing != THRUM__DOING_RUNS || i == link->frames[0]))
 				cause->usual += f->usual[i].all;
-		if (link->kind == THRUM__CAUSE_DOING && link->doing <= THRUM__DOING_WAITS)
+		if (link->kind == THRUM__CAUSE_DOING && thrum__slow_is_own(link->doing))
 			cause->usual = f->usual[root].own[link->doing];
 	}
 	if (cause->count > 0 && first->kind != THRUM__CAUSE_DOING)
