@@ -25,6 +25,11 @@ setup:
 demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
+# Four machines' recordings on a NATS server, which it installs.
+demo-fleet: all
+	@tools/setup programs
+	@BUILD=$(BUILD) sh tools/demo-fleet.sh
+
 test:
 	@tools/setup build pictures desktop display web test browser
 	@tools/web all
@@ -110,5 +115,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb dist abi headers \
-	clean
+.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+	install deb dist abi headers clean

@@ -375,6 +375,7 @@ static int load_recording(struct reader *r)
 		error = thrum__read_live_find_lanes(r);
 	set_base(r);
 	set_ending(r);
+	thrum__read_off_cpu_init(r);
 	thrum__read_merge_restart(r);
 	return error;
 }
