@@ -220,6 +220,9 @@ struct thrum__findings {
 	uint32_t count;
 	struct thrum__unjudged unjudged[THRUM__UNJUDGED_MAX]; /* the first of them */
 	uint32_t unjudged_count;                              /* all of them */
+	/* Pending tasks that should resolve, and wait behind a call that may still return. */
+	uint32_t idle[THRUM__UNJUDGED_MAX]; /* the first of them */
+	uint32_t idle_count;                /* all of them */
 	struct thrum__places places;
 	uint8_t *mark; /* enum thrum__mark, by place of tasks */
 };
