@@ -25,9 +25,15 @@ setup:
 demo: all
 	@BUILD=$(BUILD) sh tools/demo.sh
 
+# Four machines' recordings on a NATS server, which it installs.
+demo-fleet: all
+	@tools/setup programs
+	@BUILD=$(BUILD) sh tools/demo-fleet.sh
+
 test:
 	@tools/setup build pictures desktop display web test browser
 	@tools/web all
+	@tools/duckdb
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 
@@ -110,5 +116,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo test test-xen cross bench unseen asan tsan fuzz verify format install deb dist abi headers \
-	clean
+.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+	install deb dist abi headers clean

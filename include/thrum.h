@@ -184,6 +184,16 @@ struct thrum_config {
 #define THRUM__API __attribute__((visibility("default"))) extern
 #endif
 
+/* Called without a detour through the linker's table (PLT). */
+#if defined(__ELF__) && defined(__PIC__) && __STDC_HOSTED__ && defined(__has_attribute)
+#if __has_attribute(noplt)
+#define THRUM__DIRECT __attribute__((noplt))
+#endif
+#endif
+#ifndef THRUM__DIRECT
+#define THRUM__DIRECT
+#endif
+
 /* The compiler warns if the caller ignores the result. */
 #define THRUM__MUST_USE __attribute__((warn_unused_result))
 
@@ -500,24 +510,24 @@ THRUM__API struct thrum__control thrum__control;
 
 /* Returns a number that tells the recording from others of this process; 0: there is none. */
 THRUM__API uint32_t thrum__recording(void);
-THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label);
+THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label) THRUM__DIRECT;
 THRUM__API thrum_task thrum__createf(struct thrum_site *, int kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 THRUM__API thrum_task thrum__create_in(struct thrum_site *, thrum_task parent, int kind,
-	const char *label);
+	const char *label) THRUM__DIRECT;
 THRUM__API thrum_task thrum__create_waiting(struct thrum_site *, int kind, const char *label,
-	thrum_task source);
+	thrum_task source) THRUM__DIRECT;
 THRUM__API void thrum__label(thrum_task, const char *label);
 THRUM__API void thrum__should_resolve(thrum_task);
 THRUM__API void thrum__due(thrum_task, int64_t ns_from_now);
-THRUM__API thrum_task thrum__current(void);
-THRUM__API void thrum__switch(thrum_task);
-THRUM__API thrum_task thrum__enter(thrum_task);
-THRUM__API void thrum__wait(thrum_task waiter, thrum_task source);
+THRUM__API thrum_task thrum__current(void) THRUM__DIRECT;
+THRUM__API void thrum__switch(thrum_task) THRUM__DIRECT;
+THRUM__API thrum_task thrum__enter(thrum_task) THRUM__DIRECT;
+THRUM__API void thrum__wait(thrum_task waiter, thrum_task source) THRUM__DIRECT;
 THRUM__API void thrum__wait_at(struct thrum_site *, thrum_task waiter, thrum_task source);
 THRUM__API void thrum__ready(thrum_task);
-THRUM__API void thrum__read(thrum_task reader, thrum_task source);
-THRUM__API void thrum__resolve(thrum_task);
+THRUM__API void thrum__read(thrum_task reader, thrum_task source) THRUM__DIRECT;
+THRUM__API void thrum__resolve(thrum_task) THRUM__DIRECT;
 THRUM__API void thrum__fail(thrum_task, const char *reason);
 THRUM__API void thrum__cancel(thrum_task);
 THRUM__API void thrum__become(thrum_task, thrum_task other);
@@ -534,10 +544,10 @@ THRUM__API void thrum__tag(struct thrum_tag *);
 THRUM__API void thrum__tag_value(struct thrum_tag *, int64_t value);
 THRUM__API void thrum__span_begin(struct thrum_tag *);
 THRUM__API void thrum__span_end(struct thrum_tag *);
-THRUM__API void thrum__log(const char *text);
+THRUM__API void thrum__log(const char *text) THRUM__DIRECT;
 THRUM__API void thrum__logf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 THRUM__API struct thrum_counter *thrum__counter_create(const char *path, int kind);
-THRUM__API void thrum__counter_add(struct thrum_counter *, int64_t amount);
+THRUM__API void thrum__counter_add(struct thrum_counter *, int64_t amount) THRUM__DIRECT;
 THRUM__API void thrum__counter_set(struct thrum_counter *, int64_t value);
 THRUM__API void thrum__counter_observe(struct thrum_counter *, int64_t value);
 THRUM__API int64_t thrum__counter_value(const struct thrum_counter *);

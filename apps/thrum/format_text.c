@@ -65,6 +65,7 @@ static const unsigned char styles[THRUM_EVENT_TYPES] = {
 	[THRUM_EVENT_INCREASE] = NUMBER,
 	[THRUM_EVENT_LOST] = WRONG,
 	[THRUM_EVENT_DAMAGED] = WRONG,
+	[THRUM_EVENT_OFF_CPU] = SAYS,
 };
 
 static char *put_style(char *to, const struct dump *dump, unsigned style)
@@ -270,6 +271,7 @@ static const char *const before_value[THRUM_EVENT_TYPES] = {
 	[THRUM_EVENT_CATEGORY] = ": level ",
 	[THRUM_EVENT_SIGNAL] = ", waiting: ",
 	[THRUM_EVENT_DUE] = "in ",
+	[THRUM_EVENT_OFF_CPU] = " for ",
 };
 
 #define ALL_DIGITS 19
@@ -280,7 +282,8 @@ static char *put_value(char *to, const struct thrum_event *event)
 		return put_string(to, ": off");
 	if (before_value[event->type])
 		to = put_string(to, before_value[event->type]);
-	if (event->type == THRUM_EVENT_DUE || event->type == THRUM_EVENT_GC)
+	if (event->type == THRUM_EVENT_DUE || event->type == THRUM_EVENT_GC ||
+		event->type == THRUM_EVENT_OFF_CPU)
 		return to + thrum__words_duration(event->value, ALL_DIGITS, to, NUMBER_ROOM);
 	return put_signed(to, event->value);
 }

@@ -19,6 +19,7 @@
 #include "preload.h"
 #include "program.h"
 #include "recorded.h"
+#include "scheduled.h"
 #include "segments.h"
 #include "source/zstd.h"
 
@@ -39,7 +40,7 @@ struct record_options {
 	uint64_t size;
 	bool counters_only, later;
 	uint64_t segment, keep;
-	bool compress;
+	bool compress, sched;
 	int full;
 	struct preload_options preload;
 };
@@ -206,20 +207,30 @@ static void execute(const struct program *program, char **argv, const struct sig
 	_exit(error == ENOENT ? STATUS_NO_PROGRAM : STATUS_NOT_EXECUTABLE);
 }
 
-/* Starts the program. Returns STATUS_OK, or the exit status after a message. */
+/* Starts the program, and before it what listens to its threads, unless that is NULL. Returns
+ * STATUS_OK, or the exit status after a message. */
 static int start_program(const struct program *program, char **argv, const struct signals *signals,
-	pid_t *child)
+	struct scheduled *scheduled, pid_t *child)
 {
-	int pipes[2], error = 0;
+	int pipes[2], go[2], error = 0;
+	char byte;
 	ssize_t n;
 
 	/* Closed by a successful exec. */
-	if (pipe2(pipes, O_CLOEXEC) < 0 || (*child = fork()) < 0) {
+	if (pipe2(pipes, O_CLOEXEC) < 0 || pipe2(go, O_CLOEXEC) < 0 || (*child = fork()) < 0) {
 		complain("%s: %s", argv[0], strerror(errno));
 		return STATUS_FAILED;
 	}
-	if (*child == 0)
+	if (*child == 0) {
+		close(go[1]);
+		if (read(go[0], &byte, 1) < 0) /* until the parent closes it */
+			_exit(STATUS_NOT_EXECUTABLE);
 		execute(program, argv, signals, pipes[1]);
+	}
+	if (scheduled)
+		(void)scheduled_start(scheduled, *child);
+	close(go[0]);
+	close(go[1]);
 	close(pipes[1]);
 	do
 		n = read(pipes[0], &error, sizeof(error));
@@ -316,6 +327,7 @@ static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded = {.compress = options->compress};
 	struct segments segments = {0};
+	struct scheduled scheduled = {0};
 	struct signals signals;
 	struct program looked;
 	int status;
@@ -326,6 +338,8 @@ static int record_program(const struct record_options *options, char **program)
 		status = check_place(recorded.pattern);
 	if (status == STATUS_OK)
 		status = set_environment(options, recorded.pattern);
+	if (status == STATUS_OK && options->sched)
+		status = scheduled_check();
 	if (status != STATUS_OK)
 		return status;
 	if (recorded_before(&recorded) < 0) {
@@ -335,7 +349,8 @@ static int record_program(const struct record_options *options, char **program)
 	program_of_file(program[0], &looked); /* if that fails, so does the start */
 	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
-	status = start_program(&looked, program, &signals, &child);
+	status = start_program(&looked, program, &signals, options->sched ? &scheduled : NULL,
+		&child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
 		if (options->segment &&
@@ -345,6 +360,10 @@ static int record_program(const struct record_options *options, char **program)
 			recorded.segments = &segments;
 		recorded.status = wait_for(child, &signals);
 		begin_line();
+		if (options->sched) {
+			scheduled_stop(&scheduled);
+			recorded.switches = &scheduled.switches;
+		}
 		if (recorded.segments)
 			segments_stop(&segments);
 		if (recorded_report(&recorded) == 0 && !options->later)
@@ -352,6 +371,7 @@ static int record_program(const struct record_options *options, char **program)
 		status = end_like(recorded.status, &signals);
 	}
 	segments_finish(&segments);
+	scheduled_finish(&scheduled);
 	program_free(&looked);
 	recorded_finish(&recorded);
 	return status;
@@ -383,6 +403,11 @@ static int run_record(const struct command *command, int argc, char **argv)
 							: "--full=discard");
 	if (options.compress && !thrum__source_can_compress())
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
+	if (options.sched && (options.later || options.counters_only || options.segment))
+		return complain_usage(command, "--sched can't be combined with %s",
+			options.later                   ? "--later"
+				: options.counters_only ? "--counters-only"
+							: "--segment");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
@@ -414,6 +439,11 @@ static const struct option options_of_record[] = {
 	{"compress", 0, OPTION_FLAG, OFFSET(compress), NULL, NULL,
 		"compress what is kept (zstd): FILE.zst. All commands\n"
 		"read it"},
+	{"sched", 0, OPTION_FLAG, OFFSET(sched), NULL, NULL,
+		"also record when each thread was off its processor:\n"
+		"preempted, although it could run, or blocked. Needs\n"
+		"no rights where kernel.perf_event_paranoid is at\n"
+		"most 2"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},

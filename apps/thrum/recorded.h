@@ -23,6 +23,7 @@ struct recorded {
 	int status;                /* of waitpid */
 	bool compress;             /* what has ended */
 	struct segments *segments; /* that replace the recordings; NULL: none */
+	struct thrum__source_switches *switches; /* to be added to what has ended; NULL: none */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */

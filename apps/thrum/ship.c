@@ -29,7 +29,7 @@
 #define AGAIN_MOST 10000
 
 struct ship_options {
-	const char *to, *state;
+	const char *to, *state, *host;
 	int64_t keep;
 	uint64_t max_size, replicas;
 	bool once;
@@ -131,7 +131,8 @@ static int begin_part(struct ship *ship, struct part *part, struct thrum_error_i
 	char name[64];
 
 	choose_name(part, name);
-	int result = thrum__fleet_sender_create(&part->input, name, &part->sender, error);
+	int result = thrum__fleet_sender_create(&part->input, ship->options->host, name,
+		&part->sender, error);
 
 	if (result < 0)
 		return result;
@@ -417,6 +418,8 @@ static const struct option options_of_ship[] = {
 		"the server: nats://[USER:PASSWORD@]HOST[:PORT], or\n"
 		"tls://...; ?creds=FILE, ca=FILE, cert=FILE&key=FILE\n"
 		"name files with what the server asks for"},
+	{"host", 0, OPTION_STRING, OFFSET(host), "NAME", NULL,
+		"the machine's name for readers, if not its own"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"send what is recorded so far, and end"},
 	{"state", 0, OPTION_STRING, OFFSET(state), "FOLDER", NULL,

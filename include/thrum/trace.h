@@ -91,7 +91,8 @@ struct thrum_error_info {
 	X(INCREASE, "increase")             /* task; text: path; value: amount; mirage only */ \
 	X(CATEGORY, "category")             /* text; value: the level from now on, -1: off */ \
 	X(LOST, "lost")                     /* value: events, where known; text: the cause */ \
-	X(DAMAGED, "damaged")               /* text: the cause and the place */
+	X(DAMAGED, "damaged")               /* text: the cause and the place */ \
+	X(OFF_CPU, "off-cpu") /* the lane's thread; text: "preempted" or "blocked"; value: ns */
 /* clang-format on */
 
 enum thrum_event_type {
@@ -302,6 +303,14 @@ struct thrum_trace_info {
 	/* At most so many tasks found no room in the table of live tasks. They are unknown if their
 	 * creation is overwritten. */
 	uint64_t lost_tasks;
+
+	/*
+	 * The recording comes from a virtual machine, and the host has compared the clocks: at
+	 * host_monotonic on the machine's CLOCK_MONOTONIC, the host's was host_ahead more, give or
+	 * take host_error; all in ns. host_boot is `boot` of the host's recordings; 0: unknown.
+	 */
+	uint64_t host_boot;
+	int64_t host_monotonic, host_ahead, host_error;
 };
 
 /*

@@ -20,6 +20,7 @@
  *   loop.def loop.c                               loops that wait for descriptors
  *   blocking.def blocking.c                       other calls that wait for the outside
  *   descriptor.def descriptor.c                   which descriptors they may wait for
+ *   pipes.c                                       pipes whose both ends the program has
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
@@ -128,7 +129,7 @@ void thrum__adapt_find_reals(void);
 
 /* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
 
-/* Returns the descriptor for a caller's address, for the recorder; NULL if there are too many. */
+/* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
 struct thrum_site *thrum__adapt_site(const void *caller);
 
 #define PLACE_MAX 80
@@ -173,6 +174,9 @@ struct object *thrum__adapt_object(uintptr_t key);
  * are too many objects. */
 struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
 	const void *caller);
+/* The same with a label. */
+struct object *thrum__adapt_object_named(const void *address, enum thrum_kind kind,
+	const char *label, const void *caller);
 /* Notes a task that exists under a key. */
 void thrum__adapt_object_note(uintptr_t key, thrum_task task);
 /* The object is no more: its task ends. */
@@ -389,6 +393,9 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
+/* The same for a pipe: another process may have got an end of it. */
+void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller);
+
 /* The running task waits for something outside of the program: a task of this kind and label, which ends
  * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */
 void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label, int64_t due,

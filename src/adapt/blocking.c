@@ -36,12 +36,14 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 
 #define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
+#define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size) REAL(name)
 #include "adapt/blocking.def"
 #undef WAITS
-#undef RECEIVES
 #undef TRIES
 #undef READS
+#undef RECEIVES
 #undef WRITES
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
@@ -49,16 +51,15 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 /* A descriptor that can be written to has room for so much at least. */
 #define ROOM 4096
 
-static inline bool would_read(int fd, int flags)
+static bool would_read(int fd, int flags)
 {
-	return may_wait(fd) && !(flags & MSG_DONTWAIT) &&
+	return !(flags & MSG_DONTWAIT) &&
 		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
 }
 
-static inline bool would_write(int fd, int flags, size_t size)
+static bool would_write(int fd, int flags, size_t size)
 {
-	return may_wait(fd) && !(flags & MSG_DONTWAIT) &&
-		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+	return !(flags & MSG_DONTWAIT) && thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
 }
 
 static size_t size_of(const struct iovec *parts, int count)
@@ -70,6 +71,14 @@ static size_t size_of(const struct iovec *parts, int count)
 	return size;
 }
 
+/* Those who get descriptors by the message may use any pipe. */
+static size_t size_of_message(const struct msghdr *message)
+{
+	if (message->msg_controllen > 0)
+		thrum__adapt_pipes_shared();
+	return size_of(message->msg_iov, (int)message->msg_iovlen);
+}
+
 /* For a call that is a point of cancellation, before one that is none. */
 static bool may_cancel(void)
 {
@@ -79,22 +88,44 @@ static bool may_cancel(void)
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
-/* It may well wait for ever: for a request, a line, a connection. */
-static void begin_idle(struct wait *blocked, const void *caller, const char *verb, int fd)
+/* Whether the program itself has the other end: then the thread waits for it. */
+static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool writes)
+{
+	int error = errno;
+	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
+
+	if (object)
+		thrum__adapt_wait_pipe(blocked, object, caller);
+	errno = error;
+	return object != NULL;
+}
+
+static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *caller,
+	const char *verb, int fd)
 {
 	char label[CALL_MAX];
 
 	thrum__adapt_put_call(label, verb, fd);
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, label, -1, caller);
+	thrum__adapt_wait_outside(blocked, kind, label, -1, caller);
+}
+
+/* It may well wait for ever: for a request, a line, a connection. */
+static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
+{
+	if (!begin_pipe(blocked, caller, fd, false))
+		begin_fd(blocked, THRUM_KIND_HANDLE, caller, verb, fd);
 }
 
 /* Somebody outside has to act, so that it ends. */
-static void begin_busy(struct wait *blocked, const void *caller, const char *verb, int fd)
+static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
-	char label[CALL_MAX];
+	begin_fd(blocked, THRUM_KIND_REQUEST, caller, verb, fd);
+}
 
-	thrum__adapt_put_call(label, verb, fd);
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+static void begin_write(struct wait *blocked, const void *caller, int fd)
+{
+	if (!begin_pipe(blocked, caller, fd, true))
+		begin_request(blocked, caller, "write to", fd);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
@@ -198,26 +229,81 @@ static void end(struct wait *blocked)
 		errno = error; \
 		return wait_in_##name(caller, LIST arguments); \
 	}
+/* Tells who takes from a pipe of the program. */
+static inline ssize_t note_read(int fd, ssize_t result)
+{
+	if (UNLIKELY(is_of_pipe(fd)) && result > 0)
+		thrum__adapt_pipe_read(fd);
+	return result;
+}
+
+#define READS(type, name, parameters, arguments, flags, verb) \
+	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!may_wait(fd))) \
+			return real_##name(caller) arguments; \
+		return (type)note_read(fd, \
+			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
+					      : real_##name(caller) arguments); \
+	}
 #define RECEIVES(name, parameters, arguments, first) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
-		begin_idle(&blocked, caller, "receive from", fd)) \
+		begin_read(&blocked, caller, "receive from", fd)) \
 	STAND_IN ssize_t name parameters \
 	{ \
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (LIKELY(!may_wait(fd)) || flags & MSG_DONTWAIT) \
+		if (LIKELY(!may_wait(fd))) \
 			return real_##name(caller) arguments; \
-		/* Which takes only a part of all. */ \
+		/* With MSG_WAITALL, the first would take only a part of all. */ \
 		if (!(flags & MSG_WAITALL)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN) \
-				return result; \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
+				return note_read(fd, result); \
 			errno = error; \
 		} \
-		return thrum__adapt_would_wait(fd, 0) ? wait_in_##name(caller, LIST arguments) \
-						      : real_##name(caller) arguments; \
+		return note_read(fd, \
+			would_read(fd, flags | MSG_WAITALL) \
+				? wait_in_##name(caller, LIST arguments) \
+				: real_##name(caller) arguments); \
+	}
+
+/* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
+static bool note_write(int fd)
+{
+	bool is_sure = is_of_pipe(fd) && thrum__adapt_pipe_is_known(fd) &&
+		thrum__adapt_is_ready(fd, POLLOUT);
+
+	if (is_sure)
+		thrum__adapt_pipe_written(fd);
+	return is_sure;
+}
+
+static ssize_t note_written(int fd, bool is_noted, ssize_t result)
+{
+	if (is_of_pipe(fd) && !is_noted && result > 0)
+		thrum__adapt_pipe_written(fd);
+	return result;
+}
+
+#define WRITES(type, name, parameters, arguments, flags, size) \
+	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd)) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!may_wait(fd))) \
+			return real_##name(caller) arguments; \
+		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \
+\
+		return (type)note_written(fd, is_noted, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments); \
 	}
 #include "adapt/blocking.def"
 
@@ -233,7 +319,7 @@ static NOINLINE int wait_in_fcntl(control_function *real, const void *caller, in
 {
 	struct wait blocked __attribute__((cleanup(end)));
 
-	begin_busy(&blocked, caller, "lock", fd);
+	begin_request(&blocked, caller, "lock", fd);
 	return real(fd, command, argument);
 }
 
@@ -258,8 +344,10 @@ static int control(control_function *real, const void *caller, int fd, int comma
 		return take_lock_of_file(real, caller, fd, command, argument);
 	int result = real(fd, command, argument);
 
-	if (command == F_SETFL && fd >= 0)
-		thrum__adapt_descriptors_forget((unsigned)fd, (unsigned)fd);
+	if (command == F_SETFL)
+		thrum__adapt_descriptor_changes(fd);
+	else if ((command == F_DUPFD || command == F_DUPFD_CLOEXEC) && is_of_pipe(fd))
+		thrum__adapt_pipe_shared(fd);
 	return result;
 }
 

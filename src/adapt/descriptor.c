@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The program's descriptors, and the calls that close them. */
+/* The program's descriptors, and the calls that make and close them. */
 #define _GNU_SOURCE
 /* It would give functions that are defined here other names. */
 #undef _FILE_OFFSET_BITS
@@ -39,20 +39,34 @@ static enum descriptor_sort sort_of(int fd)
 	return DESCRIPTOR_SLOW;
 }
 
+static bool is_ready(int fd, short events)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+
+	return real_poll(NULL)(&one, 1, 0) != 0;
+}
+
+bool thrum__adapt_is_ready(int fd, short events)
+{
+	int error = errno;
+	bool ready = is_ready(fd, events);
+
+	errno = error;
+	return ready;
+}
+
 static bool find_out(int fd, short events)
 {
 	_Atomic uint8_t *known = &thrum__adapt_descriptors[fd];
-	struct pollfd one = {.fd = fd, .events = events};
 
-	if (atomic_load_explicit(known, memory_order_relaxed) == DESCRIPTOR_UNKNOWN)
-		atomic_store_explicit(known, (uint8_t)sort_of(fd), memory_order_relaxed);
-	if (atomic_load_explicit(known, memory_order_relaxed) != DESCRIPTOR_SLOW ||
-		(events && real_poll(NULL)(&one, 1, 0) != 0))
+	if (!(atomic_load(known) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
+		atomic_fetch_or(known, (uint8_t)sort_of(fd));
+	if (!(atomic_load(known) & DESCRIPTOR_SLOW) || (events && is_ready(fd, events)))
 		return false;
 	/* It may have changed since. */
 	if (is_blocking(fd))
 		return true;
-	atomic_store_explicit(known, DESCRIPTOR_QUICK, memory_order_relaxed);
+	thrum__adapt_descriptor_changes(fd);
 	return false;
 }
 
@@ -65,11 +79,20 @@ bool thrum__adapt_would_wait(int fd, short events)
 	return waits;
 }
 
+void thrum__adapt_descriptor_changes(int fd)
+{
+	if ((unsigned)fd < DESCRIPTORS)
+		atomic_fetch_and(&thrum__adapt_descriptors[fd], DESCRIPTOR_PIPE);
+}
+
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 {
-	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++)
+	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
+		if (is_of_pipe((int)fd))
+			thrum__adapt_pipe_closed((int)fd);
 		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
 			memory_order_relaxed);
+	}
 }
 
 /* ---- Their names ---------------------------------------------------------------------------- */
@@ -109,7 +132,7 @@ void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd)
 	errno = error;
 }
 
-/* ---- Calls that close them ------------------------------------------------------------------- */
+/* ---- Calls that make and close them ---------------------------------------------------------- */
 
 static void forget(int fd)
 {
@@ -117,11 +140,43 @@ static void forget(int fd)
 		thrum__adapt_descriptors_forget((unsigned)fd, (unsigned)fd);
 }
 
-#define CLOSES(type, name, parameters, arguments, forgotten) \
+static void share(int fd)
+{
+	if (is_of_pipe(fd))
+		thrum__adapt_pipe_shared(fd);
+}
+
+static void make_pipe(const int fds[2], const void *caller)
+{
+	forget(fds[0]);
+	forget(fds[1]);
+	thrum__adapt_pipe_made(fds[0], fds[1], "pipe", caller);
+}
+
+static void make_sockets(const int fds[2], const void *caller)
+{
+	forget(fds[0]);
+	forget(fds[1]);
+	thrum__adapt_pipe_made(fds[0], fds[1], "socket", caller);
+	thrum__adapt_pipe_made(fds[1], fds[0], "socket", caller);
+}
+
+#define MAKES(name, parameters, arguments, made) \
+	REAL(name) \
+	STAND_IN int name parameters \
+	{ \
+		int result = real_##name(CALLER) arguments; \
+\
+		/* Also before the recording starts. */ \
+		if (result == 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1) \
+			made; \
+		return result; \
+	}
+#define CHANGES(type, name, parameters, arguments, before) \
 	REAL(name) \
 	STAND_IN type name parameters \
 	{ \
-		forgotten; \
+		before; \
 		return real_##name(CALLER) arguments; \
 	}
 #include "adapt/descriptor.def"

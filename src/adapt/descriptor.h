@@ -11,8 +11,9 @@
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
 enum descriptor_sort {
 	DESCRIPTOR_UNKNOWN,
-	DESCRIPTOR_QUICK, /* no call waits for an event: it is a file, or doesn't block */
-	DESCRIPTOR_SLOW   /* a pipe, socket, terminal or the like that blocks */
+	DESCRIPTOR_QUICK = 1, /* no call waits for an event: it is a file, or doesn't block */
+	DESCRIPTOR_SLOW = 2,  /* a pipe, socket, terminal or the like that blocks */
+	DESCRIPTOR_PIPE = 4   /* with either: an end of a pipe of the program */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -23,15 +24,52 @@ static inline bool may_wait(int fd)
 		DESCRIPTOR_QUICK;
 }
 
+static inline bool is_of_pipe(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_PIPE;
+}
+
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
  * may have to wait for. Keeps errno. */
 bool thrum__adapt_would_wait(int fd, short events);
 
+/* It may block now, or no longer. */
+void thrum__adapt_descriptor_changes(int fd);
+
 /* The numbers first … last mean something else from now on. */
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last);
+
+/* Whether one of these poll() events is there. Keeps errno. */
+bool thrum__adapt_is_ready(int fd, short events);
 
 /* Writes "VERB pipe 7" or the like. Keeps errno. Async-signal-safe. */
 #define CALL_MAX 96
 void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd);
+
+/* ---- pipes.c ---- */
+
+/*
+ * A pipe, or one direction of a pair of sockets, both of whose ends the program has, and no other process:
+ * so those who write serve those who read, and the other way round. It is known until it is closed, or
+ * somebody else may have an end: a child, a duplicate, a stream.
+ */
+
+/* A pipe was made, there. */
+void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker);
+/* An end is about to be closed. Only for descriptors that are DESCRIPTOR_PIPE, as all below. */
+void thrum__adapt_pipe_closed(int fd);
+/* Others may use this end, or all pipes. */
+void thrum__adapt_pipe_shared(int fd);
+void thrum__adapt_pipes_shared(void);
+/* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it isn't
+ * known who has the other end. */
+struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
+/* Whether somebody has waited for the pipe to which is written by this descriptor. */
+bool thrum__adapt_pipe_is_known(int fd);
+/* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
+void thrum__adapt_pipe_read(int fd);
+void thrum__adapt_pipe_written(int fd);
 
 #endif

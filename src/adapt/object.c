@@ -90,27 +90,42 @@ static struct object *take_cell(uintptr_t key)
 		: NULL;
 }
 
-struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
-	const void *caller)
+/* label NULL: it is made of the noun and the address. */
+static struct object *make(const void *address, enum thrum_kind kind, const char *noun,
+	const char *label, const void *caller)
 {
 	struct object *object = take_cell((uintptr_t)address);
+
 	if (!object)
 		return NULL;
 	uint64_t task = atomic_load_explicit(&object->task, memory_order_acquire);
 
 	if (task != MAKING && (task == 0 || is_former(object)) &&
 		atomic_compare_exchange_strong(&object->task, &task, MAKING)) {
-		char label[PLACE_MAX];
+		char place[PLACE_MAX];
 		int error = errno;
 
-		thrum__adapt_label(label, noun, address);
+		if (!label)
+			thrum__adapt_label(place, noun, address);
 		errno = error;
 		atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
 		atomic_store_explicit(&object->task,
-			thrum__create(thrum__adapt_site(caller), (int)kind, label),
+			thrum__create(thrum__adapt_site(caller), (int)kind, label ? label : place),
 			memory_order_release);
 	}
 	return task_of(object) ? object : NULL;
+}
+
+struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
+	const void *caller)
+{
+	return make(address, kind, noun, NULL, caller);
+}
+
+struct object *thrum__adapt_object_named(const void *address, enum thrum_kind kind,
+	const char *label, const void *caller)
+{
+	return make(address, kind, NULL, label, caller);
 }
 
 void thrum__adapt_object_note(uintptr_t key, thrum_task task)

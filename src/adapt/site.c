@@ -10,6 +10,7 @@
 #define TRIES 32
 
 static struct thrum_site sites[SITES];
+static struct thrum_site elsewhere = {.file = "?", .function = "?"};
 
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
@@ -28,7 +29,7 @@ struct thrum_site *thrum__adapt_site(const void *caller)
 				known == caller))
 			return site;
 	}
-	return NULL;
+	return &elsewhere;
 }
 
 /* Copies as much of a text as there is room for, and returns the place behind it. */

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "adapt/adapt.h"
+#include "adapt/descriptor.h"
 #include "port/port.h"
 
 unsigned thrum__adapt_chosen;
@@ -94,6 +94,7 @@ static uint32_t send_link(void)
 
 void thrum__adapt_fork(void)
 {
+	thrum__adapt_pipes_shared();
 	if (follows && THRUM__ON(THRUM__BIT_STARTED))
 		sent = send_link();
 }
@@ -102,6 +103,7 @@ void thrum__adapt_variables(struct variables *variables)
 {
 	uint32_t number = sent;
 
+	thrum__adapt_pipes_shared();
 	variables->count = 0;
 	/* The kernel knows a child that the C library doesn't, as after vfork. */
 	if (preload_entry && adapt_entry && syscall(SYS_getpid) == process) {

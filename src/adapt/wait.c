@@ -38,8 +38,8 @@ void thrum__adapt_go_on(struct pause *pause)
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
 
-void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
-	const void *caller, bool is_timed)
+static void begin_wait(struct wait *wait, struct object *object, const void *address,
+	const void *caller, struct thrum_tag *reason)
 {
 	*wait = (struct wait){.pause.is_over = true,
 		.object = object,
@@ -53,8 +53,19 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, is_timed ? &blocked_for : &blocked);
+	thrum__adapt_pause(&wait->pause, reason);
 	wait->pause.is_wait = true;
+}
+
+void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
+	const void *caller, bool is_timed)
+{
+	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
+}
+
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller)
+{
+	begin_wait(wait, object, NULL, caller, &blocked_outside);
 }
 
 void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,

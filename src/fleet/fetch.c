@@ -27,10 +27,9 @@ struct names {
 static int take_name(void *context, const char *subject)
 {
 	struct names *names = context;
-	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY], uuid[THRUM__FLEET_KEY];
+	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY];
 
-	if (strlen(subject) >= THRUM__FLEET_KEY ||
-		sscanf(subject, "thrum.def.%[^.].%[^.].%[^.].0", host, program, uuid) != 3 ||
+	if (!thrum__fleet_split(subject, host, program) ||
 		!thrum__fleet_matches(names->pattern, host, program))
 		return 0;
 	if (names->count < THRUM__FLEET_PARTS_MAX)

@@ -10,6 +10,7 @@
  *   gather.c   messages, as a recording
  *   server.c   the server, through libnats
  *   fetch.c    all messages of the recordings that an address names
+ *   known.c    the recordings that a server keeps
  *
  * Messages are of two kinds. A table message has a part of all that lies before the packets: the
  * header, definitions, live tasks, counters. The stream keeps the latest for each part. A piece has
@@ -56,6 +57,7 @@ bool thrum__fleet_matches(const char *pattern, const char *host, const char *pro
 #define THRUM__FLEET_KEY 176             /* room for HOST.PROGRAM.UUID */
 #define THRUM__FLEET_SUBJECT 224         /* room for a subject */
 #define THRUM__FLEET_PIECE "Thrum-Piece" /* the name of a piece's header */
+#define THRUM__FLEET_COUNT "Thrum-Count" /* the name of the header of part 0 */
 #define THRUM__FLEET_INFO 192            /* room for its value */
 /* The parts of the tables: part 0 is the header's page, each other one has so many bytes. */
 #define THRUM__FLEET_PART 32768u
@@ -70,12 +72,21 @@ struct thrum__fleet_piece {
 	int64_t begin, end;   /* of the packet so far, ns since 1970 */
 };
 
-/* Writes the recording's name in subjects. `program`: what is to stand for it, at most 63 bytes. */
-void thrum__fleet_key(const struct thrum__header *, const char *program,
+/* Writes the recording's name in subjects: at most 64 bytes of the host's and of the program's name. */
+void thrum__fleet_key(const struct thrum__header *, const char *host, const char *program,
 	char key[THRUM__FLEET_KEY]);
 /* Write and read the value of a piece's header. Reading returns whether it is one. */
 void thrum__fleet_put_piece(const struct thrum__fleet_piece *, char to[THRUM__FLEET_INFO]);
 bool thrum__fleet_get_piece(const char *from, struct thrum__fleet_piece *);
+struct thrum__fleet_count {
+	uint64_t pieces, bytes, packets; /* stored; a packet counts when all of it is */
+	uint64_t overwritten;            /* packets that the recorder overwrote before */
+	uint64_t damaged;                /* packets that weren't sent */
+};
+
+/* Write and read the value of the header of part 0. Reading returns whether it is one. */
+void thrum__fleet_put_count(const struct thrum__fleet_count *, char to[THRUM__FLEET_INFO]);
+bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *);
 /* Finds the part's number in the subject of a table message. */
 bool thrum__fleet_get_part(const char *subject, uint32_t *part);
 
@@ -83,7 +94,8 @@ bool thrum__fleet_get_part(const char *subject, uint32_t *part);
 
 struct thrum__fleet_message {
 	const char *subject;
-	const char *id, *info; /* of a piece; NULL in a table message */
+	const char *id;   /* of a piece; NULL in a table message */
+	const char *info; /* the value of the header of a piece, or of part 0; NULL: none */
 	const void *bytes;
 	size_t size;
 };
@@ -108,18 +120,13 @@ struct thrum__fleet_moment {
 	bool is_due;     /* send packets that aren't full, and the tables, too */
 };
 
-struct thrum__fleet_count {
-	uint64_t messages, bytes, packets; /* stored; a packet counts when all of it is */
-	uint64_t overwritten;              /* packets that the recorder overwrote before */
-	uint64_t damaged;                  /* packets that weren't sent */
-};
-
 struct thrum__fleet_sender;
 
-/* Begins to send a recording; the input must outlive the sender. `program` is its name there. The
- * caller frees *sender. Returns 0 or a negative enum thrum_error: -THRUM_E_ARGUMENT for a copy. */
-THRUM__MUST_USE int thrum__fleet_sender_create(const struct thrum__input *, const char *program,
-	struct thrum__fleet_sender **sender, struct thrum_error_info *);
+/* Begins to send a recording; the input must outlive the sender. The names are those for readers; `host`
+ * may be NULL: as the recorder noted. The caller frees *sender. Returns 0 or a negative enum
+ * thrum_error: -THRUM_E_ARGUMENT for a copy. */
+THRUM__MUST_USE int thrum__fleet_sender_create(const struct thrum__input *, const char *host,
+	const char *program, struct thrum__fleet_sender **sender, struct thrum_error_info *);
 void thrum__fleet_sender_destroy(struct thrum__fleet_sender *); /* NULL is allowed */
 /* Sends what is new. Returns the number of packets that were sent to their end or a negative enum
  * thrum_error; what wasn't stored is sent by the next step. */
@@ -198,7 +205,7 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *);
 
 /* A message as it is read. */
 struct thrum__fleet_stored {
-	const char *subject, *info; /* info: of a piece, else NULL */
+	const char *subject, *info; /* info: as in struct thrum__fleet_message */
 	const void *bytes;
 	size_t size;
 	int64_t time; /* when it was stored, ns since 1970 */
@@ -214,6 +221,25 @@ THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *, bool is_tabl
 /* Gives the names of all subjects of the tables that the filter names to `take`. Returns as above. */
 THRUM__MUST_USE int thrum__fleet_list(struct thrum__fleet_server *, const char *filter,
 	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *);
+
+/* ---- Recordings that are known --------------------------------------------------------------- */
+
+/* A recording, as its agent told last. */
+struct thrum__fleet_known {
+	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY]; /* as patterns name them */
+	struct thrum__header header;
+	struct thrum__fleet_count count;
+	int64_t began, told; /* ns since 1970 */
+};
+
+/*
+ * Gives the recordings that an address names to `take`: those of which an agent told something after
+ * the address's `from`, and which began before its `until`; until `take` returns another number than 0.
+ * Returns that number, 0, or a negative enum thrum_error.
+ */
+THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
+	const struct thrum__fleet_address *, int (*take)(void *, const struct thrum__fleet_known *),
+	void *context, struct thrum_error_info *);
 
 /* ---- Fetching ------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/fleet.h"
+#include "fleet/parts.h"
 
 /* Appends a name as one token of a subject: dots, wildcards and blanks would be taken for others. */
 static char *put_token(char *to, const char *from, size_t room)
@@ -23,10 +23,10 @@ static char *put_token(char *to, const char *from, size_t room)
 	return to;
 }
 
-void thrum__fleet_key(const struct thrum__header *header, const char *program,
+void thrum__fleet_key(const struct thrum__header *header, const char *host, const char *program,
 	char key[THRUM__FLEET_KEY])
 {
-	char *to = put_token(key, header->host, sizeof header->host);
+	char *to = put_token(key, host, sizeof header->host);
 
 	*to++ = '.';
 	to = put_token(to, program, sizeof header->program);
@@ -60,26 +60,47 @@ static bool get_number(const char **from, uint64_t most, uint64_t *number)
 	return n <= most;
 }
 
+/* Reads numbers up to `most`, with one blank between them. */
+static bool get_numbers(const char *from, const uint64_t *most, size_t count, uint64_t *numbers)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!get_number(&from, most[i], &numbers[i]) ||
+			*from != (i + 1 < count ? ' ' : '\0'))
+			return false;
+		from += *from == ' ';
+	}
+	return true;
+}
+
 bool thrum__fleet_get_piece(const char *from, struct thrum__fleet_piece *piece)
 {
 	static const uint64_t most[] = {1, UINT64_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
 		INT64_MAX, INT64_MAX};
-	enum {
-		COUNT = sizeof most / sizeof *most
-	};
-	uint64_t numbers[COUNT];
+	uint64_t numbers[7];
 
-	for (size_t i = 0; i < COUNT; i++) {
-		if (!get_number(&from, most[i], &numbers[i]))
-			return false;
-		if (*from != (i + 1 < COUNT ? ' ' : '\0'))
-			return false;
-		from += *from == ' ';
-	}
-	if (numbers[0] != 1 || numbers[2] == 0)
+	if (!get_numbers(from, most, 7, numbers) || numbers[0] != 1 || numbers[2] == 0)
 		return false;
 	*piece = (struct thrum__fleet_piece){numbers[1], (uint32_t)numbers[2], (uint32_t)numbers[3],
 		(uint32_t)numbers[4], (int64_t)numbers[5], (int64_t)numbers[6]};
+	return true;
+}
+
+void thrum__fleet_put_count(const struct thrum__fleet_count *count, char to[THRUM__FLEET_INFO])
+{
+	snprintf(to, THRUM__FLEET_INFO,
+		"1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, count->pieces,
+		count->bytes, count->packets, count->overwritten, count->damaged);
+}
+
+bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *count)
+{
+	static const uint64_t most[] = {1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+		UINT64_MAX};
+	uint64_t n[6];
+
+	if (!get_numbers(from, most, 6, n) || n[0] != 1)
+		return false;
+	*count = (struct thrum__fleet_count){n[1], n[2], n[3], n[4], n[5]};
 	return true;
 }
 
@@ -95,4 +116,13 @@ bool thrum__fleet_get_part(const char *subject, uint32_t *part)
 		return false;
 	*part = (uint32_t)number;
 	return true;
+}
+
+bool thrum__fleet_split(const char *subject, char host[THRUM__FLEET_KEY],
+	char program[THRUM__FLEET_KEY])
+{
+	char uuid[THRUM__FLEET_KEY];
+
+	return strlen(subject) < THRUM__FLEET_KEY &&
+		sscanf(subject, "thrum.def.%[^.].%[^.].%[^.].0", host, program, uuid) == 3;
 }

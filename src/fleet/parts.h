@@ -22,6 +22,10 @@ struct thrum__fleet_stretch {
 	uint32_t offset, size;
 };
 
+/* Finds host and program in the subject of part 0. */
+bool thrum__fleet_split(const char *subject, char host[THRUM__FLEET_KEY],
+	char program[THRUM__FLEET_KEY]);
+
 /* Convert a time of the recording's clock to ns since 1970, and back. The header's clock readings must
  * be whole. */
 int64_t thrum__fleet_wall(const struct thrum__header *, uint64_t ticks);

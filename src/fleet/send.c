@@ -86,7 +86,8 @@ static uint32_t part_count(const struct thrum__fleet_sender *s)
 			THRUM__FLEET_PART);
 }
 
-static int begin(struct thrum__fleet_sender *s, const char *program, struct thrum_error_info *info)
+static int begin(struct thrum__fleet_sender *s, const char *host, const char *program,
+	struct thrum_error_info *info)
 {
 	s->output = (struct thrum__output){s, write_table};
 	int error = thrum__format_copy_begin(&s->copy, &s->input, &s->output);
@@ -108,13 +109,13 @@ static int begin(struct thrum__fleet_sender *s, const char *program, struct thru
 	s->packet = malloc(s->header.packet_size);
 	if (!s->tables || !s->hashes || !s->places || !s->is_open || !s->packet)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	thrum__fleet_key(&s->header, program, s->key);
+	thrum__fleet_key(&s->header, host ? host : s->header.host, program, s->key);
 	memcpy(s->uuid, strrchr(s->key, '.') + 1, sizeof s->uuid);
 	return 0;
 }
 
-int thrum__fleet_sender_create(const struct thrum__input *input, const char *program,
-	struct thrum__fleet_sender **sender, struct thrum_error_info *info)
+int thrum__fleet_sender_create(const struct thrum__input *input, const char *host,
+	const char *program, struct thrum__fleet_sender **sender, struct thrum_error_info *info)
 {
 	struct thrum__fleet_sender *s = calloc(1, sizeof *s);
 	int error;
@@ -124,7 +125,7 @@ int thrum__fleet_sender_create(const struct thrum__input *input, const char *pro
 	s->input = *input;
 	s->batch = thrum__base_text_growing();
 	s->saved = thrum__base_text_growing();
-	error = begin(s, program, info);
+	error = begin(s, host, program, info);
 	if (error) {
 		thrum__fleet_sender_destroy(s);
 		return error;
@@ -169,12 +170,12 @@ bool thrum__fleet_sender_is_done(const struct thrum__fleet_sender *s)
 /* Notes what is stored now. */
 static void commit(struct thrum__fleet_sender *s, const struct waiting *w)
 {
-	s->count.messages++;
-	s->count.bytes += w->size;
 	if (!w->place) {
 		*w->hash = w->next_hash;
 		return;
 	}
+	s->count.pieces++;
+	s->count.bytes += w->size;
 	/* A piece before this one wasn't stored: both are sent again. */
 	if (w->place->ticket != w->next.ticket || w->place->sent != w->from)
 		return;
@@ -198,7 +199,7 @@ static int send_batch(struct thrum__fleet_sender *s)
 		const struct waiting *w = &s->waiting[i];
 
 		messages[i] = (struct thrum__fleet_message){w->subject, w->place ? w->id : NULL,
-			w->place ? w->info : NULL, s->batch.bytes + w->at, w->size};
+			*w->info ? w->info : NULL, s->batch.bytes + w->at, w->size};
 	}
 	error = s->outlet->send(s->outlet->owner, messages, count, stored, s->info);
 	for (size_t i = 0; i < count; i++)
@@ -267,6 +268,10 @@ static int add_tables(struct thrum__fleet_sender *s, uint64_t first, uint64_t la
 		uint64_t hash = thrum__base_hash_text(part + 1, (const char *)s->tables + offset,
 			(size_t)size);
 
+		/* Part 0 tells the counts, too. */
+		if (part == 0)
+			hash = thrum__base_hash_number(hash,
+				s->count.pieces + s->count.packets + s->count.overwritten);
 		if (hash == s->hashes[part])
 			continue;
 		struct waiting *w = add_waiting(s, &error);
@@ -274,6 +279,8 @@ static int add_tables(struct thrum__fleet_sender *s, uint64_t first, uint64_t la
 		if (!w)
 			return error;
 		snprintf(w->subject, sizeof w->subject, "thrum.def.%s.%u", s->key, part);
+		if (part == 0)
+			thrum__fleet_put_count(&s->count, w->info);
 		put_stretches(&s->batch, s->tables + offset, (size_t)size);
 		w->size = s->batch.size - w->at;
 		w->hash = &s->hashes[part];

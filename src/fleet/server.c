@@ -287,7 +287,8 @@ static natsStatus publish(struct thrum__fleet_server *s, const struct thrum__fle
 	if (status == NATS_OK && m->id)
 		status = nats->natsMsgHeader_Set(message, "Nats-Msg-Id", m->id);
 	if (status == NATS_OK && m->info)
-		status = nats->natsMsgHeader_Set(message, THRUM__FLEET_PIECE, m->info);
+		status = nats->natsMsgHeader_Set(message,
+			m->id ? THRUM__FLEET_PIECE : THRUM__FLEET_COUNT, m->info);
 	if (status == NATS_OK)
 		status = nats->natsConnection_PublishMsg(s->connection, message);
 	nats->natsMsg_Destroy(message);
@@ -385,7 +386,8 @@ static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_
 
 	if (s->nats.natsMsg_GetMetaData(&about, message) != NATS_OK)
 		return 0;
-	s->nats.natsMsgHeader_Get(message, THRUM__FLEET_PIECE, &value);
+	if (s->nats.natsMsgHeader_Get(message, THRUM__FLEET_PIECE, &value) != NATS_OK)
+		s->nats.natsMsgHeader_Get(message, THRUM__FLEET_COUNT, &value);
 	result = take(context,
 		&(struct thrum__fleet_stored){s->nats.natsMsg_GetSubject(message), value,
 			s->nats.natsMsg_GetData(message),

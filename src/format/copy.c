@@ -200,6 +200,8 @@ static void lay_out_copy(struct thrum__format_copying *copy)
 	to->live_tasks = place_section(&end, from->live_tasks.size);
 	if (from->control.size)
 		to->control = place_section(&end, from->control.size);
+	if (from->off_cpu.size)
+		to->off_cpu = place_section(&end, from->off_cpu.size);
 	to->packet = (struct thrum__section){end, 0};
 	to->packets = 0;
 }
@@ -236,7 +238,7 @@ static int write_header(struct thrum__format_copying *copy, uint64_t ended)
 static bool has_tables(const struct thrum__input *input, const struct thrum__header *header)
 {
 	const struct thrum__section *tables[] = {&header->metadata, &header->definitions,
-		&header->counters, &header->live_tasks, &header->control};
+		&header->counters, &header->live_tasks, &header->control, &header->off_cpu};
 	uint64_t size = input->size(input->owner);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		if (tables[i]->offset + tables[i]->size > size)
@@ -280,6 +282,8 @@ int thrum__format_copy_end(struct thrum__format_copying *copy, uint64_t ended)
 	/* After the packets, so that it has all changes that were made before their events. */
 	if (error == 0)
 		error = copy_bytes(copy, from->control, to->control);
+	if (error == 0)
+		error = copy_bytes(copy, from->off_cpu, to->off_cpu);
 	if (error == 0)
 		error = copy_bytes(copy, from->metadata, to->metadata);
 	return error ? error : write_header(copy, ended);

@@ -10,6 +10,7 @@
  *   counters      an array of struct thrum__counters_page: see counters.h
  *   live tasks    a table of struct thrum__live_task
  *   control       the mask of all that is recorded, and its history: control.h
+ *   off CPU       an array of struct thrum__off_cpu, perhaps
  *   packets       of one size, each a CTF packet of one lane
  *
  * The header's sections say where each part lies. Everything is little-endian and naturally
@@ -59,7 +60,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 	X(DEFINITIONS, definitions, 4, "no room for a definition") \
 	X(LIVE_TASKS, live_tasks, 5, "no room in the table of live tasks") \
 	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied") \
-	X(COUNTERS, counters, 7, "no room for a counter")
+	X(COUNTERS, counters, 7, "no room for a counter") \
+	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors")
 
 enum thrum_lost {
 #define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,
@@ -104,6 +106,14 @@ enum {
 	THRUM__ENDED_GONE = 4,    /* the process has ended, nobody knows how */
 };
 
+/* The clock of a virtual machine's host, compared with that of the machine. */
+struct thrum__host_clock {
+	uint64_t boot;      /* the host's, see thrum__port_boot; 0: nothing is known */
+	uint64_t monotonic; /* when they were compared: ns, the machine's CLOCK_MONOTONIC */
+	int64_t ahead;      /* the host's CLOCK_MONOTONIC less that one, ns */
+	uint64_t error;     /* `ahead` may be wrong by so many ns, in either direction */
+};
+
 struct thrum__header {
 	char magic[8];
 	uint32_t version;
@@ -136,6 +146,10 @@ struct thrum__header {
 	_Atomic int32_t ending_code;
 	struct thrum__section control; /* of size 0 in older recordings */
 	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
+	/* An array of struct thrum__off_cpu, which `thrum record --sched` adds at the end. */
+	struct thrum__section off_cpu;
+	/* Only a copy that the host of a virtual machine has made knows it. */
+	struct thrum__host_clock host_clock;
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
@@ -206,6 +220,21 @@ _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
  */
 void thrum__format_settle_live_task(struct thrum__live_task *cell,
 	const struct thrum__live_task *before, const struct thrum__live_task *after);
+
+/* ---- Off the processor ---------------------------------------------------------------------- */
+
+enum thrum__off_cpu_kind {
+	THRUM__OFF_PREEMPTED = 1, /* the thread could have run */
+	THRUM__OFF_BLOCKED = 2,   /* it waited in the kernel */
+};
+
+/* A time in which a thread was not on a processor. The array is in the order of `begin`. */
+struct thrum__off_cpu {
+	uint64_t begin, end; /* ticks */
+	uint32_t lane;       /* the number of the thread's lane (low bits) */
+	uint32_t kind;       /* enum thrum__off_cpu_kind */
+};
+_Static_assert(sizeof(struct thrum__off_cpu) == 24, "wire layout");
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 

@@ -86,6 +86,8 @@ int thrum__format_check_header(const struct thrum__header *h, const char **culpr
 		live_tasks);
 	REQUIRE(h->control.size == 0 || is_control(h->control, h->size), THRUM_E_DAMAGED,
 		"place of the control section", control);
+	REQUIRE(h->off_cpu.size == 0 || is_inside(h->off_cpu, h->size), THRUM_E_DAMAGED,
+		"place of the times off the processor", off_cpu);
 	REQUIRE(has_clock(h), THRUM_E_DAMAGED, "frequency of the clock", clock_frequency);
 #undef REQUIRE
 	return 0;

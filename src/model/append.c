@@ -362,6 +362,7 @@ static void dispatch(struct thrum__model_input *s)
 	case THRUM_EVENT_LOST:
 	case THRUM_EVENT_DAMAGED: lost_or_damaged(s); break;
 	case THRUM_EVENT_CATEGORY: thrum__model_take_category(s); break;
+	case THRUM_EVENT_OFF_CPU: thrum__model_lane_off_cpu(s); break;
 	default: break;
 	}
 }
@@ -390,8 +391,9 @@ static void append_event(struct thrum__model_input *s)
 	m->late += s->time < m->last;
 	m->last = s->time < m->last ? m->last : s->time;
 	m->end = m->last < m->end ? m->end : m->last;
-	/* A category's event belongs to no lane. */
-	bool is_lanes = !is_remembered && e->type != THRUM_EVENT_CATEGORY;
+	/* A category's event belongs to no lane, and the kernel's aren't among those of a lane. */
+	bool is_lanes = !is_remembered && e->type != THRUM_EVENT_CATEGORY &&
+		e->type != THRUM_EVENT_OFF_CPU;
 
 	if (lane->is_cut && is_lanes)
 		cut_beginning(s);

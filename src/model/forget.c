@@ -94,6 +94,7 @@ static void forget_rows(struct thrum__model *m, int64_t before)
 	FORGET(&m->spans, intervals, end)
 	FORGET(&m->suspensions, intervals, end)
 	FORGET(&m->gaps, intervals, end)
+	FORGET(&m->off_cpu, intervals, end)
 }
 
 static void forget_values(struct thrum__counter *counter, int64_t before)
@@ -208,6 +209,7 @@ static void sweep_texts(struct thrum__model *m)
 	MARK(&m->notes, notes, text)
 	MARK(&m->spans, intervals, text)
 	MARK(&m->suspensions, intervals, text)
+	MARK(&m->off_cpu, intervals, text)
 	MARK(&m->gaps, intervals, text)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		is_used[m->counters[i].name] = true;

@@ -246,6 +246,16 @@ void thrum__model_lane_span_end(struct thrum__model_input *s)
 	stack->count = i - 1;
 }
 
+void thrum__model_lane_off_cpu(struct thrum__model_input *s)
+{
+	const struct thrum_event *e = s->event;
+	int64_t length = e->value > 0 ? e->value : 0;
+	int64_t end = length < THRUM__OPEN - s->time ? s->time + length : THRUM__OPEN;
+
+	add_interval(s, &s->model->off_cpu, s->time, end, thrum__model_text_of(s),
+		e->text[0] == 'p');
+}
+
 void thrum__model_lane_gc(struct thrum__model_input *s)
 {
 	struct thrum__model *m = s->model;

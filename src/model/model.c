@@ -89,7 +89,7 @@ void thrum__model_destroy(struct thrum__model *m)
 	if (!m)
 		return;
 	struct thrum__model_rows *rows[] = {&m->tasks, &m->runs, &m->edges, &m->notes, &m->spans,
-		&m->suspensions, &m->gaps};
+		&m->suspensions, &m->gaps, &m->off_cpu};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		thrum__model_rows_finish(rows[i]);
@@ -166,6 +166,7 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	bytes += rows_memory(&m->spans, sizeof(struct thrum__intervals));
 	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__intervals));
 	bytes += rows_memory(&m->gaps, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->off_cpu, sizeof(struct thrum__intervals));
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
 	for (uint32_t i = 0; i < m->lane_count; i++)

@@ -203,14 +203,18 @@ struct thrum__notes {
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
 /*
- * The tables of spans, of suspensions and of gaps, which share this form. Rows are in the order of
+ * The tables of spans, of suspensions, of gaps, and of times off the processor, which share this
+ * form. Rows are in the order of
  * the events that add them: the beginning of a span or a suspension, the end of a gap or a garbage
  * collection. The latter is a span. Spans nest.
  */
 struct thrum__intervals {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN]; /* the end may be OPEN */
-	uint64_t count[THRUM__COLUMN]; /* gap: how many events are lost, 0: unknown; span: depth */
-	uint32_t text[THRUM__COLUMN];  /* string: span's name, suspension's reason, gap's cause */
+	/* Gap: how many events are lost, 0: unknown. Span: depth. Off the processor: 1 if the thread
+	 * could have run, else 0. */
+	uint64_t count[THRUM__COLUMN];
+	/* String: span's name, suspension's reason, gap's cause, "preempted" or "blocked". */
+	uint32_t text[THRUM__COLUMN];
 	uint32_t lane[THRUM__COLUMN];
 };
 
@@ -278,6 +282,7 @@ struct thrum__unrecorded {
 struct thrum__model {
 	struct thrum__model_rows tasks, runs, edges, notes;
 	struct thrum__model_rows spans, suspensions, gaps;
+	struct thrum__model_rows off_cpu; /* times in which threads were off their processors */
 	struct thrum__lane *lanes;
 	uint32_t lane_count, lane_room;
 	struct thrum__unrecorded *unrecorded; /* by start */
@@ -470,6 +475,7 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 #define THRUM__VALUE(counter, i, member) \
 	(((struct thrum__values *)(counter)->values.block[(i) >> THRUM__VALUES_SHIFT]) \
 			->member[(i) & (THRUM__VALUES - 1)])
+#define THRUM__OFF_CPU(model, i, member) THRUM__AT(off_cpu, intervals, model, i, member)
 #define THRUM__AT(rows, type, of, i, member) \
 	(((struct thrum__##type *)(of)->rows.block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])

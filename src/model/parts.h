@@ -260,6 +260,9 @@ void thrum__model_lane_span_end(struct thrum__model_input *);
 /* Adds a garbage collection that ends now. */
 void thrum__model_lane_gc(struct thrum__model_input *);
 
+/* Adds a time in which the lane's thread was off its processor. */
+void thrum__model_lane_off_cpu(struct thrum__model_input *);
+
 /* values.c. `task` may be NONE. */
 
 /* Sets or increases the counter that the event names. */

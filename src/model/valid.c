@@ -211,7 +211,7 @@ static bool are_lanes_valid(const struct thrum__model *m)
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		HOLDS(is_lane_valid(m, &m->lanes[i]));
 	return are_intervals_valid(m, &m->spans) && are_intervals_valid(m, &m->suspensions) &&
-		are_intervals_valid(m, &m->gaps);
+		are_intervals_valid(m, &m->gaps) && are_intervals_valid(m, &m->off_cpu);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------ */

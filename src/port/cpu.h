@@ -123,7 +123,7 @@ ALWAYS_INLINE struct short_text read_short_text(const char *from)
 	unsigned ends = (unsigned)_mm_movemask_epi8(zeros);
 
 	if (LIKELY(ends))
-		text.size = (size_t)__builtin_ctz(ends) + 1;
+		text.size = (unsigned)__builtin_ctz(ends) + 1;
 	return text;
 }
 

@@ -80,12 +80,18 @@ ALWAYS_INLINE bool finish_event(struct thread *thread, struct lane *lane, struct
 }
 
 /*
- * Returns 0 if an id fits 32 bits in this packet: its high half is that of id_base, and it isn't
- * NONE. (No task has an id whose low half is 0.) To test two ids at once, combine the results by |.
+ * Returns less than 2^32 if an id fits 32 bits in this packet: its high half is that of id_base, and
+ * it isn't NONE. (No task has an id whose low half is 0.) To test two ids at once, combine the
+ * results by |. For the inline variant id_base is 0: see thrum__record_store_limit.
  */
-ALWAYS_INLINE uint64_t excess(const struct lane *lane, uint64_t id)
+ALWAYS_INLINE uint64_t from_base(enum clock clock, const struct lane *lane, uint64_t id)
 {
-	return (id - lane->lowest_id) >> 32;
+	return id - (clock == TSC ? 1 : lane->lowest_id);
+}
+
+ALWAYS_INLINE bool is_beyond(uint64_t distance)
+{
+	return UNLIKELY(distance >> 32);
 }
 
 /* Whether the packet's records already tell a reader which task runs. A handler of this thread may
@@ -106,7 +112,7 @@ ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task sou
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (UNLIKELY(excess(lane, waiter) | excess(lane, source)))
+	if (is_beyond(from_base(clock, lane, waiter) | from_base(clock, lane, source)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)waiter);
 	put32(event.at + HEADER + 4, (uint32_t)source);
@@ -135,7 +141,7 @@ ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task sou
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (UNLIKELY(excess(lane, reader) | excess(lane, source)))
+	if (is_beyond(from_base(clock, lane, reader) | from_base(clock, lane, source)))
 		return abandon_event(thread);
 	if (reader == lane->said) {
 		event.at[0] ^= THRUM__R_READ ^ THRUM__R_READ_OWN;
@@ -170,7 +176,7 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane) || UNLIKELY(excess(lane, task)) ||
+	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)) ||
 		UNLIKELY(!is_on(THRUM__BIT_LIFE)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
@@ -205,7 +211,7 @@ ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (UNLIKELY(excess(lane, task)))
+	if (is_beyond(from_base(clock, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	thread->running = lane->said = task;
@@ -232,19 +238,22 @@ void thrum__switch(thrum_task task)
 		switch_otherwise(task);
 }
 
-thrum_task thrum__current(void)
+ALWAYS_INLINE thrum_task current_task(struct thread *thread)
 {
-	struct thread *thread = &thrum__record_thread;
-
 	/* The thread may have no lane yet, or one of a former recording. */
 	if (UNLIKELY(!has_limit(thread->lane[0])))
 		thrum__record_thread_attach(thread);
 	return thread->running;
 }
 
+thrum_task thrum__current(void)
+{
+	return current_task(&thrum__record_thread);
+}
+
 thrum_task thrum__enter(thrum_task task)
 {
-	thrum_task before = thrum__current();
+	thrum_task before = current_task(&thrum__record_thread);
 
 	if (UNLIKELY(!fast_switch(TSC, task)))
 		switch_otherwise(task);
@@ -300,31 +309,14 @@ void thrum__log(const char *text)
 
 /* ---- Creation ------------------------------------------------------------------------------ */
 
-/* Fills in a live cell that has its label already, and stores the tag last. */
-ALWAYS_INLINE void begin_cell(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
-	uint64_t time, const struct creation *c, bool labelled)
-{
-	cell->id_high = (uint32_t)(id >> 32);
-	cell->parent = c->parent;
-	cell->created = time >> 4;
-	atomic_store_explicit(&cell->waiting, c->source, memory_order_relaxed);
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
-	cell->lane = (uint16_t)lane->number;
-	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
-	cell->site = c->site;
-	cell->kind = c->kind;
-	atomic_store_explicit(&cell->flags, labelled ? THRUM__LIVE_LABELLED : 0,
-		memory_order_relaxed);
-	/* Partner: live_cell(), and the reader's acquiring look at the tag. */
-	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
-}
-
 /* Whether the ids that the record names besides the new one fit 32 bits. */
-ALWAYS_INLINE bool creation_fits(const struct lane *lane, const struct creation *c)
+ALWAYS_INLINE bool creation_fits(enum clock clock, const struct lane *lane,
+	const struct creation *c)
 {
 	if (c->type == THRUM__R_CREATE_IN)
-		return LIKELY(!excess(lane, c->parent)) || (!c->parent && lane->lowest_id == 1);
-	return c->type == THRUM__R_CREATE || LIKELY(!excess(lane, c->source));
+		return !is_beyond(from_base(clock, lane, c->parent)) ||
+			(!c->parent && (clock == TSC || lane->lowest_id == 1));
+	return c->type == THRUM__R_CREATE || !is_beyond(from_base(clock, lane, c->source));
 }
 
 /* Returns the new task's id, or 0 if nothing was done. c.type is a constant in the TSC variant. */
@@ -334,7 +326,6 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	struct lane *lane = thread->lane[0];
 	struct short_text text = read_short_text(c.label);
 	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
-	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
 
 	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
 		(c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS))))
@@ -343,6 +334,8 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 
 	if (UNLIKELY(!event.at))
 		return 0;
+	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+
 	c.site = (uint16_t)kept;
 	if (c.type != THRUM__R_CREATE_IN)
 		c.parent = thread->running;
@@ -351,7 +344,7 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
 
 	if (!knows_running(thread, lane) || UNLIKELY(kept - lane->first_number > UINT16_MAX) ||
-		!creation_fits(lane, &c) || UNLIKELY(id == lane->end_id) ||
+		!creation_fits(clock, lane, &c) || UNLIKELY(id == lane->end_id) ||
 		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
 		abandon_event(thread);
 		return 0;
@@ -364,8 +357,7 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	if (c.type == THRUM__R_CREATE_IN)
 		put32(p, (uint32_t)c.parent), p += 4;
 	put32(p, (uint32_t)id);
-	put16(p + 4, c.site);
-	p[6] = c.kind;
+	put32(p + 4, place_of(&c)); /* three bytes, and one that the text overwrites */
 	p += 7;
 	if (c.type == THRUM__R_CREATE_WAITING)
 		put32(p, (uint32_t)c.source), p += 4;
@@ -378,8 +370,10 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, 
 	else if (cell)
 		put_short_text_alone(cell->label, text);
 	if (cell)
-		begin_cell(cell, lane, id, event.time, &c, size > 1);
+		live_fill(cell, lane, id, event.time, &c, size > 1 ? THRUM__LIVE_LABELLED : 0);
 	finish_event(thread, lane, event, (size_t)(p - event.at) + size);
+	if (!id)
+		__builtin_unreachable(); /* no task has this id */
 	return id;
 }
 

@@ -11,6 +11,8 @@
 #include "record/record.h"
 
 struct lane thrum__record_no_lane = {.position = (uint8_t *)1, .lowest_id = 1};
+/* Stands in for the table of live tasks where none is kept. */
+static struct thrum__live_task no_cell;
 #define WITHOUT_LANES \
 	{ \
 		&thrum__record_no_lane, &thrum__record_no_lane, &thrum__record_no_lane \
@@ -51,7 +53,7 @@ static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 
 void thrum__record_store_limit(struct lane *lane, uint8_t *limit)
 {
-	bool in_place = limit && !lane->recorder->clock.read;
+	bool in_place = limit && !lane->recorder->clock.read && lane->lowest_id == 1;
 
 	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
 	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
@@ -108,18 +110,30 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 {
 	struct recorder *r = lane->recorder;
 	struct thrum__packet *p = packet_at(r, slot);
+	/* Ids whose high half is that of the lane's next id fit 32 bits. The base is 0 as long as
+	 * all ids fit. */
+	uint64_t id_base = lane->next_id >> 32 << 32;
 	uint32_t ticket;
+
+	/* First all that orders accesses: behind the stores to the packet, which is no longer in any
+	 * cache, it would wait for them. */
+	do
+		ticket = 1 + atomic_fetch_add_explicit(&r->tickets, 1, memory_order_relaxed);
+	while (ticket == 0);
+	note_used(r, slot);
+	lane->lowest_id = id_base + 1;
+	lane->slot = slot;
+	lane->packet = p;
+	lane->position = (uint8_t *)(p + 1);
+	lane->last = time;
+	lane->said = running;
+	thrum__record_set_limit(lane);
 
 	atomic_store_explicit(&p->ticket, 0, memory_order_relaxed);
 	/* Partner: the reader's acquire fence before it looks at the ticket again. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&p->content_size, sizeof *p * 8, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	/* Ids whose high half is that of the lane's next id fit 32 bits. The base is 0 as long as
-	 * all ids fit. */
-	uint64_t id_base = lane->next_id >> 32 << 32;
-
-	lane->lowest_id = id_base + 1;
 	p->magic = THRUM__PACKET_MAGIC;
 	memcpy(p->uuid, r->header->uuid, sizeof p->uuid);
 	p->stream_id = 0;
@@ -135,19 +149,8 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	p->suspended = lane->suspended;
 	p->open = lane->open;
 	memcpy(p->spans, lane->spans, sizeof p->spans);
-	do
-		ticket = 1 + atomic_fetch_add_explicit(&r->tickets, 1, memory_order_relaxed);
-	while (ticket == 0);
 	/* Partner: the reader's first, acquiring look at the ticket. */
 	atomic_store_explicit(&p->ticket, ticket, memory_order_release);
-	note_used(r, slot);
-
-	lane->slot = slot;
-	lane->packet = p;
-	lane->position = (uint8_t *)(p + 1);
-	lane->last = time;
-	lane->said = running;
-	thrum__record_set_limit(lane);
 }
 
 /* Takes a packet from the pool and makes its first bytes present. Returns NO_PACKET if there is
@@ -274,10 +277,11 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 	}
 	lane = &r->lanes[number];
 	lane->recorder = r;
-	lane->table = r->live;
-	lane->table_mask = r->live_mask;
+	lane->table = r->live ? r->live : &no_cell;
+	lane->table_mask = r->live ? r->live_mask : 0;
 	lane->first_number = r->generation << 16;
 	lane->number = number;
+	lane->number_twice = (number & UINT16_MAX) * 0x10001;
 	lane->slot = NO_PACKET;
 	thrum__record_take_ids(lane);
 	/* If the thread dies here, nobody takes over a lane without a packet. */

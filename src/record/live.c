@@ -19,8 +19,6 @@
 
 #include "record/record.h"
 
-typedef uint64_t __attribute__((may_alias)) thrum__word;
-
 /* Blocks that a lane tries to find one with room; the second number is for small blocks. */
 #define TRIES 4
 #define TRIES_SMALL 16
@@ -44,6 +42,14 @@ static bool take_region(struct lane *lane, uint64_t block)
 		atomic_store_explicit(&r->regions[lane->region - 1], 0, memory_order_release);
 	lane->region = region + 1;
 	return true;
+}
+
+/* Returns a task's cell, or NULL if it has none. */
+static struct thrum__live_task *find_cell(const struct recorder *r, uint64_t id)
+{
+	struct thrum__live_task *cell = r->live ? &r->live[id & r->live_mask] : NULL;
+
+	return cell && live_is_in(cell, id) ? cell : NULL;
 }
 
 static bool is_free(const struct recorder *r, uint64_t id)
@@ -118,7 +124,7 @@ static void be_patient(struct lane *lane)
 
 static void count_without_cells(const struct lane *lane, uint64_t ids)
 {
-	if (lane->table)
+	if (lane->recorder->live)
 		atomic_fetch_add_explicit(&lane->recorder->header->lost[THRUM__LOST_LIVE_TASKS],
 			ids, memory_order_relaxed);
 }
@@ -239,26 +245,15 @@ void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
 		return;
 	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
 	atomic_thread_fence(memory_order_release);
-	cell->id_high = (uint32_t)(id >> 32);
-	cell->parent = c->parent;
-	cell->created = time >> 4;
-	atomic_store_explicit(&cell->waiting, c->source, memory_order_relaxed);
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
-	cell->lane = (uint16_t)lane->number;
-	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
-	cell->site = c->site;
-	cell->kind = c->kind;
-	atomic_store_explicit(&cell->flags, 0, memory_order_relaxed);
 	cell->label[0] = '\0';
-	/* Partner: live_cell(), and the reader's acquiring look at the tag. */
-	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
+	live_fill(cell, lane, id, time, c, 0);
 	if (c->label && c->label[0])
 		thrum__record_live_label(lane->recorder, id, c->label);
 }
 
 void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label)
 {
-	struct thrum__live_task *cell = live_cell(r->live, r->live_mask, id);
+	struct thrum__live_task *cell = find_cell(r, id);
 
 	if (!cell)
 		return;
@@ -285,7 +280,7 @@ void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label
 
 void thrum__record_live_flag(struct recorder *r, uint64_t id, unsigned flags)
 {
-	struct thrum__live_task *cell = live_cell(r->live, r->live_mask, id);
+	struct thrum__live_task *cell = find_cell(r, id);
 
 	if (cell)
 		atomic_fetch_or_explicit(&cell->flags, (uint8_t)flags, memory_order_relaxed);

@@ -63,8 +63,9 @@
 /* A lane. At most one thread at a time has it; it lives in the recorder's memory for ever. The
  * first members share a cache line. */
 struct lane {
-	uint8_t *position;            /* the next event's place in the packet */
-	_Atomic(uint8_t *) tsc_limit; /* limit if the clock is the time stamp counter, else NULL */
+	uint8_t *position; /* the next event's place in the packet */
+	/* limit if the clock is the time stamp counter and lowest_id is 1, else NULL */
+	_Atomic(uint8_t *) tsc_limit;
 	struct thrum__packet *packet;
 	uint64_t last;      /* the clock at the last event, sixteenths of a tick */
 	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
@@ -72,8 +73,9 @@ struct lane {
 	uint64_t next_id, end_id; /* the unused rest of the block of ids */
 	/* The cells of the ID_BLOCK ids around this block of ids; NULL: they have none. */
 	struct thrum__live_task *live;
-	struct thrum__live_task *table; /* the recorder's table; NULL: none is kept */
+	struct thrum__live_task *table; /* the recorder's table, or one cell that stays free */
 	uint64_t table_mask;
+	uint32_t number_twice; /* 16 bits of `number`, twice: `lane` and `waiting_lane` of a cell */
 	_Atomic(uint8_t *) limit; /* a fast event begins before this place; NULL: none may */
 	uint32_t first_number;    /* what descriptors keep for definition 0 of its recording */
 	struct recorder *recorder;
@@ -297,26 +299,67 @@ void thrum__record_live_begin(struct lane *, uint64_t id, uint64_t time, const s
 /* Set a task's label, and add to its flags, if it has a cell. */
 void thrum__record_live_label(struct recorder *, uint64_t id, const char *label);
 void thrum__record_live_flag(struct recorder *, uint64_t id, unsigned flags);
-/* Returns the cell of a task in a table, or NULL if it has none or `table` is NULL. */
-ALWAYS_INLINE struct thrum__live_task *live_cell(struct thrum__live_task *table, uint64_t mask,
-	uint64_t id)
-{
-	if (!table)
-		return NULL;
-	struct thrum__live_task *cell = &table[id & mask];
 
-	/* Partner: the release of the tag in thrum__record_live_begin. */
-	if (atomic_load_explicit(&cell->tag, memory_order_acquire) != (uint32_t)id)
-		return NULL;
-	return cell->id_high == (uint32_t)(id >> 32) ? cell : NULL;
+/* Words of 64 bits in a cell: the id, which begins with the tag, and the small members. */
+typedef uint64_t __attribute__((may_alias)) thrum__word;
+_Static_assert(offsetof(struct thrum__live_task, id_high) == 4, "the id's two halves");
+_Static_assert(offsetof(struct thrum__live_task, lane) == 40 &&
+		offsetof(struct thrum__live_task, waiting_lane) == 42 &&
+		offsetof(struct thrum__live_task, site) == 44 &&
+		offsetof(struct thrum__live_task, kind) == 46 &&
+		offsetof(struct thrum__live_task, flags) == 47,
+	"one word");
+
+/* Returns a new task's site and kind as records and cells have them, 24 bits. */
+ALWAYS_INLINE uint32_t place_of(const struct creation *c)
+{
+	return c->site | (uint32_t)c->kind << 16;
+}
+
+/* Fills in a cell but for its label, and stores the tag last. */
+ALWAYS_INLINE void live_fill(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
+	uint64_t time, const struct creation *c, unsigned flags)
+{
+	/* gcc would join these two stores by way of the vector registers, which takes longer. */
+	__atomic_store_n(&cell->parent, c->parent, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->created, time >> 4, __ATOMIC_RELAXED);
+	atomic_store_explicit(&cell->waiting, c->source, memory_order_relaxed);
+	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
+	*(thrum__word *)(void *)&cell->lane = lane->number_twice |
+		(uint64_t)(place_of(c) | flags << 24) << 32;
+	/* Partner: live_is_in(), and the reader's acquiring look at the tag. */
+#if UINTPTR_MAX > UINT32_MAX
+	__atomic_store_n((thrum__word *)(void *)cell, id, __ATOMIC_RELEASE);
+#else
+	cell->id_high = (uint32_t)(id >> 32);
+	atomic_store_explicit(&cell->tag, (uint32_t)id, memory_order_release);
+#endif
+}
+
+/* Whether a task is in a cell. */
+ALWAYS_INLINE bool live_is_in(const struct thrum__live_task *cell, uint64_t id)
+{
+	/* Partner: the release of the tag in live_fill(). */
+#if UINTPTR_MAX > UINT32_MAX
+	return __atomic_load_n((const thrum__word *)(const void *)cell, __ATOMIC_ACQUIRE) == id;
+#else
+	return atomic_load_explicit(&cell->tag, memory_order_acquire) == (uint32_t)id &&
+		cell->id_high == (uint32_t)(id >> 32);
+#endif
+}
+
+/* Returns the only cell that a task may be in. */
+ALWAYS_INLINE struct thrum__live_task *live_cell(const struct lane *lane, uint64_t id)
+{
+	return &lane->table[id & lane->table_mask];
 }
 
 /* Notes in a task's cell that it waits for `source`. */
 ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t source, uint64_t time)
 {
-	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
+	struct thrum__live_task *cell = live_cell(lane, id);
 
-	if (!cell)
+	if (!live_is_in(cell, id))
 		return;
 	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
 	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
@@ -326,10 +369,10 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 /* Frees a task's cell. */
 ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
 {
-	struct thrum__live_task *cell = live_cell(lane->table, lane->table_mask, id);
+	struct thrum__live_task *cell = live_cell(lane, id);
 
 	/* Partner: the acquiring load of the tag by the lane that takes an id for this cell. */
-	if (cell)
+	if (live_is_in(cell, id))
 		atomic_store_explicit(&cell->tag, 0, memory_order_release);
 }
 

@@ -62,15 +62,6 @@ const char *thrum__source_refusal(const char *from, const char *to)
 
 /* ---- Opening ---------------------------------------------------------------------------- */
 
-/* An ended recording that is being changed. */
-struct change {
-	int fd;
-	uint64_t file_size;
-	struct thrum__header header;
-	enum thrum_ending ending;
-	int code;
-};
-
 /* Opens the input's file for writing. Returns its descriptor, or a negative enum thrum_error:
  * -THRUM_E_SYSTEM when the path now names another file. */
 static int open_again(const char *file, const struct thrum__input *input)
@@ -86,9 +77,10 @@ static int open_again(const char *file, const struct thrum__input *input)
 	return -THRUM_E_SYSTEM;
 }
 
-static int change_file(const char *file, const struct thrum__input *input, struct change *change,
-	int (*apply)(struct change *), struct thrum_error_info *info)
+static int change_file(const char *file, struct thrum__source_change *change,
+	int (*apply)(struct thrum__source_change *), struct thrum_error_info *info)
 {
+	const struct thrum__input *input = change->input;
 	int error = thrum__source_header(input, &change->header, info);
 	if (error != 0)
 		return error;
@@ -111,15 +103,15 @@ static int change_file(const char *file, const struct thrum__input *input, struc
 	return error;
 }
 
-/* Opens an ended recording and calls `apply` to change it. */
-static int change_recording(const char *file, struct change *change, int (*apply)(struct change *),
-	struct thrum_error_info *info)
+int thrum__source_change(const char *file, int (*apply)(struct thrum__source_change *),
+	void *context, struct thrum_error_info *info)
 {
 	struct thrum__input input;
+	struct thrum__source_change change = {.input = &input, .context = context};
 	int error = thrum__source_open(file, &input, info);
 	if (error != 0)
 		return error;
-	error = change_file(file, &input, change, apply, info);
+	error = change_file(file, &change, apply, info);
 	thrum__source_close(input.owner);
 	return error;
 }
@@ -130,7 +122,7 @@ static int change_recording(const char *file, struct change *change, int (*apply
  * Cuts the file to the packets that are used. Writes the header first: if the process is
  * interrupted in between, the file is only longer than it must be.
  */
-static int trim(struct change *change)
+static int trim(struct thrum__source_change *change)
 {
 	struct thrum__header *header = &change->header;
 	uint32_t used = atomic_load(&header->packets_used);
@@ -141,7 +133,7 @@ static int trim(struct change *change)
 	uint64_t size = header->packet.offset + header->packet.size;
 	/* Sections may lie in any order. */
 	const struct thrum__section *sections[] = {&header->metadata, &header->definitions,
-		&header->counters, &header->live_tasks, &header->control};
+		&header->counters, &header->live_tasks, &header->control, &header->off_cpu};
 	for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
 		if (sections[i]->offset + sections[i]->size > size)
 			size = sections[i]->offset + sections[i]->size;
@@ -158,24 +150,29 @@ static int trim(struct change *change)
 
 int thrum_trace_trim(const char *file, struct thrum_error_info *info)
 {
-	struct change change;
-	return change_recording(file, &change, trim, info);
+	return thrum__source_change(file, trim, NULL, info);
 }
 
 /* ---- The end ---------------------------------------------------------------------------- */
 
-static int note_end(struct change *change)
+struct end {
+	enum thrum_ending ending;
+	int code;
+};
+
+static int note_end(struct thrum__source_change *change)
 {
+	const struct end *end = change->context;
 	struct thrum__header *header = &change->header;
 	uint32_t ending = atomic_load(&header->ending);
 
 	if (atomic_load(&header->state) == THRUM__RECORDING && ending == 0)
 		atomic_store(&header->ended,
 			thrum__format_ticks_at(header, thrum__port_monotonic()));
-	else if (ending != THRUM__ENDED_EXITED || change->ending != THRUM_ENDING_EXITED)
+	else if (ending != THRUM__ENDED_EXITED || end->ending != THRUM_ENDING_EXITED)
 		return 0;
-	atomic_store(&header->ending, change->ending);
-	atomic_store(&header->ending_code, change->code);
+	atomic_store(&header->ending, end->ending);
+	atomic_store(&header->ending_code, end->code);
 	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, ended),
 		&header->ended, sizeof *header - offsetof(struct thrum__header, ended));
 }
@@ -183,11 +180,11 @@ static int note_end(struct change *change)
 int thrum_trace_note_end(const char *file, enum thrum_ending ending, int code,
 	struct thrum_error_info *info)
 {
-	struct change change = {.ending = ending, .code = code};
+	struct end end = {ending, code};
 
 	if (ending != THRUM_ENDING_EXITED && ending != THRUM_ENDING_KILLED &&
 		ending != THRUM_ENDING_GONE)
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
 			"a process can't have ended in this way");
-	return change_recording(file, &change, note_end, info);
+	return thrum__source_change(file, note_end, &end, info);
 }

@@ -11,7 +11,7 @@
  * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
  *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records, segment.h and zstd.h.
+ * program records, segment.h, zstd.h and switches/switches.h, which listens to the scheduler.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H
@@ -130,5 +130,19 @@ int thrum__source_write_all(int fd, const void *from, size_t size);
  * Returns the negative enum thrum_error for an errno; -THRUM_E_SYSTEM for those without their own.
  */
 int thrum__source_error_of(int number);
+
+/* A recording whose process has ended, while it is changed. */
+struct thrum__source_change {
+	int fd; /* for writing */
+	const struct thrum__input *input;
+	uint64_t file_size;
+	struct thrum__header header; /* its readings are whole */
+	void *context;
+};
+
+/* Opens an ended recording and calls `apply` to change it. Returns the error of that, or another
+ * negative enum thrum_error. */
+int thrum__source_change(const char *file, int (*apply)(struct thrum__source_change *),
+	void *context, struct thrum_error_info *);
 
 #endif

@@ -123,6 +123,15 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 	switch (d->by_doing) {
 	case THRUM__DOING_RUNS: thrum__words_put(s, count > 0 ? ", which runs" : "running"); break;
 	case THRUM__DOING_WAITS: thrum__words_put(s, count > 0 ? "" : "waiting"); break;
+	case THRUM__DOING_PREEMPTED:
+		thrum__words_put(s,
+			count > 0 ? ", which is ready, but not on a CPU"
+				  : "ready, but not on a CPU");
+		break;
+	case THRUM__DOING_BLOCKED:
+		thrum__words_put(s,
+			count > 0 ? ", which is blocked in the kernel" : "blocked in the kernel");
+		break;
 	case THRUM__DOING_SUSPENDED: {
 		size_t size;
 		const char *name = thrum__slow_frame_name(paths, d->by_frame, &size);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/thread.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "words/words.h"
@@ -28,6 +29,7 @@ enum step_text {
 	FREE_NEVER = THRUM__STEP_KINDS,
 	FREE_ONCE,
 	HOLD_SOME,
+	MAY_HOLD_SOME,
 	HELD_ONCE,
 	NEEDS_LANES,
 	STILL_HOLD_SOME,
@@ -36,6 +38,8 @@ enum step_text {
 	PENDING_ONE,
 	NOBODY_RESOLVES,
 	WAKE_UP_ENDS,
+	SIGNALLED_BEFORE,
+	WAITS_FOR_ENDED,
 	STEP_TEXTS,
 };
 
@@ -49,6 +53,9 @@ static const struct {
 		"$l later $w begins to wait for it. No signal comes after that."},
 	[THRUM__STEP_WAITS_FOR] = {"Waits for “$o”", "nobody resolves it before the trace ends",
 		"$t waits for $o until the trace ends."},
+	[WAITS_FOR_ENDED] = {"Waits for “$o”",
+		"which has ended, it seems: its events are overwritten",
+		"$t waits for $o, which has ended, it seems: its events are overwritten."},
 	[THRUM__STEP_WAITED] = {"Waited for “$o”", "for $s; nobody resolved it",
 		"$t waited for $o for $s, and nobody resolved it."},
 	[THRUM__STEP_NEVER_RESOLVED] = {"“$t” never resolves",
@@ -60,6 +67,10 @@ static const struct {
 		"$t holds $o and doesn't release it."},
 	[HOLD_SOME] = {"Holds “$o”", "and so do $x more",
 		"$t holds $o and doesn't release it; so do $x more."},
+	[THRUM__STEP_MAY_HOLD] = {"May hold “$o”", "the events that tell are missing",
+		"$t may hold $o; the events that tell are missing."},
+	[MAY_HOLD_SOME] = {"May hold “$o”", "or $x more; the events that tell are missing",
+		"$t or $x more may hold $o; the events that tell are missing."},
 	[THRUM__STEP_STILL_HOLDS] = {"Ends, but still holds “$o”", "it didn't release it",
 		"$t ends without releasing $o."},
 	[STILL_HOLD_SOME] = {"Ends, but still holds “$o”", "it didn't release it; $x more hold it",
@@ -141,6 +152,9 @@ static const struct {
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},
+	[SIGNALLED_BEFORE] = {"Ends; it signalled “$o” before the wait",
+		"nobody is left to serve it",
+		"$t ends; it signalled $o before the wait, and nobody is left to serve it."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
@@ -177,6 +191,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 
 	switch (kind) {
 	case THRUM__STEP_HOLDS: return finding->steps[i].more > 0 ? HOLD_SOME : kind;
+	case THRUM__STEP_MAY_HOLD: return finding->steps[i].more > 0 ? MAY_HOLD_SOME : kind;
 	case THRUM__STEP_NEEDS_LANE: return finding->steps[i].more > 0 ? NEEDS_LANES : kind;
 	case THRUM__STEP_HELD_MOST: return finding->steps[i].more < 2 ? HELD_ONCE : kind;
 	case THRUM__STEP_STILL_HOLDS: return finding->steps[i].more > 0 ? STILL_HOLD_SOME : kind;
@@ -189,6 +204,8 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 					      : kind;
 	case THRUM__STEP_WOKEN_INSTEAD:
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
+	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
+	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
 	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;
 	}
@@ -340,6 +357,28 @@ static size_t fill_text(struct filling *f, const char *text)
 	return f->text.size;
 }
 
+/* Says of the cause, if it is a task that runs at the end, whether its thread works. */
+static void put_thread(struct filling *f, const char *before, const char *after)
+{
+	int64_t since = 0;
+	enum thrum__thread_state state = f->step != f->finding->steps ||
+			!thrum__model_has_row(&f->model->tasks, f->step->task)
+		? THRUM__THREAD_UNKNOWN
+		: thrum__analyse_thread_state(f->model, f->step->task, &since);
+
+	if (state == THRUM__THREAD_UNKNOWN)
+		return;
+	thrum__base_text_put(&f->text, before);
+	if (state == THRUM__THREAD_BUSY) {
+		thrum__base_text_put(&f->text, "ts thread is busy on a CPU until the end");
+	} else {
+		thrum__base_text_put(&f->text, "ts thread is blocked in the kernel for ");
+		put_duration(f, thrum__base_time_between(since, f->model->end));
+		thrum__base_text_put(&f->text, ", until the end");
+	}
+	thrum__base_text_put(&f->text, after);
+}
+
 /* ---- Findings and steps -------------------------------------------------------------------- */
 
 static size_t fill_step(const struct thrum__model *model, const struct thrum__finding *finding,
@@ -406,7 +445,12 @@ size_t thrum__words_step_title(const struct thrum__model *model,
 size_t thrum__words_step_line(const struct thrum__model *model,
 	const struct thrum__finding *finding, unsigned i, char *to, size_t size)
 {
-	return fill_step(model, finding, i, texts[text_of(finding, i)].line, to, size);
+	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size), NULL,
+		0};
+
+	fill_text(&f, texts[text_of(finding, i)].line);
+	put_thread(&f, "; i", "");
+	return f.text.size;
 }
 
 size_t thrum__words_step_sentence(const struct thrum__model *model,
@@ -415,8 +459,9 @@ size_t thrum__words_step_sentence(const struct thrum__model *model,
 {
 	struct filling f = {model, finding, &finding->steps[i], thrum__base_text_in(to, size),
 		mentions, 0};
-	size_t length = fill_text(&f, texts[text_of(finding, i)].sentence);
 
+	fill_text(&f, texts[text_of(finding, i)].sentence);
+	put_thread(&f, " I", ".");
 	*count = f.mention_count;
-	return length;
+	return f.text.size;
 }

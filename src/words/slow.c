@@ -84,6 +84,14 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_WAITS:
 		thrum__words_put(s, is_own ? "waits; the trace doesn't show for which task" : "");
 		break;
+	case THRUM__DOING_PREEMPTED:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "is ready, but its thread is not on a CPU");
+		break;
+	case THRUM__DOING_BLOCKED:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
+		break;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s, is_own ? "" : ", which is ");
 		thrum__words_put(s, "suspended: ");
@@ -96,7 +104,7 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 			part ? part->other : answer->paths.frames[share->frame].task,
 			"other tasks");
 	}
-	if (part && !is_own && share->doing <= THRUM__DOING_WAITS) {
+	if (part && !is_own && thrum__slow_is_own(share->doing)) {
 		thrum__words_put(s, " (");
 		thrum__words_put_id(s, answer->model, part->task);
 		thrum__words_put(s, ")");
@@ -167,6 +175,14 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 		if (is_own)
 			thrum__words_put(s, "it waited; the trace doesn't show for which task");
 		return;
+	case THRUM__DOING_PREEMPTED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "was ready, but its thread was not on a CPU");
+		return;
+	case THRUM__DOING_BLOCKED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran, but its thread was blocked in the kernel");
+		return;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s,
 			is_own ? "its lane was suspended: " : ", whose lane was suspended: ");
@@ -193,11 +209,33 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 	put_link(s, answer, link);
 }
 
+static void put_quoted_name(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task)
+{
+	size_t size;
+	const char *name = thrum__model_task_name(model, task, &size);
+
+	thrum__words_put(s, "“");
+	thrum__words_put_name(s, name, size);
+	thrum__words_put(s, "”");
+}
+
+static void put_times_only(struct thrum__words_sentence *s, uint32_t times)
+{
+	if (times > 1) {
+		thrum__words_put_number(s, times);
+		thrum__words_put(s, " times");
+	} else {
+		thrum__words_put(s, times == 1 ? "once" : "never");
+	}
+}
+
 /* Writes the tasks for which the slow one waited, and how often. */
 static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
 {
 	const struct thrum__cause *cause = &answer->cause;
 	const struct thrum__cause_link *link = &cause->links[0];
+	bool is_one_name = cause->namesake != THRUM__NONE && cause->namesakes == cause->times;
 
 	if (cause->times < 2) {
 		thrum__words_put(s, "it waited for ");
@@ -206,18 +244,24 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 		return;
 	}
 	thrum__words_put(s, "it waited ");
-	thrum__words_put_number(s, cause->times);
-	thrum__words_put(s, " times, one after the other, for ");
+	put_times_only(s, cause->times);
+	thrum__words_put(s, ", one after the other, for ");
 	thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
-	put_pattern(s, &answer->paths, link->frames[0]);
+	if (is_one_name)
+		put_quoted_name(s, answer->model, cause->namesake);
+	else
+		put_pattern(s, &answer->paths, link->frames[0]);
+	if (cause->namesake != THRUM__NONE && !is_one_name && cause->namesakes > 1) {
+		thrum__words_put(s, ", ");
+		put_times_only(s, cause->namesakes);
+		thrum__words_put(s, " for ");
+		put_quoted_name(s, answer->model, cause->namesake);
+	}
 	if (answer->usual == THRUM__NONE || cause->usual_times >= cause->times)
 		return;
 	thrum__words_put(s, " (usually ");
-	if (cause->usual_times > 1) {
-		thrum__words_put_number(s, cause->usual_times);
-		thrum__words_put(s, " times)");
-	} else
-		thrum__words_put(s, cause->usual_times == 1 ? "once)" : "never)");
+	put_times_only(s, cause->usual_times);
+	thrum__words_put(s, ")");
 }
 
 static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)

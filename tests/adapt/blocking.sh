@@ -32,12 +32,26 @@ count 0 'label .*from file'
 same write "$programs/blocking" write
 has write why 'write to pipe [0-9]*: No answer'
 has write why 'thread wait_for_ever|thread blocking\+0x'
-same send "$programs/blocking" send
-has send why 'write to socket [0-9]*: No answer'
 # A thread may wait for ever for connections.
 same accept "$programs/blocking" accept
 has accept dump 'label  *accept from socket'
 has accept why '^no findings'
+
+
+# Pipes whose ends are both in the program.
+same fine "$programs/pipes" fine
+"$THRUM" why fine.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+same deadlock "$programs/pipes" deadlock
+has deadlock why '^deadlock'
+has deadlock why 'The only one that serves .pipe [0-9]* to [0-9]*'
+same gone "$programs/pipes" gone
+has gone why 'Ends; nobody is left to serve .pipe [0-9]* to [0-9]*'
+same full "$programs/pipes" full
+has full why 'Waits for .pipe [0-9]* to [0-9]*'
+# A child may have got an end.
+same child "$programs/pipes" child
+has child dump 'pipe [0-9]* to [0-9]* *become '
+"$THRUM" why child.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
 
 "$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1
 "$THRUM" dump none.thrum | grep 'read from' && wrong '--without=block: a call that blocks'

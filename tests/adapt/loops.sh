@@ -16,7 +16,7 @@ grep -q 'loops recorded nothing' err || wrong "--without=loop: $(cat err)"
 # A jump out of a wait ends it.
 same leave "$programs/leave"
 for event in 'suspend .*wait for work' 'suspend .*blocked' 'resume' 'wait .*semaphore' 'read .*semaphore' \
-	'read .*mutex' 'resolve .*read from pipe'; do
+	'read .*mutex' 'read .*pipe [0-9]* to'; do
 	has leave dump "$event"
 done
 text=$("$THRUM" dump leave.thrum | grep -v 'blocked for a time')

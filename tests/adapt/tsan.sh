@@ -38,6 +38,8 @@ grep -qs 'unlock of an unlocked mutex' threads.log* || wrong "ThreadSanitizer se
 watch loops "$programs/loops"
 watch held "$programs/held"
 watch permits "$programs/permits" pass
+watch pipes "$programs/pipes" fine
+watch blocking "$programs/blocking"
 [[ ! -x $programs/workers ]] || watch workers "$programs/workers"
 [[ ! -x $programs/event ]] || watch event "$programs/event"
 [[ ! -x $programs/uv ]] || watch uv "$programs/uv"

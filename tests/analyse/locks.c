@@ -197,6 +197,74 @@ static void all_holders_are_told(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Returns how many steps of the only finding have a kind, and adds up what else they count. */
+static uint32_t steps_of(const char *lines, int kind, uint32_t *more)
+{
+	struct thrum__model *model;
+	struct thrum__findings findings = find(lines, &model);
+	uint32_t count = 0;
+
+	assert_int_equal(findings.count, 1);
+	*more = 0;
+	for (unsigned i = 0; i < findings.findings->step_count; i++) {
+		const struct thrum__step *step = &findings.findings->steps[i];
+
+		count += step->kind == kind;
+		*more += step->kind == kind ? step->more : 0;
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+#define NAMED \
+	FIBERS "1" MS "label 10 \"a\n" \
+	       "1" MS "label 11 \"b\n" \
+	       "1" MS "label 12 \"c\n" \
+	       "1" MS "label 14 \"victim\n" \
+	       "1" MS "should-resolve 14\n" \
+	       "1" MS "create 1 20 timer\n" \
+	       "1" MS "due 20 =90000000000\n"
+
+/* The event by which the lock was taken is lost. */
+static void who_may_hold_a_lock(void **state)
+{
+	uint32_t more;
+
+	(void)state;
+	assert_int_equal(steps_of(NAMED "4" MS "lost =3 \"full\n" WAIT(5, 10, 20) WAIT(6, 14, 2)
+					  END,
+				 THRUM__STEP_MAY_HOLD, &more),
+		1);
+	assert_int_equal(more, 0);
+	/* One of them wants it, too; the others are told and counted. */
+	assert_int_equal(steps_of(NAMED "1" MS "label 13 \"d\n"
+					"4" MS "lost =3 \"full\n" WAIT(5, 10, 20) WAIT(5, 11, 20)
+						WAIT(5, 12, 20) WAIT(5, 13, 2) WAIT(6, 14, 2) END,
+				 THRUM__STEP_MAY_HOLD, &more),
+		2);
+	assert_int_equal(more, 1);
+	/* One that came later took nothing while events were lost. */
+	assert_int_equal(steps_of(NAMED "4" MS "lost =3 \"full\n"
+					"5" MS "create 1 30 fiber\n"
+					"5" MS "label 30 \"e\n" WAIT(5, 30, 20) WAIT(6, 14, 2) END,
+				 THRUM__STEP_MAY_HOLD, &more),
+		0);
+}
+
+/* A task that holds several permits is told once. */
+static void a_holder_of_several_permits(void **state)
+{
+	uint32_t more;
+
+	(void)state;
+	assert_int_equal(steps_of(NAMED LOCK(2, 10, 4) LOCK(3, 10, 4) LOCK(3, 11, 4) WAIT(5, 14, 4)
+					  WAIT(5, 10, 20) END,
+				 THRUM__STEP_HOLDS, &more),
+		2);
+	assert_int_equal(more, 0);
+}
+
 static void an_upgrade_waits_for_the_other_readers(void **state)
 {
 	(void)state;
@@ -298,6 +366,8 @@ int main(void)
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
 		cmocka_unit_test(all_holders_are_told),
+		cmocka_unit_test(who_may_hold_a_lock),
+		cmocka_unit_test(a_holder_of_several_permits),
 		cmocka_unit_test(an_upgrade_waits_for_the_other_readers),
 		cmocka_unit_test(a_semaphore_needs_one_holder),
 		cmocka_unit_test(a_lock_may_need_all_holders),

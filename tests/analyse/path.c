@@ -92,6 +92,57 @@ static void waits_for_a_timer_then_for_its_lane(void **state)
 		"150-160 runs request #\n");
 }
 
+/* A thread looks again whenever it is woken for nothing: its wait began with the first look. */
+static void looks_again_and_again(void **state)
+{
+	check_path(LANE "5 create 1 9 task\n"
+			"5 label 9 \"rehash\n"
+			"10 @1 create - 2 request\n"
+			"10 @1 label 2 \"fetch\n"
+			"10 @1 switch 2\n"
+			"12 @1 create 2 3 task\n"
+			"12 @1 label 3 \"verify\n"
+			"20 @1 wait 2 3\n"
+			"20 @1 suspend \"wait for work\n"
+			"21 switch 9\n"
+			"60 @1 resume\n"
+			"61 @1 wait 2 3\n"
+			"61 @1 suspend \"wait for work\n"
+			"90 switch 3\n"
+			"95 @1 resume\n"
+			"96 @1 wait 2 3\n"
+			"96 @1 suspend \"wait for work\n"
+			"110 resolve 3 3\n"
+			"110 switch 1\n"
+			"112 @1 resume\n"
+			"112 @1 read 2 3\n"
+			"120 @1 resolve 2 2\n",
+		false, 2,
+		"10-20 runs fetch\n"
+		"20-21 waits fetch;verify\n"
+		"21-90 queued fetch;verify 9\n"
+		"90-110 runs fetch;verify\n"
+		"110-112 waits fetch\n"
+		"112-120 runs fetch\n");
+	/* It works between two looks. */
+	check_path(LANE "10 create 1 2 request\n"
+			"10 label 2 \"fetch\n"
+			"10 create 1 3 request\n"
+			"10 label 3 \"disk\n"
+			"20 wait 2 3\n"
+			"20 switch 2\n"
+			"60 wait 2 3\n"
+			"60 switch 1\n"
+			"90 resolve 1 3\n"
+			"90 switch 2\n"
+			"95 resolve 2 2\n",
+		false, 2,
+		"10-20 waits fetch\n"
+		"20-60 runs fetch\n"
+		"60-90 waits fetch;disk\n"
+		"90-95 runs fetch\n");
+}
+
 static void waits_for_who_holds_a_lock(void **state)
 {
 	check_path(LANE "10 create 1 2 lock\n"
@@ -295,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_a_timer_then_for_its_lane),
+		cmocka_unit_test(looks_again_and_again),
 		cmocka_unit_test(waits_for_who_holds_a_lock),
 		cmocka_unit_test(waits_for_who_signals_a_condition),
 		cmocka_unit_test(a_chain_is_one),

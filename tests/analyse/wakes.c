@@ -111,6 +111,59 @@ static void a_party_is_late(void **state)
 	assert_int_equal(steps_of(BARRIER "5" MS "wait 4 10\n" END, THRUM__STEP_ABSENT, &step), 0);
 }
 
+/* A round of worker 1, which asks by condition 11 and waits for the answer by 10. Worker 2 waits for
+ * 11 and answers by 10 `heard` times. */
+#define ROUND(at, answered, waits, heard) \
+	at MS "signal 3 11 =1\n" at MS "read 4 11\n" waits MS "wait 3 10\n" answered MS \
+	      "signal 4 10 =" heard "\n" answered MS "wait 4 11\n"
+#define ROUNDS \
+	MAIN "0 create 1 11 condition\n" \
+	     "1" MS "wait 4 11\n" ROUND("2", "5", "3", "1") "5" MS "read 3 10\n" ROUND("6", "9", \
+		     "7", "1") "9" MS "read 3 10\n"
+
+static void an_answer_comes_too_early(void **state)
+{
+	struct thrum__step step = {0};
+	const char *early = ROUNDS "10" MS "signal 3 11 =1\n"
+				   "10" MS "read 4 11\n"
+				   "11" MS "signal 4 10 =0\n"
+				   "11" MS "wait 4 11\n"
+				   "13" MS "wait 3 10\n" END;
+
+	assert_int_equal(steps_of(early, THRUM__STEP_SIGNAL_LOST, &step), 1);
+	assert_int_equal(step.time, 11000000);
+	assert_int_equal(steps_of(early, THRUM__STEP_WAITS_LATE, &step), 1);
+	assert_int_equal(step.time, 13000000);
+	assert_int_equal(steps_of(early, THRUM__STEP_WAITS_IN_CYCLE, &step), 1);
+	assert_int_equal(step.time, 11000000);
+	/* The answer was heard. */
+	assert_int_equal(steps_of(ROUNDS "10" MS "wait 3 10\n" END, THRUM__STEP_SIGNAL_LOST, &step),
+		0);
+}
+
+static void the_server_signalled_before_the_wait(void **state)
+{
+	struct thrum__step step = {0};
+
+	/* Worker 2 tells worker 1 once, then others don't see it. */
+	assert_int_equal(steps_of(MAIN "2" MS "wait 1 10\n"
+				       "5" MS "signal 4 10 =1\n"
+				       "5" MS "read 1 10\n"
+				       "6" MS "resolve 4 4\n"
+				       "9" MS "wait 3 10\n" END,
+				 THRUM__STEP_SERVER_ENDED, &step),
+		1);
+	assert_int_equal(step.more, 1);
+	assert_int_equal(steps_of(MAIN "2" MS "wait 1 10\n"
+				       "4" MS "wait 3 10\n"
+				       "5" MS "signal 4 10 =1\n"
+				       "5" MS "read 1 10\n"
+				       "6" MS "resolve 4 4\n" END,
+				 THRUM__STEP_SERVER_ENDED, &step),
+		1);
+	assert_int_equal(step.more, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +171,8 @@ int main(void)
 		cmocka_unit_test(who_is_woken_and_works_is_no_cause),
 		cmocka_unit_test(a_party_ends),
 		cmocka_unit_test(a_party_is_late),
+		cmocka_unit_test(an_answer_comes_too_early),
+		cmocka_unit_test(the_server_signalled_before_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

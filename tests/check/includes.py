@@ -29,12 +29,13 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+    "store": ("base", "model", "analyse", "words"),
     "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
     "base": None,  # all
-    "port": ("port.h", "cpu.h", "futex.h"),
+    "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
                "copy.h", "request.h"),
     "record": (),
@@ -45,17 +46,19 @@ FACES = {
     "read": ("read.h", "counters.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
-    "source": ("input.h", "control.h", "request.h", "segment.h", "zstd.h"),
+    "source": ("input.h", "control.h", "request.h", "segment.h",
+               "switches/switches.h", "zstd.h"),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
-                "stats/stats.h"),
+                "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),
     "draw": ("list.h", "theme.h", "canvas.h", "replay.h"),
     "timeline": ("layout/layout.h", "index/index.h"),
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
+    "store": ("store.h",),
     "monitor": ("history.h", "labels.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
@@ -91,7 +94,7 @@ FOREIGN = {
     "nats/nats.h": ("fleet",),
     "elfutils/libdwfl.h": ("source",),
     "dwarf.h": ("source",),
-    "zstd.h": ("source",),
+    "zstd.h": ("source", "store"),
     "cairo.h": ("draw",),
     "cairo-pdf.h": ("draw",),
     "pango/pangocairo.h": ("draw",),
@@ -99,7 +102,7 @@ FOREIGN = {
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
 PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report",
-        "monitor")
+        "monitor", "store")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")

@@ -98,6 +98,8 @@ static void reads_headers(void **state)
 	static const char *const bad[] = {"", "1", "2 0 1 0 4096 0 0", "1 0 0 0 4096 0 0",
 		"1 0 1 0 4096 0 0 ", "1 0 1 0 4096 0 -1", "1  0 1 0 4096 0 0",
 		"1 0 4294967296 0 4096 0 0", "1 99999999999999999999 1 0 4096 0 0"};
+	const struct thrum__fleet_count count = {1, 2, 3, 4, UINT64_MAX};
+	struct thrum__fleet_count counted;
 	struct thrum__fleet_piece again;
 	char text[THRUM__FLEET_INFO];
 	uint32_t part;
@@ -114,6 +116,10 @@ static void reads_headers(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (thrum__fleet_get_piece(bad[i], &again))
 			fail_msg("%s", bad[i]);
+	thrum__fleet_put_count(&count, text);
+	assert_true(thrum__fleet_get_count(text, &counted));
+	assert_memory_equal(&counted, &count, sizeof count);
+	assert_false(thrum__fleet_get_count("1 2 3 4 5", &counted));
 	assert_true(thrum__fleet_get_part("thrum.def.h.p.u.12", &part));
 	assert_int_equal(part, 12);
 	assert_false(thrum__fleet_get_part("thrum.def.h.p.u.x", &part));
@@ -127,10 +133,10 @@ static void names_recordings(void **state)
 	char key[THRUM__FLEET_KEY];
 
 	(void)state;
-	thrum__fleet_key(&header, "w*e>b", key);
+	thrum__fleet_key(&header, header.host, "w*e>b", key);
 	assert_string_equal(key, "a_b_c.w_e_b.ab010000000000000000000000000000");
 	memset(header.host, 'h', sizeof header.host);
-	thrum__fleet_key(&header, "", key);
+	thrum__fleet_key(&header, header.host, "", key);
 	assert_int_equal(strlen(key), 64 + 3 + 32);
 }
 

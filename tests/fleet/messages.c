@@ -100,7 +100,7 @@ static int set_up(void **state)
 	f->store.outlet = (struct thrum__fleet_outlet){&f->store, 1024, store_send};
 	f->gathered = calloc(1, WHOLE);
 	assert_non_null(f->gathered);
-	assert_int_equal(thrum__fleet_sender_create(&f->input, "web", &f->sender, NULL), 0);
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &f->sender, NULL), 0);
 	assert_string_equal(thrum__fleet_sender_key(f->sender),
 		"test.web.30313233343536373839616263646566");
 	*state = f;
@@ -161,7 +161,7 @@ static void give_tables(struct fixture *f, struct thrum__fleet_gather *g)
 	uint32_t part;
 
 	for (size_t i = 0; i < f->store.count; i++)
-		if (!*f->store.messages[i].info) {
+		if (!*f->store.messages[i].id) {
 			assert_true(thrum__fleet_get_part(f->store.messages[i].subject, &part));
 			assert_int_equal(thrum__fleet_gather_table(g, part,
 						 f->store.messages[i].bytes,
@@ -175,7 +175,7 @@ static void give_pieces(struct fixture *f, struct thrum__fleet_gather *g)
 	struct thrum__fleet_piece piece;
 
 	for (size_t i = f->store.count; i-- > 0;)
-		if (*f->store.messages[i].info) {
+		if (*f->store.messages[i].id) {
 			assert_true(thrum__fleet_get_piece(f->store.messages[i].info, &piece));
 			assert_int_equal(thrum__fleet_gather_piece(g, &piece,
 						 f->store.messages[i].bytes,
@@ -265,7 +265,8 @@ static void splits_large_packets(void **state)
 	for (size_t i = 0; i < f->store.count; i++) {
 		struct thrum__fleet_piece piece;
 
-		if (thrum__fleet_get_piece(f->store.messages[i].info, &piece) && piece.from > 0)
+		if (*f->store.messages[i].id &&
+			thrum__fleet_get_piece(f->store.messages[i].info, &piece) && piece.from > 0)
 			assert_int_equal(thrum__fleet_gather_piece(g, &piece,
 						 f->store.messages[i].bytes,
 						 f->store.messages[i].size),
@@ -339,7 +340,7 @@ static void begins_again(void **state)
 	assert_non_null(copy);
 	memcpy(copy, saved, size);
 	before = f->store.count;
-	assert_int_equal(thrum__fleet_sender_create(&f->input, "web", &sender, NULL), 0);
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL), 0);
 	thrum__fleet_sender_destroy(f->sender);
 	f->sender = sender;
 	for (size_t cut = 0; cut < size; cut += 1 + cut / 16)
@@ -352,7 +353,7 @@ static void begins_again(void **state)
 	assert_int_equal(f->store.count, before + 1);
 	check(f, "zero;one;two;", 0, THRUM_ENDING_GONE);
 	/* An agent that has lost its positions sends all again, and nothing is there twice. */
-	assert_int_equal(thrum__fleet_sender_create(&f->input, "web", &sender, NULL), 0);
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL), 0);
 	thrum__fleet_sender_destroy(f->sender);
 	f->sender = sender;
 	assert_int_equal(step(f, true, true), 3);
@@ -392,10 +393,10 @@ static void refuses_copies(void **state)
 	struct thrum__fleet_sender *sender;
 
 	f->recording.header->state = THRUM__SNAPSHOT;
-	assert_int_equal(thrum__fleet_sender_create(&f->input, "web", &sender, NULL),
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL),
 		-THRUM_E_ARGUMENT);
 	f->recording.header->magic[0] = 'x';
-	assert_int_equal(thrum__fleet_sender_create(&f->input, "web", &sender, NULL),
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL),
 		-THRUM_E_FORMAT);
 }
 

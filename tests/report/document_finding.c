@@ -39,6 +39,7 @@ static const struct {
 	{THRUM__STEP_HELD_MOST, 0, 0, "[a] holds [b] for 12 ms, longer than others."},
 	{THRUM__STEP_QUEUES, 5, 0, "[a] waits for [b] for 12 ms; up to 5 tasks wait at once."},
 	{THRUM__STEP_NEEDS_LANE, 0, 0, "[a] is left to [b], and this lane is blocked."},
+	{THRUM__STEP_MAY_HOLD, 0, 0, "[a] may hold [b]; the events that tell are missing."},
 	{THRUM__STEP_STILL_HOLDS, 0, 0, "[a] ends without releasing [b]."},
 	{THRUM__STEP_FREE, 0, 0,
 		"[a] is free, but no task that waits for it gets it; [b] had it last.",

@@ -82,12 +82,43 @@ static void a_task_without_others(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Tells a task that waits for tries, one after the other; `last` is the name of the last one. */
+static void check_tries(const char *last, const char *expected)
+{
+	char story[1000];
+	size_t used = (size_t)snprintf(story, sizeof story,
+		"0 create - 1 thread\n0 switch 1\n10 create 1 2 request\n10 label 2 \"page\n");
+	struct thrum__document document = {0};
+	struct thrum__model *model;
+
+	for (int i = 0; i < 4; i++)
+		used += (size_t)snprintf(story + used, sizeof story - used,
+			"%d create 1 %d request\n%d label %d \"%s\n%d wait 2 %d\n%d fail 1 %d\n",
+			10 + i * 10, i + 3, 10 + i * 10, i + 3, i < 3 ? "connect 10" : last,
+			10 + i * 10, i + 3, 19 + i * 10, i + 3);
+	snprintf(story + used, sizeof story - used, "50 resolve 1 2\n");
+	model = story_model(story, false);
+	if (!strstr(read_slow(model, 2, &document), expected))
+		fail_msg("%s\nis not in\n%s", expected, document_show(&document));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
+static void names_of_those_awaited(void **state)
+{
+	(void)state;
+	check_tries("connect 10", "it waited 4 times, one after the other, for “connect 10”.");
+	check_tries("connect 11",
+		"it waited 4 times, one after the other, for “connect #”, 3 times for “connect 10”.");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_that_waited_long),
 		cmocka_unit_test(a_task_among_others),
 		cmocka_unit_test(a_task_without_others),
+		cmocka_unit_test(names_of_those_awaited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

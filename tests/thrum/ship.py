@@ -163,6 +163,24 @@ check(status == 2 and "of that time" in errors, errors)
 status, _, errors = run("info", server.url("/nobody"))
 check(status == 2 and "no recording that matches" in errors, errors)
 
+# The list of what is there.
+status, text, errors = run("fleet", "list", "--format=tsv", server.url())
+names, *rows = [line.split("\t") for line in text.splitlines()]
+rows = {row[1]: dict(zip(names, row)) for row in rows}
+check(status == 0 and set(rows) == {"web", "small", "large", "old"}, text, errors)
+check(rows["web"]["state"] == "gone" and rows["large"]["state"] == "exited", text)
+check(rows["old"]["pid"] == old.pid and int(rows["large"]["bytes"]) > 0, text)
+check(int(rows["web"]["packets"]) == 2 and int(rows["large"]["packets"]) > 0, text)
+check(int(rows["small"]["overwritten"]) > 0 and rows["large"]["overwritten"] == "0", text)
+status, text, _ = run("fleet", "list", server.url("/w*"))
+check(status == 0 and len(text.splitlines()) == 2 and " web " in text, text)
+status, text, _ = run("fleet", "list", "--format=json", server.url("/?to=2000-01-01"))
+check(status == 0 and not text, text)
+status, text, _ = run("fleet", "top", "--count=2", "--interval=1.5s", server.url())
+check(status == 0 and len(text.splitlines()) == 10 and "/s" in text, text)
+status, _, errors = run("fleet", "fell", server.url())
+check(status == 64 and "list and top" in errors, errors)
+
 # Several recordings are one trace.
 _, about, errors = run("info", "--format=json", server.url("/?last=1h"))
 check('"lanes":' in about, "all together", about, errors)
@@ -174,8 +192,10 @@ copy = os.path.join(folder.name, "copy.thrum")
 run("snapshot", old.path, "-o", copy)
 status, _, errors = run("ship", copy, "--to", server.url(), "--state", state, "--once")
 check(status == 2 and "copy" in errors, errors)
-status, _, errors = run("ship", recordings, "--to", server.url(), "--state", state, "--once")
-check(status == 0 and errors.count("sends it") == 1 and "old.thrum" in errors, errors)
+status, _, errors = run("ship", recordings, "--to", server.url(), "--state", state, "--once",
+                        "--host", "rack1.example")
+check(status == 0 and errors.count("sends it") == 1 and "old.thrum: sends it as rack1_example.old" in errors, errors)
+check("early" in dump(server.url("/rack1*/old")), "by the host's name")
 server.kill()
 
 # A server that stores nothing is told, and tried again.

@@ -6,6 +6,7 @@
 #include "analyse/slow/cause.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MORE_PERCENT \
 	125 /* of the usual time: a path that is longer is compared with the usual one */
@@ -230,8 +231,8 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 
 	*link = (struct thrum__cause_link){.kind = THRUM__CAUSE_DOING, .task = THRUM__NONE};
 	for (int doing = 0; doing < THRUM__DOING_COUNT; doing++) {
-		int64_t weight = doing <= THRUM__DOING_WAITS ? weight_of_own(f, frame, doing)
-							     : weight_of_group(f, frame, doing);
+		int64_t weight = thrum__slow_is_own(doing) ? weight_of_own(f, frame, doing)
+							   : weight_of_group(f, frame, doing);
 
 		if (weight > most) {
 			most = weight;
@@ -263,7 +264,7 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 	if (chosen == NEVER)
 		return THRUM__NONE;
 	link->doing = (uint8_t)chosen;
-	if (chosen <= THRUM__DOING_WAITS)
+	if (thrum__slow_is_own(chosen))
 		link->time = f->sums[frame].own[chosen];
 	else
 		list_group(f, frame, chosen, link);
@@ -275,24 +276,78 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 		: THRUM__NONE;
 }
 
-/* How often a path's task waited for tasks below a frame: the series of parts below it that have the
- * same top. */
-static uint32_t count_waits(const struct thrum__paths *paths, const struct thrum__path *path,
+static bool has_name_of(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	return thrum__model_has_row(&model->tasks, a) && thrum__model_has_row(&model->tasks, b) &&
+		strcmp(thrum__model_task_name(model, a, NULL),
+			thrum__model_task_name(model, b, NULL)) == 0;
+}
+
+/* The task for which a path's task waits in a part below a frame; NONE if the part isn't there. */
+static uint32_t top_below(const struct thrum__paths *paths, const struct thrum__path_part *part,
 	uint32_t frame)
+{
+	uint32_t above = part->frame;
+
+	while (above != THRUM__NONE && above > frame)
+		above = paths->frames[above].parent;
+	return above == frame ? part->top : THRUM__NONE;
+}
+
+/* How often a path's task waited for tasks below a frame, or if `named` isn't NONE, for those with
+ * its name: the series of parts below the frame that have the same top. */
+static uint32_t count_waits(const struct thrum__paths *paths, const struct thrum__path *path,
+	uint32_t frame, uint32_t named)
 {
 	uint32_t count = 0, last = THRUM__NONE;
 
 	for (uint32_t i = 0; i < path->count; i++) {
-		uint32_t above = path->parts[i].frame, top = path->parts[i].top;
+		uint32_t top = top_below(paths, &path->parts[i], frame);
 
-		while (above != THRUM__NONE && above > frame)
-			above = paths->frames[above].parent;
-		if (above != frame)
-			top = THRUM__NONE;
-		count += top != THRUM__NONE && top != last;
+		count += top != THRUM__NONE && top != last &&
+			(named == THRUM__NONE || has_name_of(paths->model, named, top));
 		last = top;
 	}
 	return count;
+}
+
+/* The only task below a frame that most of those for which the path's task waited may have the name
+ * of (R. S. Boyer and J S. Moore, "MJRTY", 1981), or NONE. */
+static uint32_t usual_name(const struct thrum__paths *paths, const struct thrum__path *path,
+	uint32_t frame)
+{
+	uint32_t best = THRUM__NONE, lead = 0, last = THRUM__NONE;
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t top = top_below(paths, &path->parts[i], frame);
+
+		if (top != THRUM__NONE && top != last) {
+			if (lead == 0)
+				best = top;
+			if (has_name_of(paths->model, best, top))
+				lead++;
+			else
+				lead--;
+		}
+		last = top;
+	}
+	return best;
+}
+
+/* Counts the waits for the tasks of the cause's first link. */
+static void count_first(const struct finding *f, const struct thrum__path *usual,
+	struct thrum__cause *cause)
+{
+	uint32_t frame = cause->links[0].frames[0];
+
+	cause->times = count_waits(f->paths, f->path, frame, THRUM__NONE);
+	cause->usual_times = count_waits(f->paths, usual, frame, THRUM__NONE);
+	cause->namesake = usual_name(f->paths, f->path, frame);
+	if (cause->namesake != THRUM__NONE)
+		cause->namesakes = count_waits(f->paths, f->path, frame, cause->namesake);
+	if (cause->namesakes <= cause->times / 2 ||
+		!*thrum__model_task_name(f->paths->model, cause->namesake, NULL))
+		cause->namesake = THRUM__NONE;
 }
 
 static void find(const struct finding *f, const struct thrum__path *usual,
@@ -321,13 +376,11 @@ static void find(const struct finding *f, const struct thrum__path *usual,
 				f->paths->frames[i].doing == link->doing &&
 				(link->doing != THRUM__DOING_RUNS || i == link->frames[0]))
 				cause->usual += f->usual[i].all;
-		if (link->kind == THRUM__CAUSE_DOING && link->doing <= THRUM__DOING_WAITS)
+		if (link->kind == THRUM__CAUSE_DOING && thrum__slow_is_own(link->doing))
 			cause->usual = f->usual[root].own[link->doing];
 	}
-	if (cause->count > 0 && first->kind != THRUM__CAUSE_DOING) {
-		cause->times = count_waits(f->paths, f->path, first->frames[0]);
-		cause->usual_times = count_waits(f->paths, usual, first->frames[0]);
-	}
+	if (cause->count > 0 && first->kind != THRUM__CAUSE_DOING)
+		count_first(f, usual, cause);
 }
 
 int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum__path *path,
@@ -336,7 +389,7 @@ int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum_
 	struct finding f = {.paths = paths, .path = path};
 	int error;
 
-	*cause = (struct thrum__cause){0};
+	*cause = (struct thrum__cause){.namesake = THRUM__NONE};
 	if (path->count == 0)
 		return 0;
 	f.sums = add_up(paths, path);

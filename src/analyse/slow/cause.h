@@ -35,6 +35,8 @@ struct thrum__cause {
 	int64_t time,
 		usual; /* ns of the path that belong to the first link, and in the usual path */
 	uint32_t times, usual_times; /* how often the task waited for the first link's frames */
+	/* One of the awaited tasks whose name most of them have, or NONE; and how many have it. */
+	uint32_t namesake, namesakes;
 };
 
 /* Finds the cause. `usual` may be empty. Returns 0 or -THRUM_E_MEMORY. O(parts + frames). */

@@ -89,6 +89,11 @@ static uint32_t suspended_of(const struct thrum__model *model, uint32_t suspensi
 	return THRUM__SUSPENSION(model, suspension, lane);
 }
 
+static uint32_t off_cpu_of(const struct thrum__model *model, uint32_t off_cpu)
+{
+	return THRUM__OFF_CPU(model, off_cpu, lane);
+}
+
 int64_t thrum__slow_edge_time(const struct thrum__model *model, uint32_t edge)
 {
 	return THRUM__EDGE(model, edge, time);
@@ -102,6 +107,11 @@ int64_t thrum__slow_run_start(const struct thrum__model *model, uint32_t run)
 int64_t thrum__slow_suspension_start(const struct thrum__model *model, uint32_t suspension)
 {
 	return THRUM__SUSPENSION(model, suspension, start);
+}
+
+int64_t thrum__slow_off_cpu_start(const struct thrum__model *model, uint32_t off_cpu)
+{
+	return THRUM__OFF_CPU(model, off_cpu, start);
 }
 
 uint32_t thrum__slow_rows_before(const struct thrum__model *model,
@@ -226,7 +236,9 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
 		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0 ||
 		slice_rows(model, &model->suspensions, model->lane_count, suspended_of,
-			&made.suspensions) < 0) {
+			&made.suspensions) < 0 ||
+		slice_rows(model, &model->off_cpu, model->lane_count, off_cpu_of, &made.off_cpu) <
+			0) {
 		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
@@ -244,6 +256,7 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 	slices_free(&paths->readies);
 	slices_free(&paths->children);
 	slices_free(&paths->suspensions);
+	slices_free(&paths->off_cpu);
 	slices_free(&paths->runs);
 	slices_free(&paths->lane_runs);
 	thrum__base_keys_free(&paths->keys);

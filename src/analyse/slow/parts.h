@@ -22,6 +22,7 @@ THRUM__MUST_USE int thrum__slow_frame_suspended(struct thrum__paths *, uint32_t 
 int64_t thrum__slow_edge_time(const struct thrum__model *, uint32_t edge);
 int64_t thrum__slow_run_start(const struct thrum__model *, uint32_t run);
 int64_t thrum__slow_suspension_start(const struct thrum__model *, uint32_t suspension);
+int64_t thrum__slow_off_cpu_start(const struct thrum__model *, uint32_t off_cpu);
 
 /* The index in slices->rows behind the owner's rows that are before `time`. O(log n). */
 uint32_t thrum__slow_rows_before(const struct thrum__model *, const struct thrum__slices *,

@@ -429,6 +429,35 @@ static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 				   : THRUM__DOING_READY);
 }
 
+/* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
+static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *off_cpu = &walk->paths->off_cpu;
+	uint32_t i = lane < model->lane_count
+		? thrum__slow_rows_before(model, off_cpu, lane, to, thrum__slow_off_cpu_start)
+		: 0;
+
+	while (from < to && lane < model->lane_count && i > off_cpu->first[lane]) {
+		uint32_t row = off_cpu->rows[--i];
+		int64_t start = THRUM__OFF_CPU(model, row, start);
+		int64_t end = THRUM__OFF_CPU(model, row, end);
+
+		if (end <= from)
+			break;
+		start = start > from ? start : from;
+		end = end < to ? end : to;
+		thrum__slow_part_add(walk, piece, end, to, THRUM__DOING_RUNS, THRUM__NONE);
+		thrum__slow_part_add(walk, piece, start, end,
+			THRUM__OFF_CPU(model, row, count) ? THRUM__DOING_PREEMPTED
+							  : THRUM__DOING_BLOCKED,
+			THRUM__NONE);
+		to = start;
+	}
+	thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_RUNS, THRUM__NONE);
+}
+
 /* Walks a piece in which the task doesn't wait for another task. `is_awake`: its wait was over when
  * the piece began, so that it could have run. */
 static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece piece, bool is_awake)
@@ -452,8 +481,8 @@ static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece pie
 			walk_tail(walk, &piece, end, i);
 		else if (end < piece.to)
 			walk_gap(walk, &piece, lane, end, piece.to, THRUM__DOING_READY);
-		thrum__slow_part_add(walk, &piece, start, end, THRUM__DOING_RUNS, THRUM__NONE);
 		lane = THRUM__RUN(model, run, lane);
+		add_run(walk, &piece, lane, start, end);
 		piece.to = start;
 		is_last = false;
 		i--;

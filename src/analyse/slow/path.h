@@ -26,6 +26,8 @@
 	X(RUNS, "runs") \
 	X(WAITS, "waits") /* no task of the program works on it, as far as the trace tells */ \
 	X(SUSPENDED, "suspended") /* its lane is suspended; the frame's name is the reason */ \
+	X(PREEMPTED, "preempted") /* it would run, but its thread has no processor */ \
+	X(BLOCKED, "blocked")     /* it would run, but its thread waits in the kernel */ \
 	X(READY, "ready")         /* the task could run, but its lane runs `other` */ \
 	X(LATE, "late")           /* the task is due, but its lane runs `other` */ \
 	X(QUEUED, "queued") /* it hasn't begun, and the lane that will run it runs `other` */ \
@@ -40,6 +42,13 @@ enum thrum__doing {
 
 /* The word, or "unknown". Static. */
 const char *thrum__slow_doing_name(int doing);
+
+/* Whether a task itself does it, in a frame of its own name. */
+static inline bool thrum__slow_is_own(int doing)
+{
+	return doing <= THRUM__DOING_WAITS || doing == THRUM__DOING_PREEMPTED ||
+		doing == THRUM__DOING_BLOCKED;
+}
 
 /* ---- Stacks of waiting --------------------------------------------------------------------- */
 
@@ -82,6 +91,7 @@ struct thrum__paths {
 	struct thrum__slices readies;     /* by task: edges READY that lead to it */
 	struct thrum__slices children;    /* by task: the tasks that it created */
 	struct thrum__slices suspensions; /* by lane */
+	struct thrum__slices off_cpu;     /* by lane: times off the processor */
 	struct thrum__slices runs;        /* by task */
 	struct thrum__slices lane_runs;   /* by lane */
 };

@@ -5,6 +5,8 @@
 #define LOOK_BACK 256   /* waits searched for the last that ended */
 #define GETS_MAX 16     /* reads searched for the one that ended a wait */
 #define HOLDERS_MAX 256 /* of a lock, one after the other, during one wait */
+#define RUNS_MAX 64     /* between two looks at the same task */
+#define REST_PART 10    /* of the time between: a task that ran less only looked again */
 
 /* The edge of the last signal or release of an object after `from` and up to `to`, or NONE. */
 static uint32_t last_act(const struct thrum__slow_walk *walk, uint32_t thing, int64_t from,
@@ -131,13 +133,55 @@ static bool is_better(const struct thrum__slow_walk *walk, const struct thrum__s
 	return a->to > b->to;
 }
 
+/* Whether a task hardly ran between two times. */
+static bool has_rested(const struct thrum__slow_walk *walk, uint32_t task, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *runs = &walk->paths->runs;
+	uint32_t i = thrum__slow_rows_before(model, runs, task, to, thrum__slow_run_start);
+	int64_t ran = 0;
+
+	for (uint32_t looked = 0; i > runs->first[task]; looked++) {
+		uint32_t run = runs->rows[--i];
+		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
+
+		if (end <= from)
+			break;
+		if (looked == RUNS_MAX)
+			return false;
+		ran += (end < to ? end : to) - (start > from ? start : from);
+	}
+	return ran <= (to - from) / REST_PART;
+}
+
+/* A thread may wake for nothing and look again, which gives an edge each time: moves the beginning
+ * of a wait back to the first look. `i` is the index of the piece's last wait. */
+static void begin_at_first_look(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t i, struct thrum__slow_wait *wait)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *waits = &walk->paths->waits;
+
+	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
+		uint32_t edge = waits->rows[--i];
+		int64_t time = thrum__slow_edge_time(model, edge);
+
+		if (THRUM__EDGE(model, edge, to) != wait->task || time >= wait->from)
+			continue;
+		if (time < piece->from || !has_rested(walk, piece->task, time, wait->from))
+			return;
+		wait->from = time;
+	}
+}
+
 struct thrum__slow_wait thrum__slow_wait_last(const struct thrum__slow_walk *walk,
 	const struct thrum__slow_piece *piece)
 {
 	const struct thrum__slices *waits = &walk->paths->waits;
 	struct thrum__slow_wait best = {.task = THRUM__NONE}, wait;
-	uint32_t i = thrum__slow_rows_before(walk->model, waits, piece->task, piece->to,
+	uint32_t last = thrum__slow_rows_before(walk->model, waits, piece->task, piece->to,
 		thrum__slow_edge_time);
+	uint32_t i = last;
 
 	for (uint32_t looked = 0; i > waits->first[piece->task] && looked < LOOK_BACK; looked++) {
 		uint32_t edge = waits->rows[--i];
@@ -149,6 +193,8 @@ struct thrum__slow_wait thrum__slow_wait_last(const struct thrum__slow_walk *wal
 		if (best.task == THRUM__NONE || is_better(walk, &wait, &best))
 			best = wait;
 	}
+	if (best.task != THRUM__NONE && thrum__slow_path_end(walk->model, best.task) == best.to)
+		begin_at_first_look(walk, piece, last, &best);
 	return best;
 }
 

@@ -99,6 +99,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(WAITED, "waited")                 /* waited for other until it was torn down */ \
 	X(NEVER_RESOLVED, "never-resolved") /* the victim: should resolve and doesn't */ \
 	X(HOLDS, "holds")                   /* holds the lock `other`, which others want */ \
+	X(MAY_HOLD, "may-hold")             /* may do so: the events that tell are missing */ \
 	X(STILL_HOLDS, "still-holds")       /* has ended, and didn't release the lock `other` */ \
 	X(HELD_MOST, "held-most")           /* it and its peers hold the lock `other` longest */ \
 	X(QUEUES, "queues")                 /* waits for the lock `other` longest */ \
@@ -161,9 +162,11 @@ struct thrum__step {
 	uint32_t task, other; /* other may be NONE */
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
-	/* HOLDS, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
+	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
-	 * note with the line. WAKES_ONE: how many waited. */
+	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
+	 * condition `other` before the wait, else 0. WAITS_FOR: 1 if other has ended, it seems,
+	 * but nothing of it is recorded any more. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };

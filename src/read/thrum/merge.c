@@ -78,7 +78,7 @@ static void update_top(struct reader *r)
 }
 
 /* Returns the lane and the time up to which the earliest lane may give events. */
-static struct heap_entry limit_of_top(const struct reader *r)
+static struct heap_entry limit_of_top(struct reader *r)
 {
 	struct heap_entry limit = {UINT64_MAX, UINT32_MAX};
 
@@ -94,6 +94,8 @@ static struct heap_entry limit_of_top(const struct reader *r)
 	/* A change of the mask comes before the events of the same time. */
 	if (thrum__read_changes_next(r) <= limit.ticks)
 		limit = (struct heap_entry){thrum__read_changes_next(r), 0};
+	if (thrum__read_off_cpu_next(r) <= limit.ticks)
+		limit = (struct heap_entry){thrum__read_off_cpu_next(r), 0};
 	return limit;
 }
 
@@ -169,6 +171,25 @@ static int fill_top(struct reader *r)
 	return 0;
 }
 
+/* Gives events that are in no lane's packets, if there are any up to `earliest`: remembered ones,
+ * changes of the mask, and times off the processor, the earliest of them. */
+static size_t give_others(struct reader *r, uint64_t earliest, const struct thrum_event **events)
+{
+	uint64_t changes = thrum__read_changes_next(r), off_cpu = thrum__read_off_cpu_next(r);
+	uint64_t live = r->live.next < r->live.queued ? r->live.queue[r->live.next].ticks
+						      : UINT64_MAX;
+	uint64_t least = changes < live ? changes : live;
+	size_t given = 0;
+
+	if (off_cpu < least)
+		given = thrum__read_off_cpu_give(r, earliest < least ? earliest : least, events);
+	if (given == 0 && live < changes)
+		given = thrum__read_live_give(r, earliest, events);
+	if (given == 0)
+		given = thrum__read_changes_give(r, earliest, events);
+	return given > 0 ? given : thrum__read_live_give(r, earliest, events);
+}
+
 int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event **events,
 	size_t *count, struct thrum_error_info *info)
 {
@@ -178,14 +199,8 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 		return give_events(r->notes->events, 1, events, count);
 	for (;;) {
 		uint64_t earliest = r->heap_count ? r->heap[0].ticks : UINT64_MAX;
-		bool is_older = r->live.next < r->live.queued &&
-			r->live.queue[r->live.next].ticks < thrum__read_changes_next(r);
-		size_t given = is_older ? thrum__read_live_give(r, earliest, events) : 0;
+		size_t given = give_others(r, earliest, events);
 
-		if (given == 0)
-			given = thrum__read_changes_give(r, earliest, events);
-		if (given == 0)
-			given = thrum__read_live_give(r, earliest, events);
 		if (given > 0)
 			return give_events(*events, given, events, count);
 		if (r->heap_count == 0)

@@ -10,6 +10,7 @@
  *   decode.c  turns the bytes of a packet into events; show.h: the events that a record stands for
  *   live.c    makes up the beginnings of tasks that are overwritten, from the table of live tasks
  *   control.c makes events of the changes of the mask
+ *   off_cpu.c makes events of the times in which threads were off their processors
  *   merge.c   gives the events of all lanes in the order of time
  *   follow.c  gives them packet by packet, as these are finished
  *
@@ -101,6 +102,17 @@ struct changes {
 	uint64_t told;       /* the bits that are off, as the events given so far tell it */
 	char names[THRUM__CATEGORIES][THRUM__CATEGORY_NAME];
 	struct thrum_event events[4 * THRUM__CATEGORIES]; /* the last ones given */
+};
+
+#define OFF_CPU_BATCH 64
+
+/* The times in which threads were off their processors. See off_cpu.c. */
+struct off_cpu {
+	uint64_t next, count; /* entries: to be loaded next, and all */
+	uint64_t last;        /* ticks of the last one that was given */
+	struct thrum__off_cpu batch[OFF_CPU_BATCH];
+	uint32_t batch_next, batch_count;
+	struct thrum_event events[OFF_CPU_BATCH]; /* the last ones given */
 };
 
 struct clock {
@@ -200,6 +212,7 @@ struct reader {
 	struct slot *notes; /* events that concern no lane; without packet bytes */
 	struct live live;
 	struct changes changes;
+	struct off_cpu off_cpu;
 };
 
 /* ---- thrum.c ------------------------------------------------------------------------------- */
@@ -342,6 +355,15 @@ void thrum__read_changes_finish(struct reader *);
 size_t thrum__read_changes_give(struct reader *, uint64_t ticks, const struct thrum_event **);
 /* Returns the ticks of the next change, or UINT64_MAX. */
 uint64_t thrum__read_changes_next(const struct reader *);
+
+/* ---- off_cpu.c ----------------------------------------------------------------------------- */
+
+void thrum__read_off_cpu_init(struct reader *);
+/* Makes the next events, if they were at `ticks` or before. Returns how many; they are valid until
+ * the next call. */
+size_t thrum__read_off_cpu_give(struct reader *, uint64_t ticks, const struct thrum_event **);
+/* Returns the ticks of the next one, or UINT64_MAX. */
+uint64_t thrum__read_off_cpu_next(struct reader *);
 
 /* ---- merge.c ------------------------------------------------------------------------------- */
 

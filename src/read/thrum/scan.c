@@ -61,8 +61,9 @@ static int load_header_words(struct reader *r)
 	info->lost_total = 0;
 	for (size_t i = 0; i < sizeof info->lost / sizeof *info->lost; i++) {
 		info->lost[i] = r->header.lost[i];
-		if (i != THRUM__LOST_DEFINITIONS && i != THRUM__LOST_LIVE_TASKS)
-			info->lost_total += info->lost[i]; /* the other two cost no event */
+		if (i != THRUM__LOST_DEFINITIONS && i != THRUM__LOST_LIVE_TASKS &&
+			i != THRUM__LOST_SWITCHES)
+			info->lost_total += info->lost[i]; /* the others cost no event */
 	}
 	info->lost_tasks = r->header.lost[THRUM__LOST_LIVE_TASKS];
 	return 0;

@@ -342,6 +342,10 @@ static void set_info(struct reader *r)
 	info->state = state_name(h->state);
 	info->pid = h->pid;
 	info->packet_size = h->packet_size;
+	info->host_boot = h->host_clock.boot;
+	info->host_monotonic = (int64_t)h->host_clock.monotonic;
+	info->host_ahead = h->host_clock.ahead;
+	info->host_error = (int64_t)h->host_clock.error;
 }
 
 /* Loads all but the events. Returns 0 or a negative enum thrum_error. */
@@ -375,6 +379,7 @@ static int load_recording(struct reader *r)
 		error = thrum__read_live_find_lanes(r);
 	set_base(r);
 	set_ending(r);
+	thrum__read_off_cpu_init(r);
 	thrum__read_merge_restart(r);
 	return error;
 }

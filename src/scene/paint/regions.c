@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Regions behind the tracks: folds; the spans, suspensions and gaps of lanes; found units in dense
- * tracks; the band of the selected track.
+ * Regions behind the tracks: folds; the spans, suspensions and gaps of lanes, and the times in which
+ * their threads were off their processors; found units in dense tracks; the band of the selected
+ * track.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #define LATTICE_WIDTH 48    /* px at either end that are hatched of a gap over 3 times as wide */
 #define FOUND_MAX 2000      /* found units that are painted; of more, every n-th */
 #define FOUND_LEAST 6       /* px: least width and height of a found unit's rect */
+#define OFF_CPU_HEIGHT 3    /* px */
 #define FEW 80              /* so few rows are all shown, however short they are */
 
 struct regions {
@@ -335,6 +337,17 @@ static void paint_suspension(struct regions *r, struct lane_piece *piece)
 	*piece->painted = (uint32_t)x;
 }
 
+/* ---- Off the processor ---------------------------------------------------------------------- */
+
+/* A line along the top of the lane: red where the thread could have run. */
+static void paint_off_cpu(struct regions *r, struct lane_piece *piece)
+{
+	if (take_unpainted(r, piece))
+		thrum__draw_rect(r->p->list, THRUM__Z_REGION,
+			piece->count ? THRUM__COLOUR_BAD : THRUM__COLOUR_SUSP, piece->x1,
+			piece->top, piece->x2 - piece->x1, OFF_CPU_HEIGHT);
+}
+
 /* ---- Gaps ---------------------------------------------------------------------------------- */
 
 /* Paints a lattice as one polyline: in each column it zigzags down and back up. */
@@ -488,6 +501,7 @@ void thrum__paint_regions(struct thrum__paint *p)
 		paint_rows(&r, &p->model->spans, paint_span);
 		paint_rows(&r, &p->model->suspensions, paint_suspension);
 		paint_rows(&r, &p->model->gaps, paint_gap);
+		paint_rows(&r, &p->model->off_cpu, paint_off_cpu);
 	}
 	if (p->scene->found > 0)
 		paint_found(p);

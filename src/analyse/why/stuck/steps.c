@@ -8,73 +8,65 @@
 
 #define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
+#define SUSPECTS_MAX 8 /* that may hold a lock: more tell nothing */
+#define SUSPECTS_TOLD 2
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
 /* ---- The cause ----------------------------------------------------------------------------- */
 
-/* The edge of the lost signal that came before the path's last wait began, or NONE. Sets *since to
- * the time when that wait began. A waiter waits for the condition itself, or in mirage-profile
- * traces for a task that the condition created. */
-static uint32_t missed_signal(const struct thrum__search *search,
-	const struct thrum__why_path *path, int64_t *since)
+/* Whether a task that waits may hold a lock: it may have taken it when events were lost, and doesn't
+ * wait for it, nor for one that does. */
+static bool may_hold(const struct thrum__search *search, uint32_t task, uint32_t lock,
+	int64_t before)
 {
 	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	uint32_t leaf = path->leaf, condition;
-	bool is_itself = THRUM__TASK(model, leaf, kind) == THRUM_KIND_CONDITION;
 
-	condition = is_itself ? leaf : THRUM__TASK(model, leaf, creator);
-	if (!last || path->circle != THRUM__NONE ||
-		!thrum__model_has_row(&model->tasks, condition) ||
-		THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
-		return THRUM__NONE;
-	*since = is_itself ? last->wait.since : THRUM__TASK(model, leaf, created);
-	return thrum__why_lost_signal(model, condition, last->task, *since);
-}
+	if (THRUM__TASK(model, task, created) > before ||
+		THRUM__TASK(model, task, created) > search->gap ||
+		!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_lane(model, task) ||
+		!*thrum__model_task_name(model, task, NULL))
+		return false;
+	for (int i = 0; i < NAMED; i++) {
+		struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
+			task);
 
-/* Whether a task's thread blocks while the task waits. */
-static bool is_blocking(const struct thrum__model *model, uint32_t task)
-{
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (model->lanes[i].running == task)
+		if (waits.count == 0)
 			return true;
-	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
-		thrum__analyse_task_is_lane(model, task);
+		if (waits.waits[0].on == lock)
+			return false;
+		task = waits.waits[0].on;
+	}
+	return true;
 }
 
-/*
- * How certain it is that a task which should resolve hangs as it missed a signal. A condition that
- * was never heard may stand for an event that happens once: then the wait for it can't end. A thread
- * looks at the program's state before it waits for a condition, so its wait may have had a reason
- * of its own.
- */
-static int certainty_of_signal(const struct thrum__search *search,
-	const struct thrum__why_path *path, uint32_t signal)
+/* Adds steps for the oldest of those that may hold a lock, if there are few: they wait, too, but for
+ * something else. */
+static void add_suspects(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
 {
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	bool is_only = thrum__why_is_only_signal(model, signal);
-	bool is_thread = last && is_blocking(model, last->task);
+	const struct thrum__analyse_graph *graph = &search->graph;
+	uint32_t found[SUSPECTS_MAX], count = 0;
+	int64_t before = thrum__why_path_last(path)->wait.since;
+	unsigned at;
 
-	return thrum__why_certainty(search,
-		is_only && !is_thread           ? THRUM__CERTAIN
-			: is_only || !is_thread ? THRUM__LIKELY
-						: THRUM__POSSIBLE,
-		THRUM__EDGE(model, signal, time));
-}
+	for (uint32_t i = 1; i <= graph->list_count; i++) {
+		uint32_t task = graph->lists[i].task;
 
-static void add_lost_signal(struct thrum__finding *finding, const struct thrum__model *model,
-	const struct thrum__why_path *path, uint32_t signal, int64_t since)
-{
-	uint32_t condition = THRUM__EDGE(model, signal, to);
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-
-	thrum__why_add_step(finding, THRUM__STEP_SIGNAL_LOST, condition,
-		thrum__why_known(model, THRUM__EDGE(model, signal, from)),
-		THRUM__EDGE(model, signal, time), signal);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_LATE,
-		path->leaf == condition ? last->task : path->leaf, condition, since,
-		last->wait.edge);
+		if (thrum__analyse_task_is_object(search->model, task) ||
+			!may_hold(search, task, path->leaf, before))
+			continue;
+		if (count == SUSPECTS_MAX)
+			return;
+		found[count++] = task;
+	}
+	for (uint32_t i = 0; i < count && i < SUSPECTS_TOLD; i++) {
+		at = finding->step_count;
+		thrum__why_add_step(finding, THRUM__STEP_MAY_HOLD, found[i], path->leaf,
+			THRUM__TASK(search->model, found[i], created), THRUM__NONE);
+		if (at < finding->step_count && i + 1 == SUSPECTS_TOLD)
+			finding->steps[at].more = count - SUSPECTS_TOLD;
+	}
 }
 
 /* Adds steps for a lock that no pending task will release. If it was taken at most once since the
@@ -102,6 +94,8 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
 			thrum__why_known(model, THRUM__EDGE(model, last, from)),
 			THRUM__EDGE(model, last, time), last);
+	else
+		add_suspects(finding, search, path);
 }
 
 /* When a task did something last, or another read it. */
@@ -141,6 +135,21 @@ static void add_absent(struct thrum__finding *finding, const struct thrum__model
 		THRUM__NONE);
 }
 
+/* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
+ * wait may stand for an event that had come already. */
+static void add_ended_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, uint32_t server, uint32_t edge)
+{
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, path->leaf,
+		THRUM__TASK(model, server, end), edge);
+	if (at < finding->step_count &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		THRUM__EDGE(model, edge, time) < thrum__why_path_last(path)->wait.since)
+		finding->steps[at].more = 1;
+}
+
 /* Adds a step for those that served an object: the latest, if all of them have ended; else the only
  * one that still could, if it is silent. */
 static void add_servers(struct thrum__finding *finding, struct thrum__search *search,
@@ -175,9 +184,7 @@ static void add_servers(struct thrum__finding *finding, struct thrum__search *se
 	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
 		ended++;
 	if (able == 0 && ended < servers.count)
-		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, servers.task[ended],
-			path->leaf, THRUM__TASK(model, servers.task[ended], end),
-			servers.edge[ended]);
+		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
 }
 
 /* Whether a task is resolved from outside the program. */
@@ -330,9 +337,26 @@ static bool is_hogged(const struct thrum__search *search, const struct thrum__wh
 		search->endless_since <= THRUM__TASK(model, path->leaf, created);
 }
 
+/* Adds a step for the path's last wait. If the table of live tasks held the awaited one no longer, that
+ * has ended, and the event is overwritten. */
+static void add_wait(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t on = last->wait.is_link ? path->leaf : last->wait.on;
+	int flags = THRUM__TASK(model, on, flags);
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task, on, last->wait.since,
+		last->wait.edge);
+	if (at < finding->step_count && model->has_live && !(flags & THRUM__TASK_LIVE) &&
+		(flags & THRUM__TASK_PREEXISTING))
+		finding->steps[at].more = 1;
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
 	const struct thrum__why_blame *blame)
 {
 	const struct thrum__model *model = search->model;
@@ -340,8 +364,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
 	uint32_t times;
 
-	if (signal != THRUM__NONE) {
-		add_lost_signal(finding, model, path, signal, since);
+	if (missed->signal != THRUM__NONE) {
+		thrum__why_add_missed(finding, model, path, missed);
 		return 1;
 	}
 	if (thrum__why_is_put_off(search, path, &times)) {
@@ -379,8 +403,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
 	else if (thrum__analyse_task_is_object(model, path->leaf))
 		add_servers(finding, search, path);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, last->task,
-		last->wait.is_link ? path->leaf : last->wait.on, last->wait.since, last->wait.edge);
+	add_wait(finding, model, path);
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
 		add_held(finding, search, last->task);
 	return 1;
@@ -496,14 +519,21 @@ static void add_waiter(struct thrum__finding *finding, const struct thrum__model
 /* ---- Circles through objects --------------------------------------------------------------- */
 
 /* Adds the waits of a circle: each task waits for the next, or for an object that the next alone
- * serves. */
+ * serves. If a signal got lost, the wait that missed it comes first. */
 static void add_circle(struct thrum__finding *finding, const struct thrum__search *search,
-	const struct thrum__why_path *path)
+	const struct thrum__why_path *path, const struct thrum__why_missed *missed)
 {
 	const struct thrum__model *model = search->model;
+	uint32_t length = path->length - path->circle, first = 0, skipped = 0;
 
-	for (uint32_t i = path->circle; i < path->length; i++) {
-		const struct thrum__why_link *link = &path->links[i];
+	if (missed->signal != THRUM__NONE) {
+		thrum__why_add_missed(finding, model, path, missed);
+		first = (uint32_t)(missed->by - path->links) - path->circle;
+		skipped = 1;
+	}
+	for (uint32_t i = skipped; i < length; i++) {
+		const struct thrum__why_link *link =
+			&path->links[path->circle + (first + i) % length];
 
 		if (link->is_served) {
 			add_server(finding, model, link);
@@ -563,16 +593,16 @@ static void add_wake(struct thrum__finding *finding, const struct thrum__search 
 }
 
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path, uint32_t signal, int64_t since,
+	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
 	const struct thrum__why_blame *blame)
 {
 	const struct thrum__model *model = search->model;
 	unsigned covered;
 
-	if (signal == THRUM__NONE)
+	if (missed->signal == THRUM__NONE)
 		add_wake(finding, search, path);
 	if (path->circle != THRUM__NONE) {
-		add_circle(finding, search, path);
+		add_circle(finding, search, path, missed);
 		return;
 	}
 	if (path->tries > 0) {
@@ -581,7 +611,7 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 			thrum__model_heir(model, path->victim),
 			THRUM__TASK(model, path->tried, end), THRUM__NONE);
 	}
-	covered = add_cause(finding, search, path, signal, since, blame);
+	covered = add_cause(finding, search, path, missed, blame);
 	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)
@@ -603,10 +633,10 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	int64_t since;
 	uint32_t times;
 
-	if (path->circle != THRUM__NONE)
-		return THRUM__FINDING_DEADLOCK;
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
+	if (path->circle != THRUM__NONE)
+		return THRUM__FINDING_DEADLOCK;
 	/* It waited for something that has come. */
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times))
@@ -638,9 +668,8 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	uint32_t subject, int certainty)
 {
 	const struct thrum__model *model = search->model;
-	int64_t since = 0;
-	uint32_t signal = missed_signal(search, path, &since);
-	int class = class_of(search, path, signal);
+	struct thrum__why_missed missed = thrum__why_missed_signal(search, path);
+	int class = class_of(search, path, missed.signal);
 	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
 	struct thrum__finding *finding = NULL;
 
@@ -655,9 +684,10 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		finding->certainty = (uint8_t)certainty;
 	if (!finding)
 		return THRUM__CAUSE_HEALTHY;
-	if (signal != THRUM__NONE && path->is_marked)
-		finding->certainty = (uint8_t)certainty_of_signal(search, path, signal);
-	tell_path(finding, search, path, signal, since, &blame);
+	if (missed.signal != THRUM__NONE && path->is_marked && path->circle == THRUM__NONE)
+		finding->certainty = (uint8_t)thrum__why_missed_certainty(search, path,
+			missed.signal);
+	tell_path(finding, search, path, &missed, &blame);
 	if (thrum__why_is_unsure(search, path->victim) ||
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||

@@ -10,6 +10,7 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	missed.c    finds signals that came before the wait for them
  *	wakes.c     tells whether a signal woke too few, or the wrong one
  *	barriers.c  tells who is missing at a barrier
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
@@ -160,6 +161,34 @@ bool thrum__why_is_barrier(const struct thrum__model *, uint32_t task);
  * waiter's peers that haven't come. Returns how many there are; 0: none, or too many to blame. */
 unsigned thrum__why_absent(const struct thrum__search *, uint32_t barrier, uint32_t waiter,
 	uint32_t absent[THRUM__ABSENT_MAX]);
+
+/* ---- Signals before the wait (missed.c) ---------------------------------------------------- */
+
+/* A signal that nobody heard, before a wait of a path. */
+struct thrum__why_missed {
+	uint32_t signal;                  /* edge, or NONE */
+	const struct thrum__why_link *by; /* the wait, which began at `since` */
+	int64_t since;
+};
+
+/* Finds the lost signal that came before the path's last wait began, or before a wait of its circle. A
+ * waiter waits for the condition itself, or in mirage-profile traces for a task that the condition
+ * created. */
+struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/*
+ * How certain it is that a task which should resolve hangs as it missed a signal. A condition that
+ * was never heard may stand for an event that happens once: then the wait for it can't end. A thread
+ * looks at the program's state before it waits for a condition, so its wait may have had a reason
+ * of its own.
+ */
+int thrum__why_missed_certainty(const struct thrum__search *, const struct thrum__why_path *,
+	uint32_t signal);
+
+/* Adds the steps of a lost signal and of the wait that came too late. */
+void thrum__why_add_missed(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_path *, const struct thrum__why_missed *);
 
 /* ---- Wake-ups (wakes.c) -------------------------------------------------------------------- */
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/* Listens to the kernel's scheduler in a thread of its own. */
+#define _GNU_SOURCE
+#include "scheduled.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "command.h"
+
+#define LOOK_MS 500 /* at most between looks */
+
+/* The setting that decides who may listen; -1: there is none. */
+static int read_paranoid(void)
+{
+	FILE *file = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = -1;
+
+	if (file && fscanf(file, "%d", &level) != 1)
+		level = -1;
+	if (file)
+		fclose(file);
+	return level;
+}
+
+static int refuse(int error)
+{
+	int level = read_paranoid();
+
+	if ((error == EACCES || error == EPERM) && level > 2)
+		complain("--sched: this machine permits nobody but root to listen to the scheduler "
+			 "(kernel.perf_event_paranoid is %d): as root, run sysctl "
+			 "kernel.perf_event_paranoid=2",
+			level);
+	else if (error == EACCES || error == EPERM)
+		complain("--sched: the kernel doesn't permit it, although "
+			 "kernel.perf_event_paranoid is %d: a container may forbid "
+			 "perf_event_open; docker takes --cap-add=PERFMON",
+			level);
+	else if (error == ENOSYS || error == ENOENT || error == EOPNOTSUPP || error == EINVAL)
+		complain("--sched: this kernel can't tell when threads are switched "
+			 "(perf_event_open: %s); Linux 4.17 or later can",
+			strerror(error));
+	else
+		complain("--sched: perf_event_open: %s", strerror(error));
+	return STATUS_FAILED;
+}
+
+int scheduled_check(void)
+{
+	struct thrum__source_switches switches;
+	int error = thrum__source_switches_open(&switches, 0);
+
+	if (error != 0)
+		return refuse(-error);
+	thrum__source_switches_close(&switches);
+	return STATUS_OK;
+}
+
+static void *run(void *data)
+{
+	struct scheduled *scheduled = data;
+	uint64_t stopped = 0;
+
+	while (read(scheduled->stop, &stopped, sizeof(stopped)) < 0)
+		thrum__source_switches_take(&scheduled->switches, scheduled->stop, LOOK_MS);
+	return NULL;
+}
+
+int scheduled_start(struct scheduled *scheduled, pid_t pid)
+{
+	int error = thrum__source_switches_open(&scheduled->switches, pid);
+
+	if (error != 0)
+		return refuse(-error);
+	scheduled->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	scheduled->is_running = scheduled->stop >= 0 &&
+		pthread_create(&scheduled->thread, NULL, run, scheduled) == 0;
+	if (scheduled->is_running)
+		return STATUS_OK;
+	complain("--sched: no thread can be started that listens to the scheduler");
+	return STATUS_FAILED;
+}
+
+void scheduled_stop(struct scheduled *scheduled)
+{
+	uint64_t one = 1;
+
+	if (!scheduled->is_running)
+		return;
+	if (write(scheduled->stop, &one, sizeof(one)) == sizeof(one))
+		pthread_join(scheduled->thread, NULL);
+	scheduled->is_running = false;
+	close(scheduled->stop);
+	thrum__source_switches_take(&scheduled->switches, -1, 0);
+}
+
+void scheduled_finish(struct scheduled *scheduled)
+{
+	thrum__source_switches_close(&scheduled->switches);
+}

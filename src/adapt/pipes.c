@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: ISC */
+/* Pipes and pairs of sockets, both of whose ends the program has. */
+#include "adapt/descriptor.h"
+
+#define PIPES 1024u
+
+struct pipe {
+	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
+	_Atomic int from, to;  /* the descriptors of both ends */
+	_Atomic bool is_shared;
+	const char *noun;
+	const void *maker; /* where it was made */
+};
+static struct pipe pipes[PIPES];
+/* By descriptor: the number + 1 of the pipe that is read from and written to by it; 0: none. */
+static _Atomic uint16_t reads[DESCRIPTORS], writes_to[DESCRIPTORS];
+
+static struct pipe *pipe_of(_Atomic uint16_t *number)
+{
+	uint16_t n = atomic_load(number);
+
+	return n ? &pipes[n - 1] : NULL;
+}
+
+/* ---- Making and closing ----------------------------------------------------------------------- */
+
+void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker)
+{
+	static _Atomic uint32_t next;
+
+	if ((unsigned)from >= DESCRIPTORS || (unsigned)to >= DESCRIPTORS)
+		return;
+	for (uint32_t i = 0; i < PIPES; i++) {
+		uint32_t n = atomic_fetch_add(&next, 1) % PIPES, none = 0;
+
+		if (!atomic_compare_exchange_strong(&pipes[n].ends, &none, 3))
+			continue;
+		atomic_store(&pipes[n].from, from);
+		atomic_store(&pipes[n].to, to);
+		atomic_store(&pipes[n].is_shared, false);
+		pipes[n].noun = noun;
+		pipes[n].maker = maker;
+		atomic_store(&reads[from], (uint16_t)(n + 1));
+		atomic_store(&writes_to[to], (uint16_t)(n + 1));
+		atomic_fetch_or(&thrum__adapt_descriptors[from], DESCRIPTOR_PIPE);
+		atomic_fetch_or(&thrum__adapt_descriptors[to], DESCRIPTOR_PIPE);
+		return;
+	}
+}
+
+/* The pipe's object ends with its last end. */
+static void close_end(_Atomic uint16_t *number)
+{
+	uint16_t n = atomic_exchange(number, 0);
+
+	if (!n || atomic_fetch_sub(&pipes[n - 1].ends, 1) > 2)
+		return;
+	thrum__adapt_object_end(&pipes[n - 1]);
+	atomic_store(&pipes[n - 1].ends, 0);
+}
+
+void thrum__adapt_pipe_closed(int fd)
+{
+	close_end(&reads[fd]);
+	close_end(&writes_to[fd]);
+}
+
+/* ---- Others who may have an end ---------------------------------------------------------------- */
+
+/* Those who wait for it wait for the outside from now on. */
+static void share(struct pipe *pipe)
+{
+	struct object *object;
+
+	if (!pipe || atomic_exchange(&pipe->is_shared, true))
+		return;
+	object = thrum__adapt_object((uintptr_t)pipe);
+	if (!object)
+		return;
+	thrum_task other = thrum__create(thrum__adapt_site(pipe->maker), THRUM_KIND_HANDLE,
+		"a pipe that others have, too");
+
+	thrum_task_become(atomic_exchange(&object->task, other), other);
+}
+
+void thrum__adapt_pipe_shared(int fd)
+{
+	share(pipe_of(&reads[fd]));
+	share(pipe_of(&writes_to[fd]));
+}
+
+void thrum__adapt_pipes_shared(void)
+{
+	for (uint32_t i = 0; i < PIPES; i++)
+		if (atomic_load(&pipes[i].ends) > 0)
+			share(&pipes[i]);
+}
+
+/* ---- Using ------------------------------------------------------------------------------------ */
+
+struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
+{
+	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
+	char label[CALL_MAX], *end;
+
+	if (!pipe || atomic_load(&pipe->is_shared))
+		return NULL;
+	end = stpcpy(stpcpy(label, pipe->noun), " ");
+	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&pipe->to));
+	end = thrum__adapt_put_number(stpcpy(end, " to "), (uint64_t)atomic_load(&pipe->from));
+	*end = '\0';
+	return thrum__adapt_object_named(pipe, THRUM_KIND_STREAM, label, caller);
+}
+
+/* Returns the object of a pipe for which somebody has waited, or NULL. */
+static struct object *known_object(const struct pipe *pipe)
+{
+	return pipe && !atomic_load(&pipe->is_shared) ? thrum__adapt_object((uintptr_t)pipe) : NULL;
+}
+
+bool thrum__adapt_pipe_is_known(int fd)
+{
+	return known_object(pipe_of(&writes_to[fd])) != NULL;
+}
+
+void thrum__adapt_pipe_read(int fd)
+{
+	struct object *object = known_object(pipe_of(&reads[fd]));
+
+	if (object)
+		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
+}
+
+void thrum__adapt_pipe_written(int fd)
+{
+	struct object *object = known_object(pipe_of(&writes_to[fd]));
+
+	if (object)
+		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+}

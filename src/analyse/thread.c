@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: ISC */
+#include "analyse/thread.h"
+
+#include "base/time.h"
+
+#define LOOK_BACK 65536 /* rows, of all lanes, that are searched for the last one of a lane */
+#define DYING 100000000 /* ns: the signal that ends a process wakes its threads, which takes time */
+
+enum thrum__thread_state thrum__analyse_thread_state(const struct thrum__model *model,
+	uint32_t task, int64_t *since)
+{
+	uint32_t run = THRUM__TASK(model, task, run), row = model->off_cpu.count;
+
+	if (!thrum__model_has_row(&model->runs, run) || THRUM__RUN(model, run, end) != THRUM__OPEN)
+		return THRUM__THREAD_UNKNOWN;
+	for (uint32_t i = 0; i < LOOK_BACK && row > model->off_cpu.first; i++) {
+		if (!thrum__model_has_row(&model->off_cpu, --row) ||
+			THRUM__OFF_CPU(model, row, lane) != THRUM__RUN(model, run, lane))
+			continue;
+		if (THRUM__OFF_CPU(model, row, count) > 0 ||
+			thrum__base_time_between(THRUM__OFF_CPU(model, row, end), model->end) >
+				DYING)
+			return THRUM__THREAD_BUSY;
+		*since = THRUM__OFF_CPU(model, row, start);
+		return THRUM__THREAD_BLOCKED;
+	}
+	return THRUM__THREAD_UNKNOWN;
+}

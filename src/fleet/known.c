@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/* The recordings that a server keeps: part 0 of each has its header, and the agent's counts. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fleet/parts.h"
+#include "format/clock.h"
+#include "read/read.h"
+
+struct knowing {
+	const struct thrum__fleet_address *address;
+	int (*take)(void *, const struct thrum__fleet_known *);
+	void *context;
+};
+
+/* Reads the header in part 0. */
+static int get_header(const struct thrum__fleet_stored *message, struct thrum__header *header)
+{
+	struct thrum__fleet_gather *gather;
+	int error = thrum__fleet_gather_create(NULL, &gather);
+
+	if (error)
+		return error;
+	error = thrum__fleet_gather_table(gather, 0, message->bytes, message->size);
+	if (error == 0)
+		error = thrum__fleet_gather_begin(gather, NULL);
+	if (error == 0)
+		*header = *thrum__fleet_gather_header(gather);
+	thrum__fleet_gather_destroy(gather);
+	return error;
+}
+
+/* A message that can't be understood is left out. */
+static int take_known(void *context, const struct thrum__fleet_stored *message)
+{
+	const struct knowing *k = context;
+	const struct thrum__fleet_address *a = k->address;
+	struct thrum__fleet_known known = {.told = message->time};
+
+	if (!thrum__fleet_split(message->subject, known.host, known.program) ||
+		!thrum__fleet_matches(a->pattern, known.host, known.program) ||
+		message->time < a->from || get_header(message, &known.header) < 0)
+		return 0;
+	known.began = thrum__fleet_wall(&known.header, known.header.start.ticks);
+	if (known.began > a->until)
+		return 0;
+	if (message->info)
+		(void)!thrum__fleet_get_count(message->info, &known.count);
+	return k->take(k->context, &known);
+}
+
+int thrum__fleet_know(struct thrum__fleet_server *server,
+	const struct thrum__fleet_address *address,
+	int (*take)(void *, const struct thrum__fleet_known *), void *context,
+	struct thrum_error_info *info)
+{
+	struct knowing knowing = {address, take, context};
+
+	return thrum__fleet_read(server, true, "thrum.def.*.*.*.0", 0, take_known, &knowing, info);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Makes events of the times in which threads were off their processors, which `thrum record --sched`
+ * adds behind the packets. Each gives one event at its beginning, with its length. Entries of lanes
+ * that aren't there, and those in the wrong order, are left out.
+ */
+#include <string.h>
+
+#include "format/packet.h"
+#include "read/thrum/reader.h"
+
+void thrum__read_off_cpu_init(struct reader *r)
+{
+	r->off_cpu.count = r->header.off_cpu.size / sizeof(struct thrum__off_cpu);
+}
+
+/* Returns the index of the lane with this number, or -1. */
+static int64_t find_lane(const struct reader *r, uint32_t number)
+{
+	uint32_t low = 0, high = r->lane_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (r->lanes[r->lanes_by_number[middle]].shown.number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == r->lane_count || r->lanes[r->lanes_by_number[low]].shown.number != number)
+		return -1;
+	return r->lanes_by_number[low];
+}
+
+static bool is_good(const struct reader *r, const struct thrum__off_cpu *entry)
+{
+	return entry->begin >= r->off_cpu.last && entry->begin >= r->clock.base &&
+		entry->end >= entry->begin && entry->end <= r->clock.end &&
+		(entry->kind == THRUM__OFF_PREEMPTED || entry->kind == THRUM__OFF_BLOCKED) &&
+		find_lane(r, entry->lane) >= 0;
+}
+
+/* Returns the next entry that is good, or NULL. */
+static const struct thrum__off_cpu *next_entry(struct reader *r)
+{
+	struct off_cpu *off = &r->off_cpu;
+
+	for (;; off->batch_next++) {
+		if (off->batch_next < off->batch_count) {
+			if (is_good(r, &off->batch[off->batch_next]))
+				return &off->batch[off->batch_next];
+			continue;
+		}
+		uint64_t left = off->count - off->next;
+		size_t size = (left < OFF_CPU_BATCH ? left : OFF_CPU_BATCH) * sizeof *off->batch;
+		int64_t got = size == 0
+			? 0
+			: thrum__format_input_read(&r->trace.input,
+				  r->header.off_cpu.offset + off->next * sizeof *off->batch,
+				  off->batch, size);
+
+		if (got < (int64_t)sizeof *off->batch) {
+			off->count = off->next; /* the file ends */
+			return NULL;
+		}
+		off->batch_count = (uint32_t)((size_t)got / sizeof *off->batch);
+		off->next += off->batch_count;
+		off->batch_next = UINT32_MAX; /* 0 after the loop's step */
+	}
+}
+
+uint64_t thrum__read_off_cpu_next(struct reader *r)
+{
+	const struct thrum__off_cpu *entry = next_entry(r);
+
+	return entry ? entry->begin : UINT64_MAX;
+}
+
+size_t thrum__read_off_cpu_give(struct reader *r, uint64_t ticks, const struct thrum_event **events)
+{
+	struct off_cpu *off = &r->off_cpu;
+	const struct thrum__off_cpu *entry;
+	size_t count = 0;
+
+	while (count < OFF_CPU_BATCH && (entry = next_entry(r)) && entry->begin <= ticks) {
+		const char *text = entry->kind == THRUM__OFF_PREEMPTED ? "preempted" : "blocked";
+		int64_t time = clock_ns(&r->clock, entry->begin);
+
+		off->last = entry->begin;
+		off->events[count++] = (struct thrum_event){
+			.time = time,
+			.clock = entry->begin,
+			.value = clock_ns(&r->clock, entry->end) - time,
+			.text = text,
+			.text_size = (uint32_t)strlen(text),
+			.lane = (uint32_t)find_lane(r, entry->lane),
+			.type = THRUM_EVENT_OFF_CPU,
+			.flags = THRUM_EVENT_HAS_TEXT | THRUM_EVENT_HAS_VALUE,
+		};
+		off->batch_next++;
+	}
+	*events = off->events;
+	return count;
+}

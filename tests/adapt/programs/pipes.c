@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A worker reads from a pipe to which a feeder writes, of the same program. `deadlock`: the feeder needs a
+ * lock that the worker holds while it reads. `gone`: the feeder has ended. `full`: the worker never
+ * reads. `child`: a child process has the pipe, too. It knows nothing of thrum.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hang.h"
+
+static const char *chosen;
+static int jobs[2];
+static atomic_int worker_tid, has_lock;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is(const char *name)
+{
+	return strcmp(chosen, name) == 0;
+}
+
+/* Whether the worker sleeps. */
+static bool is_idle(void)
+{
+	char path[64], stat[256] = "";
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&worker_tid));
+	int file = open(path, O_RDONLY);
+	ssize_t size = read(file, stat, sizeof stat - 1);
+	const char *state = size > 0 ? strchr(stat, ')') : NULL;
+
+	close(file);
+	return state && state[2] == 'S';
+}
+
+static void *work(void *unused)
+{
+	char job;
+
+	atomic_store(&worker_tid, gettid());
+	if (is("full"))
+		for (;;)
+			pause();
+	while (read(jobs[0], &job, 1) == 1 && job != '.')
+		if (is("deadlock")) {
+			pthread_mutex_lock(&lock);
+			atomic_store(&has_lock, 1);
+		}
+	return unused;
+}
+
+static void *feed(void *unused)
+{
+	static const char many[1 << 17];
+
+	while (!is_idle())
+		sched_yield();
+	if (is("full"))
+		(void)!write(jobs[1], many, sizeof many);
+	(void)!write(jobs[1], "a", 1);
+	while (is("deadlock") && !atomic_load(&has_lock))
+		sched_yield();
+	pthread_mutex_lock(&lock);
+	if (is("fine") || is("child"))
+		(void)!write(jobs[1], ".", 1);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+
+static bool is_stuck(void)
+{
+	return atomic_load(&worker_tid) != 0 && !is("fine") && !is("child");
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t worker, feeder;
+
+	if (argc < 2 || pipe(jobs) < 0)
+		return 1;
+	chosen = argv[1];
+	end_when(is_stuck);
+	if (pthread_create(&worker, NULL, work, NULL) != 0)
+		return 1;
+	if (is("child")) {
+		while (!atomic_load(&worker_tid) || !is_idle())
+			sched_yield();
+		if (fork() == 0)
+			_exit(0);
+		wait(NULL);
+	}
+	if (pthread_create(&feeder, NULL, feed, NULL) != 0)
+		return 1;
+	pthread_join(feeder, NULL);
+	pthread_join(worker, NULL);
+	return 0;
+}

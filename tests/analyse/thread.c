@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* The state of a task's thread at the end, and the parts of a run in which it was off its processor. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyse/slow/path.h"
+#include "analyse/thread.h"
+#include "story.h"
+
+#define BEGINNING \
+	"0 create - 1 thread\n" \
+	"1 create 1 2 task\n" \
+	"10 switch 2\n"
+
+static void assert_state(const char *lines, enum thrum__thread_state expected, int64_t since)
+{
+	struct thrum__model *model = story_model(lines, false);
+	int64_t found = -1;
+
+	assert_int_equal(thrum__analyse_thread_state(model, story_task(model, 2), &found),
+		expected);
+	assert_int_equal(found, since);
+	thrum__model_destroy(model);
+}
+
+static void tells_blocked_from_busy(void **state)
+{
+	(void)state;
+	assert_state(BEGINNING "999999999 log 2 \"end", THRUM__THREAD_UNKNOWN, -1);
+	assert_state(BEGINNING "20 off-cpu =999999979 \"blocked\n999999999 @1 log - \"end",
+		THRUM__THREAD_BLOCKED, 20);
+	assert_state(BEGINNING "20 off-cpu =999999979 \"preempted\n999999999 @1 log - \"end",
+		THRUM__THREAD_BUSY, -1);
+	/* It went on long before the end. */
+	assert_state(BEGINNING "20 off-cpu =80 \"blocked\n999999999 @1 log - \"end",
+		THRUM__THREAD_BUSY, -1);
+	/* Only its own lane counts. */
+	assert_state(BEGINNING "20 off-cpu =999999979 \"blocked\n"
+			       "30 @1 off-cpu =5 \"preempted\n999999999 @1 log - \"end",
+		THRUM__THREAD_BLOCKED, 20);
+	/* It doesn't run. */
+	assert_state("0 create - 1 thread\n1 create 1 2 task\n5 off-cpu =10 \"blocked",
+		THRUM__THREAD_UNKNOWN, -1);
+}
+
+static void divides_runs(void **state)
+{
+	static const struct {
+		int from, to, doing;
+	} expected[] = {
+		{1, 10, THRUM__DOING_WAITS},
+		{10, 20, THRUM__DOING_RUNS},
+		{20, 30, THRUM__DOING_PREEMPTED},
+		{30, 35, THRUM__DOING_RUNS},
+		{35, 40, THRUM__DOING_BLOCKED},
+	};
+	struct thrum__model *model = story_model(BEGINNING "20 off-cpu =10 \"preempted\n"
+							   "22 @1 off-cpu =10 \"preempted\n"
+							   "35 off-cpu =10 \"blocked\n"
+							   "40 resolve 2 2\n"
+							   "40 switch 1\n",
+		false);
+	struct thrum__paths paths;
+	struct thrum__path path;
+
+	(void)state;
+	assert_int_equal(thrum__slow_paths_init(&paths, model), 0);
+	assert_int_equal(thrum__slow_path_make(&paths, story_task(model, 2), &path), 0);
+	assert_int_equal(path.count, sizeof expected / sizeof *expected);
+	for (uint32_t i = 1; i < path.count; i++) {
+		assert_int_equal(path.parts[i].from, expected[i].from);
+		assert_int_equal(path.parts[i].to, expected[i].to);
+		assert_int_equal(path.parts[i].doing, expected[i].doing);
+	}
+	thrum__slow_path_free(&path);
+	thrum__slow_paths_finish(&paths);
+	thrum__model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_blocked_from_busy),
+		cmocka_unit_test(divides_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

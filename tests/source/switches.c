@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC */
+/* Times in which threads were off their processors: from switches to a recording, and out of it. */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "recording.h"
+#include "source/switches/switches.h"
+
+/* The recordings' clock: 10 ns a tick, and these ticks at 5 s of CLOCK_MONOTONIC. */
+#define START UINT64_C(1000000)
+#define MONOTONIC UINT64_C(5000000000)
+
+static char folder[] = "/tmp/thrum-switches-XXXXXX";
+static char file[64];
+
+static void begin_thread(struct packet_writer *writer, uint32_t tid, uint64_t own, uint64_t at)
+{
+	struct thrum__record lane = {.type = THRUM__R_LANE, .other = own, .tid = tid, .text = "t"};
+
+	writer->packet->tid = tid;
+	writer->packet->own = own;
+	packet_writer_add(writer, &lane, START + at);
+}
+
+static void log_at(struct packet_writer *writer, uint64_t at)
+{
+	struct thrum__record record = {.type = THRUM__R_LOG, .text = "."};
+
+	packet_writer_add(writer, &record, START + at);
+}
+
+/*
+ * Lane 0 has the threads 10 (from 0 on) and 12 (from 500 on), lane 3 thread 11 (from 100 on). Lane 4
+ * is that of signal handlers of thread 11.
+ */
+static void save(void)
+{
+	struct recording recording;
+
+	recording_init(&recording, THRUM__SIZE_MIN);
+	struct packet_writer a = packet_writer_begin(&recording, 0, 0, 0, START);
+	struct packet_writer b = packet_writer_begin(&recording, 1, 3, 0, START + 100);
+
+	begin_thread(&a, 10, 1, 0);
+	begin_thread(&b, 11, 2, 100);
+	struct packet_writer c = packet_writer_begin(&recording, 2, 4, 0, START + 200);
+
+	c.packet->tid = 11;
+	c.packet->own = 2;
+	log_at(&c, 200);
+	struct thrum__record lane = {.type = THRUM__R_LANE, .other = 3, .tid = 12, .text = "t"};
+
+	packet_writer_add(&a, &lane, START + 500);
+	log_at(&a, 1000);
+	assert_true(recording_save(&recording, file));
+	recording_finish(&recording);
+}
+
+/* A switch so many ticks after the start. */
+static struct thrum__source_switch at(uint64_t ticks, uint32_t tid,
+	enum thrum__source_switch_kind kind)
+{
+	return (struct thrum__source_switch){MONOTONIC + ticks * 10, tid, kind};
+}
+
+static void write_switches(const struct thrum__source_switch *all, size_t count, uint64_t lost)
+{
+	struct thrum__source_switches switches = {.count = (uint32_t)count, .lost = lost};
+
+	switches.all = malloc(count * sizeof *all);
+	assert_non_null(switches.all);
+	memcpy(switches.all, all, count * sizeof *all);
+	assert_int_equal(thrum__source_switches_write(&switches, file, NULL), 0);
+	thrum__source_switches_close(&switches);
+}
+
+/* Lists the times off the processor as "TIME LANE TEXT NS", a line each. */
+static void assert_listed(const char *expected)
+{
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	size_t count, used = 0;
+	int64_t last = 0;
+	char text[1000] = "";
+
+	assert_int_equal(thrum_trace_open(file, &trace, NULL), 0);
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++) {
+			assert_true(events[i].time >= last);
+			last = events[i].time;
+			if (events[i].type == THRUM_EVENT_OFF_CPU)
+				used += (size_t)snprintf(text + used, sizeof text - used,
+					"%d %d %s %d\n", (int)events[i].time,
+					(int)thrum_trace_lane(trace, events[i].lane)->number,
+					events[i].text, (int)events[i].value);
+		}
+	thrum_trace_close(trace);
+	assert_string_equal(text, expected);
+}
+
+static void pairs_switches_by_thread(void **state)
+{
+	struct thrum__source_switch all[] = {
+		at(50, 10, THRUM__SWITCH_PREEMPTED),
+		at(20, 11, THRUM__SWITCH_BLOCKED), /* the thread has no lane yet */
+		at(30, 11, THRUM__SWITCH_IN), at(70, 10, THRUM__SWITCH_IN),
+		at(60, 77, THRUM__SWITCH_BLOCKED), /* of another process */
+		at(90, 77, THRUM__SWITCH_IN),
+		at(300, 11, THRUM__SWITCH_BLOCKED), /* on its main lane, not that of handlers */
+		at(900, 11, THRUM__SWITCH_IN), at(600, 12, THRUM__SWITCH_PREEMPTED),
+		at(601, 12, THRUM__SWITCH_IN), at(700, 10, THRUM__SWITCH_BLOCKED), /* it ends */
+	};
+
+	(void)state;
+	save();
+	write_switches(all, sizeof all / sizeof *all, 0);
+	assert_listed("500 0 preempted 200\n"
+		      "3000 3 blocked 6000\n"
+		      "6000 0 preempted 10\n");
+	/* A copy has them, too. */
+	char copy[80];
+	snprintf(copy, sizeof copy, "%s-copy", file);
+	FILE *to = fopen(copy, "w+b");
+
+	assert_non_null(to);
+	assert_int_equal(thrum_trace_snapshot(file, fileno(to), NULL, NULL), 0);
+	fclose(to);
+	assert_int_equal(rename(copy, file), 0);
+	assert_listed("500 0 preempted 200\n"
+		      "3000 3 blocked 6000\n"
+		      "6000 0 preempted 10\n");
+}
+
+static void pairs_nothing_across_losses(void **state)
+{
+	struct thrum__source_switch all[] = {
+		at(50, 10, THRUM__SWITCH_BLOCKED),
+		at(60, 11, THRUM__SWITCH_LOST),
+		at(90, 10, THRUM__SWITCH_IN),
+		at(100, 10, THRUM__SWITCH_BLOCKED),
+		at(110, 10, THRUM__SWITCH_IN),
+	};
+	struct thrum_trace *trace;
+
+	(void)state;
+	save();
+	write_switches(all, sizeof all / sizeof *all, 7);
+	assert_listed("1000 0 blocked 100\n");
+	assert_int_equal(thrum_trace_open(file, &trace, NULL), 0);
+	assert_int_equal(thrum_trace_info(trace)->lost[THRUM__LOST_SWITCHES], 7);
+	assert_int_equal(thrum_trace_info(trace)->lost_total, 0); /* no event is missing */
+	thrum_trace_close(trace);
+}
+
+/* Entries that no writer makes are left out, and a file that ends early has fewer. */
+static void survives_bad_entries(void **state)
+{
+	struct thrum__source_switch all[100];
+	struct thrum__header header;
+	struct thrum__off_cpu entry;
+	FILE *recording;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++)
+		all[i] = at(10 + i, 10, i % 2 ? THRUM__SWITCH_IN : THRUM__SWITCH_BLOCKED);
+	save();
+	write_switches(all, 100, 0);
+	recording = fopen(file, "r+b");
+	assert_non_null(recording);
+	assert_int_equal(fread(&header, sizeof header, 1, recording), 1);
+	assert_int_equal(header.off_cpu.size, 50 * sizeof entry);
+	for (unsigned i = 0; i < 48; i++) {
+		fseek(recording, (long)(header.off_cpu.offset + i * sizeof entry), SEEK_SET);
+		assert_int_equal(fread(&entry, sizeof entry, 1, recording), 1);
+		switch (i % 6) {
+		case 0: entry.begin = 0; break;
+		case 1: entry.end = UINT64_MAX; break;
+		case 2: entry.end = entry.begin - 1; break;
+		case 3: entry.lane = 2; break;
+		case 4: entry.kind = 3; break;
+		default: entry.lane = UINT32_MAX; break;
+		}
+		fseek(recording, (long)(header.off_cpu.offset + i * sizeof entry), SEEK_SET);
+		fwrite(&entry, sizeof entry, 1, recording);
+	}
+	fclose(recording);
+	assert_listed("1060 0 blocked 10\n1080 0 blocked 10\n");
+	assert_int_equal(truncate(file, (off_t)header.size - 24), 0);
+	assert_listed("1060 0 blocked 10\n");
+	assert_int_equal(truncate(file, (off_t)header.size - 47), 0);
+	assert_listed("");
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(file, sizeof file, "%s/a.thrum", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	remove_folder(folder);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pairs_switches_by_thread),
+		cmocka_unit_test(pairs_nothing_across_losses),
+		cmocka_unit_test(survives_bad_entries),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

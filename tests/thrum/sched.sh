@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# `thrum record --sched`: when threads were off their processors, without rights.
+set -u
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+cd "$here" || exit 1
+failed=0
+crowded=$BUILD/tests/thrum/programs/crowded
+
+wrong() {
+	echo "$*"
+	failed=1
+}
+
+# Not with what makes no single recording.
+for other in --later --counters-only --segment=1M; do
+	"$THRUM" record --sched $other -- true 2>err
+	[[ $? -eq 64 ]] || wrong "--sched $other is taken"
+	grep -q -e "--sched can't be combined with ${other%=*}" err || wrong "$(cat err)"
+done
+
+"$THRUM" record --sched -o run.thrum -- "$crowded" 2>err
+status=$?
+if [[ $status -eq 2 ]] && grep -q '^thrum: --sched: ' err; then
+	[[ ! -e run.thrum ]] || wrong "it ran all the same"
+	[[ $failed -eq 0 ]] || exit 1
+	echo "skipped: $(cat err)"
+	exit 77
+fi
+[[ $status -eq 0 ]] || wrong "record: $(cat err)"
+
+# The two threads that share a processor are preempted; those that sleep are blocked.
+"$THRUM" dump --format=tsv run.thrum >dumped 2>err || wrong "dump: $(cat err)"
+for kind in preempted blocked; do
+	grep -q $'\toff-cpu\t.*'$kind dumped || wrong "nothing is $kind"
+done
+"$THRUM" why --slow=works --format=json run.thrum >slow 2>err || wrong "why --slow: $(cat err)"
+grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
+"$THRUM" why --slow=sleeps run.thrum >slow 2>err || wrong "why --slow: $(cat err)"
+grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
+"$THRUM" render -o run.svg run.thrum || wrong "render"
+
+# A copy and a bundle keep them.
+"$THRUM" snapshot -o copy.thrum run.thrum 2>err || wrong "snapshot: $(cat err)"
+"$THRUM" bundle -o all.thrums run.thrum 2>err || wrong "bundle: $(cat err)"
+for copy in copy.thrum all.thrums; do
+	"$THRUM" dump --format=tsv $copy 2>/dev/null | grep -c $'\toff-cpu\t' >count
+	[[ $(cat count) -eq $(grep -c $'\toff-cpu\t' dumped) ]] || wrong "$copy: $(cat count)"
+done
+
+# It is known whether the thread of a task that hangs works.
+for how in busy blocked; do
+	("$THRUM" record --sched -o $how.thrum -- "$crowded" $how) >/dev/null 2>&1
+	"$THRUM" why $how.thrum >found 2>err
+	grep -q 'its thread is \(busy on a CPU\|blocked in the kernel\)' found ||
+		wrong "$how: $(cat found err)"
+done
+
+# Nobody else's threads: no rights are needed.
+if [[ $(id -u) -eq 0 ]] && command -v setpriv >/dev/null; then
+	chmod 777 .
+	setpriv --reuid=65534 --clear-groups "$THRUM" record --sched -o other.thrum -- \
+		"$crowded" 2>err || echo "skipped: without rights: $(cat err)"
+fi
+
+exit $failed
