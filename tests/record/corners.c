@@ -54,6 +54,88 @@ static void a_fast_event_fits_behind_its_limit(void **state)
 	thrum_stop();
 }
 
+THRUM_TAG(step, NULL, "step", 1);
+
+static void fast_events_keep_what_the_next_packet_tells(void **state)
+{
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	for (int i = 0; i < 2; i++) { /* the first time the tag is defined, which is slow */
+		thrum_span_begin(&step);
+		const struct lane *lane = thrum__record_thread.lane[0];
+
+		assert_int_equal(lane->open, 1);
+		assert_int_equal(lane->spans[0], (uint16_t)step.id);
+		thrum_span_end(&step);
+		assert_int_equal(lane->open, 0);
+		assert_int_equal(lane->spans[0], 0);
+		thrum_suspend(&step);
+		assert_int_equal(lane->suspended, (uint16_t)step.id);
+		thrum_resume();
+		assert_int_equal(lane->suspended, 0);
+	}
+	thrum_stop();
+}
+
+/* Makes another task the running one, and records no switch. */
+static void run_unseen(thrum_task task)
+{
+	thrum_task_switch(task);
+	assert_int_not_equal(thrum__record_thread.lane[0]->said, task);
+}
+
+static void fast_events_tell_first_who_runs(void **state)
+{
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	thrum_task a = thrum_task_create(THRUM_KIND_TASK, "a");
+	thrum_task b = thrum_task_create(THRUM_KIND_TASK, "b");
+	thrum_task lock = thrum_task_create(THRUM_KIND_TASK, "lock");
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	thrum_tag(&step);
+	thrum_level("task", 2);
+	run_unseen(a);
+	thrum_lock_acquired(lock);
+	assert_int_equal(lane->said, a);
+	run_unseen(b);
+	thrum_task_signal(lock, 1);
+	assert_int_equal(lane->said, b);
+	run_unseen(a);
+	thrum_tag_value(&step, 1);
+	assert_int_equal(lane->said, a);
+	run_unseen(b);
+	thrum_task_cancel(lock);
+	assert_int_equal(lane->said, b);
+	thrum_level("task", 3);
+	thrum_stop();
+}
+
+static void ends_free_cells_also_when_they_are_not_recorded(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+
+	(void)state;
+	thrum_task a = thrum_task_create(THRUM_KIND_TASK, "a");
+	thrum_task b = thrum_task_create(THRUM_KIND_TASK, "b");
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	thrum_level("task", 0);
+	thrum_task_become(a, b);
+	assert_false(live_is_in(live_cell(lane, a), a));
+	thrum_task_cancel(b);
+	assert_false(live_is_in(live_cell(lane, b), b));
+	thrum_level("task", 3);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+
+	for (size_t i = 0; i < events.count; i++) {
+		assert_int_not_equal(events.list[i].type, THRUM_EVENT_CANCEL);
+		assert_int_not_equal(events.list[i].type, THRUM_EVENT_BECOME);
+	}
+	events_free(&events);
+}
+
 static void no_fast_event_begins_after_the_stop(void **state)
 {
 	(void)state;
@@ -355,6 +437,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fast_event_fits_behind_its_limit),
+		cmocka_unit_test(fast_events_keep_what_the_next_packet_tells),
+		cmocka_unit_test(fast_events_tell_first_who_runs),
+		cmocka_unit_test(ends_free_cells_also_when_they_are_not_recorded),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
 		cmocka_unit_test(who_waits_for_a_packet_is_told),
 		cmocka_unit_test(who_sleeps_is_woken),
