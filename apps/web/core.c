@@ -262,14 +262,15 @@ EXPORT(core_open) int core_open(bool adds)
 	return result < 0 ? result : core.parts[core.stage->count - 1].lacks_findings;
 }
 
-/* Makes the findings that core_open left out. Call it once their trace is shown. Returns bits as
- * the input functions do. */
+/* Makes the findings that core_open left out, a step at a time. Call it once their trace is shown. Returns
+ * 0 while there is more to do, else bits as the input functions do. */
 EXPORT(core_find) int core_find(void)
 {
-	for (size_t i = 0; i < core.stage->count; i++) {
-		if (core.parts[i].lacks_findings &&
-			thrum__stage_update_findings(core.stage, (uint32_t)i) < 0)
-			return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < core.stage->count; i++) {
+		int more = core.parts[i].lacks_findings ? thrum__stage_find(core.stage, i) : 0;
+
+		if (more != 0)
+			return more < 0 ? more : 0;
 		core.parts[i].lacks_findings = false;
 	}
 	return THRUM__CHANGED_PICTURE;

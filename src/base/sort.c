@@ -196,3 +196,41 @@ void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_s
 
 	sort(&order, (char *)spans, (char *)room, count);
 }
+
+/* ---- Selecting ------------------------------------------------------------------------------ */
+
+int64_t thrum__base_select(int64_t *values, uint32_t count, uint32_t rank)
+{
+	uint32_t low = 0, high = count - 1;
+
+	while (low < high) {
+		int64_t pivot = values[low + (high - low) / 2];
+		uint32_t i = low, j = high;
+
+		for (;;) {
+			int64_t value;
+
+			while (values[i] < pivot)
+				i++;
+			while (pivot < values[j])
+				j--;
+			if (i > j)
+				break;
+			value = values[i];
+			values[i++] = values[j];
+			values[j] = value;
+			if (j == 0)
+				break;
+			j--;
+			if (i > j)
+				break;
+		}
+		if (rank <= j)
+			high = j;
+		else if (rank >= i)
+			low = i;
+		else
+			break;
+	}
+	return values[rank];
+}

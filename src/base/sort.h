@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sorts large arrays by a 64-bit key. libc's qsort is quadratic at worst in some libcs and slow in
- * others.
+ * Sorts large arrays by a 64-bit key, and finds the value of a rank. libc's qsort is quadratic at worst
+ * in some libcs and slow in others.
  *
  * Both kinds of item are sorted by a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes linear
  * time when the array is sorted already; or by a radix sort, where that takes fewer rounds and only
@@ -35,5 +35,10 @@ struct thrum__base_span {
 /* Sorts by start. Spans of the same start keep their order. `room` has room for `count` spans. */
 void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_span *room,
 	size_t count);
+
+/* The value of rank `rank` (from 0) among `count` values, which are moved about: none before that place
+ * is greater then, and none behind it less. By C. A. R. Hoare's "Algorithm 65: Find"; O(n) on the
+ * mean. */
+int64_t thrum__base_select(int64_t *values, uint32_t count, uint32_t rank);
 
 #endif

@@ -43,16 +43,38 @@ static void drop_findings(struct thrum__scene *scene)
 	findings->count = count;
 }
 
+static void stop_finding(struct thrum__scene *scene)
+{
+	thrum__why_end(scene->finding, NULL);
+	scene->finding = NULL;
+}
+
+int thrum__scene_find(struct thrum__scene *scene)
+{
+	int more;
+
+	if (!scene->finding)
+		scene->finding = thrum__why_begin(scene->model);
+	more = scene->finding ? thrum__why_go_on(scene->finding) : -THRUM_E_MEMORY;
+	if (more < 0)
+		stop_finding(scene);
+	if (more != 0)
+		return more;
+	thrum__why_free(&scene->findings);
+	thrum__why_end(scene->finding, &scene->findings);
+	scene->finding = NULL;
+	return thrum__scene_settle(scene);
+}
+
 int thrum__scene_update_findings(struct thrum__scene *scene)
 {
-	struct thrum__findings findings;
-	int error = thrum__why_make(scene->model, &findings);
+	int more;
 
-	if (error != 0)
-		return error;
-	thrum__why_free(&scene->findings);
-	scene->findings = findings;
-	return thrum__scene_settle(scene);
+	stop_finding(scene);
+	do
+		more = thrum__scene_find(scene);
+	while (more > 0);
+	return more;
 }
 
 int64_t thrum__scene_findings_pause(int64_t took)
@@ -161,6 +183,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 {
 	int status = thrum__layout_update(scene->layout, scene->model, NULL, NULL);
 
+	stop_finding(scene);
 	if (status == 0)
 		status = thrum__follow_update(scene->index, scene->model, scene->layout);
 	if (status != 0)

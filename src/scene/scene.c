@@ -110,6 +110,7 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 	free(scene->related_tracks);
 	thrum__scene_time_axis_finish(&scene->time);
 	thrum__scene_track_axis_finish(&scene->tracks);
+	thrum__why_end(scene->finding, NULL);
 	thrum__why_free(&scene->findings);
 	thrum__index_destroy(scene->index);
 	thrum__layout_destroy(scene->layout);

@@ -128,6 +128,7 @@ struct thrum__scene {
 	struct thrum__layout *layout;
 	struct thrum__index *index;
 	struct thrum__findings findings;
+	struct thrum__why_work *finding; /* NULL: no findings are being looked for */
 	struct thrum__scene_state state;
 	/* Set by a caller that shows several scenes: */
 	struct thrum__scene_companions companions;
@@ -228,6 +229,8 @@ void thrum__scene_set_ending(struct thrum__scene *, const struct thrum_trace_inf
 THRUM__MUST_USE int thrum__scene_update(struct thrum__scene *);
 /* Replaces the findings by those of the model as it is now. O(tasks + edges). */
 THRUM__MUST_USE int thrum__scene_update_findings(struct thrum__scene *);
+/* The same in steps: returns 1 while more is to be done. An update of the scene ends it. */
+THRUM__MUST_USE int thrum__scene_find(struct thrum__scene *);
 /* Returns how long (ns) a viewer that follows a trace should wait before it looks for findings
  * again, if the last time took `took` ns: 39 times as long, so that findings cost a fortieth of the
  * time; 99 times if it took more than a quarter of a second; at least one second. */

@@ -237,6 +237,15 @@ int thrum__stage_update_findings(struct thrum__stage *stage, uint32_t part)
 	return thrum__scene_update_findings(stage->parts[part].scene);
 }
 
+int thrum__stage_find(struct thrum__stage *stage, uint32_t part)
+{
+	int more = part < stage->count ? thrum__scene_find(stage->parts[part].scene) : 0;
+
+	if (more == 0)
+		thrum__stage_refresh(stage);
+	return more;
+}
+
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
 bool thrum__stage_shows_pairs(const struct thrum__stage *stage)

@@ -112,6 +112,8 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
 /* Replaces a part's findings by those of its model as it is now, and refreshes the stage.
  * O(tasks + edges). Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_update_findings(struct thrum__stage *, uint32_t part);
+/* The same in steps, as thrum__scene_find. */
+THRUM__MUST_USE int thrum__stage_find(struct thrum__stage *, uint32_t part);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyse/bands/parts.h"
+#include "base/sort.h"
 #include "laid_out.h"
 
 #define COLUMNS 97
@@ -367,7 +368,7 @@ static void test_select(void **state)
 			values[i] = sorted[i] = layout_random(&seed, count % 7 ? 1000 : 3);
 		qsort(sorted, count, sizeof *sorted, by_value);
 		for (uint32_t rank = 0; rank < count; rank++)
-			assert_int_equal(thrum__bands_select(values, count, rank), sorted[rank]);
+			assert_int_equal(thrum__base_select(values, count, rank), sorted[rank]);
 	}
 }
 

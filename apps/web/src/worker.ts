@@ -215,11 +215,18 @@ class Viewer {
     this.isNew = true;
     this.changed(CHANGED_ALL);
     this.frame();
-    if (!lacksFindings) return;
-    await painted();
-    const bits = core.call("core_find");
-    this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
-    this.frame(); // before the questions that the page asks once it shows the trace
+    if (lacksFindings) this.find();
+  }
+
+  /** Looks for findings a step at a time: between two, input is handled and painted. */
+  private find(): void {
+    void painted().then(() => {
+      inTurn(() => {
+        const bits = this.core.call("core_find");
+        if (bits === 0) this.find();
+        else this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
+      });
+    });
   }
 
   private warn(name: string): void {
@@ -498,18 +505,21 @@ let viewer: Viewer | undefined;
 let last = Promise.resolve();
 let latestSearch: ToWorker | undefined;
 
-async function take(message: ToWorker): Promise<void> {
-  try {
-    if (message.is === "start") viewer = await start(message);
-    else await viewer?.handle(message);
-  } catch (error) {
+/** Does some work after all that came before. */
+function inTurn(work: () => void | Promise<void>): void {
+  last = last.then(work).catch((error: unknown) => {
     post({ is: "failed", name: "", message: messageOf(error), hint: "" });
-  }
+  });
+}
+
+async function take(message: ToWorker): Promise<void> {
+  if (message.is === "start") viewer = await start(message);
+  else await viewer?.handle(message);
 }
 
 onmessage = (event: MessageEvent<ToWorker>) => {
   if (event.data.is === "search") latestSearch = event.data;
   if (event.data.is === "core") compile(event.data.module);
   else if (event.data.is === "block") unpackAhead(event.data.text);
-  else last = last.then(() => take(event.data));
+  else inTurn(() => take(event.data));
 };

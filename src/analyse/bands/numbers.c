@@ -4,48 +4,13 @@
 #include <string.h>
 
 #include "analyse/bands/parts.h"
+#include "base/sort.h"
 
 #define EXACT_MOST 100000 /* lines of a group for exact percentiles */
 #define SMALL_PART 10   /* half of the lines of a small group's last over this part of the trace */
 #define DIFFER_LINES 20 /* lines that a difference needs */
 #define DIFFER_SLOW 100 /* lines that a difference of the slowest needs, in both times */
 #define DIFFER_RATIO 1.3
-
-int64_t thrum__bands_select(int64_t *values, uint32_t count, uint32_t rank)
-{
-	uint32_t low = 0, high = count - 1;
-
-	while (low < high) {
-		int64_t pivot = values[low + (high - low) / 2];
-		uint32_t i = low, j = high;
-
-		for (;;) {
-			int64_t value;
-
-			while (values[i] < pivot)
-				i++;
-			while (pivot < values[j])
-				j--;
-			if (i > j)
-				break;
-			value = values[i];
-			values[i++] = values[j];
-			values[j] = value;
-			if (j == 0)
-				break;
-			j--;
-			if (i > j)
-				break;
-		}
-		if (rank <= j)
-			high = j;
-		else if (rank >= i)
-			low = i;
-		else
-			break;
-	}
-	return values[rank];
-}
 
 /* ---- Lines that ended ----------------------------------------------------------------------- */
 
@@ -154,7 +119,7 @@ static int64_t length_at(struct ends *ends, unsigned percent, bool exactly)
 	row = thrum__bands_row(ends->bands, ends->group, class);
 	for (int part = 0; part < 2; part++)
 		count += count_ends(ends, row, part, lengths + count, &failed);
-	length = thrum__bands_select(lengths, count, (uint32_t)rank);
+	length = thrum__base_select(lengths, count, (uint32_t)rank);
 	free(lengths);
 	return length;
 }
@@ -236,7 +201,7 @@ static uint32_t line_at_rank(const struct thrum__bands_rows *rows,
 		if (has_resolved(rows, i))
 			lengths[count++] = rows->end[i] - rows->start[i];
 	if (count > rank)
-		length = thrum__bands_select(lengths, count, rank);
+		length = thrum__base_select(lengths, count, rank);
 	free(lengths);
 	for (uint32_t i = row->first; i < end; i++)
 		if (has_resolved(rows, i) &&
@@ -336,7 +301,7 @@ static int measure_group(const struct thrum__bands *bands, uint32_t number, int6
 		for (uint32_t j = 0; j < row->count; j++)
 			lengths[j] = bands->rows->end[row->first + j] -
 				bands->rows->start[row->first + j];
-		*results[i] = thrum__bands_select(lengths, row->count, (uint32_t)rank);
+		*results[i] = thrum__base_select(lengths, row->count, (uint32_t)rank);
 	}
 	for (unsigned i = 0; i < place->classes; i++)
 		if (bands->rows->rows[place->first + i].longest > group->longest)

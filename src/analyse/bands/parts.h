@@ -180,8 +180,4 @@ size_t thrum__bands_queues_memory(const struct thrum__bands *);
 /* Fills in the medians, the sizes and so on of all groups. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__bands_measure_groups(struct thrum__bands *);
 
-/* The value of rank `rank` (from 0) among `count` values, which are moved about. By C. A. R. Hoare's
- * "Algorithm 65: Find". */
-int64_t thrum__bands_select(int64_t *values, uint32_t count, uint32_t rank);
-
 #endif

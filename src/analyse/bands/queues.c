@@ -508,7 +508,7 @@ static int64_t median_of(const struct thrum__bands_times *times, int64_t from, i
 			(times->turns[i].to < to || (to == last && times->turns[i].to == last)))
 			lengths[(*count)++] = times->turns[i].to - times->turns[i].from;
 	if (*count > 0)
-		median = thrum__bands_select(lengths, *count, (*count - 1) / 2);
+		median = thrum__base_select(lengths, *count, (*count - 1) / 2);
 	free(lengths);
 	return median;
 }

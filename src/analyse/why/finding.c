@@ -194,31 +194,6 @@ static int compare_with_peers(struct thrum__search *search)
 	return error;
 }
 
-static int search_all(struct thrum__search *search)
-{
-	int error = thrum__why_find_cycles(search);
-
-	if (error == 0)
-		error = thrum__why_find_torn(search);
-	if (error == 0)
-		error = thrum__why_find_ended(search);
-	if (error == 0)
-		error = thrum__why_find_starved(search);
-	if (error == 0)
-		error = thrum__why_find_endless(search);
-	if (error == 0)
-		error = thrum__why_find_unwoken(search);
-	if (error == 0)
-		error = thrum__why_find_stuck(search);
-	if (error == 0)
-		error = thrum__why_find_full_pools(search);
-	if (error == 0)
-		error = thrum__why_find_contended(search);
-	if (error == 0)
-		error = thrum__why_find_leaks(search);
-	return error < 0 ? error : compare_with_peers(search);
-}
-
 /* How many steps explain something: that the victim never resolves explains nothing. */
 static unsigned explaining_steps(const struct thrum__finding *finding)
 {
@@ -246,7 +221,9 @@ static int compare_findings(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static int prepare_search(struct thrum__search *search)
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+static int make_room(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__findings *findings = search->findings;
@@ -269,37 +246,96 @@ static int prepare_search(struct thrum__search *search)
 	for (int part = THRUM__PART_LIFE; part <= THRUM__PART_SWITCH; part++)
 		if (thrum__model_unrecorded_until(model, part) > search->gap)
 			search->gap = thrum__model_unrecorded_until(model, part);
-	error = thrum__why_peers_make(model, &findings->places, &search->peers);
-	if (error == 0)
-		error = thrum__analyse_graph_make(model, &findings->places, &search->graph);
-	if (error == 0)
-		thrum__why_sort_tasks(&search->peers, &search->graph, search->sorts);
-	return error;
+	return 0;
+}
+
+static int make_peers(struct thrum__search *search)
+{
+	return thrum__why_peers_make(search->model, &search->findings->places, &search->peers);
+}
+
+static int make_graph(struct thrum__search *search)
+{
+	return thrum__analyse_graph_make(search->model, &search->findings->places, &search->graph);
+}
+
+static int sort_tasks(struct thrum__search *search)
+{
+	thrum__why_sort_tasks(&search->peers, &search->graph, search->sorts);
+	return 0;
+}
+
+static int (*const steps[])(struct thrum__search *) = {
+	make_room,
+	make_peers,
+	make_graph,
+	sort_tasks,
+	thrum__why_find_cycles,
+	thrum__why_find_torn,
+	thrum__why_find_ended,
+	thrum__why_find_starved,
+	thrum__why_find_endless,
+	thrum__why_find_unwoken,
+	thrum__why_find_stuck,
+	thrum__why_find_full_pools,
+	thrum__why_find_contended,
+	thrum__why_find_leaks,
+	compare_with_peers,
+};
+
+struct thrum__why_work {
+	struct thrum__search search;
+	struct thrum__findings made;
+	size_t step;
+};
+
+struct thrum__why_work *thrum__why_begin(const struct thrum__model *model)
+{
+	struct thrum__why_work *work = calloc(1, sizeof *work);
+
+	if (work)
+		work->search = (struct thrum__search){.model = model,
+			.findings = &work->made,
+			.gap = -1,
+			.endless = THRUM__NONE,
+			.budget = BUDGET};
+	return work;
+}
+
+int thrum__why_go_on(struct thrum__why_work *work)
+{
+	int error = steps[work->step](&work->search);
+
+	return error < 0 ? error : ++work->step < sizeof steps / sizeof *steps;
+}
+
+void thrum__why_end(struct thrum__why_work *work, struct thrum__findings *findings)
+{
+	if (!work)
+		return;
+	if (findings) {
+		qsort(work->made.findings, work->made.count, sizeof *work->made.findings,
+			compare_findings); /* few */
+		*findings = work->made;
+	} else {
+		thrum__why_free(&work->made);
+	}
+	thrum__why_peers_free(&work->search.peers);
+	thrum__analyse_graph_free(&work->search.graph);
+	free(work->search.cause);
+	free(work->search.sorts);
+	free(work);
 }
 
 int thrum__why_make(const struct thrum__model *model, struct thrum__findings *findings)
 {
-	struct thrum__findings made = {0};
-	struct thrum__search search = {.model = model,
-		.findings = &made,
-		.gap = -1,
-		.endless = THRUM__NONE,
-		.budget = BUDGET};
-	int error = prepare_search(&search);
+	struct thrum__why_work *work = thrum__why_begin(model);
+	int more = work ? 1 : -THRUM_E_MEMORY;
 
-	if (error == 0)
-		error = search_all(&search);
-	thrum__why_peers_free(&search.peers);
-	thrum__analyse_graph_free(&search.graph);
-	free(search.cause);
-	free(search.sorts);
-	if (error < 0) {
-		thrum__why_free(&made);
-		return error;
-	}
-	qsort(made.findings, made.count, sizeof *made.findings, compare_findings); /* few */
-	*findings = made;
-	return 0;
+	while (more > 0)
+		more = thrum__why_go_on(work);
+	thrum__why_end(work, more < 0 ? NULL : findings);
+	return more;
 }
 
 void thrum__why_free(struct thrum__findings *findings)

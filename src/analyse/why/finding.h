@@ -239,6 +239,17 @@ enum thrum__mark {
  * *findings untouched. O(tasks + edges).
  */
 THRUM__MUST_USE int thrum__why_make(const struct thrum__model *, struct thrum__findings *);
+
+/*
+ * The same in steps, for who has other things to do meanwhile. The model must not change until the end.
+ * thrum__why_begin returns NULL without memory; thrum__why_go_on returns 1 while more is to be done,
+ * then 0, or -THRUM_E_MEMORY. thrum__why_end frees the work, and gives the findings once all is done;
+ * NULL: they aren't wanted.
+ */
+struct thrum__why_work;
+THRUM__MUST_USE struct thrum__why_work *thrum__why_begin(const struct thrum__model *);
+THRUM__MUST_USE int thrum__why_go_on(struct thrum__why_work *);
+void thrum__why_end(struct thrum__why_work *, struct thrum__findings *);
 void thrum__why_free(struct thrum__findings *);
 
 /* The task's enum thrum__mark. Any index is allowed; a task that was forgotten has no mark. */
