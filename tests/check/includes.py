@@ -35,7 +35,7 @@ MAY = {
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
     "base": None,  # all
-    "port": ("port.h", "cpu.h", "futex.h"),
+    "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
                "copy.h", "request.h"),
     "record": (),
