@@ -43,8 +43,9 @@ struct thrum__store_file {
 };
 
 /*
- * Makes the tables of a model, in which its program has the name `program`, and gives them to `take`, one file after the other, until it returns
- * another number than 0. Returns that number, 0, or -THRUM_E_MEMORY.
+ * Makes the tables of a model, in which its program has the name `program`, and gives them to `take`, one
+ * file after the other, until it returns another number than 0. Returns that number, 0, or
+ * -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct thrum_trace_info *,
 	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context);
