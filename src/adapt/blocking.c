@@ -160,12 +160,21 @@ static void begin_signal(struct wait *blocked, const void *caller)
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 }
 
+/* The label tells the time with two digits at least. */
 static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
 {
 	int64_t seconds = time->tv_sec < INT64_MAX / 1000000000 ? time->tv_sec : INT32_MAX;
-	int64_t ns = seconds * 1000000000 + time->tv_nsec;
+	int64_t ns = seconds * 1000000000 + time->tv_nsec, unit = 1000;
+	char label[CALL_MAX] = "sleep ";
+	const char *word = " us";
 
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, "sleep", ns < 0 ? 0 : ns, caller);
+	ns = ns < 0 ? 0 : ns;
+	if (ns >= 10000000) {
+		unit = ns >= 10000000000 ? 1000000000 : 1000000;
+		word = ns >= 10000000000 ? " s" : " ms";
+	}
+	stpcpy(thrum__adapt_put_number(label + strlen(label), (uint64_t)(ns / unit)), word);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns, caller);
 }
 
 static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,

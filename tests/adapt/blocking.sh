@@ -20,7 +20,7 @@ count 1 'label  *accept from socket [0-9]'
 count 2 'label  *lock file [0-9]'
 count 1 'label  *process [0-9]'
 count 2 'label  *a child process'
-count 3 'label  *sleep$'
+count 3 'label  *sleep [0-9]* us$'
 count 1 'label  *sync file [0-9]'
 count 0 'label .*from file'
 # Also a call that is left as the thread is cancelled is over.
@@ -36,6 +36,7 @@ has write why 'thread wait_for_ever|thread blocking\+0x'
 same accept "$programs/blocking" accept
 has accept dump 'label  *accept from socket'
 has accept why '^no findings'
+has accept why 'waits for .*accept from socket [0-9]'
 
 
 # Pipes whose ends are both in the program.
