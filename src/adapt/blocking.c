@@ -160,21 +160,20 @@ static void begin_signal(struct wait *blocked, const void *caller)
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 }
 
-/* The label tells the time with two digits at least. */
 static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
 {
 	int64_t seconds = time->tv_sec < INT64_MAX / 1000000000 ? time->tv_sec : INT32_MAX;
-	int64_t ns = seconds * 1000000000 + time->tv_nsec, unit = 1000;
-	char label[CALL_MAX] = "sleep ";
-	const char *word = " us";
+	int64_t ns = seconds * 1000000000 + time->tv_nsec;
+	uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
+	char label[CALL_MAX] = "sleep ", *end;
 
-	ns = ns < 0 ? 0 : ns;
-	if (ns >= 10000000) {
-		unit = ns >= 10000000000 ? 1000000000 : 1000000;
-		word = ns >= 10000000000 ? " s" : " ms";
-	}
-	stpcpy(thrum__adapt_put_number(label + strlen(label), (uint64_t)(ns / unit)), word);
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns, caller);
+	/* All labels look alike, so that they make one group: "sleep 0.250 ms". */
+	end = thrum__adapt_put_number(label + strlen(label), us / 1000);
+	*end++ = '.';
+	for (uint64_t digit = 100; digit > 0; digit /= 10)
+		*end++ = (char)('0' + us / digit % 10);
+	strcpy(end, " ms");
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns > 0 ? ns : 0, caller);
 }
 
 static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,

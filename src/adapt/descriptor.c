@@ -176,7 +176,10 @@ static void make_sockets(const int fds[2], const void *caller)
 	REAL(name) \
 	STAND_IN type name parameters \
 	{ \
+		int error = errno; \
+\
 		before; \
+		errno = error; \
 		return real_##name(CALLER) arguments; \
 	}
 #include "adapt/descriptor.def"

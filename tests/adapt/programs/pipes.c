@@ -66,6 +66,8 @@ static void *feed(void *unused)
 	(void)!write(jobs[1], "a", 1);
 	while (is("deadlock") && !atomic_load(&has_lock))
 		sched_yield();
+	if (is("fine"))
+		usleep(300000);
 	pthread_mutex_lock(&lock);
 	if (is("fine") || is("child"))
 		(void)!write(jobs[1], ".", 1);
