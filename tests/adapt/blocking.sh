@@ -56,6 +56,8 @@ has full why 'Waits for .pipe [0-9]* to [0-9]*'
 # A child may have got an end.
 same child "$programs/pipes" child
 has child dump 'pipe [0-9]* to [0-9]* *become '
+same print "$programs/pipes" print
+has print dump 'pipe [0-9]* to [0-9]* *become '
 "$THRUM" why child.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
 
 "$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1
