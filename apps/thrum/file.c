@@ -166,3 +166,22 @@ int file_write(const char *file, enum file_kind kind,
 		return status;
 	return close_target(&target, write(context, file, target.fd));
 }
+
+/* ---- Folders --------------------------------------------------------------------------------- */
+
+int file_make_folders(const char *path)
+{
+	char part[PATH_MAX];
+	struct stat status;
+
+	for (size_t i = 1; path[0] && path[i - 1] && i < sizeof(part); i++) {
+		if (path[i] != '/' && path[i])
+			continue;
+		snprintf(part, sizeof(part), "%.*s", (int)i, path);
+		if (mkdir(part, 0777) < 0 && errno != EEXIST)
+			return failed(part, strerror(errno));
+	}
+	if (stat(path, &status) < 0)
+		return failed(path, strerror(errno));
+	return S_ISDIR(status.st_mode) ? STATUS_OK : failed(path, "it is no folder");
+}

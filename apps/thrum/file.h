@@ -17,4 +17,8 @@ enum file_kind {
 int file_write(const char *file, enum file_kind,
 	int (*write)(void *context, const char *path, int fd), void *context);
 
+/* Makes a folder and those above it, unless they are there. Returns STATUS_OK, or STATUS_FAILED after a
+ * message. */
+int file_make_folders(const char *path);
+
 #endif

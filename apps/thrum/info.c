@@ -145,6 +145,8 @@ static void collect(struct rows *rows, const struct input *input, const struct c
 	add_text(rows, "state", info->state);
 	add_text(rows, "ending", counts->ending);
 	add_number(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
+	if (info->host_boot)
+		add_number(rows, "host-clock-error", ROW_DURATION, (uint64_t)info->host_error);
 	add_number(rows, "file-size", ROW_BYTES, info->file_size);
 	add_number(rows, "packet-size", ROW_BYTES, info->packet_size);
 	add_number(rows, "records", ROW_NUMBER, info->records);

@@ -8,27 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "file.h"
 #include "source/input.h"
-
-/* Makes a folder and those above it. */
-static bool make_folders(const char *path)
-{
-	char part[PATH_MAX];
-	struct stat status;
-
-	for (size_t i = 1; path[i - 1]; i++) {
-		if (path[i] != '/' && path[i])
-			continue;
-		snprintf(part, sizeof(part), "%.*s", (int)i, path);
-		if (mkdir(part, 0700) < 0 && errno != EEXIST)
-			return false;
-	}
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
 
 int positions_folder(const char *wanted, char *folder, size_t size)
 {
@@ -41,11 +25,7 @@ int positions_folder(const char *wanted, char *folder, size_t size)
 		snprintf(folder, size, "%s/thrum", state);
 	else
 		snprintf(folder, size, "%s/.local/state/thrum", home ? home : "");
-	if (make_folders(folder))
-		return STATUS_OK;
-	complain("%s: the folder can't be made: %s; --state names another one", folder,
-		strerror(errno));
-	return STATUS_FAILED;
+	return file_make_folders(folder);
 }
 
 static bool name_file(const char *folder, const struct thrum__header *header, char *path,

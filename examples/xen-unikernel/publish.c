@@ -86,5 +86,7 @@ bool xen_publish(const void *memory, unsigned pages)
 	at = machine_put_number(at, first + pages - 1);
 	*--at = '-';
 	at = machine_put_number(at, first);
-	return write("data/mprof/format", "thrum") && write("data/mprof/ring-ref", at);
+	/* The recording's times are Xen's, so dom0 can compare them with its own. */
+	return write("data/mprof/format", "thrum") && write("data/mprof/clock", "xen") &&
+		write("data/mprof/ring-ref", at);
 }

@@ -303,6 +303,14 @@ struct thrum_trace_info {
 	/* At most so many tasks found no room in the table of live tasks. They are unknown if their
 	 * creation is overwritten. */
 	uint64_t lost_tasks;
+
+	/*
+	 * The recording comes from a virtual machine, and the host has compared the clocks: at
+	 * host_monotonic on the machine's CLOCK_MONOTONIC, the host's was host_ahead more, give or
+	 * take host_error; all in ns. host_boot is `boot` of the host's recordings; 0: unknown.
+	 */
+	uint64_t host_boot;
+	int64_t host_monotonic, host_ahead, host_error;
 };
 
 /*

@@ -11,6 +11,9 @@
  * /dev/xen/gntalloc and for xenstore. The recording is published as mirage-profile does it in
  * MirageOS: its grant references stand in xenstore at data/mprof/ring-ref below the guest's folder,
  * with commas between them. Beside them, data/mprof/format is "thrum".
+ *
+ * A thread of the library sleeps until dom0 asks for the guest's time. It stays until the process
+ * ends, and takes no signals.
  */
 #ifndef THRUM_XEN_H
 #define THRUM_XEN_H

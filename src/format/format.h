@@ -106,6 +106,14 @@ enum {
 	THRUM__ENDED_GONE = 4,    /* the process has ended, nobody knows how */
 };
 
+/* The clock of a virtual machine's host, compared with that of the machine. */
+struct thrum__host_clock {
+	uint64_t boot;      /* the host's, see thrum__port_boot; 0: nothing is known */
+	uint64_t monotonic; /* when they were compared: ns, the machine's CLOCK_MONOTONIC */
+	int64_t ahead;      /* the host's CLOCK_MONOTONIC less that one, ns */
+	uint64_t error;     /* `ahead` may be wrong by so many ns, in either direction */
+};
+
 struct thrum__header {
 	char magic[8];
 	uint32_t version;
@@ -140,6 +148,8 @@ struct thrum__header {
 	uint64_t boot;                 /* see thrum__port_boot; 0: unknown */
 	/* An array of struct thrum__off_cpu, which `thrum record --sched` adds at the end. */
 	struct thrum__section off_cpu;
+	/* Only a copy that the host of a virtual machine has made knows it. */
+	struct thrum__host_clock host_clock;
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 

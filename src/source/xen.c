@@ -9,11 +9,13 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "port/port.h"
+#include "port/xen.h"
 #include "read/read.h"
 #include "source/input.h"
 #include "source/xen.h"
@@ -60,6 +62,10 @@ uint32_t thrum__source_xen_references(const char *text, uint32_t *references, ui
 #define REFERENCES_MAX 65536u /* of one trace: 256 MiB */
 #define RING_REF "data/mprof/ring-ref"
 #define FORMAT "data/mprof/format"
+#define CLOCK "data/mprof/clock"
+#define QUESTION "data/mprof/clock-question"
+#define ANSWER "data/mprof/clock-answer"
+#define COMPARED "data/mprof/clock-compared" /* the last time that the guest answered */
 
 /* ---- Xen's libraries ------------------------------------------------------------------------ */
 
@@ -67,6 +73,7 @@ uint32_t thrum__source_xen_references(const char *text, uint32_t *references, ui
 	X(xs_open) \
 	X(xs_close) \
 	X(xs_read) \
+	X(xs_write) \
 	X(xs_directory)
 #define GRANTS(X) \
 	X(xengnttab_open) \
@@ -224,9 +231,21 @@ struct guest {
 	uint8_t *memory; /* shared with the guest, or a copy */
 	uint32_t pages;
 	bool is_copy;
+	struct thrum__host_clock clock; /* for the recording's header */
 	unsigned domain;
 	char *ring_ref; /* as published when the trace was opened */
 };
+
+/* The guest can't know how its clock compares with ours, so the header that is read gets it here. */
+static void put_clock(const struct thrum__host_clock *clock, uint64_t offset, uint8_t *to,
+	size_t size)
+{
+	const uint64_t at = offsetof(struct thrum__header, host_clock);
+
+	for (uint64_t i = 0; i < sizeof *clock; i++)
+		if (at + i >= offset && at + i - offset < size)
+			to[at + i - offset] = ((const uint8_t *)clock)[i];
+}
 
 static int64_t guest_read(void *owner, uint64_t offset, void *to, size_t size)
 {
@@ -238,6 +257,8 @@ static int64_t guest_read(void *owner, uint64_t offset, void *to, size_t size)
 	if (size > all - offset)
 		size = (size_t)(all - offset);
 	thrum__port_copy_shared(to, guest->memory + offset, size);
+	if (!guest->is_copy)
+		put_clock(&guest->clock, offset, to, size);
 	return (int64_t)size;
 }
 
@@ -332,6 +353,97 @@ static int map_guest(struct guest *guest, struct thrum_error_info *info)
 	return error;
 }
 
+/* ---- The guest's clock ---------------------------------------------------------------------- */
+
+#define QUESTIONS 5
+#define PATIENCE 300000000 /* ns */
+
+static bool write_key(const struct guest *guest, const char *key, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/local/domain/%u/%s", guest->domain, key);
+	return guest->xen.xs_write(guest->xen.store, XBT_NULL, path, value,
+		(unsigned)strlen(value));
+}
+
+/* Asks the guest for its CLOCK_MONOTONIC: it was read between question and answer. Returns false if
+ * there is no answer. */
+static bool ask_clock(const struct guest *guest, struct thrum__host_clock *clock)
+{
+	uint64_t from = thrum__port_monotonic(), to, asked, ns;
+	char question[24];
+
+	snprintf(question, sizeof question, "%" PRIu64, from);
+	if (!write_key(guest, QUESTION, question))
+		return false;
+	do {
+		char *answer = read_key(&guest->xen, guest->domain, ANSWER);
+		bool is_answer = answer &&
+			sscanf(answer, "%" SCNu64 " %" SCNu64, &asked, &ns) == 2 && asked == from;
+
+		free(answer);
+		to = thrum__port_monotonic();
+		if (is_answer) {
+			*clock = (struct thrum__host_clock){.boot = thrum__port_boot(),
+				.monotonic = ns,
+				.ahead = (int64_t)(from + (to - from) / 2 - ns),
+				.error = (to - from) / 2 + 1};
+			return true;
+		}
+		usleep(100);
+	} while (to - from < PATIENCE);
+	return false;
+}
+
+/* Once a guest has crashed, it still counts what it answered before. */
+static void recall_clock(const struct guest *guest, struct thrum__host_clock *clock)
+{
+	struct thrum__host_clock was;
+	char *text = read_key(&guest->xen, guest->domain, COMPARED);
+
+	if (text &&
+		sscanf(text, "%" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64, &was.boot,
+			&was.monotonic, &was.ahead, &was.error) == 4 &&
+		was.boot == thrum__port_boot())
+		*clock = was;
+	free(text);
+}
+
+static void ask_clock_often(const struct guest *guest, struct thrum__host_clock *best)
+{
+	struct thrum__host_clock clock;
+	char text[96];
+
+	for (int i = 0; i < QUESTIONS && ask_clock(guest, &clock); i++)
+		if (!best->boot || clock.error < best->error)
+			*best = clock;
+	if (!best->boot) {
+		recall_clock(guest, best);
+		return;
+	}
+	snprintf(text, sizeof text, "%" PRIx64 " %" PRIu64 " %" PRId64 " %" PRIu64, best->boot,
+		best->monotonic, best->ahead, best->error);
+	write_key(guest, COMPARED, text);
+}
+
+/* Compares the guest's clock with ours, in one of two ways: its recording's CLOCK_MONOTONIC is Xen's
+ * time, or it answers when it is asked. */
+static void compare_clocks(struct guest *guest)
+{
+	char *way = read_key(&guest->xen, guest->domain, CLOCK);
+	struct thrum__port_xen_times now;
+
+	if (way && strcmp(way, "asked") == 0)
+		ask_clock_often(guest, &guest->clock);
+	else if (way && strcmp(way, "xen") == 0 && thrum__port_xen_times(&now) == 0)
+		guest->clock = (struct thrum__host_clock){.boot = thrum__port_boot(),
+			.monotonic = now.xen,
+			.ahead = (int64_t)(now.monotonic - now.xen),
+			.error = now.error};
+	free(way);
+}
+
 /* ---- mirage-profile's ring ------------------------------------------------------------------ */
 
 /*
@@ -385,6 +497,8 @@ int thrum__source_open_xen(const char *name, struct thrum__input *input,
 		error = map_guest(guest, info);
 	if (!error && memcmp(guest->memory, THRUM__MAGIC, sizeof THRUM__MAGIC - 1) != 0)
 		error = copy_ring(guest, info);
+	if (!error && !guest->is_copy)
+		compare_clocks(guest);
 	if (error)
 		guest_close(guest);
 	else

@@ -31,13 +31,27 @@ struct making {
 	/* By host: its clock less that of host 0, by CLOCK_REALTIME, and as far as we know. */
 	int64_t realtime[THRUM__WORLD_PARTS_MAX], guess[THRUM__WORLD_PARTS_MAX];
 	bool is_known[THRUM__WORLD_PARTS_MAX]; /* CLOCK_REALTIME is */
-	struct talk *talks;                    /* one for each two hosts: talk_of */
+	/* By host: a part whose clock was compared with that of the machine below, if it has one. */
+	size_t paired[THRUM__WORLD_PARTS_MAX];
+	struct talk *talks; /* one for each two hosts: talk_of */
 	size_t talk_count;
 	int64_t from;
 	int64_t every; /* ns between knots */
 	uint32_t knots;
 	struct thrum__world_edge *edges; /* by knot and talk */
 };
+
+static const struct thrum__world_bounds unbounded = {INT64_MIN, INT64_MAX};
+
+static int64_t middle(struct thrum__world_bounds bounds)
+{
+	return bounds.low + (bounds.high - bounds.low) / 2;
+}
+
+static bool is_bounded(struct thrum__world_bounds bounds)
+{
+	return bounds.low != INT64_MIN && bounds.high != INT64_MAX;
+}
 
 static int64_t limit(int64_t ns)
 {
@@ -95,6 +109,47 @@ static void set_clock(struct making *m, size_t part, size_t by)
 	clock->ns_per_tick = info->clock_frequency ? 1e9 / (double)info->clock_frequency : 1;
 }
 
+/* By how much the clock of the machine that was started as `boot` is ahead of a host's when that one
+ * shows `at`. */
+static struct thrum__world_bounds ahead(const struct making *m, uint32_t host, uint64_t boot,
+	int64_t at)
+{
+	const struct thrum_trace_info *info = info_of(m, m->paired[host]);
+	double distance = (double)at - (double)info->host_monotonic;
+	int64_t between = limit(info->host_ahead), error;
+	bool is_damaged = between != info->host_ahead || info->host_error < 0;
+
+	if (info->boot == boot && !has_own_clock(info))
+		return (struct thrum__world_bounds){0, 0};
+	if (info->host_boot != boot || is_damaged)
+		return unbounded;
+	error = limit(info->host_error) +
+		(int64_t)((distance < 0 ? -distance : distance) * THRUM__WORLD_DRIFT_MAX);
+	return (struct thrum__world_bounds){between - error, between + error};
+}
+
+/* By how much the clock of `b` is ahead of that of `a`, if one of them, or a third one that both were
+ * compared with, is the machine below. */
+static struct thrum__world_bounds compared(const struct making *m, uint32_t a, uint32_t b,
+	int64_t at)
+{
+	const uint64_t boots[] = {info_of(m, m->paired[a])->host_boot,
+		info_of(m, m->paired[b])->host_boot};
+
+	for (int i = 0; i < 2; i++) {
+		if (!boots[i])
+			continue;
+		struct thrum__world_bounds of_a = ahead(m, a, boots[i], at);
+		struct thrum__world_bounds of_b = ahead(m, b, boots[i],
+			at + m->guess[b] - m->guess[a]);
+
+		if (is_bounded(of_a) && is_bounded(of_b))
+			return (struct thrum__world_bounds){of_a.low - of_b.high,
+				of_a.high - of_b.low};
+	}
+	return unbounded;
+}
+
 static void find_hosts(struct making *m)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -102,9 +157,13 @@ static void find_hosts(struct making *m)
 
 		while (host < m->hosts && !is_one_host(info_of(m, i), info_of(m, m->lead[host])))
 			host++;
-		if (host == m->hosts)
+		if (host == m->hosts) {
+			m->paired[host] = i;
 			m->lead[m->hosts++] = i;
+		}
 		m->times->clocks[i].host = host;
+		if (info_of(m, i)->host_boot)
+			m->paired[host] = i;
 		/* The longest recording knows best how fast the clock is. */
 		if (info_of(m, i)->end > info_of(m, m->lead[host])->end)
 			m->lead[host] = i;
@@ -124,6 +183,12 @@ static void find_hosts(struct making *m)
 		m->guess[i] = m->is_known[i]
 			? m->realtime[i]
 			: limit(limit(info->monotonic) - limit(first->monotonic));
+	}
+	for (uint32_t i = 1; i < m->hosts; i++) {
+		struct thrum__world_bounds by = compared(m, 0, i, limit(info_of(m, 0)->monotonic));
+
+		if (is_bounded(by))
+			m->guess[i] = middle(by);
 	}
 }
 
@@ -239,7 +304,7 @@ static struct thrum__world_bounds realtime(const struct making *m, uint32_t a, u
 	int64_t ahead = m->realtime[b] - m->realtime[a];
 
 	if (!m->is_known[a] || !m->is_known[b])
-		return (struct thrum__world_bounds){INT64_MIN, INT64_MAX};
+		return unbounded;
 	return (struct thrum__world_bounds){ahead - REALTIME_ERROR, ahead + REALTIME_ERROR};
 }
 
@@ -249,21 +314,13 @@ static struct thrum__world_bounds compare(const struct making *m, const struct t
 {
 	struct thrum__world_pair pair = {talk->there, talk->back, talk->there_count,
 		talk->back_count};
-	struct thrum__world_bounds by = realtime(m, talk->a, talk->b), bounds;
+	struct thrum__world_bounds by = thrum__world_clock_both(compared(m, talk->a, talk->b, at),
+		realtime(m, talk->a, talk->b));
+	struct thrum__world_bounds bounds;
 
 	if (thrum__world_clock_bounds(&pair, at, THRUM__WORLD_WINDOW, THRUM__WORLD_WANDER, &bounds))
 		by = thrum__world_clock_both(bounds, by);
 	return by;
-}
-
-static int64_t middle(struct thrum__world_bounds bounds)
-{
-	return bounds.low + (bounds.high - bounds.low) / 2;
-}
-
-static bool is_bounded(struct thrum__world_bounds bounds)
-{
-	return bounds.low != INT64_MIN && bounds.high != INT64_MAX;
 }
 
 /* Compares all clocks at a moment of the common time. `offsets` are those of the knot before, and

@@ -15,10 +15,13 @@
 #include <xenstore.h>
 #include <xentoollog.h>
 
+#include "xen/clock.h"
+
 #define PAGE 4096u
 #define SIZE_DEFAULT (UINT64_C(1) << 20)
 #define RING_REF "data/mprof/ring-ref"
 #define FORMAT "data/mprof/format"
+#define CLOCK "data/mprof/clock"
 /* Longer values are refused by xenstored. */
 #define VALUE_MAX 2000
 
@@ -73,13 +76,14 @@ static bool write_references(const uint32_t *references, uint32_t count, bool is
 	return true;
 }
 
-/* Both keys appear at once. */
-static bool write_keys(const char *value)
+/* The keys appear at once. */
+static bool write_keys(const char *value, bool tells_time)
 {
 	for (;;) {
 		xs_transaction_t transaction = xs_transaction_start(store);
 		bool is_written = transaction != XBT_NULL &&
 			xs_write(store, transaction, FORMAT, "thrum", 5) &&
+			(!tells_time || xs_write(store, transaction, CLOCK, "asked", 5)) &&
 			xs_write(store, transaction, RING_REF, value, (unsigned)strlen(value));
 
 		if (transaction == XBT_NULL)
@@ -96,6 +100,7 @@ static void withdraw(void)
 	if (!store)
 		return;
 	xs_rm(store, XBT_NULL, RING_REF);
+	xs_rm(store, XBT_NULL, CLOCK);
 	xs_rm(store, XBT_NULL, FORMAT);
 	xs_close(store);
 	store = NULL;
@@ -111,7 +116,7 @@ static int publish(const uint32_t *references, uint32_t count)
 	store = xs_open(0);
 	if (!store)
 		return error_of(errno);
-	if (write_keys(value))
+	if (write_keys(value, thrum__xen_clock_start()))
 		return 0;
 	int error = error_of(errno);
 

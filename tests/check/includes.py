@@ -29,12 +29,13 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+    "store": ("base", "model", "analyse", "words"),
     "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.
 FACES = {
     "base": None,  # all
-    "port": ("port.h", "cpu.h", "futex.h"),
+    "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
                "copy.h", "request.h"),
     "record": (),
@@ -57,6 +58,7 @@ FACES = {
     "scene": ("scene.h", "axis.h", "coarse.h"),
     "stage": ("stage.h",),
     "report": ("document/document.h", "document/program.h", "table/table.h", "chart.h", "flame.h"),
+    "store": ("store.h",),
     "monitor": ("history.h", "labels.h", "sample.h", "metrics.h", "rule/rule.h", "unit.h", "window.h"),
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
@@ -92,7 +94,7 @@ FOREIGN = {
     "nats/nats.h": ("fleet",),
     "elfutils/libdwfl.h": ("source",),
     "dwarf.h": ("source",),
-    "zstd.h": ("source",),
+    "zstd.h": ("source", "store"),
     "cairo.h": ("draw",),
     "cairo-pdf.h": ("draw",),
     "pango/pangocairo.h": ("draw",),
@@ -100,7 +102,7 @@ FOREIGN = {
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
 PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report",
-        "monitor")
+        "monitor", "store")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")

@@ -28,7 +28,7 @@ complete_words() {
 }
 
 words='--help --no-pager --version attach bundle convert ctl diff doctor dump fleet help history html info metrics'
-words+=' record render ship snapshot stats tasks top view watch why xen'
+words+=' record render ship snapshot stats store tasks top view watch why xen'
 complete_words "$words" ''
 complete_words 'diff doctor dump' d
 complete_words 'diff doctor dump' --no-pager d

@@ -297,6 +297,63 @@ static void falls_back_on_wall_clocks(void **state)
 	recording_finish(&two[1]);
 }
 
+/* Makes it the recording of a virtual machine with a clock of its own, which the host has compared. */
+static void put_guest(struct recording *guest, int64_t ahead, uint64_t error)
+{
+	guest->header->clock_kind = THRUM__CLOCK_GIVEN;
+	guest->header->host_clock = (struct thrum__host_clock){.boot = 5,
+		.monotonic = guest->header->start.monotonic,
+		.ahead = ahead,
+		.error = error};
+}
+
+/* The host has compared the guest's clock with its own: that counts more than the wall clocks. */
+static void knows_the_clocks_of_guests(void **state)
+{
+	struct recording three[3];
+	struct thrum_trace *trace;
+
+	(void)state;
+	(void)begin(&three[0], "web", "host", 5);
+	(void)begin(&three[1], "kernel", "", 0);
+	(void)begin(&three[2], "linux", "guest", 7);
+	three[1].header->start.monotonic += (uint64_t)HOUR;
+	three[1].header->start.realtime += 300000000;
+	put_guest(&three[1], 2000000 - HOUR, 40000);
+	put_guest(&three[2], 1000000, 30000);
+	trace = join(three, 3, 0);
+	assert_int_equal(thrum_trace_lane(trace, 0)->time_error, 0);
+	/* Clocks drift by 200 ppm at most, and the trace is 2 ms long. */
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 40000, 40400);
+	assert_in_range(thrum_trace_lane(trace, 2)->time_error, 30000, 30400);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web@host/main\n"
+		"0 0 switch 1 0 \n"
+		"0 0 suspend 0 0 no more is recorded\n"
+		"1000000 2 create 0 2000000000001 \n"
+		"1000000 2 label 2000000000001 0 linux@guest/main\n"
+		"1000000 2 switch 2000000000001 0 \n"
+		"1000000 2 suspend 0 0 no more is recorded\n"
+		"2000000 1 create 0 1000000000001 \n"
+		"2000000 1 label 1000000000001 0 kernel/main\n"
+		"2000000 1 switch 1000000000001 0 \n");
+	thrum_trace_close(trace);
+	/* Two guests without their host. */
+	trace = join(three + 1, 2, 0);
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 70000, 70800);
+	thrum_trace_close(trace);
+	/* A second away from the comparison. */
+	three[2].header->host_clock.monotonic += 10000000000;
+	three[2].header->host_clock.ahead = INT64_MIN;
+	three[1].header->host_clock.monotonic += 1000000000;
+	trace = join(three, 3, 0);
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 240000, 240400);
+	thrum_trace_close(trace);
+	for (int i = 0; i < 3; i++)
+		recording_finish(&three[i]);
+}
+
 static void survives_damaged_clocks(void **state)
 {
 	static const uint64_t strange[] = {1, UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
@@ -353,6 +410,7 @@ int main(void)
 		cmocka_unit_test(a_part_with_many_lanes_may_end_early),
 		cmocka_unit_test(knows_a_programs_own_keys),
 		cmocka_unit_test(compares_the_clocks_of_machines),
+		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
 		cmocka_unit_test(survives_damaged_clocks),
 		cmocka_unit_test(refuses_too_many),

@@ -342,6 +342,10 @@ static void set_info(struct reader *r)
 	info->state = state_name(h->state);
 	info->pid = h->pid;
 	info->packet_size = h->packet_size;
+	info->host_boot = h->host_clock.boot;
+	info->host_monotonic = (int64_t)h->host_clock.monotonic;
+	info->host_ahead = h->host_clock.ahead;
+	info->host_error = (int64_t)h->host_clock.error;
 }
 
 /* Loads all but the events. Returns 0 or a negative enum thrum_error. */

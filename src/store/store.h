@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * store/: a model as tables that databases read, cut by ten minutes.
+ *
+ *   tables.c   the rows of the tables
+ *   parquet.c  their files
+ *
+ * A row belongs to the ten minutes in which its time is over: when a task, a run or a wait ended. Those that
+ * go on at the trace's end belong to the ten minutes of that end. So whoever stores stretches of
+ * whole ten minutes one after the other replaces by each what the one before knew of open things.
+ *
+ * Nothing here does I/O.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include <thrum/trace.h>
+
+#include "model/model.h"
+
+/* X(NAME, name): the tables. */
+#define THRUM__STORE_TABLES(X) \
+	X(TASKS, "tasks") \
+	X(RUNS, "runs") \
+	X(WAITS, "waits") \
+	X(COUNTERS, "counters") \
+	X(FINDINGS, "findings")
+
+enum thrum__store_table {
+#define THRUM__X(NAME, name) THRUM__STORE_##NAME,
+	THRUM__STORE_TABLES(THRUM__X)
+#undef THRUM__X
+	THRUM__STORE_TABLE_COUNT,
+};
+
+/* A file: one table of one model in ten minutes. */
+struct thrum__store_file {
+	const char *table;
+	int64_t slot; /* the beginning of the ten minutes, seconds since 1970 */
+	const char *bytes;
+	size_t size;
+	uint64_t rows;
+};
+
+/*
+ * Makes the tables of a model, and gives them to `take`, one file after the other, until it returns
+ * another number than 0. Returns that number, 0, or -THRUM_E_MEMORY.
+ */
+THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct thrum_trace_info *,
+	int (*take)(void *, const struct thrum__store_file *), void *context);
+
+#endif

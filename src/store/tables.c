@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: ISC */
+/* The rows of the tables, from a model. */
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/label.h"
+#include "analyse/stats/stats.h"
+#include "analyse/why/finding.h"
+#include "base/time.h"
+#include "store/parquet.h"
+#include "words/words.h"
+
+#define SECOND INT64_C(1000000000)
+#define SLOT INT64_C(600) /* seconds */
+
+#define N THRUM__STORE_NUMBER
+#define T THRUM__STORE_TIME
+#define S THRUM__STORE_TEXT
+
+static const struct thrum__store_column
+	columns[THRUM__STORE_TABLE_COUNT][THRUM__STORE_COLUMNS_MAX] = {
+		[THRUM__STORE_TASKS] = {{"program", S}, {"pid", N}, {"task", N}, {"parent", N},
+			{"label", S}, {"pattern", S}, {"kind", S}, {"state", S}, {"failure", S},
+			{"began", T}, {"ended", T}, {"took", N}, {"ran", N}, {"file", S},
+			{"line", N}, {"function", S}},
+		[THRUM__STORE_RUNS] = {{"program", S}, {"pid", N}, {"task", N}, {"pattern", S},
+			{"lane", N}, {"began", T}, {"ended", T}, {"took", N}},
+		[THRUM__STORE_WAITS] = {{"program", S}, {"pid", N}, {"task", N}, {"pattern", S},
+			{"waits_for", N}, {"for_pattern", S}, {"for_program", S}, {"began", T},
+			{"ended", T}, {"took", N}},
+		[THRUM__STORE_COUNTERS] = {{"program", S}, {"pid", N}, {"counter", S}, {"time", T},
+			{"value", N}},
+		[THRUM__STORE_FINDINGS] = {{"program", S}, {"pid", N}, {"time", T}, {"class", S},
+			{"certainty", S}, {"sentence", S}, {"task", N}, {"pattern", S},
+			{"cause", S}, {"cause_program", S}},
+};
+
+#undef N
+#undef T
+#undef S
+
+static const char *const names[] = {
+#define THRUM__X(NAME, name) name,
+	THRUM__STORE_TABLES(THRUM__X)
+#undef THRUM__X
+};
+
+struct slot {
+	int table;
+	int64_t time; /* seconds since 1970 */
+	struct thrum__store_parquet file;
+};
+
+struct tables {
+	const struct thrum__model *model;
+	const struct thrum_trace_info *info;
+	struct slot **slots;
+	size_t count;
+	struct slot *latest[THRUM__STORE_TABLE_COUNT];
+	struct thrum__store_parquet *to; /* of the present row */
+	bool failed;
+};
+
+/* ---- Cells ---------------------------------------------------------------------------------- */
+
+static int64_t wall(const struct tables *t, int64_t time)
+{
+	return thrum__base_time_clamp(time) + thrum__base_time_clamp(t->info->start);
+}
+
+static void put_string(struct tables *t, const char *text)
+{
+	thrum__store_parquet_text(t->to, text, strlen(text));
+}
+
+static void put_number(struct tables *t, int64_t number)
+{
+	thrum__store_parquet_number(t->to, number);
+}
+
+static void put_none(struct tables *t)
+{
+	thrum__store_parquet_none(t->to);
+}
+
+/* A time, or none while it lasts. */
+static void put_time(struct tables *t, int64_t time)
+{
+	if (time == THRUM__OPEN)
+		put_none(t);
+	else
+		put_number(t, wall(t, time));
+}
+
+/* The columns of an interval: its beginning, its end and its length. */
+static void put_interval(struct tables *t, int64_t began, int64_t ended)
+{
+	put_time(t, began);
+	put_time(t, ended);
+	if (ended == THRUM__OPEN)
+		put_none(t);
+	else
+		put_number(t, ended - began);
+}
+
+static bool has_task(const struct tables *t, uint32_t task)
+{
+	return task != THRUM__NONE && thrum__model_has_row(&t->model->tasks, task);
+}
+
+static void put_id(struct tables *t, uint32_t task)
+{
+	if (has_task(t, task))
+		put_number(t, (int64_t)THRUM__TASK(t->model, task, id));
+	else
+		put_none(t);
+}
+
+static void put_program(struct tables *t, uint32_t task)
+{
+	const char *process = has_task(t, task) ? thrum__model_process(t->model, task) : "";
+
+	put_string(t, *process ? process : t->info->program);
+}
+
+/* The pattern of the task's label; of one without a label its kind. */
+static void put_pattern(struct tables *t, uint32_t task)
+{
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+	size_t size;
+
+	if (!has_task(t, task)) {
+		put_none(t);
+		return;
+	}
+	const char *label = thrum__model_task_name(t->model, task, &size);
+
+	if (size == 0)
+		put_string(t, thrum_kind_name(THRUM__TASK(t->model, task, kind)));
+	else
+		thrum__store_parquet_text(t->to, pattern,
+			thrum__analyse_label_pattern(label, size, pattern));
+}
+
+/* ---- Files ---------------------------------------------------------------------------------- */
+
+static struct slot *add_slot(struct tables *t, int table, int64_t time)
+{
+	struct slot **slots = realloc(t->slots, (t->count + 1) * sizeof(struct slot *)), *slot;
+	unsigned count = 0;
+
+	if (!slots)
+		return NULL;
+	t->slots = slots;
+	slot = malloc(sizeof *slot);
+	if (!slot)
+		return NULL;
+	slots[t->count++] = slot;
+	slot->table = table;
+	slot->time = time;
+	while (count < THRUM__STORE_COLUMNS_MAX && columns[table][count].name)
+		count++;
+	thrum__store_parquet_init(&slot->file, columns[table], count);
+	return slot;
+}
+
+/* Begins a row whose time is over then; THRUM__OPEN: it isn't. Returns false if memory is exhausted. */
+static bool begin_row(struct tables *t, int table, int64_t over)
+{
+	int64_t time = wall(t, over == THRUM__OPEN ? t->model->end : over) / SECOND;
+	struct slot *slot = t->latest[table];
+
+	time -= time % SLOT;
+	for (size_t i = 0; (!slot || slot->time != time) && i < t->count; i++)
+		if (t->slots[i]->table == table && t->slots[i]->time == time)
+			slot = t->slots[i];
+	if (!slot || slot->time != time)
+		slot = add_slot(t, table, time);
+	if (!slot) {
+		t->failed = true;
+		return false;
+	}
+	t->latest[table] = slot;
+	t->to = &slot->file;
+	return true;
+}
+
+/* Begins a row of a task: its program and process. */
+static bool begin_task_row(struct tables *t, int table, int64_t over, uint32_t task)
+{
+	if (!begin_row(t, table, over))
+		return false;
+	put_program(t, task);
+	put_number(t, t->info->pid);
+	return true;
+}
+
+/* ---- Rows ----------------------------------------------------------------------------------- */
+
+static int64_t time_run(const struct thrum__model *model, uint32_t task)
+{
+	int64_t sum = 0;
+
+	for (uint32_t run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
+		run = THRUM__RUN(model, run, prev))
+		sum += thrum__stats_run_length(model, run);
+	return sum;
+}
+
+static void add_task(struct tables *t, uint32_t task)
+{
+	const struct thrum__model *m = t->model;
+	const struct thrum_trace_site *site = thrum__model_site(m, task);
+	uint32_t failure = THRUM__TASK(m, task, failure);
+	int64_t end = THRUM__TASK(m, task, end);
+	size_t size;
+
+	if (!begin_task_row(t, THRUM__STORE_TASKS, end, task))
+		return;
+	put_id(t, task);
+	put_id(t, THRUM__TASK(m, task, parent));
+	const char *label = thrum__model_task_name(m, task, &size);
+
+	thrum__store_parquet_text(t->to, label, size);
+	put_pattern(t, task);
+	put_string(t, thrum_kind_name(THRUM__TASK(m, task, kind)));
+	put_string(t, thrum__model_state_name(THRUM__TASK(m, task, state)));
+	if (failure == THRUM__NONE) {
+		put_none(t);
+	} else {
+		const char *reason = thrum__model_string(m, failure, &size);
+
+		thrum__store_parquet_text(t->to, reason, size);
+	}
+	put_interval(t, THRUM__TASK(m, task, start), end);
+	put_number(t, time_run(m, task));
+	if (site) {
+		put_string(t, site->file);
+		put_number(t, site->line);
+		put_string(t, site->function);
+	} else {
+		put_none(t), put_none(t), put_none(t);
+	}
+}
+
+static void add_run(struct tables *t, uint32_t run)
+{
+	const struct thrum__model *m = t->model;
+	uint32_t task = THRUM__RUN(m, run, task), lane = THRUM__RUN(m, run, lane);
+	int64_t end = THRUM__RUN(m, run, end);
+
+	if (!has_task(t, task) || !begin_task_row(t, THRUM__STORE_RUNS, end, task))
+		return;
+	put_id(t, task);
+	put_pattern(t, task);
+	put_number(t, lane < m->lane_count ? (int64_t)m->lanes[lane].number : -1);
+	put_interval(t, THRUM__RUN(m, run, start), end);
+}
+
+/* A wait lasts until the task does something else, ends, or the other one has ended. */
+static void add_wait(struct tables *t, uint32_t edge, int64_t next)
+{
+	const struct thrum__model *m = t->model;
+	uint32_t task = THRUM__EDGE(m, edge, from), other = THRUM__EDGE(m, edge, to);
+	int64_t began = THRUM__EDGE(m, edge, time), end = next;
+
+	if (THRUM__TASK(m, task, end) < end)
+		end = THRUM__TASK(m, task, end);
+	if (has_task(t, other)) {
+		uint32_t heir = thrum__model_heir(m, other);
+		int64_t over = has_task(t, heir) ? THRUM__TASK(m, heir, end) : THRUM__OPEN;
+
+		end = over >= began && over < end ? over : end;
+	}
+	if (!begin_task_row(t, THRUM__STORE_WAITS, end, task))
+		return;
+	put_id(t, task);
+	put_pattern(t, task);
+	put_id(t, other);
+	put_pattern(t, other);
+	if (has_task(t, other))
+		put_program(t, other);
+	else
+		put_none(t);
+	put_interval(t, began, end);
+}
+
+/* The latest edge of a task comes first. */
+static void add_waits(struct tables *t, uint32_t task)
+{
+	const struct thrum__model *m = t->model;
+	int64_t next = THRUM__OPEN;
+
+	for (uint32_t edge = THRUM__TASK(m, task, edge_out);
+		thrum__model_has_row(&m->edges, edge) && !t->failed;
+		edge = THRUM__EDGE(m, edge, prev_out)) {
+		if (THRUM__EDGE(m, edge, kind) == THRUM__EDGE_WAIT)
+			add_wait(t, edge, next);
+		else
+			next = THRUM__EDGE(m, edge, time);
+	}
+}
+
+static void add_counter(struct tables *t, const struct thrum__counter *counter)
+{
+	size_t size;
+	const char *name = thrum__model_string(t->model, counter->name, &size);
+
+	for (uint32_t i = counter->values.first; i < counter->values.count && !t->failed; i++) {
+		if (!thrum__model_has_value(&counter->values, i))
+			continue;
+		int64_t time = THRUM__VALUE(counter, i, time);
+
+		if (!begin_task_row(t, THRUM__STORE_COUNTERS, time, THRUM__VALUE(counter, i, task)))
+			return;
+		thrum__store_parquet_text(t->to, name, size);
+		put_time(t, time);
+		put_number(t, THRUM__VALUE(counter, i, value));
+	}
+}
+
+static void add_finding(struct tables *t, const struct thrum__finding *finding)
+{
+	uint32_t cause = finding->steps[0].task;
+	char sentence[1000];
+
+	if (!begin_task_row(t, THRUM__STORE_FINDINGS, THRUM__OPEN, finding->task))
+		return;
+	put_time(t, t->model->end);
+	put_string(t, thrum__why_class_name(finding->class));
+	put_string(t, thrum__why_certainty_name(finding->certainty));
+	thrum__words_finding(t->model, finding, sentence, sizeof sentence);
+	put_string(t, sentence);
+	put_id(t, finding->task);
+	put_pattern(t, finding->task);
+	put_pattern(t, cause);
+	put_program(t, cause);
+}
+
+static void add_findings(struct tables *t)
+{
+	struct thrum__findings findings;
+
+	if (thrum__why_make(t->model, &findings) < 0) {
+		t->failed = true;
+		return;
+	}
+	for (uint32_t i = 0; i < findings.count && !t->failed; i++)
+		add_finding(t, &findings.findings[i]);
+	thrum__why_free(&findings);
+}
+
+static void add_all(struct tables *t)
+{
+	const struct thrum__model *m = t->model;
+
+	for (uint32_t i = m->tasks.first; i < m->tasks.count && !t->failed; i++)
+		if (thrum__model_has_row(&m->tasks, i) &&
+			!(THRUM__TASK(m, i, flags) & THRUM__TASK_LANE)) {
+			add_task(t, i);
+			add_waits(t, i);
+		}
+	for (uint32_t i = m->runs.first; i < m->runs.count && !t->failed; i++)
+		if (thrum__model_has_row(&m->runs, i))
+			add_run(t, i);
+	for (uint32_t i = 0; i < m->counter_count && !t->failed; i++)
+		add_counter(t, &m->counters[i]);
+	if (!t->failed)
+		add_findings(t);
+}
+
+int thrum__store_write(const struct thrum__model *model, const struct thrum_trace_info *info,
+	int (*take)(void *, const struct thrum__store_file *), void *context)
+{
+	struct tables t = {.model = model, .info = info};
+	int result;
+
+	add_all(&t);
+	result = t.failed ? -THRUM_E_MEMORY : 0;
+	for (size_t i = 0; i < t.count; i++) {
+		struct thrum__store_parquet *file = &t.slots[i]->file;
+
+		if (result == 0)
+			result = thrum__store_parquet_end(file);
+		if (result == 0)
+			result = take(context,
+				&(struct thrum__store_file){names[t.slots[i]->table],
+					t.slots[i]->time, file->out.bytes, file->out.size,
+					file->rows});
+		thrum__store_parquet_finish(file);
+		free(t.slots[i]);
+	}
+	free(t.slots);
+	return result;
+}

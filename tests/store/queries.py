@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: ISC
+"""thrum store: DuckDB reads the tables, which have what thrum shows; and the queries of doc/fleet.md run."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+THRUM, SOURCE, BUILD = os.environ["THRUM"], os.environ["SOURCE"], os.environ["BUILD"]
+PATIENCE = 100  # s
+folder = tempfile.TemporaryDirectory()
+tables = os.path.join(folder.name, "tables")
+failures = 0
+
+
+def check(right, *what):
+    global failures
+    if not right:
+        print("wrong:", *what)
+        failures += 1
+
+
+def run(*arguments, program=THRUM, expected=0):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, cwd=folder.name,
+                          timeout=PATIENCE, check=False)
+    check(done.returncode == expected, program, arguments, done.returncode, done.stderr)
+    return done.stdout if expected == 0 else done.stderr
+
+
+def files():
+    return sorted(os.path.relpath(os.path.join(where, name), tables)
+                  for where, _, names in os.walk(tables) for name in names)
+
+
+if not os.path.exists(f"{BUILD}/examples/shop"):
+    print("skipped: the examples aren't built")
+    sys.exit(77)
+run("hang", program=f"{BUILD}/examples/shop")
+os.environ["THRUM_TRACE"] = os.path.join(folder.name, "server.thrum")
+run("--seconds", "1", program=f"{BUILD}/examples/server")
+recordings = ["web.thrum", "stock.thrum", "database.thrum", "server.thrum"]
+run("store", *recordings, "-o", "tables")
+before = files()
+check({name.split("/")[0] for name in before} == {"tasks", "runs", "waits", "counters", "findings"}, before)
+check(all(re.fullmatch(r"\w+/host=[^/]+/slot=\d{4}-\d\d-\d\dT\d\d-\d0/\w+-\d+-[0-9a-f]{8}\.parquet", name)
+          for name in before), before)
+run("store", *recordings, "-o", "tables")
+check(files() == before, "the same files again", files())
+for name in before:
+    with open(os.path.join(tables, name), "rb") as file:
+        content = file.read()
+    check(content[:4] == content[-4:] == b"PAR1" and
+          int.from_bytes(content[-8:-4], "little") < len(content), name)
+
+# Errors.
+check("-o FOLDER" in run("store", "web.thrum", expected=64), "no folder")
+check("web.thrum" in run("store", "web.thrum", "-o", "web.thrum", expected=2), "a file is in the way")
+run("store", "nothing.thrum", "-o", "other", expected=2)
+
+# DuckDB.
+query = os.path.join(SOURCE, "tests/store/query.mjs")
+if not os.path.isdir(os.path.join(SOURCE, "tests/store/node_modules/@duckdb/node-api")):
+    print("skipped: DuckDB is missing (tools/duckdb), nothing reads the tables")
+    sys.exit(1 if failures else 77)
+
+
+def ask(*queries):
+    queries = [text.replace("'tables/", f"'{tables}/") for text in queries]
+    done = subprocess.run(["node", query], input=json.dumps(queries), capture_output=True, text=True,
+                          timeout=PATIENCE, check=False)
+    if done.returncode != 0:
+        print("wrong:", done.stderr[-2000:])
+        sys.exit(1)
+    return json.loads(done.stdout)
+
+
+def rows(command, recording, *options):
+    """What thrum prints as tab-separated values, by column."""
+    names, *lines = [line.split("\t") for line in run(command, "--format=tsv", *options, recording).splitlines()]
+    return [dict(zip(names, line)) for line in lines]
+
+
+def expect(query_text, expected):
+    got = ask(query_text)[0]
+    check(got == expected, query_text, "gives", got[:5], "and not", expected[:5])
+
+
+for recording in recordings:
+    pid = json.loads(run("info", "--format=json", recording))["pid"]
+    tasks = [task for task in rows("tasks", recording) if task["kind"] != "thread"]
+    expect(f"""select task, label, kind, state from 'tables/tasks/**/*.parquet' where pid = {pid}
+           order by task""",
+           sorted(([task["task"], task["label"], task["kind"], task["state"]] for task in tasks),
+                  key=lambda row: int(row[0])))
+    values = rows("dump", recording, "--event=counter")
+    expect(f"select count(*), sum(value) from 'tables/counters/**/*.parquet' where pid = {pid}",
+           [[str(len(values)), str(sum(int(event["value"]) for event in values)) if values else None]])
+    longest = rows("stats", recording, "--by=run", "--top=1")[0]
+    expect(f"""select count(*) from 'tables/runs/**/*.parquet' where pid = {pid} and task = {longest["task"]}
+           and took = {longest["length"]}
+           and epoch_ns(ended) - epoch_ns(began) = took""", [["1"]])
+expect("""select pattern, for_pattern, ended is null from 'tables/waits/**/*.parquet' where for_pattern = 'tape'""",
+       [["backup", "tape", "true"]])
+found = ask("select class, cause from 'tables/findings/**/*.parquet' where cause = 'backup'")[0]
+check(["never resolved", "backup"] in found, found)
+
+with open(os.path.join(SOURCE, "doc/fleet.md"), encoding="utf-8") as file:
+    queries = re.findall(r"```sql\n(.*?)```", file.read(), re.S)
+check(len(queries) >= 10, "queries in doc/fleet.md")
+for text, result in zip(queries, ask(*queries)):
+    check(result or "'failed'" in text, "a query of doc/fleet.md gives nothing:", text)
+sys.exit(1 if failures else 0)
