@@ -5,6 +5,7 @@
 
 #include "frames.h"
 #include "loading.h"
+#include "source/input.h"
 #include "theme.h"
 #include "trace_words.h"
 #include "window.h"
@@ -217,6 +218,9 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 /* Adds a file to the recent ones. They have a group, since GTK adds saved files by itself. */
 static void remember(const char *path)
 {
+	if (thrum__source_is_place(path))
+		return;
+
 	static char group[] = RECENT_GROUP, type[] = "application/octet-stream",
 		    command[] = "thrum-gtk %f";
 	char *groups[] = {group, NULL};

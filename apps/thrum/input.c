@@ -201,3 +201,16 @@ void input_warn(const struct input *input)
 	if (thrum__words_missing(input->info, words, sizeof words) > 0)
 		complain("%s: %s", name, words);
 }
+
+void input_program(const char *path, const char *program, char name[64])
+{
+	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
+	size_t size = strlen(file);
+
+	if (size > 6 && strcmp(file + size - 6, ".thrum") == 0)
+		size -= 6;
+	if (strncmp(file, program, strlen(program)) == 0)
+		snprintf(name, 64, "%.63s", program);
+	else
+		snprintf(name, 64, "%.*s", size < 63 ? (int)size : 63, file);
+}

@@ -63,4 +63,8 @@ int input_may_replace(const char *path);
  * to its end. */
 void input_warn(const struct input *);
 
+/* Writes the name by which many machines know a recording: its program's, but the file's name if somebody
+ * chose that. */
+void input_program(const char *path, const char *program, char name[64]);
+
 #endif

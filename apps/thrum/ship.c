@@ -110,27 +110,13 @@ static void report(const struct part *part, const char *how)
 			count->damaged == 1 ? " was" : "s were");
 }
 
-/* Writes the recording's name for readers: its program, but the file's name if somebody chose that. */
-static void choose_name(const struct part *part, char name[64])
-{
-	const char *slash = strrchr(part->path, '/'), *file = slash ? slash + 1 : part->path;
-	size_t size = strlen(file), program = strlen(part->header.program);
-
-	if (size > 6 && strcmp(file + size - 6, ".thrum") == 0)
-		size -= 6;
-	if (strncmp(file, part->header.program, program) == 0)
-		snprintf(name, 64, "%.63s", part->header.program);
-	else
-		snprintf(name, 64, "%.*s", size < 63 ? (int)size : 63, file);
-}
-
 /* Begins to send the recording of this input, which the part then owns. Returns 0 or a negative enum
  * thrum_error. */
 static int begin_part(struct ship *ship, struct part *part, struct thrum_error_info *error)
 {
 	char name[64];
 
-	choose_name(part, name);
+	input_program(part->path, part->header.program, name);
 	int result = thrum__fleet_sender_create(&part->input, ship->options->host, name,
 		&part->sender, error);
 

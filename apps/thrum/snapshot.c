@@ -35,7 +35,8 @@ static int choose_name(const char *recording, char *path, size_t room)
 	/* "xen:example" */
 	if (strncmp(name, "xen:", 4) == 0 || strncmp(name, "memory:", 7) == 0)
 		name = strchr(name, ':') + 1;
-	size = strlen(name);
+	/* "nats://host/web?last=10m" */
+	size = thrum__source_is_place(recording) ? strcspn(name, "?") : strlen(name);
 	if (strcmp(recording, "-") == 0) {
 		name = "stdin";
 		size = strlen(name);

@@ -20,8 +20,10 @@ struct store_options {
 
 struct storing {
 	const char *folder;
-	const struct thrum_trace_info *info;
-	char name[128]; /* of the files, without ".parquet" */
+	const struct command *command;
+	const char *argument; /* the trace's name, as it was given */
+	const char *host;     /* of the present recording */
+	char name[128];       /* of the files, without ".parquet" */
 	const struct thrum__store_file *file;
 	uint64_t rows, files;
 	int status;
@@ -37,15 +39,15 @@ static void put_name(char *to, size_t room, const char *from)
 }
 
 /* Names the files of a recording, the same each time. */
-static void choose_name(struct storing *s, const struct thrum_trace *trace)
+static void choose_name(struct storing *s, const struct input *input, const char *program)
 {
 	struct thrum__header header;
-	char program[64];
+	char name[64];
 	int used;
 
-	put_name(program, sizeof(program), s->info->program);
-	used = snprintf(s->name, sizeof(s->name), "%s-%" PRId64, program, s->info->pid);
-	if (thrum__source_header(&trace->input, &header, NULL) == 0)
+	put_name(name, sizeof(name), program);
+	used = snprintf(s->name, sizeof(s->name), "%s-%" PRId64, name, input->info->pid);
+	if (thrum__source_header(&input->trace->input, &header, NULL) == 0)
 		for (size_t i = 0; i < 4; i++)
 			used += snprintf(s->name + used, sizeof(s->name) - (size_t)used, "%s%02x",
 				i ? "" : "-", header.uuid[i]);
@@ -70,7 +72,7 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	time_t seconds = (time_t)file->slot;
 	struct tm parts;
 
-	put_name(host, sizeof(host), s->info->host);
+	put_name(host, sizeof(host), s->host);
 	strftime(slot, sizeof(slot), "%Y-%m-%dT%H-%M", gmtime_r(&seconds, &parts));
 	if (snprintf(folder, sizeof(folder), "%s/%s/host=%s/slot=%s", s->folder, file->table, host,
 		    slot) >= (int)sizeof(folder)) {
@@ -89,20 +91,46 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	return s->status != STATUS_OK;
 }
 
-static int store_trace(const struct command *command, const char *argument, struct storing *s)
+/* Stores one recording. Returns 0, or 1 after a message. */
+static int store_recording(void *context, const char *path, const char *host, const char *program)
 {
+	struct storing *s = context;
 	struct load load;
-	int status = load_trace(command, argument, &load), result;
+	char name[64];
+	int result;
 
-	if (status != STATUS_OK)
-		return status;
+	s->status = input_open(s->command, path, &load.input);
+	if (s->status != STATUS_OK)
+		return 1;
+	if (program)
+		snprintf(name, sizeof(name), "%s", program);
+	else
+		input_program(load.input.path, load.input.info->program, name);
+	/* A recording that a server keeps has a path of its own here. */
+	if (program)
+		snprintf(load.input.path, sizeof(load.input.path), "%s", s->argument);
+	s->status = load_input(&load);
+	if (s->status != STATUS_OK)
+		return 1;
 	input_warn(&load.input);
-	s->info = load.input.info;
-	choose_name(s, load.input.trace);
-	result = thrum__store_write(load.model, s->info, take_file, s);
-	status = result < 0 ? load_no_memory() : result > 0 ? s->status : STATUS_OK;
+	s->host = host ? host : load.input.info->host;
+	choose_name(s, &load.input, name);
+	result = thrum__store_write(load.model, load.input.info, name, take_file, s);
+	if (result < 0)
+		s->status = load_no_memory();
 	load_finish(&load);
-	return status;
+	return s->status != STATUS_OK;
+}
+
+static int store_trace(struct storing *s, const char *argument)
+{
+	struct thrum_error_info error = {0};
+
+	s->argument = argument;
+	s->status = STATUS_OK;
+	if (thrum__source_visit(argument, store_recording, s, &error) < 0)
+		return input_failed(argument, &error);
+	return s->status;
 }
 
 static int run_store(const struct command *command, int argc, char **argv)
@@ -116,9 +144,10 @@ static int run_store(const struct command *command, int argc, char **argv)
 		return status;
 	if (!options.output)
 		return complain_usage(command, "store needs a folder: -o FOLDER");
+	storing.command = command;
 	storing.folder = options.output;
 	for (int i = 0; i < count && status == STATUS_OK; i++)
-		status = store_trace(command, argv[i], &storing);
+		status = store_trace(&storing, argv[i]);
 	*put_count(rows, storing.rows) = '\0';
 	if (status == STATUS_OK)
 		complain("wrote %s rows to %" PRIu64 " files in %s", rows, storing.files,
@@ -147,7 +176,7 @@ const struct command command_store = {
 		"Trino and ClickHouse read them; doc/fleet.md has queries.",
 	.examples =
 		"thrum store server.thrum -o tables\n"
-		"thrum store 'nats://trace.example.org/web1/server?from=10:00&to=10:10' -o tables\n"
+		"thrum store 'nats://trace.example.org/?from=10:00&to=10:10' -o tables\n"
 		"duckdb -c \"select pattern, count(*) from 'tables/tasks/**/*.parquet' group by all\"",
 	.statuses = "0  success\n"
 		    "2  bad input, or a file could not be written\n"

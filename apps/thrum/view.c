@@ -11,6 +11,7 @@
 
 #include "as.h"
 #include "input.h"
+#include "source/input.h"
 
 #define VIEWER "thrum-gtk"
 #define TRACES_MAX 16
@@ -100,7 +101,8 @@ static int run_view(const struct command *command, int argc, char **argv)
 		status = input_find(command, trace, path, sizeof(path));
 		if (status != STATUS_OK)
 			return status;
-		if (strcmp(path, "-") != 0 && access(path, R_OK) < 0) {
+		if (strcmp(path, "-") != 0 && !thrum__source_is_place(path) &&
+			access(path, R_OK) < 0) {
 			complain("%s: %s", path, strerror(errno));
 			return STATUS_FAILED;
 		}

@@ -145,6 +145,8 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	is_unjudged = findings->count == 0 && task == THRUM__NONE && findings->unjudged_count > 0;
 	if (is_unjudged && options->format != WHY_JSON)
 		why_write_unjudged(&out, model, findings);
+	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
+		why_write_idle(&out, model, findings);
 	if (options->format != WHY_JSON)
 		why_write_unknown(&out, unknown);
 	status = output_close(&out);

@@ -27,6 +27,10 @@ void why_write_unknown(struct output *, const char *unknown);
 void why_write_unjudged(struct output *, const struct thrum__model *,
 	const struct thrum__findings *);
 
+/* Tells for which calls those wait that should resolve, if these may still return; writes nothing if there
+ * is none. */
+void why_write_idle(struct output *, const struct thrum__model *, const struct thrum__findings *);
+
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */
 void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);

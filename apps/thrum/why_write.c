@@ -194,6 +194,22 @@ void why_write_unjudged(struct output *out, const struct thrum__model *model,
 		output_text(out, "  and more: thrum tasks --state=stuck lists all\n");
 }
 
+void why_write_idle(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
+{
+	uint32_t count = findings->idle_count;
+
+	if (count == 0)
+		return;
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out,
+		count == 1
+			? " task that should resolve waits for something that may still come:\n"
+			: " tasks that should resolve wait for something that may still come:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+		write_waits(out, model, findings->idle[i]);
+}
+
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
 {
 	uint32_t heir;

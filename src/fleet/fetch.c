@@ -173,7 +173,7 @@ static int fetch_packets(struct fetch *f)
 		f->is_alone ? "" : host);
 	for (char *at = name; *at; at++)
 		*at = *at == '/' ? '_' : *at;
-	error = f->to->begin(f->to->owner, name, &f->output);
+	error = f->to->begin(f->to->owner, name, host, program, &f->output);
 	if (error)
 		return thrum__read_error_set(f->info, error, 0, "no temporary file can be made: %s",
 			thrum_error_message(error));

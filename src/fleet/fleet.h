@@ -248,8 +248,10 @@ THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
 /* Recordings that an address names: the files into which they are fetched. */
 struct thrum__fleet_fetching {
 	void *owner;
-	/* Gives an output for the next recording, which is `name`. */
-	int (*begin)(void *owner, const char *name, struct thrum__output *);
+	/* Gives an output for the next recording. `name` tells it from the others: its program, and its
+	 * host where that is needed. */
+	int (*begin)(void *owner, const char *name, const char *host, const char *program,
+		struct thrum__output *);
 	/* The output is complete. The times bound it, in ticks; 0, UINT64_MAX: they don't. */
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 };

@@ -13,10 +13,12 @@
 struct fetched {
 	int files[THRUM__FLEET_PARTS_MAX];
 	char names[THRUM__FLEET_PARTS_MAX][100];
+	char hosts[THRUM__FLEET_PARTS_MAX][65], programs[THRUM__FLEET_PARTS_MAX][65];
 	size_t count;
 };
 
-static int begin_part(void *owner, const char *name, struct thrum__output *output)
+static int begin_part(void *owner, const char *name, const char *host, const char *program,
+	struct thrum__output *output)
 {
 	struct fetched *f = owner;
 	int fd = thrum__source_temporary_file();
@@ -24,6 +26,8 @@ static int begin_part(void *owner, const char *name, struct thrum__output *outpu
 	if (fd < 0)
 		return fd;
 	snprintf(f->names[f->count], sizeof f->names[0], "%s", name);
+	snprintf(f->hosts[f->count], sizeof f->hosts[0], "%s", host);
+	snprintf(f->programs[f->count], sizeof f->programs[0], "%s", program);
 	f->files[f->count] = fd;
 	*output = (struct thrum__output){&f->files[f->count++], thrum__source_write_at};
 	return 0;
@@ -71,15 +75,28 @@ static int join_parts(struct fetched *f)
 	return to;
 }
 
-static int open_parts(const char *text, struct thrum__input *input, struct thrum_error_info *info)
+/* Fetches all that an address names. The caller frees *fetched with drop_parts, also after a failure. */
+static int fetch_parts(const char *text, struct fetched *fetched, struct thrum_error_info *info)
 {
-	struct fetched fetched = {.count = 0};
-	struct thrum__fleet_fetching fetching = {&fetched, begin_part, end_part};
+	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part};
 	struct thrum__fleet_address address;
 	int error = thrum__fleet_parse(text, (int64_t)thrum__port_realtime(), &address, info);
 
-	if (error == 0)
-		error = thrum__fleet_fetch(&address, &fetching, info);
+	fetched->count = 0;
+	return error ? error : thrum__fleet_fetch(&address, &fetching, info);
+}
+
+static void drop_parts(const struct fetched *fetched)
+{
+	for (size_t i = 0; i < fetched->count; i++)
+		close(fetched->files[i]);
+}
+
+static int open_parts(const char *text, struct thrum__input *input, struct thrum_error_info *info)
+{
+	struct fetched fetched;
+	int error = fetch_parts(text, &fetched, info);
+
 	if (error == 0) {
 		int fd = join_parts(&fetched);
 
@@ -88,9 +105,28 @@ static int open_parts(const char *text, struct thrum__input *input, struct thrum
 			thrum__read_error_set(info, error, 0, "it can't be kept: %s",
 				thrum_error_message(error));
 	}
-	for (size_t i = 0; i < fetched.count; i++)
-		close(fetched.files[i]);
+	drop_parts(&fetched);
 	return error;
+}
+
+int thrum__source_visit(const char *name,
+	int (*visit)(void *, const char *path, const char *host, const char *program),
+	void *context, struct thrum_error_info *info)
+{
+	struct fetched fetched;
+	int result;
+
+	if (strncmp(name, "nats:", 5) != 0 && strncmp(name, "tls:", 4) != 0)
+		return visit(context, name, NULL, NULL);
+	result = fetch_parts(name, &fetched, info);
+	for (size_t i = 0; i < fetched.count && result == 0; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fetched.files[i]);
+		result = visit(context, path, fetched.hosts[i], fetched.programs[i]);
+	}
+	drop_parts(&fetched);
+	return result;
 }
 
 static int open_with(const char *scheme, const char *rest, struct thrum__input *input,

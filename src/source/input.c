@@ -189,6 +189,14 @@ static const struct {
 	{"xen:", thrum__source_open_xen},
 };
 
+bool thrum__source_is_place(const char *name)
+{
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strncmp(name, places[i].prefix, strlen(places[i].prefix)) == 0)
+			return true;
+	return false;
+}
+
 int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

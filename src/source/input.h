@@ -40,12 +40,23 @@ struct thrum__source_owner {
  * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
+/* Whether a trace's name is that of a place which is no file. */
+bool thrum__source_is_place(const char *name);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_nats(const char *address, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_nats_tls(const char *address, struct thrum__input *,
 	struct thrum_error_info *);
+
+/*
+ * Calls `visit` for a trace by its name; for recordings that a server keeps once for each, with a path
+ * that is valid meanwhile, and with names as the server has them, else NULL. Ends when it returns
+ * another number than 0. Returns that number, 0, or a negative enum thrum_error.
+ */
+int thrum__source_visit(const char *name,
+	int (*visit)(void *, const char *path, const char *host, const char *program),
+	void *context, struct thrum_error_info *);
 
 /*
  * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between

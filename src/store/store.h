@@ -43,10 +43,11 @@ struct thrum__store_file {
 };
 
 /*
- * Makes the tables of a model, and gives them to `take`, one file after the other, until it returns
- * another number than 0. Returns that number, 0, or -THRUM_E_MEMORY.
+ * Makes the tables of a model, in which its program has the name `program`, and gives them to `take`, one
+ * file after the other, until it returns another number than 0. Returns that number, 0, or
+ * -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct thrum_trace_info *,
-	int (*take)(void *, const struct thrum__store_file *), void *context);
+	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context);
 
 #endif

@@ -56,6 +56,7 @@ struct slot {
 struct tables {
 	const struct thrum__model *model;
 	const struct thrum_trace_info *info;
+	const char *program;
 	struct slot **slots;
 	size_t count;
 	struct slot *latest[THRUM__STORE_TABLE_COUNT];
@@ -122,7 +123,7 @@ static void put_program(struct tables *t, uint32_t task)
 {
 	const char *process = has_task(t, task) ? thrum__model_process(t->model, task) : "";
 
-	put_string(t, *process ? process : t->info->program);
+	put_string(t, *process ? process : t->program);
 }
 
 /* The pattern of the task's label; of one without a label its kind. */
@@ -372,9 +373,9 @@ static void add_all(struct tables *t)
 }
 
 int thrum__store_write(const struct thrum__model *model, const struct thrum_trace_info *info,
-	int (*take)(void *, const struct thrum__store_file *), void *context)
+	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context)
 {
-	struct tables t = {.model = model, .info = info};
+	struct tables t = {.model = model, .info = info, .program = program};
 	int result;
 
 	add_all(&t);

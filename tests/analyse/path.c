@@ -143,6 +143,34 @@ static void looks_again_and_again(void **state)
 		"90-95 runs fetch\n");
 }
 
+/* While its lane has nothing to do, a task can't be ready. */
+static void an_idle_lane_keeps_nobody(void **state)
+{
+	check_path(LANE "0 create 1 2 task\n"
+			"0 label 2 \"answer\n"
+			"0 create 1 4 task\n"
+			"0 label 4 \"other\n"
+			"0 switch 2\n"
+			"0 create 2 3 timer\n"
+			"1000 wait 2 3\n"
+			"1000 switch 1\n"
+			"2000 resolve 1 3\n"
+			"2000 switch 4\n"
+			"60000000 switch 1\n"
+			"60000000 suspend \"wait for work\n"
+			"62000000 resume\n"
+			"62000000 switch 4\n"
+			"80000000 switch 2\n"
+			"90000000 resolve 2 2\n",
+		false, 2,
+		"0-1000 runs answer\n"
+		"1000-2000 waits answer;timer\n"
+		"2000-60000000 meanwhile answer 4\n"
+		"60000000-62000000 waits answer\n"
+		"62000000-80000000 ready answer 4\n"
+		"80000000-90000000 runs answer\n");
+}
+
 static void waits_for_who_holds_a_lock(void **state)
 {
 	check_path(LANE "10 create 1 2 lock\n"
@@ -347,6 +375,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waits_for_a_timer_then_for_its_lane),
 		cmocka_unit_test(looks_again_and_again),
+		cmocka_unit_test(an_idle_lane_keeps_nobody),
 		cmocka_unit_test(waits_for_who_holds_a_lock),
 		cmocka_unit_test(waits_for_who_signals_a_condition),
 		cmocka_unit_test(a_chain_is_one),

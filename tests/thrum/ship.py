@@ -181,6 +181,11 @@ check(status == 0 and len(text.splitlines()) == 10 and "/s" in text, text)
 status, _, errors = run("fleet", "fell", server.url())
 check(status == 64 and "list and top" in errors, errors)
 
+# Each recording has files of its own in the tables.
+status, _, errors = run("store", server.url("/?last=1h"), "-o", os.path.join(folder.name, "tables"))
+names = {name.split("-")[0] for _, _, names in os.walk(os.path.join(folder.name, "tables")) for name in names}
+check(status == 0 and names == {"web", "small", "large", "old"}, names, errors)
+
 # Several recordings are one trace.
 _, about, errors = run("info", "--format=json", server.url("/?last=1h"))
 check('"lanes":' in about, "all together", about, errors)

@@ -7,6 +7,7 @@
 #define RUNS_MAX 1024   /* a lane's runs in one time; of more, the rest belongs to several tasks */
 #define CREATORS_MAX 16 /* creators searched for a task's ancestor */
 #define IDLE_PERCENT 5  /* of a time: a shorter pause is part of the loop's own work */
+#define IDLE 1000000    /* ns: a longer pause isn't, in any case */
 #define WORK "wait for work" /* the reason of a loop that waits for events */
 
 uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task, int64_t time)
@@ -38,6 +39,7 @@ int64_t thrum__slow_lane_busy_since(const struct thrum__slow_walk *walk, uint32_
 	int64_t least = (to - from) / 100 * IDLE_PERCENT;
 	uint32_t i;
 
+	least = least < IDLE ? least : IDLE;
 	if (lane >= model->lane_count)
 		return from;
 	i = thrum__slow_rows_before(model, all, lane, to, thrum__slow_suspension_start);

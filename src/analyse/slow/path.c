@@ -429,6 +429,20 @@ static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 				   : THRUM__DOING_READY);
 }
 
+/* Walks a piece at whose beginning the task's wait was over. It is ready since its lane was idle last:
+ * before, it waited for something else, or the lane would have run it. */
+static void walk_awake(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t lane)
+{
+	int64_t busy = piece->from < piece->to
+		? thrum__slow_lane_busy_since(walk, lane, piece->from, piece->to)
+		: piece->to;
+
+	thrum__slow_lane_add(walk, piece, lane, busy, piece->to, THRUM__DOING_READY);
+	if (piece->from < busy)
+		walk_unknown(walk, piece, lane, piece->from, busy);
+}
+
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
 static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
@@ -488,7 +502,7 @@ static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece pie
 		i--;
 	}
 	if (is_awake)
-		thrum__slow_lane_add(walk, &piece, lane, piece.from, piece.to, THRUM__DOING_READY);
+		walk_awake(walk, &piece, lane);
 	else if (piece.from < piece.to)
 		walk_tail(walk, &piece, piece.from, i);
 }

@@ -165,7 +165,7 @@ struct thrum__step {
 	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
 	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
-	 * condition `other` before the wait, else 0. WAITS_FOR: 1 if other has ended, it seems,
+	 * condition `other` before the wait, else 0. WAITS_FOR: 1 if other has ended or become another,
 	 * but nothing of it is recorded any more. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
@@ -220,6 +220,9 @@ struct thrum__findings {
 	uint32_t count;
 	struct thrum__unjudged unjudged[THRUM__UNJUDGED_MAX]; /* the first of them */
 	uint32_t unjudged_count;                              /* all of them */
+	/* Pending tasks that should resolve, and wait behind a call that may still return. */
+	uint32_t idle[THRUM__UNJUDGED_MAX]; /* the first of them */
+	uint32_t idle_count;                /* all of them */
 	struct thrum__places places;
 	uint8_t *mark; /* enum thrum__mark, by place of tasks */
 };

@@ -338,7 +338,7 @@ static bool is_hogged(const struct thrum__search *search, const struct thrum__wh
 }
 
 /* Adds a step for the path's last wait. If the table of live tasks held the awaited one no longer, that
- * has ended, and the event is overwritten. */
+ * has ended or become another, and the event is overwritten. */
 static void add_wait(struct thrum__finding *finding, const struct thrum__model *model,
 	const struct thrum__why_path *path)
 {

@@ -305,6 +305,28 @@ static void note_unjudged(struct thrum__findings *findings, const struct thrum__
 	findings->unjudged_count++;
 }
 
+/* Whether the path ends with a call that the adapters recorded, and that may still return. */
+static bool is_in_call(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	uint32_t lane = THRUM__TASK(model, path->leaf, lane), at;
+	bool is_timer = THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_TIMER;
+
+	if (path->circle != THRUM__NONE || lane >= model->lane_count ||
+		!(is_timer || THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_HANDLE))
+		return false;
+	at = model->lanes[lane].suspended;
+	return thrum__model_has_row(&model->suspensions, at) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, at, text), NULL),
+			is_timer ? "blocked for a time" : "blocked by the outside") == 0;
+}
+
+static void note_idle(struct thrum__findings *findings, uint32_t task)
+{
+	if (findings->idle_count < THRUM__UNJUDGED_MAX)
+		findings->idle[findings->idle_count] = task;
+	findings->idle_count++;
+}
+
 /* Adds a finding for a task that doesn't resolve, adds it to one, or does neither if all is
  * well. */
 static int check_victim(struct thrum__search *search, struct thrum__why_path *path)
@@ -340,6 +362,8 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 			cause = merge_last(search, cause);
 	} else if (path->is_marked && path->unjudged >= 0) {
 		note_unjudged(search->findings, path);
+	} else if (path->is_marked && is_in_call(model, path)) {
+		note_idle(search->findings, path->victim);
 	}
 	thrum__why_path_settle(search, path, cause);
 	if (cause < search->findings->count && path->is_marked)
