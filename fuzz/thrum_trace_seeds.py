@@ -13,21 +13,24 @@ UUID = b"0123456789abcdef"
 RECORDING, STOPPED = 1, 2
 
 
-def header(packets, state):
+def header(packets, state, off_cpu):
     """The header's page, with the sections behind it."""
     at = 4096
     sections = []
     for size in (0, DEFINITIONS * 128, 0, LIVE * 96, packets * PACKET):
         sections += [at, size]
         at += size
-    page = struct.pack("<8sIIQII", b"thrum\r\n\x1a", 1, 4096, at, PACKET, packets)
-    page += struct.pack("<10Q", *sections)
+    sections.append(at)
+    page = struct.pack("<8sIIQII", b"thrum\r\n\x1a", 1, 4096, at + off_cpu, PACKET, packets)
+    page += struct.pack("<10Q", *sections[:-1])
     page += struct.pack("<16sQIIIIQ", UUID, 77, 1, 0, 1, 0, 100_000_000)
     for ticket, ticks in ((1, START), (2, START + 20_000_000), (0, 0)):
         page += struct.pack("<IIQQQ", ticket, 0, ticks, ticks * 10, 10**18)
     page += struct.pack("<64s64s", b"seed", b"host")
     page += struct.pack("<6I", state, packets, 0, 0, 0, 0)
     page += b"\0" * (-len(page) % 8) + struct.pack("<16Q", *range(16))
+    # The end, the control section, the boot; then the times off the processor.
+    page += struct.pack("<QIiQQQQQ", 0, 0, 0, 0, 0, 0, sections[-1] if off_cpu else 0, off_cpu)
     return page.ljust(4096, b"\0")
 
 
@@ -116,8 +119,12 @@ def packet(lane, seq, time, ticket, body):
     return (head + body).ljust(PACKET, b"\0")
 
 
-def recording(packets, state=STOPPED, edits=()):
-    bytes_ = header(len(packets), state) + tables() + b"".join(packets)
+def off_cpu_of(begin, end, lane, kind):
+    return struct.pack("<QQII", START + begin, START + end, lane, kind)
+
+
+def recording(packets, state=STOPPED, edits=(), off_cpu=b""):
+    bytes_ = header(len(packets), state, len(off_cpu)) + tables() + b"".join(packets) + off_cpu
     for at, change in edits:
         bytes_ += struct.pack("<I8s", at, change)
     return bytes_ + b"\0" * 12 * (4 - len(edits))
@@ -138,6 +145,9 @@ def main(folder):
         "gap": recording([lane[0], packet(0, 5, 500, 9, later[2])]),
         "truncated": recording(lane)[:-150],
         "damaged": recording([lane[0][:200] + b"\x1d" + lane[0][201:], lane[1]]),
+        "off_cpu": recording(lane, off_cpu=b"".join((
+            off_cpu_of(5, 90, 0, 1), off_cpu_of(95, 120, 0, 2), off_cpu_of(90, 100, 0, 1),
+            off_cpu_of(130, 140, 7, 1), off_cpu_of(150, 160, 0, 2)))),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
         # Seeds whose changes act as a recorder: a packet grows, another one is replaced.
         "grows": recording([growing], RECORDING,

@@ -12,6 +12,8 @@
 #define FIRST_WIDTH 116
 #define OTHER_WIDTH 70
 
+#define ROWS_AT_ONCE 20000 /* that are looked at before the keyboard is asked again */
+
 struct _PaneTable {
 	GObject parent;
 	struct thrum__table table; /* form NULL: empty */
@@ -20,6 +22,8 @@ struct _PaneTable {
 	bool is_sorted, descending;
 	guint told;        /* the number of rows that widgets know */
 	GHashTable *bound; /* list item → its struct column: the visible cells */
+	struct thrum__table_narrowing *narrowing; /* NULL: nothing is being looked for */
+	guint narrows;                            /* the source that goes on with it */
 };
 
 static GType get_item_type(GListModel *list)
@@ -48,8 +52,18 @@ static void list_init(GListModelInterface *interface)
 G_DEFINE_TYPE_WITH_CODE(PaneTable, pane_table, G_TYPE_OBJECT,
 	G_IMPLEMENT_INTERFACE(G_TYPE_LIST_MODEL, list_init))
 
+/* Gives up what a newer text or table supersedes. */
+static void stop_narrowing(PaneTable *self)
+{
+	if (self->narrowing)
+		thrum__table_narrow_end(self->narrowing, false);
+	self->narrowing = NULL;
+	g_clear_handle_id(&self->narrows, g_source_remove);
+}
+
 static void pane_table_finalize(GObject *object)
 {
+	stop_narrowing(PANE_TABLE(object));
 	thrum__table_finish(&PANE_TABLE(object)->table);
 	g_hash_table_unref(PANE_TABLE(object)->bound);
 	G_OBJECT_CLASS(pane_table_parent_class)->finalize(object);
@@ -168,6 +182,7 @@ static void update_rows(PaneTable *self)
 /* Removes the rows and remembers their order. */
 static void finish_table(PaneTable *self)
 {
+	stop_narrowing(self);
 	if (self->table.form) {
 		self->sorted = self->table.sorted;
 		self->descending = self->table.descending;
@@ -206,10 +221,38 @@ void pane_table_let_go(PaneTable *self)
 	finish_table(self);
 }
 
+/* Looks at some more rows; the keyboard comes first. */
+static gboolean go_on_narrowing(gpointer data)
+{
+	PaneTable *self = data;
+	struct thrum__table_narrowing *narrowing = self->narrowing;
+
+	if (thrum__table_narrow_go_on(narrowing, ROWS_AT_ONCE))
+		return G_SOURCE_CONTINUE;
+	self->narrowing = NULL;
+	self->narrows = 0;
+	if (thrum__table_narrow_end(narrowing, true) == 0)
+		replace_rows(self);
+	return G_SOURCE_REMOVE;
+}
+
+/* The table must be whole before it is sorted. */
+static void finish_narrowing(PaneTable *self)
+{
+	g_clear_handle_id(&self->narrows, g_source_remove);
+	while (self->narrowing && go_on_narrowing(self))
+		;
+}
+
 void pane_table_narrow(PaneTable *self, const struct thrum__report_chart *chart, const char *text)
 {
-	if (self->table.form && thrum__table_narrow(&self->table, chart, text) == 0)
-		replace_rows(self);
+	stop_narrowing(self);
+	if (!self->table.form)
+		return;
+	self->narrowing = thrum__table_narrow_begin(&self->table, chart, text);
+	/* A small table is ready at once. */
+	if (self->narrowing && go_on_narrowing(self))
+		self->narrows = g_idle_add_full(G_PRIORITY_LOW, go_on_narrowing, self, NULL);
 }
 
 const struct thrum__table *pane_table_get(PaneTable *self)
@@ -238,6 +281,7 @@ static void sort_rows(struct sorting *sorting, unsigned column, bool descending)
 	PaneTable *self = sorting->table;
 	struct thrum__table *table = &self->table;
 
+	finish_narrowing(self);
 	if (!table->form || (table->sorted == column && table->descending == descending) ||
 		thrum__table_sort(table, column, descending) < 0)
 		return;

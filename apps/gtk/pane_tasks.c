@@ -106,6 +106,7 @@ static void rows_have_changed(GListModel *rows, guint at, guint removed, guint a
 		return;
 	choose_again(self);
 	g_signal_handlers_unblock_by_func(self->tasks_selection, on_selected, self);
+	say_count(self);
 }
 
 static void make_view(AppPane *self)

@@ -528,6 +528,7 @@ static void dispose(GObject *object)
 		settings_set("pane-width",
 			gtk_widget_get_width(window->paned) -
 				gtk_paned_get_position(GTK_PANED(window->paned)));
+	g_clear_handle_id(&window->search_wait, g_source_remove);
 	if (window->stage)
 		window_close_all(window);
 	window->pane = NULL;

@@ -31,6 +31,7 @@ struct _AppWindow {
 
 	GtkWidget *mark, *title, *words, *findings, *live; /* the bar (window_bar.c) */
 	GtkWidget *search, *search_box, *search_count, *search_key;
+	guint search_wait; /* the source that searches when nothing more is typed */
 	GtkWidget *zoom, *as, *rows, *bands, *fold, *pause, *counters, *counter_list;
 	GtkWidget *categories, *category_list; /* a menu (categories.c) */
 	size_t category_count;

@@ -7,8 +7,10 @@
 #include "theme.h"
 #include "window.h"
 
-#define TITLE_LEAST 12 /* characters of the title that stay visible */
-#define WORDS_LEAST 8  /* characters of the summary, or it is hidden */
+#define TITLE_LEAST 12     /* characters of the title that stay visible */
+#define WORDS_LEAST 8      /* characters of the summary, or it is hidden */
+#define SEARCH_MANY 100000 /* tasks; a search among them waits */
+#define SEARCH_WAIT 150    /* ms without a key */
 
 /* The order in which children are hidden where there is little room: the last first. */
 enum {
@@ -69,17 +71,39 @@ static GtkWidget *make_mark(void)
 
 /* ---- Search -------------------------------------------------------------------------------- */
 
-static void on_search(GtkEditable *search, AppWindow *window)
+/* Searches for the text as it is now. */
+static gboolean search_now(gpointer data)
 {
-	const char *text = gtk_editable_get_text(search);
+	AppWindow *window = data;
+	const char *text = gtk_editable_get_text(GTK_EDITABLE(window->search));
 
+	window->search_wait = 0;
 	/* The stage knows the text already if it came from there. */
 	if (window->count > 0 && strcmp(text, window->stage->parts[0].scene->state.search) != 0)
 		apply_change(window, thrum__stage_search(window->stage, text));
+	return G_SOURCE_REMOVE;
+}
+
+/* Among many tasks, waits until nothing more is typed. */
+static void on_search(GtkEditable *search, AppWindow *window)
+{
+	uint64_t tasks = 0;
+
+	g_clear_handle_id(&window->search_wait, g_source_remove);
+	for (uint32_t i = 0; i < window->count; i++)
+		tasks += window->stage->parts[i].scene->model->tasks.count;
+	if (tasks < SEARCH_MANY)
+		search_now(window);
+	else
+		window->search_wait = g_timeout_add(SEARCH_WAIT, search_now, window);
 }
 
 static void on_search_done(GtkText *search, AppWindow *window)
 {
+	if (window->search_wait > 0) {
+		g_clear_handle_id(&window->search_wait, g_source_remove);
+		search_now(window);
+	}
 	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_NEXT_MATCH);
 }
 

@@ -11,6 +11,7 @@
 
 #include "export.h"
 #include "file.h"
+#include "html_pack.h"
 #include "input.h"
 #include "output.h"
 #include "source/input.h"
@@ -138,6 +139,10 @@ static int run_convert(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.to && options.symbols)
 		return complain_usage(command, "--symbols writes a recording: leave out --to");
+	if (options.to == EXPORT_PPROF && !pack_is_possible()) {
+		complain("this thrum was built without zlib, which --to=pprof needs");
+		return STATUS_FAILED;
+	}
 	if (options.to)
 		return convert_model(command, argv[0], options.to, argv[1]);
 	status = input_find(command, argv[0], path, sizeof(path));
@@ -154,13 +159,14 @@ static int run_convert(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_convert[] = {
 	{"to", 't', OPTION_CHOICE, offsetof(struct convert_options, to), NULL,
-		"ctf|perfetto|chrome|speedscope|otlp|otlp-json",
+		"ctf|perfetto|chrome|speedscope|otlp|otlp-json|pprof",
 		"ctf: a Common Trace Format directory (the default);\n"
 		"perfetto: for ui.perfetto.dev and trace_processor;\n"
 		"chrome: JSON for chrome://tracing and the like;\n"
 		"speedscope: JSON for speedscope.app;\n"
 		"otlp, otlp-json: spans for OpenTelemetry's\n"
-		"collector, Jaeger and the like"},
+		"collector, Jaeger and the like;\n"
+		"pprof: a profile for go tool pprof"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
 		"write a recording instead, with the names of\n"
 		"functions and lines in it, which other machines\n"

@@ -36,6 +36,7 @@ static int write_format(struct export *export, enum export_format format)
 	case EXPORT_SPEEDSCOPE: return export_speedscope(export);
 	case EXPORT_OTLP: return export_otlp(export, false);
 	case EXPORT_OTLP_JSON: return export_otlp(export, true);
+	case EXPORT_PPROF: return export_pprof(export);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@ enum export_format {
 	EXPORT_SPEEDSCOPE,
 	EXPORT_OTLP,
 	EXPORT_OTLP_JSON,
+	EXPORT_PPROF,
 };
 
 /* The rows of one table by lane: those of lane L from first[L] to first[L + 1] - 1, by start. */
@@ -113,5 +114,6 @@ int export_perfetto(struct export *);
 int export_chrome(struct export *);
 int export_speedscope(struct export *);
 int export_otlp(struct export *, bool is_json);
+int export_pprof(struct export *);
 
 #endif

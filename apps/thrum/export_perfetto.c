@@ -72,6 +72,7 @@ enum track_kind {
 	LANE_TRACK,
 	TASK_TRACK,
 	COUNTER_TRACK,
+	OFF_CPU_TRACK, /* by lane */
 };
 
 struct perfetto {
@@ -264,6 +265,36 @@ static void write_gaps(struct perfetto *to)
 	}
 }
 
+/* The times in which a lane's thread was off its processor lie on a track below the lane's. */
+static void write_off_cpu(struct perfetto *to)
+{
+	const struct thrum__model *model = to->export->model;
+
+	if (model->off_cpu.count == 0)
+		return;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		wire_string(begin_track(to, OFF_CPU_TRACK, i), TRACK_NAME, "off the CPU");
+		wire_uint64(&to->wire, TRACK_PARENT, track_id(LANE_TRACK, i));
+		end_track(to);
+	}
+	for (uint32_t i = model->off_cpu.first; i < model->off_cpu.count; i++) {
+		uint32_t lane;
+		const char *kind;
+		size_t size;
+
+		if (!thrum__model_has_row(&model->off_cpu, i))
+			continue;
+		lane = THRUM__OFF_CPU(model, i, lane);
+		kind = thrum__model_string(model, THRUM__OFF_CPU(model, i, text), &size);
+		begin_event(to, SLICE_BEGIN, THRUM__OFF_CPU(model, i, start), OFF_CPU_TRACK, lane);
+		wire_string(&to->wire, EVENT_CATEGORY, "sched");
+		wire_text(&to->wire, EVENT_NAME, kind, size);
+		end_event(to);
+		begin_event(to, SLICE_END, THRUM__OFF_CPU(model, i, end), OFF_CPU_TRACK, lane);
+		end_event(to);
+	}
+}
+
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
 static void write_task_track(struct perfetto *to, uint32_t task)
@@ -424,6 +455,7 @@ int export_perfetto(struct export *export)
 	for (uint32_t i = 0; result == 0 && i < export->model->lane_count; i++)
 		result = export_lane(export, i, write_slice, &to);
 	write_gaps(&to);
+	write_off_cpu(&to);
 	write_tasks(&to);
 	write_notes(&to);
 	if (result == 0)

@@ -32,7 +32,7 @@ bool pack_is_possible(void)
 	return true;
 }
 
-int pack_block(struct output *out, const void *bytes, size_t size)
+static int pack(struct output *out, const void *bytes, size_t size, bool as_base64)
 {
 	/* 16 asks for gzip's header. zlib writes no time into it, so that the same bytes give the
 	 * same page. */
@@ -49,13 +49,26 @@ int pack_block(struct output *out, const void *bytes, size_t size)
 		stream.next_out = packed;
 		stream.avail_out = (uInt)room;
 		if (deflate(&stream, Z_FINISH) == Z_STREAM_END) {
-			put_base64(out, packed, stream.total_out);
+			if (as_base64)
+				put_base64(out, packed, stream.total_out);
+			else
+				output_bytes(out, (const char *)packed, stream.total_out);
 			result = 0;
 		}
 	}
 	free(packed);
 	deflateEnd(&stream);
 	return result;
+}
+
+int pack_block(struct output *out, const void *bytes, size_t size)
+{
+	return pack(out, bytes, size, true);
+}
+
+int pack_gzip(struct output *out, const void *bytes, size_t size)
+{
+	return pack(out, bytes, size, false);
 }
 #else
 bool pack_is_possible(void)
@@ -64,6 +77,11 @@ bool pack_is_possible(void)
 }
 
 int pack_block(struct output *out, const void *bytes, size_t size)
+{
+	return -1;
+}
+
+int pack_gzip(struct output *out, const void *bytes, size_t size)
 {
 	return -1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Packs bytes for a page: gzip, then base64. */
+/* Packs bytes, for a page or a profile: gzip, and base64. */
 #ifndef HTML_PACK_H
 #define HTML_PACK_H
 
@@ -15,5 +15,8 @@ bool pack_is_possible(void);
 /* Writes the bytes as one gzip member in base64. Returns 0, or -1 if memory is exhausted or there
  * is no zlib. */
 int pack_block(struct output *, const void *bytes, size_t size);
+
+/* The same, as it is. */
+int pack_gzip(struct output *, const void *bytes, size_t size);
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* The calls whose speed matters less, and the slow side of those in hot.c. All use the generic
- * encoder. */
+/*
+ * The other calls, and the slow side of those in hot.c. All use the generic encoder. Calls that are
+ * frequent in servers try a fast function first (see fast.h), which knows the time stamp counter
+ * only.
+ */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "record/record.h"
+#include "record/fast.h"
 
 /* ---- The slow side of hot.c ----------------------------------------------------------------- */
 
@@ -131,6 +134,71 @@ void thrum__record_write_switch(thrum_task task)
 		note_switch);
 }
 
+/* ---- Fast events ---------------------------------------------------------------------------- */
+
+/* The fields of an event, in this order. All but the tasks and the value are constants. */
+struct fields {
+	enum thrum__record_type type;
+	bool relies; /* on the running task */
+	bool ends;   /* the first task */
+	unsigned tasks;
+	bool has_value;
+	thrum_task first, second;
+	int64_t value;
+};
+
+ALWAYS_INLINE bool fast_event(struct fields f)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	struct fast_event event = begin_event(TSC, thread, lane, f.type);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if ((f.relies && !knows_running(thread, lane)) ||
+		is_beyond(from_base(TSC, lane, f.first)) ||
+		(f.tasks > 1 && is_beyond(from_base(TSC, lane, f.second))) ||
+		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)) ||
+		(f.ends && UNLIKELY(!is_on(THRUM__BIT_LIFE))))
+		return abandon_event(thread);
+	uint8_t *p = event.at + HEADER;
+
+	put32(p, (uint32_t)f.first), p += 4;
+	if (f.tasks > 1)
+		put32(p, (uint32_t)f.second), p += 4;
+	if (f.has_value)
+		put32(p, (uint32_t)(int32_t)f.value), p += 4;
+	if (f.ends)
+		live_end(lane, f.first);
+	return finish_event(thread, lane, event, (size_t)(p - event.at));
+}
+
+/* An event about one task. */
+ALWAYS_INLINE bool fast_about(enum thrum__record_type type, bool relies, thrum_task task)
+{
+	return fast_event(
+		(struct fields){.type = type, .relies = relies, .tasks = 1, .first = task});
+}
+
+static bool fast_label(thrum_task task, const char *label)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	size_t size = medium_size(label);
+
+	if (!size)
+		return false;
+	struct fast_event event = begin_event(TSC, thread, lane, THRUM__R_LABEL);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if (is_beyond(from_base(TSC, lane, task)))
+		return abandon_event(thread);
+	put32(event.at + HEADER, (uint32_t)task);
+	memcpy(event.at + HEADER + 4, label, size);
+	return finish_event(thread, lane, event, HEADER + 4 + size);
+}
+
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
 void thrum__label(thrum_task task, const char *label)
@@ -142,6 +210,8 @@ void thrum__label(thrum_task task, const char *label)
 	if (!label)
 		label = "";
 	thrum__record_live_label(r, task, label);
+	if (fast_label(task, label))
+		return;
 	thrum__record_write(
 		&(struct thrum__record){.type = THRUM__R_LABEL, .task = task, .text = label});
 }
@@ -153,12 +223,19 @@ void thrum__should_resolve(thrum_task task)
 	if (!task || !r)
 		return;
 	thrum__record_live_flag(r, task, THRUM__LIVE_SHOULD_RESOLVE);
-	thrum__record_write(&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
+	if (!fast_about(THRUM__R_SHOULD_RESOLVE, false, task))
+		thrum__record_write(
+			&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
 }
 
 void thrum__due(thrum_task task, int64_t ns_from_now)
 {
-	if (task)
+	if (task &&
+		!fast_event((struct fields){.type = THRUM__R_DUE,
+			.tasks = 1,
+			.first = task,
+			.has_value = true,
+			.value = ns_from_now}))
 		thrum__record_write(&(struct thrum__record){.type = THRUM__R_DUE,
 			.task = task,
 			.value = ns_from_now});
@@ -174,14 +251,24 @@ void thrum__fail(thrum_task task, const char *reason)
 
 void thrum__cancel(thrum_task task)
 {
-	if (task)
+	if (task &&
+		!fast_event((struct fields){.type = THRUM__R_CANCEL,
+			.relies = true,
+			.ends = true,
+			.tasks = 1,
+			.first = task}))
 		thrum__record_write_end(
 			&(struct thrum__record){.type = THRUM__R_CANCEL, .other = task});
 }
 
 void thrum__become(thrum_task task, thrum_task other)
 {
-	if (task && other)
+	if (task && other &&
+		!fast_event((struct fields){.type = THRUM__R_BECOME,
+			.ends = true,
+			.tasks = 2,
+			.first = task,
+			.second = other}))
 		thrum__record_write_end(&(struct thrum__record){.type = THRUM__R_BECOME,
 			.task = task,
 			.other = other});
@@ -197,22 +284,31 @@ static void write_act(enum thrum__record_type type, thrum_task other, int64_t va
 
 void thrum__ready(thrum_task task)
 {
-	write_act(THRUM__R_READY, task, 0);
+	if (!fast_about(THRUM__R_READY, true, task))
+		write_act(THRUM__R_READY, task, 0);
 }
 
 void thrum__signal(thrum_task condition, unsigned waiters)
 {
-	write_act(THRUM__R_SIGNAL, condition, waiters);
+	if (!fast_event((struct fields){.type = THRUM__R_SIGNAL,
+		    .relies = true,
+		    .tasks = 1,
+		    .first = condition,
+		    .has_value = true,
+		    .value = waiters}))
+		write_act(THRUM__R_SIGNAL, condition, waiters);
 }
 
 void thrum__lock_acquired(thrum_task lock)
 {
-	write_act(THRUM__R_LOCK, lock, 0);
+	if (!fast_about(THRUM__R_LOCK, true, lock))
+		write_act(THRUM__R_LOCK, lock, 0);
 }
 
 void thrum__lock_released(thrum_task lock)
 {
-	write_act(THRUM__R_UNLOCK, lock, 0);
+	if (!fast_about(THRUM__R_UNLOCK, true, lock))
+		write_act(THRUM__R_UNLOCK, lock, 0);
 }
 
 static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
@@ -299,34 +395,81 @@ static void write_tag(enum thrum__record_type type, struct thrum_tag *tag, int64
 		write_and_note(r, &record, also);
 }
 
+/* The same for a tag that is defined. All but the tag and the value are constants. */
+ALWAYS_INLINE bool fast_tag(enum thrum__record_type type, const struct thrum_tag *tag,
+	int64_t value, bool (*also)(struct lane *, const struct thrum__record *, uint64_t))
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	bool has_value = type == THRUM__R_TAG_VALUE;
+
+	if (UNLIKELY(!tag) || (has_value && UNLIKELY(value != (int32_t)value)))
+		return false;
+	uint32_t number = __atomic_load_n(&tag->id, __ATOMIC_RELAXED) - lane->first_number;
+
+	if (UNLIKELY(number > UINT16_MAX) ||
+		UNLIKELY(!is_on(__atomic_load_n(&tag->bit, __ATOMIC_RELAXED))))
+		return false;
+	struct fast_event event = begin_event(TSC, thread, lane, type);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if ((type == THRUM__R_TAG || has_value) && !knows_running(thread, lane))
+		return abandon_event(thread);
+	put16(event.at + HEADER, (uint16_t)number);
+	if (has_value)
+		put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);
+	also(lane, &(struct thrum__record){.type = type, .def = (uint16_t)number}, event.time);
+	return finish_event(thread, lane, event, HEADER + 2 + (has_value ? 4 : 0));
+}
+
+static bool fast_resume(void)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	struct fast_event event = begin_event(TSC, thread, lane, THRUM__R_RESUME);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	lane->suspended = 0;
+	return finish_event(thread, lane, event, HEADER);
+}
+
 void thrum__suspend(struct thrum_tag *reason)
 {
-	write_tag(THRUM__R_SUSPEND, reason, 0, note_suspension);
+	if (!fast_tag(THRUM__R_SUSPEND, reason, 0, note_suspension))
+		write_tag(THRUM__R_SUSPEND, reason, 0, note_suspension);
 }
 
 void thrum__resume(void)
 {
-	write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_RESUME}, note_suspension);
+	if (!fast_resume())
+		write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_RESUME},
+			note_suspension);
 }
 
 void thrum__tag(struct thrum_tag *tag)
 {
-	write_tag(THRUM__R_TAG, tag, 0, note_nothing);
+	if (!fast_tag(THRUM__R_TAG, tag, 0, note_nothing))
+		write_tag(THRUM__R_TAG, tag, 0, note_nothing);
 }
 
 void thrum__tag_value(struct thrum_tag *tag, int64_t value)
 {
-	write_tag(THRUM__R_TAG_VALUE, tag, value, note_nothing);
+	if (!fast_tag(THRUM__R_TAG_VALUE, tag, value, note_nothing))
+		write_tag(THRUM__R_TAG_VALUE, tag, value, note_nothing);
 }
 
 void thrum__span_begin(struct thrum_tag *tag)
 {
-	write_tag(THRUM__R_SPAN_BEGIN, tag, 0, note_span);
+	if (!fast_tag(THRUM__R_SPAN_BEGIN, tag, 0, note_span))
+		write_tag(THRUM__R_SPAN_BEGIN, tag, 0, note_span);
 }
 
 void thrum__span_end(struct thrum_tag *tag)
 {
-	write_tag(THRUM__R_SPAN_END, tag, 0, note_span);
+	if (!fast_tag(THRUM__R_SPAN_END, tag, 0, note_span))
+		write_tag(THRUM__R_SPAN_END, tag, 0, note_span);
 }
 
 /* ---- Formatted text ------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
  * ones. Recording is lock-free, so that a signal handler that interrupts it anywhere can itself
  * record, in a lane of its own.
  *
+ *   fast.h      the shape of a fast event
  *   hot.c       the calls that must be fast
  *   calls.c     the other calls
  *   lane.c      threads, their lanes, and the slow path of each call

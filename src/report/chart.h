@@ -57,4 +57,12 @@ void thrum__report_chart_frame(const struct thrum__report_chart *, float width, 
 THRUM__MUST_USE int thrum__table_narrow(struct thrum__table *, const struct thrum__report_chart *,
 	const char *text);
 
+/* The same in steps, as struct thrum__table_filter: NULL, no memory. The chart must stay as it is until the
+ * end, and so must the table. */
+struct thrum__table_narrowing;
+struct thrum__table_narrowing *thrum__table_narrow_begin(struct thrum__table *,
+	const struct thrum__report_chart *, const char *text);
+bool thrum__table_narrow_go_on(struct thrum__table_narrowing *, uint32_t items);
+int thrum__table_narrow_end(struct thrum__table_narrowing *, bool takes);
+
 #endif

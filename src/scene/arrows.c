@@ -4,6 +4,7 @@
 
 #define CHAIN_MAX 1000   /* tasks of a unit that are looked at */
 #define EDGES_MAX 100000 /* edges of these tasks that are looked at */
+#define ANSWERS_MAX 32   /* reads and locks that are remembered while a wait is looked for */
 
 /* The tasks to which arrows of a unit lead, one task of each other unit, and the times of the
  * arrows. */
@@ -71,6 +72,34 @@ static void add_edges(struct targets *targets, uint32_t task, bool is_out,
 	}
 }
 
+/* Adds what the chain from `task` on waits for now: the latest wait that nothing has answered. */
+static void add_current(struct targets *targets, uint32_t task)
+{
+	const struct thrum__model *model = targets->scene->model;
+	uint32_t answered[ANSWERS_MAX], count = 0, last = task, edge;
+
+	for (uint32_t i = 0; i < CHAIN_MAX && task != THRUM__NONE; i++) {
+		last = task;
+		task = thrum__layout_next(targets->scene->layout, model, task);
+	}
+	edge = THRUM__TASK(model, last, edge_out);
+	for (uint32_t i = 0; i < EDGES_MAX && thrum__model_has_row(&model->edges, edge); i++) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t to = THRUM__EDGE(model, edge, to), k = 0;
+
+		while (k < count && answered[k] != to)
+			k++;
+		if (kind == THRUM__EDGE_WAIT && k == count) {
+			add_target(targets, to, THRUM__EDGE(model, edge, time));
+			return;
+		}
+		if ((kind == THRUM__EDGE_LOCK || is_read(kind)) && k == count &&
+			count < ANSWERS_MAX)
+			answered[count++] = to;
+		edge = THRUM__EDGE(model, edge, prev_out);
+	}
+}
+
 /* Adds the creator of a unit's first task; if there is none, the unit's parent. */
 static void add_creator(struct targets *targets)
 {
@@ -95,6 +124,7 @@ static void find_targets(struct targets *targets, const struct thrum__scene *sce
 	if (command == THRUM__COMMAND_CREATOR) {
 		add_creator(targets);
 	} else if (command == THRUM__COMMAND_AWAITED) {
+		add_current(targets, task);
 		add_edges(targets, task, true, is_wait);
 		add_edges(targets, task, true, is_read);
 	} else {

@@ -152,10 +152,10 @@ void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool i
 #define THRUM__GESTURES(X) \
 	X("Wheel or two fingers", "zoom at the pointer") \
 	X("Drag", "move the picture") \
-	X("Shift and drag", "measure a duration") \
+	X("Shift and drag", "measure a duration; in bands, choose a range, and durations, too") \
 	X("Shift and wheel", "go up and down the tracks") \
 	X("Click", "select a task; on the background, clear the selection") \
-	X("Double-click", "fade tasks that aren't related, or show all again") \
+	X("Double-click", "fade tasks that aren't related, or show all; in bands, the story") \
 	X("Right click", "menu") \
 	X("Drag in the overview", "go to another time; drag an edge to resize the window") \
 	X("Drag on the ruler", "move in time; in bands, choose a range")

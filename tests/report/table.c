@@ -213,6 +213,39 @@ static void searches(void **state)
 	end(&c);
 }
 
+/* In steps, the table has its old rows until the end; a search may be given up. */
+static void searches_in_steps(void **state)
+{
+	struct thrum__table_narrowing *narrowing;
+	struct case_of c;
+	int steps = 0;
+
+	begin(&c, story, THRUM__TABLE_TASKS);
+	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "task"), true), 0);
+	narrowing = thrum__table_narrow_begin(&c.table, NULL, "get /");
+	assert_non_null(narrowing);
+	while (thrum__table_narrow_go_on(narrowing, 2)) {
+		assert_int_equal(c.table.count, 5);
+		steps++;
+	}
+	assert_int_equal(steps, 2);
+	assert_int_equal(thrum__table_narrow_end(narrowing, true), 0);
+	assert_string_equal(show(&c, "task", false), "3/2/");
+	narrowing = thrum__table_narrow_begin(&c.table, NULL, "RESET");
+	assert_non_null(narrowing);
+	assert_true(thrum__table_narrow_go_on(narrowing, 1));
+	assert_int_equal(thrum__table_narrow_end(narrowing, false), 0);
+	assert_string_equal(show(&c, "task", false), "3/2/");
+	/* Another order, while rows are left out, is that of all rows, too. */
+	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "task"), false), 0);
+	assert_string_equal(show(&c, "task", false), "2/3/");
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, ""), 0);
+	assert_int_equal(c.table.count, 5);
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "get /"), 0);
+	assert_string_equal(show(&c, "task", false), "2/3/");
+	end(&c);
+}
+
 static void other_tables(void **state)
 {
 	struct case_of c;
@@ -456,6 +489,7 @@ int main(void)
 		cmocka_unit_test(sorts),
 		cmocka_unit_test(long_texts_sort),
 		cmocka_unit_test(searches),
+		cmocka_unit_test(searches_in_steps),
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(lanes),
 		cmocka_unit_test(panels_show_the_best_first),

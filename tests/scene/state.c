@@ -325,6 +325,29 @@ static void matches_go_round(void **state)
 	expect(f, "");
 }
 
+/* A task that waits for several goes first to what it waits for now, though an answered wait is later. */
+static void an_arrow_leads_to_the_current_wait(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n0 switch 1\n"
+						 "10 create 1 2 promise\n20 create 1 3 promise\n"
+						 "30 create 1 4 promise\n"
+						 "40 switch 4\n50 wait 4 2\n60 wait 4 3\n"
+						 "70 switch 1\n80 resolve 1 3\n"
+						 "90 switch 4\n100 read 4 3\n110 switch 1\n"
+						 "200 log 1 \"end\n",
+		false);
+	struct thrum__scene *scene;
+
+	(void)state;
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__scene_project(scene, 800, 400), 0);
+	assert_int_equal(thrum__scene_select(scene, story_task(model, 4)), 0);
+	assert_int_equal(thrum__scene_command(scene, thrum__scene_command_of_key("]")), 1);
+	assert_int_equal(scene->state.selected, 2);
+	thrum__scene_destroy(scene);
+	thrum__model_destroy(model);
+}
+
 static void arrows_lead_to_tasks(void **state)
 {
 	static const struct {
@@ -625,6 +648,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(search_finds_names_and_lines, set_up, tear_down),
 		cmocka_unit_test(arrows_lead_to_tasks),
+		cmocka_unit_test(an_arrow_leads_to_the_current_wait),
 		cmocka_unit_test(what_is_kept_is_seen_first),
 		cmocka_unit_test(search_finds_tags_kinds_and_reasons),
 		cmocka_unit_test_setup_teardown(matches_go_round, set_up, tear_down),

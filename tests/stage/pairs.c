@@ -102,6 +102,53 @@ static void the_others_stand_last(void **state)
 	assert_true(is_painted(show, "only in trace 2"));
 }
 
+/* Threads called "worker 1" and "worker 2" of a trace are those called "worker 7" and "worker 8" of another;
+ * a "worker 3" of both is that of the other. */
+static void threads_with_like_names_are_pairs(void **state)
+{
+	static const char *const names[2][3] = {{"worker 1", "worker 2", "worker 3"},
+		{"worker 7", "worker 3", "worker 8"}};
+	static const char *const pairs[3] = {"worker 7", "worker 8", "worker 3"};
+	struct show *show = test_calloc(1, sizeof *show);
+	char text[2][800], name[THRUM__NAME_MAX];
+	uint32_t found = 0;
+
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	for (int part = 0; part < 2; part++) {
+		size_t used = 0;
+
+		for (int i = 0; i < 3; i++)
+			used += (size_t)snprintf(text[part] + used, sizeof text[part] - used,
+				"0 @%d create - %d thread\n0 @%d label %d \"%s\n0 @%d switch %d\n",
+				i, i + 1, i, i + 1, names[part][i], i, i + 1);
+		snprintf(text[part] + used, sizeof text[part] - used,
+			"5 @0 create 1 9 task\n6 @0 label 9 \"job\n7 @0 resolve 1 9\n");
+		show_add(show, text[part]);
+	}
+	show_settle(show);
+	show_set(show, "as=bands&pair=1");
+	for (uint32_t i = 0; i < bands_of(show, 0)->place_count; i++) {
+		const struct thrum__scene_bands_place *upper = &bands_of(show, 0)->places[i];
+		const struct thrum__scene_bands_place *lower = &bands_of(show, 1)->places[i];
+
+		if (upper->kind != THRUM__PLACE_THREAD)
+			continue;
+		thrum__scene_bands_name(bands_of(show, 0), upper, name);
+		assert_int_equal(lower->kind, THRUM__PLACE_THREAD);
+		for (int k = 0; k < 3; k++) {
+			char other[THRUM__NAME_MAX];
+
+			if (strcmp(name, names[0][k]) != 0)
+				continue;
+			thrum__scene_bands_name(bands_of(show, 1), lower, other);
+			assert_string_equal(other, pairs[k]);
+			found++;
+		}
+	}
+	assert_int_equal(found, 3);
+	assert_int_equal(show_end((void **)&show), 0);
+}
+
 static void a_press_goes_to_the_half_below_it(void **state)
 {
 	struct show *show = *state;
@@ -176,6 +223,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(bands_of_one_name_are_a_pair, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_others_stand_last, set_up, show_end),
+		cmocka_unit_test(threads_with_like_names_are_pairs),
 		cmocka_unit_test_setup_teardown(a_press_goes_to_the_half_below_it, set_up,
 			show_end),
 		cmocka_unit_test_setup_teardown(a_line_of_the_lower_half_is_found, set_up,

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""`convert --to=perfetto|otlp|otlp-json`: Google's library reads it, and it agrees with `thrum tasks`."""
+"""`convert --to=perfetto|otlp|otlp-json|pprof`: Google's library reads it, and it agrees with
+`thrum tasks`."""
 
 import glob
+import gzip
 import importlib
 import importlib.util
 import json
@@ -39,18 +41,21 @@ def thrum(*arguments):
 def schemas(folder):
     """Compiles the schemas, and returns their modules."""
     source = os.path.join(SOURCE, "tests/thrum/formats")
-    names = ["perfetto", "otlp"]
+    names = ["perfetto", "otlp", "pprof"]
     subprocess.run(["protoc", f"--proto_path={source}", f"--python_out={folder}",
                     *(f"{name}.proto" for name in names)], check=True)
     sys.path.insert(0, folder)
     return [importlib.import_module(f"{name}_pb2") for name in names]
 
 
-def tasks_of(trace):
-    lines = thrum("tasks", "--format=tsv", trace).split(b"\n")[:-1]
+def rows(trace, *command):
+    lines = thrum(*command, "--format=tsv", trace).split(b"\n")[:-1]
     names = lines[0].decode().split("\t") if lines else []
-    rows = [dict(zip(names, line.split(b"\t"))) for line in lines[1:]]
-    return {row["task"].decode(): row for row in rows if row["kind"] != b"thread"}
+    return [dict(zip(names, line.split(b"\t"))) for line in lines[1:]]
+
+
+def tasks_of(trace):
+    return {row["task"].decode(): row for row in rows(trace, "tasks") if row["kind"] != b"thread"}
 
 
 def known(message, name):
@@ -171,6 +176,54 @@ def otlp(form, trace):
     return {span.name: span for span in spans}, by_id
 
 
+def pprof(form, trace):
+    done = subprocess.run([THRUM, "convert", "--to=pprof", trace, "-"], capture_output=True,
+                          check=False)
+    if b"without zlib" in done.stderr:
+        return {}
+    check(done.returncode == 0, f"{trace}: {done.stderr!r}")
+    profile = form.Profile.FromString(gzip.decompress(done.stdout))
+    known(profile, trace)
+    strings = profile.string_table
+    check(strings[0] == "" and len(set(strings)) == len(strings), f"{trace}: strings")
+    check([strings[t.type] for t in profile.sample_type] == ["runs", "running", "waiting"] and
+          strings[profile.default_sample_type] == "running", f"{trace}: {profile.sample_type}")
+    functions = {f.id: strings[f.name] for f in profile.function}
+    check(0 not in functions and len(functions) == len(profile.function), f"{trace}: functions")
+    locations = {place.id: functions[place.line[0].function_id] for place in profile.location}
+    check(0 not in locations and len(locations) == len(profile.location), f"{trace}: locations")
+    stacks = Counter()
+    for sample in profile.sample:
+        check(len(sample.value) == 3, f"{trace}: {sample}")
+        stacks[";".join(locations[i] for i in reversed(sample.location_id))] += sample.value[1]
+    runs = [int(run["length"]) for run in rows(trace, "stats", "--by=run", "--top=1000000")]
+    check(sum(sample.value[0] for sample in profile.sample) >= len(runs), f"{trace}: runs")
+    check(sum(stacks.values()) >= sum(runs), f"{trace}: {sum(stacks.values())}, {sum(runs)}")
+    waited = sum(int(task["end"]) - int(task["start"]) for task in tasks_of(trace).values()
+                 if task["end"].isdigit()) - sum(runs)
+    check(sum(sample.value[2] for sample in profile.sample) >= waited, f"{trace}: {waited}")
+    return stacks
+
+
+def go_pprof(trace, folder):
+    """Go's own tool reads it."""
+    path = os.path.join(folder, "profile.pb.gz")
+    if not pprof_is_there(trace, path):
+        return
+    if not shutil.which("go"):
+        print("skipped: go is missing, its pprof isn't asked")
+        return
+    done = subprocess.run(["go", "tool", "pprof", "-sample_index=waiting", "-top", path],
+                          capture_output=True, check=False,
+                          env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder})
+    check(done.returncode == 0 and b"GET /user/#" in done.stdout, f"pprof: {done}")
+
+
+def pprof_is_there(trace, path):
+    return subprocess.run([THRUM, "convert", "--to=pprof", trace, path], capture_output=True,
+                          check=False).returncode == 0
+
+
 def server(forms, folder):
     path = os.path.join(folder, "server.thrum")
     subprocess.run([os.path.join(BUILD, "examples/server"), "--requests", "20"],
@@ -184,6 +237,10 @@ def server(forms, folder):
     check(request.name.startswith("GET /") and not request.parent_span_id, f"server: {request}")
     check({attributes(link)["thrum.link"] for link in request.links} ==
           {"is made by", "is sent by"}, f"server: {request.links}")
+    stacks = pprof(forms[2], path)
+    check(not stacks or any("GET /user/#;lookup user #" in stack for stack in stacks),
+          f"server: {stacks}")
+    go_pprof(path, folder)
     check(any(event.name == "http/status" for event in request.events), f"server: {request}")
 
 
@@ -218,6 +275,7 @@ def hostile(forms, folder):
                                bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
                                size * 8) + body)
     perfetto(forms[0], path)
+    pprof(forms[2], path)
     spans, _ = otlp(forms[1], path)
     want = {label.decode("utf-8", "replace") for label in labels}
     want = {name if "\ufffd" not in name else "\ufffd" * 3 for name in want}
@@ -225,14 +283,15 @@ def hostile(forms, folder):
 
 
 with tempfile.TemporaryDirectory() as here:
-    both = schemas(here)
-    server(both, here)
-    several(both, here)
-    hostile(both, here)
+    forms_here = schemas(here)
+    server(forms_here, here)
+    several(forms_here, here)
+    hostile(forms_here, here)
     every = os.path.join(here, "every.thrum")
     subprocess.run([os.path.join(BUILD, "tests/thrum/programs/every"), every], check=True)
     for one in [every, *glob.glob(os.path.join(SOURCE, "tests/read/data/mirage/*.ctf"))]:
         if subprocess.run([THRUM, "tasks", one], capture_output=True, check=False).returncode == 0:
-            perfetto(both[0], one)
-            otlp(both[1], one)
+            perfetto(forms_here[0], one)
+            otlp(forms_here[1], one)
+            pprof(forms_here[2], one)
 sys.exit(1 if failures else 0)

@@ -41,6 +41,9 @@ grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
 grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
 "$THRUM" render -o run.svg run.thrum || wrong "render"
 
+"$THRUM" convert --to=perfetto run.thrum run.pftrace || wrong "convert"
+grep -q 'off the CPU' run.pftrace || wrong "Perfetto's format lacks them"
+
 # A copy and a bundle keep them.
 "$THRUM" snapshot -o copy.thrum run.thrum 2>err || wrong "snapshot: $(cat err)"
 "$THRUM" bundle -o all.thrums run.thrum 2>err || wrong "bundle: $(cat err)"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Narrows tables to the rows that contain a text, to the chosen columns of a chart, or to the tasks
  * that a number counts. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/chart.h"
@@ -126,42 +127,81 @@ static bool is_row_wanted(const void *context, const struct thrum__table *table,
 
 /* ---- Narrowing ------------------------------------------------------------------------------ */
 
-static int narrow_to(struct thrum__table *table, const struct thrum__report_chart *chart,
-	const struct thrum__table_counted_value *counted, const char *text)
-{
-	bool is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
-	struct narrow narrow =
-			      {
-				      .by_text = *text != '\0',
-				      .counted = counted,
-				      .chart = chart,
-				      .least = INT64_MIN,
-				      .less_than = INT64_MAX,
-			      },
-		      *context = &narrow;
-	int error = thrum__words_match_init(&narrow.match, text);
+struct thrum__table_narrowing {
+	struct narrow narrow;
+	struct thrum__table_filter filter;
+	bool is_tasks;
+};
 
-	if (error < 0)
-		return error;
-	narrow.is_number = !narrow.match.wanted[strspn(narrow.match.wanted, "-0123456789")];
-	if (chart && chart->from <= chart->to) {
-		narrow.least = thrum__stats_histogram_bound(chart->from);
-		narrow.less_than = thrum__stats_histogram_bound(chart->to + 1);
+static struct thrum__table_narrowing *begin(struct thrum__table *table,
+	const struct thrum__report_chart *chart, const struct thrum__table_counted_value *counted,
+	const char *text)
+{
+	struct thrum__table_narrowing *narrowing = calloc(1, sizeof *narrowing);
+	struct narrow *narrow = narrowing ? &narrowing->narrow : NULL;
+
+	if (!narrowing || thrum__words_match_init(&narrow->match, text) < 0) {
+		free(narrowing);
+		return NULL;
 	}
-	find_words(&narrow);
-	error = thrum__table_filter(table, is_tasks ? is_task_wanted : is_row_wanted, &context);
-	thrum__words_match_finish(&narrow.match);
+	narrowing->is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
+	narrow->by_text = *text != '\0';
+	narrow->counted = counted;
+	narrow->chart = chart;
+	narrow->least = INT64_MIN;
+	narrow->less_than = INT64_MAX;
+	narrow->is_number = !narrow->match.wanted[strspn(narrow->match.wanted, "-0123456789")];
+	if (chart && chart->from <= chart->to) {
+		narrow->least = thrum__stats_histogram_bound(chart->from);
+		narrow->less_than = thrum__stats_histogram_bound(chart->to + 1);
+	}
+	find_words(narrow);
+	if (thrum__table_filter_begin(&narrowing->filter, table) == 0)
+		return narrowing;
+	thrum__words_match_finish(&narrow->match);
+	free(narrowing);
+	return NULL;
+}
+
+struct thrum__table_narrowing *thrum__table_narrow_begin(struct thrum__table *table,
+	const struct thrum__report_chart *chart, const char *text)
+{
+	return begin(table, chart, NULL, text);
+}
+
+bool thrum__table_narrow_go_on(struct thrum__table_narrowing *narrowing, uint32_t items)
+{
+	struct narrow *context = &narrowing->narrow;
+
+	return thrum__table_filter_go_on(&narrowing->filter,
+		narrowing->is_tasks ? is_task_wanted : is_row_wanted, &context, items);
+}
+
+int thrum__table_narrow_end(struct thrum__table_narrowing *narrowing, bool takes)
+{
+	int error = thrum__table_filter_end(&narrowing->filter, takes);
+
+	thrum__words_match_finish(&narrowing->narrow.match);
+	free(narrowing);
 	return error;
+}
+
+/* Does all at once. */
+static int finish(struct thrum__table_narrowing *narrowing)
+{
+	while (narrowing && thrum__table_narrow_go_on(narrowing, UINT32_MAX))
+		;
+	return narrowing ? thrum__table_narrow_end(narrowing, true) : -THRUM_E_MEMORY;
 }
 
 int thrum__table_narrow(struct thrum__table *table, const struct thrum__report_chart *chart,
 	const char *text)
 {
-	return narrow_to(table, chart, NULL, text);
+	return finish(begin(table, chart, NULL, text));
 }
 
 int thrum__table_narrow_to_counted(struct thrum__table *table,
 	const struct thrum__table_counted_value *counted, const char *text)
 {
-	return narrow_to(table, NULL, counted, text);
+	return finish(begin(table, NULL, counted, text));
 }

@@ -108,6 +108,7 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 		return -THRUM_E_MEMORY;
 	}
 	error = thrum__table_filter(table, accept_all, NULL);
+	table->whole = table->count;
 	if (error < 0)
 		thrum__table_finish(table);
 	return error;
@@ -116,6 +117,7 @@ int thrum__table_init(struct thrum__table *table, int kind, const struct thrum__
 void thrum__table_finish(struct thrum__table *table)
 {
 	free(table->rows);
+	free(table->order);
 	free(table->tree);
 	*table = (struct thrum__table){0};
 }
@@ -237,6 +239,8 @@ int thrum__table_sort(struct thrum__table *table, unsigned column, bool descendi
 		table->rows[i] = i < count ? items[i].item : empty[i - count];
 	table->sorted = column;
 	table->descending = descending;
+	free(table->order);
+	table->order = NULL;
 	error = 0;
 out:
 	free(items);
@@ -247,30 +251,80 @@ out:
 
 /* ---- Filters ------------------------------------------------------------------------------- */
 
+/* The item of a filter's next turn; NONE at the end. */
+static uint32_t next_turn(struct thrum__table_filter *filter)
+{
+	const struct thrum__table *table = filter->table;
+	uint32_t item;
+
+	if (table->order)
+		return filter->at < table->whole ? table->order[filter->at++] : THRUM__NONE;
+	item = next_item(table, filter->at);
+	filter->at = item + 1;
+	return item < end_of_items(table) ? item : THRUM__NONE;
+}
+
+int thrum__table_filter_begin(struct thrum__table_filter *filter, struct thrum__table *table)
+{
+	*filter = (struct thrum__table_filter){.table = table};
+	filter->rows = calloc((size_t)table->all + 1, sizeof(*filter->rows));
+	if (!filter->rows)
+		return -THRUM_E_MEMORY;
+	/* The order of all rows is kept: to walk along it is faster than to sort again. Without
+	 * memory for it, they are sorted. */
+	if (table->order || table->whole == 0 || table->count != table->whole)
+		return 0;
+	table->order = calloc(table->whole, sizeof(*table->order));
+	if (table->order)
+		memcpy(table->order, table->rows, table->whole * sizeof(*table->order));
+	return 0;
+}
+
+bool thrum__table_filter_go_on(struct thrum__table_filter *filter,
+	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
+	const void *context, uint32_t items)
+{
+	for (; items > 0; items--) {
+		uint32_t item = next_turn(filter);
+
+		if (item == THRUM__NONE)
+			return false;
+		if (thrum__table_has(filter->table, item) &&
+			is_wanted(context, filter->table, item))
+			filter->rows[filter->count++] = item;
+	}
+	return true;
+}
+
+int thrum__table_filter_end(struct thrum__table_filter *filter, bool takes)
+{
+	struct thrum__table *table = filter->table, filtered = *table;
+	int error = 0;
+
+	filtered.rows = filter->rows;
+	filtered.count = filter->count;
+	if (takes && !table->order && table->sorted < table->form->count)
+		error = thrum__table_sort(&filtered, table->sorted, table->descending);
+	if (takes && error == 0) {
+		free(table->rows);
+		*table = filtered;
+	} else {
+		free(filter->rows);
+	}
+	return error;
+}
+
 int thrum__table_filter(struct thrum__table *table,
 	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
 	const void *context)
 {
-	struct thrum__table filtered = *table;
-	int error = 0;
+	struct thrum__table_filter filter;
 
-	filtered.count = 0;
-	filtered.rows = calloc((size_t)table->all + 1, sizeof(*filtered.rows));
-	if (!filtered.rows)
+	if (thrum__table_filter_begin(&filter, table) < 0)
 		return -THRUM_E_MEMORY;
-	for (uint32_t item = next_item(table, 0); item < end_of_items(table);
-		item = next_item(table, item + 1))
-		if (thrum__table_has(table, item) && is_wanted(context, table, item))
-			filtered.rows[filtered.count++] = item;
-	if (table->sorted < table->form->count)
-		error = thrum__table_sort(&filtered, table->sorted, table->descending);
-	if (error == 0) {
-		free(table->rows);
-		*table = filtered;
-	} else {
-		free(filtered.rows);
-	}
-	return error;
+	while (thrum__table_filter_go_on(&filter, is_wanted, context, UINT32_MAX))
+		;
+	return thrum__table_filter_end(&filter, true);
 }
 
 /* ---- Cells --------------------------------------------------------------------------------- */

@@ -74,7 +74,9 @@ struct thrum__table {
 	const struct thrum__stats *stats;
 	struct thrum__table_tree *tree; /* private; of TREE only */
 	uint32_t *rows;                 /* the item of each row, in order */
+	uint32_t *order;                /* private: all items in that order, or NULL */
 	uint32_t count;                 /* rows */
+	uint32_t whole;                 /* rows when nothing is dropped */
 	uint32_t all;                   /* items, also those that a filter dropped */
 	unsigned sorted;                /* the column; form->count: none */
 	bool descending;
@@ -140,6 +142,20 @@ THRUM__MUST_USE int thrum__table_sort(struct thrum__table *, unsigned column, bo
 THRUM__MUST_USE int thrum__table_filter(struct thrum__table *,
 	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
 	const void *context);
+
+/* The same in steps, for who has other things to do meanwhile: the table has its old rows until the end.
+ * thrum__table_filter_begin returns 0 or -THRUM_E_MEMORY; thrum__table_filter_go_on looks at some items, and
+ * returns whether there are more. thrum__table_filter_end gives the table its new rows, or forgets
+ * them if it doesn't take them; it returns as thrum__table_filter. Sorting the table ends the filter. */
+struct thrum__table_filter {
+	struct thrum__table *table;
+	uint32_t *rows, count, at;
+};
+THRUM__MUST_USE int thrum__table_filter_begin(struct thrum__table_filter *, struct thrum__table *);
+bool thrum__table_filter_go_on(struct thrum__table_filter *,
+	bool (*is_wanted)(const void *context, const struct thrum__table *, uint32_t item),
+	const void *context, uint32_t items);
+int thrum__table_filter_end(struct thrum__table_filter *, bool takes);
 
 /* Writes the cell of a row, which must be less than `count`. */
 void thrum__table_cell(const struct thrum__table *, uint32_t row, unsigned column,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/label.h"
 #include "base/array.h"
 #include "scene/bands/opened.h"
 #include "scene/bands/state.h"
@@ -88,24 +89,71 @@ static void add_head(const struct sides *sides, int kind)
 
 typedef void (*namer)(const struct thrum__bands *, uint32_t index, char name[THRUM__NAME_MAX]);
 
-/* Gives `index` of a side with that of the other side with the same name, among `count` ones. */
-static struct pair pair_of(const struct sides *sides, unsigned side, uint32_t index, namer name_of,
-	uint32_t count)
+/* Returns which of `count` ones has the name, or NONE. */
+static uint32_t find_name(const struct thrum__bands *bands, namer name_of, uint32_t count,
+	const char *name)
+{
+	char other[THRUM__NAME_MAX];
+
+	for (uint32_t i = 0; i < count; i++) {
+		name_of(bands, i, other);
+		if (strcmp(name, other) == 0)
+			return i;
+	}
+	return THRUM__NONE;
+}
+
+/* Whether two names differ in numbers only. */
+static bool are_alike(const char *a, const char *b)
+{
+	char x[THRUM__LABEL_PATTERN_MAX], y[THRUM__LABEL_PATTERN_MAX];
+	size_t size = thrum__analyse_label_pattern(a, strlen(a), x);
+
+	return thrum__analyse_label_pattern(b, strlen(b), y) == size && memcmp(x, y, size) == 0;
+}
+
+/* The threads, or queues, of both sides. */
+struct both {
+	const struct thrum__bands *all[2];
+	namer name_of;
+	uint32_t count[2];
+};
+
+/* Whether one has a name like this, and the other side doesn't have its own. */
+static bool is_alike_alone(const struct both *both, unsigned side, uint32_t index, const char *name)
+{
+	char own[THRUM__NAME_MAX];
+
+	both->name_of(both->all[side], index, own);
+	return are_alike(own, name) &&
+		find_name(both->all[1 - side], both->name_of, both->count[1 - side], own) ==
+		THRUM__NONE;
+}
+
+/* Gives `index` of a side with that of the other side with the same name; or, of those with like names,
+ * the first with the first, and so on. */
+static struct pair pair_of(const struct sides *sides, unsigned side, uint32_t index,
+	const struct both *both)
 {
 	struct pair pair = {{THRUM__NONE, THRUM__NONE}};
-	char name[THRUM__NAME_MAX], other[THRUM__NAME_MAX];
+	char name[THRUM__NAME_MAX];
+	uint32_t before = 0;
 
 	pair.index[side] = index;
 	if (sides->count == 1)
 		return pair;
-	name_of(sides->bands[side]->all, index, name);
-	for (uint32_t i = 0; i < count; i++) {
-		name_of(sides->bands[1 - side]->all, i, other);
-		if (strcmp(name, other) != 0)
-			continue;
-		pair.index[1 - side] = i;
-		break;
-	}
+	both->name_of(both->all[side], index, name);
+	pair.index[1 - side] = find_name(both->all[1 - side], both->name_of, both->count[1 - side],
+		name);
+	if (pair.index[1 - side] != THRUM__NONE)
+		return pair;
+	for (uint32_t i = 0; i < index; i++)
+		before += is_alike_alone(both, side, i, name);
+	for (uint32_t i = 0; i < both->count[1 - side]; i++)
+		if (is_alike_alone(both, 1 - side, i, name) && before-- == 0) {
+			pair.index[1 - side] = i;
+			break;
+		}
 	return pair;
 }
 
@@ -371,17 +419,17 @@ static void add_threads(const struct sides *sides)
 {
 	const struct thrum__bands *first = sides->bands[0]->all;
 	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
+	const struct both both = {{first, second}, thrum__scene_bands_thread_name,
+		{first->thread_count, second->thread_count}};
 
 	if (first->thread_count + second->thread_count == 0)
 		return;
 	add_head(sides, THRUM__PLACE_THREADS);
 	for (uint32_t i = 0; i < first->thread_count; i++)
-		add_thread(sides, 0,
-			pair_of(sides, 0, i, thrum__scene_bands_thread_name, second->thread_count),
+		add_thread(sides, 0, pair_of(sides, 0, i, &both),
 			i + 1 == first->thread_count || sides->count > 1 ? AFTER_THREADS : 0);
 	for (uint32_t i = 0; sides->count > 1 && i < second->thread_count; i++) {
-		struct pair pair = pair_of(sides, 1, i, thrum__scene_bands_thread_name,
-			first->thread_count);
+		struct pair pair = pair_of(sides, 1, i, &both);
 
 		if (pair.index[0] == THRUM__NONE)
 			add_thread(sides, 1, pair, AFTER_THREADS);
@@ -413,15 +461,17 @@ static void add_queues(const struct sides *sides)
 {
 	const struct thrum__bands *first = sides->bands[0]->all;
 	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
+	const struct both both = {{first, second}, queue_name,
+		{first->queue_count, second->queue_count}};
 
 	if (first->queue_count + second->queue_count == 0)
 		return;
 	add_head(sides, THRUM__PLACE_QUEUES);
 	for (uint32_t i = 0; i < first->queue_count; i++)
-		add_queue(sides, 0, pair_of(sides, 0, i, queue_name, second->queue_count),
+		add_queue(sides, 0, pair_of(sides, 0, i, &both),
 			i + 1 == first->queue_count ? AFTER_QUEUES : 0);
 	for (uint32_t i = 0; sides->count > 1 && i < second->queue_count; i++) {
-		struct pair pair = pair_of(sides, 1, i, queue_name, first->queue_count);
+		struct pair pair = pair_of(sides, 1, i, &both);
 
 		if (pair.index[0] == THRUM__NONE)
 			add_queue(sides, 1, pair, AFTER_QUEUES);
