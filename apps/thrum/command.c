@@ -258,13 +258,20 @@ static int bad_value(const struct command *command, const struct option *option,
 
 #define OPTIONS_MAX 32
 
-const struct option options_of_places[] = {
+static const struct option places[] = {
 	{"memory", 0, OPTION_STRING, 0, "FILE", NULL,
 		"the recording in FILE, a copy of a machine's memory"},
 	{"xen", 'd', OPTION_STRING, 0, "NAME|ID", NULL,
 		"the trace that this domain of the Xen host publishes"},
 	{0},
 };
+
+const struct option *places_of(const struct command *command)
+{
+	const struct option *xen = places + 1, *none = places + 2;
+
+	return command->reads_traces ? places : command->reads_processes ? xen : none;
+}
 
 static int unknown_option(const struct command *command, const char *argument)
 {
@@ -274,7 +281,7 @@ static int unknown_option(const struct command *command, const char *argument)
 
 	for (const struct option *o = command->options; o->name && count < OPTIONS_MAX - 4; o++)
 		names[count++] = o->name;
-	for (const struct option *o = options_of_places; command->reads_traces && o->name; o++)
+	for (const struct option *o = places_of(command); o->name; o++)
 		names[count++] = o->name;
 	names[count++] = "help";
 	snprintf(word, sizeof(word), "%.*s", (int)strcspn(argument, "="), argument);
@@ -327,8 +334,8 @@ static int parse_option(struct arguments *a)
 	const struct option *option = find_option(a->command->options, argument), *place = NULL;
 	bool is_long = argument[1] == '-';
 
-	if (!option && a->command->reads_traces)
-		option = place = find_option(options_of_places, argument);
+	if (!option)
+		option = place = find_option(places_of(a->command), argument);
 	if (!option)
 		return unknown_option(a->command, argument);
 	value = is_long ? strchr(argument, '=') : argument[2] ? argument + 1 : NULL;

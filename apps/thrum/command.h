@@ -64,17 +64,17 @@ struct command {
 	 * a program and its own arguments. */
 	unsigned min, max;
 	const struct option *options; /* ends with a NULL name */
-	/* The arguments are traces: options_of_places may stand for one. */
-	bool reads_traces;
-	const char *more; /* an explanation, or NULL */
+	bool reads_traces;            /* the arguments are traces */
+	bool reads_processes;         /* the arguments are processes that record */
+	const char *more;             /* an explanation, or NULL */
 	const char *examples;
 	const char *statuses;
 	/* argv lacks the command's name. Returns the exit status. */
 	int (*run)(const struct command *, int argc, char **argv);
 };
 
-/* Options that name a trace which is no file, for all commands that read traces. */
-extern const struct option options_of_places[]; /* ends with a NULL name */
+/* Returns the options of a command that name a trace which is no file. They end with a NULL name. */
+const struct option *places_of(const struct command *);
 
 extern const struct command command_record, command_dump, command_tasks, command_stats,
 	command_render, command_html, command_view, command_info, command_snapshot, command_convert,

@@ -80,8 +80,7 @@ int help_command(const struct command *command)
 	output_text(&out, "\nOptions:\n");
 	for (const struct option *option = command->options; option->name; option++)
 		print_option(&out, option);
-	for (const struct option *place = options_of_places; command->reads_traces && place->name;
-		place++)
+	for (const struct option *place = places_of(command); place->name; place++)
 		print_option(&out, place);
 	print_option(&out, &option_help);
 	print_section(&out, "Examples", command->examples);
@@ -168,8 +167,7 @@ int help_table(void)
 		print_row(&out, command->name, &row);
 		for (const struct option *option = command->options; option->name; option++)
 			print_row(&out, command->name, option);
-		for (const struct option *place = options_of_places;
-			command->reads_traces && place->name; place++)
+		for (const struct option *place = places_of(command); place->name; place++)
 			print_row(&out, command->name, place);
 		print_row(&out, command->name, &option_help);
 	}

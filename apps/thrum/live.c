@@ -27,6 +27,13 @@ int live_open(const struct command *command, const char *argument, struct live *
 		thrum__source_close(live->input.owner);
 		return input_failed(live->path, &error);
 	}
+	if (thrum__source_owner(&live->input)->is_written && !live->header.host_clock.boot) {
+		complain("%s: its clock can't be compared with this machine's, so nobody knows how "
+			 "old its tasks are",
+			live->path);
+		thrum__source_close(live->input.owner);
+		return STATUS_FAILED;
+	}
 	if (thrum__monitor_create(&live->input, &live->header, &live->monitor) < 0) {
 		thrum__source_close(live->input.owner);
 		return load_no_memory();

@@ -294,6 +294,7 @@ const struct command command_metrics = {
 	.min = 1,
 	.max = UINT32_MAX,
 	.options = options_of_metrics,
+	.reads_processes = true,
 	.more = "Looking costs the processes nothing. The metrics are the programs' counters,\n"
 		"and the live tasks by label, the load of their threads, and events that could\n"
 		"not be recorded (thrum_...). The counter server/latency-us becomes\n"

@@ -368,13 +368,15 @@ const struct command command_top = {
 	.min = 1,
 	.max = UINT32_MAX,
 	.options = options_of_top,
+	.reads_processes = true,
 	.more = "A table that is refreshed: the counters as a tree, with their values, rates and\n"
 		"past; live tasks by label, with their ages; and threads, with the share of time\n"
 		"in which they worked. Enter shows all about a row, of a counter also the average\n"
 		"of the last 5 minutes; ? lists the keys. Looking costs the processes nothing.",
 	.examples = "thrum top 4711\n"
 		    "thrum top $(pidof server)\n"
-		    "thrum top --once --format=json 4711",
+		    "thrum top --once --format=json 4711\n"
+		    "thrum top --xen=example",
 	.statuses = "0  success\n"
 		    "2  no such process, not a recording, or no terminal\n"
 		    "64 usage error",

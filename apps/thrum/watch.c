@@ -201,6 +201,7 @@ const struct command command_watch = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_watch,
+	.reads_processes = true,
 	.more = "Looks 20 times a second and costs the process nothing. When CONDITION is true,\n"
 		"prints a line and does each ACTION; again after the cooldown, if it is still or\n"
 		"again true. A CONDITION compares numbers, joined by and, or, not, parentheses:\n"

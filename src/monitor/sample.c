@@ -54,6 +54,9 @@ static uint64_t ticks_of(const struct thrum__header *header, uint64_t monotonic)
 		return header->ended;
 	if (monotonic == 0)
 		return latest ? latest->ticks : 0;
+	/* In a virtual machine that is seen from its host, the clock is another. */
+	if (header->host_clock.boot)
+		monotonic -= (uint64_t)header->host_clock.ahead;
 	return thrum__format_ticks_at(header, monotonic);
 }
 
