@@ -2,7 +2,8 @@
 /*
  * A worker reads from a pipe to which a feeder writes, of the same program. `deadlock`: the feeder needs a
  * lock that the worker holds while it reads. `gone`: the feeder has ended. `full`: the worker never
- * reads. `child`: a child process has the pipe, too. `print`: the C library writes to it. It knows nothing of thrum.
+ * reads. `child`: a child process has the pipe, too. `print`: the C library writes to it. It knows nothing
+ * of thrum.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
