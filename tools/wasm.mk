@@ -2,7 +2,8 @@
 # The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
 # What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
 # small.
-HOT = src/base/% src/format/% src/read/% src/model/% src/timeline/% src/draw/list.c src/analyse/label.c
+HOT = src/base/% src/read/mirage/mirage.c $(addprefix src/read/thrum/,decode.c lane.c merge.c) src/model/% \
+	src/timeline/index/% src/timeline/layout/% src/draw/list.c src/analyse/label.c
 ROOMS = base format read world model analyse words timeline scene stage report
 SOURCES := $(foreach room,$(ROOMS),$(wildcard \
 		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \

@@ -55,11 +55,10 @@ struct ship {
 	struct thrum__fleet_outlet outlet;
 	struct part *parts;
 	char state[PATH_MAX];
-	bool watches;      /* a folder */
-	bool has_failed;   /* the latest try, as a message has told */
-	int again;         /* ms until the next try */
-	int pause;         /* ms until the next step */
-	unsigned unstored; /* recordings that aren't sent */
+	bool watches;    /* a folder */
+	bool has_failed; /* the latest try, as a message has told */
+	int again;       /* ms until the next try */
+	int pause;       /* ms until the next step */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -204,13 +203,22 @@ static int add_arguments(struct ship *ship)
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
+/* Returns the server's name for messages, without a password. */
+static const char *name_server(const struct ship *ship)
+{
+	const char *at = strrchr(ship->address.server, '@');
+
+	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
+}
+
 /* Tells a failure once, and waits longer after each. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
 	uint32_t random;
 
 	if (!ship->has_failed)
-		complain("%s: %s; tries again", ship->address.server, error->message);
+		complain("%s: %s%s", name_server(ship), error->message,
+			ship->options->once ? "" : "; tries again");
 	ship->has_failed = true;
 	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
 	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
@@ -221,7 +229,7 @@ static void note_failure(struct ship *ship, const struct thrum_error_info *error
 static void note_success(struct ship *ship)
 {
 	if (ship->has_failed)
-		complain("%s: stores again", ship->address.server);
+		complain("%s: stores again", name_server(ship));
 	ship->has_failed = false;
 	ship->again = 0;
 }
@@ -300,13 +308,11 @@ static bool step_all(struct ship *ship, bool is_due)
 
 	ship->pause = ship->pause * 2 > PAUSE_MOST ? PAUSE_MOST : ship->pause * 2;
 	is_connected = connect_server(ship);
-	ship->unstored = 0;
 	for (struct part *part = ship->parts; part; part = part->next) {
 		if (!part->sender)
 			continue;
 		is_connected = is_connected && step_part(ship, part, now, is_due);
 		goes_on |= part->sender != NULL;
-		ship->unstored += part->sender != NULL;
 	}
 	if (is_connected)
 		note_success(ship);
@@ -358,7 +364,8 @@ static int run_all(struct ship *ship)
 		ship_all(ship);
 	for (struct part *part = ship->parts; part; part = part->next)
 		if (part->sender)
-			report(part, "its program goes on");
+			report(part,
+				part->over_since ? "not all is stored" : "its program goes on");
 	return ship->has_failed ? STATUS_FAILED : STATUS_OK;
 }
 

@@ -119,8 +119,13 @@ struct thrum__fleet_server {
 static int failed(struct thrum__fleet_server *s, natsStatus status, const char *doing,
 	struct thrum_error_info *info)
 {
-	/* For an answer that doesn't come the library names its own file. */
-	const char *words = status == NATS_TIMEOUT ? NULL : s->nats.nats_GetLastError(NULL);
+	const char *words = s->nats.nats_GetLastError(NULL), *begin;
+
+	/* The library begins with a place in its source: "(conn.c:1905): ". */
+	begin = words && *words == '(' ? strstr(words, "): ") : NULL;
+	words = begin ? begin + 3 : words;
+	if (status == NATS_TIMEOUT)
+		words = "no answer; it hangs, or this user hasn't the right";
 	int error = status == NATS_NO_MEMORY ? -THRUM_E_MEMORY
 		: status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED
 		? -THRUM_E_ACCESS

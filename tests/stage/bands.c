@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -230,6 +231,30 @@ static void a_double_press_shows_the_story(void **state)
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
 }
 
+/* Lost events are told in bands, too: through all of them, or in the lane's thread. */
+static void gaps_are_told(void **state)
+{
+	static const char *const lanes[] = {"", "0 @1 create - 2 thread\n0 @1 label 2 \"pool\n"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct show *show = test_calloc(1, sizeof *show);
+		char text[600];
+
+		assert_int_equal(thrum__stage_create(&show->stage), 0);
+		snprintf(text, sizeof text,
+			"0 @0 create - 1 thread\n0 @0 label 1 \"loop\n0 @0 switch 1\n%s"
+			"10 @0 create 1 3 task\n11 @0 label 3 \"job\n20 @0 resolve 1 3\n"
+			"500 @0 lost =127 \"overwritten\n900 @0 log 1 \"end\n",
+			lanes[i]);
+		show_add(show, text);
+		show_settle(show);
+		show_set(show, "as=bands");
+		assert_non_null(strstr(painted(show), "127 lost"));
+		show_end((void **)&show);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +267,7 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
+		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),
 	};

@@ -203,11 +203,32 @@ check(status == 0 and errors.count("sends it") == 1 and "old.thrum: sends it as 
 check("early" in dump(server.url("/rack1*/old")), "by the host's name")
 server.kill()
 
-# A server that stores nothing is told, and tried again.
-refusing = Server("refusing", "authorization: {users: [{user: a, password: b, permissions: "
-                              "{publish: {deny: 'thrum.rec.>'}}}]}\n")
-server = refusing
-status, _, errors = run("ship", old.path, "--to", server.url(), "--state", state + "-2", "--once")
-check(status == 2 and "tries again" in errors, "without a password", errors)
+# Rights, as doc/fleet.md names them. Nobody may do what he has no right to.
+with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as file:
+    rights = dict(re.findall(r"^    (agent|reader) publishes: +(.+)$", file.read(), re.M))
+users = ", ".join(
+    f"{{user: {user}, password: secret, permissions: {{subscribe: ['_INBOX.>'], publish: "
+    f"{[right.replace('HOST', 'rack') for right in what.split()]}}}}}" for user, what in rights.items())
+server = Server("guarded", f"authorization: {{users: [{users}]}}\n")
+
+
+def guarded(user, rest=""):
+    return server.url(rest).replace("//", f"//{user}:secret@")
+
+
+def ship_as(user, host):
+    return run("ship", old.path, "--to", guarded(user), "--host", host, "--state", f"{state}-{user}-{host}",
+               "--once")
+
+
+status, _, errors = ship_as("agent", "rack")
+check(status == 0, "the agent's rights", errors)
+status, text, errors = run("fleet", "list", guarded("reader"))
+check(status == 0 and " old " in text, "the reader's rights", text, errors)
+check("early" in dump(guarded("reader", "/old")), "the reader's rights")
+status, _, errors = ship_as("agent", "other")
+check(status == 2 and "right" in errors and "secret" not in errors, "another host", errors)
+status, _, errors = run("fleet", "list", server.url())
+check(status == 2 and "reached" in errors, "without a password", errors)
 server.kill()
 finish()

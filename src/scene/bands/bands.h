@@ -269,6 +269,9 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
 
+/* Gives the height of a lane's thread; returns false if it isn't in sight. */
+bool thrum__bands_lane_y(const struct thrum__bands_pen *, uint32_t lane, float *top, float *bottom);
+
 /* Finds the columns of the range, and paints it behind the bands. */
 void thrum__bands_paint_range(struct thrum__bands_pen *);
 

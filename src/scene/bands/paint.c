@@ -547,6 +547,7 @@ static void paint_places(struct thrum__bands_pen *pen)
 	}
 	thrum__bands_paint_marks(pen);
 	p->bands = pen;
+	thrum__paint_gaps(p);
 	if (p->state->findings)
 		thrum__paint_findings(p);
 	p->bands = NULL;

@@ -87,6 +87,29 @@ static void share_of_group(const struct thrum__bands_pen *pen, uint32_t index, u
 	}
 }
 
+bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, float *top,
+	float *bottom)
+{
+	const struct thrum__bands *all = pen->bands->all;
+
+	for (uint32_t i = 0; i < pen->bands->place_count; i++) {
+		const struct thrum__scene_bands_place *place = &pen->bands->places[i];
+		const struct thrum__bands_thread *thread;
+
+		if (place->kind != THRUM__PLACE_THREAD && place->kind != THRUM__PLACE_OPENED_THREAD)
+			continue;
+		thread = &all->threads[place->index];
+		for (uint32_t k = 0; k < thread->count; k++) {
+			if (all->thread_lanes[thread->first + k] != lane)
+				continue;
+			*top = thrum__bands_top(pen, place);
+			*bottom = *top + HEIGHT;
+			return *bottom > pen->p->top && *top < pen->p->bottom;
+		}
+	}
+	return false;
+}
+
 /* Names the longest runs: at their right, or at their left if there is more room. */
 static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
 {

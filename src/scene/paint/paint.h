@@ -79,6 +79,7 @@ struct thrum__paint {
 
 /* ---- Painters, in the order in which a frame calls them ------------------------------------ */
 
+void thrum__paint_gaps(struct thrum__paint *);    /* alone, for bands */
 void thrum__paint_regions(struct thrum__paint *); /* folds, spans, suspensions, gaps, track bands */
 void thrum__paint_folds(struct thrum__paint *);   /* the folds alone */
 void thrum__paint_grid(struct thrum__paint *);    /* ruler and grid */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scene/bands/bands.h"
 #include "scene/paint/paint.h"
 
 #define LOOKED_AT_MAX 2000 /* rows of a kind that are painted; of more, every n-th */
@@ -114,6 +115,8 @@ static bool find_lane(const struct regions *r, uint32_t lane, struct lane_piece 
 	piece->bottom = p->bottom;
 	piece->painted = &r->painted[layout->group_count];
 	piece->is_lane = piece->has_room = false;
+	if (p->bands && (p->model->lane_count > 1 || p->bands->other))
+		return thrum__bands_lane_y(p->bands, lane, &piece->top, &piece->bottom);
 	if (layout->group_count < 2 || lane >= p->model->lane_count)
 		return true;
 	if (group == THRUM__NONE)
@@ -241,8 +244,7 @@ static void paint_name(struct regions *r, const struct lane_piece *piece, const 
 	float width = thrum__paint_width(p, name, size, font), x = piece->x1 + 3;
 	float y = level < 0 ? piece->top + 9 : piece->bottom - 5 - 12 * (float)level;
 
-	if (x < 6)
-		x = 6;
+	x = fmaxf(x, p->left + 6);
 	if (y - 12 < piece->top - 4 || y > piece->bottom || x + width > p->right ||
 		r->names >= NAMES_MAX ||
 		thrum__paint_boxes_hit(p->boxes, x - 4, y - 10, width + 8, 13))
@@ -490,6 +492,14 @@ static void paint_found(struct thrum__paint *p)
 		if (box && thrum__paint_is_dense(box))
 			paint_found_unit(p, box, &found->all[i]);
 	}
+}
+
+void thrum__paint_gaps(struct thrum__paint *p)
+{
+	struct regions r = {.p = p};
+
+	if (find_groups(&r))
+		paint_rows(&r, &p->model->gaps, paint_gap);
 }
 
 void thrum__paint_regions(struct thrum__paint *p)
