@@ -38,7 +38,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
-#define WRITES(type, name, parameters, arguments, flags, size) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
 #include "adapt/blocking.def"
 #undef WAITS
 #undef TRIES
@@ -66,17 +66,31 @@ static size_t size_of(const struct iovec *parts, int count)
 {
 	size_t size = 0;
 
-	for (int i = 0; i < count && size <= ROOM; i++)
+	for (int i = 0; parts && i < count && size <= ROOM; i++)
 		size += parts[i].iov_len;
 	return size;
 }
 
-/* Those who get descriptors by the message may use any pipe. */
-static size_t size_of_message(const struct msghdr *message)
+/* Whether a message carries descriptors: those who get them may use any pipe. */
+static bool has_rights(const struct msghdr *message)
 {
-	if (message->msg_controllen > 0)
-		thrum__adapt_pipes_shared();
-	return size_of(message->msg_iov, (int)message->msg_iovlen);
+	if (!message || !(thrum__adapt_chosen >> ADAPTER_BLOCK & 1))
+		return false;
+	struct msghdr copy = *message;
+
+	for (const struct cmsghdr *part = CMSG_FIRSTHDR(&copy); part;
+		part = CMSG_NXTHDR(&copy, (struct cmsghdr *)(uintptr_t)part))
+		if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+			return true;
+	return false;
+}
+
+static bool have_rights(const struct mmsghdr *messages, unsigned count)
+{
+	for (unsigned i = 0; messages && i < count; i++)
+		if (has_rights(&messages[i].msg_hdr))
+			return true;
+	return false;
 }
 
 /* For a call that is a point of cancellation, before one that is none. */
@@ -160,21 +174,20 @@ static void begin_signal(struct wait *blocked, const void *caller)
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 }
 
-/* The label tells the time with two digits at least. */
 static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
 {
-	int64_t seconds = time->tv_sec < INT64_MAX / 1000000000 ? time->tv_sec : INT32_MAX;
-	int64_t ns = seconds * 1000000000 + time->tv_nsec, unit = 1000;
-	char label[CALL_MAX] = "sleep ";
-	const char *word = " us";
+	int64_t seconds = time->tv_sec;
+	int64_t ns = (seconds < INT32_MAX ? seconds : INT32_MAX) * 1000000000 + time->tv_nsec;
+	uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
+	char label[CALL_MAX] = "sleep ", *end;
 
-	ns = ns < 0 ? 0 : ns;
-	if (ns >= 10000000) {
-		unit = ns >= 10000000000 ? 1000000000 : 1000000;
-		word = ns >= 10000000000 ? " s" : " ms";
-	}
-	stpcpy(thrum__adapt_put_number(label + strlen(label), (uint64_t)(ns / unit)), word);
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns, caller);
+	/* All labels look alike, so that they make one group: "sleep 0.250 ms". */
+	end = thrum__adapt_put_number(label + strlen(label), us / 1000);
+	*end++ = '.';
+	for (uint64_t digit = 100; digit > 0; digit /= 10)
+		*end++ = (char)('0' + us / digit % 10);
+	strcpy(end, " ms");
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns > 0 ? ns : 0, caller);
 }
 
 static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,
@@ -300,12 +313,14 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 	return result;
 }
 
-#define WRITES(type, name, parameters, arguments, flags, size) \
+#define WRITES(type, name, parameters, arguments, flags, size, rights) \
 	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd)) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
 \
+		if (rights) \
+			thrum__adapt_pipes_shared(); \
 		if (LIKELY(!may_wait(fd))) \
 			return real_##name(caller) arguments; \
 		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* The program's descriptors, and the calls that make and close them. */
 #define _GNU_SOURCE
-/* It would give functions that are defined here other names. */
+/* They would give functions that are defined here other names. */
 #undef _FILE_OFFSET_BITS
+#undef _FORTIFY_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -14,6 +16,10 @@
 #include "adapt/descriptor.h"
 
 _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
+
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list list);
 
 REAL(poll)
 REAL(fcntl)
@@ -176,7 +182,32 @@ static void make_sockets(const int fds[2], const void *caller)
 	REAL(name) \
 	STAND_IN type name parameters \
 	{ \
+		int error = errno; \
+\
 		before; \
+		errno = error; \
 		return real_##name(CALLER) arguments; \
 	}
 #include "adapt/descriptor.def"
+
+STAND_IN int dprintf(int fd, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	int result = vdprintf(fd, format, list);
+
+	va_end(list);
+	return result;
+}
+
+STAND_IN int __dprintf_chk(int fd, int flag, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	int result = __vdprintf_chk(fd, flag, format, list);
+
+	va_end(list);
+	return result;
+}

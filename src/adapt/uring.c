@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "adapt/adapt.h"
 #include "adapt/cell.h"
+#include "adapt/descriptor.h"
 
 #define RINGS 64
 #define BUCKETS 256
@@ -127,6 +127,8 @@ static thrum_task create_task(const struct io_uring_sqe *sqe, const void *caller
 	const void *pointer = (const void *)(uintptr_t)sqe->addr;
 	thrum_task task;
 
+	if (is_of_pipe(sqe->fd))
+		thrum__adapt_pipe_shared(sqe->fd); /* the kernel uses it */
 	switch (sqe->opcode) {
 	case IORING_OP_OPENAT:
 	case IORING_OP_OPENAT2:

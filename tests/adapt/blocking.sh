@@ -20,7 +20,7 @@ count 1 'label  *accept from socket [0-9]'
 count 2 'label  *lock file [0-9]'
 count 1 'label  *process [0-9]'
 count 2 'label  *a child process'
-count 3 'label  *sleep [0-9]* us$'
+count 3 'label  *sleep [0-9]*[.][0-9]* ms$'
 count 1 'label  *sync file [0-9]'
 count 0 'label .*from file'
 # Also a call that is left as the thread is cancelled is over.
@@ -42,6 +42,10 @@ has accept why 'waits for .*accept from socket [0-9]'
 # Pipes whose ends are both in the program.
 same fine "$programs/pipes" fine
 "$THRUM" why fine.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
+grep -q HAVE_LIBDW "$BUILD/build.ninja" && {
+	"$THRUM" why --slow='thread work' fine.thrum >slow.out 2>&1
+	grep -q 'waits for pipe # to # › thread feed › sleep' slow.out || wrong "--slow: $(cat slow.out)"
+}
 same deadlock "$programs/pipes" deadlock
 has deadlock why '^deadlock'
 has deadlock why 'The only one that serves .pipe [0-9]* to [0-9]*'
@@ -52,6 +56,8 @@ has full why 'Waits for .pipe [0-9]* to [0-9]*'
 # A child may have got an end.
 same child "$programs/pipes" child
 has child dump 'pipe [0-9]* to [0-9]* *become '
+same print "$programs/pipes" print
+has print dump 'pipe [0-9]* to [0-9]* *become '
 "$THRUM" why child.thrum >why.out 2>&1 || wrong "a pipe of others: $(cat why.out)"
 
 "$THRUM" record -o none.thrum --without=block -- "$programs/blocking" >/dev/null 2>&1

@@ -59,6 +59,24 @@ static void signal_before_wait(void **state)
 	assert_int_equal(finding.steps[1].time, 50);
 }
 
+/* A task that became the one that waits has another name, so it is told, too. */
+static void a_victim_with_a_name_of_its_own(void **state)
+{
+	struct thrum__finding finding;
+	uint32_t count = found(CONDITION "25 label 3 \"query\n"
+					 "26 create 1 4 wait\n"
+					 "26 label 4 \"wait for reply\n"
+					 "26 become 3 4\n"
+					 "30 signal 1 2 =0\n"
+					 "50 wait 4 2\n"
+					 "90 log 1 \"end\n",
+		false, &finding);
+
+	assert_int_equal(count, 1);
+	assert_int_equal(finding.step_count, 3);
+	assert_int_equal(finding.steps[2].kind, THRUM__STEP_NEVER_RESOLVED);
+}
+
 static void signal_after_wait_is_no_lost_one(void **state)
 {
 	struct thrum__finding finding;
@@ -276,6 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signal_before_wait),
+		cmocka_unit_test(a_victim_with_a_name_of_its_own),
 		cmocka_unit_test(signal_after_wait_is_no_lost_one),
 		cmocka_unit_test(unheard_signals_may_be_usual),
 		cmocka_unit_test(nobody_waits_for_its_own_signal),

@@ -65,6 +65,49 @@ static void deadlock(void **state)
 	assert_int_equal(finding.steps[1].time, 3000000);
 }
 
+/* Another thread may have released a lock in its gap. */
+static void deadlock_across_a_gap_is_possible(void **state)
+{
+	struct thrum__finding finding = expect(MAIN "1" MS "create 1 2 lock\n"
+						    "1" MS "create 1 3 lock\n"
+						    "1" MS "create 1 4 fiber\n"
+						    "1" MS "create 1 5 fiber\n"
+						    "2" MS "lock 4 2\n"
+						    "3" MS "lock 5 3\n"
+						    "3" MS "@1 create - 9 thread\n"
+						    "4" MS "@1 lost =3 \"full\n"
+						    "5" MS "wait 4 3\n"
+						    "6" MS "wait 5 2\n"
+						    "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_DEADLOCK);
+
+	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
+}
+
+/* A task is under way for twice its peers' longest life, here 10 ms. */
+static void twice_the_longest_life_is_young(void **state)
+{
+#define JOBS \
+	MAIN "1" MS "create 1 2 promise\n" \
+	     "1" MS "label 2 \"job 1\n" \
+	     "1" MS "should-resolve 2\n" \
+	     "11" MS "resolve 1 2\n" \
+	     "20" MS "create 1 3 promise\n" \
+	     "20" MS "label 3 \"job 2\n" \
+	     "20" MS "should-resolve 3\n"
+	expect_none(JOBS "40" MS "log 1 \"end\n");
+	expect(JOBS "41" MS "log 1 \"end\n", 1, THRUM__FINDING_NEVER_RESOLVED);
+}
+
+static void the_certain_come_first(void **state)
+{
+	expect(TWO_LOCKS "4" MS "create 1 6 promise\n"
+			 "4" MS "should-resolve 6\n"
+			 "5" MS "wait 5 2\n"
+			 "900" MS "log 1 \"end\n",
+		2, THRUM__FINDING_DEADLOCK);
+}
+
 static void deadlock_after_a_gap_is_possible(void **state)
 {
 	struct thrum__finding finding = expect(TWO_LOCKS "5" MS "wait 5 2\n"
@@ -363,6 +406,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(deadlock),
 		cmocka_unit_test(deadlock_after_a_gap_is_possible),
+		cmocka_unit_test(deadlock_across_a_gap_is_possible),
+		cmocka_unit_test(twice_the_longest_life_is_young),
+		cmocka_unit_test(the_certain_come_first),
 		cmocka_unit_test(a_deadlock_with_a_time_limit_is_possible),
 		cmocka_unit_test(no_deadlock),
 		cmocka_unit_test(outside),

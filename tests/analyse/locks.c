@@ -101,6 +101,8 @@ static void holders_of_a_lock(void **state)
 	expect_holders(FIBERS LOCK(2, 10, 2) UNLOCK(4, 10, 2) UNLOCK(5, 10, 2), 2, nobody);
 	/* The main task releases it for the fiber. */
 	expect_holders(FIBERS LOCK(2, 10, 2) UNLOCK(4, 1, 2), 2, nobody);
+	/* Another fiber gives a permit back: the oldest. */
+	expect_holders(FIBERS LOCK(2, 11, 4) LOCK(3, 10, 4) UNLOCK(5, 12, 4), 4, first);
 	/* The holder that had ended is the likelier one. */
 	expect_holders(FIBERS LOCK(2, 10, 4) LOCK(3, 11, 4) "4" MS
 							    "resolve 11 11\n" UNLOCK(5, 1, 4),
@@ -265,6 +267,41 @@ static void a_holder_of_several_permits(void **state)
 	assert_int_equal(more, 0);
 }
 
+/* Tells how others take lock 2 again and again from a time on, in which fiber 10 waits for it since 3 ms
+ * and has lock 3; then fiber 11 takes it and waits for 3. */
+static const char *tell_busy(int from)
+{
+	static char story[20000];
+	size_t used = (size_t)snprintf(story, sizeof story, "%s", FIBERS LOCK(1, 10, 3));
+
+	for (int i = 0; i < 64 && from < 3; i++)
+		used += (size_t)snprintf(story + used, sizeof story - used,
+			"%d" MS "lock 12 2\n%d" MS "unlock 12 2\n", from, from);
+	used += (size_t)snprintf(story + used, sizeof story - used, WAIT(3, 10, 2));
+	for (int i = 0; i < 64 && from > 3; i++)
+		used += (size_t)snprintf(story + used, sizeof story - used,
+			"%d" MS "lock 12 2\n%d" MS "unlock 12 2\n", from, from);
+	snprintf(story + used, sizeof story - used, LOCK(9, 11, 2) WAIT(10, 11, 3) END);
+	return story;
+}
+
+static void a_lock_that_goes_to_others_is_not_held(void **state)
+{
+	(void)state;
+	expect_none(tell_busy(4));
+	/* They took it before the wait. */
+	assert_int_equal(deadlock_of(tell_busy(2), 2), THRUM__CERTAIN);
+}
+
+static void a_stranger_leaves_doubt(void **state)
+{
+	(void)state;
+	assert_int_equal(deadlock_of(FIBERS LOCK(1, 12, 2) UNLOCK(1, 13, 2) LOCK(2, 10, 2)
+					     LOCK(2, 11, 3) WAIT(3, 10, 3) WAIT(4, 11, 2) END,
+				 2),
+		THRUM__LIKELY);
+}
+
 static void an_upgrade_waits_for_the_other_readers(void **state)
 {
 	(void)state;
@@ -366,6 +403,8 @@ int main(void)
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
 		cmocka_unit_test(all_holders_are_told),
+		cmocka_unit_test(a_lock_that_goes_to_others_is_not_held),
+		cmocka_unit_test(a_stranger_leaves_doubt),
 		cmocka_unit_test(who_may_hold_a_lock),
 		cmocka_unit_test(a_holder_of_several_permits),
 		cmocka_unit_test(an_upgrade_waits_for_the_other_readers),

@@ -129,6 +129,7 @@ static void wait_in_none(void)
 	SHOW(waitpid(-1, NULL, 0));
 	SHOW(flock(-1, LOCK_EX));
 	SHOW(dup2(pipes[0], empty[1]) == empty[1]);
+	SHOW(fclose(fmemopen(bytes, 9, "r")));
 	SHOW(close(pipes[0]));
 	SHOW(close(pipes[1]));
 	SHOW(read(empty[0], bytes, 9));

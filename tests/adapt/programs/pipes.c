@@ -2,7 +2,8 @@
 /*
  * A worker reads from a pipe to which a feeder writes, of the same program. `deadlock`: the feeder needs a
  * lock that the worker holds while it reads. `gone`: the feeder has ended. `full`: the worker never
- * reads. `child`: a child process has the pipe, too. It knows nothing of thrum.
+ * reads. `child`: a child process has the pipe, too. `print`: the C library writes to it. It knows nothing
+ * of thrum.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -66,7 +67,11 @@ static void *feed(void *unused)
 	(void)!write(jobs[1], "a", 1);
 	while (is("deadlock") && !atomic_load(&has_lock))
 		sched_yield();
+	if (is("fine"))
+		usleep(300000);
 	pthread_mutex_lock(&lock);
+	if (is("print"))
+		dprintf(jobs[1], "%s", ".");
 	if (is("fine") || is("child"))
 		(void)!write(jobs[1], ".", 1);
 	pthread_mutex_unlock(&lock);
@@ -75,7 +80,7 @@ static void *feed(void *unused)
 
 static bool is_stuck(void)
 {
-	return atomic_load(&worker_tid) != 0 && !is("fine") && !is("child");
+	return atomic_load(&worker_tid) != 0 && !is("fine") && !is("child") && !is("print");
 }
 
 int main(int argc, char **argv)
