@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 
-#define RING_PAGES 64           /* the kernel grants 128 of 4 KiB to any user */
+#define RING_BYTES (256u << 10) /* the kernel grants twice as much to any user */
 #define SWITCHES_MAX (8u << 20) /* that are kept: 128 MiB */
 #define RECORD_MAX 512          /* bytes; those of interest are shorter */
 
@@ -58,12 +58,16 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 	};
 	void *memory;
 
-	ring->size = page * RING_PAGES;
-	attr.wakeup_watermark = (uint32_t)ring->size / 2;
+	ring->size = page > RING_BYTES ? page : RING_BYTES;
+	attr.wakeup_watermark = RING_BYTES / 8;
 	ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return -errno;
-	memory = mmap(NULL, ring->size + page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
+	/* Other programs of this user may have taken a part of what it is granted. */
+	while ((memory = mmap(NULL, ring->size + page, PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd,
+			0)) == MAP_FAILED &&
+		errno == EPERM && ring->size > page)
+		ring->size /= 2;
 	if (memory == MAP_FAILED) {
 		int error = errno;
 
