@@ -123,6 +123,7 @@ static void wait_in_none(void)
 	SHOW(send(sockets[1], "abc", 3, 0));
 	SHOW(recv(sockets[0], bytes, 9, 0));
 	SHOW(recv(sockets[0], bytes, 9, MSG_DONTWAIT));
+	SHOW(sendmsg(sockets[1], NULL, 0));
 	SHOW(write(locked, "abc", 3));
 	SHOW(read(other, bytes, 9));
 	SHOW(read(-1, bytes, 9));
