@@ -16,6 +16,8 @@ from obeys import PATIENCE, THRUM, Command, Program, check, finish, folder, run 
 
 recordings, state = os.path.join(folder.name, "recordings"), os.path.join(folder.name, "state")
 os.mkdir(recordings)
+# Nobody writes to it, and nobody waits for that.
+os.mkfifo(os.path.join(recordings, "pipe.thrum"))
 
 # Errors that need no server.
 status, _, errors = run("ship", recordings)
@@ -30,6 +32,10 @@ status, _, errors = run("info", "nats://host/web?last=soon")
 check(status == 2 and "10m" in errors, errors)
 status, _, errors = run("info", "nats://user:secret@127.0.0.1:1/web")
 check(status == 2 and "thrum: nats://127.0.0.1:1/web: " in errors and "secret" not in errors, errors)
+status, _, errors = run("ship", recordings, "--to", "nats://127.0.0.1:1", "--state", state, "--once")
+check(status == 2, "a pipe in the folder", errors)
+status, _, errors = run("info", "nats://127.0.0.1:1/web")
+check(status == 2 and re.search("built without NATS|can't be reached|needs the library", errors), errors)
 if not shutil.which("nats-server"):
     print("skipped: nats-server is missing, nothing is sent")
     sys.exit(1 if "without NATS" not in errors and "reached" not in errors else 77)
@@ -203,6 +209,23 @@ status, _, errors = run("ship", recordings, "--to", server.url(), "--state", sta
                         "--host", "rack1.example")
 check(status == 0 and errors.count("sends it") == 1 and "old.thrum: sends it as rack1_example.old" in errors, errors)
 check("early" in dump(server.url("/rack1*/old")), "by the host's name")
+
+# A recording that is damaged meanwhile doesn't keep the others.
+os.mkdir(os.path.join(folder.name, "more"))
+agent = ship(os.path.join(folder.name, "more"))
+good = Program("more/good")
+agent.wait_for(".good.")
+bad = Program("more/bad")
+agent.wait_for(".bad.")
+with open(bad.path, "r+b") as file:
+    file.write(bytes(8))
+agent.wait_for("bad.thrum: it can't be read any more")
+bad.end()
+good.tell("task 1 afterwards")
+good.end()
+agent.wait_for("good.thrum: its program has ended")
+check("afterwards" in dump(server.url("/good")), "beside a damaged one")
+check(agent.end() == 2, "an agent that couldn't send all", agent.output)
 server.kill()
 
 # Rights, as doc/fleet.md names them. Nobody may do what he has no right to.
