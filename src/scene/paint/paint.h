@@ -72,6 +72,7 @@ struct thrum__paint {
 	float top, bottom;              /* of the tracks */
 	float left;                     /* time begins here: 0, or the end of the bands' gutter */
 	float right;                    /* the tracks end here, and the counters' gutter begins */
+	float taken_from, taken_to;     /* of the ruler, for the range's length: no tick's label */
 	struct thrum__bands_pen *bands; /* NULL: rows */
 	int64_t from, to;               /* the times at x = 0 and at x = right */
 	float unit_gap; /* px: units closer than this merge; set by thrum__paint_tracks */
