@@ -30,6 +30,9 @@ if [[ $status -eq 2 ]] && grep -q '^thrum: --sched: ' err; then
 fi
 [[ $status -eq 0 ]] || wrong "record: $(cat err)"
 
+"$THRUM" record --sched -- ./nothing 2>err
+[[ $? -eq 127 ]] || wrong "a program that isn't there: $(cat err)"
+
 # The two threads that share a processor are preempted; those that sleep are blocked.
 "$THRUM" dump --format=tsv run.thrum >dumped 2>err || wrong "dump: $(cat err)"
 for kind in preempted blocked; do
