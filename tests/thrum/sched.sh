@@ -42,7 +42,8 @@ done
 grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
 "$THRUM" why --slow=sleeps run.thrum >slow 2>err || wrong "why --slow: $(cat err)"
 grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
-"$THRUM" render -o run.svg run.thrum || wrong "render"
+"$THRUM" render --as=rows --legend -o run.svg run.thrum || wrong "render"
+grep -q '>preempted<' run.svg || wrong "the key line doesn't explain preempted"
 
 "$THRUM" convert --to=perfetto run.thrum run.pftrace || wrong "convert"
 grep -q 'off the CPU' run.pftrace || wrong "Perfetto's format lacks them"
