@@ -37,7 +37,7 @@
 #define STATS_LEAST_US 250000
 #define STATS_MOST_US 2000000
 #define FIRST_STATS_US 1500000
-#define STATS_US_MB 4000 /* µs for a megabyte of the model, until the first count tells */
+#define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
 
 struct _AppTrace {
 	GObject parent;

@@ -35,11 +35,14 @@ static void complain_list(const char *format, va_list list)
 
 	vsnprintf(text, sizeof(text), format, list);
 	fputs("thrum: ", stderr);
-	/* A file's name may hold what a terminal obeys. */
-	for (const char *at = text; *at; at++)
+	/* A file's name may hold what a terminal obeys, and a server's address a password. */
+	for (const char *at = text; *at; at++) {
 		fputc(*at != '\n' && *at != '\t' && ((unsigned char)*at < ' ' || *at == 0x7f) ? '?'
 											      : *at,
 			stderr);
+		if (at - text >= 2 && memcmp(at - 2, "://", 3) == 0)
+			at = skip_user(at + 1) - 1;
+	}
 	fputc('\n', stderr);
 }
 

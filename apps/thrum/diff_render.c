@@ -79,12 +79,11 @@ static int add_side(struct drawing *drawing, uint32_t side)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	const struct load *load = &drawing->diff->load[side];
-	const char *path = load->input.path, *name = strrchr(path, '/');
 	struct thrum__scene *scene;
 	char head[300];
 
 	snprintf(head, sizeof(head), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
-		name ? name + 1 : path);
+		input_name(load->input.path));
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0 ||
 		thrum__stage_add(drawing->stage, scene, head) < 0)
 		return load_no_memory();

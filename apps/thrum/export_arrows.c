@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyse/stats/stats.h"
+#include "base/time.h"
 #include "export.h"
 
 /* A task at some time of the walk over the edges. */
@@ -26,7 +27,8 @@ static uint32_t acting_run(const struct thrum__model *model, const struct known 
 	uint32_t run = task < model->tasks.count ? known[task].run : THRUM__NONE;
 
 	if (run == THRUM__NONE || time < THRUM__RUN(model, run, start) ||
-		time - THRUM__RUN(model, run, start) > thrum__stats_run_length(model, run))
+		(uint64_t)thrum__base_time_between(THRUM__RUN(model, run, start), time) >
+			(uint64_t)thrum__stats_run_length(model, run))
 		return THRUM__NONE;
 	return run;
 }

@@ -145,16 +145,6 @@ static void put_number(struct otlp *to, struct wire_field field, const char *key
 	end_attribute(to);
 }
 
-static int64_t time_run(const struct thrum__model *model, uint32_t task)
-{
-	int64_t sum = 0;
-
-	for (uint32_t run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
-		run = THRUM__RUN(model, run, prev))
-		sum += thrum__stats_run_length(model, run);
-	return sum;
-}
-
 static void put_attributes(struct otlp *to, uint32_t task)
 {
 	const struct thrum__model *model = to->export->model;
@@ -166,7 +156,7 @@ static void put_attributes(struct otlp *to, uint32_t task)
 	put_string(to, SPAN_ATTRIBUTE, "thrum.kind", thrum__stats_task_kind(model, task));
 	put_string(to, SPAN_ATTRIBUTE, "thrum.state",
 		thrum__model_state_name(THRUM__TASK(model, task, state)));
-	put_number(to, SPAN_ATTRIBUTE, "thrum.ran_ns", time_run(model, task));
+	put_number(to, SPAN_ATTRIBUTE, "thrum.ran_ns", thrum__stats_time_run(model, task));
 	if (lane < model->lane_count) {
 		struct thrum__base_text name = thrum__base_text_growing();
 

@@ -11,6 +11,7 @@
 #include "analyse/stats/stats.h"
 #include "base/array.h"
 #include "base/keys.h"
+#include "base/time.h"
 #include "export.h"
 #include "html_pack.h"
 #include "wire.h"
@@ -47,7 +48,7 @@ FIELD FUNCTION_FILE = {4, "filename"};
 struct sample {
 	uint32_t node, lane;
 	uint64_t runs;
-	int64_t running, waiting; /* ns */
+	uint64_t running, waiting; /* ns; unsigned, as a damaged trace may make the sums wrap */
 };
 
 /* The place of a name: where the first task with it was made. */
@@ -188,7 +189,8 @@ static void take_slice(void *context, const struct export_slice *slice, int64_t 
 				     : p->open[(p->depth < room ? p->depth : room) - 1];
 
 	if (p->depth > 0)
-		sample_at(p, top, p->lane)->running += time - p->since;
+		sample_at(p, top, p->lane)->running += (uint64_t)thrum__base_time_between(p->since,
+			time);
 	p->since = time;
 	if (!begins) {
 		p->depth--;
@@ -201,22 +203,21 @@ static void take_slice(void *context, const struct export_slice *slice, int64_t 
 		p->open[p->depth] = add_node(p, top, name, size);
 	} else if (p->depth < room) {
 		p->open[p->depth] = node_of(p, THRUM__RUN(model, slice->row, task));
+		sample_at(p, p->open[p->depth], p->lane)->runs++;
 	}
 	p->depth++;
-	if (!slice->is_span)
-		sample_at(p, p->open[p->depth - 1], p->lane)->runs++;
 }
 
 static void add_waiting(struct pprof *p, uint32_t task)
 {
 	const struct thrum__model *model = p->export->model;
-	int64_t waiting = export_task_end(p->export, task) - THRUM__TASK(model, task, start);
-	uint32_t run = THRUM__TASK(model, task, run);
+	int64_t life = thrum__base_time_between(THRUM__TASK(model, task, start),
+		export_task_end(p->export, task));
+	int64_t running = thrum__stats_time_run(model, task);
 
-	for (; thrum__model_has_row(&model->runs, run); run = THRUM__RUN(model, run, prev))
-		waiting -= thrum__stats_run_length(model, run);
-	if (waiting > 0)
-		sample_at(p, node_of(p, task), THRUM__TASK(model, task, lane))->waiting += waiting;
+	if (life > running)
+		sample_at(p, node_of(p, task), THRUM__TASK(model, task, lane))->waiting +=
+			(uint64_t)(life - running);
 }
 
 static int collect(struct pprof *p)
@@ -270,8 +271,8 @@ static void put_sample(struct pprof *p, const struct sample *sample)
 		node = (uint32_t)(p->nodes.keys[node].number - 1);
 	}
 	wire_uint64(wire, SAMPLE_VALUE, sample->runs);
-	wire_int64(wire, SAMPLE_VALUE, sample->running);
-	wire_int64(wire, SAMPLE_VALUE, sample->waiting);
+	wire_uint64(wire, SAMPLE_VALUE, sample->running);
+	wire_uint64(wire, SAMPLE_VALUE, sample->waiting);
 	if (sample->lane < p->export->model->lane_count) {
 		export_lane_text(p->export, sample->lane, &lane);
 		wire_open(wire, SAMPLE_LABEL);

@@ -218,11 +218,7 @@ static int check_view(struct html *html)
 
 static const char *name_of(const struct source *source)
 {
-	const char *slash = strrchr(source->path, '/');
-
-	if (strcmp(source->path, "-") == 0)
-		return "standard input";
-	return slash ? slash + 1 : source->path;
+	return strcmp(source->path, "-") == 0 ? "standard input" : input_name(source->path);
 }
 
 /* Writes a JSON string for a script element, where a "<" could end the element. */

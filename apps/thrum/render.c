@@ -65,13 +65,6 @@ static int fault(const struct load *load, const char *format, const char *text)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static const char *name_of(const struct load *load)
-{
-	const char *slash = strrchr(load->input.path, '/');
-
-	return slash ? slash + 1 : load->input.path;
-}
-
 /* Adds the trace that is open in the next load. */
 static int add_input(struct render *render)
 {
@@ -87,7 +80,7 @@ static int add_input(struct render *render)
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0)
 		return load_no_memory();
 	thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
-	if (thrum__stage_add(render->stage, scene, name_of(load)) < 0)
+	if (thrum__stage_add(render->stage, scene, input_name(load->input.path)) < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }

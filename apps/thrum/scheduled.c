@@ -100,5 +100,6 @@ void scheduled_stop(struct scheduled *scheduled)
 
 void scheduled_finish(struct scheduled *scheduled)
 {
+	scheduled_stop(scheduled);
 	thrum__source_switches_close(&scheduled->switches);
 }

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,6 +58,7 @@ struct ship {
 	char state[PATH_MAX];
 	bool watches;    /* a folder */
 	bool has_failed; /* the latest try, as a message has told */
+	int status;      /* STATUS_FAILED: a recording was damaged meanwhile */
 	int again;       /* ms until the next try */
 	int pause;       /* ms until the next step */
 };
@@ -113,9 +115,11 @@ static void report(const struct part *part, const char *how)
  * thrum_error. */
 static int begin_part(struct ship *ship, struct part *part, struct thrum_error_info *error)
 {
-	char name[64];
+	char program[sizeof(part->header.program) + 1] = "", name[64];
 
-	input_program(part->path, part->header.program, name);
+	/* A name that fills its room has no NUL. */
+	memcpy(program, part->header.program, sizeof(part->header.program));
+	input_program(part->path, program, name);
 	int result = thrum__fleet_sender_create(&part->input, ship->options->host, name,
 		&part->sender, error);
 
@@ -129,12 +133,28 @@ static int begin_part(struct ship *ship, struct part *part, struct thrum_error_i
 	return 0;
 }
 
-/* Adds the recording in a file. Returns 0, also if it is known already, or a negative enum
- * thrum_error. */
+/* Opens a regular file as it is, without waiting for a pipe's writer or unpacking a copy. */
+static int open_plain(const char *path, struct thrum__input *input)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat status;
+
+	if (fd < 0)
+		return thrum__source_error_of(errno);
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return thrum__source_input_of(fd, input);
+	close(fd);
+	return -THRUM_E_FORMAT;
+}
+
+/* Adds the recording in a file; `error` is NULL for one that a folder has. Returns 0, also if it is
+ * known already, or a negative enum thrum_error. */
 static int add_file(struct ship *ship, const char *path, struct thrum_error_info *error)
 {
 	struct part *part = calloc(1, sizeof(*part));
-	int result = part ? thrum__source_open(path, &part->input, error) : -THRUM_E_MEMORY;
+	int result = !part ? -THRUM_E_MEMORY
+		: error    ? thrum__source_open(path, &part->input, error)
+			   : open_plain(path, &part->input);
 
 	if (result == 0)
 		result = thrum__source_header(&part->input, &part->header, error);
@@ -284,6 +304,13 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 	struct thrum_error_info error = {0};
 	int64_t sent = thrum__fleet_sender_step(part->sender, &ship->outlet, &moment, &error);
 
+	/* That is no fault of the server's: sending goes on with the others. */
+	if (sent == -THRUM_E_DAMAGED) {
+		report(part, error.message);
+		ship->status = STATUS_FAILED;
+		close_part(part);
+		return true;
+	}
 	if (sent < 0) {
 		note_failure(ship, &error);
 		return false;
@@ -366,7 +393,7 @@ static int run_all(struct ship *ship)
 		if (part->sender)
 			report(part,
 				part->over_since ? "not all is stored" : "its program goes on");
-	return ship->has_failed ? STATUS_FAILED : STATUS_OK;
+	return ship->has_failed ? STATUS_FAILED : ship->status;
 }
 
 static int run_ship(const struct command *command, int argc, char **argv)

@@ -237,6 +237,13 @@ bool parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+const char *skip_user(const char *rest)
+{
+	const char *at = memrchr(rest, '@', strcspn(rest, "/? \n"));
+
+	return at ? at + 1 : rest;
+}
+
 bool parse_id(const char *text, size_t size, uint64_t *id)
 {
 	const char *end = text + size;

@@ -45,6 +45,9 @@ char *put_hex(char *to, const char *bytes, size_t size);
 char *put_display(char *to, size_t room, const char *text, size_t size, size_t columns,
 	size_t *used);
 
+/* Returns what follows USER:PASSWORD@ of an address, of which `rest` is what follows "://". */
+const char *skip_user(const char *rest);
+
 /* Reads "12ms", "1.5s", "250us", "-3s" or "123456" (ns). Returns false if it is none. */
 bool parse_time(const char *text, int64_t *ns);
 

@@ -271,6 +271,7 @@ int thrum__fleet_gather_end(struct thrum__fleet_gather *g)
 	latest.counters = h->counters;
 	latest.live_tasks = h->live_tasks;
 	latest.control = h->control;
+	latest.off_cpu = h->off_cpu;
 	memcpy(latest.magic, h->magic, sizeof latest.magic);
 	latest.version = h->version;
 	latest.packets = g->slots.count;

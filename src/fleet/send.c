@@ -270,8 +270,8 @@ static int add_tables(struct thrum__fleet_sender *s, uint64_t first, uint64_t la
 
 		/* Part 0 tells the counts, too. */
 		if (part == 0)
-			hash = thrum__base_hash_number(hash,
-				s->count.pieces + s->count.packets + s->count.overwritten);
+			hash = thrum__base_hash_text(hash, (const char *)&s->count,
+				sizeof s->count);
 		if (hash == s->hashes[part])
 			continue;
 		struct waiting *w = add_waiting(s, &error);

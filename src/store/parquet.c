@@ -177,25 +177,22 @@ static void put_levels(struct thrum__base_text *to, const struct thrum__base_tex
 		memcpy(to->bytes + before, &length, sizeof length);
 }
 
-/* Appends the page's bytes, compressed if that can be done. Returns their size. */
-static size_t put_page(struct thrum__base_text *to, const struct thrum__base_text *page)
+/* Appends the page's bytes, compressed if that can be done. */
+static void put_page(struct thrum__base_text *to, const struct thrum__base_text *page)
 {
 #ifdef HAVE_ZSTD
 	size_t room = ZSTD_compressBound(page->size), size;
 	char *place = thrum__base_text_reserve(to, room);
 
 	if (!place)
-		return 0;
+		return;
 	size = ZSTD_compress(place, room, page->bytes, page->size, LEVEL);
-	if (ZSTD_isError(size)) {
+	if (ZSTD_isError(size))
 		to->failed = true;
-		return 0;
-	}
-	to->size += size;
-	return size;
+	else
+		to->size += size;
 #else
 	put_bytes(to, page->bytes, page->size);
-	return page->size;
 #endif
 }
 

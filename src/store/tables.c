@@ -200,16 +200,6 @@ static bool begin_task_row(struct tables *t, int table, int64_t over, uint32_t t
 
 /* ---- Rows ----------------------------------------------------------------------------------- */
 
-static int64_t time_run(const struct thrum__model *model, uint32_t task)
-{
-	int64_t sum = 0;
-
-	for (uint32_t run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
-		run = THRUM__RUN(model, run, prev))
-		sum += thrum__stats_run_length(model, run);
-	return sum;
-}
-
 static void add_task(struct tables *t, uint32_t task)
 {
 	const struct thrum__model *m = t->model;
@@ -236,7 +226,7 @@ static void add_task(struct tables *t, uint32_t task)
 		thrum__store_parquet_text(t->to, reason, size);
 	}
 	put_interval(t, THRUM__TASK(m, task, start), end);
-	put_number(t, time_run(m, task));
+	put_number(t, thrum__stats_time_run(m, task));
 	if (site) {
 		put_string(t, site->file);
 		put_number(t, site->line);

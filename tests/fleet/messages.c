@@ -407,6 +407,10 @@ static void refuses_bad_messages(void **state)
 	struct thrum__fleet_gather *g;
 	struct thrum__fleet_piece piece = {0, 1, 0, 4096, 0, 0};
 	const uint32_t beyond[] = {THRUM__FLEET_PART, 1, 0}, cut[] = {0, 9, 0};
+	const struct {
+		uint32_t offset, size;
+		struct thrum__section section;
+	} moved = {offsetof(struct thrum__header, off_cpu), sizeof moved.section, {8, UINT64_MAX}};
 	uint8_t byte = 0;
 
 	packet(f, 0, 0, "zero");
@@ -424,7 +428,12 @@ static void refuses_bad_messages(void **state)
 	assert_int_equal(thrum__fleet_gather_piece(g, &piece, &byte, 1), -THRUM_E_DAMAGED);
 	piece.packet_size = 8192;
 	assert_int_equal(thrum__fleet_gather_piece(g, &piece, &byte, 1), -THRUM_E_DAMAGED);
+	/* A later header doesn't change the layout. */
+	assert_int_equal(thrum__fleet_gather_table(g, 0, &moved, sizeof moved), 0);
 	assert_int_equal(thrum__fleet_gather_end(g), 0);
+	const struct thrum__header *header = (const void *)f->gathered;
+
+	assert_int_equal(header->off_cpu.size, 0);
 	thrum__fleet_gather_destroy(g);
 }
 

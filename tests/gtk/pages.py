@@ -85,7 +85,7 @@ def counts_later(desktop):
         print("counts_later: left out: with a sanitizer so large a trace takes minutes to open")
         return
     file = os.path.join(desktop.folder, "many.thrum")
-    with recorded(file, [program("tests", "gtk", "programs", "many"), file, "6", "on"],
+    with recorded(file, [program("tests", "gtk", "programs", "many"), file, "12", "on"],
                   subprocess.PIPE) as process:
         process.stdout.readline()
         viewer = shown(desktop, file)

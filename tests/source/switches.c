@@ -6,9 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -161,6 +164,79 @@ static void pairs_nothing_across_losses(void **state)
 	thrum_trace_close(trace);
 }
 
+static void tells_losses_without_entries(void **state)
+{
+	struct thrum__source_switch lost = at(60, 11, THRUM__SWITCH_LOST);
+	struct thrum_trace *trace;
+
+	(void)state;
+	save();
+	write_switches(&lost, 1, 7);
+	assert_listed("");
+	assert_int_equal(thrum_trace_open(file, &trace, NULL), 0);
+	assert_int_equal(thrum_trace_info(trace)->lost[THRUM__LOST_SWITCHES], 7);
+	thrum_trace_close(trace);
+}
+
+/* If some switches could not be kept, others would be paired that don't belong together. */
+static void writes_nothing_without_memory(void **state)
+{
+	struct thrum__source_switch all[] = {
+		at(50, 10, THRUM__SWITCH_BLOCKED),
+		at(90, 10, THRUM__SWITCH_IN),
+	};
+	struct thrum__source_switches switches = {.all = all, .count = 2, .failed = true};
+
+	(void)state;
+	save();
+	assert_int_equal(thrum__source_switches_write(&switches, file, NULL), -THRUM_E_MEMORY);
+	assert_listed("");
+}
+
+/* Writes a byte once the listener should wait. */
+static void *write_later(void *data)
+{
+	usleep(100000);
+	assert_int_equal(write(*(int *)data, "", 1), 1);
+	return NULL;
+}
+
+/* The kernel tells again and again that there will be no more switches. */
+static void waits_after_the_last_thread(void **state)
+{
+	struct thrum__source_switches switches;
+	struct pollfd told;
+	pthread_t writer;
+	int pipes[2], error;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(pipes), 0);
+	child = fork();
+	if (child == 0) {
+		char byte;
+
+		_exit(read(pipes[0], &byte, 1) == 1 ? 0 : 1);
+	}
+	assert_true(child > 0);
+	error = thrum__source_switches_open(&switches, child);
+	assert_int_equal(write(pipes[1], "", 1), 1);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	if (error != 0) {
+		print_message("skipped: perf_event_open: %s\n", strerror(-error));
+		skip();
+	}
+	thrum__source_switches_take(&switches, -1, 0);
+	assert_int_equal(pthread_create(&writer, NULL, write_later, &pipes[1]), 0);
+	thrum__source_switches_take(&switches, pipes[0], -1);
+	told = (struct pollfd){.fd = pipes[0], .events = POLLIN};
+	assert_int_equal(poll(&told, 1, 0), 1);
+	pthread_join(writer, NULL);
+	thrum__source_switches_close(&switches);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 /* Entries that no writer makes are left out, and a file that ends early has fewer. */
 static void survives_bad_entries(void **state)
 {
@@ -221,6 +297,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_switches_by_thread),
 		cmocka_unit_test(pairs_nothing_across_losses),
+		cmocka_unit_test(tells_losses_without_entries),
+		cmocka_unit_test(writes_nothing_without_memory),
+		cmocka_unit_test(waits_after_the_last_thread),
 		cmocka_unit_test(survives_bad_entries),
 	};
 

@@ -181,9 +181,11 @@ static void a_drag_with_shift_chooses_durations(void **state)
 	show_settle(show);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
 	show_settle(show);
-	assert_non_null(strstr(painted(show), "in sight"));
+	assert_non_null(strstr(painted(show), " chosen"));
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_CLEAR) > 0);
 	assert_true(bands->range_from == bands->range_to && bands->took_from == bands->took_to);
+	show_settle(show);
+	assert_non_null(strstr(painted(show), " in sight"));
 }
 
 /* The task at x, and y below the name of the first place of a kind. */

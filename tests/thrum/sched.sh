@@ -30,6 +30,9 @@ if [[ $status -eq 2 ]] && grep -q '^thrum: --sched: ' err; then
 fi
 [[ $status -eq 0 ]] || wrong "record: $(cat err)"
 
+"$THRUM" record --sched -- ./nothing 2>err
+[[ $? -eq 127 ]] || wrong "a program that isn't there: $(cat err)"
+
 # The two threads that share a processor are preempted; those that sleep are blocked.
 "$THRUM" dump --format=tsv run.thrum >dumped 2>err || wrong "dump: $(cat err)"
 for kind in preempted blocked; do
@@ -39,7 +42,8 @@ done
 grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
 "$THRUM" why --slow=sleeps run.thrum >slow 2>err || wrong "why --slow: $(cat err)"
 grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
-"$THRUM" render -o run.svg run.thrum || wrong "render"
+"$THRUM" render --as=rows --legend -o run.svg run.thrum || wrong "render"
+grep -q '>preempted<' run.svg || wrong "the key line doesn't explain preempted"
 
 "$THRUM" convert --to=perfetto run.thrum run.pftrace || wrong "convert"
 grep -q 'off the CPU' run.pftrace || wrong "Perfetto's format lacks them"

@@ -16,6 +16,8 @@ from obeys import PATIENCE, THRUM, Command, Program, check, finish, folder, run 
 
 recordings, state = os.path.join(folder.name, "recordings"), os.path.join(folder.name, "state")
 os.mkdir(recordings)
+# Nobody writes to it, and nobody waits for that.
+os.mkfifo(os.path.join(recordings, "pipe.thrum"))
 
 # Errors that need no server.
 status, _, errors = run("ship", recordings)
@@ -24,8 +26,14 @@ status, _, errors = run("ship", recordings, "--to", "http://host")
 check(status == 64 and "nats://SERVER" in errors, errors)
 status, _, errors = run("ship", recordings, "--to", "nats://host/web")
 check(status == 64 and "not recordings" in errors, errors)
+status, _, errors = run("ship", recordings, "--to", "nats://user:secret@host?bogus=1")
+check(status == 64 and "nats://host?bogus=1: " in errors and "secret" not in errors, errors)
 status, _, errors = run("info", "nats://host/web?last=soon")
 check(status == 2 and "10m" in errors, errors)
+status, _, errors = run("info", "nats://user:secret@127.0.0.1:1/web")
+check(status == 2 and "thrum: nats://127.0.0.1:1/web: " in errors and "secret" not in errors, errors)
+status, _, errors = run("ship", recordings, "--to", "nats://127.0.0.1:1", "--state", state, "--once")
+check(status == 2, "a pipe in the folder", errors)
 status, _, errors = run("info", "nats://127.0.0.1:1/web")
 check(status == 2 and re.search("built without NATS|can't be reached|needs the library", errors), errors)
 if not shutil.which("nats-server"):
@@ -201,6 +209,23 @@ status, _, errors = run("ship", recordings, "--to", server.url(), "--state", sta
                         "--host", "rack1.example")
 check(status == 0 and errors.count("sends it") == 1 and "old.thrum: sends it as rack1_example.old" in errors, errors)
 check("early" in dump(server.url("/rack1*/old")), "by the host's name")
+
+# A recording that is damaged meanwhile doesn't keep the others.
+os.mkdir(os.path.join(folder.name, "more"))
+agent = ship(os.path.join(folder.name, "more"))
+good = Program("more/good")
+agent.wait_for(".good.")
+bad = Program("more/bad")
+agent.wait_for(".bad.")
+with open(bad.path, "r+b") as file:
+    file.write(bytes(8))
+agent.wait_for("bad.thrum: it can't be read any more")
+bad.end()
+good.tell("task 1 afterwards")
+good.end()
+agent.wait_for("good.thrum: its program has ended")
+check("afterwards" in dump(server.url("/good")), "beside a damaged one")
+check(agent.end() == 2, "an agent that couldn't send all", agent.output)
 server.kill()
 
 # Rights, as doc/fleet.md names them. Nobody may do what he has no right to.
@@ -226,6 +251,11 @@ check(status == 0, "the agent's rights", errors)
 status, text, errors = run("fleet", "list", guarded("reader"))
 check(status == 0 and " old " in text, "the reader's rights", text, errors)
 check("early" in dump(guarded("reader", "/old")), "the reader's rights")
+picture = os.path.join(folder.name, "old.svg")
+status, _, errors = run("render", guarded("reader"), "-o", picture)
+with open(picture, encoding="utf-8") as file:
+    text = file.read()
+check(status == 0 and f"127.0.0.1:{server.port}" in text and "secret" not in text, "no password in a picture", errors)
 status, _, errors = ship_as("agent", "other")
 check(status == 2 and "right" in errors and "secret" not in errors, "another host", errors)
 status, _, errors = run("fleet", "list", server.url())

@@ -25,6 +25,16 @@ int64_t thrum__stats_run_length(const struct thrum__model *model, uint32_t run)
 		end == THRUM__OPEN ? model->end : end);
 }
 
+int64_t thrum__stats_time_run(const struct thrum__model *model, uint32_t task)
+{
+	int64_t sum = 0;
+
+	for (uint32_t run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
+		run = THRUM__RUN(model, run, prev))
+		sum = thrum__stats_add_time(sum, thrum__stats_run_length(model, run));
+	return sum;
+}
+
 /* Sets *length to the part of a stretch that counts. Returns whether the stretch reaches into it. */
 static bool clip(const struct thrum__stats *stats, int64_t start, int64_t end, int64_t *length)
 {

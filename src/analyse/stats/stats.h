@@ -160,6 +160,9 @@ bool thrum__stats_task_is_stuck(const struct thrum__model *, uint32_t task);
 /* How many ns a run took. An open run ends with the trace. */
 int64_t thrum__stats_run_length(const struct thrum__model *, uint32_t run);
 
+/* How many ns a task ran, in all its runs together. */
+int64_t thrum__stats_time_run(const struct thrum__model *, uint32_t task);
+
 /* The share of a use in the time from the lane's first event to its last, as far as it counts, in
  * thousandths of a percent; 0 if that time is 0. */
 int64_t thrum__stats_lane_share(const struct thrum__stats *, const struct thrum__lane_use *);

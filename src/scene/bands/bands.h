@@ -272,6 +272,9 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__st
 /* Gives the height of a lane's thread; returns false if it isn't in sight. */
 bool thrum__bands_lane_y(const struct thrum__bands_pen *, uint32_t lane, float *top, float *bottom);
 
+/* Finds where on the ruler the range's length stands; before the ruler is painted. */
+void thrum__bands_place_length(const struct thrum__bands_pen *);
+
 /* Finds the columns of the range, and paints it behind the bands. */
 void thrum__bands_paint_range(struct thrum__bands_pen *);
 

@@ -13,6 +13,7 @@
 #define FOUND_LINE 2    /* px below it */
 #define NAME_GAP 5      /* px between a line and its name */
 #define STEP_MOST 16    /* px from a place's top to a step that has no line there */
+#define STEP_OPENED 30  /* px in an opened band: below its remark, above its rows */
 #define ARROW 9         /* px: length of the arrow of a line that never ends */
 
 /* Where a line lies in the picture. */
@@ -164,7 +165,9 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *pen, const struct thrum_
 			!(place->kind == THRUM__PLACE_QUEUE && place->index == queue) &&
 			!(place->kind == THRUM__PLACE_MORE && queue == THRUM__NONE))
 			continue;
-		*y = floorf(thrum__bands_top(pen, place) + fminf(place->own / 3, STEP_MOST));
+		*y = floorf(thrum__bands_top(pen, place) +
+			(place->kind == THRUM__PLACE_OPENED ? STEP_OPENED
+							    : fminf(place->own / 3, STEP_MOST)));
 		return true;
 	}
 	return false;

@@ -145,16 +145,25 @@ static bool are_whole(const struct thrum__bands_pen *pen, const struct thrum__ba
 	return true;
 }
 
-uint32_t thrum__bands_opened_lines(const struct thrum__scene *scene,
-	const struct thrum__scene_bands_place *place, struct thrum__bands_line *lines,
-	uint32_t *in_sight)
+/* The lines of an opened band's rows. */
+struct rows {
+	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
+	uint32_t count;
+	uint32_t of; /* so many are chosen by the box, or in sight */
+	bool are_chosen;
+};
+
+static void find_rows(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, struct rows *rows)
 {
 	struct thrum__bands_box box;
 
-	if (!thrum__scene_bands_box(scene, &box) || box.group != place->index)
+	rows->are_chosen = thrum__scene_bands_box(scene, &box) && box.group == place->index;
+	if (!rows->are_chosen)
 		box = (struct thrum__bands_box){place->index, scene->state.from, scene->state.to, 0,
 			0};
-	return thrum__bands_pick(scene->bands->all, &box, lines, place->rows, in_sight);
+	rows->count = thrum__bands_pick(scene->bands->all, &box, rows->lines, place->rows,
+		&rows->of);
 }
 
 void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
@@ -164,40 +173,39 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	/* A narrow gutter has no room for the levels of the rows. */
 	float x = THRUM__BANDS_NAME +
 		THRUM__BANDS_INDENT * (float)(pen->is_narrow ? 1 : place->depth + 1);
-	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
-	char words[160], seen[THRUM__NUMBER_ROOM];
-	uint32_t in_sight;
-	uint32_t count = thrum__bands_opened_lines(pen->p->scene, place, lines, &in_sight);
+	char words[160], of[THRUM__NUMBER_ROOM];
+	struct rows rows;
 
-	thrum__words_number(in_sight, seen);
+	find_rows(pen->p->scene, place, &rows);
+	thrum__words_number(rows.of, of);
 	snprintf(words, sizeof words,
-		count >= in_sight ? "%s in sight"
-			: are_whole(pen, lines, count)
-			? "%s in sight: the slowest %u that are whole, and the median"
-			: "%s in sight: %u of them, failed and pending ones first, then the slowest, "
+		rows.count >= rows.of ? "%s %s"
+			: are_whole(pen, rows.lines, rows.count)
+			? "%s %s: the slowest %u that are whole, and the median"
+			: "%s %s: %u of them, failed and pending ones first, then the slowest, "
 			  "and the median",
-		seen, (unsigned)(count > 0 ? count - 1 : 0));
+		of, rows.are_chosen ? "chosen" : "in sight",
+		(unsigned)(rows.count > 0 ? rows.count - 1 : 0));
 	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, words);
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < rows.count; i++) {
 		float y = top + THRUM__OPENED_HEAD + ROW * (float)i;
 
 		if (y < pen->p->bottom && y + ROW > pen->p->top)
-			paint_row(pen, &lines[i], x, y);
+			paint_row(pen, &rows.lines[i], x, y);
 	}
 }
 
 uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,
 	const struct thrum__scene_bands_place *place, float y)
 {
-	struct thrum__bands_line lines[THRUM__OPENED_ROWS_MAX];
 	float row = floorf((y - THRUM__OPENED_HEAD) / ROW);
-	uint32_t in_sight, count;
+	struct rows rows;
 
 	if (row < 0)
 		return THRUM__NONE;
-	count = thrum__bands_opened_lines(scene, place, lines, &in_sight);
-	return row < (float)count ? lines[(uint32_t)row].task : THRUM__NONE;
+	find_rows(scene, place, &rows);
+	return row < (float)rows.count ? rows.lines[(uint32_t)row].task : THRUM__NONE;
 }
 
 /* ---- Threads ------------------------------------------------------------------------------- */

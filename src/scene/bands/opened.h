@@ -16,12 +16,6 @@ enum {
 	THRUM__OPENED_LANE = 3 * 16, /* px of a lane of an opened thread */
 };
 
-/* The lines of an opened band's rows, in which `lines` has room for THRUM__OPENED_ROWS_MAX: those of the
- * box, or those in sight. Returns how many; sets *in_sight to the number of all of them. */
-uint32_t thrum__bands_opened_lines(const struct thrum__scene *,
-	const struct thrum__scene_bands_place *, struct thrum__bands_line *lines,
-	uint32_t *in_sight);
-
 /* The task of the row at y from the top of an opened band, or NONE; of the box of an opened thread at a
  * time. `grain`: ns of a pixel. */
 uint32_t thrum__bands_opened_task(const struct thrum__scene *,

@@ -574,6 +574,7 @@ void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
 		return;
 	}
 	thrum__paint_folds(p);
+	thrum__bands_place_length(&pen);
 	thrum__paint_grid(p);
 	paint_grounds(&pen);
 	name_columns(&pen);

@@ -5,7 +5,9 @@
 
 #include "scene/bands/bands.h"
 
-#define LABEL_Y 20 /* px from the ruler's top to the base line of the range's length */
+#define LABEL_Y 20     /* px from the ruler's top to the base line of the range's length */
+#define LENGTH_ROOM 40 /* bytes for its words */
+#define LENGTH_AIR 6   /* px at either side of them */
 
 /* Returns the column in which x lies, at most the number of columns. */
 static uint32_t column_at(const struct thrum__bands_pen *pen, float x)
@@ -16,23 +18,45 @@ static uint32_t column_at(const struct thrum__bands_pen *pen, float x)
 	return column <= 0 ? 0 : column >= (float)columns ? columns : (uint32_t)column;
 }
 
-/* Writes the range's length on the ruler, over the ticks. */
-static void write_length(const struct thrum__bands_pen *pen, float x1, float x2)
+/* Gives the range's length as words; returns their size. */
+static size_t length_words(const struct thrum__bands_pen *pen, char words[LENGTH_ROOM])
 {
 	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
+
+	return thrum__words_duration(state->range_to - state->range_from, 3, words, LENGTH_ROOM);
+}
+
+void thrum__bands_place_length(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands_state *state = &pen->p->state->bands;
+	float x1 = fmaxf(thrum__paint_x(pen->p, state->range_from), pen->left);
+	float x2 = fminf(thrum__paint_x(pen->p, state->range_to), pen->right);
+	char words[LENGTH_ROOM];
+	float width, x;
+
+	if (x2 <= x1)
+		return;
+	width = thrum__paint_width(pen->p, words, length_words(pen, words), THRUM__FONT_BASE);
+	x = floorf((x1 + x2 - width) / 2);
+	x = fminf(fmaxf(x, pen->left + 4), pen->right - width - 4);
+	pen->p->taken_from = x - LENGTH_AIR;
+	pen->p->taken_to = x + width + LENGTH_AIR;
+}
+
+/* Writes the range's length on the ruler. */
+static void write_length(const struct thrum__bands_pen *pen, float x1, float x2)
+{
 	struct thrum__draw_list *list = pen->p->list;
 	const int z = THRUM__Z_FRAME_TEXT;
-	char words[40];
-	size_t size = thrum__words_duration(state->range_to - state->range_from, 3, words,
-		sizeof words);
-	float width = thrum__paint_width(pen->p, words, size, THRUM__FONT_BASE);
-	float x = floorf((x1 + x2 - width) / 2), y = pen->p->ruler_top;
+	float x = pen->p->taken_from, y = pen->p->ruler_top;
+	char words[LENGTH_ROOM];
+	size_t size = length_words(pen, words);
 
-	x = fminf(fmaxf(x, pen->left + 4), pen->right - width - 4);
-	thrum__draw_rect(list, z, THRUM__COLOUR_PANEL, x - 6, y + 4, width + 12, THRUM__RULER - 8);
+	thrum__draw_rect(list, z, THRUM__COLOUR_PANEL, x, y + 4, pen->p->taken_to - x,
+		THRUM__RULER - 8);
 	thrum__draw_rect(list, z, THRUM__COLOUR_SEL, x1, y + THRUM__RULER - 4, x2 - x1, 3);
-	thrum__draw_text(list, z, THRUM__COLOUR_SEL, THRUM__FONT_BASE, x, y + LABEL_Y, words, size,
-		true);
+	thrum__draw_text(list, z, THRUM__COLOUR_SEL, THRUM__FONT_BASE, x + LENGTH_AIR, y + LABEL_Y,
+		words, size, true);
 }
 
 void thrum__bands_paint_range(struct thrum__bands_pen *pen)

@@ -93,7 +93,8 @@ static void draw_tick(struct ruler *r, const struct thrum__scene_time_segment *s
 		distance_words(time - origin, r->step, r->unit_said, words, sizeof words);
 	width = label_width(r, words, font);
 	left = is_first ? x + 3 : x - width / 2;
-	if (left < r->free + LABEL_GAP || left + width > right - 4)
+	if (left < r->free + LABEL_GAP || left + width > right - 4 ||
+		(left < p->taken_to && left + width > p->taken_from))
 		return;
 	put_label(r, THRUM__Z_FRAME_TEXT, left, words, font,
 		is_first ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);

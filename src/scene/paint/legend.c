@@ -24,7 +24,8 @@
 	X(RESOLVES, "resolves") \
 	X(SIGNALS, "signals") \
 	X(STUCK, "never resolved") \
-	X(CAUSE, "cause")
+	X(CAUSE, "cause") \
+	X(PREEMPTED, "preempted") /* only where this is recorded */
 
 enum mark {
 #define X(NAME, words) NAME,
@@ -139,6 +140,11 @@ static void paint_edge_mark(const struct legend_pen *pen, enum mark mark)
 
 static void paint_finding_mark(const struct legend_pen *pen, enum mark mark)
 {
+	if (mark == PREEMPTED) {
+		thrum__draw_rect(pen->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_BAD, pen->x,
+			pen->y - 1, 24, THRUM__OFF_CPU_HEIGHT);
+		return;
+	}
 	if (mark == STUCK) {
 		draw_level(pen, 0, 24, 4, THRUM__COLOUR_BAD, THRUM__DASH_SOLID);
 		return;
@@ -153,18 +159,19 @@ void thrum__paint_legend(struct thrum__paint *p)
 {
 	float top = p->height - THRUM__LEGEND, widths[COUNT], needed = 2 * MARGIN, air = AIR_MAX;
 	struct legend_pen pen = {p->list, MARGIN, top + THRUM__LEGEND / 2};
+	size_t count = p->model->off_cpu.count > 0 ? COUNT : PREEMPTED;
 
 	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width,
 		THRUM__LEGEND);
 	thrum__draw_horizontal(p->list, MARK, THRUM__COLOUR_RULE, 0, p->width, top, 1,
 		THRUM__DASH_SOLID);
-	for (size_t i = 0; i < COUNT; i++) {
+	for (size_t i = 0; i < count; i++) {
 		widths[i] = thrum__paint_width(p, names[i], strlen(names[i]), THRUM__FONT_NOTE);
 		needed += widths[i] + NEXT_AT;
 	}
-	if (p->width - needed < air * (COUNT - 1))
-		air = p->width > needed ? (p->width - needed) / (COUNT - 1) : 0;
-	for (size_t i = 0; i < COUNT; i++) {
+	if (p->width - needed < air * (float)(count - 1))
+		air = p->width > needed ? (p->width - needed) / (float)(count - 1) : 0;
+	for (size_t i = 0; i < count; i++) {
 		if (pen.x + NAME_AT + widths[i] + MARGIN > p->width)
 			return;
 		if (i < CREATES)

@@ -17,10 +17,11 @@
 #include "scene/found.h"
 #include "scene/scene.h"
 
-#define THRUM__STRIP_MARGIN 12 /* px at either side of its columns */
-#define THRUM__STRIP_HEAD 20   /* px above its columns, for times and flags */
-#define THRUM__STRIP_FOOT 4    /* px below them */
-#define THRUM__BIN 2           /* px: width of a column of the strip */
+#define THRUM__STRIP_MARGIN 12  /* px at either side of its columns */
+#define THRUM__STRIP_HEAD 20    /* px above its columns, for times and flags */
+#define THRUM__STRIP_FOOT 4     /* px below them */
+#define THRUM__OFF_CPU_HEIGHT 3 /* px: of the line along a lane that was off its processor */
+#define THRUM__BIN 2            /* px: width of a column of the strip */
 #define THRUM__BINS_MAX 2048
 
 /* Rects that names must not cover. */
@@ -72,6 +73,7 @@ struct thrum__paint {
 	float top, bottom;              /* of the tracks */
 	float left;                     /* time begins here: 0, or the end of the bands' gutter */
 	float right;                    /* the tracks end here, and the counters' gutter begins */
+	float taken_from, taken_to;     /* of the ruler, for the range's length: no tick's label */
 	struct thrum__bands_pen *bands; /* NULL: rows */
 	int64_t from, to;               /* the times at x = 0 and at x = right */
 	float unit_gap; /* px: units closer than this merge; set by thrum__paint_tracks */

@@ -22,7 +22,6 @@
 #define LATTICE_WIDTH 48    /* px at either end that are hatched of a gap over 3 times as wide */
 #define FOUND_MAX 2000      /* found units that are painted; of more, every n-th */
 #define FOUND_LEAST 6       /* px: least width and height of a found unit's rect */
-#define OFF_CPU_HEIGHT 3    /* px */
 #define FEW 80              /* so few rows are all shown, however short they are */
 
 struct regions {
@@ -347,7 +346,7 @@ static void paint_off_cpu(struct regions *r, struct lane_piece *piece)
 	if (take_unpainted(r, piece))
 		thrum__draw_rect(r->p->list, THRUM__Z_REGION,
 			piece->count ? THRUM__COLOUR_BAD : THRUM__COLOUR_SUSP, piece->x1,
-			piece->top, piece->x2 - piece->x1, OFF_CPU_HEIGHT);
+			piece->top, piece->x2 - piece->x1, THRUM__OFF_CPU_HEIGHT);
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */

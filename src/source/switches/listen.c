@@ -28,6 +28,7 @@ struct thrum__source_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* the ring's data lies behind it */
 	size_t size;                       /* of the data, bytes */
+	bool is_over;                      /* nothing is written into it any more */
 };
 
 /* The kernel adds this to the end of each record. */
@@ -199,9 +200,16 @@ void thrum__source_switches_take(struct thrum__source_switches *switches, int fd
 	if (polled) {
 		polled[0] = (struct pollfd){.fd = fd, .events = POLLIN};
 		for (uint32_t i = 0; i < switches->ring_count; i++)
-			polled[i + 1] = (struct pollfd){.fd = switches->rings[i].fd,
+			polled[i + 1] = (struct pollfd){.fd = switches->rings[i].is_over
+					? -1
+					: switches->rings[i].fd,
 				.events = POLLIN};
 		(void)poll(polled, switches->ring_count + 1, ms);
+		/* From then on poll wouldn't wait: all threads have ended, or run a setuid
+		 * program. */
+		for (uint32_t i = 0; i < switches->ring_count; i++)
+			if (polled[i + 1].revents & POLLHUP)
+				switches->rings[i].is_over = true;
 		free(polled);
 	}
 	for (uint32_t i = 0; i < switches->ring_count; i++)

@@ -302,25 +302,36 @@ static int append(struct thrum__source_change *change, const struct writing *w)
 		return error;
 	header->size = end + size;
 	header->off_cpu = (struct thrum__section){end, size};
-	atomic_store(&header->lost[THRUM__LOST_SWITCHES], w->switches->lost);
-	error = thrum__source_write_at(&change->fd, 0, header,
+	return thrum__source_write_at(&change->fd, 0, header,
 		offsetof(struct thrum__header, state));
-	return error ? error
-		     : thrum__source_write_at(&change->fd, offsetof(struct thrum__header, lost),
-			       header->lost, sizeof *header - offsetof(struct thrum__header, lost));
+}
+
+/* Writes the rest of the header: how many switches were lost, and the place of the entries. */
+static int write_lost(struct thrum__source_change *change, uint64_t lost)
+{
+	struct thrum__header *header = &change->header;
+
+	atomic_store(&header->lost[THRUM__LOST_SWITCHES], lost);
+	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, lost),
+		header->lost, sizeof *header - offsetof(struct thrum__header, lost));
 }
 
 static int write_switches(struct thrum__source_change *change)
 {
 	struct writing w = {.switches = change->context};
-	int error = read_packets(&w, change);
+	int error = w.switches->failed ? -THRUM_E_MEMORY : read_packets(&w, change);
 
 	if (error == 0) {
 		add_header_readings(&w, &change->header);
 		merge_holdings(&w);
 		if (w.reading_count > 0)
 			pair(&w, change->header.clock_frequency);
-		error = w.failed ? -THRUM_E_MEMORY : w.count > 0 ? append(change, &w) : 0;
+		if (w.failed)
+			error = -THRUM_E_MEMORY;
+		else if (w.count > 0)
+			error = append(change, &w);
+		if (error == 0)
+			error = write_lost(change, w.switches->lost);
 	}
 	free(w.holdings);
 	free(w.readings);
