@@ -281,8 +281,8 @@ static inline ssize_t note_read(int fd, ssize_t result)
 \
 		if (LIKELY(!may_wait(fd))) \
 			return real_##name(caller) arguments; \
-		/* With MSG_WAITALL, the first would take only a part of all. */ \
-		if (!(flags & MSG_WAITALL)) { \
+		/* Where it waits for more, the first would take only a part of that. */ \
+		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
 			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \

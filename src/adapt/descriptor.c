@@ -33,15 +33,20 @@ static bool is_blocking(int fd)
 	return flags >= 0 && !(flags & (O_NONBLOCK | O_PATH));
 }
 
-static enum descriptor_sort sort_of(int fd)
+static int sort_of(int fd)
 {
 	struct stat status;
+	int least;
+	socklen_t size = sizeof least;
 
 	if (fstat(fd, &status) != 0)
 		return DESCRIPTOR_UNKNOWN; /* the call will fail */
 	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode) ||
 		!is_blocking(fd))
 		return DESCRIPTOR_QUICK;
+	if (S_ISSOCK(status.st_mode) &&
+		getsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, &size) == 0 && least > 1)
+		return DESCRIPTOR_SLOW | DESCRIPTOR_LOW;
 	return DESCRIPTOR_SLOW;
 }
 
@@ -83,6 +88,15 @@ bool thrum__adapt_would_wait(int fd, short events)
 
 	errno = error;
 	return waits;
+}
+
+bool thrum__adapt_waits_for_more(int fd)
+{
+	_Atomic uint8_t *known = &thrum__adapt_descriptors[fd];
+
+	if (!(atomic_load(known) & (DESCRIPTOR_QUICK | DESCRIPTOR_SLOW)))
+		thrum__adapt_would_wait(fd, 0);
+	return atomic_load(known) & DESCRIPTOR_LOW;
 }
 
 void thrum__adapt_descriptor_changes(int fd)

@@ -13,7 +13,9 @@ enum descriptor_sort {
 	DESCRIPTOR_UNKNOWN,
 	DESCRIPTOR_QUICK = 1, /* no call waits for an event: it is a file, or doesn't block */
 	DESCRIPTOR_SLOW = 2,  /* a pipe, socket, terminal or the like that blocks */
-	DESCRIPTOR_PIPE = 4   /* with either: an end of a pipe of the program */
+	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
+	DESCRIPTOR_LOW =
+		8 /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -34,6 +36,9 @@ static inline bool is_of_pipe(int fd)
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
  * may have to wait for. Keeps errno. */
 bool thrum__adapt_would_wait(int fd, short events);
+
+/* Whether a call that receives may wait though there is something. Keeps errno. */
+bool thrum__adapt_waits_for_more(int fd);
 
 /* It may block now, or no longer. */
 void thrum__adapt_descriptor_changes(int fd);

@@ -98,8 +98,8 @@ def main():
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
             r"|gethostbyname|wait(pid|id|3|4)?|system|pclose|sigwait(info)?|u?sleep|(clock_)?nanosleep"
-            r"|f?close|close_range|closefrom|dup[23]?|fdopen|pipe2?|socketpair|(__)?v?dprintf(_chk)?|(vm)?splice|tee"
-            r"|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")
+            r"|f?close|close_range|closefrom|dup[23]?|fdopen|setsockopt|pipe2?|socketpair"
+            r"|(__)?v?dprintf(_chk)?|(vm)?splice|tee|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")
         for fields in map(str.split, lines):
             if (len(fields) == 8 and fields[4] in ("GLOBAL", "WEAK") and fields[5] != "HIDDEN"
                     and fields[6] != "UND" and not wrapped.fullmatch(fields[7])):

@@ -136,6 +136,35 @@ static void wait_in_none(void)
 	SHOW(read(empty[0], bytes, 9));
 }
 
+/* ---- A call that waits for more than is there --------------------------------------------------- */
+
+static _Atomic bool is_receiving;
+
+static void *send_rest(void *receiver)
+{
+	while (!is_receiving || !is_asleep(*(int *)receiver))
+		sched_yield();
+	SHOW(send(sockets[1], "defgh", 5, 0));
+	return NULL;
+}
+
+static void wait_for_more(void)
+{
+	int least = 5, receiver = gettid();
+	pthread_t thread;
+
+	SHOW(setsockopt(sockets[0], SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least));
+	SHOW(send(sockets[1], "abc", 3, 0));
+	if (pthread_create(&thread, NULL, send_rest, &receiver) != 0)
+		return;
+	/* SHOW would print beside the thread. */
+	is_receiving = true;
+	ssize_t size = recv(sockets[0], bytes, 9, 0);
+
+	pthread_join(thread, NULL);
+	SHOW(size);
+}
+
 /* ---- A thread that is cancelled ---------------------------------------------------------------- */
 
 static void *read_for_ever(void *unused)
@@ -187,6 +216,7 @@ int main(int argc, char **argv)
 		poll(NULL, 0, 1); /* this starts the recording */
 		wait_in_all();
 		wait_in_none();
+		wait_for_more();
 		cancel();
 		return 0;
 	}

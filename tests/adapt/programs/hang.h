@@ -9,10 +9,14 @@
 #ifndef _GNU_SOURCE
 #error "a signal's handler must stay"
 #endif
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 static bool (*is_hanging)(void);
 
@@ -20,6 +24,20 @@ static bool (*is_hanging)(void);
 static inline bool has_waiter(const pthread_mutex_t *mutex)
 {
 	return __atomic_load_n(&mutex->__data.__lock, __ATOMIC_ACQUIRE) == 2;
+}
+
+/* Whether a thread of this process sleeps. */
+static inline bool is_asleep(int tid)
+{
+	char path[64], stat[256] = "";
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+	int file = open(path, O_RDONLY);
+	ssize_t size = read(file, stat, sizeof stat - 1);
+	const char *state = size > 0 ? strchr(stat, ')') : NULL;
+
+	close(file);
+	return state && state[2] == 'S';
 }
 
 static void look(int number)

@@ -26,20 +26,6 @@ static bool is(const char *name)
 	return strcmp(chosen, name) == 0;
 }
 
-/* Whether the worker sleeps. */
-static bool is_idle(void)
-{
-	char path[64], stat[256] = "";
-
-	snprintf(path, sizeof path, "/proc/self/task/%d/stat", atomic_load(&worker_tid));
-	int file = open(path, O_RDONLY);
-	ssize_t size = read(file, stat, sizeof stat - 1);
-	const char *state = size > 0 ? strchr(stat, ')') : NULL;
-
-	close(file);
-	return state && state[2] == 'S';
-}
-
 static void *work(void *unused)
 {
 	char job;
@@ -60,7 +46,7 @@ static void *feed(void *unused)
 {
 	static const char many[1 << 17];
 
-	while (!is_idle())
+	while (!is_asleep(worker_tid))
 		sched_yield();
 	atomic_store(&is_writing, 1);
 	if (is("full"))
@@ -97,7 +83,7 @@ int main(int argc, char **argv)
 	if (pthread_create(&worker, NULL, work, NULL) != 0)
 		return 1;
 	if (is("child")) {
-		while (!atomic_load(&worker_tid) || !is_idle())
+		while (!atomic_load(&worker_tid) || !is_asleep(worker_tid))
 			sched_yield();
 		if (fork() == 0)
 			_exit(0);
