@@ -91,7 +91,7 @@ static void put_summary(struct writer *w)
 	size_t size;
 
 	for (int side = 0; side < THRUM__SIDES; side++) {
-		const char *path = w->diff->load[side].input.path;
+		const char *path = input_path(w->diff->load[side].input.path);
 
 		put_text(w, thrum__words_diff_side(side));
 		put_text(w, side == THRUM__GOOD ? "  " : "   ");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dump.h"
+#include "input.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -95,7 +96,7 @@ static char *put_known(char *to, const char *before, const char *text)
 static char *put_origin(char *to, const struct dump *dump)
 {
 	const struct thrum_trace_info *info = dump->info;
-	const char *path = strcmp(dump->path, "-") == 0 ? "standard input" : dump->path;
+	const char *path = input_path(dump->path);
 	size_t columns;
 
 	to = put_style(to, dump, BOLD);

@@ -71,6 +71,15 @@ int input_open(const struct command *command, const char *argument, struct input
 	return STATUS_OK;
 }
 
+const char *input_path(const char *path)
+{
+	const char *host = strstr(path, "://");
+
+	if (strcmp(path, "-") == 0)
+		return "standard input";
+	return host && skip_user(host + 3) != host + 3 ? skip_user(host + 3) : path;
+}
+
 const char *input_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -201,7 +210,7 @@ int input_may_replace(const char *path)
 
 void input_warn(const struct input *input)
 {
-	const char *name = strcmp(input->path, "-") == 0 ? "standard input" : input->path;
+	const char *name = input_path(input->path);
 	char words[1000];
 
 	if (thrum__words_missing(input->info, words, sizeof words) > 0)

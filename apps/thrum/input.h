@@ -63,6 +63,10 @@ int input_may_replace(const char *path);
  * to its end. */
 void input_warn(const struct input *);
 
+/* Returns a trace's path for people: standard input is called so, and an address lacks its user and
+ * password. */
+const char *input_path(const char *path);
+
 /* Returns a trace's name without folders, and without the user and the password of an address. */
 const char *input_name(const char *path);
 

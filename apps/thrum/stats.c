@@ -76,8 +76,7 @@ static void write_summary(struct output *out, const char *path, const struct thr
 		for (int state = 0; state < 5; state++)
 			states[state] += kinds->tallies[i].state[state];
 	}
-	if (strcmp(path, "-") == 0)
-		path = "standard input";
+	path = input_path(path);
 	to = put_display(words, sizeof(words) - 1, path, strlen(path), 120, &columns);
 	*to = '\0';
 	begin = output_begin_line(out);

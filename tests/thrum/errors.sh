@@ -140,4 +140,15 @@ done
 	echo "thrum dump | head: $(cat err)"
 	failed=1
 }
+# Passwords of addresses aren't shown. To thrum, this is a file.
+mkdir -p other:
+cp every.thrum "other:/me:secret@every.thrum"
+for command in dump stats "diff every.thrum"; do
+	# shellcheck disable=SC2086
+	"$THRUM" $command "other://me:secret@every.thrum" >out 2>&1
+	if grep -q secret out || ! grep -q every.thrum out; then
+		echo "thrum $command: a password: $(head -n 2 out)"
+		failed=1
+	fi
+done
 exit $failed
