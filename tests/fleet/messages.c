@@ -120,12 +120,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
-{
-	assert_true(packet_writer_add(writer,
-		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
-}
-
 /* Writes the lane's packet number `seq`, with one record. */
 static struct packet_writer packet(struct fixture *f, uint32_t index, uint64_t seq,
 	const char *text)
@@ -133,7 +127,7 @@ static struct packet_writer packet(struct fixture *f, uint32_t index, uint64_t s
 	struct packet_writer writer = packet_writer_begin(&f->recording, index, 0, seq,
 		START + 10 * seq);
 
-	log_at(&writer, 10 * seq, text);
+	packet_writer_log(&writer, START + 10 * seq, text);
 	return writer;
 }
 
@@ -227,7 +221,7 @@ static void sends_packets_as_they_grow(void **state)
 	assert_int_equal(f->store.count, 0);
 	assert_int_equal(step(f, true, false), 0);
 	check(f, "zero;", 0, THRUM_ENDING_COPIED);
-	log_at(&last, 1, "more");
+	packet_writer_log(&last, START + 1, "more");
 	packet(f, 1, 1, "one");
 	assert_int_equal(step(f, false, false), 1);
 	check(f, "zero;more;", 0, THRUM_ENDING_COPIED);
@@ -250,8 +244,8 @@ static void splits_large_packets(void **state)
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
 	for (unsigned i = 1; i < 15; i++)
-		log_at(&writer, i, text);
-	log_at(&writer, 20, "last");
+		packet_writer_log(&writer, START + i, text);
+	packet_writer_log(&writer, START + 20, "last");
 	assert_int_equal(step(f, true, true), 1);
 	assert_int_equal(thrum__fleet_sender_count(f->sender)->packets, 1);
 	struct thrum__output output = {f, write_gathered};
@@ -294,7 +288,7 @@ static void sends_again_what_is_refused(void **state)
 		strcat(expected, text);
 		strcat(expected, ";more;");
 		writer = packet(f, i, i, text);
-		log_at(&writer, 10 * i + 1, "more");
+		packet_writer_log(&writer, START + 10 * i + 1, "more");
 		(void)step(f, true, false);
 	}
 	for (unsigned i = 0; i < 1000 && !thrum__fleet_sender_is_done(f->sender); i++)
@@ -369,7 +363,7 @@ static void definitions_come_first(void **state)
 
 	assert_int_equal(step(f, true, false), 0);
 	recording_define(&f->recording, 1, THRUM__DEFINES_TAG, 0, "urgent", 7);
-	log_at(&writer, 1, "more");
+	packet_writer_log(&writer, START + 1, "more");
 	packet(f, 1, 1, "one");
 	size_t before = f->store.count;
 

@@ -47,12 +47,6 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void log_at(struct packet_writer *writer, uint64_t ticks, const char *text)
-{
-	assert_true(packet_writer_add(writer,
-		&(struct thrum__record){.type = THRUM__R_LOG, .text = text}, START + ticks));
-}
-
 /* Writes the lane's packet number `seq`, with one record. */
 static struct packet_writer packet(struct fixture *f, uint32_t index, uint64_t seq,
 	const char *text)
@@ -60,7 +54,7 @@ static struct packet_writer packet(struct fixture *f, uint32_t index, uint64_t s
 	struct packet_writer writer = packet_writer_begin(&f->recording, index, 0, seq,
 		START + 10 * seq);
 
-	log_at(&writer, 10 * seq, text);
+	packet_writer_log(&writer, START + 10 * seq, text);
 	return writer;
 }
 
@@ -128,7 +122,7 @@ static void counts_losses(void **state)
 	assert_int_equal(count->overwritten, 1);
 	check_file(f, "a.b.0001.thrum", "zero;1 packet overwritten;two;three;four;", 1);
 	/* The packet that wasn't finished is in the next file, too, as it is then. */
-	log_at(&last, 45, "more");
+	packet_writer_log(&last, START + 45, "more");
 	packet(f, 4, 5, "five");
 	step(f, segments);
 	f->recording.header->state = THRUM__STOPPED;

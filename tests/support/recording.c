@@ -125,3 +125,10 @@ bool packet_writer_add(struct packet_writer *writer, const struct thrum__record 
 	atomic_store(&writer->packet->content_size, (uint32_t)writer->at * 8);
 	return true;
 }
+
+void packet_writer_log(struct packet_writer *writer, uint64_t ticks, const char *text)
+{
+	if (!packet_writer_add(writer, &(struct thrum__record){.type = THRUM__R_LOG, .text = text},
+		    ticks))
+		abort();
+}

@@ -44,5 +44,7 @@ struct packet_writer packet_writer_begin(struct recording *, uint32_t index, uin
 	uint64_t seq, uint64_t ticks);
 /* Adds a record, wide if need be. Returns false when the packet has no room for it. */
 bool packet_writer_add(struct packet_writer *, const struct thrum__record *, uint64_t ticks);
+/* Adds a text. Aborts when the packet has no room for it. */
+void packet_writer_log(struct packet_writer *, uint64_t ticks, const char *text);
 
 #endif
