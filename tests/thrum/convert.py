@@ -11,30 +11,19 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 
-THRUM = os.environ["THRUM"]
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
+from asks import THRUM, ask, check, failures  # noqa: E402
+
 BUILD = os.environ["BUILD"]
 SOURCE = os.environ["SOURCE"]
-failures = []
-
-
-def check(right, what):
-    if not right:
-        print(what)
-        failures.append(what)
-
-
-def thrum(*arguments, status=0, **more):
-    done = subprocess.run([THRUM, *arguments], capture_output=True, check=False, **more)
-    check(done.returncode == status, f"thrum {arguments}: {done.returncode} {done.stderr!r}")
-    return done
 
 
 def convert(form, trace):
-    return json.loads(thrum("convert", f"--to={form}", trace, "-").stdout.decode("utf-8"))
+    return json.loads(ask("convert", f"--to={form}", trace, "-").stdout.decode("utf-8"))
 
 
 def rows(trace, *command):
-    lines = thrum(*command, "--format=tsv", trace).stdout.split(b"\n")[:-1]
+    lines = ask(*command, "--format=tsv", trace).stdout.split(b"\n")[:-1]
     names = lines[0].decode().split("\t") if lines else []
     return [dict(zip(names, line.split(b"\t"))) for line in lines[1:]]
 
@@ -188,20 +177,20 @@ def empty(folder):
 
 def arguments(folder, trace):
     there = os.path.join(folder, "there.json")
-    thrum("convert", "--to=chrome", trace, there)
-    thrum("convert", "--to=speedscope", trace, there)
+    ask("convert", "--to=chrome", trace, there)
+    ask("convert", "--to=speedscope", trace, there)
     with open(there, encoding="utf-8") as file:
         check("profiles" in json.load(file), "a file isn't replaced")
-    check(b"in the way" in thrum("convert", "--to=chrome", trace, trace, status=2).stderr,
+    check(b"in the way" in ask("convert", "--to=chrome", trace, trace, status=2).stderr,
           "a trace is replaced")
-    check(b"No such file" in thrum("convert", "--to=chrome", trace,
+    check(b"No such file" in ask("convert", "--to=chrome", trace,
                                    os.path.join(folder, "none/x.json"), status=2).stderr,
           "a folder that isn't there")
-    check(b"perfect" in thrum("convert", "--to=perfect", trace, "-", status=64).stderr, "--to")
-    check(b"--symbols" in thrum("convert", "--to=chrome", "--symbols", trace, "-",
+    check(b"perfect" in ask("convert", "--to=perfect", trace, "-", status=64).stderr, "--to")
+    check(b"--symbols" in ask("convert", "--to=chrome", "--symbols", trace, "-",
                                 status=64).stderr, "--to and --symbols")
     with open(trace, "rb") as file:
-        piped = thrum("convert", "--to=speedscope", "-", "-", stdin=file)
+        piped = ask("convert", "--to=speedscope", "-", "-", stdin=file)
     check(json.loads(piped.stdout)["shared"] == convert("speedscope", trace)["shared"], "pipe")
 
 

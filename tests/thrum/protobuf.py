@@ -16,26 +16,15 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
+from asks import THRUM, check, failures, thrum  # noqa: E402
+
 if not importlib.util.find_spec("google.protobuf") or not shutil.which("protoc"):
     print("skipped: this needs protoc and python3-protobuf")
     sys.exit(77)
 
-THRUM = os.environ["THRUM"]
 BUILD = os.environ["BUILD"]
 SOURCE = os.environ["SOURCE"]
-failures = []
-
-
-def check(right, what):
-    if not right:
-        print(what)
-        failures.append(what)
-
-
-def thrum(*arguments):
-    done = subprocess.run([THRUM, *arguments], capture_output=True, check=False)
-    check(done.returncode == 0, f"thrum {arguments}: {done.returncode} {done.stderr!r}")
-    return done.stdout
 
 
 def schemas(folder):

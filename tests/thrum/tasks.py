@@ -7,29 +7,17 @@ import json
 import os
 import re
 import struct
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 
-THRUM = os.environ["THRUM"]
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
+from asks import check, failures, thrum  # noqa: E402
+
 SOURCE = os.environ["SOURCE"]
 COLUMNS = "task parent kind site start end last state became label failure lane".split()
 IDS = {"task", "parent", "start", "end", "last", "became", "lane"}
 EXTRA = ["life", "running", "waiting"]
-failures = []
-
-
-def check(right, what):
-    if not right:
-        print(what)
-        failures.append(what)
-
-
-def thrum(*arguments):
-    done = subprocess.run([THRUM, *arguments], capture_output=True, check=False)
-    check(done.returncode == 0, f"thrum {arguments}: {done.returncode} {done.stderr!r}")
-    return done.stdout
 
 
 def unescape(cell):
