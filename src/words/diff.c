@@ -52,9 +52,8 @@ static void put_group(struct thrum__words_sentence *s, const struct thrum__compa
 		thrum__words_put_name(s, name, size);
 		return;
 	}
-	thrum__words_put(s, "“");
-	thrum__words_put_name(s, name, size);
-	thrum__words_put(s, "” (");
+	thrum__words_put_quoted(s, name, size);
+	thrum__words_put(s, " (");
 	thrum__words_put(s, thrum__diff_group_kind(c, group));
 	thrum__words_put(s, ")");
 }
@@ -116,9 +115,8 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 		thrum__words_put(s,
 			thrum__words_kind_before(c->model[THRUM__BAD],
 				paths->frames[frames[i]].task));
-		thrum__words_put(s, "“");
-		thrum__words_put_name(s, name, size);
-		thrum__words_put(s, i > 0 ? "” › " : "”");
+		thrum__words_put_quoted(s, name, size);
+		thrum__words_put(s, i > 0 ? " › " : "");
 	}
 	switch (d->by_doing) {
 	case THRUM__DOING_RUNS: thrum__words_put(s, count > 0 ? ", which runs" : "running"); break;

@@ -42,6 +42,13 @@ void thrum__words_put_name(struct thrum__words_sentence *s, const char *name, si
 	thrum__base_text_put(&s->text, is_cut ? "…" : "");
 }
 
+void thrum__words_put_quoted(struct thrum__words_sentence *s, const char *name, size_t size)
+{
+	thrum__base_text_put(&s->text, "“");
+	thrum__words_put_name(s, name, size);
+	thrum__base_text_put(&s->text, "”");
+}
+
 void thrum__words_put_task(struct thrum__words_sentence *s, const struct thrum__model *model,
 	uint32_t task, const char *unknown)
 {
@@ -53,9 +60,7 @@ void thrum__words_put_task(struct thrum__words_sentence *s, const struct thrum__
 		return;
 	}
 	size = thrum__words_task(model, task, words, sizeof(words));
-	thrum__base_text_put(&s->text, "“");
-	thrum__words_put_name(s, words, size < sizeof(words) ? size : sizeof(words) - 1);
-	thrum__base_text_put(&s->text, "”");
+	thrum__words_put_quoted(s, words, size < sizeof(words) ? size : sizeof(words) - 1);
 }
 
 void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__model *model,

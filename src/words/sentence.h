@@ -23,6 +23,8 @@ void thrum__words_put_number(struct thrum__words_sentence *, uint64_t number);
 void thrum__words_put_duration(struct thrum__words_sentence *, int64_t ns, int digits);
 /* A name, cut between characters with an ellipsis if it is long. */
 void thrum__words_put_name(struct thrum__words_sentence *, const char *name, size_t size);
+/* The same in quotation marks. */
+void thrum__words_put_quoted(struct thrum__words_sentence *, const char *name, size_t size);
 /* The name of a task, in quotation marks: “GET /user/42”. A task that the model doesn't have: the
  * text `unknown`. */
 void thrum__words_put_task(struct thrum__words_sentence *, const struct thrum__model *,

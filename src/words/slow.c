@@ -50,9 +50,7 @@ static void put_pattern(struct thrum__words_sentence *s, const struct thrum__pat
 	size_t size;
 	const char *name = thrum__slow_frame_name(paths, frame, &size);
 
-	thrum__words_put(s, "“");
-	thrum__words_put_name(s, name, size);
-	thrum__words_put(s, "”");
+	thrum__words_put_quoted(s, name, size);
 }
 
 /* The words before the task that has the lane. */
@@ -215,9 +213,7 @@ static void put_quoted_name(struct thrum__words_sentence *s, const struct thrum_
 	size_t size;
 	const char *name = thrum__model_task_name(model, task, &size);
 
-	thrum__words_put(s, "“");
-	thrum__words_put_name(s, name, size);
-	thrum__words_put(s, "”");
+	thrum__words_put_quoted(s, name, size);
 }
 
 static void put_times_only(struct thrum__words_sentence *s, uint32_t times)
