@@ -198,6 +198,25 @@ test("another address in the same page is followed, a wrong one refused", async 
   await view.getByText(/t is FROM\.\.TO/).waitFor();
 });
 
+test("an address that is set while the page writes its own stays", async (open) => {
+  const view = await opened(open, page(hanging()));
+  await view.evaluate(() => {
+    let read = location.hash;
+    window.lost = [];
+    addEventListener("hashchange", () => (read = location.hash));
+    const write = history.replaceState.bind(history);
+    history.replaceState = (data, title, hash) => {
+      if (location.hash !== read) window.lost.push(location.hash);
+      write(data, title, hash);
+      read = location.hash;
+    };
+  });
+  for (let i = 0; i < 300; i++)
+    await view.evaluate((id) => (location.hash = `#sel=${id}`), 1 + (i % 3));
+  same(await view.evaluate(() => window.lost), [], "addresses that were written over");
+  await reaches(view, "the last one is followed", (at) => at.get("sel") === "3");
+});
+
 test("the browser's Back and Forward walk through jumps", async (open) => {
   const view = await opened(open, page(hanging()));
   const canvas = view.locator("#picture canvas");

@@ -6,6 +6,7 @@ import { onChange, post } from "./page-wire";
 const WAIT_MS = 350; // browsers refuse more than about 100 changes in 30 s
 
 let state = "";
+let known = location.hash; // as the page last read or wrote it
 
 function fragment(): string[] {
   return location.hash.slice(1).split("&").filter(Boolean);
@@ -19,13 +20,16 @@ export const addressState = () =>
     .filter((part) => part !== "embed")
     .join("&");
 
+/** A fragment that somebody else has just changed stays: its event is on the way. */
 function write(how: "replaceState" | "pushState") {
+  if (location.hash !== known) return;
   const parts = [isEmbedded ? "embed" : "", state].filter(Boolean);
   try {
     history[how](null, "", `#${parts.join("&")}`);
   } catch {
     // Some frames may not change their address.
   }
+  known = location.hash;
 }
 
 const follow = throttled(WAIT_MS, () => write("replaceState"));
@@ -45,5 +49,8 @@ export function makeAddress() {
     lastJump = performance.now();
     write("pushState");
   });
-  listen(window, "hashchange", () => post({ is: "state", text: addressState() }));
+  listen(window, "hashchange", () => {
+    known = location.hash;
+    post({ is: "state", text: addressState() });
+  });
 }
