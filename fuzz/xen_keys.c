@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* Fuzzes what dom0 reads of a guest in xenstore: the list of grant references, the guest's answer to a
+/* Fuzzes all that dom0 reads of a guest in xenstore: the list of grant references, the guest's answer to a
  * question, and the comparison of the clocks, which must give the same text when it is written again. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/xen.h"
+#include "source/xen/xen.h"
 
 #define MAX 64
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What guests write to xenstore, and the errors where there is no Xen. tools/test-xen tries the rest. */
-#include "source/xen.h"
+/* Texts of guests in xenstore, and the errors where there is no Xen. tools/test-xen tries the rest. */
+#include "source/xen/xen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

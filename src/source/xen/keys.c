@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* What guests of Xen write to xenstore. A guest may write anything there. */
+/* Reads the texts that guests of Xen write to xenstore. A guest may write anything there. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "source/xen.h"
+#include "source/xen/xen.h"
 
 uint32_t thrum__source_xen_references(const char *text, uint32_t *references, uint32_t max)
 {

@@ -18,7 +18,7 @@
 #include "port/xen.h"
 #include "read/read.h"
 #include "source/input.h"
-#include "source/xen.h"
+#include "source/xen/xen.h"
 
 #ifdef HAVE_XEN
 
