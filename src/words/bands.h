@@ -16,7 +16,7 @@ size_t thrum__words_group(const struct thrum__family *, uint32_t group, char *to
 /* The name of a thread with the number of its lanes: "loop 1", "pool ×4", "others ×12". */
 size_t thrum__words_thread(const struct thrum__bands *, uint32_t thread, char *to, size_t size);
 
-/* What runs: the name of a task; if it has no label, first that of the line for which it works, as
+/* The name of a task that runs; if it has no label, first that of the line for which it works, as
  * "GET /user/3, bind in query:65". */
 size_t thrum__words_running(const struct thrum__family *, uint32_t task, char *to, size_t size);
 

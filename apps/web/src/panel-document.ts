@@ -138,8 +138,7 @@ export function listenToLinks(root: HTMLElement) {
     else if (data.slow !== undefined) {
       post({ is: "go", part, slow: Number(data.slow) });
       askSlow();
-    }
-    else if (data.difference !== undefined)
+    } else if (data.difference !== undefined)
       post({ is: "go", part, difference: Number(data.difference) });
     else if (data.group !== undefined) post({ is: "go", part, group: Number(data.group) });
     else post({ is: "go", part, time: data.time });
