@@ -177,12 +177,16 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
-	char name[THRUM__NAME_MAX], words[120];
+	const struct thrum__model *model = pen->p->model;
+	char name[THRUM__NAME_MAX], error[40] = "", words[160];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
-	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", name,
+	if (!thread->is_others)
+		thrum__words_clock_error(model, model->lanes[thread->lane].task, error,
+			sizeof error);
+	snprintf(words, sizeof words, thread->count > 1 ? "%s%s ×%u" : "%s%s", name, error,
 		(unsigned)thread->count);
 	if (pen->left <= 0)
 		y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
