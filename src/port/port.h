@@ -48,7 +48,8 @@ bool thrum__port_thread_lives(uint32_t pid, uint32_t tid);
 /* Writes the calling thread's name: at most 15 bytes and a NUL. */
 void thrum__port_thread_name(char name[16]);
 
-/* Lets other threads run. Async-signal-safe. */
+/* Lets other threads run, also those of a lower priority: sleeps for 0.1 ms. Async-signal-safe.
+ * May change errno. */
 void thrum__port_yield(void);
 
 /* Hold off all signals and the cancellation of the calling thread, and restore its mask.
