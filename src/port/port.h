@@ -86,7 +86,8 @@ void thrum__port_random(void *to, size_t size);
 void *thrum__port_allocate(size_t size);
 
 /* Makes the pages present and writable, so that a full disk shows here and not as a SIGBUS later.
- * Returns 0, -THRUM_E_SYSTEM if the kernel can't (before Linux 5.14), or -THRUM_E_SPACE.
+ * Returns 0, -THRUM_E_SYSTEM if the kernel can't (before Linux 5.14), -THRUM_E_ACCESS if a filter of
+ * system calls forbids it, or -THRUM_E_SPACE.
  * Async-signal-safe; keeps errno. */
 int thrum__port_populate(void *from, size_t size);
 

@@ -72,7 +72,8 @@ void thrum__record_set_limit(struct lane *lane)
 		thrum__record_store_limit(lane, NULL);
 }
 
-/* Makes the first `bytes` of a packet present. Returns false if the device is full. */
+/* Makes the first `bytes` of a packet present. Returns false if the device is full, or if the program
+ * has entered a sandbox that forbids it. */
 static bool extend_packet(struct recorder *r, uint32_t slot, size_t bytes)
 {
 	uint32_t ready = r->ready[slot];
@@ -82,8 +83,13 @@ static bool extend_packet(struct recorder *r, uint32_t slot, size_t bytes)
 		uint32_t step = left < POPULATE_STEP ? left : POPULATE_STEP;
 		uint8_t *from = (uint8_t *)packet_at(r, slot) + ready;
 
-		if (r->has_file && thrum__port_populate(from, step) == -THRUM_E_SPACE) {
-			atomic_store_explicit(&r->no_space, true, memory_order_relaxed);
+		int error = r->has_file ? thrum__port_populate(from, step) : 0;
+
+		if (error) {
+			atomic_store_explicit(&r->refused,
+				error == -THRUM_E_SPACE ? THRUM__LOST_NO_SPACE
+							: THRUM__LOST_FORBIDDEN,
+				memory_order_relaxed);
 			return false;
 		}
 		r->ready[slot] = ready += step;
@@ -157,15 +163,15 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
  * none. */
 static uint32_t take_packet(struct recorder *r)
 {
-	/* On a full disk, the pool may begin with packets that can't be used. Up to four of them
-	 * are dropped. */
+	/* On a full disk or in a sandbox, the pool may begin with packets that can't be used. Up to
+	 * four of them are dropped. */
 	for (int i = 0; i < 4; i++) {
 		uint32_t slot = thrum__record_pool_take(r);
 
 		if (slot == NO_PACKET ||
 			extend_packet(r, slot, FAST_EVENT_MAX + sizeof(struct thrum__packet)))
 			return slot;
-		atomic_fetch_add_explicit(&r->header->lost[THRUM__LOST_NO_SPACE], 1,
+		atomic_fetch_add_explicit(&r->header->lost[atomic_load(&r->refused)], 1,
 			memory_order_relaxed);
 	}
 	return NO_PACKET;
@@ -375,8 +381,10 @@ static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsig
 /* Returns the cause for which there is no packet. */
 static enum thrum_lost cause_of_starvation(const struct recorder *r)
 {
-	if (atomic_load_explicit(&r->no_space, memory_order_relaxed))
-		return THRUM__LOST_NO_SPACE;
+	uint32_t refused = atomic_load_explicit(&r->refused, memory_order_relaxed);
+
+	if (refused)
+		return (enum thrum_lost)refused;
 	return r->discard ? THRUM__LOST_FULL : THRUM__LOST_NO_PACKET;
 }
 

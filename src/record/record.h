@@ -120,7 +120,8 @@ struct recorder {
 	bool counters_only; /* no events, and no table of live tasks */
 	/* The mask, and the control section in the recording. */
 	struct thrum__controls controls;
-	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
+	/* Why a page couldn't be made present, as an enum thrum_lost; 0: none was refused. */
+	_Atomic uint32_t refused;
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
 	_Atomic uint64_t id_blocks;                  /* blocks of ids given out */
