@@ -141,7 +141,8 @@ enum thrum_full {
  * A clock for thrum_start. `read(context)` returns sixteenths of a tick and never runs backwards
  * within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
  * and async-signal-safe, and must record nothing itself. `frequency` is in ticks a second, at most
- * 100,000,000,000; the format works best with 50 to 500 MHz.
+ * 100,000,000,000; the format works best with 50 to 500 MHz. If it steps back by more than 10 ms
+ * nevertheless, an event says so, and times go on from there.
  */
 struct thrum_clock {
 	uint64_t (*read)(void *context);

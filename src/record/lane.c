@@ -70,6 +70,9 @@ void thrum__record_set_limit(struct lane *lane)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
 		thrum__record_store_limit(lane, NULL);
+	/* Partner: thrum__record_clock_after(). */
+	if (UNLIKELY(atomic_load_explicit(&r->step, memory_order_relaxed)))
+		atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
 }
 
 /* Makes the first `bytes` of a packet present. Returns false if the device is full, or if the program
@@ -388,8 +391,8 @@ static enum thrum_lost cause_of_starvation(const struct recorder *r)
 	return r->discard ? THRUM__LOST_FULL : THRUM__LOST_NO_PACKET;
 }
 
-/* Writes the records that are due before the event: a reading of the clocks, and the number of
- * events that were lost. */
+/* Writes the records that are due before the event: a reading of the clocks, a step of the clock, and
+ * the number of events that were lost. */
 static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	if (thrum__record_clock_is_due(lane->recorder, time)) {
@@ -398,6 +401,10 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 		thrum__record_note_clocks(lane->recorder, &clocks);
 		thrum__record_lane_write(lane, &clocks, time);
 	}
+	struct thrum__record step;
+
+	if (thrum__record_clock_has_stepped(lane->recorder, &step))
+		thrum__record_lane_write(lane, &step, time);
 	if (thread->lost) {
 		struct thrum__record lost = {.type = THRUM__R_LOST,
 			.cause = thread->lost_cause,
@@ -409,7 +416,7 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 	}
 }
 #define FORGETTING UINT32_MAX /* a generation that no recording has */
-#define CATCH_UP_MAX (2 * THRUM__EXTENDED_SIZE + 16 + 9)
+#define CATCH_UP_MAX (5 * THRUM__EXTENDED_SIZE + 16 + 9 + 56)
 
 /* Leaves a lane whose call will never return as one that must be renewed. If it was between two
  * packets, nobody uses it again. */
@@ -494,20 +501,24 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	}
 	*time = now();
 
+	/* A thread without a lane may ask for one after a millisecond, or when the clock steps back. */
+	uint64_t wait = 16 * r->clock.frequency / 1000;
 	struct lane *lane = thread->lane[level]->recorder == r ? thread->lane[level] : NULL;
 
-	if (!lane && (int64_t)(*time - thread->retry) >= 0)
+	bool may_ask = thread->retry - *time - 1 >= wait;
+
+	if (!lane && may_ask)
 		lane = attach_lane(thread, r, level, time);
 	if (lane && (int64_t)(*time - lane->last) < 0)
-		*time = lane->last;
+		*time = thrum__record_clock_after(r, lane->last);
 	if (lane && lane->was_left)
 		renew_left(lane, *time);
 	if (lane && make_room(thread, lane, bytes + CATCH_UP_MAX, *time)) {
 		catch_up(thread, lane, *time);
 		return lane;
 	}
-	if (!lane && (int64_t)(*time - thread->retry) >= 0)
-		thread->retry = *time + 16 * r->clock.frequency / 1000;
+	if (!lane && may_ask)
+		thread->retry = *time + wait;
 	refuse_lane(thread, bytes, cause_of_starvation(r));
 	handler_fence();
 	thread->busy[level] = 0;

@@ -217,7 +217,9 @@ static void space_is_taken_at_the_start(void **state)
 
 	(void)state;
 	for (int reserve = 0; reserve < 2; reserve++) {
-		struct environment e = {.trace = file, .size = "4M", .reserve = reserve ? "1" : "0"};
+		struct environment e = {.trace = file,
+			.size = "4M",
+			.reserve = reserve ? "1" : "0"};
 
 		assert_int_equal(run_self("say", "x", e), ON);
 		assert_int_equal(stat(file, &st), 0);
