@@ -216,9 +216,9 @@ struct thrum_config {
 /*
  * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE, THRUM_FULL,
  * THRUM_RESERVE and THRUM_ENABLE, as they are now, give the configuration, and defaults the rest;
- * THRUM_SIZE=0 means `counters_only`, THRUM_RESERVE=1 `reserve`. If a recording already runs, this returns 0 and changes nothing. Such a recording
- * may be one that THRUM_TRACE started when the library was loaded: the environment comes before the
- * program.
+ * THRUM_SIZE=0 means `counters_only`, THRUM_RESERVE=1 `reserve`. If a recording already runs, this
+ * returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE started when the
+ * library was loaded: the environment comes before the program.
  *
  * If a live process records to the file, also one of another container, FILE.PID is used instead;
  * likewise if this process did so before it executed this program. If that is taken, too, it is

@@ -245,7 +245,7 @@ static void remove_leftover(int directory, const char *name)
 		return;
 	int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-	/* Partner: create_temporary(). Whoever gets the lock first wins. */
+	/* Partner: create_temporary(). The first of both to get the lock wins. */
 	if (fd >= 0 && thrum__port_file_lock(fd))
 		unlinkat(directory, name, 0);
 	if (fd >= 0)

@@ -98,7 +98,7 @@ static void which_process_lives(void **state)
 	assert_true(thrum__port_process_lives(pid, 0));
 }
 
-/* Whoever waits for a lock sleeps, so that a holder of a lower priority gets the processor. */
+/* A thread that waits for a lock sleeps, so that a holder of a lower priority gets the processor. */
 static void to_yield_is_to_sleep(void **state)
 {
 	struct rusage before, after;
