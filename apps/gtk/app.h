@@ -96,10 +96,10 @@ bool app_picture_export(AppPicture *, const char *file, GError **);
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
 
-/* Signals: "go-task" (unsigned part, unsigned task), "go-time" (part, gint64 ns), "go-finding"
- * (part, unsigned finding), "go-difference" (const struct thrum__difference *), "go-group" (part,
- * unsigned group), "hover-task" (part, task), "page" (const char *: the word of the page that is now
- * visible). */
+/* Signals: "go-task" (unsigned part, unsigned task), "go-time" (part, gint64 ns, gint64 until),
+ * "go-finding" (part, unsigned finding), "go-difference" (const struct thrum__difference *),
+ * "go-group" (part, unsigned group), "go-slow" (part, task), "hover-task" (part, task), "page" (const
+ * char *: the word of the page that is now visible). */
 GtkWidget *app_pane_new(void);
 /* Sets the traces of the window, in the stage's order. The panel keeps references. */
 void app_pane_set_traces(AppPane *, AppTrace **traces, struct thrum__stage *, unsigned count);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scene/bands/bands.h"
+#include "words/bands.h"
 
 #define HEIGHT 20     /* px of a row, without the space below it */
 #define COLUMN 18     /* px of a column for 100 % */
@@ -110,7 +111,7 @@ bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, floa
 	return false;
 }
 
-/* Names the longest runs: at their right, or at their left if there is more room. */
+/* Names the longest runs: at their right, or if there is no room, at their left, or on them. */
 static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
@@ -127,11 +128,13 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 			sizeof words);
 		float width;
 
-		thrum__words_task(pen->p->model, runs[i].task, name, sizeof name);
+		thrum__words_running(&pen->bands->all->family, runs[i].task, name, sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
 		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
 		if (x + width > pen->right)
 			x = x1 - NAME_GAP - width;
+		if (x < pen->left && width < x2 - x1)
+			x = floorf((x1 + x2 - width) / 2);
 		if (x < pen->left ||
 			thrum__paint_boxes_hit(pen->p->boxes, x - 4, base - HEIGHT, width + 8,
 				HEIGHT))
