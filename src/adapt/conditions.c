@@ -112,8 +112,8 @@ static bool is_new_poster(const void *semaphore)
 	return true;
 }
 
-/* Records a post if a thread waits. Of a semaphore that counts events also each post of another task than
- * the one before, so that all are known that ever posted it. */
+/* Records a post if a thread waits. If the semaphore counts events, each post of another task than the one
+ * before is recorded, too, so that all are known that ever posted. */
 static void tell_post(const void *semaphore, const void *caller)
 {
 	give_permit(semaphore);
