@@ -58,6 +58,12 @@
 #define ID_BLOCK 32u
 #define ID_BLOCK_SMALL 8u
 #define SMALL_TABLE 2048u
+/* The largest pages that a kernel has; without a kernel nothing is wiped. */
+#ifndef THRUM_CORE
+#define PAGE_MAX 65536u
+#else
+#define PAGE_MAX 4096u
+#endif
 /* A packet's fresh pages are made present in steps of this many bytes. */
 #define POPULATE_STEP 65536u
 
@@ -169,9 +175,9 @@ struct process {
 	/* This process has started a recording. If it hasn't, but the mask is set, it is a child
 	 * that was made without the handlers of fork(). */
 	_Atomic bool has_started;
-	char page[4096 - sizeof(void *) - 8];
+	char page[PAGE_MAX - sizeof(void *) - 8];
 };
-_Static_assert(sizeof(struct process) == 4096, "a page, of which nothing else has a part");
+_Static_assert(sizeof(struct process) == PAGE_MAX, "a page, of which nothing else has a part");
 enum {
 	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
 	COUNTERS_TAKING,      /* this child just makes its own */
