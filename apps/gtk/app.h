@@ -35,8 +35,11 @@ enum app_trace_state {
  */
 AppTrace *app_trace_new(const char *file);   /* starts reading at once */
 AppTrace *app_trace_new_of_process(int pid); /* the recording that this process writes */
+/* Several recordings as one trace; NULL ends the files. */
+AppTrace *app_trace_new_together(const char *const *files);
+AppTrace *app_trace_again(AppTrace *); /* reads a trace anew, from its files */
 void app_trace_cancel(AppTrace *);
-const char *app_trace_file(AppTrace *);
+const char *app_trace_file(AppTrace *); /* NULL: unknown yet, or there are several */
 const char *app_trace_name(AppTrace *); /* for display: valid UTF-8 */
 enum app_trace_state app_trace_state(AppTrace *);
 /* The failure, what is lost or damaged, how the program ended: one line each, or "". */
@@ -93,10 +96,10 @@ bool app_picture_export(AppPicture *, const char *file, GError **);
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
 
-/* Signals: "go-task" (unsigned part, unsigned task), "go-time" (part, gint64 ns), "go-finding"
- * (part, unsigned finding), "go-difference" (const struct thrum__difference *), "go-group" (part,
- * unsigned group), "hover-task" (part, task), "page" (const char *: the word of the page that is now
- * visible). */
+/* Signals: "go-task" (unsigned part, unsigned task), "go-time" (part, gint64 ns, gint64 until),
+ * "go-finding" (part, unsigned finding), "go-difference" (const struct thrum__difference *),
+ * "go-group" (part, unsigned group), "go-slow" (part, task), "hover-task" (part, task), "page" (const
+ * char *: the word of the page that is now visible). */
 GtkWidget *app_pane_new(void);
 /* Sets the traces of the window, in the stage's order. The panel keeps references. */
 void app_pane_set_traces(AppPane *, AppTrace **traces, struct thrum__stage *, unsigned count);

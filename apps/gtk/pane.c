@@ -14,6 +14,7 @@ enum {
 	SIGNAL_GO_FINDING,
 	SIGNAL_GO_DIFFERENCE,
 	SIGNAL_GO_GROUP,
+	SIGNAL_GO_SLOW,
 	SIGNAL_HOVER_TASK,
 	SIGNAL_PAGE,
 	SIGNALS,
@@ -68,16 +69,19 @@ static void follow_task(void *data, unsigned side, uint32_t task)
 	pane_go_task(self, task);
 }
 
-static void follow_time(void *data, int64_t time)
+static void follow_time(void *data, int64_t time, int64_t until)
 {
 	AppPane *self = data;
 
-	g_signal_emit(self, signals[SIGNAL_GO_TIME], 0, self->part, time);
+	g_signal_emit(self, signals[SIGNAL_GO_TIME], 0, self->part, time, until);
 }
 
 static void follow_slow(void *data, uint32_t task)
 {
-	app_pane_show_page(data, "slow");
+	AppPane *self = data;
+
+	g_signal_emit(self, signals[SIGNAL_GO_SLOW], 0, self->part, task);
+	app_pane_show_page(self, "slow");
 }
 
 static void follow_difference(void *data, uint32_t difference)
@@ -379,9 +383,11 @@ static void app_pane_class_init(AppPaneClass *class)
 	GTK_WIDGET_CLASS(class)->map = app_pane_map;
 	gtk_widget_class_set_layout_manager_type(GTK_WIDGET_CLASS(class), GTK_TYPE_BIN_LAYOUT);
 	signals[SIGNAL_GO_TASK] = add_signal("go-task", 2, G_TYPE_UINT, G_TYPE_UINT);
-	signals[SIGNAL_GO_TIME] = add_signal("go-time", 2, G_TYPE_UINT, G_TYPE_INT64);
+	signals[SIGNAL_GO_TIME] = g_signal_new("go-time", APP_TYPE_PANE, G_SIGNAL_RUN_LAST, 0, NULL,
+		NULL, NULL, G_TYPE_NONE, 3, G_TYPE_UINT, G_TYPE_INT64, G_TYPE_INT64);
 	signals[SIGNAL_GO_FINDING] = add_signal("go-finding", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_DIFFERENCE] = add_signal("go-difference", 1, G_TYPE_POINTER, G_TYPE_NONE);
+	signals[SIGNAL_GO_SLOW] = add_signal("go-slow", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_GROUP] = add_signal("go-group", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_PAGE] = add_signal("page", 1, G_TYPE_STRING, G_TYPE_NONE);

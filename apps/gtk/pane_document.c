@@ -21,13 +21,13 @@ struct making {
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* Reads a link "KIND:SIDE:TARGET" that add_piece has made. Returns its kind, or
+/* Reads a link "KIND:SIDE:TARGET:UNTIL" that add_piece has made. Returns its kind, or
  * THRUM__LINK_TO_NONE. */
-static int read_link(const char *uri, unsigned *side, int64_t *target)
+static int read_link(const char *uri, unsigned *side, int64_t *target, int64_t *until)
 {
 	char word[16];
 
-	if (!uri || sscanf(uri, "%15[a-z]:%u:%" SCNd64, word, side, target) != 3)
+	if (!uri || sscanf(uri, "%15[a-z]:%u:%" SCNd64 ":%" SCNd64, word, side, target, until) != 4)
 		return THRUM__LINK_TO_NONE;
 	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_GROUP; link++)
 		if (strcmp(thrum__document_link_name(link), word) == 0)
@@ -39,11 +39,11 @@ static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 {
 	const struct pane_links *links = data;
 	unsigned side;
-	int64_t target;
+	int64_t target, until;
 
-	switch (read_link(uri, &side, &target)) {
+	switch (read_link(uri, &side, &target, &until)) {
 	case THRUM__LINK_TO_TASK: links->go_task(links->data, side, (uint32_t)target); break;
-	case THRUM__LINK_TO_TIME: links->go_time(links->data, target); break;
+	case THRUM__LINK_TO_TIME: links->go_time(links->data, target, until); break;
 	case THRUM__LINK_TO_SLOW: links->go_slow(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_GROUP: links->go_group(links->data, (uint32_t)target); break;
@@ -60,9 +60,9 @@ static void hover(GtkEventControllerMotion *motion, double x, double y, gpointer
 	GtkWidget *label = gtk_event_controller_get_widget(GTK_EVENT_CONTROLLER(motion));
 	const struct pane_links *links = data;
 	unsigned side = 0;
-	int64_t target;
-	bool is_task = read_link(gtk_label_get_current_uri(GTK_LABEL(label)), &side, &target) ==
-		THRUM__LINK_TO_TASK;
+	int64_t target, until;
+	bool is_task = read_link(gtk_label_get_current_uri(GTK_LABEL(label)), &side, &target,
+			       &until) == THRUM__LINK_TO_TASK;
 
 	links->hover_task(links->data, side, is_task ? (uint32_t)target : THRUM__NONE);
 }
@@ -95,8 +95,9 @@ static bool add_piece(GString *markup, const struct thrum__document *document,
 	bool is_link = piece->link != THRUM__LINK_TO_NONE;
 
 	if (is_link)
-		g_string_append_printf(markup, "<a href=\"%s:%u:%" PRId64 "\">%s</a>",
-			thrum__document_link_name(piece->link), piece->side, piece->target, text);
+		g_string_append_printf(markup, "<a href=\"%s:%u:%" PRId64 ":%" PRId64 "\">%s</a>",
+			thrum__document_link_name(piece->link), piece->side, piece->target,
+			piece->until, text);
 	else
 		g_string_append(markup, text);
 	g_free(text);

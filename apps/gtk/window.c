@@ -245,9 +245,11 @@ static void on_go_task(AppPane *pane, unsigned part, unsigned task, AppWindow *w
 	apply_change(window, thrum__stage_go_task(window->stage, part, task));
 }
 
-static void on_go_time(AppPane *pane, unsigned part, int64_t time, AppWindow *window)
+static void on_go_time(AppPane *pane, unsigned part, int64_t time, int64_t until, AppWindow *window)
 {
-	apply_change(window, thrum__stage_go_time(window->stage, part, time));
+	apply_change(window,
+		until > time ? thrum__stage_go_span(window->stage, part, time, until)
+			     : thrum__stage_go_time(window->stage, part, time));
 }
 
 static void on_go_finding(AppPane *pane, unsigned part, unsigned finding, AppWindow *window)
@@ -259,6 +261,11 @@ static void on_go_difference(AppPane *pane, const struct thrum__difference *diff
 	AppWindow *window)
 {
 	apply_change(window, thrum__stage_go_difference(window->stage, difference));
+}
+
+static void on_go_slow(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
+{
+	apply_change(window, thrum__stage_go_slow(window->stage, part, task));
 }
 
 static void on_go_group(AppPane *pane, unsigned part, unsigned group, AppWindow *window)
@@ -512,6 +519,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	g_signal_connect(window->pane, "go-time", G_CALLBACK(on_go_time), window);
 	g_signal_connect(window->pane, "go-finding", G_CALLBACK(on_go_finding), window);
 	g_signal_connect(window->pane, "go-difference", G_CALLBACK(on_go_difference), window);
+	g_signal_connect(window->pane, "go-slow", G_CALLBACK(on_go_slow), window);
 	g_signal_connect(window->pane, "go-group", G_CALLBACK(on_go_group), window);
 	g_signal_connect(window->pane, "hover-task", G_CALLBACK(on_hover_task), window);
 	g_signal_connect(window->pane, "page", G_CALLBACK(on_page), window);

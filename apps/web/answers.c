@@ -437,6 +437,10 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 		json_key(out, "time");
 		json_put(out, "\"");
 		json_integer(out, piece->target);
+		if (piece->until > piece->target) {
+			json_put(out, "..");
+			json_integer(out, piece->until);
+		}
 		json_put(out, "\"");
 	}
 	if (piece->is_bad)

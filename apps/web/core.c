@@ -346,16 +346,24 @@ EXPORT(core_go_task) int core_go_task(unsigned part, uint32_t task)
 	return part < core.stage->count ? thrum__stage_go_task(core.stage, part, task) : 0;
 }
 
+EXPORT(core_go_slow) int core_go_slow(unsigned part, uint32_t task)
+{
+	return thrum__stage_go_slow(core.stage, part, task);
+}
+
 EXPORT(core_go_group) int core_go_group(unsigned part, uint32_t group)
 {
 	return thrum__stage_go_group(core.stage, part, group);
 }
 
-/* The text is the time, in ns. */
+/* The text is a time in ns, or two with ".." between them. */
 EXPORT(core_go_time) int core_go_time(unsigned part)
 {
-	int64_t time = strtoll(core_text, NULL, 10);
+	char *end;
+	int64_t time = strtoll(core_text, &end, 10);
 
+	if (strncmp(end, "..", 2) == 0)
+		return thrum__stage_go_span(core.stage, part, time, strtoll(end + 2, NULL, 10));
 	return part < core.stage->count ? thrum__stage_go_time(core.stage, part, time) : 0;
 }
 

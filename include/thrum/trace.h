@@ -347,7 +347,10 @@ struct thrum_trace_lane {
 	uint32_t tid;                 /* the thread that used the lane last; 0: unknown */
 	/* If the trace joins several recordings: the name of the lane's process, else "". */
 	const char *process;
-	int64_t time_error; /* its times may be wrong by so many ns, in either direction */
+	/* Its times may be wrong by so many ns, in either direction, against those of host 0;
+	 * INT64_MAX: by any. */
+	int64_t time_error;
+	uint32_t host; /* its machine: a number among those of the trace, from 0 */
 };
 
 /*

@@ -55,6 +55,7 @@ static int add_lane(struct thrum__model_input *s)
 		if (!there)
 			continue;
 		m->lanes[i].number = there->number;
+		m->lanes[i].host = there->host;
 		m->lanes[i].time_error = there->time_error;
 		if (*there->process) {
 			m->is_joined = true;

@@ -178,7 +178,8 @@ struct thrum__edges {
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
 	/* SIGNAL: how many waited, -1 if that is unknown; saturates. WAIT and LOCK: the place in the
-	 * program, for thrum__model_edge_site. */
+	 * program, for thrum__model_edge_site. LINK: 1 if it took less time than the clocks of its
+	 * two machines may be wrong by, so that its direction in time is unknown. */
 	int16_t value[THRUM__COLUMN];
 	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
@@ -221,7 +222,8 @@ struct thrum__intervals {
 struct thrum__lane {
 	uint64_t number;      /* in the recording */
 	uint32_t process;     /* string: its process in a trace of several; NONE */
-	int64_t time_error;   /* its times may be wrong by so many ns */
+	uint32_t host;        /* its machine: a number among those of the trace */
+	int64_t time_error;   /* its times may be wrong by so many ns; INT64_MAX: by any */
 	uint32_t task;        /* the lane's own; NONE in traces of mirage-profile */
 	uint32_t running;     /* the task that runs now or after the suspension; NONE: no task */
 	uint32_t run;         /* the open run; NONE: no task runs, or the lane is suspended */
@@ -305,6 +307,7 @@ struct thrum__model {
 	bool is_mirage;    /* the rules of mirage-profile's traces hold */
 	bool is_joined;    /* the trace joins several: lanes have processes */
 	bool has_links;    /* some task sent or received a link's key */
+	bool has_doubtful; /* some LINK took less time than clocks are wrong by */
 	bool is_cut;       /* some lane's beginning is overwritten */
 	bool has_live;     /* the trace has a table of live tasks */
 	int64_t whole;     /* from this time on no beginning of a lane is overwritten */

@@ -167,6 +167,8 @@ struct thrum__model_links {
 		int64_t sent, taken;       /* when; taken: OPEN until the message is received */
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
 		uint32_t taker;            /* who received it */
+		int64_t at;                /* the event that waits for the other: when, */
+		uint32_t lane;             /* and in which lane */
 	} * all;
 	uint32_t room;
 };

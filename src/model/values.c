@@ -80,6 +80,33 @@ void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
+/* Whether the clocks of two lanes may differ by more than a stretch of time. */
+static bool is_within_error(const struct thrum__lane *a, const struct thrum__lane *b, int64_t ns)
+{
+	return a->host != b->host &&
+		(a->time_error >= INT64_MAX - b->time_error ||
+			(ns < 0 ? -ns : ns) < a->time_error + b->time_error);
+}
+
+/* Adds the edge of a message of which one event came before. */
+static void add_message(struct thrum__model_input *s, const struct thrum__link *link, uint32_t from,
+	uint32_t to)
+{
+	struct thrum__model *m = s->model;
+	bool is_doubtful = is_within_error(&m->lanes[link->lane], &m->lanes[s->event->lane],
+		s->time - link->at);
+
+	m->has_doubtful |= is_doubtful;
+	thrum__model_edge_add(s, THRUM__EDGE_LINK, from, to, is_doubtful);
+}
+
+/* The event waits for the other one. */
+static void note_first(const struct thrum__model_input *s, struct thrum__link *link)
+{
+	link->at = s->time;
+	link->lane = s->event->lane;
+}
+
 /* Returns the event's link, a new one if need be; NULL when there is no memory. */
 static struct thrum__link *link_of(struct thrum__model_input *s)
 {
@@ -112,8 +139,9 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	link->taker = link->receiver;
 	/* Two lanes' clocks differ a little: the receive event may come first. */
 	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
-		thrum__model_edge_add(s, THRUM__EDGE_LINK, task, link->receiver - 1, 0);
+		add_message(s, link, task, link->receiver - 1);
 	link->receiver = 0;
+	note_first(s, link);
 }
 
 void thrum__model_links_receive(struct thrum__model_input *s, uint32_t task)
@@ -128,9 +156,11 @@ void thrum__model_links_receive(struct thrum__model_input *s, uint32_t task)
 		link->taker = task + 1;
 	}
 	if (thrum__model_has_row(&s->model->tasks, link->sender - 1))
-		thrum__model_edge_add(s, THRUM__EDGE_LINK, link->sender - 1, task, 0);
-	else
+		add_message(s, link, link->sender - 1, task);
+	else {
 		link->receiver = task + 1;
+		note_first(s, link);
+	}
 }
 
 uint32_t thrum__model_message_count(const struct thrum__model *m)

@@ -437,6 +437,9 @@ uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
 size_t thrum__scene_focus_words(const struct thrum__scene *, char *to, size_t size);
 /* Shows bands, with the focus on that of a group. Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_group(struct thrum__scene *, uint32_t group);
+/* Selects a task and shows its story, if bands are shown; if it is there, it stays. Returns as
+ * thrum__scene_command does. */
+THRUM__MUST_USE int thrum__scene_show_story(struct thrum__scene *, uint32_t task);
 
 /* Zooms the time by a factor (> 1: in) so that the time at x stays at x. */
 void thrum__scene_zoom(struct thrum__scene *, float x, float y, double factor);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "stage/parts.h"
 
 #define STEP 100 /* px of a wheel that zoom by ZOOM_STEP */
@@ -335,15 +336,26 @@ int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t 
 		thrum__scene_show_finding(stage->parts[part].scene, finding), true);
 }
 
-int thrum__stage_go_group(struct thrum__stage *stage, uint32_t part, uint32_t group)
+/* Goes by `show` to a group or story of bands. */
+static int go_bands(struct thrum__stage *stage, uint32_t part, uint32_t target,
+	int (*show)(struct thrum__scene *, uint32_t target), bool is_target)
 {
 	if (part >= stage->count)
 		return 0;
 	thrum__stage_motion_from(stage);
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
-	return finish_going(stage, part, thrum__scene_show_group(stage->parts[part].scene, group),
-		false);
+	return finish_going(stage, part, show(stage->parts[part].scene, target), is_target);
+}
+
+int thrum__stage_go_group(struct thrum__stage *stage, uint32_t part, uint32_t group)
+{
+	return go_bands(stage, part, group, thrum__scene_show_group, false);
+}
+
+int thrum__stage_go_slow(struct thrum__stage *stage, uint32_t part, uint32_t task)
+{
+	return go_bands(stage, part, task, thrum__scene_show_story, true);
 }
 
 int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
@@ -367,6 +379,18 @@ int thrum__stage_go_time(struct thrum__stage *stage, uint32_t part, int64_t time
 		: time < -THRUM__END_MAX ? -THRUM__END_MAX
 					 : time;
 	return thrum__stage_go_window(stage, part, time - half, time + half);
+}
+
+int thrum__stage_go_span(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
+{
+	int64_t room;
+
+	if (part >= stage->count)
+		return 0;
+	from = thrum__base_time_clamp(from);
+	to = thrum__base_time_clamp(to);
+	room = (to - from) / 4 + 1;
+	return thrum__stage_go_window(stage, part, from - room, to + room);
 }
 
 /* ---- Shared by all parts ------------------------------------------------------------------- */

@@ -197,7 +197,11 @@ int thrum__stage_command(struct thrum__stage *, int command);
  * and a finding are shown for as long as they last, with what is unrelated folded or faded. */
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);
 int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
+/* Goes to all from a time until another, with some room at both sides. */
+int thrum__stage_go_span(struct thrum__stage *, uint32_t part, int64_t from, int64_t to);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
+/* Follows a link to the reasons why a task was slow: in bands, selects it and shows its story. */
+int thrum__stage_go_slow(struct thrum__stage *, uint32_t part, uint32_t task);
 /* Shows the bands of a part, with the focus on that of a group. */
 int thrum__stage_go_group(struct thrum__stage *, uint32_t part, uint32_t group);
 

@@ -40,6 +40,22 @@ size_t thrum__words_thread(const struct thrum__bands *bands, uint32_t thread, ch
 	return text.size;
 }
 
+size_t thrum__words_running(const struct thrum__family *family, uint32_t task, char *to,
+	size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	uint32_t worker = thrum__family_worker(family, task);
+	char name[THRUM__WORDS_GROUP_ROOM];
+
+	if (worker != THRUM__NONE && worker != task) {
+		thrum__words_task(family->model, worker, name, sizeof name);
+		thrum__base_text_format(&text, "%s, ", name);
+	}
+	thrum__words_task(family->model, task, name, sizeof name);
+	thrum__base_text_put(&text, name);
+	return text.size;
+}
+
 size_t thrum__words_where(const struct thrum__family *family, const struct thrum__story_part *part,
 	char *to, size_t size)
 {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "words/words.h"
 
 bool thrum__words_is_main_context(const struct thrum__model *model, uint32_t task)
@@ -88,4 +89,29 @@ size_t thrum__words_task(const struct thrum__model *model, uint32_t task, char *
 		to[fits] = 0;
 	}
 	return length;
+}
+
+size_t thrum__words_clock_error(const struct thrum__model *model, uint32_t task, char *to,
+	size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	bool is_known = model->is_joined && thrum__model_has_row(&model->tasks, task);
+	uint32_t lane = is_known ? THRUM__TASK(model, task, lane) : THRUM__NONE;
+	char words[64];
+	int64_t error;
+
+	if (lane >= model->lane_count || model->lanes[lane].task != task)
+		return 0;
+	error = model->lanes[lane].time_error;
+	for (uint32_t i = 0; i < lane; i++)
+		if (model->lanes[i].process == model->lanes[lane].process)
+			return 0;
+	if (error == INT64_MAX) {
+		thrum__base_text_put(&text, " ± unknown");
+	} else if (error > 0) {
+		thrum__words_duration(error, 2, words, sizeof words);
+		thrum__base_text_put(&text, " ± ");
+		thrum__base_text_put(&text, words);
+	}
+	return text.size;
 }

@@ -482,6 +482,7 @@ static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, 
 	lane->shown.number = number;
 	lane->shown.process = w->parts[lane->part].name;
 	lane->shown.time_error = thrum__world_time_error(&w->times.clocks[lane->part]);
+	lane->shown.host = w->times.clocks[lane->part].host;
 	return &lane->shown;
 }
 

@@ -135,6 +135,8 @@ static void a_server(void **state)
 		"section: Findings\n"
 		"line: [“GET /29” never resolves]\n"
 		"line: [“GET /3” fails, and nobody reads the failure]\n");
+	assert_int_equal(document_find(&r->document, "750 ms")->target, 750000000);
+	assert_int_equal(document_find(&r->document, "750 ms")->until, 780000000);
 	assert_int_equal(document_find(&r->document, "GET /#")->link, THRUM__LINK_TO_GROUP);
 	assert_int_equal(document_find(&r->document, "GET /#")->target,
 		thrum__family_find(&r->bands->family, "GET /#", 6));
@@ -255,9 +257,36 @@ static void words(void **state)
 	end(r);
 }
 
+/* A task without a label is told with that for which it runs. */
+static void what_runs(void **state)
+{
+	struct thrum__model *model =
+		story_model("0 create - 1 thread\n0 label 1 \"loop 1\n0 switch 1\n"
+			    "1 create 1 5 request\n1 label 5 \"GET /1\n1 switch 5\n"
+			    "2 create 5 6 task\n3 wait 5 6\n4 switch 6\n90 resolve 6 6\n"
+			    "90 switch 5\n91 read 5 6\n92 resolve 5 5\n93 switch 1\n",
+			false);
+	const char *const names[] = {"loop 1", "GET /1", "GET /1, task 6"};
+	struct thrum__family family;
+	char words[100];
+
+	(void)state;
+	assert_int_equal(thrum__family_init(&family, model), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t task = story_task(model, (const uint32_t[]){1, 5, 6}[i]);
+
+		assert_int_equal(thrum__words_running(&family, task, words, sizeof words),
+			strlen(names[i]));
+		assert_string_equal(words, names[i]);
+	}
+	thrum__family_finish(&family);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_runs),
 		cmocka_unit_test(a_server),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(a_range),

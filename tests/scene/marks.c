@@ -298,6 +298,51 @@ static void kinds_of_edges_have_forms(void **state)
 }
 
 /* Each task is made ready again and again, so only the chosen one's edges are painted. */
+/* A message in less time than clocks may be wrong by has slanted strokes for a shaft, and the part
+ * with that clock says so with its name. */
+static void doubtful_messages_are_hatched(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "0 label 1 \"a/main\n"
+						 "0 switch 1\n"
+						 "0 @1 create - 2 thread\n"
+						 "0 @1 label 2 \"b/main\n"
+						 "0 @1 switch 2\n"
+						 "100 link-send 1 \"key\n"
+						 "400 @1 link-receive 2 \"key\n"
+						 "1000 @1 resolve 2 2\n",
+		false);
+	struct marks m;
+	float middle;
+
+	(void)state;
+	marks_init(&m, model);
+	marks_frame(&m, 0, 1200, 40);
+	middle = (marks_y(&m, 1) + marks_y(&m, 2)) / 2;
+	assert_int_equal(marks_near(&m, THRUM__Z_EDGE, LINE, C(EDGE), THRUM__DASH_4_4,
+				 marks_x(&m, 400), middle, 4),
+		1);
+	assert_true(marks_has_text(&m, "b/main"));
+	model->is_joined = model->has_doubtful = true;
+	model->lanes[0].process = 0;
+	model->lanes[1].process = 1;
+	model->lanes[1].time_error = 1250;
+	THRUM__EDGE(model, 0, value) = 1;
+	marks_again(&m);
+	assert_int_equal(marks_count(&m, THRUM__Z_EDGE, LINE, C(EDGE), THRUM__DASH_4_4), 0);
+	assert_in_range(marks_near(&m, THRUM__Z_EDGE, LINE, C(EDGE), THRUM__DASH_SOLID,
+				marks_x(&m, 400), middle, 15),
+		3, 7);
+	assert_true(marks_has_text(&m, "a/main"));
+	assert_true(marks_has_text(&m, "b/main ± 1.3 µs"));
+	m.scene->state.legend = true;
+	assert_int_equal(thrum__scene_frame(m.scene, 2000, 400, &thrum__draw_metrics_plain,
+				 &m.list),
+		0);
+	assert_true(marks_has_text(&m, "within the clocks' error"));
+	marks_finish(&m);
+}
+
 static void ready_shows_for_the_chosen_task(void **state)
 {
 	struct marks m;
@@ -350,6 +395,7 @@ int main(void)
 		cmocka_unit_test(alive_and_stuck_reach_the_end),
 		cmocka_unit_test(chains_have_chevrons),
 		cmocka_unit_test(kinds_of_edges_have_forms),
+		cmocka_unit_test(doubtful_messages_are_hatched),
 		cmocka_unit_test(ready_shows_for_the_chosen_task),
 		cmocka_unit_test(latency_is_dotted),
 		cmocka_unit_test(close_edges_are_one),

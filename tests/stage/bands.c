@@ -233,6 +233,27 @@ static void a_double_press_shows_the_story(void **state)
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
 }
 
+/* A link to a stretch of time shows all of it, and one to the reasons of a slow task its story. */
+static void links_lead_there(void **state)
+{
+	struct show *show = *state;
+	uint32_t task = story_task(show->models[0], 105);
+
+	assert_true(thrum__stage_go_span(show->stage, 0, 4000000, 8000000) > 0);
+	show_settle(show);
+	assert_true(show_state(show, 0)->from < 4000000 && show_state(show, 0)->from >= 2000000);
+	assert_true(show_state(show, 0)->to > 8000000 && show_state(show, 0)->to <= 10000000);
+	assert_int_equal(thrum__stage_go_span(show->stage, 1, 0, 1), 0);
+	for (int i = 0; i < 2; i++) { /* the second time it stays */
+		assert_true(thrum__stage_go_slow(show->stage, 0, task) >= 0);
+		show_settle(show);
+		assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+		assert_int_equal(show_state(show, 0)->bands.stories[0], 105);
+	}
+	show_set(show, "as=rows");
+	assert_int_equal(thrum__stage_go_slow(show->stage, 0, task), 0);
+}
+
 /* Lost events are told in bands, too: through all of them, or in the lane's thread. */
 static void gaps_are_told(void **state)
 {
@@ -269,6 +290,7 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
+		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),

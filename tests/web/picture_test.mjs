@@ -203,9 +203,9 @@ test("an address that is set while the page writes its own stays", async (open) 
   await view.evaluate(() => {
     let read = location.hash;
     window.lost = [];
-    addEventListener("hashchange", () => (read = location.hash));
-    const write = history.replaceState.bind(history);
-    history.replaceState = (data, title, hash) => {
+    window.addEventListener("hashchange", () => (read = location.hash));
+    const write = window.history.replaceState.bind(window.history);
+    window.history.replaceState = (data, title, hash) => {
       if (location.hash !== read) window.lost.push(location.hash);
       write(data, title, hash);
       read = location.hash;

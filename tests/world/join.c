@@ -354,6 +354,36 @@ static void knows_the_clocks_of_guests(void **state)
 		recording_finish(&three[i]);
 }
 
+/* Messages that took less time than the clocks may be wrong by are doubtful. */
+static void tells_doubtful_messages(void **state)
+{
+	static const char *const keys[] = {"short", "long"};
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "one", 5);
+	struct packet_writer b = begin(&two[1], "db", "two", 6);
+	struct thrum__model *model;
+	struct thrum_trace *trace;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		link_at(&a, true, keys[i], 1000 + i);
+		link_at(&b, false, keys[i], 2000 + i * 300000000); /* 3 s */
+	}
+	trace = join(two, 2, 2);
+	assert_int_equal(thrum_trace_lane(trace, 0)->host, 0);
+	assert_int_equal(thrum_trace_lane(trace, 1)->host, 1);
+	assert_int_equal(thrum__model_create(trace, &model), 0);
+	assert_int_equal(thrum__model_load(model, trace, NULL, NULL, NULL), 0);
+	assert_int_equal(model->edges.count, 2);
+	assert_int_equal(THRUM__EDGE(model, 0, value), 1);
+	assert_int_equal(THRUM__EDGE(model, 1, value), 0);
+	assert_true(model->has_doubtful);
+	thrum__model_destroy(model);
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 static void survives_damaged_clocks(void **state)
 {
 	static const uint64_t strange[] = {1, UINT64_MAX, UINT64_C(1) << 63, INT64_MAX};
@@ -412,6 +442,7 @@ int main(void)
 		cmocka_unit_test(compares_the_clocks_of_machines),
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
+		cmocka_unit_test(tells_doubtful_messages),
 		cmocka_unit_test(survives_damaged_clocks),
 		cmocka_unit_test(refuses_too_many),
 	};

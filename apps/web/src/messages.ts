@@ -16,7 +16,7 @@ export interface Piece {
   group?: number;
   /** The part of the link in a document about the first two parts, if that isn't the first. */
   side?: number;
-  /** ns, as text: a double can't hold all times exactly. */
+  /** ns, as text: a double can't hold all times exactly; or two with ".." between them. */
   time?: string;
   bad?: true;
 }
@@ -151,6 +151,7 @@ export type ToWorker =
       is: "go";
       part: number;
       task?: number;
+      slow?: number;
       time?: string;
       finding?: number;
       difference?: number;

@@ -135,8 +135,10 @@ export function listenToLinks(root: HTMLElement) {
     const part = Number(data.part);
     if (data.task !== undefined) goTask(part, Number(data.task));
     else if (data.filter !== undefined) showTasks(data.filter);
-    else if (data.slow !== undefined) askSlow();
-    else if (data.difference !== undefined)
+    else if (data.slow !== undefined) {
+      post({ is: "go", part, slow: Number(data.slow) });
+      askSlow();
+    } else if (data.difference !== undefined)
       post({ is: "go", part, difference: Number(data.difference) });
     else if (data.group !== undefined) post({ is: "go", part, group: Number(data.group) });
     else post({ is: "go", part, time: data.time });

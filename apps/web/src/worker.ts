@@ -266,9 +266,10 @@ class Viewer {
     if (message === latestSearch) this.changed(this.core.callText("core_search", message.text));
   }
 
-  go({ part, task, time, finding, difference, group }: Message<"go">): void {
+  go({ part, task, slow, time, finding, difference, group }: Message<"go">): void {
     const { core } = this;
     if (task !== undefined) this.changed(core.call("core_go_task", part, task));
+    if (slow !== undefined) this.changed(core.call("core_go_slow", part, slow));
     if (time !== undefined) this.changed(core.callText("core_go_time", time, part));
     if (group !== undefined) this.changed(core.call("core_go_group", part, group));
     if (finding !== undefined) this.changed(core.call("core_go_finding", part, finding));

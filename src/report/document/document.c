@@ -200,6 +200,12 @@ void thrum__document_write_time(struct thrum__document_writer *w, int64_t time)
 	thrum__document_write_link(w, words, size, THRUM__LINK_TO_TIME, time);
 }
 
+void thrum__document_write_until(struct thrum__document_writer *w, int64_t until)
+{
+	if (!w->failed)
+		w->document->pieces[w->document->piece_count - 1].until = until;
+}
+
 void thrum__document_write_duration(struct thrum__document_writer *w, int64_t ns)
 {
 	char words[64];

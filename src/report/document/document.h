@@ -55,7 +55,7 @@ const char *thrum__document_role_name(int role);
 #define THRUM__LINKS(X) \
 	X(NONE, "none") \
 	X(TASK, "task")             /* `target`: a task's index in the model */ \
-	X(TIME, "time")             /* `target`: ns */ \
+	X(TIME, "time")             /* `target`: ns; with `until` after it, the time between */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
 	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */ \
@@ -71,7 +71,7 @@ const char *thrum__document_link_name(int link);
 
 struct thrum__document_piece {
 	uint32_t offset, size; /* in the document's `text` */
-	int64_t target;
+	int64_t target, until;
 	uint8_t link; /* enum thrum__document_link_kind */
 	uint8_t side; /* of the link, in a document about two traces (enum thrum__side); else 0 */
 	bool is_bad;  /* tells a fault: drawn in the theme's colour `bad` */

@@ -45,6 +45,8 @@ void thrum__document_write_sentence(struct thrum__document_writer *, const char 
 void thrum__document_write_string(struct thrum__document_writer *, uint32_t string);
 /* A time, as a link to it. */
 void thrum__document_write_time(struct thrum__document_writer *, int64_t time);
+/* The last piece, a link to a time, leads to all from there until then. */
+void thrum__document_write_until(struct thrum__document_writer *, int64_t until);
 void thrum__document_write_duration(struct thrum__document_writer *, int64_t ns);
 /* A count, as "1,234". */
 void thrum__document_write_number(struct thrum__document_writer *, uint64_t number);

@@ -38,16 +38,29 @@ static void write_group(struct about *a, uint32_t group)
 	thrum__document_write_link(&a->w, name, strlen(name), THRUM__LINK_TO_GROUP, group);
 }
 
+static void write_name(struct about *a, uint32_t task, const char *name, size_t size)
+{
+	if (thrum__model_has_row(&a->bands->model->tasks, task))
+		thrum__document_write_link(&a->w, name, size, THRUM__LINK_TO_TASK, task);
+	else
+		thrum__document_write_text(&a->w, name);
+}
+
 static void write_task(struct about *a, uint32_t task)
 {
 	char name[300];
 	size_t size = thrum__words_task(a->bands->model, task, name, sizeof name);
 
-	if (thrum__model_has_row(&a->bands->model->tasks, task))
-		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
-			THRUM__LINK_TO_TASK, task);
-	else
-		thrum__document_write_text(&a->w, name);
+	write_name(a, task, name, size < sizeof name ? size : sizeof name - 1);
+}
+
+/* The task of a run, and whom it works for. */
+static void write_running(struct about *a, uint32_t task)
+{
+	char name[300];
+	size_t size = thrum__words_running(&a->bands->family, task, name, sizeof name);
+
+	write_name(a, task, name, size < sizeof name ? size : sizeof name - 1);
 }
 
 static void write_duration(struct about *a, int64_t ns)
@@ -333,8 +346,9 @@ static void write_run(struct about *a, const struct thrum__bands_run *run)
 
 	begin_line(a);
 	write_moment(a, run->from);
+	thrum__document_write_until(&a->w, run->to);
 	thrum__document_write_text(&a->w, ": ");
-	write_task(a, run->task);
+	write_running(a, run->task);
 	thrum__document_write_text(&a->w, " runs for ");
 	write_duration(a, run->ran);
 	if (thrum__model_has_row(&a->bands->model->tasks, lane)) {
@@ -397,6 +411,7 @@ static void write_runs(struct about *a)
 		return;
 	begin_line(a);
 	write_moment(a, hole.from);
+	thrum__document_write_until(&a->w, hole.to);
 	thrum__document_write_text(&a->w, ": nothing runs for ");
 	write_duration(a, hole.to - hole.from);
 }

@@ -160,7 +160,7 @@ static void write_run(struct about *a, const struct thrum__bands_run *run)
 	const struct thrum__model *model = a->bands->model;
 	uint32_t lane = model->lanes[run->lane].task;
 	char name[300], words[340] = "";
-	size_t size = thrum__words_task(model, run->task, name, sizeof name);
+	size_t size = thrum__words_running(&a->bands->family, run->task, name, sizeof name);
 
 	begin_row(a);
 	if (thrum__model_has_row(&model->tasks, run->task))
@@ -191,6 +191,7 @@ static void write_hole(struct about *a)
 	begin_row(a);
 	thrum__document_write_text(&a->w, "nothing runs");
 	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, hole.from);
+	thrum__document_write_until(&a->w, hole.to);
 	thrum__document_write_text(&a->w, "");
 	write_duration(a, "", hole.to - hole.from);
 }

@@ -214,6 +214,25 @@ static void write_lost(struct about *a)
 
 /* ---- Origin -------------------------------------------------------------------------------- */
 
+/* By how much the times of the processes may be wrong that have another clock than the first. */
+static void write_clock_errors(struct about *a)
+{
+	const struct thrum__model *model = a->stats->model;
+	const char *key = "Times of";
+	char error[40], words[160];
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if (thrum__words_clock_error(model, lane->task, error, sizeof error) == 0)
+			continue;
+		snprintf(words, sizeof words, "%.100s%s",
+			thrum__model_string(model, lane->process, NULL), error);
+		write_words(a, key, words);
+		key = "";
+	}
+}
+
 static void write_origin(struct about *a)
 {
 	const struct thrum_trace_info *info = a->info;
@@ -235,6 +254,7 @@ static void write_origin(struct about *a)
 	write_date(a, "Began", info->start);
 	write_words(a, "Format", info->format);
 	write_words(a, "Clock", info->clock);
+	write_clock_errors(a);
 	write_size(a, "Size", info->file_size);
 }
 

@@ -196,22 +196,35 @@ static void remove_story(struct thrum__scene_bands_state *state, unsigned index)
 		(state->story_count - index) * sizeof *state->stories);
 }
 
-/* Puts the selected task's story on top, and goes to its life if `goes`; or puts it away. */
-static int toggle_story(struct thrum__scene *scene, bool goes)
+/* Returns the number of a task's story, or `story_count`. */
+static unsigned story_of(const struct thrum__scene_bands_state *state, uint64_t id)
+{
+	unsigned i = 0;
+
+	while (i < state->story_count && state->stories[i] != id)
+		i++;
+	return i;
+}
+
+/* Puts the selected task's story on top, and goes to its life if `goes`. If it is there, puts it away, or
+ * if it `stays`, does nothing. */
+static int set_story(struct thrum__scene *scene, bool goes, bool stays)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	struct thrum__bands_line line;
 	uint32_t group;
+	unsigned at;
 	uint64_t id;
 
 	if (!thrum__bands_line_of(scene->bands->all, scene->selected, &line, &group))
 		return 0;
 	id = THRUM__TASK(scene->model, line.task, id);
+	at = story_of(state, id);
+	if (at < state->story_count && stays)
+		return 0;
 	thrum__scene_remember(scene);
-	for (unsigned i = 0; i < state->story_count; i++) {
-		if (state->stories[i] != id)
-			continue;
-		remove_story(state, i);
+	if (at < state->story_count) {
+		remove_story(state, at);
 		return 1;
 	}
 	if (state->story_count == THRUM__STORIES_MAX)
@@ -225,6 +238,14 @@ static int toggle_story(struct thrum__scene *scene, bool goes)
 		thrum__scene_set_window_around(scene, line.start, line.end,
 			(line.end - line.start) / 25 + 1);
 	return 1;
+}
+
+int thrum__scene_show_story(struct thrum__scene *scene, uint32_t task)
+{
+	if (!scene->shows_bands || !scene->bands)
+		return 0;
+	return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY
+						    : set_story(scene, true, true);
 }
 
 /* ---- Going to lines ------------------------------------------------------------------------ */
@@ -320,8 +341,8 @@ int thrum__scene_bands_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_DOWN: return move_focus(scene, 1);
 	case THRUM__COMMAND_OPEN: return open_next(scene);
 	case THRUM__COMMAND_CLOSE_ALL: return close_all(&scene->state.bands);
-	case THRUM__COMMAND_SLOW: return toggle_story(scene, true);
-	case THRUM__COMMAND_PIN: return toggle_story(scene, false);
+	case THRUM__COMMAND_SLOW: return set_story(scene, true, false);
+	case THRUM__COMMAND_PIN: return set_story(scene, false, false);
 	case THRUM__COMMAND_EXCEPTION: return show_exception(scene, 1);
 	case THRUM__COMMAND_PREVIOUS_EXCEPTION: return show_exception(scene, -1);
 	case THRUM__COMMAND_NEXT_ALIKE: return show_neighbour(scene, 1);

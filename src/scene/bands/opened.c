@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scene/bands/opened.h"
+#include "words/bands.h"
 
 #define ROW 20        /* px */
 #define LINE_UP 6     /* px from a row's bottom to its line */
@@ -39,7 +40,7 @@ static void name_stretch(const struct thrum__bands_pen *pen,
 		snprintf(words + used, size - used, ": its thread runs others");
 		return;
 	}
-	thrum__words_task(pen->p->model, stretch->task, name, sizeof name);
+	thrum__words_running(&pen->bands->all->family, stretch->task, name, sizeof name);
 	snprintf(words + used, size - used, ": its thread runs %s", name);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "scene/bands/bands.h"
+#include "words/bands.h"
 
 #define HEIGHT 20     /* px of a row, without the space below it */
 #define COLUMN 18     /* px of a column for 100 % */
@@ -110,7 +111,7 @@ bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, floa
 	return false;
 }
 
-/* Names the longest runs: at their right, or at their left if there is more room. */
+/* Names the longest runs: at their right, or if there is no room, at their left, or on them. */
 static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
@@ -127,11 +128,13 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 			sizeof words);
 		float width;
 
-		thrum__words_task(pen->p->model, runs[i].task, name, sizeof name);
+		thrum__words_running(&pen->bands->all->family, runs[i].task, name, sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
 		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
 		if (x + width > pen->right)
 			x = x1 - NAME_GAP - width;
+		if (x < pen->left && width < x2 - x1)
+			x = floorf((x1 + x2 - width) / 2);
 		if (x < pen->left ||
 			thrum__paint_boxes_hit(pen->p->boxes, x - 4, base - HEIGHT, width + 8,
 				HEIGHT))
@@ -174,12 +177,16 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
-	char name[THRUM__NAME_MAX], words[120];
+	const struct thrum__model *model = pen->p->model;
+	char name[THRUM__NAME_MAX], error[40] = "", words[160];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
-	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", name,
+	if (!thread->is_others)
+		thrum__words_clock_error(model, model->lanes[thread->lane].task, error,
+			sizeof error);
+	snprintf(words, sizeof words, thread->count > 1 ? "%s%s ×%u" : "%s%s", name, error,
 		(unsigned)thread->count);
 	if (pen->left <= 0)
 		y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;

@@ -13,7 +13,9 @@
 #define JOINT_BAR 14       /* px: on narrower blocks there are no joints, which would hide them */
 #define CROWDED 16         /* px: in lower tracks creations are pale */
 #define JOINTS_MAX 120
-#define SEEN 256 /* slots of the table of painted edges, a power of two */
+#define HATCH 5    /* px between the strokes of a doubtful edge */
+#define HATCHES 40 /* of an edge, at most */
+#define SEEN 256   /* slots of the table of painted edges, a power of two */
 
 /* How an edge is drawn. */
 enum edge_form {
@@ -36,6 +38,7 @@ struct painted_edge {
 	const struct thrum__scene_track_box *from_box, *to_box; /* NULL: out of sight */
 	bool is_strong; /* of the selected, hovered or a related unit, or of the finding */
 	bool fades;
+	bool is_doubtful; /* clocks may be wrong by more than the time it took */
 };
 
 struct edges {
@@ -323,9 +326,24 @@ static void paint_loose_end(struct edges *s, const struct painted_edge *e, float
 		e->is_strong ? there : y + sign * (box->bar / 2 + 8), 1, THRUM__DASH_SOLID);
 }
 
+/* Paints the shaft of an edge; slanted strokes in its place if its direction in time is doubtful. */
+static void paint_shaft(const struct edges *s, const struct painted_edge *e, int colour, float x,
+	float from, float to, float width, int dash)
+{
+	float top = from < to ? from : to, bottom = from < to ? to : from;
+	float step = (bottom - top) / HATCHES > HATCH ? (bottom - top) / HATCHES : HATCH;
+
+	if (!e->is_doubtful || dash == THRUM__DASH_SOLID) {
+		thrum__draw_vertical(s->p->list, THRUM__Z_EDGE, colour, x, from, to, width, dash);
+		return;
+	}
+	x = (float)(int)x + 0.5f;
+	for (float y = top + 3; y < bottom; y += step)
+		thrum__draw_line(s->p->list, THRUM__Z_EDGE, colour, x - 3, y + 2, x + 3, y - 2, 1);
+}
+
 static void paint_edge(struct edges *s, const struct painted_edge *e)
 {
-	struct thrum__draw_list *list = s->p->list;
 	float x = thrum__paint_clamped(s->p, e->time), y1, y2, sign, tip;
 	enum edge_form form = form_of(e->kind);
 	bool is_hair = e->fades || (s->is_coarse && !e->is_strong);
@@ -342,12 +360,10 @@ static void paint_edge(struct edges *s, const struct painted_edge *e)
 	sign = y2 < y1 ? -1 : 1;
 	tip = form == FORM_WAIT ? y2 : y2 - sign * room_for_head(s, e, x);
 	if (is_long(e->from_box, e->to_box) && !e->is_strong) {
-		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, y1, y1 + sign * 10, width,
-			dash);
-		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, tip - sign * 12, tip, width,
-			dash);
+		paint_shaft(s, e, colour, x, y1, y1 + sign * 10, width, dash);
+		paint_shaft(s, e, colour, x, tip - sign * 12, tip, width, dash);
 	} else {
-		thrum__draw_vertical(list, THRUM__Z_EDGE, colour, x, y1, tip, width, dash);
+		paint_shaft(s, e, colour, x, y1, tip, width, dash);
 	}
 	if (!is_hair)
 		paint_head(s, form, colour, x, y2, tip, sign);
@@ -412,6 +428,7 @@ static bool read_edge(const struct edges *s, uint32_t index, struct painted_edge
 		.to = placed_unit_of(p, THRUM__EDGE(model, index, to))};
 	if (e->from == THRUM__NONE || e->to == THRUM__NONE)
 		return false;
+	e->is_doubtful = e->kind == THRUM__EDGE_LINK && THRUM__EDGE(model, index, value) != 0;
 	if (e->kind == THRUM__EDGE_READ) {
 		uint32_t reader = e->from;
 

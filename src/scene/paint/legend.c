@@ -23,6 +23,7 @@
 	X(READ, "is read by") \
 	X(RESOLVES, "resolves") \
 	X(SIGNALS, "signals") \
+	X(DOUBTFUL, "within the clocks' error") /* only where there are such messages */ \
 	X(STUCK, "never resolved") \
 	X(CAUSE, "cause") \
 	X(PREEMPTED, "preempted") /* only where this is recorded */
@@ -127,6 +128,12 @@ static void paint_edge_mark(const struct legend_pen *pen, enum mark mark)
 		draw_angle(pen, signal, x - 4, 3, x, 8, x + 4, 3);
 		draw_angle(pen, signal, x - 4, -2, x, 3, x + 4, -2);
 		break;
+	case DOUBTFUL:
+		for (float y = -7; y < 2; y += 4)
+			thrum__draw_line(pen->list, MARK, edge, pen->x + x - 3, pen->y + y + 2,
+				pen->x + x + 3, pen->y + y - 2, 1);
+		thrum__draw_triangle(pen->list, MARK, edge, head);
+		break;
 	case READ:
 		draw_upright(pen, x, -9, 8, 1, edge, THRUM__DASH_SOLID);
 		draw_angle(pen, edge, x - 3.5f, 2, x, 8, x + 3.5f, 2);
@@ -155,34 +162,49 @@ static void paint_finding_mark(const struct legend_pen *pen, enum mark mark)
 		pen->x + 9, pen->y + 4, "1", 1, false);
 }
 
+/* Whether the picture may have such a mark. */
+static bool has_mark(const struct thrum__model *model, enum mark mark)
+{
+	return mark == PREEMPTED   ? model->off_cpu.count > 0
+		: mark == DOUBTFUL ? model->has_doubtful
+				   : true;
+}
+
 void thrum__paint_legend(struct thrum__paint *p)
 {
 	float top = p->height - THRUM__LEGEND, widths[COUNT], needed = 2 * MARGIN, air = AIR_MAX;
 	struct legend_pen pen = {p->list, MARGIN, top + THRUM__LEGEND / 2};
-	size_t count = p->model->off_cpu.count > 0 ? COUNT : PREEMPTED;
+	enum mark marks[COUNT];
+	size_t count = 0;
 
 	thrum__draw_rect(p->list, THRUM__Z_FRAME, THRUM__COLOUR_PANEL, 0, top, p->width,
 		THRUM__LEGEND);
 	thrum__draw_horizontal(p->list, MARK, THRUM__COLOUR_RULE, 0, p->width, top, 1,
 		THRUM__DASH_SOLID);
+	for (enum mark mark = 0; mark < COUNT; mark++)
+		if (has_mark(p->model, mark))
+			marks[count++] = mark;
 	for (size_t i = 0; i < count; i++) {
-		widths[i] = thrum__paint_width(p, names[i], strlen(names[i]), THRUM__FONT_NOTE);
+		const char *name = names[marks[i]];
+
+		widths[i] = thrum__paint_width(p, name, strlen(name), THRUM__FONT_NOTE);
 		needed += widths[i] + NEXT_AT;
 	}
 	if (p->width - needed < air * (float)(count - 1))
 		air = p->width > needed ? (p->width - needed) / (float)(count - 1) : 0;
 	for (size_t i = 0; i < count; i++) {
+		const char *name = names[marks[i]];
+
 		if (pen.x + NAME_AT + widths[i] + MARGIN > p->width)
 			return;
-		if (i < CREATES)
-			paint_task_mark(&pen, (enum mark)i);
-		else if (i < STUCK)
-			paint_edge_mark(&pen, (enum mark)i);
+		if (marks[i] < CREATES)
+			paint_task_mark(&pen, marks[i]);
+		else if (marks[i] < STUCK)
+			paint_edge_mark(&pen, marks[i]);
 		else
-			paint_finding_mark(&pen, (enum mark)i);
+			paint_finding_mark(&pen, marks[i]);
 		thrum__draw_text(p->list, THRUM__Z_FRAME_TEXT, THRUM__COLOUR_MUTED,
-			THRUM__FONT_NOTE, pen.x + NAME_AT, pen.y + 4, names[i], strlen(names[i]),
-			false);
+			THRUM__FONT_NOTE, pen.x + NAME_AT, pen.y + 4, name, strlen(name), false);
 		pen.x += widths[i] + NEXT_AT + air;
 	}
 }

@@ -264,6 +264,9 @@ static void fill_words(const struct thrum__paint *p, const struct name_candidate
 		memcpy(words + used, name, size);
 		used += size;
 	}
+	if (c->form == NAME && used + 32 < sizeof words)
+		used += thrum__words_clock_error(p->model, c->task, words + used,
+			sizeof words - used);
 	if (c->form == LOG && THRUM__NOTE(p->model, c->note, kind) == THRUM__NOTE_TAG_VALUE)
 		used += (size_t)snprintf(words + used, sizeof words - used, " %" PRId64,
 			THRUM__NOTE(p->model, c->note, value));

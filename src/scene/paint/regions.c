@@ -14,7 +14,9 @@
 #define LOOKED_AT_MAX 2000 /* rows of a kind that are painted; of more, every n-th */
 #define LOOK_BACK 1024     /* rows before the window: a long one may reach into it */
 #define NAMES_MAX 60
+#define WIDE 24             /* px of a suspension that has a name */
 #define HATCH 6             /* px between lines */
+#define CALM 4              /* times as far apart in a wide suspension */
 #define RECTS_MAX 1500      /* of a kind */
 #define NESTED_MAX 3        /* levels of spans within spans whose ends are shown */
 #define LATTICE_POINTS 3000 /* of one lattice */
@@ -310,32 +312,45 @@ static bool is_stated(const char *reason, size_t size)
 	return size > 0 && !(size == sizeof ordinary - 1 && memcmp(reason, ordinary, size) == 0);
 }
 
+static void paint_hatch(struct thrum__paint *p, const struct lane_piece *piece, float x, int colour)
+{
+	thrum__draw_vertical(p->list, THRUM__Z_REGION, colour, x, piece->top, piece->bottom, 1,
+		THRUM__DASH_SOLID);
+}
+
 static void paint_suspension(struct regions *r, struct lane_piece *piece)
 {
 	struct thrum__paint *p = r->p;
 	size_t size;
 	const char *reason = thrum__model_string(p->model, piece->text, &size);
+	bool is_wide = piece->x2 - piece->x1 > WIDE;
 	char name[64];
 	int x, step;
 
 	if (!is_stated(reason, size))
 		return;
-	if (piece->x2 - piece->x1 > 24) {
+	if (is_wide) {
 		size = thrum__paint_fit(p, reason, size, THRUM__FONT_SMALL,
 			piece->x2 - piece->x1 - 6, name, sizeof name);
 		if (size > 0)
 			paint_name(r, piece, name, size, THRUM__FONT_SMALL, THRUM__COLOUR_MUTED, 0);
 	}
-	/* Lines stand at multiples of `step`, so that neighbours join; a short piece has one
-	 * too. */
-	step = HATCH * (1 + r->visible * (int)p->width / HATCH / RECTS_MAX);
+	/* Lines stand at multiples of `step`, so that neighbours join; a short piece has one too. A long
+	 * one is calm, so that its tracks are read as before: upright at both ends, between them few faint
+	 * lines. */
+	step = HATCH * (1 + r->visible * (int)p->width / HATCH / RECTS_MAX) * (is_wide ? CALM : 1);
 	x = ((int)piece->x1 + 16) / step * step;
 	if (x < (int)*piece->painted)
 		x = (int)*piece->painted;
 	for (; (float)(x - 16) < piece->x2; x += step)
-		thrum__draw_vertical(p->list, THRUM__Z_REGION, THRUM__COLOUR_SUSP, (float)(x - 16),
-			piece->top, piece->bottom, 1, THRUM__DASH_SOLID);
+		if (!is_wide || (float)(x - 16) > piece->x1)
+			paint_hatch(p, piece, (float)(x - 16),
+				is_wide ? THRUM__COLOUR_FADED : THRUM__COLOUR_SUSP);
 	*piece->painted = (uint32_t)x;
+	if (!is_wide)
+		return;
+	paint_hatch(p, piece, piece->x1, THRUM__COLOUR_SUSP);
+	paint_hatch(p, piece, piece->x2, THRUM__COLOUR_SUSP);
 }
 
 /* ---- Off the processor ---------------------------------------------------------------------- */
