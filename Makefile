@@ -39,7 +39,8 @@ test:
 
 # Boots Xen, a dom0 and a guest in QEMU.
 test-xen:
-	@tools/setup build programs
+	@tools/setup build programs web
+	@tools/web
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test-xen $(BUILD)
 
@@ -84,6 +85,12 @@ verify:
 	@tools/setup build verify
 	@BUILD=$(BUILD) sh tools/verify.sh
 
+# Tests that take hours. STEPS: some of kill, live, verify, mutate and fuzz.
+STEPS =
+test-slow: all
+	@tools/setup build test verify fuzz
+	@tools/test-slow $(BUILD) $(STEPS)
+
 format:
 	@tools/setup test
 	@tools/format
@@ -116,5 +123,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+.PHONY: all setup demo demo-fleet test test-slow test-xen cross bench unseen asan tsan fuzz verify format \
 	install deb dist abi headers clean
