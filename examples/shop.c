@@ -55,6 +55,12 @@ static void ask(int socket, thrum_task task, const char *parent, unsigned item)
 		thrum_task_fail(task, "write");
 }
 
+/* How long an answer is waited for, in ms. The answer that never comes ends the example. */
+static int patience(unsigned item)
+{
+	return broken && item == ITEMS ? 500 : 5000;
+}
+
 /* ---- The processes -------------------------------------------------------------------------- */
 
 static int run_web(int stock)
@@ -68,7 +74,7 @@ static int run_web(int stock)
 
 		thrum_task_should_resolve(request);
 		ask(stock, request, NULL, item);
-		if (!receive(stock, &answer, 500))
+		if (!receive(stock, &answer, patience(item)))
 			return 0;
 		thrum_task_resolve(request);
 	}
@@ -89,7 +95,7 @@ static int run_stock(int web, int database)
 		THRUM_RUN (count)
 			thrum_traceparent_receive(message.header);
 		ask(database, count, message.header, message.item);
-		if (!receive(database, &answer, 700))
+		if (!receive(database, &answer, patience(message.item)))
 			return 0;
 		thrum_task_resolve(count);
 		if (write(web, &message, sizeof(message)) != sizeof(message))

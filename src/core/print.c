@@ -15,7 +15,8 @@ struct text {
 struct conversion {
 	bool left, zeros, has_precision;
 	size_t width, precision;
-	unsigned longs; /* the number of l, or 2 for other long types */
+	unsigned longs;  /* the number of l, or 2 for other long types */
+	unsigned shorts; /* the number of h */
 	char letter;
 };
 
@@ -84,12 +85,25 @@ static struct conversion parse_conversion(const char **at)
 		(*at)++;
 		c.precision = parse_number(at);
 	}
+	for (; **at == 'h'; (*at)++)
+		c.shorts++;
 	for (; **at && strchr("lzjt", **at); (*at)++)
 		c.longs += **at == 'l' ? 1 : 2;
 	c.letter = **at;
 	if (c.letter)
 		(*at)++;
 	return c;
+}
+
+/* Returns an int as the type that was asked for: h stands for a short, hh for a char. */
+static int64_t shorten(const struct conversion *c, int number)
+{
+	return c->shorts > 1 ? (signed char)number : c->shorts ? (short)number : number;
+}
+
+static uint64_t shorten_unsigned(const struct conversion *c, unsigned number)
+{
+	return c->shorts > 1 ? (unsigned char)number : c->shorts ? (unsigned short)number : number;
 }
 
 int vsnprintf(char *to, size_t size, const char *format, va_list arguments)
@@ -111,14 +125,16 @@ int vsnprintf(char *to, size_t size, const char *format, va_list arguments)
 		switch (c.letter) {
 		case 'd':
 		case 'i':
-			number = is_long ? va_arg(arguments, int64_t) : va_arg(arguments, int);
+			number = is_long ? va_arg(arguments, int64_t)
+					 : shorten(&c, va_arg(arguments, int));
 			put_number(&text, &c, number < 0 ? -(uint64_t)number : (uint64_t)number,
 				number < 0);
 			break;
 		case 'u':
 		case 'x':
 			put_number(&text, &c,
-				is_long ? va_arg(arguments, uint64_t) : va_arg(arguments, unsigned),
+				is_long ? va_arg(arguments, uint64_t)
+					: shorten_unsigned(&c, va_arg(arguments, unsigned)),
 				false);
 			break;
 		case 'p': put_number(&text, &c, (uintptr_t)va_arg(arguments, void *), false); break;

@@ -100,7 +100,9 @@ uint64_t thrum__format_ticks_at(const struct thrum__header *header, uint64_t mon
 {
 	const struct thrum__reading *latest = thrum__format_latest_clock(header);
 
-	if (!latest || header->clock_kind == THRUM__CLOCK_GIVEN || monotonic < latest->monotonic)
+	bool is_odd = header->clock_kind == THRUM__CLOCK_GIVEN && !header->host_clock.boot;
+
+	if (!latest || is_odd || monotonic < latest->monotonic)
 		return 0;
 	uint64_t since = thrum__format_multiply_divide(monotonic - latest->monotonic,
 		choose_frequency(header), SECOND);

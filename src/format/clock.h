@@ -30,7 +30,8 @@ void thrum__format_set_clock(struct thrum__metadata *metadata, const struct thru
 /*
  * Returns the recording's clock, in ticks, at a time of CLOCK_MONOTONIC after the latest reading;
  * 0 if that can't be told: there is no reading, the time is before it, or the program gave the
- * clock, which may run at any speed. The readings must be whole, as above.
+ * clock, which may run at any speed unless it was compared with a host's. The readings must be whole,
+ * as above.
  */
 uint64_t thrum__format_ticks_at(const struct thrum__header *, uint64_t monotonic);
 

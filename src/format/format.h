@@ -61,7 +61,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 	X(LIVE_TASKS, live_tasks, 5, "no room in the table of live tasks") \
 	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied") \
 	X(COUNTERS, counters, 7, "no room for a counter") \
-	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors")
+	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors") \
+	X(FORBIDDEN, forbidden, 9, "the program may not call madvise; THRUM_RESERVE=1 helps")
 
 enum thrum_lost {
 #define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,

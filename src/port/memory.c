@@ -29,7 +29,13 @@ int thrum__port_populate(void *from, size_t size)
 	size_t before = (uintptr_t)from % (size_t)sysconf(_SC_PAGESIZE);
 
 	if (madvise((uint8_t *)from - before, before + size, MADV_POPULATE_WRITE))
-		result = errno == EINVAL ? -THRUM_E_SYSTEM : -THRUM_E_SPACE;
+		switch (errno) {
+		case EINVAL: result = -THRUM_E_SYSTEM; break;
+		case EPERM:
+		case EACCES:
+		case ENOSYS: result = -THRUM_E_ACCESS; break;
+		default: result = -THRUM_E_SPACE;
+		}
 	errno = error;
 	return result;
 }

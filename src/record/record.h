@@ -114,13 +114,18 @@ struct recorder {
 	uint32_t id_block;   /* ids of a block, and cells of a region */
 	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
-	bool discard;       /* keep the oldest events when the recording is full */
-	bool careful;       /* write no fast events: memcheck watches */
-	bool has_file;      /* false: the program supplied the memory */
-	bool counters_only; /* no events, and no table of live tasks */
+	/* Replaces that clock once it has stepped back: it goes on from where it was. */
+	struct thrum_clock stepped;
+	_Atomic uint64_t step; /* so much is added, on the clock; 0: `stepped` isn't in use */
+	_Atomic uint64_t step_to_tell; /* the part of it that no record tells yet */
+	bool discard;                  /* keep the oldest events when the recording is full */
+	bool careful;                  /* write no fast events: memcheck watches */
+	bool has_file;                 /* false: the program supplied the memory */
+	bool counters_only;            /* no events, and no table of live tasks */
 	/* The mask, and the control section in the recording. */
 	struct thrum__controls controls;
-	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
+	/* Why a page couldn't be made present, as an enum thrum_lost; 0: none was refused. */
+	_Atomic uint32_t refused;
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
 	_Atomic uint64_t id_blocks;                  /* blocks of ids given out */
@@ -589,6 +594,14 @@ void thrum__record_clock_begin(struct recorder *, struct thrum__header *,
 /* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
  * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);
+/*
+ * Called when the clock is behind `last`, the time of a lane's last event. By a little, that's due to
+ * processors that differ; else the clock has stepped back, and from now on it goes on from `last`, as
+ * it would otherwise stand still until it gets there. Returns the time to use. Async-signal-safe.
+ */
+uint64_t thrum__record_clock_after(struct recorder *, uint64_t last);
+/* Whether the calling thread has to tell of such a step. Fills in *record then. */
+bool thrum__record_clock_has_stepped(struct recorder *, struct thrum__record *record);
 /* Reads all clocks, notes them in the header and fills in *record, a CLOCK record. */
 void thrum__record_note_clocks(struct recorder *, struct thrum__record *);
 

@@ -376,6 +376,26 @@ static void share_mask(const struct thrum__port_file *file, struct recorder *r)
 		atomic_store(&r->controls.page->is_shared, 1);
 }
 
+/*
+ * Makes all but the packets present, so that a lack of space for them shows now. The packets' pages
+ * are made present when they are needed, unless the program wants it now, or the kernel has no such
+ * call or forbids it: then *packets_too. Returns 0 or a negative enum thrum_error.
+ */
+static int make_present(const struct thrum__port_file *file, uint8_t *memory,
+	const struct thrum__header *layout, const struct thrum_config *config, bool *packets_too)
+{
+	int error = thrum__port_populate(memory, layout->packet.offset);
+
+	*packets_too = config->reserve || error == -THRUM_E_SYSTEM || error == -THRUM_E_ACCESS;
+	if (error && !*packets_too)
+		return error;
+	if (!error && config->reserve)
+		error = thrum__port_populate(memory, layout->size);
+	return error == -THRUM_E_SYSTEM || error == -THRUM_E_ACCESS
+		? thrum__port_file_reserve(file, layout->size)
+		: error;
+}
+
 /* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
@@ -394,17 +414,16 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		return error;
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? 0 : -THRUM_E_MEMORY;
-	/* Makes all but the packets present, so that a lack of space for them shows now. The
-	 * packets' pages are made present when they are needed. */
-	if (!error)
-		error = thrum__port_populate(memory, layout.packet.offset);
-	if (error == -THRUM_E_SYSTEM) /* the kernel has no such call */
-		error = thrum__port_file_reserve(&file, size);
+	bool packets_too = false;
+
+	error = memory ? make_present(&file, memory, &layout, config, &packets_too)
+		       : -THRUM_E_MEMORY;
 	if (!error)
 		error = thrum__record_recorder_create(r, memory, size, config);
 	/* Before anybody can see the file. */
 	if (!error) {
+		for (uint32_t i = 0; packets_too && i < layout.packets; i++)
+			(*r)->ready[i] = layout.packet_size;
 		(*r)->header->is_locked = file.is_locked;
 		share_mask(&file, *r);
 		if (!config->counters_only)
@@ -494,7 +513,7 @@ static uint64_t parse_size(const char *text)
 static int config_from_environment(struct thrum_config *config)
 {
 	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
-	const char *full = secure_getenv("THRUM_FULL");
+	const char *full = secure_getenv("THRUM_FULL"), *reserve = secure_getenv("THRUM_RESERVE");
 
 	if (thrum__record_levels_from_environment())
 		return -THRUM_E_ARGUMENT;
@@ -503,6 +522,7 @@ static int config_from_environment(struct thrum_config *config)
 	config->counters_only = size && strcmp(size, "0") == 0;
 	if (size && *size && !config->counters_only && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
+	config->reserve = reserve && *reserve && strcmp(reserve, "0") != 0;
 	if (full && strcmp(full, "discard") == 0)
 		config->full = THRUM_FULL_DISCARD;
 	else if (full && *full && strcmp(full, "overwrite") != 0)

@@ -33,7 +33,7 @@ value() {
 "$THRUM" tasks --format=tsv copy.thrum | awk -F '\t' '
 	NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i; next }
 	{ state[$column["state"]]++ }
-	$column["label"] ~ /^cpu [0-3]\/-0007 ff$/ { formatted++ }
+	$column["label"] ~ /^cpu [0-3]\/-0007 ff -3 200$/ { formatted++ }
 	END { print NR - 1, state["resolved"], formatted }' >counts
 read -r tasks resolved formatted <counts
 [[ $(value lost) == 0 && $tasks == $((created + 4)) && $resolved == "$created" &&

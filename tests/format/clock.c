@@ -107,6 +107,21 @@ static void does_without_readings(void **state)
 	assert_int_equal(metadata.offset, 0);
 }
 
+/* A clock that the program gave may run at any speed, but not if a host has compared it with its own. */
+static void tells_the_time_between_readings(void **state)
+{
+	(void)state;
+	struct thrum__header header = {.clock_frequency = 250000000};
+	assert_int_equal(thrum__format_ticks_at(&header, 7000), 0); /* no reading */
+	set_reading(&header.start, 1000, 5000, 0);
+	assert_int_equal(thrum__format_ticks_at(&header, 7000), 1500);
+	assert_int_equal(thrum__format_ticks_at(&header, 4999), 0);
+	header.clock_kind = THRUM__CLOCK_GIVEN;
+	assert_int_equal(thrum__format_ticks_at(&header, 7000), 0);
+	header.host_clock.boot = 17;
+	assert_int_equal(thrum__format_ticks_at(&header, 7000), 1500);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -114,6 +129,7 @@ int main(void)
 		cmocka_unit_test(gives_the_wall_time_of_the_first_reading),
 		cmocka_unit_test(refines_the_frequency),
 		cmocka_unit_test(does_without_readings),
+		cmocka_unit_test(tells_the_time_between_readings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

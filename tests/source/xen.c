@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Lists of grant references, and the errors where there is no Xen. tools/test-xen tries the rest. */
-#include "source/xen.h"
+/* Texts of guests in xenstore, and the errors where there is no Xen. tools/test-xen tries the rest. */
+#include "source/xen/xen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +48,42 @@ static void refuses_all_else(void **state)
 		assert_int_equal(count(bad[i]), 0);
 }
 
+static void reads_answers(void **state)
+{
+	static const char *const bad[] = {"", "17", "17 ", "17  5", "18 5", " 17 5", "17 +5",
+		"17 -5", "17 5 ", "17 5x", "x 5", "17 9223372036854775808",
+		"18446744073709551633 5"};
+	uint64_t ns = 1;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(thrum__source_xen_answer(bad[i], 17, &ns));
+	assert_int_equal(ns, 1);
+	assert_true(thrum__source_xen_answer("17 5", 17, &ns));
+	assert_int_equal(ns, 5);
+	assert_true(thrum__source_xen_answer("18446744073709551615 0", UINT64_MAX, &ns));
+	assert_int_equal(ns, 0);
+}
+
+static void reads_comparisons(void **state)
+{
+	static const char *const bad[] = {"", "ff", "ff 1", "ff 1 2", "ff 1 2 3 ", "ff 1 2 3 4",
+		"ff 1 2 -3", "ff -1 2 3", "ff 1 --2 3", "ff 1 - 3", " ff 1 2 3", "FF 1 2 3",
+		"fg 1 2 3", "ff 1 9223372036854775808 3", "ff 1 2 9223372036854775808",
+		"10000000000000000 1 2 3"};
+	struct thrum__host_clock clock = {.boot = 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(thrum__source_xen_compared(bad[i], &clock));
+	assert_int_equal(clock.boot, 1);
+	assert_true(thrum__source_xen_compared("ff 1 -2 3", &clock));
+	assert_int_equal(clock.boot, 255);
+	assert_int_equal(clock.monotonic, 1);
+	assert_int_equal(clock.ahead, -2);
+	assert_int_equal(clock.error, 3);
+}
+
 /* A machine without Xen says so, whether thrum was built with Xen or without. */
 static void says_that_there_is_no_xen(void **state)
 {
@@ -67,6 +103,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_lists),
 		cmocka_unit_test(refuses_all_else),
+		cmocka_unit_test(reads_answers),
+		cmocka_unit_test(reads_comparisons),
 		cmocka_unit_test(says_that_there_is_no_xen),
 	};
 

@@ -15,10 +15,8 @@ wrong() {
 # The command waits for the pipe's writer while its output is open.
 mkfifo slow.thrum
 for signal in TERM INT HUP; do
-	# Commands in the background ignore SIGINT if the shell doesn't control jobs.
-	set -m
-	"$THRUM" bundle slow.thrum -o all.thrums 2>err &
-	set +m
+	# Commands in the background ignore SIGINT, and below nohup SIGHUP.
+	env --default-signal "$THRUM" bundle slow.thrum -o all.thrums 2>err &
 	for ((tries = 0; tries < 500; tries++)); do
 		compgen -G 'all.thrums.*' >/dev/null && break
 		sleep 0.02

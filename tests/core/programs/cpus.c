@@ -48,8 +48,8 @@ static unsigned this_cpu(void)
 static void round_of_calls(const char *label)
 {
 	thrum_task first = thrum_task_create(THRUM_KIND_REQUEST, label);
-	thrum_task second = thrum_task_createf(THRUM_KIND_PROMISE, "%s %u/%05d %lx", "cpu", cpu, -7,
-		255ul);
+	thrum_task second = thrum_task_createf(THRUM_KIND_PROMISE, "%s %u/%05d %lx %hd %hhu", "cpu",
+		cpu, -7, 255ul, 65533, 456u);
 
 	thrum_task_wait(first, second);
 	THRUM_RUN (second) {

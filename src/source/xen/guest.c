@@ -18,36 +18,7 @@
 #include "port/xen.h"
 #include "read/read.h"
 #include "source/input.h"
-#include "source/xen.h"
-
-uint32_t thrum__source_xen_references(const char *text, uint32_t *references, uint32_t max)
-{
-	uint32_t count = 0;
-
-	for (;;) {
-		char *end;
-
-		errno = 0;
-		unsigned long first = strtoul(text, &end, 10), last = first;
-		bool is_number = *text >= '0' && *text <= '9';
-
-		if (is_number && *end == '-') {
-			text = end + 1;
-			is_number = *text >= '0' && *text <= '9';
-			last = strtoul(text, &end, 10);
-		}
-		if (!is_number || errno || last > UINT32_MAX || last < first ||
-			last - first >= max - count)
-			return 0;
-		for (; first <= last; first++)
-			references[count++] = (uint32_t)first;
-		if (!*end)
-			return count;
-		if (*end != ',')
-			return 0;
-		text = end + 1;
-	}
-}
+#include "source/xen/xen.h"
 
 #ifdef HAVE_XEN
 
@@ -371,7 +342,7 @@ static bool write_key(const struct guest *guest, const char *key, const char *va
  * there is no answer. */
 static bool ask_clock(const struct guest *guest, struct thrum__host_clock *clock)
 {
-	uint64_t from = thrum__port_monotonic(), to, asked, ns;
+	uint64_t from = thrum__port_monotonic(), to, ns;
 	char question[24];
 
 	snprintf(question, sizeof question, "%" PRIu64, from);
@@ -379,8 +350,7 @@ static bool ask_clock(const struct guest *guest, struct thrum__host_clock *clock
 		return false;
 	do {
 		char *answer = read_key(&guest->xen, guest->domain, ANSWER);
-		bool is_answer = answer &&
-			sscanf(answer, "%" SCNu64 " %" SCNu64, &asked, &ns) == 2 && asked == from;
+		bool is_answer = answer && thrum__source_xen_answer(answer, from, &ns);
 
 		free(answer);
 		to = thrum__port_monotonic();
@@ -402,10 +372,7 @@ static void recall_clock(const struct guest *guest, struct thrum__host_clock *cl
 	struct thrum__host_clock was;
 	char *text = read_key(&guest->xen, guest->domain, COMPARED);
 
-	if (text &&
-		sscanf(text, "%" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64, &was.boot,
-			&was.monotonic, &was.ahead, &was.error) == 4 &&
-		was.boot == thrum__port_boot())
+	if (text && thrum__source_xen_compared(text, &was) && was.boot == thrum__port_boot())
 		*clock = was;
 	free(text);
 }
@@ -532,7 +499,10 @@ static bool list_domain(const struct xen *xen, unsigned domain, void *context)
 		listing->room = room;
 	}
 	struct thrum__source_domain *d = &listing->domains[listing->count++];
+	struct guest guest = {.xen = *xen, .domain = domain};
 
+	/* A guest that crashes later can't be asked any more. */
+	compare_clocks(&guest);
 	name = read_key(xen, domain, "name");
 	format = read_key(xen, domain, FORMAT);
 	d->id = domain;
