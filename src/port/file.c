@@ -336,7 +336,7 @@ void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offset, void *to,
 	size_t size)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = thrum__port_page_size();
 
 	return offset % page == 0 && (uintptr_t)to % page == 0 && size % page == 0 &&
 		mmap(to, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,

@@ -142,7 +142,6 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	/* Partner: the reader's acquire fence before it looks at the ticket again. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&p->content_size, sizeof *p * 8, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 	p->magic = THRUM__PACKET_MAGIC;
 	memcpy(p->uuid, r->header->uuid, sizeof p->uuid);
 	p->stream_id = 0;

@@ -58,6 +58,12 @@
 #define ID_BLOCK 32u
 #define ID_BLOCK_SMALL 8u
 #define SMALL_TABLE 2048u
+/* The largest pages that a kernel has; without a kernel nothing is wiped. */
+#ifndef THRUM_CORE
+#define PAGE_MAX 65536u
+#else
+#define PAGE_MAX 4096u
+#endif
 /* A packet's fresh pages are made present in steps of this many bytes. */
 #define POPULATE_STEP 65536u
 
@@ -174,9 +180,9 @@ struct process {
 	/* This process has started a recording. If it hasn't, but the mask is set, it is a child
 	 * that was made without the handlers of fork(). */
 	_Atomic bool has_started;
-	char page[4096 - sizeof(void *) - 8];
+	char page[PAGE_MAX - sizeof(void *) - 8];
 };
-_Static_assert(sizeof(struct process) == 4096, "a page, of which nothing else has a part");
+_Static_assert(sizeof(struct process) == PAGE_MAX, "a page, of which nothing else has a part");
 enum {
 	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
 	COUNTERS_TAKING,      /* this child just makes its own */
@@ -368,7 +374,8 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 	if (!live_is_in(cell, id))
 		return;
 	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
+	/* Partner: thrum__format_settle_live_task(). A time is never that of a wait before the source. */
+	atomic_store_explicit(&cell->waited, time >> 4, memory_order_release);
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 }
 

@@ -19,11 +19,10 @@
 #include "record/record.h"
 
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
-#define PAGE_MAX ((size_t)65536)             /* the largest pages that a kernel has */
 #define FREQUENCY_MAX UINT64_C(100000000000) /* the most that readers accept */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
-struct process thrum__record_process __attribute__((aligned(4096)));
+struct process thrum__record_process __attribute__((aligned(PAGE_MAX)));
 pthread_key_t thrum__record_exit_key;
 bool thrum__record_has_exit_key;
 
@@ -131,9 +130,11 @@ static bool is_watched(void)
 
 static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
 {
+	uint64_t page = config->memory ? 4096 : thrum__port_page_size();
+
 	if (!config->counters_only)
-		return thrum__format_lay_out(h, size);
-	thrum__format_lay_out_counters(h);
+		return thrum__format_lay_out(h, size, page);
+	thrum__format_lay_out_counters(h, page);
 	return 0;
 }
 
@@ -468,7 +469,7 @@ static int start_recording(const struct thrum_config *config)
 		static struct thrum__header layout;
 
 		memset(&layout, 0, sizeof layout);
-		error = thrum__format_lay_out(&layout, size);
+		error = lay_out(&layout, size, config);
 		if (!error)
 			memset(config->memory, 0, layout.packet.offset);
 		for (uint32_t i = 0; !error && i < layout.packets; i++) /* no packet is there yet */
