@@ -27,7 +27,7 @@
  *
  * Claims: those of pool.pml and live.pml on all that the reader accepts.
  *
- * The barriers of the code, each with the function and the text that it is there; tests/check/models.py
+ * The barriers of the code, each with its function and its text there; tests/check/models.py
  * holds that these functions have no others:
  *
  *   TICKET_FENCE  src/record/lane.c      begin_packet             atomic_thread_fence(memory_order_release)
