@@ -269,6 +269,7 @@ static int read_all(AppTrace *self)
 	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
 	 * lay out again all that lies below. */
 	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	options.rows_at_once = !options.by_lane; /* following needs them, and this is a thread */
 	return thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
 }
 

@@ -20,20 +20,31 @@ void part_forget(struct part *part)
 	for (int i = 0; i < THRUM__TABLE_COUNT; i++)
 		if (part->has_table[i])
 			thrum__table_finish(&part->table[i]);
-	if (part->has_stats)
-		thrum__stats_free(&part->stats);
+	thrum__stats_free(&part->stats);
+}
+
+/* Makes a step of the statistics. Returns whether there are more. */
+EXPORT(core_stats_step) bool core_stats_step(unsigned number)
+{
+	struct part *part = core_part(number);
+	int more;
+
+	if (!part || part->has_stats)
+		return false;
+	if (!part->stats.model)
+		thrum__stats_begin(&part->stats, part->model, true, LONGEST_RUNS);
+	more = thrum__stats_go_on(&part->stats);
+	part->has_stats = more == 0;
+	return more > 0;
 }
 
 const struct thrum__stats *core_stats(unsigned number)
 {
 	struct part *part = core_part(number);
 
-	if (!part)
-		return NULL;
-	if (!part->has_stats)
-		part->has_stats = thrum__stats_make(part->model, true, LONGEST_RUNS,
-					  &part->stats) == 0;
-	return part->has_stats ? &part->stats : NULL;
+	while (core_stats_step(number))
+		;
+	return part && part->has_stats ? &part->stats : NULL;
 }
 
 /* ---- Words and tokens ---------------------------------------------------------------------- */
