@@ -196,16 +196,21 @@ static bool is_outside(const struct thrum__model *model, uint32_t task)
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, task) >= 0;
 }
 
-static void add_pending(struct thrum__finding *finding, const struct thrum__model *model,
+static void add_pending(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t task, const struct thrum__why_link *last)
 {
+	const struct thrum__model *model = search->model;
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE;
 	int64_t due = thrum__why_due_of(model, task);
+	unsigned at = finding->step_count;
 
 	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
 		task, THRUM__NONE,
 		is_old && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
+	if (at < finding->step_count && due > model->end &&
+		!thrum__why_took_less(search, task, due))
+		finding->steps[at].more = 1;
 }
 
 /* Adds a step for the task that serves another one of the path. */
@@ -378,7 +383,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		if (is_hogged(search, path))
 			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
 				search->endless_since, THRUM__NONE);
-		add_pending(finding, model, path->leaf, last);
+		add_pending(finding, search, path->leaf, last);
 		if (path->handle != THRUM__NONE)
 			add_silent(finding, model, path->handle, path->leaf,
 				THRUM__TASK(model, path->leaf, created));

@@ -83,6 +83,9 @@ bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
  * don't show that it is set to a far too late time. */
 bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
 
+/* Whether a timer that is due then is far later than its peers ended. */
+bool thrum__why_took_less(const struct thrum__search *, uint32_t task, int64_t due);
+
 /* Whether the leaf is a timer that is put off again and again. Sets *times to how often. */
 bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *times);
