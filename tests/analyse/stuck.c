@@ -258,8 +258,8 @@ static void tell_calls(int answered)
 		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"%s %d\n%d" MS
 		     "should-resolve %d\n",
 			at, 10 + i, at, 10 + i, is_call ? "call" : "ping", i, at, 10 + i);
-		tell("%d" MS "create %d %d choose\n%d" MS "label %d \"answer or timer\n", at, 10 + i,
-			20 + i, at, 20 + i);
+		tell("%d" MS "create %d %d choose\n%d" MS "label %d \"answer or timer\n", at,
+			10 + i, 20 + i, at, 20 + i);
 		tell("%d" MS "create %d %d timer\n%d" MS "label %d \"%s\n%d" MS "due %d =%s\n", at,
 			10 + i, 30 + i, at, 30 + i, is_call ? "redial" : "again", at, 30 + i,
 			is_call ? "20000000000" : "20000000");

@@ -35,8 +35,8 @@ struct thrum__peer {
 	bool has_usual;
 	struct thrum__dues dues;   /* of those that ended or were cancelled */
 	struct thrum__dues awaits; /* of the tasks for which they waited, if these ended */
-	uint32_t family; /* index of the family, or NONE */
-	uint32_t labels; /* of a family: how many patterns of labels it has */
+	uint32_t family;           /* index of the family, or NONE */
+	uint32_t labels;           /* of a family: how many patterns of labels it has */
 };
 
 struct thrum__peers {

@@ -71,8 +71,9 @@ static bool is_far_for_its_waiter(const struct thrum__search *search, uint32_t t
 {
 	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, task);
 	uint32_t waiter = thrum__why_peers_waiter(search->model, task);
-	const struct thrum__peer *waiters =
-		waiter == THRUM__NONE ? NULL : thrum__why_peers_of(&search->peers, waiter);
+	const struct thrum__peer *waiters = waiter == THRUM__NONE
+		? NULL
+		: thrum__why_peers_of(&search->peers, waiter);
 
 	return ((family && is_far(&family->dues, left)) ||
 		       (waiters && is_far(&waiters->awaits, left))) &&
@@ -83,8 +84,7 @@ bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
-	return peer && peer->ended >= FAR_PEERS &&
-		(due - search->model->end) / FAR > peer->longest;
+	return peer && peer->ended >= FAR_PEERS && (due - search->model->end) / FAR > peer->longest;
 }
 
 /* Whether a timer's peers took so little time that it can't be meant to be due so late. */
