@@ -84,6 +84,12 @@ verify:
 	@tools/setup build verify
 	@BUILD=$(BUILD) sh tools/verify.sh
 
+# Tests that take hours. STEPS: some of kill, live, verify, mutate and fuzz.
+STEPS =
+test-slow: all
+	@tools/setup build test verify fuzz
+	@tools/test-slow $(BUILD) $(STEPS)
+
 format:
 	@tools/setup test
 	@tools/format
@@ -116,5 +122,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo demo-fleet test test-xen cross bench unseen asan tsan fuzz verify format \
+.PHONY: all setup demo demo-fleet test test-slow test-xen cross bench unseen asan tsan fuzz verify format \
 	install deb dist abi headers clean

@@ -141,7 +141,8 @@ enum thrum_full {
  * A clock for thrum_start. `read(context)` returns sixteenths of a tick and never runs backwards
  * within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
  * and async-signal-safe, and must record nothing itself. `frequency` is in ticks a second, at most
- * 100,000,000,000; the format works best with 50 to 500 MHz.
+ * 100,000,000,000; the format works best with 50 to 500 MHz. If it steps back by more than 10 ms
+ * nevertheless, an event says so, and times go on from there.
  */
 struct thrum_clock {
 	uint64_t (*read)(void *context);
@@ -173,6 +174,12 @@ struct thrum_config {
 	 * those of counters then cost as much as if nothing were recorded, and thrum_enabled is
 	 * false. Needs a file of 300 KiB; `size` is ignored, and `memory` must be NULL. */
 	bool counters_only;
+	/* Take the whole file's space and memory at the start, and ask the kernel for none of it
+	 * later: for a program that then enters a sandbox. Without it, a filter of system calls
+	 * (seccomp) that doesn't allow madvise kills the program at some event, or the recording goes
+	 * on in the packets that it has used so far, and the losses say so. Allow also
+	 * clock_gettime, futex, gettid, prctl and tgkill. */
+	bool reserve;
 };
 
 /* ---- Starting and stopping ------------------------------------------------------------------ */
@@ -207,11 +214,11 @@ struct thrum_config {
 #if !defined(THRUM_DISABLED) && !defined(THRUM_WEAK)
 
 /*
- * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE, THRUM_FULL and
- * THRUM_ENABLE, as they are now, give the configuration, and defaults the rest; THRUM_SIZE=0 means
- * `counters_only`. If a recording already runs, this returns 0 and changes nothing. Such a recording
- * may be one that THRUM_TRACE started when the library was loaded: the environment comes before the
- * program.
+ * Starts recording. With NULL, the environment variables THRUM_TRACE, THRUM_SIZE, THRUM_FULL,
+ * THRUM_RESERVE and THRUM_ENABLE, as they are now, give the configuration, and defaults the rest;
+ * THRUM_SIZE=0 means `counters_only`, THRUM_RESERVE=1 `reserve`. If a recording already runs, this
+ * returns 0 and changes nothing. Such a recording may be one that THRUM_TRACE started when the
+ * library was loaded: the environment comes before the program.
  *
  * If a live process records to the file, also one of another container, FILE.PID is used instead;
  * likewise if this process did so before it executed this program. If that is taken, too, it is

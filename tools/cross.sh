@@ -112,6 +112,8 @@ run() {
 		skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
 	fi
 	check "$processor: the core calls nothing" calls_nothing "$nm" "$folder/src/core/libthrum-core.a"
+	[[ $processor != aarch64 ]] || check "$processor: large pages" \
+		env BUILD="$folder" bash tests/port/large_pages.sh "${wrapper[@]}"
 	"${wrapper[@]}" "$folder/tests/thrum/programs/every" "$folder.thrum"
 	check "$processor: its recording, read here" reads_alike "$folder.thrum" "${wrapper[@]}" "$folder/thrum"
 	check "$processor: a recording of here, read there" reads_alike "$here" "${wrapper[@]}" \

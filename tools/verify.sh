@@ -20,6 +20,8 @@ both holds  live-regions        live READERS=0
 both holds  live-blocks         live READERS=0 BLOCK=2
 both holds  live-reader         live REGIONS=1 STEPS=2
 both holds  live-reader-regions live STEPS=2 TRIES=1
+both holds  order-packet        order
+both holds  order-live          order LIVE=1
 full holds  pool-reader-3       pool EVENTS=2 STEPS=3
 full holds  pool-reader-4       pool PACKETS=2 EVENTS=1 STEPS=4
 full holds  pool-ring-3         pool READERS=0 THREADS=3 EVENTS=1 STEPS=2
@@ -56,6 +58,19 @@ both found  region-too-early    live MUTATION=7 READERS=0
 both found  wait-once           live MUTATION=8 REGIONS=1 TRIES=1 STEPS=2
 both found  ended-twice         live MUTATION=9 REGIONS=1 READERS=0
 both found  wait-while-ending   live MUTATION=10 REGIONS=1 READERS=0
+both found  order-ticket-fence  order MUTATION=1 EVENTS=1
+both found  order-new-ticket    order MUTATION=2 EVENTS=1
+both found  order-content-size  order MUTATION=3 EVENTS=1
+both found  order-pool-put      order MUTATION=4 EVENTS=1
+both found  order-read-ticket   order MUTATION=5 EVENTS=1
+both found  order-read-size     order MUTATION=6 EVENTS=1
+both found  order-read-bytes    order MUTATION=7 EVENTS=1
+both found  order-live-begin    order MUTATION=8 LIVE=1 WAITS=1
+both found  order-live-fill     order MUTATION=9 LIVE=1 WAITS=1
+both found  order-live-wait     order MUTATION=10 LIVE=1 WAITS=1
+both found  order-live-end      order MUTATION=11 LIVE=1 WAITS=1
+both found  order-read-before   order MUTATION=12 LIVE=1 WAITS=1
+both found  order-read-cells    order MUTATION=13 LIVE=1 WAITS=1
 '
 
 # The checker's own report, in one line.

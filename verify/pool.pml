@@ -271,9 +271,9 @@ inline take_ticket()
 }
 
 /*
- * The stores in the order in which they may be seen. The two fences keep ticket, content size and
- * header in this order. The release store of the new ticket orders the stores before it, but not
- * those behind it: bytes of the first event may be seen earlier.
+ * The stores in the order in which they may be seen. The fence keeps ticket 0 before all others. The
+ * release store of the new ticket orders the stores before it, but not those behind it: bytes of the
+ * first event may be seen earlier.
  */
 inline begin_packet(lane, slot)
 {
@@ -288,10 +288,11 @@ inline begin_packet(lane, slot)
 		ticket[slot] = 0
 #endif
 	};
-	content[slot] = 0;
 	if
-	:: d_step { header[slot] = mark; event[slot * EVENTS] = mark }
-	:: header[slot] = mark
+	:: content[slot] = 0; d_step { header[slot] = mark; event[slot * EVENTS] = mark }
+	:: content[slot] = 0; header[slot] = mark
+	:: d_step { header[slot] = mark; event[slot * EVENTS] = mark }; content[slot] = 0
+	:: header[slot] = mark; content[slot] = 0
 	fi;
 	d_step {
 		ticket[slot] = mark;

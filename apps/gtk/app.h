@@ -35,8 +35,11 @@ enum app_trace_state {
  */
 AppTrace *app_trace_new(const char *file);   /* starts reading at once */
 AppTrace *app_trace_new_of_process(int pid); /* the recording that this process writes */
+/* Several recordings as one trace; NULL ends the files. */
+AppTrace *app_trace_new_together(const char *const *files);
+AppTrace *app_trace_again(AppTrace *); /* reads a trace anew, from its files */
 void app_trace_cancel(AppTrace *);
-const char *app_trace_file(AppTrace *);
+const char *app_trace_file(AppTrace *); /* NULL: unknown yet, or there are several */
 const char *app_trace_name(AppTrace *); /* for display: valid UTF-8 */
 enum app_trace_state app_trace_state(AppTrace *);
 /* The failure, what is lost or damaged, how the program ended: one line each, or "". */

@@ -27,7 +27,8 @@ static AppTrace *find_live(const AppWindow *window)
 	for (unsigned i = 0; i < window->count; i++) {
 		AppTrace *trace = window->traces[(window->stage->focus + i) % window->count];
 
-		if (is_live(trace))
+		/* Several recordings that are one trace have each their own. */
+		if (is_live(trace) && app_trace_file(trace))
 			return trace;
 	}
 	return NULL;

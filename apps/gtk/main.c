@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* thrum-gtk [--stacked] [--state TEXT] [TRACE|PID]...: the desktop viewer. */
+/* thrum-gtk [--stacked|--together] [--state TEXT] [TRACE|PID]...: the desktop viewer. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,17 +33,49 @@ static void on_startup(GApplication *application, void *unused)
 	places_init();
 }
 
-/* Opens a file, or the recording of a process whose id the argument is. */
-static AppTrace *open_trace(GApplicationCommandLine *line, const char *argument)
+/* Returns the process whose id the argument is, unless a file has that name; else 0. */
+static int pid_of(const char *argument)
 {
-	g_autoptr(GFile) file = g_application_command_line_create_file_for_arg(line, argument);
-	g_autofree char *path = g_file_get_path(file);
 	char *end;
 	long pid = strtol(argument, &end, 10);
+	bool is = pid > 0 && pid <= G_MAXINT32 && !*end &&
+		!g_file_test(argument, G_FILE_TEST_EXISTS);
 
-	if (pid > 0 && pid <= G_MAXINT32 && !*end && !g_file_test(argument, G_FILE_TEST_EXISTS))
-		return app_trace_new_of_process((int)pid);
-	return app_trace_new(path ? path : argument);
+	return is ? (int)pid : 0;
+}
+
+/* Free it with g_free. */
+static char *path_of(GApplicationCommandLine *line, const char *argument)
+{
+	g_autoptr(GFile) file = g_application_command_line_create_file_for_arg(line, argument);
+	char *path = g_file_get_path(file);
+
+	return path ? path : g_strdup(argument);
+}
+
+static AppTrace *open_trace(GApplicationCommandLine *line, const char *argument)
+{
+	g_autofree char *path = path_of(line, argument);
+	int pid = pid_of(argument);
+
+	return pid ? app_trace_new_of_process(pid) : app_trace_new(path);
+}
+
+/* Opens all as one trace. */
+static AppTrace *open_together(GApplicationCommandLine *line, char *const *arguments)
+{
+	g_autoptr(GPtrArray) files = g_ptr_array_new_with_free_func(g_free);
+
+	for (; *arguments; arguments++) {
+		char recording[PATH_MAX];
+		int pid = pid_of(*arguments);
+		bool is = pid &&
+			thrum_process_recording(pid, recording, sizeof recording, NULL) == 0;
+
+		g_ptr_array_add(files, is ? g_strdup(recording) : path_of(line, *arguments));
+	}
+	g_ptr_array_add(files, NULL);
+	return app_trace_new_together((const char *const *)files->pdata);
 }
 
 static int on_command_line(GApplication *application, GApplicationCommandLine *line, void *unused)
@@ -54,12 +87,15 @@ static int on_command_line(GApplication *application, GApplicationCommandLine *l
 
 	g_variant_dict_lookup(options, G_OPTION_REMAINING, "^a&ay", &files);
 	g_variant_dict_lookup(options, "state", "&s", &state);
-	for (char **file = files; file && *file; file++) {
+	bool is_one = files && g_variant_dict_contains(options, "together");
+
+	for (char **file = files; file && *file && !(is_one && window); file++) {
 		bool add = window && g_variant_dict_contains(options, "stacked");
 
 		if (!add)
 			window = APP_WINDOW(app_window_new(GTK_APPLICATION(application)));
-		app_window_open(window, open_trace(line, *file), add);
+		app_window_open(window,
+			is_one ? open_together(line, files) : open_trace(line, *file), add);
 		if (state)
 			app_window_set_state(window, state);
 		gtk_window_present(GTK_WINDOW(window));
@@ -74,6 +110,7 @@ int main(int argc, char **argv)
 	static const GOptionEntry options[] = {
 		{"stacked", 0, 0, G_OPTION_ARG_NONE, NULL,
 			"Show all traces in one window, one below the other", NULL},
+		{"together", 0, 0, G_OPTION_ARG_NONE, NULL, "Show all traces as one", NULL},
 		{"state", 0, 0, G_OPTION_ARG_STRING, NULL, "Show this view: the text of Copy View",
 			"TEXT"},
 		{G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, NULL, NULL,

@@ -42,7 +42,8 @@
 struct _AppTrace {
 	GObject parent;
 	char *file, *name;
-	int pid; /* 0: opened by its file's name */
+	char **files; /* several that are one trace; else NULL, and `file` is the trace */
+	int pid;      /* 0: opened by its file's name */
 	enum app_trace_state state;
 	GString *message;
 	GCancellable *cancellable;
@@ -241,6 +242,8 @@ static int read_all(AppTrace *self)
 {
 	struct thrum__scene_options options = {0};
 	char file[PATH_MAX];
+	uint64_t messages;
+	size_t which;
 	int result;
 
 	if (self->pid) {
@@ -249,7 +252,11 @@ static int read_all(AppTrace *self)
 			return result;
 		self->file = g_strdup(file);
 	}
-	result = thrum_trace_open(self->file, &self->trace, &self->error);
+	if (self->files)
+		result = thrum__source_open_together((const char *const *)self->files,
+			g_strv_length(self->files), &self->trace, &messages, &which, &self->error);
+	else
+		result = thrum_trace_open(self->file, &self->trace, &self->error);
 	if (result < 0)
 		return result;
 	result = thrum__model_create(self->trace, &self->model);
@@ -262,6 +269,7 @@ static int read_all(AppTrace *self)
 	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
 	 * lay out again all that lies below. */
 	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	options.rows_at_once = !options.by_lane; /* following needs them, and this is a thread */
 	return thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
 }
 
@@ -470,6 +478,7 @@ static void app_trace_finalize(GObject *object)
 	g_string_free(self->message, TRUE);
 	g_mutex_clear(&self->coarse_lock);
 	g_free(self->file);
+	g_strfreev(self->files);
 	g_free(self->name);
 	G_OBJECT_CLASS(app_trace_parent_class)->finalize(object);
 }
@@ -503,6 +512,28 @@ AppTrace *app_trace_new(const char *file)
 	self->name = g_filename_display_basename(file);
 	start_reading(self);
 	return self;
+}
+
+AppTrace *app_trace_new_together(const char *const *files)
+{
+	AppTrace *self = g_object_new(THRUM_TYPE_TRACE, NULL);
+	g_autoptr(GString) name = g_string_new(NULL);
+
+	self->files = g_strdupv((char **)files);
+	for (; *files; files++) {
+		g_autofree char *part = g_filename_display_basename(*files);
+
+		g_string_append_printf(name, "%s%s", name->len ? " + " : "", part);
+	}
+	self->name = g_strdup(name->str);
+	start_reading(self);
+	return self;
+}
+
+AppTrace *app_trace_again(AppTrace *self)
+{
+	return self->files ? app_trace_new_together((const char *const *)self->files)
+			   : app_trace_new(self->file);
 }
 
 AppTrace *app_trace_new_of_process(int pid)
@@ -589,11 +620,31 @@ void app_trace_keep(AppTrace *self, int64_t ns)
 	self->forget_next = 0;
 }
 
+/* Writes the snapshots of several recordings as a bundle. */
+static int copy_all(char *const *files, int to, struct thrum_error_info *info)
+{
+	int result = 0;
+
+	for (; *files && result == 0; files++) {
+		g_autofree char *name = g_path_get_basename(*files);
+		int part = thrum__source_temporary_file();
+
+		result = part < 0 ? part : thrum_trace_snapshot(*files, part, NULL, info);
+		if (result == 0)
+			result = thrum__source_bundle_append(to, part, name);
+		if (part >= 0)
+			close(part);
+	}
+	return result < 0 ? result : thrum__source_bundle_end(to);
+}
+
 static bool copy_to(AppTrace *self, int fd, GError **error)
 {
 	struct thrum_error_info info = {0};
+	int result = self->files ? copy_all(self->files, fd, &info)
+				 : thrum_trace_snapshot(self->file, fd, NULL, &info);
 
-	if (thrum_trace_snapshot(self->file, fd, NULL, &info) == 0 && fsync(fd) == 0)
+	if (result == 0 && fsync(fd) == 0)
 		return true;
 	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
 		info.message[0] ? info.message : g_strerror(errno));
@@ -602,8 +653,12 @@ static bool copy_to(AppTrace *self, int fd, GError **error)
 
 static bool save_copy(AppTrace *self, const char *file, GError **error)
 {
-	const char *refusal = thrum__source_refusal(self->file, file);
+	const char *one[] = {self->file, NULL};
+	const char *const *from = self->files ? (const char *const *)self->files : one;
+	const char *refusal = NULL;
 
+	for (; *from && !refusal; from++)
+		refusal = thrum__source_refusal(*from, file);
 	if (refusal) {
 		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: %s", file, refusal);
 		return false;

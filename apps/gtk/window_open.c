@@ -218,7 +218,7 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 /* Adds a file to the recent ones. They have a group, since GTK adds saved files by itself. */
 static void remember(const char *path)
 {
-	if (thrum__source_is_place(path))
+	if (!path || thrum__source_is_place(path))
 		return;
 
 	static char group[] = RECENT_GROUP, type[] = "application/octet-stream",
@@ -432,18 +432,17 @@ void window_open_files(AppWindow *window, GListModel *files, bool add)
 
 void window_reload(AppWindow *window)
 {
-	char *files[THRUM__STAGE_MAX], *state;
+	AppTrace *traces[THRUM__STAGE_MAX];
+	char *state;
 	unsigned count = window->count;
 
 	if (count == 0 || window->coming_count > 0)
 		return;
 	state = window_state(window);
 	for (unsigned i = 0; i < count; i++)
-		files[i] = g_strdup(app_trace_file(window->traces[i]));
-	for (unsigned i = 0; i < count; i++) {
-		app_window_open(window, app_trace_new(files[i]), i > 0);
-		g_free(files[i]);
-	}
+		traces[i] = app_trace_again(window->traces[i]);
+	for (unsigned i = 0; i < count; i++)
+		app_window_open(window, traces[i], i > 0);
 	window->coming_state = state;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bundle.h"
 #include "file.h"
 #include "input.h"
 #include "source/input.h"
@@ -55,6 +56,19 @@ static int add_recording(const struct command *command, int to, const char *name
 	return result < 0 ? failed(path, result) : STATUS_OK;
 }
 
+int bundle_write(const struct command *command, char *const *arguments, int count, const char *path,
+	int fd)
+{
+	int status = STATUS_OK, error;
+
+	for (int i = 0; i < count && status == STATUS_OK; i++)
+		status = add_recording(command, fd, path, arguments[i]);
+	if (status != STATUS_OK)
+		return status;
+	error = thrum__source_bundle_end(fd);
+	return error < 0 ? failed(path, error) : STATUS_OK;
+}
+
 struct bundling {
 	const struct command *command;
 	char **arguments;
@@ -64,14 +78,8 @@ struct bundling {
 static int write_bundle(void *context, const char *path, int fd)
 {
 	const struct bundling *bundling = context;
-	int status = STATUS_OK, error;
 
-	for (int i = 0; i < bundling->count && status == STATUS_OK; i++)
-		status = add_recording(bundling->command, fd, path, bundling->arguments[i]);
-	if (status != STATUS_OK)
-		return status;
-	error = thrum__source_bundle_end(fd);
-	return error < 0 ? failed(path, error) : STATUS_OK;
+	return bundle_write(bundling->command, bundling->arguments, bundling->count, path, fd);
 }
 
 static int run_bundle(const struct command *command, int argc, char **argv)

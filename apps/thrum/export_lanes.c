@@ -86,6 +86,7 @@ struct walk {
 	struct export_slice *open;
 	size_t count, room, begun;
 	int64_t now;
+	int64_t next_end; /* no open slice ends before */
 	export_take *take;
 	void *context;
 };
@@ -110,19 +111,28 @@ static void go_to(struct walk *walk, int64_t time)
 	walk->now = time;
 }
 
-/* Ends what ends until a time: the earliest first, of several the innermost. */
+/* Returns the open slice that ends first, of several the innermost. Looks no further than it must, as
+ * thousands of spans that never end may be open. */
+static size_t find_earliest(struct walk *walk)
+{
+	size_t least = walk->count - 1;
+
+	for (size_t i = walk->count; i-- > 0 && walk->open[least].end > walk->next_end;)
+		if (walk->open[i].end < walk->open[least].end)
+			least = i;
+	walk->next_end = walk->open[least].end;
+	return least;
+}
+
+/* Ends what ends until a time, the earliest first. */
 static void end_slices(struct walk *walk, int64_t time)
 {
-	for (;;) {
-		size_t least = walk->count;
+	while (walk->count > 0 && walk->next_end <= time) {
+		size_t least = find_earliest(walk);
 
-		for (size_t i = walk->count; i-- > 0;)
-			if (walk->open[i].end <= time &&
-				(least == walk->count || walk->open[i].end < walk->open[least].end))
-				least = i;
-		if (least == walk->count)
+		if (walk->next_end > time)
 			return;
-		go_to(walk, walk->open[least].end);
+		go_to(walk, walk->next_end);
 		end_until(walk, least);
 		for (size_t i = least + 1; i < walk->count; i++)
 			walk->open[i - 1] = walk->open[i];
@@ -151,6 +161,8 @@ static int begin_slice(struct walk *walk, const struct export_slice *slice, int6
 	for (size_t i = walk->count++; i > at; i--)
 		walk->open[i] = walk->open[i - 1];
 	walk->open[at] = *slice;
+	if (walk->count == 1 || slice->end < walk->next_end)
+		walk->next_end = slice->end;
 	begin_until(walk, at + 1);
 	return 0;
 }
@@ -174,7 +186,10 @@ int export_lane(struct export *export, uint32_t lane, export_take *take, void *c
 	const struct thrum__model *model = export->model;
 	uint32_t run = export->runs.first[lane], run_end = export->runs.first[lane + 1];
 	uint32_t span = export->spans.first[lane], span_end = export->spans.first[lane + 1];
-	struct walk walk = {.now = INT64_MIN, .take = take, .context = context};
+	struct walk walk = {.now = INT64_MIN,
+		.next_end = INT64_MAX,
+		.take = take,
+		.context = context};
 	int result = 0;
 
 	while (result == 0 && (run < run_end || span < span_end)) {

@@ -8,6 +8,7 @@
 
 #include "as.h"
 #include "base/json.h"
+#include "bundle.h"
 #include "file.h"
 #include "format/packet.h"
 #include "html_pack.h"
@@ -31,7 +32,7 @@ struct html_options {
 	const char *output, *scene, *title;
 	struct as_options as;
 	struct times times;
-	bool viewer;
+	bool viewer, together;
 };
 
 #define SPARSE (32 << 20) /* bytes of unused room that are worth a copy */
@@ -157,6 +158,51 @@ static int open_source(struct html *html, const char *argument)
 	source->size = source->input.size(source->input.owner);
 	html->all += source->size;
 	return STATUS_OK;
+}
+
+/* Takes several traces as one, a bundle of copies, if they are. Sets *is_done then. */
+static int open_together(struct html *html, char *const *arguments, int count, bool *is_done)
+{
+	struct source *source = &html->sources[0];
+	struct input joined;
+	int status = input_join(html->command, arguments, count, html->options.together, &joined);
+	int fd, result;
+
+	*is_done = status == STATUS_OK && joined.trace;
+	if (!*is_done)
+		return status;
+	input_close(&joined);
+	memcpy(source->path, joined.path, sizeof source->path);
+	fd = thrum__source_temporary_file();
+	if (fd < 0)
+		return source_failed(source, fd);
+	status = bundle_write(html->command, arguments, count, source->path, fd);
+	if (status != STATUS_OK) {
+		close(fd);
+		return status;
+	}
+	result = thrum__source_input_of(fd, &source->input);
+	if (result < 0)
+		return source_failed(source, result);
+	html->count = 1;
+	html->all = source->size = source->input.size(source->input.owner);
+	return STATUS_OK;
+}
+
+/* Opens the traces: as one, or one above the other. */
+static int open_sources(struct html *html, char **arguments, int count)
+{
+	const struct html_options *options = &html->options;
+	bool is_done = false;
+	int status = STATUS_OK;
+
+	if (count > 1 && times_are_all(&options->times))
+		status = open_together(html, arguments, count, &is_done);
+	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
+		status = open_source(html, arguments[i]);
+	if (status == STATUS_OK && options->as.pair)
+		status = open_source(html, options->as.pair);
+	return status;
 }
 
 /* ---- Checking --view ------------------------------------------------------------------------- */
@@ -334,6 +380,8 @@ static int check(const struct html *html, int count)
 		return complain_usage(command, "--viewer writes a page without traces");
 	if (options->viewer && options->scene)
 		return complain_usage(command, "--view needs a trace");
+	if (options->together && !times_are_all(&options->times))
+		return complain_usage(command, "--together keeps all times");
 	if (!options->viewer && count == 0)
 		return complain_usage(command, "html needs a trace, or --viewer");
 	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
@@ -355,10 +403,8 @@ static int make_page(struct html *html, int count, char **arguments)
 {
 	int status = check(html, count);
 
-	for (int i = 0; i < count && status == STATUS_OK; i++)
-		status = open_source(html, arguments[i]);
-	if (status == STATUS_OK && html->options.as.pair)
-		status = open_source(html, html->options.as.pair);
+	if (status == STATUS_OK)
+		status = open_sources(html, arguments, count);
 	if (status == STATUS_OK)
 		status = check_view(html);
 	if (status == STATUS_OK)
@@ -403,6 +449,7 @@ static const struct option options_of_html[] = {
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
 	TIMES_OPTIONS(struct html_options, times, "keep only what happened"),
+	TOGETHER_OPTION(OPTION(together)),
 	AS_OPTIONS(struct html_options, as),
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
 		"show this first; STATE is as for thrum render"},
@@ -421,8 +468,9 @@ const struct command command_html = {
 	.options = options_of_html,
 	.reads_traces = true,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
-		"Others can open it as it is. Several traces stand one above the other on one\n"
-		"scale of time. The part after # of the page's address says what it shows, so\n"
+		"Others can open it as it is. Several traces are one if messages go between them\n"
+		"(and all times are kept), else they stand one above the other on one scale of\n"
+		"time. The part after # of the page's address says what it shows, so\n"
 		"that a copied link shows the same. An older FILE is replaced, but never a trace\n"
 		"or a symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"

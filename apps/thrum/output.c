@@ -145,7 +145,7 @@ unsigned output_columns(void)
 	return columns < 40 ? 40 : (unsigned)columns;
 }
 
-/* Returns the size of the character, or of the change of colour, at `text`; sets its columns. */
+/* Returns the size of the character, or of the change of colour or link, at `text`; sets its columns. */
 static size_t size_of_character(const char *text, const char *end, size_t *columns)
 {
 	const char *at = text + 1;
@@ -154,7 +154,10 @@ static size_t size_of_character(const char *text, const char *end, size_t *colum
 
 	*columns = 0;
 	if (*text == '\033') {
-		while (at < end && *at != 'm')
+		/* A colour ends with m; a link begins with ] and ends with ESC and a backslash. */
+		char last = at < end && *at == ']' ? '\\' : 'm';
+
+		while (at < end && *at != last)
 			at++;
 		return (size_t)(at - text) + (at < end);
 	}

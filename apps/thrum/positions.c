@@ -2,17 +2,23 @@
 #define _GNU_SOURCE
 #include "positions.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "file.h"
 #include "source/input.h"
+
+#define ENDING ".position"
+#define UNUSED_MOST (INT64_C(30) * 86400) /* s */
 
 int positions_folder(const char *wanted, char *folder, size_t size)
 {
@@ -35,7 +41,7 @@ static bool name_file(const char *folder, const struct thrum__header *header, ch
 
 	for (size_t i = 0; i < sizeof(header->uuid); i++)
 		snprintf(uuid + 2 * i, 3, "%02x", header->uuid[i]);
-	return snprintf(path, size, "%s/%s.position", folder, uuid) < (int)size;
+	return snprintf(path, size, "%s/%s" ENDING, folder, uuid) < (int)size;
 }
 
 void positions_load(const char *folder, struct thrum__fleet_sender *sender,
@@ -53,6 +59,8 @@ void positions_load(const char *folder, struct thrum__fleet_sender *sender,
 	bytes = size < (UINT64_C(1) << 30) ? malloc(size + 1) : NULL;
 	if (bytes && input.read(input.owner, 0, bytes, size) == (int64_t)size)
 		(void)!thrum__fleet_sender_restore(sender, bytes, size);
+	/* It was used now. */
+	utimensat(AT_FDCWD, path, NULL, 0);
 	free(bytes);
 	thrum__source_close(input.owner);
 }
@@ -93,4 +101,30 @@ void positions_save(const char *folder, struct thrum__fleet_sender *sender,
 	complain("%s: %s: an agent that starts again would send some of it twice", folder,
 		thrum_error_message(error));
 	was_told = true;
+}
+
+void positions_forget(const char *folder, const struct thrum__header *header)
+{
+	char path[PATH_MAX];
+
+	if (name_file(folder, header, path, sizeof(path)))
+		unlink(path);
+}
+
+void positions_tidy(const char *folder)
+{
+	DIR *all = opendir(folder);
+	struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		size_t size = strlen(entry->d_name), ending = strlen(ENDING);
+		struct stat status;
+
+		if (size > ending && strcmp(entry->d_name + size - ending, ENDING) == 0 &&
+			fstatat(dirfd(all), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(status.st_mode) && time(NULL) - status.st_mtime > UNUSED_MOST)
+			unlinkat(dirfd(all), entry->d_name, 0);
+	}
+	if (all)
+		closedir(all);
 }

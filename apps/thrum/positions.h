@@ -12,4 +12,9 @@ void positions_load(const char *folder, struct thrum__fleet_sender *, const stru
 /* Replaces the file. A failure costs what an agent that starts again sends twice: so it is told. */
 void positions_save(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *);
 
+/* Deletes the file of a recording that is gone. */
+void positions_forget(const char *folder, const struct thrum__header *);
+/* Deletes the files that no agent has used for a month: nobody told that their recordings are gone. */
+void positions_tidy(const char *folder);
+
 #endif

@@ -36,10 +36,12 @@ struct ship_options {
 	bool once;
 };
 
-/* A recording. */
+/* A recording, or another file that a folder has. */
 struct part {
 	struct part *next;
 	char path[PATH_MAX];
+	struct stat file; /* as it was looked at last */
+	bool is_recording;
 	struct thrum__input input; /* without an owner: all is stored, or it can't be sent */
 	struct thrum__header header;
 	struct thrum__fleet_sender *sender; /* NULL where the input has no owner */
@@ -77,7 +79,9 @@ static struct part *find_part(const struct ship *ship, const struct thrum__heade
 {
 	struct part *part = ship->parts;
 
-	while (part && memcmp(part->header.uuid, header->uuid, sizeof(header->uuid)) != 0)
+	while (part &&
+		(!part->is_recording ||
+			memcmp(part->header.uuid, header->uuid, sizeof(header->uuid)) != 0))
 		part = part->next;
 	return part;
 }
@@ -147,31 +151,89 @@ static int open_plain(const char *path, struct thrum__input *input)
 	return -THRUM_E_FORMAT;
 }
 
-/* Adds the recording in a file; `error` is NULL for one that a folder has. Returns 0, also if it is
- * known already, or a negative enum thrum_error. */
+static void drop_part(struct ship *ship, struct part *part)
+{
+	struct part **at = &ship->parts;
+
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+	close_part(part);
+	free(part);
+}
+
+/* Adds a file. One that is no recording, or can't be sent, is kept, too, so that it is looked at once
+ * only. `error` is NULL for one that a folder has. Returns 0, also if it is known already, or a negative
+ * enum thrum_error. */
 static int add_file(struct ship *ship, const char *path, struct thrum_error_info *error)
 {
-	struct part *part = calloc(1, sizeof(*part));
+	struct part *part = calloc(1, sizeof(*part)), *known;
 	int result = !part ? -THRUM_E_MEMORY
 		: error    ? thrum__source_open(path, &part->input, error)
 			   : open_plain(path, &part->input);
 
+	if (!part)
+		return result;
+	snprintf(part->path, sizeof(part->path), "%s", path);
+	(void)!stat(path, &part->file);
 	if (result == 0)
 		result = thrum__source_header(&part->input, &part->header, error);
-	if (result < 0 || find_part(ship, &part->header)) {
-		if (part)
-			close_part(part);
+	known = result == 0 ? find_part(ship, &part->header) : NULL;
+	/* `thrum record` may have added something after all was sent. */
+	if (known && !known->sender)
+		drop_part(ship, known);
+	else if (known) {
+		known->file = part->file;
+		close_part(part);
 		free(part);
-		return result;
+		return 0;
 	}
-	snprintf(part->path, sizeof(part->path), "%s", path);
-	/* One that can't be sent is kept, too, so that it is looked at once only. */
-	result = begin_part(ship, part, error);
+	part->is_recording = result == 0;
+	if (result == 0)
+		result = begin_part(ship, part, error);
 	if (result < 0)
 		close_part(part);
 	part->next = ship->parts;
 	ship->parts = part;
 	return result;
+}
+
+/* Whether a file of a folder was looked at already, and is the same. A recording that is being sent
+ * changes all the time; the number of another one may be given to a new file. */
+static bool is_known(struct ship *ship, const struct stat *now)
+{
+	for (struct part *part = ship->parts; part; part = part->next) {
+		const struct stat *then = &part->file;
+
+		if (then->st_dev != now->st_dev || then->st_ino != now->st_ino)
+			continue;
+		if (part->input.owner ||
+			(then->st_size == now->st_size &&
+				then->st_mtim.tv_sec == now->st_mtim.tv_sec &&
+				then->st_mtim.tv_nsec == now->st_mtim.tv_nsec))
+			return true;
+		if (!part->is_recording)
+			drop_part(ship, part);
+		return false;
+	}
+	return false;
+}
+
+/* Forgets files that were done with and are gone. */
+static void forget_files(struct ship *ship)
+{
+	struct part *next;
+
+	for (struct part *part = ship->parts; part; part = next) {
+		struct stat status;
+
+		next = part->next;
+		if (part->input.owner || stat(part->path, &status) == 0 || errno != ENOENT)
+			continue;
+		if (part->is_recording)
+			positions_forget(ship->state, &part->header);
+		drop_part(ship, part);
+	}
 }
 
 /* Looks for recordings in a folder. Copies and other files are left alone. */
@@ -183,10 +245,12 @@ static void add_folder(struct ship *ship, const char *path)
 	while (folder && (entry = readdir(folder))) {
 		size_t size = strlen(entry->d_name);
 		char file[PATH_MAX];
+		struct stat status;
 
 		if (size > 6 && strcmp(entry->d_name + size - 6, ".thrum") == 0 &&
 			snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) <
-				(int)sizeof(file))
+				(int)sizeof(file) &&
+			stat(file, &status) == 0 && !is_known(ship, &status))
 			(void)!add_file(ship, file, NULL);
 	}
 	if (folder)
@@ -231,10 +295,14 @@ static const char *name_server(const struct ship *ship)
 	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
 }
 
-/* Tells a failure once, and waits longer after each. */
+/* Tells a failure once, and waits longer after each. The next try connects anew, and looks for the
+ * streams. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
 	uint32_t random;
+
+	thrum__fleet_close(ship->server);
+	ship->server = NULL;
 
 	if (!ship->has_failed)
 		complain("%s: %s%s", name_server(ship), error->message,
@@ -254,6 +322,33 @@ static void note_success(struct ship *ship)
 	ship->again = 0;
 }
 
+/* The server has lost what it kept: sends again all that the recordings still have. */
+static void begin_again(struct ship *ship)
+{
+	struct part *parts = ship->parts, *part;
+	bool was_told = false;
+
+	ship->parts = NULL;
+	while ((part = parts)) {
+		bool is_new = part->sender && thrum__fleet_sender_count(part->sender)->pieces == 0;
+
+		parts = part->next;
+		if (is_new || !part->is_recording) {
+			part->next = ship->parts;
+			ship->parts = part;
+			continue;
+		}
+		if (!was_told)
+			complain("%s: it has lost what it kept; sends all again",
+				name_server(ship));
+		was_told = true;
+		positions_forget(ship->state, &part->header);
+		close_part(part);
+		(void)!add_file(ship, part->path, NULL);
+		free(part);
+	}
+}
+
 /* Connects, unless that is done. */
 static bool connect_server(struct ship *ship)
 {
@@ -267,12 +362,12 @@ static bool connect_server(struct ship *ship)
 
 	if (result == 0)
 		result = thrum__fleet_make_streams(ship->server, &keeping, &error);
-	if (result == 0) {
+	if (result > 0)
+		begin_again(ship);
+	if (result >= 0) {
 		ship->outlet = thrum__fleet_outlet(ship->server);
 		return true;
 	}
-	thrum__fleet_close(ship->server);
-	ship->server = NULL;
 	note_failure(ship, &error);
 	return false;
 }
@@ -356,6 +451,7 @@ static void ship_all(struct ship *ship)
 
 		if (is_due) {
 			due = thrum__port_monotonic() + DUE;
+			forget_files(ship);
 			for (int i = 0; i < ship->argument_count; i++)
 				if (is_folder(ship->arguments[i]))
 					add_folder(ship, ship->arguments[i]);
@@ -381,6 +477,7 @@ static int run_all(struct ship *ship)
 		status = add_arguments(ship);
 	if (status != STATUS_OK)
 		return status;
+	positions_tidy(ship->state);
 	if (!ship->parts && !ship->watches) {
 		complain("nothing to send");
 		return STATUS_FAILED;

@@ -116,8 +116,14 @@ static int store_recording(void *context, const char *path, const char *host, co
 	s->host = host ? host : load.input.info->host;
 	choose_name(s, &load.input, name);
 	result = thrum__store_write(load.model, load.input.info, name, take_file, s);
-	if (result < 0)
+	if (result == -THRUM_E_SIZE) {
+		complain("%s: its times would take more than %d files of ten minutes each; "
+			 "thrum snapshot --start copies a part",
+			input_path(load.input.path), THRUM__STORE_FILES_MAX);
+		s->status = STATUS_FAILED;
+	} else if (result < 0) {
 		s->status = load_no_memory();
+	}
 	load_finish(&load);
 	return s->status != STATUS_OK;
 }

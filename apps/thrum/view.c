@@ -19,7 +19,7 @@
 struct view_options {
 	const char *state;
 	struct as_options as;
-	bool stacked;
+	bool stacked, together;
 };
 
 static bool is_set(const char *name)
@@ -67,13 +67,31 @@ static void execute_viewer(char *const *arguments)
 	execvp(VIEWER, arguments);
 }
 
+/* Whether messages go between the traces, so that they are one. */
+static int are_one(const struct command *command, const struct view_options *options, int argc,
+	char **argv, bool *are)
+{
+	struct input input;
+	int status;
+
+	*are = false;
+	if (argc < 2 || options->stacked || options->as.pair)
+		return STATUS_OK;
+	status = input_join(command, argv, argc, options->together, &input);
+	*are = status == STATUS_OK && input.trace;
+	if (*are)
+		input_close(&input);
+	return status;
+}
+
 static int run_view(const struct command *command, int argc, char **argv)
 {
-	const char *arguments[TRACES_MAX + 7] = {VIEWER};
+	const char *arguments[TRACES_MAX + 8] = {VIEWER};
 	char path[PATH_MAX];
 	struct view_options options = {.as = {.as = -1}};
 	char *state;
 	size_t count = 1;
+	bool is_one;
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
@@ -84,6 +102,11 @@ static int run_view(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.stacked || options.as.pair)
 		arguments[count++] = "--stacked";
+	status = are_one(command, &options, argc, argv, &is_one);
+	if (status != STATUS_OK)
+		return status;
+	if (is_one)
+		arguments[count++] = "--together";
 	/* The process ends or becomes the viewer: nobody frees this text. */
 	status = as_state(command, &options.as, options.state, &state);
 	if (status != STATUS_OK)
@@ -120,6 +143,7 @@ static const struct option options_of_view[] = {
 	{"stacked", 's', OPTION_FLAG, OFFSET(stacked), NULL, NULL,
 		"show several traces in one window, one above the\n"
 		"other, on one scale of time"},
+	TOGETHER_OPTION(OFFSET(together)),
 	AS_OPTIONS(struct view_options, as),
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
 		"show the same as another viewer; STATE is the text of\n"
@@ -137,7 +161,8 @@ const struct command command_view = {
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records. The window follows a trace that a program still writes. Several traces\n"
-		"get a window each. The program thrum-gtk shows them; its key ? lists all keys.",
+		"are one if messages go between them, else they get a window each. The program\n"
+		"thrum-gtk shows them; its key ? lists all keys.",
 	.examples = "thrum view server.thrum\n"
 		    "thrum view 4711\n"
 		    "thrum view --stacked good.ctf bad.ctf",

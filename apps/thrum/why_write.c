@@ -4,6 +4,7 @@
 
 #include "analyse/graph.h"
 #include "base/json.h"
+#include "link.h"
 #include "scene/scene.h"
 #include "text.h"
 #include "why.h"
@@ -109,9 +110,15 @@ static void write_step(struct output *out, const struct thrum__model *model,
 		output_text(out, words_of_actor(step->kind));
 		write_task(out, model, step->other);
 	}
-	if (put_site(site_of(model, step->task, step->edge), words, sizeof words) > 0) {
+	const struct thrum_trace_site *site = site_of(model, step->task, step->edge);
+
+	if (put_site(site, words, sizeof words) > 0) {
 		output_text(out, " [");
+		bool is_link = link_begin(out, site->file);
+
 		output_display(out, words, strlen(words), 120);
+		if (is_link)
+			link_end(out);
 		output_text(out, "]");
 	}
 	output_end_line(out, begin, STEP_INDENT);

@@ -79,7 +79,7 @@ static struct thrum__header *make_header(unsigned events)
 	if (!h)
 		return NULL;
 	memset(h, 0, size);
-	if (thrum__format_lay_out(h, size) != 0) {
+	if (thrum__format_lay_out(h, size, 4096) != 0) {
 		errno = EINVAL;
 		free(h);
 		return NULL;

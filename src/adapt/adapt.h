@@ -310,14 +310,15 @@ static inline void drop_lock(const void *lock, const char *noun)
 /*
  * A semaphore that begins with permits may count places, which each thread gives back that took one; or
  * something else. So those who have permits are told once one was given back by the thread that took it,
- * and never more once one was posted by a thread that had none.
+ * and never more once one was posted by a thread that had none. Then it counts events, as one does that
+ * begins without permits: it matters who posts.
  */
 enum {
 	PERMITS_RETURN = 1,  /* one was given back */
 	PERMITS_STRANGE = 2, /* one was posted by a thread that had none */
 	PERMITS_BITS = 3
 };
-/* The semaphores that began with permits: their addresses with these bits. If several have the same place,
+/* The semaphores of this process alone: their addresses with these bits. If several have the same place,
  * only the latest is known. */
 #define SEMAPHORES 4096
 extern _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
@@ -327,6 +328,8 @@ static inline _Atomic uintptr_t *semaphore_of(const void *address)
 
 	return &thrum__adapt_semaphores[(bits >> 3 ^ bits >> 15) % SEMAPHORES];
 }
+/* By the same places: the task that posted last a semaphore that counts events, and in which recording. */
+extern _Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
 static inline bool has_permits(const void *semaphore)
 {
 	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
@@ -334,8 +337,18 @@ static inline bool has_permits(const void *semaphore)
 	return (known & ~(uintptr_t)PERMITS_RETURN) == (uintptr_t)semaphore;
 }
 
-/* A semaphore begins with so many permits; 0: it may also have ended. */
-void thrum__adapt_permits_begin(const void *semaphore, unsigned permits);
+/* Whether a semaphore belongs to this process alone. */
+static inline bool is_own(const void *semaphore)
+{
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return (known & ~(uintptr_t)PERMITS_BITS) == (uintptr_t)semaphore;
+}
+
+/* A semaphore of this process alone begins with so many permits. */
+void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits);
+/* It is no more, or other processes may post it, too. */
+void thrum__adapt_semaphore_end(const void *semaphore);
 /* Records which tasks have the permits, as far as it isn't recorded yet. */
 void thrum__adapt_permits_tell(const struct object *, const void *semaphore);
 /* The calling thread took a permit of such a semaphore, or is about to post one. */

@@ -81,9 +81,12 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 {
 	int result = real_sem_init(CALLER)(semaphore, is_shared, value);
 
-	/* Other processes may post. */
-	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1)
-		thrum__adapt_permits_begin(semaphore, is_shared ? 0 : value);
+	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) {
+		if (is_shared)
+			thrum__adapt_semaphore_end(semaphore);
+		else
+			thrum__adapt_semaphore_begin(semaphore, value);
+	}
 	return result;
 }
 
@@ -96,13 +99,34 @@ STAND_IN int sem_trywait(sem_t *semaphore)
 	return result;
 }
 
-static void tell_post(const void *semaphore)
+/* Whether the running task is another one than the one that posted such a semaphore last. */
+static bool is_new_poster(const void *semaphore)
+{
+	_Atomic uint32_t *last =
+		&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores];
+	uint32_t poster = (uint32_t)thrum_task_current() ^ thrum__recording() << 24;
+
+	if (atomic_load_explicit(last, memory_order_relaxed) == poster)
+		return false;
+	atomic_store_explicit(last, poster, memory_order_relaxed);
+	return true;
+}
+
+/* Records a post if a thread waits. If the semaphore counts events, each post of another task than the one
+ * before is recorded, too, so that all are known that ever posted. */
+static void tell_post(const void *semaphore, const void *caller)
 {
 	give_permit(semaphore);
-	struct object *object = thrum__adapt_object((uintptr_t)semaphore);
+	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);
+
+	if (!is_new && !is_watched(semaphore))
+		return;
+	struct object *object = is_new
+		? thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", caller)
+		: thrum__adapt_object((uintptr_t)semaphore);
 	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
 
-	if (waiters)
+	if (waiters || (is_new && object))
 		thrum_task_signal(atomic_load(&object->task), waiters);
 }
 
@@ -197,13 +221,13 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	STAND_IN int name parameters \
 	{ \
 		if (is_on(ADAPTER_PTHREAD)) \
-			tell_post(semaphore); \
+			tell_post(semaphore, CALLER); \
 		return real_##name(CALLER) arguments; \
 	}
 #define END(name, version, parameters, arguments) \
 	STAND_IN int name parameters \
 	{ \
-		thrum__adapt_permits_begin(object, 0); \
+		thrum__adapt_semaphore_end(object); \
 		if (is_on(ADAPTER_PTHREAD)) \
 			thrum__adapt_object_end(object); \
 		return real_##name(CALLER) arguments; \

@@ -6,6 +6,7 @@
 #include "adapt/adapt.h"
 
 _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
+_Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
 
 /* Adds a bit to what is known of a semaphore. Returns whether it is new. */
 static bool add_bit(const void *semaphore, uintptr_t bit)
@@ -71,20 +72,24 @@ static void tell_strange(const void *semaphore)
 
 /* ---- Noting -------------------------------------------------------------------------------- */
 
-void thrum__adapt_permits_begin(const void *semaphore, unsigned permits)
+void thrum__adapt_semaphore_end(const void *semaphore)
 {
-	uintptr_t known = atomic_load(semaphore_of(semaphore));
+	if (!is_own(semaphore))
+		return;
+	/* Some threads may still have permits of it. */
+	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
+		for (uint32_t i = 0; i < PERMITS_MAX; i++)
+			if (is_of(t, i, semaphore))
+				atomic_store(&t->permit[i].semaphore, 0);
+	atomic_store(semaphore_of(semaphore), 0);
+}
 
-	if ((known & ~(uintptr_t)PERMITS_BITS) == (uintptr_t)semaphore)
-		/* Some threads may still have permits of one that lay there before. */
-		for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
-			for (uint32_t i = 0; i < PERMITS_MAX; i++)
-				if (is_of(t, i, semaphore))
-					atomic_store(&t->permit[i].semaphore, 0);
-	if (permits)
-		atomic_store(semaphore_of(semaphore), (uintptr_t)semaphore);
-	else if ((known & ~(uintptr_t)PERMITS_BITS) == (uintptr_t)semaphore)
-		atomic_store(semaphore_of(semaphore), 0);
+void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits)
+{
+	thrum__adapt_semaphore_end(semaphore);
+	atomic_store(&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores], 0);
+	atomic_store(semaphore_of(semaphore),
+		(uintptr_t)semaphore | (permits ? 0 : PERMITS_STRANGE));
 }
 
 static void remove_permit(struct thread *self, uint32_t i)

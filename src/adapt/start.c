@@ -153,7 +153,7 @@ static void leave_preload(const char *own_path)
 static void keep_options(void)
 {
 	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
-	const char *full = secure_getenv("THRUM_FULL");
+	const char *full = secure_getenv("THRUM_FULL"), *reserve = secure_getenv("THRUM_RESERVE");
 
 	file = trace ? strdup(trace) : NULL;
 	config.file = file;
@@ -161,6 +161,7 @@ static void keep_options(void)
 	config.counters_only = size && strcmp(size, "0") == 0;
 	config.full = full && strcmp(full, "discard") == 0 ? THRUM_FULL_DISCARD
 							   : THRUM_FULL_OVERWRITE;
+	config.reserve = reserve && *reserve && strcmp(reserve, "0") != 0;
 }
 
 /* The time in ms for which a lock may be held, and is not recorded; 0: any. */

@@ -129,7 +129,7 @@ void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const
 	/* First, so that whoever takes a permit from now on says so. */
 	atomic_fetch_add(watch_of(semaphore), 1);
 	struct object *object = thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE,
-		"semaphore", caller);
+		is_own(semaphore) ? "semaphore" : "shared semaphore", caller);
 
 	if (object)
 		thrum__adapt_permits_tell(object, semaphore);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 4096
+#define ROOM_MIN 256
 
 struct thrum__base_text thrum__base_text_in(char *buffer, size_t room)
 {

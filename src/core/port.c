@@ -161,6 +161,11 @@ void *thrum__port_allocate_shared(size_t size)
 	return pages;
 }
 
+size_t thrum__port_page_size(void)
+{
+	return 4096;
+}
+
 int thrum__port_populate(void *from, size_t size)
 {
 	(void)from;

@@ -197,7 +197,8 @@ struct thrum__fleet_keeping {
 THRUM__MUST_USE int thrum__fleet_connect(const struct thrum__fleet_address *,
 	struct thrum__fleet_server **server, struct thrum_error_info *);
 void thrum__fleet_close(struct thrum__fleet_server *); /* NULL is allowed */
-/* Makes the streams unless they are there. Returns 0 or a negative enum thrum_error. */
+/* Makes the streams unless they are there. Returns 1 if one had to be made, 0, or a negative enum
+ * thrum_error. */
 THRUM__MUST_USE int thrum__fleet_make_streams(struct thrum__fleet_server *,
 	const struct thrum__fleet_keeping *, struct thrum_error_info *);
 /* The server as an outlet for senders. */

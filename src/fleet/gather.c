@@ -128,7 +128,8 @@ int thrum__fleet_gather_begin(struct thrum__fleet_gather *g, struct thrum_error_
 			!lies_in(h->definitions, h->packet.offset) ||
 			!lies_in(h->counters, h->packet.offset) ||
 			!lies_in(h->live_tasks, h->packet.offset) ||
-			!lies_in(h->control, h->packet.offset))) {
+			!lies_in(h->control, h->packet.offset) ||
+			!lies_in(h->off_cpu, h->packet.offset))) {
 		error = -THRUM_E_DAMAGED;
 		culprit = "its layout";
 	}

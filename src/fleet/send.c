@@ -86,28 +86,44 @@ static uint32_t part_count(const struct thrum__fleet_sender *s)
 			THRUM__FLEET_PART);
 }
 
-static int begin(struct thrum__fleet_sender *s, const char *host, const char *program,
-	struct thrum_error_info *info)
+/* Lays out the tables. None of them counts as sent. */
+static int lay_out_tables(struct thrum__fleet_sender *s, struct thrum_error_info *info)
 {
-	s->output = (struct thrum__output){s, write_table};
+	thrum__format_copy_finish(&s->copy);
 	int error = thrum__format_copy_begin(&s->copy, &s->input, &s->output);
 
 	if (error)
 		return thrum__read_error_set(info, error, 0, "not a recording that can be sent: %s",
 			thrum_error_message(error));
+	s->tables_size = s->copy.to.packet.offset;
+	if (s->tables_size > THRUM__FLEET_TABLES_MAX)
+		return thrum__read_error_set(info, -THRUM_E_SIZE, 0, "its tables are too large");
+	free(s->tables);
+	free(s->hashes);
+	s->tables = calloc(1, s->tables_size);
+	s->hashes = calloc(part_count(s), sizeof *s->hashes);
+	s->defined = 0;
+	return s->tables && s->hashes
+		? 0
+		: thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+}
+
+static int begin(struct thrum__fleet_sender *s, const char *host, const char *program,
+	struct thrum_error_info *info)
+{
+	s->output = (struct thrum__output){s, write_table};
+	int error = lay_out_tables(s, info);
+
+	if (error)
+		return error;
 	s->header = s->copy.from;
 	if (atomic_load(&s->header.state) == THRUM__SNAPSHOT)
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
 			"a copy isn't sent, only what a program records");
-	s->tables_size = s->copy.to.packet.offset;
-	if (s->tables_size > THRUM__FLEET_TABLES_MAX)
-		return thrum__read_error_set(info, -THRUM_E_SIZE, 0, "its tables are too large");
-	s->tables = calloc(1, s->tables_size);
-	s->hashes = calloc(part_count(s), sizeof *s->hashes);
 	s->places = calloc((size_t)s->header.packets + 1, sizeof *s->places);
 	s->is_open = calloc((size_t)s->header.packets + 1, 1);
 	s->packet = malloc(s->header.packet_size);
-	if (!s->tables || !s->hashes || !s->places || !s->is_open || !s->packet)
+	if (!s->places || !s->is_open || !s->packet)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	thrum__fleet_key(&s->header, host ? host : s->header.host, program, s->key);
 	memcpy(s->uuid, strrchr(s->key, '.') + 1, sizeof s->uuid);
@@ -520,12 +536,26 @@ static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_inde
 
 /* ---- A step --------------------------------------------------------------------------------- */
 
+/* Whether the table of the times off the processor has come, and fits. `thrum record --sched` adds it
+ * when the program has ended. */
+static bool has_new_table(const struct thrum__fleet_sender *s)
+{
+	struct thrum__section now = {0, 0};
+
+	thrum__format_input_read(&s->input, offsetof(struct thrum__header, off_cpu), &now,
+		sizeof now);
+	return now.size != s->copy.from.off_cpu.size &&
+		now.size < THRUM__FLEET_TABLES_MAX - s->tables_size;
+}
+
 static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
 {
 	struct thrum__format_index index = {NULL, 0};
 	bool is_due = moment->is_due || moment->is_over;
-	int error = 0;
+	int error = moment->is_over && has_new_table(s) ? lay_out_tables(s, s->info) : 0;
 
+	if (error)
+		return error;
 	if (is_due && read_live_tasks(s) < 0)
 		return thrum__read_error_set(s->info, -THRUM_E_SYSTEM, 0, "it can't be read");
 	error = list_packets(s, &index, moment->is_over);
@@ -538,8 +568,13 @@ static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment 
 	if (error || !is_due)
 		return error;
 	error = read_tables(s, moment);
+	/* The header comes last, as it tells where the others are. */
 	if (error == 0)
-		error = add_tables(s, 0, s->tables_size);
+		error = add_tables(s, THRUM__HEADER_SIZE, s->tables_size);
+	if (error == 0)
+		error = send_batch(s);
+	if (error == 0)
+		error = add_tables(s, 0, THRUM__HEADER_SIZE);
 	if (error == 0)
 		error = send_batch(s);
 	s->is_done = error == 0 && moment->is_over;
@@ -569,13 +604,14 @@ struct positions {
 	uint32_t places, lanes;
 	struct thrum__fleet_count count;
 	uint64_t is_done;
+	uint64_t off_cpu; /* bytes of the table of the times off the processor */
 };
-#define POSITIONS_MAGIC "thrumpo1"
+#define POSITIONS_MAGIC "thrumpo2"
 
 const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, size_t *size)
 {
 	struct positions head = {POSITIONS_MAGIC, {0}, s->header.packets, s->lane_room, s->count,
-		s->is_done};
+		s->is_done, s->copy.from.off_cpu.size};
 
 	memcpy(head.uuid, s->header.uuid, sizeof head.uuid);
 	thrum__base_text_clear(&s->saved);
@@ -616,6 +652,6 @@ bool thrum__fleet_sender_restore(struct thrum__fleet_sender *s, const void *byte
 	s->lanes = lanes;
 	s->lane_room = head.lanes;
 	s->count = head.count;
-	s->is_done = head.is_done != 0;
+	s->is_done = head.is_done != 0 && head.off_cpu == s->copy.from.off_cpu.size;
 	return true;
 }

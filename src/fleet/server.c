@@ -232,16 +232,18 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
+/* Returns 1 if it makes the stream, 0 if that is there, or a negative enum thrum_error. */
 static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config,
 	struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
 	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
+	bool is_new = status == NATS_NOT_FOUND;
 
-	if (status == NATS_NOT_FOUND)
+	if (is_new)
 		status = s->nats.js_AddStream(&about, s->stream, config, NULL, NULL);
 	s->nats.jsStreamInfo_Destroy(about);
-	return status == NATS_OK ? 0
+	return status == NATS_OK ? is_new
 				 : failed(s, status, "the server keeps no stream for thrum", info);
 }
 
@@ -250,7 +252,7 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 {
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
 	jsStreamConfig config;
-	int error;
+	int made, more;
 
 	s->nats.jsStreamConfig_Init(&config);
 	config.Name = PACKETS;
@@ -263,16 +265,17 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	config.Duplicates = DUPLICATES;
 	if (keeping->age && config.Duplicates > keeping->age)
 		config.Duplicates = keeping->age;
-	error = make_stream(s, &config, info);
-	if (error)
-		return error;
+	made = make_stream(s, &config, info);
+	if (made < 0)
+		return made;
 	/* Packets are of no use without their tables. */
 	config.Name = TABLES;
 	config.Subjects = &tables;
 	config.MaxAge = keeping->age * 2;
 	config.MaxBytes = -1;
 	config.MaxMsgsPerSubject = 1;
-	return make_stream(s, &config, info);
+	more = make_stream(s, &config, info);
+	return more < 0 ? more : made || more;
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */

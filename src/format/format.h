@@ -61,7 +61,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 	X(LIVE_TASKS, live_tasks, 5, "no room in the table of live tasks") \
 	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied") \
 	X(COUNTERS, counters, 7, "no room for a counter") \
-	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors")
+	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors") \
+	X(FORBIDDEN, forbidden, 9, "the program may not call madvise; THRUM_RESERVE=1 helps")
 
 enum thrum_lost {
 #define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,
@@ -319,11 +320,13 @@ size_t thrum__format_put_site(char to[116], const char *function, const char *fi
 
 /* ---- Layout --------------------------------------------------------------------------------- */
 
-/* Fills in magic, version, sizes and sections for a recording of at most `size` bytes. Returns 0,
- * or -THRUM_E_SIZE if size is below THRUM__SIZE_MIN or above THRUM__SIZE_MAX. */
-int thrum__format_lay_out(struct thrum__header *, uint64_t size);
+/* Fills in magic, version, sizes and sections for a recording of at most `size` bytes. The counters
+ * begin at a multiple of `page`, a power of two from 4096 to 65536, so that a system with such pages
+ * can map them elsewhere. Returns 0, or -THRUM_E_SIZE if size is below THRUM__SIZE_MIN or above
+ * THRUM__SIZE_MAX. */
+int thrum__format_lay_out(struct thrum__header *, uint64_t size, uint64_t page);
 /* The same for a recording that has counters only: its one packet is never used. */
-void thrum__format_lay_out_counters(struct thrum__header *);
+void thrum__format_lay_out_counters(struct thrum__header *, uint64_t page);
 
 /*
  * Checks a header before anybody follows its offsets: sizes are sane, and every section lies within

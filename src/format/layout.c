@@ -7,9 +7,9 @@
 #define PAGE UINT64_C(4096)
 #define LIVE_LEAST 2048 /* live tasks, if they fit 1/5 of the recording */
 
-static uint64_t whole_pages(uint64_t size)
+static uint64_t round_up(uint64_t size, uint64_t page)
 {
-	return (size + PAGE - 1) / PAGE * PAGE;
+	return (size + page - 1) / page * page;
 }
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
@@ -27,7 +27,7 @@ static struct thrum__section take_section(uint64_t *end, uint64_t size)
 {
 	struct thrum__section section = {*end, size};
 
-	*end += whole_pages(size);
+	*end += round_up(size, PAGE);
 	return section;
 }
 
@@ -43,18 +43,19 @@ static void finish_layout(struct thrum__header *h, uint64_t end, uint64_t packet
 	memcpy(h->magic, THRUM__MAGIC, sizeof h->magic);
 }
 
-void thrum__format_lay_out_counters(struct thrum__header *h)
+void thrum__format_lay_out_counters(struct thrum__header *h, uint64_t page)
 {
 	uint64_t end = THRUM__HEADER_SIZE;
 
 	h->metadata = take_section(&end, THRUM__METADATA_SIZE);
 	h->definitions = take_section(&end, 2 * PAGE);
+	end = round_up(end, page);
 	h->counters = take_section(&end, 64 * PAGE);
 	h->live_tasks = take_section(&end, 0);
 	finish_layout(h, end, PAGE, 1);
 }
 
-int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
+int thrum__format_lay_out(struct thrum__header *h, uint64_t size, uint64_t page)
 {
 	size = size / PAGE * PAGE;
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
@@ -70,6 +71,7 @@ int thrum__format_lay_out(struct thrum__header *h, uint64_t size)
 
 	h->metadata = take_section(&end, THRUM__METADATA_SIZE);
 	h->definitions = take_section(&end, definitions * sizeof(struct thrum__definition));
+	end = round_up(end, page);
 	h->counters = take_section(&end, clamp(size / 64, 4 * PAGE, 256 * PAGE));
 	h->live_tasks = take_section(&end, live * sizeof(struct thrum__live_task));
 	h->control = take_section(&end, THRUM__CONTROL_PAGE + clamp(size / 256, PAGE, 16 * PAGE));

@@ -241,20 +241,18 @@ static bool is_temporary(const char *name)
 
 static void remove_leftover(int directory, const char *name)
 {
-	struct flock l;
-
 	if (!is_temporary(name))
 		return;
-	int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(directory, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
-	if (fd >= 0 && lock(fd, F_OFD_GETLK, &l) == 0 && l.l_type == F_UNLCK)
+	/* Partner: create_temporary(). The first of both to get the lock wins. */
+	if (fd >= 0 && thrum__port_file_lock(fd))
 		unlinkat(directory, name, 0);
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Removes the temporary files that nobody holds any more. The caller has locked the directory, so
- * nobody is just making one. readdir() would allocate memory. */
+/* Removes the temporary files that nobody holds any more. readdir() would allocate memory. */
 static void remove_leftovers(struct thrum__port_file *file)
 {
 	long n;
@@ -270,15 +268,33 @@ static void remove_leftovers(struct thrum__port_file *file)
 	}
 }
 
+/* Whether another program has removed the temporary file, or is about to: where the directory can't
+ * be locked, it may take a file that is just being made for one that was left. */
+static bool is_taken_for_leftover(const struct thrum__port_file *file)
+{
+	struct stat st;
+
+	return (!file->is_locked && thrum__port_file_is_locked(file->fd)) ||
+		(fstat(file->fd, &st) == 0 && st.st_nlink == 0);
+}
+
 /* Makes the temporary file, and locks it. Returns 0 or a negative enum thrum_error. */
 static int create_temporary(struct thrum__port_file *file, uint64_t size)
 {
-	file->fd = openat(file->directory, file->temporary,
-		O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (file->fd < 0)
-		return error_of(errno);
-	file->is_locked = thrum__port_file_lock(file->fd);
-	return ftruncate(file->fd, (off_t)size) ? error_of(errno) : 0;
+	for (int tries = 0; tries < NAMES_MAX; tries++) {
+		if (!name_temporary(file))
+			return -THRUM_E_ARGUMENT;
+		file->fd = openat(file->directory, file->temporary,
+			O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (file->fd < 0)
+			return error_of(errno);
+		file->is_locked = thrum__port_file_lock(file->fd);
+		if (!is_taken_for_leftover(file))
+			return ftruncate(file->fd, (off_t)size) ? error_of(errno) : 0;
+		close(file->fd);
+		file->fd = -1;
+	}
+	return -THRUM_E_IN_USE;
 }
 
 int thrum__port_file_create(struct thrum__port_file *file, const char *path, uint64_t size,
@@ -299,8 +315,6 @@ int thrum__port_file_create(struct thrum__port_file *file, const char *path, uin
 	error = choose_name(file, look);
 	if (!error && !may_have_size(size))
 		error = -THRUM_E_SPACE;
-	if (!error && !name_temporary(file))
-		error = -THRUM_E_ARGUMENT;
 	if (!error) {
 		remove_leftovers(file);
 		error = create_temporary(file, size);
@@ -322,7 +336,7 @@ void *thrum__port_file_map(const struct thrum__port_file *file, uint64_t size)
 bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offset, void *to,
 	size_t size)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t page = thrum__port_page_size();
 
 	return offset % page == 0 && (uintptr_t)to % page == 0 && size % page == 0 &&
 		mmap(to, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,

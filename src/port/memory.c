@@ -15,6 +15,11 @@
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
+size_t thrum__port_page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 void *thrum__port_allocate(size_t size)
 {
 	void *block = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -26,10 +31,16 @@ void *thrum__port_allocate(size_t size)
 int thrum__port_populate(void *from, size_t size)
 {
 	int error = errno, result = 0;
-	size_t before = (uintptr_t)from % (size_t)sysconf(_SC_PAGESIZE);
+	size_t before = (uintptr_t)from % thrum__port_page_size();
 
 	if (madvise((uint8_t *)from - before, before + size, MADV_POPULATE_WRITE))
-		result = errno == EINVAL ? -THRUM_E_SYSTEM : -THRUM_E_SPACE;
+		switch (errno) {
+		case EINVAL: result = -THRUM_E_SYSTEM; break;
+		case EPERM:
+		case EACCES:
+		case ENOSYS: result = -THRUM_E_ACCESS; break;
+		default: result = -THRUM_E_SPACE;
+		}
 	errno = error;
 	return result;
 }
@@ -67,7 +78,7 @@ void thrum__port_unmap(void *from, size_t size)
 void thrum__port_wipe_on_fork(void *page, size_t size)
 {
 	/* Kernels without it, or with larger pages, rely on the handler of fork() alone. */
-	if (((uintptr_t)page | size) % (size_t)sysconf(_SC_PAGESIZE) == 0)
+	if (((uintptr_t)page | size) % thrum__port_page_size() == 0)
 		madvise(page, size, MADV_WIPEONFORK);
 }
 

@@ -48,7 +48,8 @@ bool thrum__port_thread_lives(uint32_t pid, uint32_t tid);
 /* Writes the calling thread's name: at most 15 bytes and a NUL. */
 void thrum__port_thread_name(char name[16]);
 
-/* Lets other threads run. Async-signal-safe. */
+/* Lets other threads run, also those of a lower priority: sleeps for 0.1 ms. Async-signal-safe.
+ * May change errno. */
 void thrum__port_yield(void);
 
 /* Hold off all signals and the cancellation of the calling thread, and restore its mask.
@@ -81,11 +82,15 @@ void thrum__port_random(void *to, size_t size);
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
+/* Returns the size of the system's pages: a power of two from 4096 to 65536. */
+size_t thrum__port_page_size(void);
+
 /* Returns `size` bytes of zeroed, private, page-aligned memory that is never freed, or NULL. */
 void *thrum__port_allocate(size_t size);
 
 /* Makes the pages present and writable, so that a full disk shows here and not as a SIGBUS later.
- * Returns 0, -THRUM_E_SYSTEM if the kernel can't (before Linux 5.14), or -THRUM_E_SPACE.
+ * Returns 0, -THRUM_E_SYSTEM if the kernel can't (before Linux 5.14), -THRUM_E_ACCESS if a filter of
+ * system calls forbids it, or -THRUM_E_SPACE.
  * Async-signal-safe; keeps errno. */
 int thrum__port_populate(void *from, size_t size);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,11 @@ uint32_t thrum__port_tid(void)
 
 void thrum__port_yield(void)
 {
-	sched_yield();
+	/* sched_yield() would let nobody of a lower priority run, such as the holder of a lock. This is
+	 * the kernel's own struct timespec, which isn't the C library's on every system. */
+	static const long moment[2] = {0, 100000};
+
+	syscall(SYS_nanosleep, moment, NULL);
 }
 
 void thrum__port_block_signals(struct thrum__port_signals *signals)

@@ -8,6 +8,7 @@
 
 #define READING_EVERY 1        /* seconds between two readings of all clocks */
 #define CALIBRATION_NS 2000000 /* how long the start measures the frequency */
+#define STEP_MS 10             /* no clocks of two processors differ by more */
 
 static const struct thrum_clock time_stamp_counter;
 _Atomic(const struct thrum_clock *) thrum__record_clock = &time_stamp_counter;
@@ -17,6 +18,14 @@ static uint64_t read_monotonic(void *context)
 {
 	(void)context;
 	return thrum__port_monotonic() * 4;
+}
+
+static uint64_t read_stepped(void *context)
+{
+	const struct recorder *r = context;
+	uint64_t time = r->clock.read ? r->clock.read(r->clock.context) : read_tsc();
+
+	return time + atomic_load_explicit(&r->step, memory_order_relaxed);
 }
 
 /* Reads three clocks at one time. Makes five tries and keeps the shortest one. */
@@ -81,11 +90,46 @@ void thrum__record_clock_begin(struct recorder *r, struct thrum__header *h,
 	const struct thrum_clock *given)
 {
 	h->clock_kind = choose_clock(&r->clock, given);
+	r->stepped = (struct thrum_clock){.read = read_stepped, .context = r};
 	h->clock_frequency = r->clock.frequency;
 	h->start = read_clocks();
 	atomic_store(&h->start.ticket, 1);
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 }
+
+/* ---- A clock that steps back ---------------------------------------------------------------- */
+
+uint64_t thrum__record_clock_after(struct recorder *r, uint64_t last)
+{
+	uint64_t step = atomic_load(&r->step);
+	int64_t behind = (int64_t)(last - read_stepped(r));
+
+	if (behind <= (int64_t)(16 * r->clock.frequency / 1000 * STEP_MS) ||
+		!atomic_compare_exchange_strong(&r->step, &step, step + (uint64_t)behind))
+		return last;
+	atomic_fetch_add(&r->step_to_tell, (uint64_t)behind);
+	atomic_store(&thrum__record_clock, &r->stepped);
+	/* Partner: thrum__record_set_limit(). From now on no event reads the time stamp counter by
+	 * itself. */
+	atomic_thread_fence(memory_order_seq_cst);
+	for (uint32_t i = 0; i < r->packet_count; i++)
+		atomic_store_explicit(&r->lanes[i].tsc_limit, NULL, memory_order_relaxed);
+	return last;
+}
+
+bool thrum__record_clock_has_stepped(struct recorder *r, struct thrum__record *record)
+{
+	if (LIKELY(!atomic_load_explicit(&r->step_to_tell, memory_order_relaxed)))
+		return false;
+	uint64_t ticks = atomic_exchange(&r->step_to_tell, 0) / 16, second = r->clock.frequency;
+
+	*record = (struct thrum__record){.type = THRUM__R_TAG_VALUE,
+		.text = "the clock stepped back (ms)",
+		.value = (int64_t)(ticks / second * 1000 + ticks % second * 1000 / second)};
+	return ticks != 0;
+}
+
+/* ---- Readings of all clocks ----------------------------------------------------------------- */
 
 bool thrum__record_clock_is_due(struct recorder *r, uint64_t time)
 {

@@ -70,9 +70,13 @@ void thrum__record_set_limit(struct lane *lane)
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
 		thrum__record_store_limit(lane, NULL);
+	/* Partner: thrum__record_clock_after(). */
+	if (UNLIKELY(atomic_load_explicit(&r->step, memory_order_relaxed)))
+		atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
 }
 
-/* Makes the first `bytes` of a packet present. Returns false if the device is full. */
+/* Makes the first `bytes` of a packet present. Returns false if the device is full, or if the program
+ * has entered a sandbox that forbids it. */
 static bool extend_packet(struct recorder *r, uint32_t slot, size_t bytes)
 {
 	uint32_t ready = r->ready[slot];
@@ -82,8 +86,13 @@ static bool extend_packet(struct recorder *r, uint32_t slot, size_t bytes)
 		uint32_t step = left < POPULATE_STEP ? left : POPULATE_STEP;
 		uint8_t *from = (uint8_t *)packet_at(r, slot) + ready;
 
-		if (r->has_file && thrum__port_populate(from, step) == -THRUM_E_SPACE) {
-			atomic_store_explicit(&r->no_space, true, memory_order_relaxed);
+		int error = r->has_file ? thrum__port_populate(from, step) : 0;
+
+		if (error) {
+			atomic_store_explicit(&r->refused,
+				error == -THRUM_E_SPACE ? THRUM__LOST_NO_SPACE
+							: THRUM__LOST_FORBIDDEN,
+				memory_order_relaxed);
 			return false;
 		}
 		r->ready[slot] = ready += step;
@@ -133,7 +142,6 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	/* Partner: the reader's acquire fence before it looks at the ticket again. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&p->content_size, sizeof *p * 8, memory_order_relaxed);
-	atomic_thread_fence(memory_order_release);
 	p->magic = THRUM__PACKET_MAGIC;
 	memcpy(p->uuid, r->header->uuid, sizeof p->uuid);
 	p->stream_id = 0;
@@ -157,15 +165,15 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
  * none. */
 static uint32_t take_packet(struct recorder *r)
 {
-	/* On a full disk, the pool may begin with packets that can't be used. Up to four of them
-	 * are dropped. */
+	/* On a full disk or in a sandbox, the pool may begin with packets that can't be used. Up to
+	 * four of them are dropped. */
 	for (int i = 0; i < 4; i++) {
 		uint32_t slot = thrum__record_pool_take(r);
 
 		if (slot == NO_PACKET ||
 			extend_packet(r, slot, FAST_EVENT_MAX + sizeof(struct thrum__packet)))
 			return slot;
-		atomic_fetch_add_explicit(&r->header->lost[THRUM__LOST_NO_SPACE], 1,
+		atomic_fetch_add_explicit(&r->header->lost[atomic_load(&r->refused)], 1,
 			memory_order_relaxed);
 	}
 	return NO_PACKET;
@@ -375,13 +383,15 @@ static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsig
 /* Returns the cause for which there is no packet. */
 static enum thrum_lost cause_of_starvation(const struct recorder *r)
 {
-	if (atomic_load_explicit(&r->no_space, memory_order_relaxed))
-		return THRUM__LOST_NO_SPACE;
+	uint32_t refused = atomic_load_explicit(&r->refused, memory_order_relaxed);
+
+	if (refused)
+		return (enum thrum_lost)refused;
 	return r->discard ? THRUM__LOST_FULL : THRUM__LOST_NO_PACKET;
 }
 
-/* Writes the records that are due before the event: a reading of the clocks, and the number of
- * events that were lost. */
+/* Writes the records that are due before the event: a reading of the clocks, a step of the clock, and
+ * the number of events that were lost. */
 static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 {
 	if (thrum__record_clock_is_due(lane->recorder, time)) {
@@ -390,6 +400,10 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 		thrum__record_note_clocks(lane->recorder, &clocks);
 		thrum__record_lane_write(lane, &clocks, time);
 	}
+	struct thrum__record step;
+
+	if (thrum__record_clock_has_stepped(lane->recorder, &step))
+		thrum__record_lane_write(lane, &step, time);
 	if (thread->lost) {
 		struct thrum__record lost = {.type = THRUM__R_LOST,
 			.cause = thread->lost_cause,
@@ -401,7 +415,7 @@ static void catch_up(struct thread *thread, struct lane *lane, uint64_t time)
 	}
 }
 #define FORGETTING UINT32_MAX /* a generation that no recording has */
-#define CATCH_UP_MAX (2 * THRUM__EXTENDED_SIZE + 16 + 9)
+#define CATCH_UP_MAX (5 * THRUM__EXTENDED_SIZE + 16 + 9 + 56)
 
 /* Leaves a lane whose call will never return as one that must be renewed. If it was between two
  * packets, nobody uses it again. */
@@ -486,20 +500,24 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	}
 	*time = now();
 
+	/* A thread without a lane may ask for one after a millisecond, or when the clock steps back. */
+	uint64_t wait = 16 * r->clock.frequency / 1000;
 	struct lane *lane = thread->lane[level]->recorder == r ? thread->lane[level] : NULL;
 
-	if (!lane && (int64_t)(*time - thread->retry) >= 0)
+	bool may_ask = thread->retry - *time - 1 >= wait;
+
+	if (!lane && may_ask)
 		lane = attach_lane(thread, r, level, time);
 	if (lane && (int64_t)(*time - lane->last) < 0)
-		*time = lane->last;
+		*time = thrum__record_clock_after(r, lane->last);
 	if (lane && lane->was_left)
 		renew_left(lane, *time);
 	if (lane && make_room(thread, lane, bytes + CATCH_UP_MAX, *time)) {
 		catch_up(thread, lane, *time);
 		return lane;
 	}
-	if (!lane && (int64_t)(*time - thread->retry) >= 0)
-		thread->retry = *time + 16 * r->clock.frequency / 1000;
+	if (!lane && may_ask)
+		thread->retry = *time + wait;
 	refuse_lane(thread, bytes, cause_of_starvation(r));
 	handler_fence();
 	thread->busy[level] = 0;

@@ -58,6 +58,12 @@
 #define ID_BLOCK 32u
 #define ID_BLOCK_SMALL 8u
 #define SMALL_TABLE 2048u
+/* The largest pages that a kernel has; without a kernel nothing is wiped. */
+#ifndef THRUM_CORE
+#define PAGE_MAX 65536u
+#else
+#define PAGE_MAX 4096u
+#endif
 /* A packet's fresh pages are made present in steps of this many bytes. */
 #define POPULATE_STEP 65536u
 
@@ -114,13 +120,18 @@ struct recorder {
 	uint32_t id_block;   /* ids of a block, and cells of a region */
 	uint32_t generation; /* tells recordings of this process apart; 16 bits, never 0 */
 	struct thrum_clock clock;
-	bool discard;       /* keep the oldest events when the recording is full */
-	bool careful;       /* write no fast events: memcheck watches */
-	bool has_file;      /* false: the program supplied the memory */
-	bool counters_only; /* no events, and no table of live tasks */
+	/* Replaces that clock once it has stepped back: it goes on from where it was. */
+	struct thrum_clock stepped;
+	_Atomic uint64_t step; /* so much is added, on the clock; 0: `stepped` isn't in use */
+	_Atomic uint64_t step_to_tell; /* the part of it that no record tells yet */
+	bool discard;                  /* keep the oldest events when the recording is full */
+	bool careful;                  /* write no fast events: memcheck watches */
+	bool has_file;                 /* false: the program supplied the memory */
+	bool counters_only;            /* no events, and no table of live tasks */
 	/* The mask, and the control section in the recording. */
 	struct thrum__controls controls;
-	_Atomic bool no_space; /* a page couldn't be made present: the device is full */
+	/* Why a page couldn't be made present, as an enum thrum_lost; 0: none was refused. */
+	_Atomic uint32_t refused;
 
 	_Atomic uint32_t tickets, lanes_used, definitions_used;
 	_Atomic uint64_t id_blocks;                  /* blocks of ids given out */
@@ -169,9 +180,9 @@ struct process {
 	/* This process has started a recording. If it hasn't, but the mask is set, it is a child
 	 * that was made without the handlers of fork(). */
 	_Atomic bool has_started;
-	char page[4096 - sizeof(void *) - 8];
+	char page[PAGE_MAX - sizeof(void *) - 8];
 };
-_Static_assert(sizeof(struct process) == 4096, "a page, of which nothing else has a part");
+_Static_assert(sizeof(struct process) == PAGE_MAX, "a page, of which nothing else has a part");
 enum {
 	COUNTERS_FOREIGN = 0, /* the parent's, or there are none */
 	COUNTERS_TAKING,      /* this child just makes its own */
@@ -363,7 +374,8 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 	if (!live_is_in(cell, id))
 		return;
 	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
+	/* Partner: thrum__format_settle_live_task(). A time is never that of a wait before the source. */
+	atomic_store_explicit(&cell->waited, time >> 4, memory_order_release);
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 }
 
@@ -589,6 +601,14 @@ void thrum__record_clock_begin(struct recorder *, struct thrum__header *,
 /* Whether a reading of all clocks is due and the calling thread has to take it. `time` is on the
  * clock. */
 bool thrum__record_clock_is_due(struct recorder *, uint64_t time);
+/*
+ * Called when the clock is behind `last`, the time of a lane's last event. By a little, that's due to
+ * processors that differ; else the clock has stepped back, and from now on it goes on from `last`, as
+ * it would otherwise stand still until it gets there. Returns the time to use. Async-signal-safe.
+ */
+uint64_t thrum__record_clock_after(struct recorder *, uint64_t last);
+/* Whether the calling thread has to tell of such a step. Fills in *record then. */
+bool thrum__record_clock_has_stepped(struct recorder *, struct thrum__record *record);
 /* Reads all clocks, notes them in the header and fills in *record, a CLOCK record. */
 void thrum__record_note_clocks(struct recorder *, struct thrum__record *);
 

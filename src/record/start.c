@@ -19,11 +19,10 @@
 #include "record/record.h"
 
 #define ALIGNED(size) (((size) + 63) / 64 * 64)
-#define PAGE_MAX ((size_t)65536)             /* the largest pages that a kernel has */
 #define FREQUENCY_MAX UINT64_C(100000000000) /* the most that readers accept */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
-struct process thrum__record_process __attribute__((aligned(4096)));
+struct process thrum__record_process __attribute__((aligned(PAGE_MAX)));
 pthread_key_t thrum__record_exit_key;
 bool thrum__record_has_exit_key;
 
@@ -131,9 +130,11 @@ static bool is_watched(void)
 
 static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
 {
+	uint64_t page = config->memory ? 4096 : thrum__port_page_size();
+
 	if (!config->counters_only)
-		return thrum__format_lay_out(h, size);
-	thrum__format_lay_out_counters(h);
+		return thrum__format_lay_out(h, size, page);
+	thrum__format_lay_out_counters(h, page);
 	return 0;
 }
 
@@ -376,6 +377,26 @@ static void share_mask(const struct thrum__port_file *file, struct recorder *r)
 		atomic_store(&r->controls.page->is_shared, 1);
 }
 
+/*
+ * Makes all but the packets present, so that a lack of space for them shows now. The packets' pages
+ * are made present when they are needed, unless the program wants it now, or the kernel has no such
+ * call or forbids it: then *packets_too. Returns 0 or a negative enum thrum_error.
+ */
+static int make_present(const struct thrum__port_file *file, uint8_t *memory,
+	const struct thrum__header *layout, const struct thrum_config *config, bool *packets_too)
+{
+	int error = thrum__port_populate(memory, layout->packet.offset);
+
+	*packets_too = config->reserve || error == -THRUM_E_SYSTEM || error == -THRUM_E_ACCESS;
+	if (error && !*packets_too)
+		return error;
+	if (!error && config->reserve)
+		error = thrum__port_populate(memory, layout->size);
+	return error == -THRUM_E_SYSTEM || error == -THRUM_E_ACCESS
+		? thrum__port_file_reserve(file, layout->size)
+		: error;
+}
+
 /* Starts a recording in a file, which is made under another name, filled in, and then renamed. */
 static int start_file(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
@@ -394,17 +415,16 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 		return error;
 	uint8_t *memory = thrum__port_file_map(&file, size);
 
-	error = memory ? 0 : -THRUM_E_MEMORY;
-	/* Makes all but the packets present, so that a lack of space for them shows now. The
-	 * packets' pages are made present when they are needed. */
-	if (!error)
-		error = thrum__port_populate(memory, layout.packet.offset);
-	if (error == -THRUM_E_SYSTEM) /* the kernel has no such call */
-		error = thrum__port_file_reserve(&file, size);
+	bool packets_too = false;
+
+	error = memory ? make_present(&file, memory, &layout, config, &packets_too)
+		       : -THRUM_E_MEMORY;
 	if (!error)
 		error = thrum__record_recorder_create(r, memory, size, config);
 	/* Before anybody can see the file. */
 	if (!error) {
+		for (uint32_t i = 0; packets_too && i < layout.packets; i++)
+			(*r)->ready[i] = layout.packet_size;
 		(*r)->header->is_locked = file.is_locked;
 		share_mask(&file, *r);
 		if (!config->counters_only)
@@ -449,7 +469,7 @@ static int start_recording(const struct thrum_config *config)
 		static struct thrum__header layout;
 
 		memset(&layout, 0, sizeof layout);
-		error = thrum__format_lay_out(&layout, size);
+		error = lay_out(&layout, size, config);
 		if (!error)
 			memset(config->memory, 0, layout.packet.offset);
 		for (uint32_t i = 0; !error && i < layout.packets; i++) /* no packet is there yet */
@@ -494,7 +514,7 @@ static uint64_t parse_size(const char *text)
 static int config_from_environment(struct thrum_config *config)
 {
 	const char *trace = secure_getenv("THRUM_TRACE"), *size = secure_getenv("THRUM_SIZE");
-	const char *full = secure_getenv("THRUM_FULL");
+	const char *full = secure_getenv("THRUM_FULL"), *reserve = secure_getenv("THRUM_RESERVE");
 
 	if (thrum__record_levels_from_environment())
 		return -THRUM_E_ARGUMENT;
@@ -503,6 +523,7 @@ static int config_from_environment(struct thrum_config *config)
 	config->counters_only = size && strcmp(size, "0") == 0;
 	if (size && *size && !config->counters_only && !(config->size = parse_size(size)))
 		return -THRUM_E_ARGUMENT;
+	config->reserve = reserve && *reserve && strcmp(reserve, "0") != 0;
 	if (full && strcmp(full, "discard") == 0)
 		config->full = THRUM_FULL_DISCARD;
 	else if (full && *full && strcmp(full, "overwrite") != 0)

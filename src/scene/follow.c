@@ -188,6 +188,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 		status = thrum__follow_update(scene->index, scene->model, scene->layout);
 	if (status != 0)
 		return status;
+	scene->has_rows = true;
 	scene->memory->strip.is_known = false;
 	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
 	/* Bands that nobody sees are made anew when they are shown again. */

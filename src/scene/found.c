@@ -25,6 +25,13 @@ static bool grow_found(struct thrum__scene_found *found, uint64_t count)
 	return all;
 }
 
+static void put_unit(const struct thrum__scene *scene, struct thrum__scene_found *found,
+	int64_t start, uint32_t track, uint32_t unit)
+{
+	if (scene->looks[unit] & THRUM__LOOK_FOUND && found->count < scene->found)
+		found->all[found->count++] = (struct thrum__scene_found_unit){start, track, unit};
+}
+
 /* The index has the units in the list's order, so that nothing needs to be sorted. */
 const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene *scene)
 {
@@ -35,18 +42,16 @@ const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene
 	if (!grow_found(found, scene->found))
 		return NULL;
 	found->count = 0;
+	for (uint32_t i = 0; !scene->has_rows && i < scene->layout->unit_count; i++)
+		put_unit(scene, found, start_of(scene, i), THRUM__NONE, i);
 	for (uint32_t track = 0; track < scene->layout->tracks && found->count < scene->found;
 		track++) {
 		const int kind = THRUM__INDEX_UNITS;
 		size_t end, at = thrum__index_seek(scene->index, kind, track, INT64_MIN, &end);
 
-		for (; at < end && found->count < scene->found; at++) {
-			uint32_t unit = thrum__index_item(scene->index, kind, at);
-
-			if (scene->looks[unit] & THRUM__LOOK_FOUND)
-				found->all[found->count++] = (struct thrum__scene_found_unit){
-					thrum__index_time(scene->index, kind, at), track, unit};
-		}
+		for (; at < end; at++)
+			put_unit(scene, found, thrum__index_time(scene->index, kind, at), track,
+				thrum__index_item(scene->index, kind, at));
 	}
 	found->sorted = found->count;
 	found->is_known = true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The places of the units that the search found, so that a frame looks only at those in sight. The
- * list is made when it is first needed; new units of a growing trace are added. Private to this
- * room.
+ * list is made when it is first needed; new units of a growing trace are added. Before the scene has
+ * rows, their tracks are NONE. Private to this room.
  */
 #ifndef SCENE_FOUND_H
 #define SCENE_FOUND_H

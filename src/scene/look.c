@@ -124,6 +124,8 @@ static void find_related_tracks(struct thrum__scene *scene)
 {
 	const struct thrum__layout *layout = scene->layout;
 
+	if (!scene->has_rows)
+		return;
 	scene->related_tracks = calloc((size_t)layout->tracks + 1, sizeof *scene->related_tracks);
 	scene->related_room = layout->tracks;
 	for (uint32_t i = 0; scene->related_tracks && i < layout->unit_count; i++)

@@ -7,6 +7,7 @@
 #include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
+#include "scene/rows.h"
 
 /* px before the time axis: marks at time 0 need room. THRUM__MARGIN_RIGHT likewise leaves room for
  * the arrows of tasks that are alive at the end. */
@@ -33,31 +34,12 @@
 #define CROWDED 8
 #define DENSE_BAR 8 /* px */
 
-#define BUSY_LEAST 1000 /* tasks of a trace that may be shown as bands on auto */
-#define ROW_LEAST 10    /* px of a row; if not all rows have so much, bands are shown on auto */
-
 /* ---- Making -------------------------------------------------------------------------------- */
-
-/* Maps the progress of one step to its part, from … to, of the whole progress. */
-struct step_of_progress {
-	bool (*progress)(void *context, double part);
-	void *context;
-	double from, to;
-};
-
-static bool tell_part(void *context, double part)
-{
-	const struct step_of_progress *of = context;
-
-	return !of->progress || of->progress(of->context, of->from + part * (of->to - of->from));
-}
 
 int thrum__scene_create(const struct thrum__model *model,
 	const struct thrum__scene_options *options, bool (*progress)(void *context, double part),
 	void *context, struct thrum__scene **scene)
 {
-	struct step_of_progress layout = {progress, context, 0, 0.3},
-				index = {progress, context, 0.3, 0.8};
 	struct thrum__scene *made = calloc(1, sizeof *made);
 	int status;
 
@@ -76,9 +58,9 @@ int thrum__scene_create(const struct thrum__model *model,
 		status = thrum__layout_create(!options || !options->no_simplify,
 			options && options->by_lane, &made->layout);
 	if (status == 0)
-		status = thrum__layout_update(made->layout, model, tell_part, &layout);
-	if (status == 0)
-		status = thrum__index_make(model, made->layout, tell_part, &index, &made->index);
+		status = thrum__scene_begin_rows(made,
+			&(struct thrum__scene_progress){progress, context},
+			options && options->rows_at_once);
 	if (status == 0 && !(options && options->no_findings))
 		status = thrum__why_make(model, &made->findings);
 	if (status == 0) {
@@ -394,26 +376,6 @@ bool thrum__scene_shows_bands(const struct thrum__scene *scene)
 		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
 }
 
-bool thrum__scene_is_crowded(const struct thrum__scene *scene, float height, bool whole)
-{
-	uint32_t track = 0, count = 0;
-	int64_t from = scene->state.from, to = scene->state.to;
-	double rows = ((double)height - THRUM__STRIP - THRUM__RULER - 2 * THRUM__PAD) / ROW_LEAST;
-
-	if (scene->model->tasks.count - scene->model->tasks.first < BUSY_LEAST)
-		return false;
-	if (whole)
-		thrum__scene_whole(scene, &from, &to);
-	while (count <= rows) {
-		track = thrum__index_next_track(scene->index, track, from, to);
-		if (track >= scene->layout->tracks)
-			return false;
-		track++;
-		count++;
-	}
-	return true;
-}
-
 float thrum__scene_bands_spare(const struct thrum__scene *scene)
 {
 	float spare = scene->bands ? scene->bands->height - scene->bands->content : 0;
@@ -451,6 +413,9 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	choose_stretch(scene);
 	if (scene->shows_bands)
 		return project_bands(scene, top, bottom);
+	status = thrum__scene_make_rows(scene);
+	if (status != 0)
+		return status;
 	status = set_time_axis(scene, MARGIN_LEFT, right_edge(scene, width) - THRUM__MARGIN_RIGHT);
 	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }

@@ -14,8 +14,8 @@
  * thrum__scene_settle. After the model grew, call thrum__scene_update first.
  *
  * The stage and the apps may include scene.h, axis.h (projections) and coarse.h (the picture while
- * a trace is still being read). move.h, state.h and counters.h are for the stage only. found.h and
- * paint/ are private.
+ * a trace is still being read). move.h, state.h and counters.h are for the stage only. found.h, rows.h
+ * and paint/ are private.
  *
  * Times are ns. Sizes and places are CSS pixels. THRUM__NONE stands for no task, unit or track.
  * Functions that return int give 0 or -THRUM_E_MEMORY, unless their comment says otherwise. After
@@ -127,6 +127,8 @@ struct thrum__scene {
 	const struct thrum__model *model;
 	struct thrum__layout *layout;
 	struct thrum__index *index;
+	bool has_rows;  /* else units have no tracks yet: thrum__scene_make_rows */
+	uint32_t crowd; /* there are at least so many tracks; 0: nobody has counted */
 	struct thrum__findings findings;
 	struct thrum__why_work *finding; /* NULL: no findings are being looked for */
 	struct thrum__scene_state state;
@@ -191,17 +193,19 @@ enum thrum__scene_look {
 };
 
 struct thrum__scene_options {
-	bool by_lane;     /* group tracks by lane if there are several lanes */
-	bool no_simplify; /* lay tasks out by creation and creator, not by start and parent */
-	bool no_findings; /* look for none yet: thrum__scene_update_findings does later */
+	bool by_lane;      /* group tracks by lane if there are several lanes */
+	bool no_simplify;  /* lay tasks out by creation and creator, not by start and parent */
+	bool no_findings;  /* look for none yet: thrum__scene_update_findings does later */
+	bool rows_at_once; /* else the rows of a busy trace are made when they are first shown */
 };
 
 /*
  * Makes a scene: lays the model out, builds the index, looks for findings, and fits the window to
- * the trace. The model must outlive the scene. The caller destroys *scene with
- * thrum__scene_destroy. `options` may be NULL. `progress` may be NULL; else it gets the part that
- * is done, 0 … 1, and may return false to stop: then the result is 1. *scene is set on success
- * only.
+ * the trace. If more tasks are alive at once than pictures have room for rows, bands are expected:
+ * then the rows are made when a frame first shows them. The model must outlive the scene. The
+ * caller destroys *scene with thrum__scene_destroy. `options` may be NULL. `progress` may be NULL;
+ * else it gets the part that is done, 0 … 1, and may return false to stop: then the result is 1.
+ * *scene is set on success only.
  */
 THRUM__MUST_USE int thrum__scene_create(const struct thrum__model *,
 	const struct thrum__scene_options *, bool (*progress)(void *context, double part),
@@ -294,9 +298,12 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 	struct thrum_error_info *);
 
 /* Whether a trace with many tasks has more rows than fit into a picture of this height with 10 px
- * each: rows with anything in them in the whole trace, or in the window.
+ * each: rows with anything in them in the whole trace, or in the window. Before there are rows, each
+ * task counts as one.
  * A caller sets `is_crowded` to the answer, and on auto bands are shown then. */
 bool thrum__scene_is_crowded(const struct thrum__scene *, float height, bool whole);
+/* Makes the rows, if there are none yet, as the first frame that shows them does. */
+THRUM__MUST_USE int thrum__scene_make_rows(struct thrum__scene *);
 /* Whether the next frame shows bands. */
 bool thrum__scene_shows_bands(const struct thrum__scene *);
 /* Returns how many px of the last frame the bands left free at the bottom. */

@@ -103,15 +103,19 @@ static void show_whole(struct thrum__stage *stage)
 	}
 }
 
+static double weight(const struct thrum__scene *scene)
+{
+	return 1.0 + (scene->has_rows ? scene->layout->tracks : scene->crowd);
+}
+
 void thrum__stage_share_height(struct thrum__stage *stage)
 {
 	double all = 0;
 
 	for (uint32_t i = 0; i < stage->count; i++)
-		all += stage->parts[i].scene->layout->tracks + 1.0;
+		all += weight(stage->parts[i].scene);
 	for (uint32_t i = 0; i < stage->count; i++)
-		stage->parts[i].share = (float)((stage->parts[i].scene->layout->tracks + 1.0) /
-			all);
+		stage->parts[i].share = (float)(weight(stage->parts[i].scene) / all);
 }
 
 /* Resets the data that depend on the parts' numbers and times. To be called after parts came
@@ -424,35 +428,46 @@ int thrum__stage_project(struct thrum__stage *stage)
 }
 
 /* On auto, chooses rows or bands, the same for all parts: bands if the rows of one don't fit. That is
- * asked once, so that nothing changes by itself while one moves about. */
-static void choose_view(struct thrum__stage *stage, float height)
+ * asked once, so that nothing changes by itself while one moves about. A still picture may be higher than
+ * any screen, so its rows are counted. */
+static int choose_view(struct thrum__stage *stage, float height)
 {
 	bool is_crowded = false;
 
 	if (stage->own->is_chosen || stage->count == 0)
-		return;
-	for (uint32_t i = 0; i < stage->count; i++)
-		is_crowded |= thrum__scene_is_crowded(stage->parts[i].scene,
+		return 0;
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+
+		if (stage->is_still && scene->state.as == THRUM__AS_AUTO &&
+			thrum__scene_make_rows(scene) < 0)
+			return -THRUM_E_MEMORY;
+		is_crowded |= thrum__scene_is_crowded(scene,
 			height / (float)stage->count - head_of(stage), !stage->is_still);
+	}
 	for (uint32_t i = 0; i < stage->count; i++)
 		stage->parts[i].scene->is_crowded = is_crowded;
 	stage->own->is_chosen = true;
+	return 0;
 }
 
-static void resize(struct thrum__stage *stage, float width, float height)
+static int resize(struct thrum__stage *stage, float width, float height)
 {
-	choose_view(stage, height);
+	int status = choose_view(stage, height);
+
 	thrum__stage_pair(stage);
 	if (width != stage->own->width || height != stage->own->height)
 		thrum__stage_refresh(stage);
 	if (stage->count > 0)
 		thrum__stage_place(stage, width, height);
+	return status;
 }
 
 int thrum__stage_size(struct thrum__stage *stage, float width, float height)
 {
-	resize(stage, width, height);
-	return thrum__stage_project(stage);
+	int status = resize(stage, width, height);
+
+	return status < 0 ? status : thrum__stage_project(stage);
 }
 
 /* Computes the height that a scene's tracks want. Squeezed tracks may want less than all of theirs,
@@ -460,10 +475,12 @@ int thrum__stage_size(struct thrum__stage *stage, float width, float height)
 static int wanted_height(struct thrum__scene *scene, float width, float most, float *height)
 {
 	const struct thrum__scene_track_axis *tracks = &scene->tracks;
-	float all = (float)scene->layout->tracks * TRACK + THRUM__RULER + 16 +
-		thrum__scene_strip_height(scene, width);
-	int status;
+	float all = THRUM__RULER + 16 + thrum__scene_strip_height(scene, width);
+	int status = thrum__scene_shows_bands(scene) ? 0 : thrum__scene_make_rows(scene);
 
+	if (status < 0)
+		return status;
+	all += (float)scene->layout->tracks * TRACK;
 	all += scene->state.legend && !scene->hides_legend ? THRUM__LEGEND : 0;
 	all = thrum__scene_shows_bands(scene) ? most : fminf(fmaxf(all, WANTED_LEAST), most);
 	status = thrum__scene_project(scene, width, all);
@@ -485,7 +502,8 @@ int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float 
 {
 	float heights[THRUM__STAGE_MAX], all = 0, least = PART_LEAST;
 
-	choose_view(stage, most * (float)stage->count);
+	if (choose_view(stage, most * (float)stage->count) < 0)
+		return -THRUM_E_MEMORY;
 	thrum__stage_pair(stage);
 	if (thrum__stage_shows_pairs(stage)) {
 		for (uint32_t i = 0; i < stage->count; i++)
@@ -627,9 +645,10 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 {
 	struct thrum__stage_private *own = stage->own;
 	bool is_hovering, is_blinking, is_moving = false;
-	int status = 0;
+	int status = resize(stage, width, height);
 
-	resize(stage, width, height);
+	if (status < 0)
+		return status;
 	is_hovering = show_hovered(stage, now);
 	is_blinking = update_blink(stage, now);
 	if (own->is_moving || !own->is_painted) {

@@ -33,6 +33,8 @@ enum thrum__store_table {
 	THRUM__STORE_TABLE_COUNT,
 };
 
+#define THRUM__STORE_FILES_MAX 6000 /* of a model: a week of all tables, and more */
+
 /* A file: one table of one model in ten minutes. */
 struct thrum__store_file {
 	const char *table;
@@ -44,8 +46,8 @@ struct thrum__store_file {
 
 /*
  * Makes the tables of a model, in which its program has the name `program`, and gives them to `take`, one
- * file after the other, until it returns another number than 0. Returns that number, 0, or
- * -THRUM_E_MEMORY.
+ * file after the other, until it returns another number than 0. Returns that number, 0, -THRUM_E_MEMORY,
+ * or -THRUM_E_SIZE if the times lie too far apart.
  */
 THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct thrum_trace_info *,
 	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context);

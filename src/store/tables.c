@@ -8,6 +8,8 @@
 #include "analyse/label.h"
 #include "analyse/stats/stats.h"
 #include "analyse/why/finding.h"
+#include "base/array.h"
+#include "base/keys.h"
 #include "base/time.h"
 #include "store/parquet.h"
 #include "words/words.h"
@@ -58,10 +60,11 @@ struct tables {
 	const struct thrum_trace_info *info;
 	const char *program;
 	struct slot **slots;
-	size_t count;
+	uint32_t count, room;
+	struct thrum__base_keys numbers; /* of slots, by time and table */
 	struct slot *latest[THRUM__STORE_TABLE_COUNT];
 	struct thrum__store_parquet *to; /* of the present row */
-	bool failed;
+	int failed;                      /* 0 or a negative enum thrum_error */
 };
 
 /* ---- Cells ---------------------------------------------------------------------------------- */
@@ -147,41 +150,46 @@ static void put_pattern(struct tables *t, uint32_t task)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static struct slot *add_slot(struct tables *t, int table, int64_t time)
+/* Makes the slot of the next number. Returns 0 or a negative enum thrum_error. */
+static int add_slot(struct tables *t, int table, int64_t time)
 {
-	struct slot **slots = realloc(t->slots, (t->count + 1) * sizeof(struct slot *)), *slot;
+	struct slot **slots, *slot;
 	unsigned count = 0;
 
+	if (t->count == THRUM__STORE_FILES_MAX)
+		return -THRUM_E_SIZE;
+	slots = thrum__base_grow(t->slots, &t->room, t->count + UINT64_C(1), sizeof(struct slot *));
 	if (!slots)
-		return NULL;
+		return -THRUM_E_MEMORY;
 	t->slots = slots;
 	slot = malloc(sizeof *slot);
 	if (!slot)
-		return NULL;
+		return -THRUM_E_MEMORY;
 	slots[t->count++] = slot;
 	slot->table = table;
 	slot->time = time;
 	while (count < THRUM__STORE_COLUMNS_MAX && columns[table][count].name)
 		count++;
 	thrum__store_parquet_init(&slot->file, columns[table], count);
-	return slot;
+	return 0;
 }
 
-/* Begins a row whose time is over then; THRUM__OPEN: it isn't. Returns false if memory is exhausted. */
+/* Begins a row whose time is over then; THRUM__OPEN: it isn't. Returns false after a failure. */
 static bool begin_row(struct tables *t, int table, int64_t over)
 {
 	int64_t time = wall(t, over == THRUM__OPEN ? t->model->end : over) / SECOND;
 	struct slot *slot = t->latest[table];
+	const char name = (char)table;
+	uint32_t number;
 
 	time -= time % SLOT;
-	for (size_t i = 0; (!slot || slot->time != time) && i < t->count; i++)
-		if (t->slots[i]->table == table && t->slots[i]->time == time)
-			slot = t->slots[i];
-	if (!slot || slot->time != time)
-		slot = add_slot(t, table, time);
-	if (!slot) {
-		t->failed = true;
-		return false;
+	if (!slot || slot->time != time) {
+		t->failed = thrum__base_keys_add(&t->numbers, (uint64_t)time, &name, 1, &number);
+		if (t->failed == 0 && number == t->count)
+			t->failed = add_slot(t, table, time);
+		if (t->failed)
+			return false;
+		slot = t->slots[number];
 	}
 	t->latest[table] = slot;
 	t->to = &slot->file;
@@ -334,10 +342,9 @@ static void add_findings(struct tables *t)
 {
 	struct thrum__findings findings;
 
-	if (thrum__why_make(t->model, &findings) < 0) {
-		t->failed = true;
+	t->failed = thrum__why_make(t->model, &findings) < 0 ? -THRUM_E_MEMORY : 0;
+	if (t->failed)
 		return;
-	}
 	for (uint32_t i = 0; i < findings.count && !t->failed; i++)
 		add_finding(t, &findings.findings[i]);
 	thrum__why_free(&findings);
@@ -369,8 +376,8 @@ int thrum__store_write(const struct thrum__model *model, const struct thrum_trac
 	int result;
 
 	add_all(&t);
-	result = t.failed ? -THRUM_E_MEMORY : 0;
-	for (size_t i = 0; i < t.count; i++) {
+	result = t.failed;
+	for (uint32_t i = 0; i < t.count; i++) {
 		struct thrum__store_parquet *file = &t.slots[i]->file;
 
 		if (result == 0)
@@ -384,5 +391,6 @@ int thrum__store_write(const struct thrum__model *model, const struct thrum_trac
 		free(t.slots[i]);
 	}
 	free(t.slots);
+	thrum__base_keys_free(&t.numbers);
 	return result;
 }

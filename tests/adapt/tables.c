@@ -145,9 +145,9 @@ static _Alignas(8) char semaphore[8];
 /* Ends with a permit of a semaphore that has ended. */
 static void *take_last(void *unused)
 {
-	thrum__adapt_permits_begin(semaphore, 1);
+	thrum__adapt_semaphore_begin(semaphore, 1);
 	take_permit(semaphore, semaphore);
-	thrum__adapt_permits_begin(semaphore, 0);
+	thrum__adapt_semaphore_end(semaphore);
 	(void)unused;
 	return thrum__adapt_thread();
 }

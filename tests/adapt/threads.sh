@@ -63,6 +63,9 @@ is_at leak permits.c 'and never posts it'
 same pass "$programs/permits" pass
 "$THRUM" dump pass.thrum | grep -E '(un)?lock .*semaphore' && wrong 'a semaphore that passes on is no lock'
 
+same gone "$programs/permits" gone
+has gone why 'produce_few: Ends; nobody is left to serve .semaphore'
+
 same barrier "$programs/barrier"
 has barrier why 'thread count_some: Ends without coming to .barrier (round_end|barrier\+0x)'
 

@@ -164,6 +164,41 @@ static void the_server_signalled_before_the_wait(void **state)
 	assert_int_equal(step.more, 0);
 }
 
+#define POSTED(label) \
+	MAIN "0 create 1 12 semaphore\n" \
+	     "0 label 12 \"" label "\n" \
+	     "2" MS "signal 4 12 =0\n"
+
+/* A semaphore that nobody held counts what others post. */
+static void who_posted_has_ended(void **state)
+{
+	struct thrum__step step = {.task = THRUM__NONE};
+
+	assert_int_equal(steps_of(POSTED("filled") "6" MS "resolve 4 4\n"
+						   "9" MS "wait 3 12\n" END,
+				 THRUM__STEP_SERVER_ENDED, &step),
+		1);
+	assert_int_equal(step.time, 6000000);
+	/* It hangs itself. */
+	assert_int_equal(steps_of(POSTED("filled") "6" MS "create 4 13 promise\n"
+						   "6" MS "wait 4 13\n"
+						   "9" MS "wait 3 12\n" END,
+				 THRUM__STEP_SERVES, &step),
+		1);
+	/* Another process may post it. */
+	assert_int_equal(steps_of(POSTED("shared semaphore") "6" MS "resolve 4 4\n"
+							     "9" MS "wait 3 12\n" END,
+				 THRUM__STEP_SERVER_ENDED, &step),
+		0);
+	/* It was held, so those who hold it matter. */
+	assert_int_equal(steps_of(POSTED("places") "3" MS "lock 1 12\n"
+						   "4" MS "unlock 1 12\n"
+						   "6" MS "resolve 4 4\n"
+						   "9" MS "wait 3 12\n" END,
+				 THRUM__STEP_SERVER_ENDED, &step),
+		0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +208,7 @@ int main(void)
 		cmocka_unit_test(a_party_is_late),
 		cmocka_unit_test(an_answer_comes_too_early),
 		cmocka_unit_test(the_server_signalled_before_the_wait),
+		cmocka_unit_test(who_posted_has_ended),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

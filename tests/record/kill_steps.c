@@ -272,7 +272,7 @@ int main(void)
 	stay_on_this_processor();
 	memory = shared_memory(SIZE);
 	plan = shared_memory(sizeof *plan);
-	if (thrum__format_lay_out(&layout, SIZE))
+	if (thrum__format_lay_out(&layout, SIZE, 4096))
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

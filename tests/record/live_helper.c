@@ -81,6 +81,8 @@ static void follow(const char *file)
 	}
 	assert_true(numbers_seen(numbers) > 1000);
 	assert_int_equal(numbers_seen(numbers) + numbers_missing(numbers), all);
+	print_message("%llu events, of which %llu were read\n", (unsigned long long)all,
+		(unsigned long long)numbers_seen(numbers));
 	thrum_trace_close(trace);
 	numbers_destroy(numbers);
 }

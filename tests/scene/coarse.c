@@ -269,9 +269,10 @@ static void laying_out_tells_its_progress(void **state)
 	struct thrum_event *events = layout_events(5, 60000, 2);
 	struct thrum__model *model = layout_model(events, 60000);
 	struct progress all = {.until = UINT_MAX};
+	struct thrum__scene_options options = {.rows_at_once = true};
 	struct thrum__scene *scene = NULL;
 
-	assert_int_equal(thrum__scene_create(model, NULL, note_part, &all, &scene), 0);
+	assert_int_equal(thrum__scene_create(model, &options, note_part, &all, &scene), 0);
 	thrum__scene_destroy(scene);
 	assert_true(all.told >= 10);
 	assert_true(all.part > 0.6);
@@ -279,7 +280,7 @@ static void laying_out_tells_its_progress(void **state)
 		struct progress some = {.until = until};
 
 		scene = NULL;
-		assert_int_equal(thrum__scene_create(model, NULL, note_part, &some, &scene), 1);
+		assert_int_equal(thrum__scene_create(model, &options, note_part, &some, &scene), 1);
 		assert_null(scene);
 		assert_int_equal(some.told, until);
 	}

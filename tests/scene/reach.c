@@ -72,7 +72,8 @@ static int set_up(void **state)
 	test_free(events);
 	thrum__draw_list_init(&f->list);
 	*state = f;
-	return thrum__scene_create(f->model, NULL, NULL, NULL, &f->scene);
+	return thrum__scene_create(f->model, &(struct thrum__scene_options){.rows_at_once = true},
+		NULL, NULL, &f->scene);
 }
 
 static int tear_down(void **state)

@@ -15,7 +15,7 @@ void recording_init(struct recording *recording, uint64_t size)
 	if (!header)
 		abort();
 	memset(header, 0, size);
-	if (thrum__format_lay_out(header, size) != 0)
+	if (thrum__format_lay_out(header, size, 4096) != 0)
 		abort();
 	memcpy(header->uuid, "0123456789abcdef", sizeof header->uuid);
 	strcpy(header->program, "made by hand");

@@ -210,6 +210,57 @@ status, _, errors = run("ship", recordings, "--to", server.url(), "--state", sta
 check(status == 0 and errors.count("sends it") == 1 and "old.thrum: sends it as rack1_example.old" in errors, errors)
 check("early" in dump(server.url("/rack1*/old")), "by the host's name")
 
+# The server loses what it kept: what recordings still have is sent again.
+def forget():
+    server.kill()
+    shutil.rmtree(server.store)
+    server.start()
+
+
+held = record("held")
+agent = ship(recordings)
+agent.wait_for(".held.")
+held.tell("task 1 before")
+wait_until("the first task", lambda: "before" in run("dump", server.url("/held"))[1])
+forget()
+held.tell("task 1 afterwards")
+agent.wait_for("it has lost what it kept")
+wait_until("all tasks", lambda: "afterwards" in run("dump", server.url("/held"))[1])
+held.end()
+agent.wait_for("held.thrum: its program has ended")
+check(dump(held.path) == dump(server.url("/held")), "all is sent again")
+wait_until("one that had ended", lambda: run("info", server.url("/large"))[0] == 0)
+check(dump(large.path) == dump(server.url("/large")), "a recording that had ended, too")
+
+# The times off the processor, which --sched adds when the program has ended, come, too.
+sched = os.path.join(recordings, "sched.thrum")
+status, _, errors = run("record", "--sched", "-o", sched, "--", os.path.join(
+    os.environ["BUILD"], "tests/thrum/programs/crowded"))
+if status == 0:
+    off = dump(sched, "--event=off-cpu")
+    wait_until("times off the processor", lambda: off and off in run(
+        "dump", "--format=tsv", "--event=off-cpu", server.url("/sched"))[1])
+    agent.wait_for("sched.thrum: its program has ended")
+else:
+    check("--sched: " in errors, errors)
+    print("not tried: ", errors)
+
+
+# Positions are kept as long as the recording.
+def positions():
+    return set(name for name in os.listdir(state) if name.endswith(".position"))
+
+
+kept = positions()
+os.unlink(held.path)
+wait_until("one position less", lambda: len(positions()) == len(kept) - 1)
+check(agent.end() == 0, agent.output)
+for name, days in (("month", 31), ("week", 7)):
+    with open(os.path.join(state, name + ".position"), "w", encoding="utf-8") as file:
+        os.utime(file.fileno(), (time.time() - days * 86400,) * 2)
+status, _, errors = run("ship", recordings, "--to", server.url(), "--state", state, "--once")
+check(status == 0 and "week.position" in positions() and "month.position" not in positions(), positions(), errors)
+
 # A recording that is damaged meanwhile doesn't keep the others.
 os.mkdir(os.path.join(folder.name, "more"))
 agent = ship(os.path.join(folder.name, "more"))

@@ -9,6 +9,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import unicodedata
 
 THRUM = os.environ["THRUM"]
 EVERY = os.path.join(os.environ["BUILD"], "tests/thrum/programs/every")
+HANGS = os.path.join(os.environ["BUILD"], "tests/why/programs/lost_reply")
 OPS = os.path.join(os.environ["SOURCE"], "tests/read/data/mirage/ops.ctf")
 PATIENCE = 30
 failures = []
@@ -106,8 +108,8 @@ def outputs(recording):
 
 
 def width_of(line):
-    """The columns that a line takes, without its colours."""
-    plain = re.sub(r"\033\[[0-9;]*m", "", line)
+    """The columns that a line takes, without its colours and links."""
+    plain = re.sub(r"\033\[[0-9;]*m|\033\].*?\033\\", "", line)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
                for c in plain)
 
@@ -141,6 +143,34 @@ def widths(recording):
         lines = lines_of(["tasks", OPS], 0, {"COLUMNS": "", **environment})
         check(columns - 20 < max(map(width_of, lines)) <= columns, f"not {columns} columns",
               "\n".join(lines).encode())
+
+
+def links():
+    """The call sites that \"why\" names are links to the source files that are there."""
+    subprocess.run([HANGS, "hangs.thrum"], check=False)  # it kills itself
+    why = ["why", "hangs.thrum"]
+    piped = subprocess.run([THRUM, *why], capture_output=True, check=False).stdout.decode()
+    file = re.search(r"\[(\S+\.c):\d+ ", piped).group(1)
+    link = f"\033]8;;file://{socket.gethostname()}{os.path.realpath('there')}/a%20file.c\033\\"
+    plain = {"NO_COLOR": ""}
+    check("\033]8" not in Terminal([THRUM, *why], plain, 100).finish()[1].decode(),
+          "a link to a file that isn't there")
+    os.makedirs("there")
+    open("there/a file.c", "w", encoding="utf-8").close()
+    os.makedirs(os.path.join("here", os.path.dirname(file)))
+    os.symlink(os.path.realpath("there/a file.c"), os.path.join("here", file))
+    os.chdir("here")
+    why[1] = "../hangs.thrum"
+    output = Terminal([THRUM, *why], plain, 100).finish()[1].decode()
+    check(f"[{link}{file}:" in output and "\033]8;;\033\\]" in output, "no link", output.encode())
+    check(all(width_of(line) <= 100 for line in output.replace("\r\n", "\n").splitlines()),
+          "lines with links are too wide", output.encode())
+    for environment in ({"NO_COLOR": "1"}, {**plain, "TERM": "linux"}, {**plain, "TERM": "dumb"}):
+        output = Terminal([THRUM, *why], environment, 100).finish()[1]
+        check(b"\033]" not in output, f"a link in spite of {environment}", output)
+    colored = subprocess.run([THRUM, *why, "--color=always"], capture_output=True, check=False).stdout
+    check(b"\033]" not in colored, "a link in a pipe", colored)
+    os.chdir("..")
 
 
 def pagers(recording):
@@ -221,6 +251,7 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([EVERY, "every.thrum"], check=True)
     outputs("every.thrum")
     widths("every.thrum")
+    links()
     pagers("every.thrum")
     jobs()
 sys.exit(1 if failures else 0)

@@ -60,6 +60,15 @@ says 2 'text: ' bundle -o shop.thrums text
 says 1 'never resolves' why shop.thrums
 if "$THRUM" html shop.thrums -o shop.html 2>err; then
 	[[ -s shop.html ]] || failed=1
+	says 0 '3 traces taken as one, with 10 messages' html -o one.html \
+		web.thrum stock.thrum database.thrum
+	says 0 '^$' html -o beside.html --start=1ms web.thrum stock.thrum
+	says 64 'together keeps all times' html -o no.html --together --start=1ms web.thrum stock.thrum
+	[[ $(<one.html) == *'"name":"web.thrum + stock.thrum + database.thrum","blocks"'* &&
+		$(<beside.html) == *'{"name":"stock.thrum","blocks"'* ]] || {
+		echo "html: not as one, or not beside each other"
+		failed=1
+	}
 elif ! grep -q 'without' err; then
 	cat err
 	failed=1

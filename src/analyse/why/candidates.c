@@ -40,7 +40,7 @@ static void sort_block(const struct thrum__analyse_graph *graph, const struct th
 
 		if (block->flags[i] & THRUM__TASK_SHOULD_RESOLVE)
 			found |= THRUM__SORT_MARKED;
-		if (block->kind[i] == THRUM_KIND_LOCK)
+		if (block->kind[i] == THRUM_KIND_LOCK || block->kind[i] == THRUM_KIND_SEMAPHORE)
 			found |= THRUM__SORT_LOCK;
 		switch (block->state[i]) {
 		case THRUM__STATE_PENDING:

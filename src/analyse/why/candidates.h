@@ -14,7 +14,7 @@
 enum {
 	THRUM__SORT_MARKED = 1,    /* it should resolve */
 	THRUM__SORT_FAILED = 2,    /* it failed or was cancelled */
-	THRUM__SORT_LOCK = 4,      /* of kind lock */
+	THRUM__SORT_LOCK = 4,      /* of kind lock or semaphore */
 	THRUM__SORT_PEERS = 8,     /* it has a peers' key */
 	THRUM__SORT_WANTED = 16,   /* pending, with a peers' key */
 	THRUM__SORT_ACTED = 32,    /* pending, and it has acted on others */

@@ -3,6 +3,10 @@
  * Finds contended locks: those for which tasks queue all the time. A lock's busy time is one in
  * which at least one task waits for it. A short wait is healthy, and so is a queue that is soon
  * empty.
+ *
+ * A semaphore limits how much is done at once, so a queue at it may be meant: one batch of work, of
+ * which each part waits once for its turn. It is contended if others keep coming, and wait for tasks
+ * that are not like them.
  */
 #include <stdlib.h>
 
@@ -30,6 +34,7 @@ struct sort {
 	uint32_t key, task;      /* task: the one that held the lock longest at a time */
 	int64_t total, from, to; /* from, to: that time */
 	uint32_t count;
+	bool is_most; /* they held it for more than half of all holds' time */
 };
 
 /* A time from one act to another in which the lock is wanted. */
@@ -46,8 +51,8 @@ struct busy {
 struct contention {
 	struct thrum__search *search;
 	uint32_t lock;
-	struct act *acts; /* the latest first */
-	uint32_t count, room;
+	struct act *acts;              /* the latest first */
+	uint32_t count, room, permits; /* permits: the most tasks that held the lock at once */
 	uint32_t *taker; /* by place of tasks: index + 1 of its act that took the lock; 0: none */
 };
 
@@ -129,6 +134,24 @@ static int read_acts(struct contention *c)
 	return error;
 }
 
+/* How many tasks held the lock at most at once. */
+static uint32_t count_permits(const struct contention *c)
+{
+	uint32_t holding = 0, most = 1;
+
+	for (uint32_t i = c->count; i-- > 0;) {
+		holding += kind_of(c, i) == THRUM__EDGE_LOCK;
+		holding -= kind_of(c, i) == THRUM__EDGE_UNLOCK && holding > 0;
+		most = holding > most ? holding : most;
+	}
+	return most;
+}
+
+static bool is_semaphore(const struct contention *c)
+{
+	return THRUM__TASK(c->search->model, c->lock, kind) == THRUM_KIND_SEMAPHORE;
+}
+
 /* ---- Busy times ----------------------------------------------------------------------------- */
 
 static bool is_contended(const struct busy *busy)
@@ -145,7 +168,7 @@ static bool find_busy(const struct contention *c, struct busy *found)
 {
 	const struct thrum__model *model = c->search->model;
 	struct busy busy = {0};
-	uint32_t waiting = 0, holding = 0;
+	uint32_t waiting = 0, holding = 0, least = is_semaphore(c) ? c->permits : 1;
 	bool is_found = false;
 
 	for (uint32_t i = c->count; i-- > 0;) {
@@ -168,7 +191,7 @@ static bool find_busy(const struct contention *c, struct busy *found)
 		busy.end = i;
 		busy.to = waiting > 0 ? then : now;
 		if (waiting > 0 && then > now) {
-			busy.held += holding > 0 ? then - now : 0;
+			busy.held += holding >= least ? then - now : 0;
 			busy.waited += waiting * (then - now);
 		}
 		if ((waiting == 0 || i == 0) && is_contended(&busy) &&
@@ -215,6 +238,7 @@ static struct sort find_sort(const struct contention *c, const struct busy *busy
 	const struct thrum__model *model = c->search->model;
 	struct sort sorts[HOLDERS], open[HOLDERS], best = {.task = THRUM__NONE};
 	uint32_t count = 0, opened = 0;
+	int64_t all = 0;
 
 	for (uint32_t i = c->count; i-- > busy->end;) {
 		uint32_t from = thrum__why_known(model, THRUM__EDGE(model, c->acts[i].edge, from));
@@ -238,9 +262,12 @@ static struct sort find_sort(const struct contention *c, const struct busy *busy
 		open[i].to = busy->to;
 		add_hold(busy, sorts, &count, &open[i]);
 	}
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		all += sorts[i].total;
 		if (best.task == THRUM__NONE || sorts[i].total > best.total)
 			best = sorts[i];
+	}
+	best.is_most = best.task != THRUM__NONE && best.total > all / 2;
 	return best;
 }
 
@@ -261,6 +288,21 @@ static bool is_explained(const struct contention *c, const struct busy *busy)
 	return false;
 }
 
+/* Whether a queue at a semaphore isn't meant: tasks come back or anew all the time, and wait for others
+ * that took most of the permits' time. */
+static bool is_hogged(const struct contention *c, const struct busy *busy, const struct sort *sort)
+{
+	const struct thrum__search *search = c->search;
+	uint32_t waiter = THRUM__EDGE(search->model, c->acts[busy->longest].edge, from), late = 0;
+	uint32_t key = thrum__why_peers_key(&search->peers, waiter);
+
+	for (uint32_t i = busy->first + 1; i-- > busy->end;)
+		late += kind_of(c, i) == THRUM__EDGE_WAIT &&
+			time_of(c, i) > busy->from / 2 + busy->to / 2;
+	return late >= QUEUE_MIN && sort->is_most && sort->count >= TAKEN_MIN &&
+		waiter != sort->task && (key == THRUM__NONE || key != sort->key);
+}
+
 static void add_finding(const struct contention *c, const struct busy *busy)
 {
 	struct thrum__search *search = c->search;
@@ -270,7 +312,8 @@ static void add_finding(const struct contention *c, const struct busy *busy)
 	uint32_t edge = c->acts[busy->longest].edge;
 	struct thrum__finding *finding;
 
-	if (sort.task == THRUM__NONE || is_explained(c, busy))
+	if (sort.task == THRUM__NONE || is_explained(c, busy) ||
+		(is_semaphore(c) && !is_hogged(c, busy, &sort)))
 		return;
 	finding = thrum__why_add(search, THRUM__FINDING_CONTENDED,
 		thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE, busy->from),
@@ -302,6 +345,7 @@ int thrum__why_find_contended(struct thrum__search *search)
 		c.lock < model->tasks.count && error == 0;
 		c.lock = thrum__why_next(search, c.lock + 1, THRUM__SORT_LOCK)) {
 		error = read_acts(&c);
+		c.permits = count_permits(&c);
 		if (error == 0 && find_busy(&c, &busy))
 			add_finding(&c, &busy);
 	}

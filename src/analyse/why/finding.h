@@ -10,7 +10,7 @@
  *
  *	finding.c          begins the searches, and sorts their findings
  *	cycles.c           deadlocks; lanes.c helps it
- *	contended.c        locks for which tasks queue all the time
+ *	contended.c        locks and semaphores for which tasks queue all the time
  *	torn.c             tasks that hung until the program was torn down
  *	ended.c            failures that nobody read, tasks that were cancelled too early
  *	delays.c           tasks that were ready but didn't run; starved.c: who had their lane

@@ -8,7 +8,7 @@
 
 #define RELATED_MAX 256 /* lines that are shown as related */
 #define OWNERS_MAX 16   /* owners that are followed */
-#define FOUND_MAX 20000 /* found units that are looked at in a frame */
+#define FOUND_MAX 20000 /* found units that are looked at in a frame; of more, every n-th */
 #define FOUND_HEIGHT 4  /* px of a found column's mark */
 #define FOUND_LINE 2    /* px below it */
 #define NAME_GAP 5      /* px between a line and its name */
@@ -104,33 +104,52 @@ static void paint_selected(const struct thrum__bands_pen *pen, uint32_t task)
 
 /* ---- Found --------------------------------------------------------------------------------- */
 
+/* Returns the band of a found unit in sight, and its column there; or NULL. */
+static const struct thrum__scene_bands_place *find_column(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_found_unit *found, uint32_t *column)
+{
+	const struct thrum__scene *scene = pen->p->scene;
+	const struct thrum__family *family = &pen->bands->all->family;
+	float x = thrum__paint_x(pen->p, found->start);
+	uint32_t task;
+
+	if (x < pen->left || x > pen->right || !thrum__scene_found_holds(scene, found))
+		return NULL;
+	*column = (uint32_t)((x - pen->left) / THRUM__CELL_WIDTH);
+	task = scene->layout->units[found->unit].task;
+	return thrum__scene_bands_place_of(pen->bands,
+		thrum__family_group(family, thrum__family_worker(family, task)));
+}
+
 /* Marks the columns in which found lines begin, at the tops of their bands. */
 static void paint_found(const struct thrum__bands_pen *pen)
 {
-	const struct thrum__scene *scene = pen->p->scene;
-	const struct thrum__scene_found *found = thrum__scene_found_of(scene);
-	const struct thrum__family *family = &pen->bands->all->family;
+	const struct thrum__scene_found *found = thrum__scene_found_of(pen->p->scene);
+	uint32_t columns = (uint32_t)((pen->right - pen->left) / THRUM__CELL_WIDTH) + 1, column;
+	uint32_t each = found ? 1 + found->count / FOUND_MAX : 1;
+	uint8_t *marked = found && found->count > 0
+		? thrum__scene_bands_bytes(pen->bands, pen->bands->place_count * columns)
+		: NULL;
 
-	for (uint32_t i = 0; found && i < found->count && i < FOUND_MAX; i++) {
-		float x = thrum__paint_x(pen->p, found->all[i].start), y;
-		const struct thrum__scene_bands_place *place;
-		uint32_t task;
+	for (uint32_t i = 0; marked && i < found->count; i += each) {
+		const struct thrum__scene_bands_place *place = find_column(pen, &found->all[i],
+			&column);
 
-		if (x < pen->left || x > pen->right ||
-			!thrum__scene_found_holds(scene, &found->all[i]))
-			continue;
-		task = scene->layout->units[found->all[i].unit].task;
-		place = thrum__scene_bands_place_of(pen->bands,
-			thrum__family_group(family, thrum__family_worker(family, task)));
-		if (!place)
-			continue;
-		x = pen->left + floorf((x - pen->left) / THRUM__CELL_WIDTH) * THRUM__CELL_WIDTH;
-		y = thrum__bands_top(pen, place);
-		thrum__draw_rect(pen->p->list, THRUM__Z_END, THRUM__COLOUR_HIT, x,
-			y - FOUND_HEIGHT - FOUND_LINE, THRUM__CELL_WIDTH, FOUND_HEIGHT);
-		thrum__draw_rect(pen->p->list, THRUM__Z_EDGE, THRUM__COLOUR_INK, x, y - FOUND_LINE,
-			THRUM__CELL_WIDTH, FOUND_LINE);
+		if (place)
+			marked[(place - pen->bands->places) * columns + column] = 1;
 	}
+	for (uint32_t i = 0; marked && i < pen->bands->place_count; i++)
+		for (column = 0; column < columns; column++) {
+			float x = pen->left + (float)(column * THRUM__CELL_WIDTH);
+			float y = thrum__bands_top(pen, &pen->bands->places[i]);
+
+			if (!marked[i * columns + column])
+				continue;
+			thrum__draw_rect(pen->p->list, THRUM__Z_END, THRUM__COLOUR_HIT, x,
+				y - FOUND_HEIGHT - FOUND_LINE, THRUM__CELL_WIDTH, FOUND_HEIGHT);
+			thrum__draw_rect(pen->p->list, THRUM__Z_EDGE, THRUM__COLOUR_INK, x,
+				y - FOUND_LINE, THRUM__CELL_WIDTH, FOUND_LINE);
+		}
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */

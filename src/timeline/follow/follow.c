@@ -124,16 +124,9 @@ static int make_past(struct thrum__index *index, const struct thrum__model *mode
 static int make_anew(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
-	struct thrum__index *made;
-	int error = thrum__index_create(model, layout, &made);
+	int error = thrum__index_remake(index, model, layout);
 
-	if (error)
-		return error;
-	error = make_past(made, model, layout);
-	thrum__index_finish(index);
-	*index = *made;
-	free(made);
-	return error;
+	return error ? error : make_past(index, model, layout);
 }
 
 /* ---- Forgotten items ------------------------------------------------------------------------- */

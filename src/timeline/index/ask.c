@@ -184,3 +184,9 @@ uint32_t thrum__index_alive(const struct thrum__index *index, int64_t time)
 		ended += index->lasting;
 	return index->older + thrum__index_times_until(&index->starts, time) - ended;
 }
+
+uint32_t thrum__index_alive_in(const struct thrum__index *index, int64_t from, int64_t to)
+{
+	return thrum__index_alive(index, from) + thrum__index_times_until(&index->starts, to) -
+		thrum__index_times_until(&index->starts, from);
+}

@@ -48,7 +48,7 @@ static uint32_t place_unit(const struct thrum__model *model, const struct thrum_
 
 	*start = u->start;
 	*end = thrum__index_lasts(model, layout, unit) ? model->end : u->end;
-	return u->track == THRUM__NONE ? THRUM__NONE : thrum__layout_track(layout, unit);
+	return thrum__layout_track(layout, unit);
 }
 
 /* An edge lies on the tracks of both its tasks; once, where that is the same track. */
@@ -345,31 +345,43 @@ end:
 	return error;
 }
 
+/* Gives the start and end of a unit. Returns false if the unit is gone or forgotten. */
+static bool life_of(const struct source *source, uint32_t unit, int64_t *start, int64_t *end)
+{
+	place_unit(source->model, source->layout, unit, start, end);
+	return source->layout->units[unit].task != THRUM__NONE && *end >= source->model->forgotten;
+}
+
 /* Collects when units start and when they end, each sorted; of units that started before
  * model->forgotten it counts the starts only. */
 static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
-	const struct thrum__index_column *column = &index->column[THRUM__INDEX_UNITS];
-	struct thrum__base_span *spans = (uint64_t)column->count * 2 < SIZE_MAX / sizeof(*spans)
-		? malloc((2 * (size_t)column->count + 1) * sizeof(*spans))
+	uint32_t count = source->layout->unit_count, starts = 0, ends = 0;
+	struct thrum__base_span *spans = (uint64_t)count * 2 < SIZE_MAX / sizeof(*spans)
+		? malloc((2 * (size_t)count + 1) * sizeof(*spans))
 		: NULL;
-	int64_t before = thrum__base_time_clamp(source->model->forgotten);
-	uint32_t starts = 0, ends = 0;
+	int64_t before = thrum__base_time_clamp(source->model->forgotten), start, end;
 	int error = spans ? 0 : -THRUM_E_MEMORY;
 
-	for (uint32_t i = 0; i < column->count && !error; i++) {
-		if (column->start[i] < before)
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (!life_of(source, i, &start, &end))
+			continue;
+		if (thrum__base_time_clamp(start) < before)
 			index->older++;
 		else
-			spans[starts++].start = column->start[i];
+			spans[starts++].start = thrum__base_time_clamp(start);
 	}
 	if (!error)
 		error = thrum__index_times_add(&index->starts, spans, starts);
-	for (uint32_t i = 0; i < column->count && !error; i++)
-		if (!thrum__index_lasts(source->model, source->layout, column->item[i]))
-			spans[ends++].start = column->end[i];
-	index->lasting = column->count - ends;
+	for (uint32_t i = 0; i < count && !error; i++) {
+		if (!life_of(source, i, &start, &end))
+			continue;
+		if (thrum__index_lasts(source->model, source->layout, i))
+			index->lasting++;
+		else
+			spans[ends++].start = thrum__base_time_clamp(end);
+	}
 	if (!error)
 		error = thrum__index_times_add(&index->ends, spans, ends);
 	thrum__index_times_count(&index->starts);
@@ -428,6 +440,42 @@ int thrum__index_create(const struct thrum__model *model, const struct thrum__la
 	return thrum__index_make(model, layout, NULL, NULL, index);
 }
 
+/* Makes the part that needs no tracks. */
+static int begin_index(const struct source *source)
+{
+	int error = make_union(source->index, source->model);
+
+	source->index->end = thrum__base_time_clamp(source->model->end);
+	return error ? error : make_lives(source);
+}
+
+int thrum__index_outline(const struct thrum__model *model, const struct thrum__layout *layout,
+	struct thrum__index **index)
+{
+	struct thrum__index *made = calloc(1, sizeof(*made));
+	int error = made ? begin_index(&(struct source){made, model, layout}) : -THRUM_E_MEMORY;
+
+	if (error)
+		thrum__index_destroy(made);
+	else
+		*index = made;
+	return error;
+}
+
+int thrum__index_remake(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	struct thrum__index *made;
+	int error = thrum__index_create(model, layout, &made);
+
+	if (error)
+		return error;
+	thrum__index_finish(index);
+	*index = *made;
+	free(made);
+	return 0;
+}
+
 int thrum__index_make(const struct thrum__model *model, const struct thrum__layout *layout,
 	bool (*progress)(void *context, double part), void *context, struct thrum__index **index)
 {
@@ -438,7 +486,6 @@ int thrum__index_make(const struct thrum__model *model, const struct thrum__layo
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->tracks = layout->tracks;
-	made->end = thrum__base_time_clamp(model->end);
 	error = note_tasks(&source);
 	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
 		error = make_column(&source, kind);
@@ -447,9 +494,7 @@ int thrum__index_make(const struct thrum__model *model, const struct thrum__layo
 			error = 1;
 	}
 	if (!error)
-		error = make_union(made, model);
-	if (!error)
-		error = make_lives(&source);
+		error = begin_index(&source);
 	if (!error)
 		error = mark_wanted(&source);
 	if (error) {

@@ -34,6 +34,14 @@ THRUM__MUST_USE int thrum__index_create(const struct thrum__model *, const struc
 THRUM__MUST_USE int thrum__index_make(const struct thrum__model *, const struct thrum__layout *,
 	bool (*progress)(void *context, double part), void *context, struct thrum__index **);
 
+/* Makes an index without tracks, of a layout whose units may have none (thrum__layout_units). It knows
+ * how many units are alive at a time, and which times are idle. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__index_outline(const struct thrum__model *, const struct thrum__layout *,
+	struct thrum__index **);
+/* Makes an index anew, in its place. Returns 0 or -THRUM_E_MEMORY; then it stays as it was. */
+THRUM__MUST_USE int thrum__index_remake(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__layout *);
+
 /*
  * Brings the index up to date with model and layout; call it after each update of the layout. Costs
  * O(n log n) for n items that are new, gone or still alive. Makes the whole index anew at the first
@@ -117,6 +125,8 @@ int64_t thrum__index_busy(const struct thrum__index *, int64_t from, int64_t to)
 
 /* Returns how many units are alive (start ≤ time ≤ end) at a time. O(log n). */
 uint32_t thrum__index_alive(const struct thrum__index *, int64_t time);
+/* Returns how many units are alive at any time of from … to. O(log n). */
+uint32_t thrum__index_alive_in(const struct thrum__index *, int64_t from, int64_t to);
 
 /* Returns about how many bytes the index has allocated. */
 size_t thrum__index_memory(const struct thrum__index *);

@@ -323,7 +323,8 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 	begin_units(layout, model, first);
 	find_parents(layout, model, placer->open, placer->open_count);
 	find_parents(layout, model, placer->fresh + fresh, placer->fresh_count - fresh);
-	return first == 0 ? thrum__layout_sweep(layout) : 0;
+	/* After thrum__layout_units the first update finds parents of open units again. */
+	return first == 0 || layout->updates == 1 ? thrum__layout_sweep(layout) : 0;
 }
 
 int thrum__layout_gather(struct thrum__layout *layout)

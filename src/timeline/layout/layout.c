@@ -434,6 +434,16 @@ static int place_fresh_units(struct thrum__layout *layout, const struct thrum__m
 	return error;
 }
 
+int thrum__layout_units(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	int error = thrum__layout_collect(layout, model);
+	int64_t start, end;
+
+	for (uint32_t i = 0; i < layout->placer->fresh_count && !error; i++)
+		thrum__layout_occupied(layout, model, layout->placer->fresh[i], &start, &end);
+	return error ? error : thrum__layout_keep_open(layout, model);
+}
+
 int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
 	bool (*progress)(void *context, double part), void *context)
 {

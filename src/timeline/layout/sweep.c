@@ -71,7 +71,7 @@ static int cut_circles(struct thrum__layout *layout)
 int thrum__layout_sweep(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	bool is_first = layout->updates == 1;
+	bool is_first = layout->updates <= 1;
 	uint64_t wanted = (uint64_t)placer->odd + placer->dead;
 
 	if (wanted == 0 || (!is_first && wanted * SWEEP_PART < layout->unit_count))

@@ -4,6 +4,7 @@
  *
  * permits leak	two places are free when they are taken, and are not given back
  * permits pass	slots of a queue, which one thread takes and another one posts
+ * permits gone	the only thread that posted items, all before somebody waited, has ended
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -90,7 +91,39 @@ static int pass(void)
 	return 0;
 }
 
+/* ---- Gone ---------------------------------------------------------------------------------- */
+
+static void *produce_few(void *unused)
+{
+	for (int i = 0; i < TURNS - 1; i++)
+		sem_post(&items);
+	return unused;
+}
+
+static bool has_no_items(void)
+{
+	int value;
+
+	return sem_getvalue(&items, &value) == 0 && value == 0;
+}
+
+static int gone(void)
+{
+	pthread_t producer, consumer;
+
+	sem_init(&slots, 0, TURNS);
+	sem_init(&items, 0, 0);
+	pthread_create(&producer, NULL, produce_few, NULL);
+	pthread_join(producer, NULL);
+	end_when(has_no_items);
+	pthread_create(&consumer, NULL, consume, NULL);
+	pthread_join(consumer, NULL); /* waits for ever */
+	return 0;
+}
+
 int main(int count, char **arguments)
 {
-	return count > 1 && strcmp(arguments[1], "leak") == 0 ? leak() : pass();
+	if (count > 1 && strcmp(arguments[1], "leak") == 0)
+		return leak();
+	return count > 1 && strcmp(arguments[1], "gone") == 0 ? gone() : pass();
 }

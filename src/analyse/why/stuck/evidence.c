@@ -210,12 +210,13 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 }
 
 /* Whether a task waits for an object once more, as it often did: a worker without a job. */
-static bool is_idle_worker(const struct thrum__model *model, const struct thrum__why_path *path)
+static bool is_idle_worker(const struct thrum__search *search, const struct thrum__why_path *path)
 {
+	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 
 	return last && thrum__analyse_task_is_object(model, path->leaf) &&
-		!thrum__analyse_task_is_lock(model, path->leaf) &&
+		!thrum__why_is_lock(search, path->leaf) &&
 		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
@@ -244,7 +245,8 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 
 		if (path->links[i].is_served || !lock || lock->busy > wait->since ||
 			(lock->count == 0 && model->end - lock->last < WAIT_MIN) ||
-			is_idle_semaphore(model, path, lock))
+			is_idle_semaphore(model, path, lock) ||
+			(i + 1 < path->length && !thrum__why_is_lock(search, wait->on)))
 			continue;
 		if (wait->next == THRUM__NONE)
 			/* Held by a task that has ended, or free for long. */
@@ -303,7 +305,7 @@ static bool is_bound(const struct thrum__search *search, const struct thrum__why
 
 	return path->length > 0 && kind != THRUM_KIND_REQUEST && kind != THRUM_KIND_TIMER &&
 		kind != THRUM_KIND_HANDLE && thrum__why_due_of(model, path->leaf) < 0 &&
-		!(is_idle_worker(model, path) && path->length == 1);
+		!(is_idle_worker(search, path) && path->length == 1);
 }
 
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
@@ -339,7 +341,7 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 	for (uint32_t i = 0; i < path->length && !is_outside; i++)
 		evidence = stronger(evidence, sibling_evidence(model, path->links[i].task));
 	if (last && thrum__analyse_task_is_object(model, path->leaf) &&
-		!thrum__analyse_task_is_lock(model, path->leaf))
+		!thrum__why_is_lock(search, path->leaf))
 		evidence = stronger(evidence, object_evidence(search, path));
 	if (!is_bound(search, path))
 		return evidence;

@@ -63,6 +63,14 @@ static void add_resolver(const struct thrum__model *model, struct thrum__why_ser
 		}
 }
 
+/* Whether other processes may serve an object, too, as the adapters' name for it says. */
+static bool is_shared(const struct thrum__model *model, uint32_t object)
+{
+	static const char *const words[] = {"shared "};
+
+	return thrum__why_begins_with(model, object, words, 1);
+}
+
 void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, uint32_t waiter,
 	struct thrum__why_servers *servers)
 {
@@ -91,9 +99,19 @@ void thrum__why_servers_of(const struct thrum__model *model, uint32_t object, ui
 		default: break;
 		}
 	}
-	servers->is_whole = servers->is_whole && i < LOOK_BACK &&
+	servers->is_whole = servers->is_whole && i < LOOK_BACK && !is_shared(model, object) &&
 		!thrum__why_is_cut(&model->edges, edge) &&
 		!(THRUM__TASK(model, object, flags) & THRUM__TASK_PREEXISTING);
+}
+
+bool thrum__why_is_lock(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph, task);
+
+	return thrum__analyse_task_is_lock(search->model, task) &&
+		(THRUM__TASK(search->model, task, kind) == THRUM_KIND_LOCK || !lock ||
+			lock->count > 0 || lock->released > 0 || lock->is_cut ||
+			search->gap > THRUM__TASK(search->model, task, created));
 }
 
 unsigned thrum__why_able_servers(const struct thrum__search *search, uint32_t object,

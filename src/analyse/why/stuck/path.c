@@ -197,7 +197,7 @@ static bool serving_wait(const struct thrum__search *search, uint32_t object, ui
 	struct thrum__analyse_waits waits;
 	unsigned i = 0;
 
-	if (waiter == THRUM__NONE || thrum__analyse_task_is_lock(model, object))
+	if (waiter == THRUM__NONE || thrum__why_is_lock(search, object))
 		return false;
 	if (thrum__why_is_barrier(model, object))
 		return absent_wait(search, object, waiter, wait);

@@ -301,7 +301,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		thrum__why_add_server(finding, model, last);
 		return 1;
 	}
-	if (last->wait.next == THRUM__NONE)
+	if (last->wait.next == THRUM__NONE && thrum__why_is_lock(search, path->leaf))
 		add_lock(finding, search, path);
 	else if (thrum__why_is_held(&last->wait))
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);

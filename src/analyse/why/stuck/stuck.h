@@ -143,6 +143,10 @@ bool thrum__why_is_silent(const struct thrum__model *);
 
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
 
+/* Whether those who hold an object have to release it: a lock, or a semaphore that was ever held. A
+ * semaphore that never was counts events, which others post. */
+bool thrum__why_is_lock(const struct thrum__search *, uint32_t task);
+
 /* How many of an object's servers may still serve it: they are pending, and don't wait for it
  * themselves. Sets *first to the index of the first of them, if there is one. */
 unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,

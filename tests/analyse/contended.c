@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: ISC */
+/* Semaphores for which tasks queue: one batch may be meant, others that keep coming are not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define ROUNDS 40
+#define WAITERS 6
+
+/* How a story's tasks share two places. */
+struct sharing {
+	const char *holder, *waiter; /* labels */
+	bool is_batch;               /* all come at once */
+	unsigned places;             /* that the holders take at a time */
+};
+
+static size_t add(char *lines, size_t at, size_t size, const char *format, unsigned ms,
+	unsigned task, const char *label)
+{
+	int length = snprintf(lines + at, size - at, format, ms, task, label);
+
+	assert_true(length > 0 && at + (size_t)length < size);
+	return at + (size_t)length;
+}
+
+/* Every 30 ms two tasks hold the places for 28 ms, then one that waits does for 1 ms. */
+static const char *story_of(const struct sharing *sharing)
+{
+	static char lines[1 << 17];
+	size_t at = 0, size = sizeof lines;
+
+	at = add(lines, at, size,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 semaphore\n0 label 2 \"places\n", 0,
+		0, "");
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		unsigned ms = 1 + 30 * i, holders = 10 + 100 * i;
+
+		for (unsigned k = 0; k < sharing->places; k++)
+			at = add(lines, at, size,
+				"%1$u000000 create 1 %2$u fiber\n%1$u000000 label %2$u \"%3$s\n"
+				"%1$u000000 lock %2$u 2\n",
+				ms, holders + k, sharing->holder);
+		for (unsigned k = 0; k < (i == 0 ? sharing->is_batch ? ROUNDS : WAITERS
+							 : sharing->is_batch ? 0
+									     : 1);
+			k++)
+			at = add(lines, at, size,
+				"%1$u000000 create 1 %2$u fiber\n%1$u000000 label %2$u \"%3$s\n"
+				"%1$u000000 wait %2$u 2\n",
+				ms, 10000 + (i == 0 ? k : WAITERS + i), sharing->waiter);
+		for (unsigned k = 0; k < sharing->places; k++)
+			at = add(lines, at, size,
+				"%1$u000000 unlock %2$u 2\n%1$u000000 resolve %2$u %2$u\n", ms + 28,
+				holders + k, "");
+		at = add(lines, at, size,
+			"%1$u000000 lock %2$u 2\n%1$u500000 unlock %2$u 2\n%1$u500000 resolve %2$u %2$u\n",
+			ms + 28, 10000 + (i < WAITERS || sharing->is_batch ? i : i + 1), "");
+	}
+	return lines;
+}
+
+static uint32_t contended(const struct sharing *sharing, char task[32])
+{
+	struct thrum__model *model = story_model(story_of(sharing), false);
+	struct thrum__findings findings;
+	uint32_t count = 0;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	for (uint32_t i = 0; i < findings.count; i++) {
+		const struct thrum__finding *finding = &findings.findings[i];
+
+		if (finding->class != THRUM__FINDING_CONTENDED)
+			continue;
+		count++;
+		assert_int_equal(finding->steps[0].kind, THRUM__STEP_HELD_MOST);
+		snprintf(task, 32, "%s",
+			thrum__model_task_name(model, finding->steps[0].task, NULL));
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+	return count;
+}
+
+static void others_keep_coming(void **state)
+{
+	char task[32] = "";
+
+	assert_int_equal(contended(&(struct sharing){"report", "page", false, 2}, task), 1);
+	assert_string_equal(task, "report");
+}
+
+static void one_batch_is_meant(void **state)
+{
+	char task[32];
+
+	assert_int_equal(contended(&(struct sharing){"report", "page", true, 2}, task), 0);
+}
+
+static void they_wait_for_each_other(void **state)
+{
+	char task[32];
+
+	assert_int_equal(contended(&(struct sharing){"page", "page", false, 2}, task), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(others_keep_coming),
+		cmocka_unit_test(one_batch_is_meant),
+		cmocka_unit_test(they_wait_for_each_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
