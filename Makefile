@@ -39,7 +39,8 @@ test:
 
 # Boots Xen, a dom0 and a guest in QEMU.
 test-xen:
-	@tools/setup build programs
+	@tools/setup build programs web
+	@tools/web
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test-xen $(BUILD)
 

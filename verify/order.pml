@@ -11,6 +11,7 @@
  * - Loads of the reader may happen in any order, also before it is known whether they are needed. Those
  *   behind an acquire fence happen after all before it. Loads of one place stay in order.
  * - A store that reaches the memory is seen by all (multi-copy atomicity, which ARMv8 and RISC-V have).
+ *   ARMv7 doesn't promise that, but its barriers also order the stores that a lane has seen of others.
  * - Lanes load in the order of the program: what they load decides whether they store, and no processor
  *   shows a store before it knows that it happens.
  *
@@ -27,7 +28,7 @@
  *
  * Claims: those of pool.pml and live.pml on all that the reader accepts.
  *
- * The barriers of the code, each with the function and the text that it is there; tests/check/models.py
+ * The barriers of the code, each with its function and its text there; tests/check/models.py
  * holds that these functions have no others:
  *
  *   TICKET_FENCE  src/record/lane.c      begin_packet             atomic_thread_fence(memory_order_release)

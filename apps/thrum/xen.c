@@ -74,7 +74,8 @@ const struct command command_xen = {
 	.options = options_of_xen,
 	.more = "Guests publish their traces through libthrum-xen or mirage-profile. The other\n"
 		"commands read them with --xen=NAME, also after a guest has crashed, as long as\n"
-		"its domain is kept (on_crash = \"preserve\").",
+		"its domain is kept (on_crash = \"preserve\"). The list compares their clocks with\n"
+		"this one's, for the case that they crash.",
 	.examples = "thrum xen list\n"
 		    "thrum why --xen=example\n"
 		    "thrum snapshot --xen=example -o - | ssh desk 'cat > example.thrum'",

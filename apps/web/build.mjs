@@ -88,18 +88,24 @@ async function script(entry) {
   return outputFiles[0].text;
 }
 
-/** The reverse of fromBase85 in src/unpack.ts. Base 85 takes less room than base 64. */
-function toBase85(bytes) {
-  const excess = (4 - (bytes.length % 4)) % 4;
-  const padded = Buffer.concat([bytes, Buffer.alloc(excess)]);
-  const digit = (value) => String.fromCharCode(value === 25 ? 120 : value + 35);
-  let text = digit(excess);
-  for (let at = 0; at < padded.length; at += 4) {
-    const value = padded.readUInt32BE(at);
-    for (let power = 85 ** 4; power >= 1; power /= 85)
-      text += digit(Math.floor(value / power) % 85);
+/** The reverse of fromBase91 in src/unpack.ts. Base 91 takes less room than base 64. */
+function toBase91(bytes) {
+  const digit = (value) => String.fromCharCode(value === 25 ? 126 : value + 35);
+  let text = "";
+  let bits = 0;
+  let count = 0;
+  const put = () => {
+    text += digit((bits & 8191) % 91) + digit(Math.floor((bits & 8191) / 91));
+    bits >>= 13;
+    count -= 13;
+  };
+  for (const byte of bytes) {
+    bits |= byte << count;
+    count += 8;
+    if (count >= 13) put();
   }
-  return text;
+  if (count > 0) put();
+  return digit(((13 * text.length) >> 4) - bytes.length) + text;
 }
 
 /** zopfli's gzip is 5 % smaller than zlib's. */
@@ -120,7 +126,7 @@ function gzip(bytes) {
 function pack(bytes) {
   const packed = gzip(bytes);
   packed[9] = 255; // the operating system: unknown
-  return toBase85(packed);
+  return toBase91(packed);
 }
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

@@ -24,7 +24,8 @@
 struct thrum__source_control {
 	struct thrum__input input; /* its file is open for reading and writing */
 	struct thrum__header header;
-	void *section; /* mapped */
+	void *mapping; /* of the section, and the rest of a page before it */
+	size_t mapped;
 	struct thrum__controls controls;
 };
 
@@ -99,13 +100,15 @@ static int check_recording(const struct thrum__source_control *c, struct thrum_e
 static int map_section(struct thrum__source_control *c, struct thrum_error_info *info)
 {
 	const struct thrum__section *s = &c->header.control;
-	void *section = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		thrum__source_owner(&c->input)->fd, (off_t)s->offset);
+	size_t before = s->offset % thrum__port_page_size();
+	void *mapping = mmap(NULL, before + s->size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		thrum__source_owner(&c->input)->fd, (off_t)(s->offset - before));
 
-	if (section == MAP_FAILED)
+	if (mapping == MAP_FAILED)
 		return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0, "can't be mapped");
-	c->section = section;
-	thrum__format_controls_init(&c->controls, section, s->size);
+	c->mapping = mapping;
+	c->mapped = before + s->size;
+	thrum__format_controls_init(&c->controls, (uint8_t *)mapping + before, s->size);
 	c->controls.ticks = read_ticks;
 	c->controls.owner = c;
 	if (!atomic_load(&c->controls.page->is_shared))
@@ -144,8 +147,8 @@ void thrum__source_control_close(struct thrum__source_control *c)
 {
 	if (!c)
 		return;
-	if (c->section)
-		munmap(c->section, c->header.control.size);
+	if (c->mapping)
+		munmap(c->mapping, c->mapped);
 	thrum__source_close(c->input.owner);
 	free(c);
 }

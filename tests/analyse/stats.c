@@ -374,6 +374,36 @@ static void histogram(void **state)
 	end(&c);
 }
 
+/* Statistics that are made in steps are the same, and can be ended between any two. */
+static void steps(void **state)
+{
+	struct case_of c = begin(LOOP "10 create 1 2 task\n20 switch 2\n50 switch 1\n"
+				      "60 resolve 1 2\n",
+		false, true, 10);
+	struct thrum__stats made;
+	int all = 1, more = 1;
+
+	thrum__stats_begin(&made, c.model, true, 10);
+	while ((more = thrum__stats_go_on(&made)) == 1)
+		all++;
+	assert_int_equal(more, 0);
+	assert_int_equal(thrum__stats_go_on(&made), 0);
+	assert_true(all > 1);
+	assert_int_equal(made.by[THRUM__BY_KIND].count, c.stats.by[THRUM__BY_KIND].count);
+	assert_memory_equal(made.by[THRUM__BY_KIND].tallies, c.stats.by[THRUM__BY_KIND].tallies,
+		made.by[THRUM__BY_KIND].count * sizeof(*made.by[THRUM__BY_KIND].tallies));
+	assert_int_equal(made.use_count, c.stats.use_count);
+	assert_int_equal(made.longest_count, c.stats.longest_count);
+	thrum__stats_free(&made);
+	for (int until = 0; until < all; until++) {
+		thrum__stats_begin(&made, c.model, true, 10);
+		for (int i = 0; i < until; i++)
+			assert_int_equal(thrum__stats_go_on(&made), 1);
+		thrum__stats_free(&made);
+	}
+	end(&c);
+}
+
 static void nothing(void **state)
 {
 	struct case_of c = begin("", false, true, 10);
@@ -423,6 +453,7 @@ int main(void)
 		cmocka_unit_test(counters),
 		cmocka_unit_test(between),
 		cmocka_unit_test(histogram),
+		cmocka_unit_test(steps),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(extreme_times),
 	};

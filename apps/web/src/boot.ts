@@ -3,7 +3,7 @@
 // policy names their hashes, so nothing else can be started this way.
 
 import { isAble } from "./page-able";
-import { fromBase85, gunzip } from "./unpack";
+import { fromBase91, gunzip } from "./unpack";
 
 interface Bundle {
   style: string;
@@ -19,7 +19,7 @@ function add(name: "style" | "script", text: string): void {
 
 async function boot(): Promise<void> {
   const element = document.getElementById("bundle")!;
-  const bytes = await gunzip(fromBase85((element.textContent ?? "").trim()));
+  const bytes = await gunzip(fromBase91((element.textContent ?? "").trim()));
   const { style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
   element.remove();
   document.getElementById("worker")!.textContent = worker;

@@ -7,6 +7,7 @@ import { makeDialogs, isGoing } from "./page-dialogs";
 import { byId, isNarrow, listen, make } from "./page-dom";
 import { makeHeader } from "./page-header";
 import { makeCard, makeMenu } from "./page-menu";
+import { makeOutline } from "./page-outline";
 import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page-input";
 import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles, whenRead } from "./page-open";
@@ -15,7 +16,7 @@ import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails } from "./panel-document";
 import { makeTables } from "./panel-tables";
-import { fromBase85, gunzip } from "./unpack";
+import { fromBase91, gunzip } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
 let workerUrl = "";
@@ -29,7 +30,12 @@ function tellSize() {
 /** Starts a worker with a new canvas: the old worker keeps the old one. */
 function begin() {
   canvas?.remove();
-  canvas = make("canvas", { id: "canvas", role: "application", "aria-label": "Picture" });
+  canvas = make("canvas", {
+    id: "canvas",
+    role: "application",
+    "aria-label": "Picture",
+    "aria-owns": "outline",
+  });
   canvas.tabIndex = 0;
   byId("picture").prepend(canvas);
   listenToPicture(canvas, isEmbedded);
@@ -41,7 +47,7 @@ function begin() {
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
   // Compiled while the worker starts, to save time.
-  core ??= gunzip(fromBase85((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
+  core ??= gunzip(fromBase91((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
   core.then(
     (module) => post({ is: "core", module }),
     (error: unknown) => fail(`The viewer can't start: ${String(error)}`),
@@ -155,6 +161,7 @@ function run() {
   makeScrollBar();
   makeCard(() => canvas);
   makeMenu(() => canvas);
+  makeOutline(() => canvas);
   showCursor(() => canvas);
   makeAddress();
   listenToOpening();

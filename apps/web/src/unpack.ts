@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // Unpacks the data embedded in a page, which is gzip as text. Traces are in base64, a common format;
-// the page itself, which has to be small, is in base 85.
+// the page itself, which has to be small, is in base 91.
 
 declare global {
   interface Uint8ArrayConstructor {
@@ -17,21 +17,20 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Five characters are four bytes. The digits 0 … 84 are "#" … "w", but "x" stands for "<", which
- * could end a script element. The first character is the number of excess bytes at the end.
+ * Two characters are 13 bits, the lowest first. The digits 0 … 90 are "#" … "}", but "~" stands for
+ * "<", which could end a script element. The first character is the number of excess bytes at the end.
  */
-export function fromBase85(text: string): Uint8Array<ArrayBuffer> {
-  const bytes = new DataView(new ArrayBuffer(((text.length - 1) / 5) * 4));
+export function fromBase91(text: string): Uint8Array<ArrayBuffer> {
   const digit = (at: number) => {
     const code = text.charCodeAt(at);
-    return (code === 120 ? 60 : code) - 35;
+    return (code === 126 ? 60 : code) - 35;
   };
-  for (let at = 0; at < bytes.byteLength; at += 4) {
-    let value = 0;
-    for (let i = 1; i <= 5; i++) value = value * 85 + digit((at / 4) * 5 + i);
-    bytes.setUint32(at, value);
+  const bytes = new Uint8Array(((13 * (text.length - 1)) >> 4) - digit(0));
+  for (let at = 1, bits = 0, count = 0, size = 0; at < text.length; at += 2) {
+    bits |= (digit(at) + 91 * digit(at + 1)) << count;
+    for (count += 13; count > 7; count -= 8, bits >>= 8) bytes[size++] = bits;
   }
-  return new Uint8Array(bytes.buffer, 0, bytes.byteLength - digit(0));
+  return bytes;
 }
 
 /** Unpacks gzip. A Blob would be simpler, but its bytes would go to another process and back. */

@@ -21,6 +21,7 @@ import type {
   Command,
   Document,
   FromWorker,
+  Item,
   Menu,
   NarrowedBy,
   Row,
@@ -50,10 +51,13 @@ const PNG_SCALE = 2;
 const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
 const PAINTED_MS = 100;
+const STEPS_MS = 10; // in which steps are made before input is looked at
 const CSV_ROWS = 5000; // in one call
 
 type Context = OffscreenCanvasRenderingContext2D;
 type Message<Is extends ToWorker["is"]> = Extract<ToWorker, { is: Is }>;
+/** Messages whose answers need statistics. */
+type Question = Message<"document" | "table" | "count" | "where" | "rows" | "chart">;
 
 const post = (message: FromWorker): void => {
   postMessage(message);
@@ -115,6 +119,8 @@ class Viewer {
   private isAsked = false;
   private isNew = false; // an opened trace isn't painted yet
   private readonly told = new Map<string, string>();
+  private readonly questions: Question[] = [];
+  private isPaused = false; // while input is looked at, between two steps
 
   constructor(
     private readonly core: Core,
@@ -299,6 +305,40 @@ class Viewer {
 
   // ---- Documents, tables, charts
 
+  /** Answers questions in turn. Statistics are made a step at a time: between two, input is handled. */
+  private answerAll(): void {
+    const { core, questions } = this;
+    this.isPaused = false;
+    for (let question = questions[0]; question; question = questions[0]) {
+      const end = performance.now() + STEPS_MS;
+      while (core.call("core_stats_step", question.part) !== 0)
+        if (performance.now() > end) {
+          this.isPaused = true;
+          setTimeout(() => inTurn(() => this.answerAll()));
+          return;
+        }
+      questions.shift();
+      this.answer(question);
+    }
+  }
+
+  private answer(question: Question): void {
+    switch (question.is) {
+      case "document":
+        return this.document(question);
+      case "table":
+        return this.table(question);
+      case "count":
+        return this.count(question);
+      case "where":
+        return this.where(question);
+      case "rows":
+        return this.rows(question);
+      case "chart":
+        return this.drawChart(question);
+    }
+  }
+
   document({ id, part, about, index }: Message<"document">): void {
     this.core.call("core_document", DOCUMENTS[about], part, index);
     post({ is: "document", id, document: this.core.json<Document>() });
@@ -431,6 +471,11 @@ class Viewer {
         return this.menu(message.x, message.y);
       case "close":
         return this.close(message.part);
+      case "outline":
+        core.call("core_outline");
+        return post({ is: "outline", items: core.json<Item[]>() });
+      case "follow":
+        return this.changed(core.call("core_follow", message.item));
       case "goText":
         return this.goText(message.text);
       case "mark":
@@ -457,17 +502,14 @@ class Viewer {
       case "window":
         return this.window();
       case "document":
-        return this.document(message);
       case "table":
-        return this.table(message);
       case "count":
-        return this.count(message);
       case "where":
-        return this.where(message);
       case "rows":
-        return this.rows(message);
       case "chart":
-        return this.drawChart(message);
+        this.questions.push(message);
+        if (!this.isPaused) this.answerAll();
+        return;
       case "slow":
         return this.drawSlow(message);
       case "spot":

@@ -243,10 +243,10 @@ static int keep_longest(struct thrum__stats *stats, const struct heap *heap)
 	return 0;
 }
 
-int thrum__stats_lanes(struct thrum__stats *stats, uint32_t longest)
+int thrum__stats_lanes(struct thrum__stats *stats)
 {
 	const struct thrum__model *model = stats->model;
-	uint32_t runs = model->runs.count - model->runs.first;
+	uint32_t runs = model->runs.count - model->runs.first, longest = stats->most_longest;
 	struct heap heap = {.model = model, .most = longest < runs ? longest : runs};
 	int error = -THRUM_E_MEMORY;
 

@@ -11,8 +11,7 @@ int64_t thrum__stats_time_between(int64_t from, int64_t to);
 /* The sum of two durations that aren't negative; at most INT64_MAX. */
 int64_t thrum__stats_add_time(int64_t, int64_t);
 
-/* Fills in the uses of lanes, and the longest runs: at most `longest` of them. Returns 0 or
- * -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__stats_lanes(struct thrum__stats *, uint32_t longest);
+/* Fills in the uses of lanes, and the longest runs. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__stats_lanes(struct thrum__stats *);
 
 #endif

@@ -135,20 +135,18 @@ static bool is_counted(const struct thrum__stats *stats, uint32_t task)
 		THRUM__TASK(model, task, end) >= stats->from;
 }
 
-static int count_tasks(struct thrum__stats *stats)
+static int count_tasks(struct thrum__stats *stats, int by)
 {
-	for (int by = 0; by < THRUM__TALLIES; by++) {
-		struct thrum__tallies *tallies = &stats->by[by];
+	struct thrum__tallies *tallies = &stats->by[by];
 
-		tallies->of = calloc((size_t)stats->places + 1, sizeof(*tallies->of));
-		if (!tallies->of)
+	tallies->of = calloc((size_t)stats->places + 1, sizeof(*tallies->of));
+	if (!tallies->of)
+		return -THRUM_E_MEMORY;
+	for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
+		task = thrum__stats_next(stats, task + 1)) {
+		tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
+		if (is_counted(stats, task) && count_task(stats, by, task) < 0)
 			return -THRUM_E_MEMORY;
-		for (uint32_t task = thrum__stats_next(stats, 0); task < stats->task_count;
-			task = thrum__stats_next(stats, task + 1)) {
-			tallies->of[thrum__stats_place(stats, task)] = THRUM__NONE;
-			if (is_counted(stats, task) && count_task(stats, by, task) < 0)
-				return -THRUM_E_MEMORY;
-		}
 	}
 	return 0;
 }
@@ -273,14 +271,13 @@ static int spread_tallies(const struct thrum__stats *stats, struct thrum__tallie
 	return first && seen ? 0 : -THRUM_E_MEMORY;
 }
 
-static int spread_all(struct thrum__stats *stats)
+static int spread_measure(struct thrum__stats *stats, int measure)
 {
 	int64_t *room = calloc((size_t)stats->places + 1, sizeof(*room));
 	int error = room ? 0 : -THRUM_E_MEMORY;
 
-	for (int measure = 0; measure < THRUM__MEASURE_COUNT; measure++)
-		for (int by = 0; by < THRUM__TALLIES && error == 0; by++)
-			error = spread_tallies(stats, &stats->by[by], measure, room);
+	for (int by = 0; by < THRUM__TALLIES && error == 0; by++)
+		error = spread_tallies(stats, &stats->by[by], measure, room);
 	free(room);
 	return error;
 }
@@ -308,7 +305,7 @@ static int place_tasks(struct thrum__stats *stats)
 	return 0;
 }
 
-static int fill_stats(struct thrum__stats *stats, uint32_t longest)
+static int allocate(struct thrum__stats *stats)
 {
 	if (place_tasks(stats) < 0)
 		return -THRUM_E_MEMORY;
@@ -318,27 +315,72 @@ static int fill_stats(struct thrum__stats *stats, uint32_t longest)
 		if (!stats->measure[measure])
 			return -THRUM_E_MEMORY;
 	}
-	measure_tasks(stats);
-	if (count_tasks(stats) < 0 || spread_all(stats) < 0)
-		return -THRUM_E_MEMORY;
-	return thrum__stats_lanes(stats, longest);
+	return 0;
+}
+
+enum {
+	STEP_MEASURE,
+	STEP_COUNT,                                /* for each tally */
+	STEP_SPREAD = STEP_COUNT + THRUM__TALLIES, /* for each measure */
+	STEP_LANES = STEP_SPREAD + THRUM__MEASURE_COUNT,
+	STEPS,
+};
+
+static int make_step(struct thrum__stats *stats, int step)
+{
+	int error = 0;
+
+	if (step == STEP_MEASURE) {
+		error = allocate(stats);
+		if (error == 0)
+			measure_tasks(stats);
+	} else if (step < STEP_SPREAD) {
+		error = count_tasks(stats, step - STEP_COUNT);
+	} else if (step < STEP_LANES) {
+		error = spread_measure(stats, step - STEP_SPREAD);
+	} else {
+		error = thrum__stats_lanes(stats);
+	}
+	return error;
+}
+
+void thrum__stats_begin(struct thrum__stats *stats, const struct thrum__model *model, bool simplify,
+	uint32_t longest)
+{
+	*stats = (struct thrum__stats){.model = model,
+		.from = INT64_MIN,
+		.until = INT64_MAX,
+		.task_count = model->tasks.count,
+		.most_longest = longest,
+		.simplify = simplify};
+}
+
+int thrum__stats_go_on(struct thrum__stats *stats)
+{
+	int error = stats->step < STEPS ? make_step(stats, stats->step) : 0;
+
+	if (error < 0)
+		thrum__stats_free(stats);
+	else if (stats->step < STEPS)
+		stats->step++;
+	return error < 0 ? error : stats->step < STEPS;
 }
 
 int thrum__stats_make_between(const struct thrum__model *model, bool simplify, uint32_t longest,
 	int64_t from, int64_t until, struct thrum__stats *stats)
 {
-	struct thrum__stats made = {.model = model,
-		.from = from,
-		.until = until,
-		.task_count = model->tasks.count,
-		.simplify = simplify};
-	int error = fill_stats(&made, longest);
+	struct thrum__stats made;
+	int more;
 
-	if (error < 0)
-		thrum__stats_free(&made);
-	else
+	thrum__stats_begin(&made, model, simplify, longest);
+	made.from = from;
+	made.until = until;
+	do
+		more = thrum__stats_go_on(&made);
+	while (more > 0);
+	if (more == 0)
 		*stats = made;
-	return error;
+	return more;
 }
 
 int thrum__stats_make(const struct thrum__model *model, bool simplify, uint32_t longest,

@@ -111,7 +111,8 @@ struct thrum__stats {
 	uint32_t use_count, use_room;
 	struct thrum__base_keys use_keys; /* by use; the texts are reasons, names or causes */
 	uint32_t *longest; /* runs of tasks other than the lanes' own, the longest first */
-	uint32_t longest_count;
+	uint32_t longest_count, most_longest;
+	int step; /* what thrum__stats_go_on does next */
 };
 
 /*
@@ -127,6 +128,14 @@ THRUM__MUST_USE int thrum__stats_make(const struct thrum__model *, bool simplify
  * measures; the runs, suspensions, spans and gaps of that time, with their lengths within it. */
 THRUM__MUST_USE int thrum__stats_make_between(const struct thrum__model *, bool simplify,
 	uint32_t longest, int64_t from, int64_t until, struct thrum__stats *);
+/*
+ * The same as thrum__stats_make in steps, of which the longest takes about a quarter of the time. Call
+ * thrum__stats_go_on until it returns 0; meanwhile the model must stay as it is. It returns 1 while more
+ * is to be done, or -THRUM_E_MEMORY: then *stats is empty. thrum__stats_free ends it early, too.
+ */
+void thrum__stats_begin(struct thrum__stats *, const struct thrum__model *, bool simplify,
+	uint32_t longest);
+THRUM__MUST_USE int thrum__stats_go_on(struct thrum__stats *);
 void thrum__stats_free(struct thrum__stats *);
 
 /* Whether a task has a place: an index into the arrays "by place". A task in a block that the model

@@ -93,10 +93,12 @@ EXPORT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_
 	return got;
 }
 
+#ifndef mmap64 /* musl has one function only */
 EXPORT void *mmap64(void *at, size_t size, int protection, int flags, int fd, off64_t offset)
 {
 	return mmap(at, size, protection, flags, fd, offset);
 }
+#endif
 
 EXPORT int munmap(void *at, size_t size)
 {
