@@ -58,7 +58,7 @@ static void ask(int socket, thrum_task task, const char *parent, unsigned item)
 /* How long an answer is waited for, in ms. The answer that never comes ends the example. */
 static int patience(unsigned item)
 {
-	return broken && item == ITEMS ? 500 : 5000;
+	return broken && item == ITEMS ? 1500 : 5000;
 }
 
 /* ---- The processes -------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
  * - Loads of the reader may happen in any order, also before it is known whether they are needed. Those
  *   behind an acquire fence happen after all before it. Loads of one place stay in order.
  * - A store that reaches the memory is seen by all (multi-copy atomicity, which ARMv8 and RISC-V have).
+ *   ARMv7 doesn't promise that, but its barriers also order the stores that a lane has seen of others.
  * - Lanes load in the order of the program: what they load decides whether they store, and no processor
  *   shows a store before it knows that it happens.
  *

@@ -37,6 +37,7 @@ static gboolean on_tick(GtkWidget *widget, GdkFrameClock *clock, void *unused)
 
 	picture->changes = 0;
 	g_signal_emit(picture, signals[SIGNAL_CHANGED], 0, changes);
+	picture_outline(picture);
 	if (coasts || moves || picture->changes != 0)
 		return G_SOURCE_CONTINUE;
 	picture->tick = 0;
@@ -140,8 +141,15 @@ bool app_picture_export(AppPicture *picture, const char *file, GError **error)
 
 /* ---- The widget ---------------------------------------------------------------------------- */
 
+static void dispose(GObject *object)
+{
+	picture_outline_end(APP_PICTURE(object));
+	G_OBJECT_CLASS(app_picture_parent_class)->dispose(object);
+}
+
 static void finalize(GObject *object)
 {
+	g_ptr_array_unref(APP_PICTURE(object)->outline);
 	thrum__draw_text_cache_finish(&APP_PICTURE(object)->texts);
 	G_OBJECT_CLASS(app_picture_parent_class)->finalize(object);
 }
@@ -151,11 +159,12 @@ static void app_picture_class_init(AppPictureClass *class)
 	GtkWidgetClass *widget = GTK_WIDGET_CLASS(class);
 	GType type = G_TYPE_FROM_CLASS(class);
 
+	G_OBJECT_CLASS(class)->dispose = dispose;
 	G_OBJECT_CLASS(class)->finalize = finalize;
 	widget->size_allocate = size_allocate;
 	widget->snapshot = snapshot;
 	gtk_widget_class_set_css_name(widget, "stage");
-	gtk_widget_class_set_accessible_role(widget, GTK_ACCESSIBLE_ROLE_IMG);
+	gtk_widget_class_set_accessible_role(widget, GTK_ACCESSIBLE_ROLE_TREE);
 	signals[SIGNAL_CHANGED] = g_signal_new("changed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
 		NULL, G_TYPE_NONE, 1, G_TYPE_UINT);
 	signals[SIGNAL_COMMAND] = g_signal_new("command", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL,
@@ -166,6 +175,7 @@ static void app_picture_class_init(AppPictureClass *class)
 
 static void app_picture_init(AppPicture *picture)
 {
+	picture->outline = g_ptr_array_new();
 	gtk_widget_set_focusable(GTK_WIDGET(picture), TRUE);
 	gtk_widget_set_hexpand(GTK_WIDGET(picture), TRUE);
 	gtk_widget_set_vexpand(GTK_WIDGET(picture), TRUE);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The picture's own header: picture.c paints, picture_input.c handles input. */
+/* The picture's own header: picture.c paints, picture_input.c handles input, picture_outline.c tells
+ * screen readers. */
 #ifndef PICTURE_H
 #define PICTURE_H
 
@@ -18,11 +19,17 @@ struct _AppPicture {
 	double spread, middle_x, middle_y; /* of two fingers: the last scale, and their middle */
 	double speed_x, speed_y;           /* of kinetic scrolling, in px/s */
 	int64_t last_tick;                 /* µs */
+	GPtrArray *outline;                /* of widgets: picture_outline.c */
+	guint outline_wait;                /* the source that makes it anew, or 0 */
 };
 
 /* Adds the event controllers. */
 void picture_listen(AppPicture *);
 /* Advances kinetic scrolling to the time `now` (µs). Returns false once it has come to rest. */
 bool picture_coast(AppPicture *, int64_t now);
+
+/* Makes the outline anew, soon; and ends it. */
+void picture_outline(AppPicture *);
+void picture_outline_end(AppPicture *);
 
 #endif

@@ -46,6 +46,8 @@ static char *words_of(GtkWidget *widget)
 		words = gtk_editable_get_text(GTK_EDITABLE(widget));
 	else if (GTK_IS_BUTTON(widget))
 		words = gtk_button_get_label(GTK_BUTTON(widget));
+	else
+		words = g_object_get_data(G_OBJECT(widget), "words");
 	return g_strdelimit(g_strdup(words ? words : ""), "\n", ' ');
 }
 

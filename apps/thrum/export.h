@@ -38,6 +38,7 @@ struct export
 	struct export_processes processes;
 	struct progress progress;
 	uint64_t done, all; /* rows, for the progress */
+	uint64_t left_out;  /* spans that lie too deep in others */
 	bool goes_on;       /* the next element of the array is not its first */
 };
 
@@ -56,7 +57,8 @@ typedef void export_take(void *context, const struct export_slice *, int64_t tim
 
 /*
  * Gives the runs and spans of a lane in the order of time. They nest: spans lie within runs, and a
- * span that outlasts a run is cut there. Returns 0 or -THRUM_E_MEMORY.
+ * span that outlasts a run is cut there. Spans that lie deeper than 64 levels are left out, and
+ * counted. Returns 0 or -THRUM_E_MEMORY.
  */
 int export_lane(struct export *, uint32_t lane, export_take *take, void *context);
 

@@ -82,11 +82,13 @@ void export_lanes_free(struct export *export)
  * them have begun in the output; the others were interrupted by the end or the beginning of a run,
  * and begin again as soon as time goes on.
  */
+#define DEPTH_MAX 64 /* where spans never end, each run would otherwise interrupt all before it */
 struct walk {
 	struct export_slice *open;
 	size_t count, room, begun;
 	int64_t now;
 	int64_t next_end; /* no open slice ends before */
+	uint64_t left_out;
 	export_take *take;
 	void *context;
 };
@@ -144,6 +146,10 @@ static int begin_slice(struct walk *walk, const struct export_slice *slice, int6
 {
 	size_t at = slice->is_span ? walk->count : 0;
 
+	if (slice->is_span && walk->count >= DEPTH_MAX) {
+		walk->left_out++;
+		return 0;
+	}
 	if (walk->count == walk->room) {
 		size_t room = walk->room * 2 + 8;
 		struct export_slice *grown = realloc(walk->open, room * sizeof(*grown));
@@ -207,5 +213,6 @@ int export_lane(struct export *export, uint32_t lane, export_take *take, void *c
 	}
 	end_slices(&walk, INT64_MAX);
 	free(walk.open);
+	export->left_out += walk.left_out;
 	return result;
 }

@@ -237,6 +237,39 @@ EXPORT(core_menu) int core_menu(float x, float y)
 	return task == THRUM__NONE ? 0 : thrum__stage_select(core.stage, part, task);
 }
 
+static struct thrum__scene_item outline[THRUM__OUTLINE_MAX];
+
+/* Answers the outline of the part with the focus. */
+EXPORT(core_outline) void core_outline(void)
+{
+	struct thrum__base_text *out = &core.out;
+	uint32_t count = core.stage->count == 0
+		? 0
+		: thrum__scene_outline(core.stage->parts[core.stage->focus].scene, outline);
+
+	thrum__base_text_clear(out);
+	json_put(out, "[");
+	for (uint32_t i = 0; i < count; i++) {
+		json_next(out);
+		json_put(out, "{");
+		json_key_string(out, "words", outline[i].words);
+		json_key_integer(out, "level", outline[i].level);
+		json_key_bool(out, "chosen", outline[i].is_chosen);
+		if (outline[i].can_open)
+			json_key_bool(out, "open", outline[i].is_open);
+		json_put(out, "}");
+	}
+	json_put(out, "]");
+}
+
+/* Follows an item of the last outline that was answered. */
+EXPORT(core_follow) int core_follow(unsigned index)
+{
+	return index < THRUM__OUTLINE_MAX && outline[index].words[0]
+		? thrum__stage_follow(core.stage, &outline[index])
+		: 0;
+}
+
 static void put_search(struct thrum__base_text *out)
 {
 	uint32_t at, found = thrum__stage_found(core.stage, &at);
@@ -251,17 +284,15 @@ static void put_search(struct thrum__base_text *out)
 
 static void put_status(struct thrum__base_text *out)
 {
-	char pointer[400], seen[400], card[1200], band[400];
+	char pointer[400], seen[400], card[1200];
 
 	thrum__stage_card_words(core.stage, card, sizeof card);
 	thrum__stage_pointer_words(core.stage, pointer, sizeof pointer);
-	thrum__scene_focus_words(core.stage->parts[core.stage->focus].scene, band, sizeof band);
 	thrum__stage_seen_words(core.stage, seen, sizeof seen);
 	json_key(out, "status");
 	json_put(out, "{");
 	json_key_string(out, "pointer", pointer);
 	json_key_string(out, "seen", seen);
-	json_key_string(out, "band", band);
 	json_key(out, "card");
 	json_put(out, "[");
 	for (const char *line = card; *line;) {

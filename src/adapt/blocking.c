@@ -93,6 +93,16 @@ static bool have_rights(const struct mmsghdr *messages, unsigned count)
 	return false;
 }
 
+/* Starts the recording of a program that asks another machine, as that may not answer: also one with a single
+ * thread and no loop is then seen to hang. A peer on this machine alone (NULL: none is known) is asked by
+ * many a small tool. Returns whether the call is recorded. */
+static bool starts(const struct sockaddr *peer)
+{
+	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && (!peer || peer->sa_family != AF_UNIX))
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
 /* For a call that is a point of cancellation, before one that is none. */
 static bool may_cancel(void)
 {

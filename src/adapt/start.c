@@ -183,7 +183,7 @@ static void start_now(void)
 	sigset_t all, before;
 	int error = errno, cancel;
 
-	if (atomic_exchange(&has_started, true) || getpid() != process)
+	if (getpid() != process || atomic_exchange(&has_started, true))
 		return;
 	/* The start opens files, and must not end halfway because the thread is cancelled, or a signal's
 	 * handler jumps. */

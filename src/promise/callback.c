@@ -124,7 +124,9 @@ static void begin_async(struct thrum_promise *waiter, const struct closure *clos
 	thrum__promise_unref(result);
 }
 
-void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle)
+/* Not inlined, so that the most frequent case saves no registers for the others. */
+static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
+	struct thrum_promise *handle)
 {
 	struct thrum_promise *source = thrum__promise_root(handle), *result;
 	enum action action = (enum action)waiter->action;
@@ -174,6 +176,39 @@ void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promis
 		}
 	}
 	thrum__promise_trace_leave(before);
+}
+
+/* The most frequent case, a shorter way to the same: a bind whose source has a value, while nothing is
+ * recorded. */
+static void run_bind(struct thrum_promise *waiter, struct thrum_promise *handle,
+	const struct thrum_promise *source)
+{
+	struct thrum_loop *loop = waiter->loop;
+	struct thrum_promise *given = loop->given, *result;
+
+	waiter->action = DONE;
+	loop->given = handle;
+	result = waiter->closure.callback.then(loop, source->value.data, waiter->closure.data);
+	loop->given = given;
+	destroy_closure(&waiter->closure);
+	if (result && result->state == RESOLVED && !result->value.destroy) {
+		struct thrum_value value = result->value;
+
+		thrum__promise_unref(result);
+		thrum__promise_settle_value(waiter, value);
+	} else {
+		thrum__promise_follow(waiter, result ? result : thrum__promise_no_memory(loop));
+	}
+}
+
+void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle)
+{
+	const struct thrum_promise *source = thrum__promise_root(handle);
+
+	if (waiter->action == BIND && source->state == RESOLVED && !thrum_enabled())
+		run_bind(waiter, handle, source);
+	else
+		run_any(waiter, handle);
 }
 
 void thrum__promise_drop_waiter(struct thrum_promise *waiter)

@@ -50,13 +50,10 @@ static void release_content(struct thrum_promise *promise)
 }
 
 /* This isn't recursive, however long a chain of promises is that own one another. */
-void thrum__promise_dispose(struct thrum_promise *promise)
+static __attribute__((noinline)) void dispose_of_content(struct thrum_promise *promise)
 {
 	struct thrum_loop *loop = promise->loop;
 
-	if (loop->closing)
-		return;
-	assert(promise != &loop->nothing && promise != &loop->no_memory);
 	/* This reference is ours. Destructors may still act on the waiters of this promise, which
 	 * then refer to it for a while. */
 	promise->references = 1;
@@ -72,6 +69,20 @@ void thrum__promise_dispose(struct thrum_promise *promise)
 		release_content(promise);
 	}
 	loop->releasing = false;
+}
+
+void thrum__promise_dispose(struct thrum_promise *promise)
+{
+	const struct thrum_loop *loop = promise->loop;
+
+	if (loop->closing)
+		return;
+	assert(promise != &loop->nothing && promise != &loop->no_memory);
+	/* Nearly always nothing is left that could act. */
+	if (promise->state == RESOLVED && !promise->value.destroy)
+		thrum__promise_free(promise);
+	else
+		dispose_of_content(promise);
 }
 
 struct thrum_promise *thrum_promise_ref(struct thrum_promise *promise)

@@ -36,6 +36,7 @@ static int colour_of(int doing)
 	case THRUM__DOING_WAITS:
 	case THRUM__DOING_SUSPENDED:
 	case THRUM__DOING_BLOCKED:
+	case THRUM__DOING_NETWORK:
 	case THRUM__DOING_MEANWHILE: return THRUM__COLOUR_SUM;
 	default: return THRUM__COLOUR_BAD;
 	}

@@ -478,6 +478,27 @@ void thrum__scene_hover(struct thrum__scene *, uint32_t task);
 void thrum__scene_hover_group(struct thrum__scene *, uint32_t group);
 uint32_t thrum__scene_group_at(const struct thrum__scene *, float x, float y);
 
+/* ---- The outline --------------------------------------------------------------------------- */
+
+#define THRUM__OUTLINE_WORDS 400
+#define THRUM__OUTLINE_MAX 100
+
+/* The picture as a list of sentences, for those who don't see it: the findings, then from top to bottom
+ * all that has a name in sight. */
+struct thrum__scene_item {
+	uint32_t finding, task, place; /* to which it leads; but for one of them NONE */
+	uint8_t level;                 /* from 1 */
+	bool is_chosen;                /* selected, or it has the focus */
+	bool can_open, is_open;
+	float y, height; /* in the scene; findings have none */
+	char words[THRUM__OUTLINE_WORDS];
+};
+
+/* Writes the items of the last frame, at most THRUM__OUTLINE_MAX; returns how many. */
+uint32_t thrum__scene_outline(const struct thrum__scene *, struct thrum__scene_item *);
+/* Gives the band of an item the focus. */
+void thrum__scene_focus_place(struct thrum__scene *, uint32_t place);
+
 /* Searches names and log lines for a text; "" ends the search. ASCII case doesn't matter; the text
  * may be invalid UTF-8; bytes beyond THRUM__SEARCH_MAX - 1 are left out. */
 THRUM__MUST_USE int thrum__scene_search(struct thrum__scene *, const char *text);

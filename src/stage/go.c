@@ -358,6 +358,18 @@ int thrum__stage_go_slow(struct thrum__stage *stage, uint32_t part, uint32_t tas
 	return go_bands(stage, part, task, thrum__scene_show_story, true);
 }
 
+int thrum__stage_follow(struct thrum__stage *stage, const struct thrum__scene_item *item)
+{
+	if (stage->count == 0)
+		return 0;
+	if (item->finding != THRUM__NONE)
+		return thrum__stage_go_finding(stage, stage->focus, item->finding);
+	if (item->task != THRUM__NONE)
+		return thrum__stage_select(stage, stage->focus, item->task);
+	thrum__scene_focus_place(stage->parts[stage->focus].scene, item->place);
+	return share_result(stage, stage->focus, 1);
+}
+
 int thrum__stage_go_window(struct thrum__stage *stage, uint32_t part, int64_t from, int64_t to)
 {
 	struct thrum__scene *scene = stage->parts[part].scene;

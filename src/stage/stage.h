@@ -193,6 +193,9 @@ int thrum__stage_pinch(struct thrum__stage *, float x, float y, float dx, float 
  * animated. */
 int thrum__stage_command(struct thrum__stage *, int command);
 
+/* Follows an item of the outline of the part with the focus (thrum__scene_outline). */
+int thrum__stage_follow(struct thrum__stage *, const struct thrum__scene_item *);
+
 /* Follow links: to a task (THRUM__NONE clears the selection), a time, a finding of a part. A task
  * and a finding are shown for as long as they last, with what is unrelated folded or faded. */
 int thrum__stage_go_task(struct thrum__stage *, uint32_t part, uint32_t task);

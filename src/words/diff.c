@@ -130,6 +130,11 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 		thrum__words_put(s,
 			count > 0 ? ", which is blocked in the kernel" : "blocked in the kernel");
 		break;
+	case THRUM__DOING_NETWORK:
+		thrum__words_put(s,
+			count > 0 ? ", whose message is on the network"
+				  : "for messages on the network");
+		break;
 	case THRUM__DOING_SUSPENDED: {
 		size_t size;
 		const char *name = thrum__slow_frame_name(paths, d->by_frame, &size);

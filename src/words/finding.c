@@ -38,6 +38,7 @@ enum step_text {
 	PENDING_ONE,
 	NOBODY_RESOLVES,
 	WAKE_UP_ENDS,
+	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
@@ -175,6 +176,8 @@ static const struct {
 		"$t takes the wake-up and ends; the others wait on."},
 	[THRUM__STEP_DUE_LATE] = {"Is due far too late", "$p others like it took at most $m",
 		"$t is due far too late: $p others like it took at most $m."},
+	[DUE_LATE_THERE] = {"Is due far too late", "others in its place are due much sooner",
+		"$t is due far too late: others in its place are due much sooner."},
 	[THRUM__STEP_FAILS_AGAIN] = {"The last of $n failed tries", "“$o” tries in vain",
 		"$t is the last of $n failed tries in a row by $o."},
 	[THRUM__STEP_BEHIND] = {"Waits for “$o”", "so it hangs too",
@@ -206,6 +209,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
+	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
 	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;
 	}

@@ -90,6 +90,10 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
 		break;
+	case THRUM__DOING_NETWORK:
+		thrum__words_put(s, is_own ? "" : ", whose ");
+		thrum__words_put(s, "message or its answer is on the network");
+		break;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s, is_own ? "" : ", which is ");
 		thrum__words_put(s, "suspended: ");
@@ -180,6 +184,11 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_BLOCKED:
 		thrum__words_put(s, who);
 		thrum__words_put(s, "ran, but its thread was blocked in the kernel");
+		return;
+	case THRUM__DOING_NETWORK:
+		thrum__words_put(s,
+			is_own ? "its messages or their answers were on the network"
+			       : ", whose messages or their answers were on the network");
 		return;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s,

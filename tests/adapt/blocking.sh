@@ -38,6 +38,10 @@ has accept dump 'label  *accept from socket'
 has accept why '^no findings'
 has accept why 'waits for .*accept from socket [0-9]'
 
+# A single thread without a loop is recorded once it asks another machine.
+same unanswered "$programs/unanswered"
+has unanswered why 'connect to 127.0.0.1:[0-9]*: No answer for'
+has unanswered why 'unanswered: Waits for .connect to 127.0.0.1'
 
 # Pipes whose ends are both in the program.
 same fine "$programs/pipes" fine

@@ -197,6 +197,35 @@ static void nobody_takes_an_item(void **state)
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
+/* Fetches signal when they are done; the job waits for one that was cancelled. Others are, too: those
+ * whose numbers are `cancelled`. */
+static void tell_fetches(const char *cancelled)
+{
+	begin();
+	for (int i = 0; i < 6; i++) {
+		bool is_cancelled = strchr(cancelled, '0' + i);
+
+		tell("2" MS "create 1 %d condition\n2" MS "label %d \"inflight %d\n", 10 + i,
+			10 + i, i);
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"fetch %d\n", 3 + i, 20 + i,
+			3 + i, 20 + i, i);
+		if (!is_cancelled)
+			tell("%d" MS "signal %d %d =0\n", 40 + i, 20 + i, 10 + i);
+		tell("%d" MS "%s 1 %d\n", 50 + i, is_cancelled ? "cancel" : "resolve", 20 + i);
+	}
+	tell("60" MS "wait 2 12\n");
+}
+
+static void a_leader_is_cancelled(void **state)
+{
+	tell_fetches("2");
+	expect_first(THRUM__STEP_CANCELLED, 22, 1);
+	tell_fetches("24");
+	expect_first(THRUM__STEP_CANCELLED, 22, 1);
+	tell_fetches("0234"); /* that is usual */
+	expect_first(THRUM__STEP_WAITS_FOR, 2, 12);
+}
+
 /* A worker logs an error while the job waits; or the worker logs all the time. */
 static void a_log_line_meanwhile(void **state)
 {
@@ -292,6 +321,7 @@ int main(void)
 		cmocka_unit_test(a_stranger_takes_an_item),
 		cmocka_unit_test(a_failure_meanwhile),
 		cmocka_unit_test(nobody_takes_an_item),
+		cmocka_unit_test(a_leader_is_cancelled),
 		cmocka_unit_test(a_log_line_meanwhile),
 		cmocka_unit_test(a_timer_is_put_off),
 		cmocka_unit_test(a_timer_is_never_set),

@@ -57,6 +57,9 @@ static void check_path(const char *lines, bool is_mirage, uint64_t id, const cha
 	struct thrum__path path;
 	char text[4000];
 
+	/* Each lane is a process of its own, between which messages go. */
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		model->lanes[i].process = i;
 	assert_int_equal(thrum__slow_paths_init(&paths, model), 0);
 	assert_int_equal(thrum__slow_path_make(&paths, story_task(model, id), &path), 0);
 	print_path(&paths, &path, text, sizeof(text));
@@ -90,6 +93,40 @@ static void waits_for_a_timer_then_for_its_lane(void **state)
 		"20-100 waits request #;timer\n"
 		"100-150 ready request # 4\n"
 		"150-160 runs request #\n");
+}
+
+/* A request waits for an answer. No task stands for that, but its message is followed: over the network,
+ * to where another request was served first, and back. */
+static void messages_lead_to_other_processes(void **state)
+{
+	check_path(LANE "0 @1 create - 9 thread\n"
+			"0 @1 switch 9\n"
+			"1 @1 suspend \"wait for work\n"
+			"10 create 1 2 request\n"
+			"10 label 2 \"GET 1\n"
+			"10 switch 2\n"
+			"20 link-send 2 \"key\n"
+			"20 switch 1\n"
+			"21 suspend \"wait for work\n"
+			"30 @1 resume\n"
+			"30 @1 create 9 5 request\n"
+			"30 @1 label 5 \"serve 0\n"
+			"30 @1 switch 5\n"
+			"60 @1 resolve 5 5\n"
+			"60 @1 create 9 3 request\n"
+			"60 @1 label 3 \"serve 1\n"
+			"60 @1 switch 3\n"
+			"65 @1 link-receive 3 \"key\n"
+			"100 @1 resolve 3 3\n"
+			"100 @1 switch 9\n"
+			"119 resume\n"
+			"120 resolve 1 2\n",
+		false, 2,
+		"10-20 runs GET #\n"
+		"20-30 network GET #\n"
+		"30-60 queued GET #;serve # 5\n"
+		"60-100 runs GET #;serve #\n"
+		"100-120 network GET #\n");
 }
 
 /* A thread looks again whenever it is woken for nothing: its wait began with the first look. */
@@ -382,6 +419,7 @@ int main(void)
 		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),
 		cmocka_unit_test(late_timers_show_who_hogs_the_lane),
 		cmocka_unit_test(mirage_waiters_follow_the_signal),
+		cmocka_unit_test(messages_lead_to_other_processes),
 		cmocka_unit_test(cycles_end),
 		cmocka_unit_test(any_path_is_without_holes),
 	};

@@ -245,6 +245,48 @@ static void timeouts_are_cancelled(void **state)
 	}
 }
 
+/* Six pings, each with a fresh timer of 20 ms, and two calls with one of 20 s: all are answered after
+ * 5 ms, or the calls after `answered` ms. A third call gets no answer. */
+static void tell_calls(int answered)
+{
+	begin();
+	tell("0 create 1 3 handle\n0 label 3 \"udp\n");
+	for (int i = 0; i < 9; i++) {
+		bool is_call = i > 5;
+		int at = 100 * i, end = at + (is_call ? answered : 5);
+
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"%s %d\n%d" MS
+		     "should-resolve %d\n",
+			at, 10 + i, at, 10 + i, is_call ? "call" : "ping", i, at, 10 + i);
+		tell("%d" MS "create %d %d choose\n%d" MS "label %d \"answer or timer\n", at,
+			10 + i, 20 + i, at, 20 + i);
+		tell("%d" MS "create %d %d timer\n%d" MS "label %d \"%s\n%d" MS "due %d =%s\n", at,
+			10 + i, 30 + i, at, 30 + i, is_call ? "redial" : "again", at, 30 + i,
+			is_call ? "20000000000" : "20000000");
+		tell("%d" MS "wait %d %d\n%d" MS "wait %d 3\n%d" MS "wait %d %d\n", at, 20 + i,
+			30 + i, at, 20 + i, at, 10 + i, 20 + i);
+		if (i < 8)
+			tell("%d" MS "cancel 1 %d\n%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n",
+				end, 30 + i, end, 20 + i, end, 10 + i);
+	}
+	tell("1500" MS "log 1 \"end\n");
+}
+
+static void timer_too_late_for_its_place(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_calls(5);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_OUTSIDE);
+	assert_int_equal(finding->steps[0].kind, THRUM__STEP_DUE_LATE);
+	assert_int_equal(finding->steps[0].task, task(38));
+	assert_int_equal(finding->steps[0].more, 1);
+	finish();
+	tell_calls(95); /* calls take their time */
+	expect_none();
+}
+
 /* Tries of 3 ms, each after a rest of 7 ms; all end with that event. */
 static void tell_tries(int count, const char *end)
 {
@@ -787,6 +829,7 @@ int main(void)
 		cmocka_unit_test(peers_by_first_word),
 		cmocka_unit_test(timer_far_too_late),
 		cmocka_unit_test(timeouts_are_cancelled),
+		cmocka_unit_test(timer_too_late_for_its_place),
 		cmocka_unit_test(tries_without_end),
 		cmocka_unit_test(producer_ends),
 		cmocka_unit_test(a_server_fails),

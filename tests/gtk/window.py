@@ -152,6 +152,17 @@ def searches(desktop):
     is_quiet(viewer)
 
 
+def tells_the_picture(desktop):
+    """Screen readers find a sentence about all that the picture shows."""
+    viewer = shown(desktop)
+    told = viewer.wait("the picture is told", lambda window: window.texts.get("outline"))
+    check(len(told) > 10, told)
+    viewer.key("v")
+    viewer.wait("so are bands", lambda window: window.texts.get("outline") not in (None, told))
+    is_quiet(viewer)
+    viewer.end()
+
+
 def menu(desktop):
     viewer = shown(desktop)
     place = find(viewer, "client")
@@ -240,5 +251,5 @@ def state(desktop):
     is_quiet(viewer)
 
 
-driver.run([opens, zooms, buttons, makes_room, searches, menu, chooses_a_theme, goes_to_a_time,
-            marks_a_time, two_traces, two_traces_as_one, exports, state])
+driver.run([opens, zooms, buttons, makes_room, searches, tells_the_picture, menu, chooses_a_theme,
+            goes_to_a_time, marks_a_time, two_traces, two_traces_as_one, exports, state])

@@ -233,6 +233,42 @@ static void a_double_press_shows_the_story(void **state)
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
 }
 
+/* All that is in sight can be reached without seeing it. */
+static void the_picture_is_a_list_of_sentences(void **state)
+{
+	static struct thrum__scene_item items[THRUM__OUTLINE_MAX];
+	struct show *show = *state;
+	uint32_t count = thrum__scene_outline(scene_of(show), items), at = 0;
+
+	while (at < count && !strstr(items[at].words, "GET /user #, level 1, closed: "))
+		at++;
+	assert_true(at < count);
+	assert_true(items[at].can_open && !items[at].is_open && !items[at].is_chosen);
+	assert_true(thrum__stage_follow(show->stage, &items[at]) > 0);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
+	show_settle(show);
+	assert_true(thrum__scene_outline(scene_of(show), items) > count);
+	assert_true(items[at].is_open && items[at].is_chosen);
+
+	/* A row of the opened band is a task. */
+	assert_int_equal(items[at + 1].level, 2);
+	assert_non_null(strstr(items[at + 1].words, ", resolved after 4 ms"));
+	assert_null(strchr(items[at + 1].words, '\n'));
+	assert_true(thrum__stage_follow(show->stage, &items[at + 1]) > 0);
+	assert_int_equal(scene_of(show)->selected, items[at + 1].task);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_SLOW) > 0);
+	show_settle(show);
+	assert_true(thrum__scene_outline(scene_of(show), items) > 0);
+	assert_string_equal(items[0].words, "GET /user 0: 4 ms");
+
+	show_set(show, "as=rows");
+	count = thrum__scene_outline(scene_of(show), items);
+	assert_in_range(count, 2, THRUM__OUTLINE_MAX);
+	for (at = 0; !strstr(items[at].words, "GET /user"); at++)
+		assert_true(at + 1 < count);
+	assert_true(items[at].task != THRUM__NONE && items[at].height > 0);
+}
+
 /* A link to a stretch of time shows all of it, and one to the reasons of a slow task its story. */
 static void links_lead_there(void **state)
 {
@@ -291,6 +327,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
 		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
+		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
+			show_end),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),

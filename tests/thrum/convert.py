@@ -5,6 +5,7 @@
 import glob
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -163,6 +164,17 @@ def every(folder):
     speedscope(path)
 
 
+def endless(folder):
+    """Spans that never end: only so many are shown, as each run interrupts them all."""
+    path = os.path.join(folder, "endless.thrum")
+    subprocess.run([os.path.join(BUILD, "tests/thrum/programs/endless"), path], check=True)
+    for form in ("chrome", "speedscope", "perfetto"):
+        said = ask("convert", f"--to={form}", path, os.path.join(folder, "endless")).stderr
+        check(re.search(rb": 13[67] spans are left out", said), f"{form}: {said}")
+    begun = sum(e["ph"] == "B" for e in convert("chrome", path)["traceEvents"])
+    check(200 < begun < 200 * 2 * 65, f"{begun} slices begin")
+
+
 def empty(folder):
     path = os.path.join(folder, "empty.ctf")
     with open(path, "wb") as file:
@@ -198,6 +210,7 @@ with tempfile.TemporaryDirectory() as here:
     arguments(here, server(here))
     every(here)
     hostile(here)
+    endless(here)
     empty(here)
     for one in glob.glob(os.path.join(SOURCE, "tests/read/data/mirage/*.ctf")):
         if subprocess.run([THRUM, "tasks", one], capture_output=True, check=False).returncode == 0:

@@ -405,6 +405,23 @@ test("each kind of task has a band, or each task a row", async (open) => {
   await reaches(view, "the key shows bands", (at) => at.get("as") === "bands");
 });
 
+test("a screen reader finds all that the picture shows", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: "#as=bands" });
+  const item = (name) => view.getByRole("treeitem", { name });
+  await item(/: runs /)
+    .first()
+    .dispatchEvent("click");
+  await view.waitForFunction(() => {
+    const active = document.getElementById("canvas").getAttribute("aria-activedescendant");
+    return active && document.getElementById(active).ariaSelected === "true";
+  });
+  await view.keyboard.press("v");
+  await item(/never resolved for /)
+    .first()
+    .dispatchEvent("click");
+  await reaches(view, "the task is selected", (at) => at.has("sel"));
+});
+
 test("m marks the time below the pointer with a text", async (open) => {
   const view = await opened(open, page(hanging()), { hash: "#as=rows" });
   await canvas(view).click({ position: { x: 700, y: 300 } });

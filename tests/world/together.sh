@@ -76,6 +76,10 @@ fi
 rm -f web.thrum stock.thrum database.thrum
 "$BUILD/examples/shop"
 says 0 'no findings' why web.thrum stock.thrum database.thrum
+# The time of a request lies in three processes, and between them.
+says 0 '"runs","stack":\[[^]]*"count item #","select item #"\]' \
+	why --format=json --slow='GET *' web.thrum stock.thrum database.thrum
+says 0 '"doing":"network"' why --format=json --slow='GET *' web.thrum stock.thrum database.thrum
 
 # Nothing goes from a trace to its copy.
 cp client.thrum copy.thrum

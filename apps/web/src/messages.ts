@@ -94,7 +94,7 @@ export interface Changes {
   /** Changes when the document of the trace is to be asked for again. */
   subject?: number;
   search?: { text: string; found: number; at: number };
-  status?: { pointer: string; seen: string; band: string; card: string[] };
+  status?: { pointer: string; seen: string; card: string[] };
   /** The view, for the fragment of the page's URL. */
   address?: string;
   /** How often the view jumped: each jump is an entry of the browser's history. */
@@ -160,6 +160,8 @@ export type ToWorker =
   | { is: "hover"; part: number; task: number }
   | { is: "menu"; x: number; y: number } // selects the task there and asks about it
   | { is: "close"; part: number }
+  | { is: "outline" } // asks for the picture as a list of sentences
+  | { is: "follow"; item: number } // goes where an item of the last outline leads
   | { is: "goText"; text: string }
   | { is: "mark"; text: string } // the text of the mark that the command "mark" asked for
   | { is: "search"; text: string }
@@ -213,6 +215,7 @@ export type FromWorker =
   | { is: "changed"; changes: Changes }
   | { is: "yours"; command: string } // search, details, mark, go-to-time, help: the page runs these
   | { is: "menu"; menu: Menu }
+  | { is: "outline"; items: Item[] }
   | { is: "window"; words: string } // also after an accepted "goText"
   | { is: "refused"; message: string } // the reason why a "goText" or "state" is wrong
   | { is: "document"; id: number; document: Document }
@@ -224,6 +227,15 @@ export type FromWorker =
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }
   | { is: "file"; name: string; type: string; bytes: Blob };
+
+/** A finding, a band, a thread, a queue, a task: all that the picture shows has a sentence. */
+export interface Item {
+  words: string;
+  level: number;
+  chosen: boolean;
+  /** Missing: it can't be opened. */
+  open?: boolean;
+}
 
 /** The task for which the picture's menu was opened; task -1: there was none. */
 export interface Menu {

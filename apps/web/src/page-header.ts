@@ -182,12 +182,10 @@ function makeStatus() {
     );
     byId("hints").replaceChildren(...hints);
   });
-  let band = "";
   onChange(({ status }) => {
     if (!status) return;
     byId("pointer").textContent = status.pointer;
     byId("seen").textContent = status.seen;
-    if (status.band !== band) say((band = status.band));
   });
 }
 

@@ -7,6 +7,7 @@ import { makeDialogs, isGoing } from "./page-dialogs";
 import { byId, isNarrow, listen, make } from "./page-dom";
 import { makeHeader } from "./page-header";
 import { makeCard, makeMenu } from "./page-menu";
+import { makeOutline } from "./page-outline";
 import { listenToKeys, listenToPicture, makeScrollBar, showCursor } from "./page-input";
 import { clearNotices, notice } from "./page-notices";
 import { embedded, listenToFiles, whenRead } from "./page-open";
@@ -29,7 +30,12 @@ function tellSize() {
 /** Starts a worker with a new canvas: the old worker keeps the old one. */
 function begin() {
   canvas?.remove();
-  canvas = make("canvas", { id: "canvas", role: "application", "aria-label": "Picture" });
+  canvas = make("canvas", {
+    id: "canvas",
+    role: "application",
+    "aria-label": "Picture",
+    "aria-owns": "outline",
+  });
   canvas.tabIndex = 0;
   byId("picture").prepend(canvas);
   listenToPicture(canvas, isEmbedded);
@@ -155,6 +161,7 @@ function run() {
   makeScrollBar();
   makeCard(() => canvas);
   makeMenu(() => canvas);
+  makeOutline(() => canvas);
   showCursor(() => canvas);
   makeAddress();
   listenToOpening();

@@ -21,6 +21,7 @@ import type {
   Command,
   Document,
   FromWorker,
+  Item,
   Menu,
   NarrowedBy,
   Row,
@@ -470,6 +471,11 @@ class Viewer {
         return this.menu(message.x, message.y);
       case "close":
         return this.close(message.part);
+      case "outline":
+        core.call("core_outline");
+        return post({ is: "outline", items: core.json<Item[]>() });
+      case "follow":
+        return this.changed(core.call("core_follow", message.item));
       case "goText":
         return this.goText(message.text);
       case "mark":

@@ -57,6 +57,12 @@ static uint32_t readied_of(const struct thrum__model *model, uint32_t edge)
 								   : THRUM__NONE;
 }
 
+static uint32_t sender_of(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK ? THRUM__EDGE(model, edge, from)
+								  : THRUM__NONE;
+}
+
 static bool is_end(uint8_t kind)
 {
 	return kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
@@ -232,6 +238,7 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 		slice_rows(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
 		slice_rows(model, &model->edges, tasks, ender_of, &made.enders) < 0 ||
 		slice_rows(model, &model->edges, tasks, readied_of, &made.readies) < 0 ||
+		slice_rows(model, &model->edges, tasks, sender_of, &made.sends) < 0 ||
 		slice_rows(model, &model->tasks, tasks, creator_of, &made.children) < 0 ||
 		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
 		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0 ||
@@ -254,6 +261,7 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 	slices_free(&paths->takes);
 	slices_free(&paths->enders);
 	slices_free(&paths->readies);
+	slices_free(&paths->sends);
 	slices_free(&paths->children);
 	slices_free(&paths->suspensions);
 	slices_free(&paths->off_cpu);

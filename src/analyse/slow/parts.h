@@ -100,6 +100,13 @@ uint32_t thrum__slow_ended_by(const struct thrum__slow_walk *, uint32_t task, in
 void thrum__slow_walk_held(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	const struct thrum__slow_wait *);
 
+/* ---- Messages: messages.c ------------------------------------------------------------------ */
+
+/* Walks a time in which the piece's task waited for something unknown, if the work on a message of
+ * its explains that. Returns whether it does. */
+bool thrum__slow_walk_message(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	int64_t from, int64_t to);
+
 /* ---- Lanes: lanes.c ------------------------------------------------------------------------ */
 
 /* Adds parts for a time in which the task could have run on a lane: one for each run of another

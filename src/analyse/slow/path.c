@@ -238,6 +238,8 @@ static void walk_served(struct thrum__slow_walk *walk, const struct thrum__slow_
 static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
 {
+	if (from < to && thrum__slow_walk_message(walk, piece, from, to))
+		return;
 	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
 		walk->model->is_mirage)

@@ -10,6 +10,10 @@
  * lane's own task, as that one only hands on results from outside; and for a lock or semaphore with
  * those that held it one after the other, whoever they are.
  *
+ * Where nothing tells for whom a task waits, the path goes on with the task that received its latest
+ * message, also in another process: with its work, the time that the message lay there while that
+ * thread did something else, and the ways there and back.
+ *
  * Programs don't record every wait. So the path also goes on with a task that was read just after a
  * gap between runs and ended within it, with a child that had the lane meanwhile, and with the last
  * child that ended. A task that never ran, and that another ended which ends such tasks one after
@@ -28,6 +32,7 @@
 	X(SUSPENDED, "suspended") /* its lane is suspended; the frame's name is the reason */ \
 	X(PREEMPTED, "preempted") /* it would run, but its thread has no processor */ \
 	X(BLOCKED, "blocked")     /* it would run, but its thread waits in the kernel */ \
+	X(NETWORK, "network")     /* a message is under way between it and another process */ \
 	X(READY, "ready")         /* the task could run, but its lane runs `other` */ \
 	X(LATE, "late")           /* the task is due, but its lane runs `other` */ \
 	X(QUEUED, "queued") /* it hasn't begun, and the lane that will run it runs `other` */ \
@@ -47,7 +52,7 @@ const char *thrum__slow_doing_name(int doing);
 static inline bool thrum__slow_is_own(int doing)
 {
 	return doing <= THRUM__DOING_WAITS || doing == THRUM__DOING_PREEMPTED ||
-		doing == THRUM__DOING_BLOCKED;
+		doing == THRUM__DOING_BLOCKED || doing == THRUM__DOING_NETWORK;
 }
 
 /* ---- Stacks of waiting --------------------------------------------------------------------- */
@@ -89,6 +94,7 @@ struct thrum__paths {
 	struct thrum__slices takes;       /* by task: edges LOCK that lead to it */
 	struct thrum__slices enders;      /* by task: edges by which it ended others */
 	struct thrum__slices readies;     /* by task: edges READY that lead to it */
+	struct thrum__slices sends;       /* by task: edges LINK to others */
 	struct thrum__slices children;    /* by task: the tasks that it created */
 	struct thrum__slices suspensions; /* by lane */
 	struct thrum__slices off_cpu;     /* by lane: times off the processor */

@@ -7,6 +7,7 @@
  *	slow.c    tasks by how long they took; the comparison of two paths
  *	path.c    the critical path of a task, part by part
  *	waits.c   the waits of tasks, their ends, and the holders of locks meanwhile
+ *	messages.c  the work of another process on a message
  *	lanes.c   what a lane did while a task could have run there
  *	cause.c   the main cause of a path's length
  *	frames.c  the stacks of waiting to which the parts belong

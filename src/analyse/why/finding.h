@@ -166,7 +166,8 @@ struct thrum__step {
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
 	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
 	 * condition `other` before the wait, else 0. WAITS_FOR: 1 if other has ended or become another,
-	 * but nothing of it is recorded any more. */
+	 * but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
+	 * ended to tell so, but they or others in its place were due much sooner. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */
 };

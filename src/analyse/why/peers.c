@@ -12,6 +12,7 @@
 #define SITES 256
 #define SOON 1000000000 /* ns */
 #define LATE_PEERS 2
+#define WAITER_BACK 8 /* edges to a task that are searched for one that waited for it */
 
 /* The key of the last task with each name, as most tasks of a name have the same kind and site; and
  * of the last task without a name of each site, as far as there is room. */
@@ -158,26 +159,29 @@ static void remember_latest(struct thrum__peer *peer, int64_t created)
 		}
 }
 
-/* Counts the due time of a task that has ended. */
-static void count_due(struct thrum__peer *peer, const struct thrum__model *model, uint32_t task)
+static void add_dues(struct thrum__dues *dues, const struct thrum__dues *more)
+{
+	dues->soon += more->soon;
+	dues->late += more->late;
+	dues->longest = more->longest > dues->longest ? more->longest : dues->longest;
+}
+
+/* The due time of a task, for the counts. */
+static struct thrum__dues due_of(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t note = THRUM__TASK(model, task, note);
 	int64_t due;
 
 	if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
-		return;
+		return (struct thrum__dues){0};
 	while (thrum__model_has_row(&model->notes, note) &&
 		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 		note = THRUM__NOTE(model, note, prev);
 	if (!thrum__model_has_row(&model->notes, note))
-		return;
+		return (struct thrum__dues){0};
 	due = THRUM__NOTE(model, note, value) - THRUM__TASK(model, task, created);
-	if (due > SOON) {
-		peer->late++;
-		return;
-	}
-	peer->soon++;
-	peer->due = due > peer->due ? due : peer->due;
+	return due > SOON ? (struct thrum__dues){.late = 1}
+			  : (struct thrum__dues){.soon = 1, .longest = due};
 }
 
 static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
@@ -187,10 +191,13 @@ static void count_task(struct thrum__peers *peers, uint32_t task, uint32_t key)
 	int64_t life;
 
 	peer = &peers->all[key];
-	if (thrum__analyse_task_is_pending(model, task))
+	if (thrum__analyse_task_is_pending(model, task)) {
 		peer->pending++;
-	else
-		count_due(peer, model, task);
+	} else if (THRUM__TASK(model, task, flags) & THRUM__TASK_DUE) {
+		struct thrum__dues due = due_of(model, task);
+
+		add_dues(&peer->dues, &due);
+	}
 	life = life_of(model, task);
 	if (life < 0)
 		return;
@@ -251,10 +258,25 @@ static void count_families(struct thrum__peers *peers)
 		family->labels++;
 		family->ended += peer->ended;
 		family->pending += peer->pending;
+		add_dues(&family->dues, &peer->dues);
 		family->longest = peer->longest > family->longest ? peer->longest : family->longest;
 		for (int i = 0; i < THRUM__LATEST; i++)
 			remember_latest(family, peer->latest[i]);
 	}
+}
+
+uint32_t thrum__why_peers_waiter(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < WAITER_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && from != task)
+			return thrum__model_has_row(&model->tasks, from) ? from : THRUM__NONE;
+	}
+	return THRUM__NONE;
 }
 
 /* Whether a pending task is no older than twice the longest life of those that ended. */
@@ -266,12 +288,30 @@ static bool is_young(const struct thrum__peers *peers, const struct thrum__peer 
 		(peer->longest < INT64_MAX / 2 ? 2 * peer->longest : INT64_MAX);
 }
 
+/* Counts the due time of a task that has ended for the latest task that waited for it. */
+static void count_awaited(struct thrum__peers *peers, uint32_t task)
+{
+	uint32_t waiter = thrum__why_peers_waiter(peers->model, task), key;
+	struct thrum__dues due;
+
+	if (waiter == THRUM__NONE)
+		return;
+	key = thrum__why_peers_key(peers, waiter);
+	if (key == THRUM__NONE)
+		return;
+	due = due_of(peers->model, task);
+	add_dues(&peers->all[key].awaits, &due);
+}
+
 static void count_if_old(struct thrum__peers *peers, uint32_t task, uint32_t key)
 {
 	struct thrum__peer *peer = &peers->all[key], *family;
 
-	if (!thrum__analyse_task_is_pending(peers->model, task))
+	if (!thrum__analyse_task_is_pending(peers->model, task)) {
+		if (THRUM__TASK(peers->model, task, flags) & THRUM__TASK_DUE)
+			count_awaited(peers, task);
 		return;
+	}
 	peer->old += !is_young(peers, peer, task);
 	if (peer->family == THRUM__NONE)
 		return;

@@ -16,6 +16,13 @@
 
 #define THRUM__LATEST 4
 
+/* How many tasks were due soon (within a second of their creation), the longest of these times in ns,
+ * and how many were due later. */
+struct thrum__dues {
+	uint32_t soon, late;
+	int64_t longest;
+};
+
 struct thrum__peer {
 	uint32_t ended, pending; /* how many tasks; cancelled ones are in neither */
 	uint32_t old;            /* of the pending ones: those that are not young */
@@ -26,12 +33,10 @@ struct thrum__peer {
 	int64_t longest; /* life of those that ended, in ns */
 	int64_t usual;   /* the median life; set by thrum__why_peers_usual */
 	bool has_usual;
-	/* How many were due soon (within a second of their creation), the longest of these times in
-	 * ns, and how many were due later: of those that ended or were cancelled. */
-	uint32_t soon, late;
-	int64_t due;
-	uint32_t family; /* index of the family, or NONE */
-	uint32_t labels; /* of a family: how many patterns of labels it has */
+	struct thrum__dues dues;   /* of those that ended or were cancelled */
+	struct thrum__dues awaits; /* of the tasks for which they waited, if these ended */
+	uint32_t family;           /* index of the family, or NONE */
+	uint32_t labels;           /* of a family: how many patterns of labels it has */
 };
 
 struct thrum__peers {
@@ -64,6 +69,9 @@ const struct thrum__peer *thrum__why_peers_of(const struct thrum__peers *, uint3
 
 /* The counts of a task's family, or NULL if it has none or no more than one label. */
 const struct thrum__peer *thrum__why_peers_family(const struct thrum__peers *, uint32_t task);
+
+/* The task that waited latest for a task, or NONE. */
+uint32_t thrum__why_peers_waiter(const struct thrum__model *, uint32_t task);
 
 /* Whether a pending task may just be under way: some peers ended, and its age is no more than twice
  * the longest life among them. */

@@ -199,6 +199,11 @@ THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int comman
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, char name[THRUM__NAME_MAX]);
 
+/* Writes a sentence about a band, thread or queue with a name, with the numbers of the last frame. Returns
+ * as snprintf does. */
+size_t thrum__bands_place_words(const struct thrum__scene *,
+	const struct thrum__scene_bands_place *, const char *name, char *to, size_t size);
+
 /* Whether nearly all lines of a group fail: then their marks would say nothing. */
 static inline bool thrum__bands_all_fail(const struct thrum__group *group)
 {

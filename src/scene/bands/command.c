@@ -85,6 +85,15 @@ static int move_focus(struct thrum__scene *scene, int step)
 	return 0;
 }
 
+void thrum__scene_focus_place(struct thrum__scene *scene, uint32_t place)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	if (scene->shows_bands && bands && place < bands->place_count &&
+		thrum__scene_bands_name(bands, &bands->places[place], scene->state.bands.focus))
+		show_place(scene, &bands->places[place]);
+}
+
 /* Sorts by the column of the gutter whose head is at x; again: as a tree. */
 static int sort_by(struct thrum__scene *scene, float x)
 {

@@ -24,7 +24,10 @@ static void tell_group(struct thrum__base_text *text, const struct thrum__scene 
 
 	thrum__base_text_format(text, ", level %u, %s: ", place->depth + 1U,
 		place->kind == THRUM__PLACE_OPENED ? "open" : "closed");
-	thrum__words_decimal(n->rate, n->rate < 10, words, sizeof words);
+	if (n->rate < 10)
+		thrum__words_decimal(n->rate, 1, words, sizeof words);
+	else
+		thrum__words_number((uint64_t)(n->rate + 0.5), words);
 	if (n->ended == 0)
 		thrum__base_text_put(text, "none ended");
 	else
@@ -82,10 +85,24 @@ static void tell_queue(struct thrum__base_text *text, const struct thrum__scene 
 	thrum__base_text_format(text, "%s wait", words);
 }
 
+size_t thrum__bands_place_words(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, const char *name, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+
+	thrum__base_text_put(&text, name);
+	if (place->kind == THRUM__PLACE_QUEUE)
+		tell_queue(&text, scene, place->index);
+	else if (place->kind == THRUM__PLACE_THREAD || place->kind == THRUM__PLACE_OPENED_THREAD)
+		tell_thread(&text, scene, place->index);
+	else
+		tell_group(&text, scene, place);
+	return text.size;
+}
+
 size_t thrum__scene_focus_words(const struct thrum__scene *scene, char *to, size_t size)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
-	struct thrum__base_text text = thrum__base_text_in(to, size);
 	char name[THRUM__NAME_MAX];
 
 	if (size > 0)
@@ -95,18 +112,9 @@ size_t thrum__scene_focus_words(const struct thrum__scene *scene, char *to, size
 	for (uint32_t i = 0; i < bands->place_count; i++) {
 		const struct thrum__scene_bands_place *place = &bands->places[i];
 
-		if (!thrum__scene_bands_name(bands, place, name) ||
-			strcmp(name, scene->state.bands.focus) != 0)
-			continue;
-		thrum__base_text_put(&text, name);
-		if (place->kind == THRUM__PLACE_QUEUE)
-			tell_queue(&text, scene, place->index);
-		else if (place->kind == THRUM__PLACE_THREAD ||
-			place->kind == THRUM__PLACE_OPENED_THREAD)
-			tell_thread(&text, scene, place->index);
-		else
-			tell_group(&text, scene, place);
-		break;
+		if (thrum__scene_bands_name(bands, place, name) &&
+			strcmp(name, scene->state.bands.focus) == 0)
+			return thrum__bands_place_words(scene, place, name, to, size);
 	}
-	return text.size;
+	return 0;
 }

@@ -208,35 +208,59 @@ uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *st
 
 /* ---- The gutter ---------------------------------------------------------------------------- */
 
+static void put_level_name(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_story *story, unsigned level, char *words, size_t size)
+{
+	const struct thrum__story_level *of = &story->story.levels[level];
+
+	if (level == 0)
+		thrum__words_task(bands->all->model, story->task, words, size);
+	else if (of->kind == THRUM__STORY_HOLDERS)
+		snprintf(words, size, "held in turn by");
+	else if (of->kind == THRUM__STORY_THREAD)
+		snprintf(words, size, "thread busy");
+	else
+		name_box(bands, of->task, of->frame, words, size);
+}
+
+/* Writes how long a level of a story takes; the first one is all of it. */
+static void put_level_time(const struct thrum__story *story, unsigned level, char *words,
+	size_t size)
+{
+	thrum__words_duration(level == 0 ? story->to - story->from : story->levels[level].time, 3,
+		words, size);
+}
+
+void thrum__bands_level_words(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_story *story, unsigned level, char *to, size_t size)
+{
+	char name[160], here[40], usual[40] = "";
+
+	put_level_name(bands, story, level, name, sizeof name);
+	put_level_time(&story->story, level, here, sizeof here);
+	if (story->has_usual && level < story->usual.level_count)
+		put_level_time(&story->usual, level, usual, sizeof usual);
+	snprintf(to, size, "%s: %s%s%s", name, here, *usual ? ", usually " : "", usual);
+}
+
 static void name_level(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, unsigned level, float top)
 {
-	const struct thrum__story_level *of = &story->story.levels[level];
 	float x = THRUM__BANDS_NAME + 8 * (float)level;
 	int font = level == 0 ? THRUM__FONT_BASE : THRUM__FONT_NOTE;
 	char words[160];
 
-	if (level == 0)
-		thrum__words_task(pen->p->model, story->task, words, sizeof words);
-	else if (of->kind == THRUM__STORY_HOLDERS)
-		strcpy(words, "held in turn by");
-	else if (of->kind == THRUM__STORY_THREAD)
-		strcpy(words, "thread busy");
-	else
-		name_box(pen->bands, of->task, of->frame, words, sizeof words);
+	put_level_name(pen->bands, story, level, words, sizeof words);
 	thrum__bands_text(pen, x, top + 16, level == 0 ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
 		THRUM__COLOUR_INK, (pen->is_narrow ? 110 : HERE_AT - 48) - x, words);
-	thrum__words_duration(level == 0 ? story->story.to - story->story.from : of->time, 3, words,
-		sizeof words);
+	put_level_time(&story->story, level, words, sizeof words);
 	thrum__bands_text_right(pen, pen->is_narrow ? pen->left - 12 : HERE_AT, top + 16, font,
 		THRUM__COLOUR_INK, words);
 	if (pen->is_narrow || !story->has_usual)
 		return;
 	strcpy(words, "–");
 	if (level < story->usual.level_count)
-		thrum__words_duration(level == 0 ? story->usual.to - story->usual.from
-						 : story->usual.levels[level].time,
-			3, words, sizeof words);
+		put_level_time(&story->usual, level, words, sizeof words);
 	thrum__bands_text_right(pen, USUAL_AT, top + 16, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 		words);
 }

@@ -227,18 +227,37 @@ static uint32_t named_origin(const struct thrum__model *model, uint32_t task)
 	return task;
 }
 
-/* The latest task that failed or was cancelled, and with it what it should have done for an object:
- * its like served that. NONE if there is none, or if failures are as usual as successes. */
-static uint32_t failed_server(struct thrum__search *search, uint32_t server)
+/* Whether the last word of a task's name is a word of the other's, too. */
+static bool shares_last_word(const struct thrum__model *model, uint32_t task, uint32_t other)
+{
+	const char *name = thrum__model_task_name(model, task, NULL), *space = strrchr(name, ' ');
+	const char *word = space ? space + 1 : name,
+		   *of = thrum__model_task_name(model, other, NULL);
+	size_t size = strlen(word);
+
+	for (const char *at = of; size > 0 && (at = strstr(at, word)); at++)
+		if ((at == of || at[-1] == ' ') && (at[size] == 0 || at[size] == ' '))
+			return true;
+	return false;
+}
+
+/* The task that failed or was cancelled, and with it what it should have done for an object: its like
+ * served that. The one that shares a word with the object, or else the latest; sure if it does, or is
+ * the only one. NONE if there is none, or if failures are as usual as successes. */
+static uint32_t failed_server(struct thrum__search *search, uint32_t server, uint32_t object,
+	bool *is_sure)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t key = thrum__why_peers_key(&search->peers, server), found = THRUM__NONE;
 	uint32_t failed = 0, resolved = 0;
+	bool is_named = false;
 
 	if (key == THRUM__NONE || THRUM__TASK(model, server, state) != THRUM__STATE_RESOLVED)
 		return THRUM__NONE;
 	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
 		i = thrum__analyse_next_task(model, i + 1)) {
+		uint32_t origin;
+
 		if (search->budget == 0)
 			return THRUM__NONE;
 		search->budget--;
@@ -248,25 +267,66 @@ static uint32_t failed_server(struct thrum__search *search, uint32_t server)
 		if (!is_failed(model, i, THRUM__OPEN))
 			continue;
 		failed++;
-		found = i;
+		origin = named_origin(model, i);
+		if (is_named && !shares_last_word(model, object, origin))
+			continue;
+		is_named = shares_last_word(model, object, origin);
+		found = origin;
 	}
+	*is_sure = is_named || failed == 1;
 	return failed < resolved ? found : THRUM__NONE;
 }
 
 struct thrum__why_blame thrum__why_blame_server(struct thrum__search *search, uint32_t object,
 	const struct thrum__why_servers *servers)
 {
-	const struct thrum__model *model = search->model;
+	bool is_sure;
 
 	for (unsigned i = 0; i < servers->count; i++) {
-		uint32_t task = failed_server(search, servers->task[i]);
+		uint32_t task = failed_server(search, servers->task[i], object, &is_sure);
 
-		if (task == THRUM__NONE)
-			continue;
-		task = named_origin(model, task);
-		return blame_ended(model, task, object);
+		if (task != THRUM__NONE)
+			return blame_ended(search->model, task, object);
 	}
 	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+}
+
+/* The same for those who served an object that is like this one. */
+static struct thrum__why_blame blame_like_servers(struct thrum__search *search, uint32_t object,
+	uint32_t like)
+{
+	struct thrum__why_servers servers;
+
+	thrum__why_servers_of(search->model, like, THRUM__NONE, &servers);
+	for (unsigned i = 0; i < servers.count; i++) {
+		bool is_sure;
+		uint32_t task = failed_server(search, servers.task[i], object, &is_sure);
+
+		if (task != THRUM__NONE && is_sure)
+			return blame_ended(search->model, task, object);
+	}
+	return (struct thrum__why_blame){-1, THRUM__NONE, THRUM__NONE};
+}
+
+struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t leaf = path->leaf, from = leaf > BEFORE ? leaf - BEFORE : 0;
+	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
+	struct thrum__why_servers servers;
+
+	if (path->length == 0 || THRUM__TASK(model, leaf, kind) != THRUM_KIND_CONDITION)
+		return blame;
+	thrum__why_servers_of(model, leaf, thrum__why_path_last(path)->task, &servers);
+	if (servers.count > 0 || !servers.is_whole)
+		return blame;
+	for (uint32_t i = from; blame.kind < 0 && i < model->tasks.count && i - from < 2 * BEFORE;
+		i++)
+		if (i != leaf && thrum__model_has_row(&model->tasks, i) &&
+			thrum__why_is_alike(search, leaf, i))
+			blame = blame_like_servers(search, leaf, i);
+	return blame;
 }
 
 /* The task that a task waited for at first, or the one that it became; NONE: it never waited. */

@@ -308,6 +308,18 @@ static bool is_bound(const struct thrum__search *search, const struct thrum__why
 		!(is_idle_worker(search, path) && path->length == 1);
 }
 
+/* Whether a thread is blocked in a call that asks another machine, and gets no answer for long. */
+static bool is_unanswered_call(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	static const char *const words[] = {"connect to ", "look up "};
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
+		thrum__analyse_task_is_lane(model, last->task) &&
+		model->end - last->wait.since >= THRUM__SOON_OUTSIDE &&
+		thrum__why_begins_with(model, path->leaf, words, sizeof words / sizeof *words);
+}
+
 int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t *subject)
 {
@@ -332,6 +344,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_STRONG;
 	if (thrum__why_lost_of(search, path))
 		return THRUM__EVIDENCE_STRONG;
+	if (is_unanswered_call(model, path))
+		return THRUM__EVIDENCE_WEAK;
 	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		((is_outside && thrum__why_is_inbound(model, path->leaf)) ||

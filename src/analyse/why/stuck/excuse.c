@@ -17,6 +17,8 @@
 #define FAR 100             /* so many lives or due times of its peers are too late for a timer */
 #define FAR_MIN 1000000000  /* ns; an earlier timer is never too late */
 #define FAR_PEERS 3
+#define FAR_LATE 10  /* so many times as old as its peers became, a task behind a timer is late */
+#define BEHIND_MAX 4 /* tasks behind a timer, each of which waits for the one before */
 #define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
 #define PUT_OFF 20        /* so often a timer was due anew that it may never come */
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
@@ -38,19 +40,64 @@ int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
 	return -1;
 }
 
+/* Whether others were due so soon that a time which is left is far too long. */
+static bool is_far(const struct thrum__dues *dues, int64_t left)
+{
+	return dues->soon >= FAR_PEERS && dues->late <= dues->soon / FAR_PEERS &&
+		left / FAR > dues->longest;
+}
+
+/* Whether a pending task behind a timer is far older than its peers became. */
+static bool is_late_behind(const struct thrum__search *search, uint32_t timer)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = timer;
+
+	for (int i = 0; i < BEHIND_MAX; i++) {
+		task = thrum__why_peers_waiter(model, task);
+		if (task == THRUM__NONE)
+			return false;
+		task = thrum__model_heir(model, task);
+		if (thrum__analyse_task_is_pending(model, task) &&
+			thrum__why_peers_lateness(&search->peers, task) >= FAR_LATE)
+			return true;
+	}
+	return false;
+}
+
+/* Whether timers that are less alike were due soon: others of the family, or those for which the like
+ * of its waiter waited. That tells something only if a waiter is late. */
+static bool is_far_for_its_waiter(const struct thrum__search *search, uint32_t task, int64_t left)
+{
+	const struct thrum__peer *family = thrum__why_peers_family(&search->peers, task);
+	uint32_t waiter = thrum__why_peers_waiter(search->model, task);
+	const struct thrum__peer *waiters = waiter == THRUM__NONE
+		? NULL
+		: thrum__why_peers_of(&search->peers, waiter);
+
+	return ((family && is_far(&family->dues, left)) ||
+		       (waiters && is_far(&waiters->awaits, left))) &&
+		is_late_behind(search, task);
+}
+
+bool thrum__why_took_less(const struct thrum__search *search, uint32_t task, int64_t due)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return peer && peer->ended >= FAR_PEERS && (due - search->model->end) / FAR > peer->longest;
+}
+
 /* Whether a timer's peers took so little time that it can't be meant to be due so late. */
 static bool is_too_late(const struct thrum__search *search, uint32_t task, int64_t due)
 {
-	const struct thrum__model *model = search->model;
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
-	int64_t left = due - model->end;
+	int64_t left = due - search->model->end;
 
-	if (!peer || left < FAR_MIN)
+	if (left < FAR_MIN)
 		return false;
 	/* Timeouts are mostly cancelled, so it counts when they were due, too. */
-	return (peer->ended >= FAR_PEERS && left / FAR > peer->longest) ||
-		(peer->soon >= FAR_PEERS && peer->late <= peer->soon / FAR_PEERS &&
-			left / FAR > peer->due);
+	return thrum__why_took_less(search, task, due) || (peer && is_far(&peer->dues, left)) ||
+		is_far_for_its_waiter(search, task, left);
 }
 
 bool thrum__why_is_running_timer(const struct thrum__search *search, uint32_t task)

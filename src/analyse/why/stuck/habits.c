@@ -17,8 +17,7 @@
 
 /* ---- The task that ends all alike ---------------------------------------------------------- */
 
-/* Whether two tasks were made at the same place, or are peers. */
-static bool is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+bool thrum__why_is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
 {
 	const struct thrum__model *model = search->model;
 	uint16_t site = THRUM__TASK(model, a, site);
@@ -65,7 +64,7 @@ uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
 		search->budget--;
 		if (i == task || !thrum__model_has_row(&model->tasks, i) ||
 			THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
-			!is_alike(search, task, i))
+			!thrum__why_is_alike(search, task, i))
 			continue;
 		by = ended_by(model, i);
 		if (by == THRUM__NONE || (found != THRUM__NONE && by != found))

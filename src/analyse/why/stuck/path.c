@@ -41,8 +41,9 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 	if (is_young)
 		return WAY_YOUNG;
 	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_TIMER: /* The program has set it to a far too late time. */
+		return thrum__why_due_of(model, task) > model->end ? WAY_INSIDE : WAY_OUTSIDE;
 	case THRUM_KIND_REQUEST:
-	case THRUM_KIND_TIMER:
 	case THRUM_KIND_HANDLE: return WAY_OUTSIDE;
 	default: return WAY_INSIDE;
 	}

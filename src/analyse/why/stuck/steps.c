@@ -98,95 +98,6 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 		add_suspects(finding, search, path);
 }
 
-/* When a task did something last, or another read it. */
-static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
-{
-	int64_t last = THRUM__TASK(model, task, last);
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
-			return THRUM__EDGE(model, edge, time) > last
-				? THRUM__EDGE(model, edge, time)
-				: last;
-	return last;
-}
-
-/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */
-static void add_silent(struct thrum__finding *finding, const struct thrum__model *model,
-	uint32_t task, uint32_t other, int64_t since)
-{
-	int64_t last = last_act_of(model, task);
-
-	if (last < since / 2 + model->end / 2 && *thrum__model_task_name(model, task, NULL))
-		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
-}
-
-/* Adds a step for a task that is missing at a barrier. */
-static void add_absent(struct thrum__finding *finding, const struct thrum__model *model,
-	uint32_t barrier, uint32_t task)
-{
-	bool is_pending = thrum__analyse_task_is_pending(model, task);
-
-	thrum__why_add_step(finding, is_pending ? THRUM__STEP_ABSENT : THRUM__STEP_ENDS_ABSENT,
-		task, barrier,
-		is_pending ? THRUM__TASK(model, task, last) : THRUM__TASK(model, task, end),
-		THRUM__NONE);
-}
-
-/* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
- * wait may stand for an event that had come already. */
-static void add_ended_server(struct thrum__finding *finding, const struct thrum__model *model,
-	const struct thrum__why_path *path, uint32_t server, uint32_t edge)
-{
-	unsigned at = finding->step_count;
-
-	thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, path->leaf,
-		THRUM__TASK(model, server, end), edge);
-	if (at < finding->step_count &&
-		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
-		THRUM__EDGE(model, edge, time) < thrum__why_path_last(path)->wait.since)
-		finding->steps[at].more = 1;
-}
-
-/* Adds a step for those that served an object: the latest, if all of them have ended; else the only
- * one that still could, if it is silent. */
-static void add_servers(struct thrum__finding *finding, struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-	struct thrum__why_servers servers;
-	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned able, first, ended = 0, missing;
-	struct thrum__why_blame blame;
-
-	missing = thrum__why_absent(search, path->leaf, last->task, absent);
-	for (unsigned i = 0; i < missing; i++)
-		add_absent(finding, model, path->leaf, absent[i]);
-	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
-		return;
-	thrum__why_servers_of(model, path->leaf, last->task, &servers);
-	if (servers.count == 0 || !servers.is_whole)
-		return;
-	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	if (able == 1) {
-		add_silent(finding, model, servers.task[first], path->leaf, last->wait.since);
-		return;
-	}
-	if (able == 0) {
-		blame = thrum__why_blame_server(search, path->leaf, &servers);
-		thrum__why_add_blame(finding, model, &blame);
-		if (blame.kind >= 0)
-			return;
-	}
-	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
-		ended++;
-	if (able == 0 && ended < servers.count)
-		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
-}
-
 /* Whether a task is resolved from outside the program. */
 static bool is_outside(const struct thrum__model *model, uint32_t task)
 {
@@ -196,28 +107,21 @@ static bool is_outside(const struct thrum__model *model, uint32_t task)
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, task) >= 0;
 }
 
-static void add_pending(struct thrum__finding *finding, const struct thrum__model *model,
+static void add_pending(struct thrum__finding *finding, const struct thrum__search *search,
 	uint32_t task, const struct thrum__why_link *last)
 {
+	const struct thrum__model *model = search->model;
 	bool is_old = THRUM__TASK(model, task, flags) & THRUM__TASK_PREEXISTING ||
 		THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE;
 	int64_t due = thrum__why_due_of(model, task);
+	unsigned at = finding->step_count;
 
 	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
 		task, THRUM__NONE,
 		is_old && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
-}
-
-/* Adds a step for the task that serves another one of the path. */
-static void add_server(struct thrum__finding *finding, const struct thrum__model *model,
-	const struct thrum__why_link *link)
-{
-	thrum__why_add_step(finding,
-		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
-			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
-			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
-					  : THRUM__STEP_SHOULD_END,
-		link->wait.on, link->task, link->wait.since, link->wait.edge);
+	if (at < finding->step_count && due > model->end &&
+		!thrum__why_took_less(search, task, due))
+		finding->steps[at].more = 1;
 }
 
 /* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do
@@ -378,9 +282,9 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		if (is_hogged(search, path))
 			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
 				search->endless_since, THRUM__NONE);
-		add_pending(finding, model, path->leaf, last);
+		add_pending(finding, search, path->leaf, last);
 		if (path->handle != THRUM__NONE)
-			add_silent(finding, model, path->handle, path->leaf,
+			thrum__why_add_silent(finding, model, path->handle, path->leaf,
 				THRUM__TASK(model, path->leaf, created));
 		return 0;
 	}
@@ -394,7 +298,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	if (!last)
 		return 0;
 	if (last->is_served) {
-		add_server(finding, model, last);
+		thrum__why_add_server(finding, model, last);
 		return 1;
 	}
 	if (last->wait.next == THRUM__NONE && thrum__why_is_lock(search, path->leaf))
@@ -402,7 +306,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	else if (thrum__why_is_held(&last->wait))
 		thrum__why_add_holders(search, finding, last->wait.on, last->wait.next);
 	else if (thrum__analyse_task_is_object(model, path->leaf))
-		add_servers(finding, search, path);
+		thrum__why_add_servers(finding, search, path);
 	add_wait(finding, model, path);
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION)
 		add_held(finding, search, last->task);
@@ -433,7 +337,7 @@ void thrum__why_tell_between(struct thrum__finding *finding, const struct thrum_
 		if (finding->step_count + 2 >= THRUM__STEPS_MAX)
 			return;
 		if (link->is_served) {
-			add_server(finding, model, link);
+			thrum__why_add_server(finding, model, link);
 			continue;
 		}
 		if (thrum__why_is_held(&link->wait))
@@ -536,7 +440,7 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 			&path->links[path->circle + (first + i) % length];
 
 		if (link->is_served) {
-			add_server(finding, model, link);
+			thrum__why_add_server(finding, model, link);
 			continue;
 		}
 		finding->count++;
@@ -673,9 +577,10 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 	struct thrum__why_blame blame = {-1, THRUM__NONE, THRUM__NONE};
 	struct thrum__finding *finding = NULL;
 
-	if (class == THRUM__FINDING_NEVER_RESOLVED &&
-		!thrum__analyse_task_is_object(model, path->leaf)) {
-		blame = thrum__why_blame(search, path->leaf, THRUM__OPEN);
+	if (class == THRUM__FINDING_NEVER_RESOLVED) {
+		blame = thrum__analyse_task_is_object(model, path->leaf)
+			? thrum__why_blame_unserved(search, path)
+			: thrum__why_blame(search, path->leaf, THRUM__OPEN);
 		finding = finding_about(search, &blame);
 	}
 	if (!finding)

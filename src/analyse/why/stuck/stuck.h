@@ -15,6 +15,7 @@
  *	barriers.c  tells who is missing at a barrier
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
+ *	served.c    tells of those that serve the leaf, or would have to
  *	steps.c     tells the path as steps of a finding
  *
  * Private to these files.
@@ -82,6 +83,9 @@ bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 /* Whether a timer may still come: it isn't due yet, or nothing tells when it is, and its peers
  * don't show that it is set to a far too late time. */
 bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
+
+/* Whether a timer that is due then is far later than its peers ended. */
+bool thrum__why_took_less(const struct thrum__search *, uint32_t task, int64_t due);
 
 /* Whether the leaf is a timer that is put off again and again. Sets *times to how often. */
 bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
@@ -214,7 +218,14 @@ bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, ui
 struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t object,
 	const struct thrum__why_servers *);
 
+/* The same if the path's leaf is a condition that nobody ever signalled: its like were. */
+struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *,
+	const struct thrum__why_path *);
+
 /* ---- Habits (habits.c) --------------------------------------------------------------------- */
+
+/* Whether two tasks were made at the same place, or are peers. */
+bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
 
 /* The first task with a name that failed or was cancelled since a leaf was made, in the first half of
  * its life, if its like seldom do; else NONE. */
@@ -236,6 +247,21 @@ uint32_t thrum__why_untaken(struct thrum__search *, int64_t since);
 /* The latest log line of a task on the path that is followed, since a time; or the first one of any
  * task, if there are few. NONE: there is none. Call it while the path isn't settled. */
 uint32_t thrum__why_logged(const struct thrum__search *, int64_t since);
+
+/* ---- Servers (served.c) -------------------------------------------------------------------- */
+
+/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */
+void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *, uint32_t task,
+	uint32_t other, int64_t since);
+
+/* Adds a step for those that served the path's leaf, an object: the latest, if all of them have ended;
+ * else the only one that still could, if it is silent. */
+void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds a step for the task that serves another one of the path. */
+void thrum__why_add_server(struct thrum__finding *, const struct thrum__model *,
+	const struct thrum__why_link *);
 
 /* ---- Steps (steps.c) ----------------------------------------------------------------------- */
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* Tells of those that serve the leaf of a path, or would have to. */
+#include "analyse/why/stuck/stuck.h"
+
+#define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
+
+/* When a task did something last, or another read it. */
+static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
+{
+	int64_t last = THRUM__TASK(model, task, last);
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return THRUM__EDGE(model, edge, time) > last
+				? THRUM__EDGE(model, edge, time)
+				: last;
+	return last;
+}
+
+void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, uint32_t other, int64_t since)
+{
+	int64_t last = last_act_of(model, task);
+
+	if (last < since / 2 + model->end / 2 && *thrum__model_task_name(model, task, NULL))
+		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
+}
+
+/* Adds a step for a task that is missing at a barrier. */
+static void add_absent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t barrier, uint32_t task)
+{
+	bool is_pending = thrum__analyse_task_is_pending(model, task);
+
+	thrum__why_add_step(finding, is_pending ? THRUM__STEP_ABSENT : THRUM__STEP_ENDS_ABSENT,
+		task, barrier,
+		is_pending ? THRUM__TASK(model, task, last) : THRUM__TASK(model, task, end),
+		THRUM__NONE);
+}
+
+/* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
+ * wait may stand for an event that had come already. */
+static void add_ended_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, uint32_t server, uint32_t edge)
+{
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, path->leaf,
+		THRUM__TASK(model, server, end), edge);
+	if (at < finding->step_count &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		THRUM__EDGE(model, edge, time) < thrum__why_path_last(path)->wait.since)
+		finding->steps[at].more = 1;
+}
+
+void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned able, first, ended = 0, missing;
+	struct thrum__why_blame blame;
+
+	missing = thrum__why_absent(search, path->leaf, last->task, absent);
+	for (unsigned i = 0; i < missing; i++)
+		add_absent(finding, model, path->leaf, absent[i]);
+	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
+		return;
+	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count == 0 || !servers.is_whole)
+		return;
+	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
+	if (able == 1) {
+		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
+			last->wait.since);
+		return;
+	}
+	if (able == 0) {
+		blame = thrum__why_blame_server(search, path->leaf, &servers);
+		thrum__why_add_blame(finding, model, &blame);
+		if (blame.kind >= 0)
+			return;
+	}
+	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
+		ended++;
+	if (able == 0 && ended < servers.count)
+		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
+}
+
+void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_link *link)
+{
+	thrum__why_add_step(finding,
+		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
+			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
+					  : THRUM__STEP_SHOULD_END,
+		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
