@@ -216,6 +216,13 @@ static void after_fork(void)
 	is_forking = false;
 }
 
+/* It records nothing, and need not ask at each call whether it is a child. (That of a vfork does.) */
+static void in_child(void)
+{
+	after_fork();
+	atomic_store(&has_started, true);
+}
+
 /* Whether a module needs libthrum: its strings are names of libraries among others. */
 static bool needs_recorder(const struct link_map *module)
 {
@@ -260,7 +267,7 @@ __attribute__((constructor)) static void on_load(void)
 	keep_options();
 	keep_limit();
 	/* After the recorder's own handlers: they run within these. */
-	pthread_atfork(before_fork, after_fork, after_fork);
+	pthread_atfork(before_fork, after_fork, in_child);
 	thrum__adapt_chosen = chosen(list);
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);
