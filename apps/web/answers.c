@@ -10,6 +10,13 @@
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */
 
+/* The last outline that was answered. */
+static struct {
+	const struct thrum__scene *scene; /* NULL: it may be gone */
+	uint32_t count;
+	struct thrum__scene_item items[THRUM__OUTLINE_MAX];
+} outline;
+
 struct part *core_part(unsigned part)
 {
 	return core.stage && part < core.stage->count ? &core.parts[part] : NULL;
@@ -21,6 +28,7 @@ void part_forget(struct part *part)
 		if (part->has_table[i])
 			thrum__table_finish(&part->table[i]);
 	thrum__stats_free(&part->stats);
+	outline.scene = NULL;
 }
 
 /* Makes a step of the statistics. Returns whether there are more. */
@@ -237,36 +245,41 @@ EXPORT(core_menu) int core_menu(float x, float y)
 	return task == THRUM__NONE ? 0 : thrum__stage_select(core.stage, part, task);
 }
 
-static struct thrum__scene_item outline[THRUM__OUTLINE_MAX];
+static const struct thrum__scene *focused_scene(void)
+{
+	return core.stage->count > 0 ? core.stage->parts[core.stage->focus].scene : NULL;
+}
 
 /* Answers the outline of the part with the focus. */
 EXPORT(core_outline) void core_outline(void)
 {
 	struct thrum__base_text *out = &core.out;
-	uint32_t count = core.stage->count == 0
-		? 0
-		: thrum__scene_outline(core.stage->parts[core.stage->focus].scene, outline);
 
+	outline.scene = focused_scene();
+	outline.count = outline.scene ? thrum__scene_outline(outline.scene, outline.items) : 0;
 	thrum__base_text_clear(out);
 	json_put(out, "[");
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < outline.count; i++) {
+		const struct thrum__scene_item *item = &outline.items[i];
+
 		json_next(out);
 		json_put(out, "{");
-		json_key_string(out, "words", outline[i].words);
-		json_key_integer(out, "level", outline[i].level);
-		json_key_bool(out, "chosen", outline[i].is_chosen);
-		if (outline[i].can_open)
-			json_key_bool(out, "open", outline[i].is_open);
+		json_key_string(out, "words", item->words);
+		json_key_integer(out, "level", item->level);
+		json_key_bool(out, "chosen", item->is_chosen);
+		if (item->can_open)
+			json_key_bool(out, "open", item->is_open);
 		json_put(out, "}");
 	}
 	json_put(out, "]");
 }
 
-/* Follows an item of the last outline that was answered. */
+/* Follows an item of the last outline that was answered, if it is still that of the part with the
+ * focus. */
 EXPORT(core_follow) int core_follow(unsigned index)
 {
-	return index < THRUM__OUTLINE_MAX && outline[index].words[0]
-		? thrum__stage_follow(core.stage, &outline[index])
+	return index < outline.count && outline.scene && outline.scene == focused_scene()
+		? thrum__stage_follow(core.stage, &outline.items[index])
 		: 0;
 }
 

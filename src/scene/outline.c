@@ -115,15 +115,15 @@ static void add_story(struct outline *o, const struct thrum__scene_bands_place *
 
 static void add_rows(struct outline *o, const struct thrum__scene_bands_place *place, float y)
 {
-	for (unsigned i = 0; i < ROWS_MOST; i++) {
-		float top = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)i;
-		uint32_t task = top + THRUM__OPENED_ROW > place->height
-			? THRUM__NONE
-			: thrum__bands_opened_task(o->scene, place, top + THRUM__OPENED_ROW / 2);
+	uint32_t tasks[ROWS_MOST];
+	uint32_t count = thrum__bands_opened_tasks(o->scene, place, tasks, ROWS_MOST);
 
-		if (task == THRUM__NONE)
+	for (uint32_t i = 0; i < count; i++) {
+		float top = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)i;
+
+		if (top + THRUM__OPENED_ROW > place->height)
 			return;
-		add_task(o, task, (uint8_t)(place->depth + 2), y + top, THRUM__OPENED_ROW);
+		add_task(o, tasks[i], (uint8_t)(place->depth + 2), y + top, THRUM__OPENED_ROW);
 	}
 }
 

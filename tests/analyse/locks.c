@@ -249,9 +249,24 @@ static void who_may_hold_a_lock(void **state)
 	/* One that came later took nothing while events were lost. */
 	assert_int_equal(steps_of(NAMED "4" MS "lost =3 \"full\n"
 					"5" MS "create 1 30 fiber\n"
-					"5" MS "label 30 \"e\n" WAIT(5, 30, 20) WAIT(6, 14, 2) END,
+					"5" MS "label 30 \"e\n"
+					"5500000 wait 30 20\n" WAIT(6, 14, 2) END,
 				 THRUM__STEP_MAY_HOLD, &more),
 		0);
+	/* One that waits since its creation had no time to take it, unlike one that began to wait later. */
+	for (int is_late = 0; is_late < 2; is_late++)
+		assert_int_equal(steps_of(is_late ? NAMED "3" MS "create 1 30 fiber\n"
+							  "3" MS "label 30 \"e\n"
+							  "3001000 wait 30 20\n"
+							  "4" MS "lost =3 \"full\n" WAIT(6, 14, 2)
+								  END
+						  : NAMED "3" MS "create 1 30 fiber\n"
+							  "3" MS "label 30 \"e\n"
+							  "3000200 wait 30 20\n"
+							  "4" MS "lost =3 \"full\n" WAIT(6, 14, 2)
+								  END,
+					 THRUM__STEP_MAY_HOLD, &more),
+			(uint32_t)is_late);
 }
 
 /* A task that holds several permits is told once. */

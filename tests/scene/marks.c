@@ -297,7 +297,6 @@ static void kinds_of_edges_have_forms(void **state)
 	}
 }
 
-/* Each task is made ready again and again, so only the chosen one's edges are painted. */
 /* A message in less time than clocks may be wrong by has slanted strokes for a shaft, and the part
  * with that clock says so with its name. */
 static void doubtful_messages_are_hatched(void **state)
@@ -343,6 +342,7 @@ static void doubtful_messages_are_hatched(void **state)
 	marks_finish(&m);
 }
 
+/* Each task is made ready again and again, so only the chosen one's edges are painted. */
 static void ready_shows_for_the_chosen_task(void **state)
 {
 	struct marks m;

@@ -487,6 +487,24 @@ test("one of two traces is closed", async (open) => {
   await view.getByRole("banner").getByText("1 finding").waitFor();
 });
 
+test("what the picture told of a trace isn't followed after it was closed", async (open) => {
+  const view = await opened(open, page(hanging(), hanging()), { hash: "#as=bands" });
+  await view
+    .getByRole("treeitem", { name: /^finding 1/ })
+    .first()
+    .waitFor({ state: "attached" });
+  await view.evaluate(() => {
+    const buttons = [...document.querySelectorAll("button")];
+    buttons.find(({ textContent }) => /^Close .*thrum/.test(textContent)).click();
+    document.querySelector("#outline > *").click();
+  });
+  await view.getByRole("heading", { name: "arp.thrum", level: 1 }).waitFor();
+  await canvas(view).focus();
+  await view.keyboard.press("v");
+  const now = await reaches(view, "rows are shown", (at) => at.get("as") === "rows");
+  same(now.has("sel"), false, "a task is selected");
+});
+
 test("the visible time can be saved as a recording, by a command", async (open) => {
   const view = await opened(open, page(hanging()), { hash: near });
   await view.getByText("Export", { exact: true }).click();

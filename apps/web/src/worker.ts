@@ -196,6 +196,7 @@ class Viewer {
 
   async open(message: Message<"open">): Promise<void> {
     const { core } = this;
+    this.answerAll(Infinity);
     const failures: FromWorker[] = []; // told last, since the page takes them as the end
     let adds = message.add;
     let lacksFindings = false;
@@ -252,6 +253,7 @@ class Viewer {
 
   /** The traces below the closed one get other numbers, so the page learns all anew. */
   close(part: number): void {
+    this.answerAll(Infinity);
     const bits = this.core.call("core_close", part);
     if (bits === 0) return;
     this.told.clear();
@@ -305,12 +307,15 @@ class Viewer {
 
   // ---- Documents, tables, charts
 
-  /** Answers questions in turn. Statistics are made a step at a time: between two, input is handled. */
-  private answerAll(): void {
+  /**
+   * Answers questions in turn. Statistics are made a step at a time: between two, input is handled. But
+   * all are answered before their traces get other numbers or go away.
+   */
+  private answerAll(most = STEPS_MS): void {
     const { core, questions } = this;
     this.isPaused = false;
     for (let question = questions[0]; question; question = questions[0]) {
-      const end = performance.now() + STEPS_MS;
+      const end = performance.now() + most;
       while (core.call("core_stats_step", question.part) !== 0)
         if (performance.now() > end) {
           this.isPaused = true;

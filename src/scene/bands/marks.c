@@ -131,6 +131,8 @@ static void paint_found(const struct thrum__bands_pen *pen)
 		? thrum__scene_bands_bytes(pen->bands, pen->bands->place_count * columns)
 		: NULL;
 
+	if (found && found->count > 0 && !marked)
+		pen->p->list->failed = true;
 	for (uint32_t i = 0; marked && i < found->count; i += each) {
 		const struct thrum__scene_bands_place *place = find_column(pen, &found->all[i],
 			&column);

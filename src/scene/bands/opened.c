@@ -209,6 +209,17 @@ uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,
 	return row < (float)rows.count ? rows.lines[(uint32_t)row].task : THRUM__NONE;
 }
 
+uint32_t thrum__bands_opened_tasks(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, uint32_t *tasks, uint32_t most)
+{
+	struct rows rows;
+
+	find_rows(scene, place, &rows);
+	for (uint32_t i = 0; i < rows.count && i < most; i++)
+		tasks[i] = rows.lines[i].task;
+	return rows.count < most ? rows.count : most;
+}
+
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__bands_run *run,

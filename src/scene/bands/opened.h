@@ -22,6 +22,9 @@ uint32_t thrum__bands_opened_task(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, float y);
 uint32_t thrum__bands_lanes_task(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, float y, int64_t time, int64_t grain);
+/* Gives the tasks of the first rows of an opened band; returns how many. */
+uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
+	const struct thrum__scene_bands_place *, uint32_t *tasks, uint32_t most);
 
 /* The rows below the names, and the boxes of a thread. */
 void thrum__bands_paint_opened(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);

@@ -10,6 +10,7 @@
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
 #define SUSPECTS_MAX 8 /* that may hold a lock: more tell nothing */
 #define SUSPECTS_TOLD 2
+#define NO_TIME 1000   /* ns: too little to begin, to take a lock and to lose the event */
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
 /* ---- The cause ----------------------------------------------------------------------------- */
@@ -40,6 +41,19 @@ static bool may_hold(const struct thrum__search *search, uint32_t task, uint32_t
 	return true;
 }
 
+/* Whether the only wait of a task began so soon after its creation that it has taken nothing before. */
+static bool had_no_time(const struct thrum__analyse_graph *graph,
+	const struct thrum__analyse_list *list)
+{
+	const struct thrum__model *model = graph->model;
+	const struct thrum__analyse_wait *wait = &graph->waits[list->first];
+
+	return list->count == 1 && !wait->is_stale &&
+		!(THRUM__TASK(model, list->task, flags) & THRUM__TASK_PREEXISTING) &&
+		thrum__base_time_between(THRUM__TASK(model, list->task, created), wait->since) <
+		NO_TIME;
+}
+
 /* Adds steps for the oldest of those that may hold a lock, if there are few: they wait, too, but for
  * something else. */
 static void add_suspects(struct thrum__finding *finding, const struct thrum__search *search,
@@ -54,6 +68,7 @@ static void add_suspects(struct thrum__finding *finding, const struct thrum__sea
 		uint32_t task = graph->lists[i].task;
 
 		if (thrum__analyse_task_is_object(search->model, task) ||
+			had_no_time(graph, &graph->lists[i]) ||
 			!may_hold(search, task, path->leaf, before))
 			continue;
 		if (count == SUSPECTS_MAX)
