@@ -70,7 +70,8 @@ class Terminal:
             sys.exit(f"no {pattern!r}: {self.output!r}")
 
     def interrupt_until(self, pattern):
-        """Control-C, again and again: the first one may come before the job has the terminal."""
+        """Control-C, again and again: the first one may come before the job has the terminal, or just before a
+        shell waits, which then runs no trap."""
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and not re.search(pattern, self.output):
             os.write(self.fd, b"\x03")
@@ -212,8 +213,7 @@ def pagers(recording):
         terminal = Terminal([THRUM, *tasks], {"THRUM_PAGER": pager})
         terminal.wait_for(b"began")
         if number == signal.SIGINT:
-            terminal.send("\x03")
-            terminal.wait_for(b"interrupted")
+            terminal.interrupt_until(b"interrupted")
         else:
             os.kill(terminal.pid, number)
         os.write(held, b"released\n")
