@@ -41,6 +41,7 @@ struct part {
 	struct part *next;
 	char path[PATH_MAX];
 	struct stat file; /* as it was looked at last */
+	bool is_missing;  /* its file was not in its place at the latest look */
 	bool is_recording;
 	struct thrum__input input; /* without an owner: all is stored, or it can't be sent */
 	struct thrum__header header;
@@ -162,20 +163,28 @@ static void drop_part(struct ship *ship, struct part *part)
 	free(part);
 }
 
+static void note_place(struct part *part, const char *path, const struct stat *file)
+{
+	snprintf(part->path, sizeof(part->path), "%s", path);
+	part->file = *file;
+}
+
 /* Adds a file. One that is no recording, or can't be sent, is kept, too, so that it is looked at once
  * only. `error` is NULL for one that a folder has. Returns 0, also if it is known already, or a negative
  * enum thrum_error. */
 static int add_file(struct ship *ship, const char *path, struct thrum_error_info *error)
 {
 	struct part *part = calloc(1, sizeof(*part)), *known;
-	int result = !part ? -THRUM_E_MEMORY
-		: error    ? thrum__source_open(path, &part->input, error)
-			   : open_plain(path, &part->input);
+	struct stat file = {0};
+	int result;
 
 	if (!part)
-		return result;
-	snprintf(part->path, sizeof(part->path), "%s", path);
-	(void)!stat(path, &part->file);
+		return -THRUM_E_MEMORY;
+	/* First: what happens to the file from now on is a change. */
+	(void)!stat(path, &file);
+	note_place(part, path, &file);
+	result = error ? thrum__source_open(path, &part->input, error)
+		       : open_plain(path, &part->input);
 	if (result == 0)
 		result = thrum__source_header(&part->input, &part->header, error);
 	known = result == 0 ? find_part(ship, &part->header) : NULL;
@@ -183,7 +192,7 @@ static int add_file(struct ship *ship, const char *path, struct thrum_error_info
 	if (known && !known->sender)
 		drop_part(ship, known);
 	else if (known) {
-		known->file = part->file;
+		note_place(known, path, &file);
 		close_part(part);
 		free(part);
 		return 0;
@@ -198,9 +207,9 @@ static int add_file(struct ship *ship, const char *path, struct thrum_error_info
 	return result;
 }
 
-/* Whether a file of a folder was looked at already, and is the same. A recording that is being sent
- * changes all the time; the number of another one may be given to a new file. */
-static bool is_known(struct ship *ship, const struct stat *now)
+/* Whether a file of a folder was looked at already, and is the same; it may have a new name. A recording
+ * that is being sent changes all the time; the number of another one may be given to a new file. */
+static bool is_known(struct ship *ship, const char *path, const struct stat *now)
 {
 	for (struct part *part = ship->parts; part; part = part->next) {
 		const struct stat *then = &part->file;
@@ -210,8 +219,10 @@ static bool is_known(struct ship *ship, const struct stat *now)
 		if (part->input.owner ||
 			(then->st_size == now->st_size &&
 				then->st_mtim.tv_sec == now->st_mtim.tv_sec &&
-				then->st_mtim.tv_nsec == now->st_mtim.tv_nsec))
+				then->st_mtim.tv_nsec == now->st_mtim.tv_nsec)) {
+			snprintf(part->path, sizeof(part->path), "%s", path);
 			return true;
+		}
 		if (!part->is_recording)
 			drop_part(ship, part);
 		return false;
@@ -219,16 +230,27 @@ static bool is_known(struct ship *ship, const struct stat *now)
 	return false;
 }
 
-/* Forgets files that were done with and are gone. */
+/* Whether its file was deleted or replaced. */
+static bool is_gone(const struct part *part)
+{
+	struct stat status;
+
+	if (stat(part->path, &status) < 0)
+		return errno == ENOENT;
+	return status.st_dev != part->file.st_dev || status.st_ino != part->file.st_ino;
+}
+
+/* Forgets files that were done with and are gone. Looks twice: between, the folder may tell a new name. */
 static void forget_files(struct ship *ship)
 {
 	struct part *next;
 
 	for (struct part *part = ship->parts; part; part = next) {
-		struct stat status;
+		bool was_missing = part->is_missing;
 
 		next = part->next;
-		if (part->input.owner || stat(part->path, &status) == 0 || errno != ENOENT)
+		part->is_missing = is_gone(part);
+		if (part->input.owner || !was_missing || !part->is_missing)
 			continue;
 		if (part->is_recording)
 			positions_forget(ship->state, &part->header);
@@ -250,7 +272,7 @@ static void add_folder(struct ship *ship, const char *path)
 		if (size > 6 && strcmp(entry->d_name + size - 6, ".thrum") == 0 &&
 			snprintf(file, sizeof(file), "%s/%s", path, entry->d_name) <
 				(int)sizeof(file) &&
-			stat(file, &status) == 0 && !is_known(ship, &status))
+			stat(file, &status) == 0 && !is_known(ship, file, &status))
 			(void)!add_file(ship, file, NULL);
 	}
 	if (folder)

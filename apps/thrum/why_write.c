@@ -81,7 +81,7 @@ static const char *words_of_actor(int kind)
 }
 
 static void write_step(struct output *out, const struct thrum__model *model,
-	const struct thrum__finding *finding, unsigned i)
+	const struct thrum__finding *finding, unsigned i, bool color)
 {
 	const struct thrum__step *step = &finding->steps[i];
 	size_t begin = output_begin_line(out);
@@ -114,7 +114,7 @@ static void write_step(struct output *out, const struct thrum__model *model,
 
 	if (put_site(site, words, sizeof words) > 0) {
 		output_text(out, " [");
-		bool is_link = link_begin(out, site->file);
+		bool is_link = color && link_begin(out, site->file);
 
 		output_display(out, words, strlen(words), 120);
 		if (is_link)
@@ -147,7 +147,7 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 	}
 	output_end_line(out, begin, 2);
 	for (unsigned i = 0; i < finding->step_count; i++)
-		write_step(out, model, finding, i);
+		write_step(out, model, finding, i, color);
 }
 
 /* ---- No findings ----------------------------------------------------------------------------- */

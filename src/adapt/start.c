@@ -29,6 +29,8 @@ static pid_t process;
 /* As they were: "LD_PRELOAD=..." and "THRUM_ADAPT=...". */
 static char *preload_entry, *adapt_entry;
 static _Atomic bool has_started;
+/* The recorder is locked then, also for a signal's handler in the same thread. */
+static __thread bool is_forking __attribute__((tls_model("initial-exec")));
 
 /* ---- The environment ------------------------------------------------------------------------ */
 
@@ -183,7 +185,7 @@ static void start_now(void)
 	sigset_t all, before;
 	int error = errno, cancel;
 
-	if (getpid() != process || atomic_exchange(&has_started, true))
+	if (is_forking || getpid() != process || atomic_exchange(&has_started, true))
 		return;
 	/* The start opens files, and must not end halfway because the thread is cancelled, or a signal's
 	 * handler jumps. */
@@ -202,6 +204,23 @@ void thrum__adapt_start(void)
 {
 	if (file && !atomic_load_explicit(&has_started, memory_order_relaxed))
 		start_now();
+}
+
+static void before_fork(void)
+{
+	is_forking = true;
+}
+
+static void after_fork(void)
+{
+	is_forking = false;
+}
+
+/* It records nothing, and need not ask at each call whether it is a child. (That of a vfork does.) */
+static void in_child(void)
+{
+	after_fork();
+	atomic_store(&has_started, true);
 }
 
 /* Whether a module needs libthrum: its strings are names of libraries among others. */
@@ -247,6 +266,8 @@ __attribute__((constructor)) static void on_load(void)
 	unsetenv("THRUM_LINK");
 	keep_options();
 	keep_limit();
+	/* After the recorder's own handlers: they run within these. */
+	pthread_atfork(before_fork, after_fork, in_child);
 	thrum__adapt_chosen = chosen(list);
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);

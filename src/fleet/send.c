@@ -79,33 +79,43 @@ static int write_table(void *owner, uint64_t offset, const void *from, size_t si
 	return 0;
 }
 
-static uint32_t part_count(const struct thrum__fleet_sender *s)
+static uint32_t part_count(uint64_t tables_size)
 {
 	return 1 +
-		(uint32_t)((s->tables_size - THRUM__HEADER_SIZE + THRUM__FLEET_PART - 1) /
+		(uint32_t)((tables_size - THRUM__HEADER_SIZE + THRUM__FLEET_PART - 1) /
 			THRUM__FLEET_PART);
 }
 
-/* Lays out the tables. None of them counts as sent. */
+/* Lays out the tables. None of them counts as sent. After an error they are as before. */
 static int lay_out_tables(struct thrum__fleet_sender *s, struct thrum_error_info *info)
 {
-	thrum__format_copy_finish(&s->copy);
-	int error = thrum__format_copy_begin(&s->copy, &s->input, &s->output);
+	struct thrum__format_copying copy;
+	int error = thrum__format_copy_begin(&copy, &s->input, &s->output);
 
 	if (error)
 		return thrum__read_error_set(info, error, 0, "not a recording that can be sent: %s",
 			thrum_error_message(error));
-	s->tables_size = s->copy.to.packet.offset;
-	if (s->tables_size > THRUM__FLEET_TABLES_MAX)
-		return thrum__read_error_set(info, -THRUM_E_SIZE, 0, "its tables are too large");
+	uint64_t size = copy.to.packet.offset;
+	bool fits = size <= THRUM__FLEET_TABLES_MAX;
+	uint8_t *tables = fits ? calloc(1, size) : NULL;
+	uint64_t *hashes = tables ? calloc(part_count(size), sizeof *hashes) : NULL;
+
+	if (!hashes) {
+		free(tables);
+		thrum__format_copy_finish(&copy);
+		return fits
+			? thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory")
+			: thrum__read_error_set(info, -THRUM_E_SIZE, 0, "its tables are too large");
+	}
+	thrum__format_copy_finish(&s->copy);
 	free(s->tables);
 	free(s->hashes);
-	s->tables = calloc(1, s->tables_size);
-	s->hashes = calloc(part_count(s), sizeof *s->hashes);
+	s->copy = copy;
+	s->tables = tables;
+	s->tables_size = size;
+	s->hashes = hashes;
 	s->defined = 0;
-	return s->tables && s->hashes
-		? 0
-		: thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	return 0;
 }
 
 static int begin(struct thrum__fleet_sender *s, const char *host, const char *program,
@@ -274,7 +284,7 @@ static int add_tables(struct thrum__fleet_sender *s, uint64_t first, uint64_t la
 {
 	int error = 0;
 
-	for (uint32_t part = 0; part < part_count(s); part++) {
+	for (uint32_t part = 0; part < part_count(s->tables_size); part++) {
 		uint64_t offset = part_offset(part), size = part_size(part);
 
 		if (offset + size > s->tables_size)
@@ -536,16 +546,15 @@ static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_inde
 
 /* ---- A step --------------------------------------------------------------------------------- */
 
-/* Whether the table of the times off the processor has come, and fits. `thrum record --sched` adds it
- * when the program has ended. */
+/* Whether the table of the times off the processor has come. `thrum record --sched` adds it when the
+ * program has ended. */
 static bool has_new_table(const struct thrum__fleet_sender *s)
 {
 	struct thrum__section now = {0, 0};
 
 	thrum__format_input_read(&s->input, offsetof(struct thrum__header, off_cpu), &now,
 		sizeof now);
-	return now.size != s->copy.from.off_cpu.size &&
-		now.size < THRUM__FLEET_TABLES_MAX - s->tables_size;
+	return now.size != s->copy.from.off_cpu.size;
 }
 
 static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
@@ -554,7 +563,8 @@ static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment 
 	bool is_due = moment->is_due || moment->is_over;
 	int error = moment->is_over && has_new_table(s) ? lay_out_tables(s, s->info) : 0;
 
-	if (error)
+	/* A table that is damaged or too large isn't sent; the rest is. */
+	if (error == -THRUM_E_MEMORY)
 		return error;
 	if (is_due && read_live_tasks(s) < 0)
 		return thrum__read_error_set(s->info, -THRUM_E_SYSTEM, 0, "it can't be read");

@@ -374,7 +374,7 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 	if (!live_is_in(cell, id))
 		return;
 	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
-	/* Partner: thrum__format_settle_live_task(). A time is never that of a wait before the source. */
+	/* Partner: thrum__format_settle_live_task(). A reader of this time sees the source, too. */
 	atomic_store_explicit(&cell->waited, time >> 4, memory_order_release);
 	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
 }

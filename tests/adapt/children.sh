@@ -24,4 +24,8 @@ done
 # Others get nothing.
 "$THRUM" record -o alone.thrum -- "$programs/parent" fork >out 2>err || wrong "alone: status $?"
 "$THRUM" dump alone.thrum | grep -q 'link' && wrong 'a link to a child that is not followed'
+
+# A start in the middle of a fork would wait for ever. A later one is none the worse.
+same forking "$programs/forking"
+has forking dump 'thread do_nothing'
 exit "$failed"

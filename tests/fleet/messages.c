@@ -381,6 +381,36 @@ static void definitions_come_first(void **state)
 	thrum__fleet_gather_destroy(g);
 }
 
+/* The recording's file is shorter than its header says. */
+static uint64_t size_without_table(void *owner)
+{
+	const struct recording *recording = owner;
+
+	return recording->header->size - recording->header->off_cpu.size;
+}
+
+static void leaves_out_a_damaged_table(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__fleet_sender *sender;
+
+	f->input.size = size_without_table;
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL), 0);
+	thrum__fleet_sender_destroy(f->sender);
+	f->sender = sender;
+	packet(f, 0, 0, "zero");
+	assert_int_equal(step(f, true, false), 0);
+	packet(f, 1, 1, "one");
+	f->recording.header->off_cpu = (struct thrum__section){f->recording.header->size - 4096,
+		4096};
+	assert_int_equal(step(f, true, true), 2);
+	assert_true(thrum__fleet_sender_is_done(f->sender));
+	check(f, "zero;one;", 0, THRUM_ENDING_GONE);
+	/* It stays so if the agent looks again. */
+	assert_int_equal(step(f, true, true), 0);
+	check(f, "zero;one;", 0, THRUM_ENDING_GONE);
+}
+
 static void refuses_copies(void **state)
 {
 	struct fixture *f = *state;
@@ -440,6 +470,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(counts_what_is_overwritten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(definitions_come_first, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(leaves_out_a_damaged_table, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_bad_messages, set_up, tear_down),
 	};

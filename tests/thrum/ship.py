@@ -251,10 +251,22 @@ def positions():
     return set(name for name in os.listdir(state) if name.endswith(".position"))
 
 
+def position_of(recording):
+    with open(recording, "rb") as file:
+        head = file.read(4096)
+    return next(name for name in positions() if bytes.fromhex(name[:32]) in head)
+
+
 kept = positions()
 os.unlink(held.path)
 wait_until("one position less", lambda: len(positions()) == len(kept) - 1)
-check(agent.end() == 0, agent.output)
+# A new name changes nothing, and a recording that another one replaces is gone.
+kept, replaced = positions(), position_of(web.path)
+os.rename(large.path, os.path.join(recordings, "renamed.thrum"))
+os.rename(small.path, web.path)
+wait_until("no position of what was replaced", lambda: replaced not in positions())
+check(replaced in kept and positions() == kept - {replaced}, kept, positions())
+check(agent.end() == 0 and "renamed.thrum: sends it" not in agent.output, agent.output)
 for name, days in (("month", 31), ("week", 7)):
     with open(os.path.join(state, name + ".position"), "w", encoding="utf-8") as file:
         os.utime(file.fileno(), (time.time() - days * 86400,) * 2)

@@ -168,6 +168,8 @@ def links():
     for environment in ({"NO_COLOR": "1"}, {**plain, "TERM": "linux"}, {**plain, "TERM": "dumb"}):
         output = Terminal([THRUM, *why], environment, 100).finish()[1]
         check(b"\033]" not in output, f"a link in spite of {environment}", output)
+    output = Terminal([THRUM, *why, "--color=never"], plain, 100).finish()[1]
+    check(b"\033]" not in output, "a link without colours", output)
     colored = subprocess.run([THRUM, *why, "--color=always"], capture_output=True, check=False).stdout
     check(b"\033]" not in colored, "a link in a pipe", colored)
     os.chdir("..")
