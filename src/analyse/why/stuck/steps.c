@@ -41,7 +41,8 @@ static bool may_hold(const struct thrum__search *search, uint32_t task, uint32_t
 	return true;
 }
 
-/* Whether the only wait of a task began so soon after its creation that it has taken nothing before. */
+/* Whether the only wait of a task began so soon after its creation that it has taken nothing before. The
+ * table of live tasks doesn't tell that: the events between are overwritten. */
 static bool had_no_time(const struct thrum__analyse_graph *graph,
 	const struct thrum__analyse_list *list)
 {
@@ -49,7 +50,8 @@ static bool had_no_time(const struct thrum__analyse_graph *graph,
 	const struct thrum__analyse_wait *wait = &graph->waits[list->first];
 
 	return list->count == 1 && !wait->is_stale &&
-		!(THRUM__TASK(model, list->task, flags) & THRUM__TASK_PREEXISTING) &&
+		!(THRUM__TASK(model, list->task, flags) &
+			(THRUM__TASK_PREEXISTING | THRUM__TASK_REMEMBERED)) &&
 		thrum__base_time_between(THRUM__TASK(model, list->task, created), wait->since) <
 		NO_TIME;
 }
