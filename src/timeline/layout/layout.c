@@ -263,12 +263,13 @@ static int fit_open_units(struct thrum__layout *layout, const struct thrum__mode
 	for (int grows = 0; grows < 2; grows++) {
 		for (uint32_t i = 0; i < placer->open_count; i++) {
 			uint32_t unit = placer->open[i], track = layout->units[unit].track;
-			struct thrum__layout_pile *pile = &placer->piles[layout->units[unit].group];
+			struct thrum__layout_pile *pile;
 			struct thrum__layout_seat *seat;
 			int64_t start, end;
 
 			if (track == THRUM__NONE)
 				continue;
+			pile = &placer->piles[layout->units[unit].group];
 			seat = &placer->seats[unit];
 			thrum__layout_occupied(layout, model, unit, &start, &end);
 			if ((start == seat->start && end == seat->end) ||
