@@ -267,8 +267,8 @@ static void other_tables(void **state)
 	assert_string_equal(show(&c, "rate", true), "1,000/s/");
 	end(&c);
 	begin(&c, story, THRUM__TABLE_RUNS);
-	assert_string_equal(show(&c, "task label kind lane start length", false),
-		"3|get /10|request|0|7000|993000/2|GET /9|request|0|4000|1000/");
+	assert_string_equal(show(&c, "task label kind lane start length thread", false),
+		"3|get /10|request|0|7000|993000|main/2|GET /9|request|0|4000|1000|main/");
 	assert_int_equal(thrum__table_task(&c.table, 0), story_task(c.model, 3));
 	end(&c);
 	begin(&c, story, THRUM__TABLE_SITES);

@@ -83,7 +83,7 @@ static const struct thrum__table_column tree_columns[] = {{"counter", THRUM__CEL
 	{"rate", THRUM__CELL_RATE}};
 static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID},
 	{"label", THRUM__CELL_TEXT}, {"kind", THRUM__CELL_TEXT}, {"lane", THRUM__CELL_ID},
-	{"start", THRUM__CELL_TIME}, DURATION("length")};
+	{"start", THRUM__CELL_TIME}, DURATION("length"), {"thread", THRUM__CELL_TEXT, true}};
 /* clang-format on */
 
 #define TALLY_FIRST "tasks running-total life-p50 life-p99"
@@ -111,7 +111,7 @@ static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
 	[THRUM__TABLE_TREE] = FORM("counters", "Counters", tree_columns,
 		"counter kind value p50 p99 min max rate", "counter value p50 p99", NULL),
 	[THRUM__TABLE_RUNS] = FORM("run", "Longest runs", run_columns,
-		"length start task label kind lane", "label length start", NULL),
+		"length start task label kind thread", "label length thread start", NULL),
 };
 
 const struct thrum__table_form *thrum__table_form(int kind)
@@ -185,6 +185,16 @@ static void set_label(struct thrum__table_cell *cell, const struct thrum__model 
 	uint32_t task)
 {
 	set_string(cell, model, THRUM__TASK(model, task, name));
+}
+
+/* The name of a lane's thread; the cell stays empty if it has none. */
+static void set_lane_name(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t lane)
+{
+	uint32_t task = lane < model->lane_count ? model->lanes[lane].task : THRUM__NONE;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		set_label(cell, model, task);
 }
 
 /* ---- The cells of each table --------------------------------------------------------------- */
@@ -297,16 +307,11 @@ static void lane_cell(const struct thrum__table *table, uint32_t item, unsigned 
 	const struct thrum__lane_use *use = &table->stats->uses[item];
 	const struct thrum__model *model = table->model;
 	const char *reason;
-	uint32_t task;
 	size_t size;
 
 	switch (column) {
 	case 0: set_number(cell, use->lane); break;
-	case 1:
-		task = use->lane < model->lane_count ? model->lanes[use->lane].task : THRUM__NONE;
-		if (thrum__model_has_row(&model->tasks, task))
-			set_label(cell, model, task);
-		break;
+	case 1: set_lane_name(cell, model, use->lane); break;
 	case 2: set_text(cell, thrum__stats_lane_use_name(use->kind)); break;
 	case 3:
 		reason = thrum__base_keys_text(&table->stats->use_keys, item, &size);
@@ -388,7 +393,8 @@ static void run_cell(const struct thrum__table *table, uint32_t item, unsigned c
 	case 2: set_text(cell, thrum__stats_task_kind(model, task)); break;
 	case 3: set_number(cell, THRUM__RUN(model, run, lane)); break;
 	case 4: set_number(cell, THRUM__RUN(model, run, start)); break;
-	default: set_number(cell, thrum__stats_run_length(model, run));
+	case 5: set_number(cell, thrum__stats_run_length(model, run)); break;
+	default: set_lane_name(cell, model, THRUM__RUN(model, run, lane));
 	}
 }
 
