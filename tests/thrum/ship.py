@@ -101,6 +101,11 @@ def dump(where, *options):
     return text
 
 
+def has_come(name, words):
+    """Before its first packet a recording is no trace, and dump fails."""
+    return words in run("dump", server.url("/" + name))[1]
+
+
 def ship(*arguments):
     return Command("ship", *arguments, "--to", server.url(), "--state", state)
 
@@ -112,9 +117,9 @@ agent = ship(recordings)
 web = record("web")
 agent.wait_for(".web.")
 web.tell("task 3 GET /user")
-wait_until("an open packet", lambda: "GET /user" in run("dump", server.url("/web"))[1])
+wait_until("an open packet", lambda: has_come("web", "GET /user"))
 web.tell("gauge late/counter 7")
-wait_until("a late definition", lambda: "late/counter" in run("dump", server.url("/web"))[1])
+wait_until("a late definition", lambda: has_come("web", "late/counter"))
 _, about, _ = run("info", server.url("/web"))
 check("copied while it went on" in about, "a live recording", about)
 _, counters, _ = run("stats", "--counters", server.url("/web"))
@@ -156,12 +161,12 @@ check(re.search(r'"(lost|gaps)":[1-9]', about), "losses are shown", about)
 old, before = record("old"), int(time.time())
 agent.wait_for(".old.")
 old.tell("task 1 early")
-wait_until("the early task", lambda: "early" in dump(server.url("/old")))
+wait_until("the early task", lambda: has_come("old", "early"))
 time.sleep(2.1 - time.time() % 1)
 border = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime())
 time.sleep(1.1)
 old.tell("task 1 afterwards")
-wait_until("the late task", lambda: "afterwards" in dump(server.url("/old")))
+wait_until("the late task", lambda: has_come("old", "afterwards"))
 early, late = (dump(server.url(f"/old?{which}={border}"), "--event=label") for which in ("to", "from"))
 check("early" in early and "afterwards" not in early, "up to a time", early)
 check("afterwards" in late, "from a time on", late)
