@@ -45,11 +45,8 @@ static int add_recording(const struct command *command, int to, const char *name
 	copy = result = thrum__source_temporary_file();
 	if (copy >= 0)
 		result = thrum__source_copy_named(&input, copy, NULL, &unnamed);
-	if (result == 0) {
-		const char *slash = strrchr(path, '/');
-
-		result = thrum__source_bundle_append(to, copy, slash ? slash + 1 : path);
-	}
+	if (result == 0)
+		result = thrum__source_bundle_append(to, copy, thrum__source_name(path));
 	if (copy >= 0)
 		close(copy);
 	thrum__source_close(input.owner);

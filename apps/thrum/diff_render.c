@@ -7,6 +7,7 @@
 
 #include "diff.h"
 #include "picture.h"
+#include "source/input.h"
 #include "stage/stage.h"
 #include "timeline/layout/layout.h"
 
@@ -83,7 +84,7 @@ static int add_side(struct drawing *drawing, uint32_t side)
 	char head[300];
 
 	snprintf(head, sizeof(head), "%s: %.250s", side == THRUM__GOOD ? "good" : "bad",
-		input_name(load->input.path));
+		thrum__source_name(load->input.path));
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0 ||
 		thrum__stage_add(drawing->stage, scene, head) < 0)
 		return load_no_memory();

@@ -264,7 +264,7 @@ static int check_view(struct html *html)
 
 static const char *name_of(const struct source *source)
 {
-	return strcmp(source->path, "-") == 0 ? "standard input" : input_name(source->path);
+	return strcmp(source->path, "-") == 0 ? "standard input" : thrum__source_name(source->path);
 }
 
 /* Writes a JSON string for a script element, where a "<" could end the element. */

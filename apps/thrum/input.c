@@ -80,15 +80,6 @@ const char *input_path(const char *path)
 	return host && skip_user(host + 3) != host + 3 ? skip_user(host + 3) : path;
 }
 
-const char *input_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash && slash - path >= 2 && memcmp(slash - 2, "://", 3) == 0)
-		return skip_user(slash + 1);
-	return slash ? slash + 1 : path;
-}
-
 /* "a.thrum + b.thrum", without folders. */
 static void name_together(char *const *arguments, int count, char *to, size_t size)
 {
@@ -97,7 +88,7 @@ static void name_together(char *const *arguments, int count, char *to, size_t si
 	*to = '\0';
 	for (int i = 0; i < count && used < size; i++)
 		used += (size_t)snprintf(to + used, size - used, "%s%s", i ? " + " : "",
-			input_name(arguments[i]));
+			thrum__source_name(arguments[i]));
 }
 
 /* Opens traces as one. If they are not, input->trace is NULL, and it is no error unless the user
@@ -219,7 +210,7 @@ void input_warn(const struct input *input)
 
 void input_program(const char *path, const char *program, char name[64])
 {
-	const char *file = input_name(path);
+	const char *file = thrum__source_name(path);
 	size_t size = strlen(file);
 
 	if (size > 6 && strcmp(file + size - 6, ".thrum") == 0)

@@ -67,9 +67,6 @@ void input_warn(const struct input *);
  * password. */
 const char *input_path(const char *path);
 
-/* Returns a trace's name without folders, and without the user and the password of an address. */
-const char *input_name(const char *path);
-
 /* Writes the name by which many machines know a recording: its program's, but the file's name if somebody
  * chose that. */
 void input_program(const char *path, const char *program, char name[64]);

@@ -12,6 +12,7 @@
 #include "as.h"
 #include "load.h"
 #include "picture.h"
+#include "source/input.h"
 #include "stage/stage.h"
 #include "text.h"
 
@@ -80,7 +81,7 @@ static int add_input(struct render *render)
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0)
 		return load_no_memory();
 	thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
-	if (thrum__stage_add(render->stage, scene, input_name(load->input.path)) < 0)
+	if (thrum__stage_add(render->stage, scene, thrum__source_name(load->input.path)) < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }

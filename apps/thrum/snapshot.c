@@ -28,10 +28,9 @@ struct stretch {
  * "server-4711-snapshot.thrum", else "server-4711-snapshot-2.thrum" and so on. */
 static int choose_name(const char *recording, char *path, size_t room)
 {
-	const char *name = strrchr(recording, '/');
+	const char *name = thrum__source_name(recording);
 	size_t size;
 
-	name = name ? name + 1 : recording;
 	/* "xen:example" */
 	if (strncmp(name, "xen:", 4) == 0 || strncmp(name, "memory:", 7) == 0)
 		name = strchr(name, ':') + 1;

@@ -197,6 +197,15 @@ bool thrum__source_is_place(const char *name)
 	return false;
 }
 
+const char *thrum__source_name(const char *place)
+{
+	const char *slash = strrchr(place, '/'), *name = slash ? slash + 1 : place;
+	bool is_server = slash && slash - place >= 2 && memcmp(slash - 2, "://", 3) == 0;
+	const char *at = is_server ? memrchr(name, '@', strcspn(name, "?")) : NULL;
+
+	return at ? at + 1 : name;
+}
+
 int thrum__source_open(const char *name, struct thrum__input *input, struct thrum_error_info *info)
 {
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {

@@ -42,6 +42,8 @@ struct thrum__source_owner {
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
 /* Whether a trace's name is that of a place which is no file. */
 bool thrum__source_is_place(const char *name);
+/* Returns a trace's name without folders, and without the user and the password of an address. */
+const char *thrum__source_name(const char *);
 /* The kinds of places that are no files, without their prefix. */
 int thrum__source_open_memory(const char *file, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thrum_error_info *);

@@ -31,7 +31,7 @@ int thrum__source_open_together(const char *const *files, size_t count, struct t
 	for (size_t i = 0; i < count; i++) {
 		int error = thrum_trace_open(files[i], &parts[i].trace, info);
 
-		parts[i].file = files[i];
+		parts[i].file = thrum__source_name(files[i]);
 		if (!error)
 			error = thrum_trace_open(files[i], &parts[i].again, info);
 		if (error) {

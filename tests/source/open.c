@@ -21,6 +21,7 @@
 #include "port/futex.h"
 #include "port/port.h"
 #include "recording.h"
+#include "source/input.h"
 #include "source/process.h"
 
 struct fixture {
@@ -427,6 +428,17 @@ static void says_that_a_process_is_somebody_elses(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void names_hide_passwords(void **state)
+{
+	(void)state;
+	assert_string_equal(thrum__source_name("a.thrum"), "a.thrum");
+	assert_string_equal(thrum__source_name("/tmp/web@host.thrum"), "web@host.thrum");
+	assert_string_equal(thrum__source_name("nats://host/web*"), "web*");
+	assert_string_equal(thrum__source_name("nats://user:secret@host/web"), "web");
+	assert_string_equal(thrum__source_name("nats://user:secret@host?last=1h"), "host?last=1h");
+	assert_string_equal(thrum__source_name("tls://user:s@cret@host"), "host");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -443,6 +455,7 @@ int main(void)
 		TEST(says_that_a_recording_was_deleted),
 		TEST(a_child_has_no_part_in_it),
 		TEST(says_that_a_process_is_somebody_elses),
+		TEST(names_hide_passwords),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
