@@ -153,7 +153,7 @@ static void test_lock(void **state)
 	expect_boxes(&seen,
 		"0 20-99 waits 4\n"
 		"1 20-95 waits 2\n"
-		"2 20-90 waits 0\n"
+		"2 20-90 waits 3\n"
 		"2 90-95 runs 3\n"
 		"3 20-90 waits 5\n");
 	assert_int_equal(seen.story.levels[1].kind, THRUM__STORY_NAMED);

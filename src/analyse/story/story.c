@@ -114,6 +114,7 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 	uint32_t stack[THRUM__STACK_DEPTH + 1];
 	int doing, error = 0;
 	uint32_t count = thrum__story_stack(paths, part, stack, &doing), lowest = count - 1;
+	bool is_below_lock = false;
 
 	if (count > THRUM__STORY_LEVELS) {
 		count = THRUM__STORY_LEVELS;
@@ -135,6 +136,13 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 			box.task = part->task;
 		else if (i == 1 && thrum__story_is_named(paths, stack[i], part->top))
 			box.task = part->top;
+		/* The highest lock tells who had it. */
+		if (!is_below_lock && part->holder != THRUM__NONE &&
+			thrum__story_is_lock(paths, stack[i - 1])) {
+			is_below_lock = true;
+			if (i < lowest || doing != THRUM__STORY_BUSY)
+				box.task = part->holder;
+		}
 		error = add_box(paths, &story->levels[i], box, grain);
 	}
 	return error;
@@ -287,7 +295,8 @@ uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thr
 			outside[count++] = now;
 		frame = doing == THRUM__STORY_WAITS ? stack[depth] : THRUM__NONE;
 		if (frame != THRUM__NONE)
-			now = (struct thrum__story_outside){part->from, part->to, depth};
+			now = (struct thrum__story_outside){part->from, part->to, depth,
+				paths->frames[frame].task};
 	}
 	return count;
 }

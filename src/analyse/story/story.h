@@ -69,6 +69,7 @@ void thrum__story_free(struct thrum__story *);
 struct thrum__story_outside {
 	int64_t from, to;
 	uint32_t level; /* the lowest level, which waits */
+	uint32_t task;  /* one of those that its boxes show, or NONE */
 };
 
 /* Finds these times of at least `least` ns. Returns how many: at most `most`. */

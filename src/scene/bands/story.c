@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/locks.h"
 #include "scene/bands/story.h"
 
 #define HEAD THRUM__BANDS_HEAD
@@ -295,6 +296,20 @@ static void paint_head(const struct thrum__bands_pen *pen,
 
 /* ---- The outside, and the usual one -------------------------------------------------------- */
 
+/* Begins the words about a time in which nobody in the program works on a story. */
+static size_t put_outside(const struct thrum__model *model, uint32_t task, const char *duration,
+	char *words, size_t size)
+{
+	const char *format = "waits for the outside %s";
+
+	if (thrum__model_has_row(&model->tasks, task) && thrum__analyse_task_is_lock(model, task))
+		format = "waits %s; nobody is known to hold it";
+	else if (thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER)
+		format = "a timer runs for %s";
+	return (size_t)snprintf(words, size, format, duration);
+}
+
 /* Says where nobody in the program works on it, and how long all threads are idle there. */
 static void tell_outside(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, float top)
@@ -313,7 +328,7 @@ static void tell_outside(const struct thrum__bands_pen *pen,
 			continue;
 		thrum__words_duration(outside[i].to - outside[i].from, 3, duration,
 			sizeof duration);
-		size = (size_t)snprintf(words, sizeof words, "waits for the outside %s", duration);
+		size = put_outside(pen->p->model, outside[i].task, duration, words, sizeof words);
 		if (thrum__bands_holes(pen->bands->all, outside[i].from, outside[i].to,
 			    (outside[i].to - outside[i].from) / 2, &hole, 1) > 0) {
 			thrum__words_duration(hole.to - hole.from, 3, duration, sizeof duration);
