@@ -195,6 +195,7 @@ static void name_level(const struct thrum__paths *paths, struct thrum__story *st
 		level->kind = THRUM__STORY_HOLDERS;
 	else
 		level->kind = THRUM__STORY_NAMED;
+	level->is_lock = thrum__story_is_lock(paths, most->frame);
 }
 
 /* Drops the last box of each level if it is too small to see. */
@@ -222,6 +223,7 @@ int thrum__story_remake(struct thrum__paths *paths, int64_t grain, struct thrum_
 		story->levels[i].count = 0;
 		story->levels[i].time = 0;
 		story->levels[i].kind = THRUM__STORY_NAMED;
+		story->levels[i].is_lock = false;
 		story->levels[i].task = story->levels[i].frame = THRUM__NONE;
 	}
 	story->level_count = 1;
@@ -274,6 +276,14 @@ void thrum__story_free(struct thrum__story *story)
 
 /* ---- The outside ---------------------------------------------------------------------------- */
 
+static bool is_timer(const struct thrum__paths *paths, uint32_t frame)
+{
+	uint32_t task = paths->frames[frame].task;
+
+	return thrum__model_has_row(&paths->model->tasks, task) &&
+		THRUM__TASK(paths->model, task, kind) == THRUM_KIND_TIMER;
+}
+
 uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thrum__story *story,
 	int64_t least, struct thrum__story_outside *outside, uint32_t most)
 {
@@ -296,7 +306,7 @@ uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thr
 		frame = doing == THRUM__STORY_WAITS ? stack[depth] : THRUM__NONE;
 		if (frame != THRUM__NONE)
 			now = (struct thrum__story_outside){part->from, part->to, depth,
-				paths->frames[frame].task};
+				thrum__story_is_lock(paths, frame), is_timer(paths, frame)};
 	}
 	return count;
 }

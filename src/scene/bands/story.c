@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/locks.h"
 #include "scene/bands/story.h"
 
 #define HEAD THRUM__BANDS_HEAD
@@ -213,6 +212,7 @@ static void put_level_name(const struct thrum__scene_bands *bands,
 	const struct thrum__scene_bands_story *story, unsigned level, char *words, size_t size)
 {
 	const struct thrum__story_level *of = &story->story.levels[level];
+	char name[150];
 
 	if (level == 0)
 		thrum__words_task(bands->all->model, story->task, words, size);
@@ -220,8 +220,10 @@ static void put_level_name(const struct thrum__scene_bands *bands,
 		snprintf(words, size, "held in turn by");
 	else if (of->kind == THRUM__STORY_THREAD)
 		snprintf(words, size, "thread busy");
-	else
-		name_box(bands, of->task, of->frame, words, size);
+	else {
+		name_box(bands, of->task, of->frame, name, sizeof name);
+		snprintf(words, size, "%s%s", of->is_lock ? "lock " : "", name);
+	}
 }
 
 /* Writes how long a level of a story takes; the first one is all of it. */
@@ -296,20 +298,6 @@ static void paint_head(const struct thrum__bands_pen *pen,
 
 /* ---- The outside, and the usual one -------------------------------------------------------- */
 
-/* Begins the words about a time in which nobody in the program works on a story. */
-static size_t put_outside(const struct thrum__model *model, uint32_t task, const char *duration,
-	char *words, size_t size)
-{
-	const char *format = "waits for the outside %s";
-
-	if (thrum__model_has_row(&model->tasks, task) && thrum__analyse_task_is_lock(model, task))
-		format = "waits %s; nobody is known to hold it";
-	else if (thrum__model_has_row(&model->tasks, task) &&
-		THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER)
-		format = "a timer runs for %s";
-	return (size_t)snprintf(words, size, format, duration);
-}
-
 /* Says where nobody in the program works on it, and how long all threads are idle there. */
 static void tell_outside(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, float top)
@@ -328,7 +316,11 @@ static void tell_outside(const struct thrum__bands_pen *pen,
 			continue;
 		thrum__words_duration(outside[i].to - outside[i].from, 3, duration,
 			sizeof duration);
-		size = put_outside(pen->p->model, outside[i].task, duration, words, sizeof words);
+		size = (size_t)snprintf(words, sizeof words,
+			outside[i].is_lock            ? "nobody is known to hold it for %s"
+				: outside[i].is_timer ? "a timer runs for %s"
+						      : "waits for the outside %s",
+			duration);
 		if (thrum__bands_holes(pen->bands->all, outside[i].from, outside[i].to,
 			    (outside[i].to - outside[i].from) / 2, &hole, 1) > 0) {
 			thrum__words_duration(hole.to - hole.from, 3, duration, sizeof duration);
