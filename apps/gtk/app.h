@@ -60,9 +60,9 @@ const struct thrum__stats *app_trace_stats(AppTrace *);
  * to the time up to which the present statistics count, or to INT64_MIN if there are none. */
 bool app_trace_stats_wait(AppTrace *, int64_t *end);
 /*
- * Look for findings, or make bands, of the model as it is, in a thread; unless that is done already, or was
- * done a moment ago, or, for findings, once the program has ended. Following waits meanwhile. "worked" tells the end; then what was made can be taken:
- * false and NULL if there is nothing.
+ * Look for findings, or make bands, of the model as it is, in a thread. They do nothing if that is being
+ * done, or was done a moment ago, or, for findings, since the end. Following waits meanwhile. "worked"
+ * tells the end; then what was made can be taken: false and NULL if there is nothing.
  */
 void app_trace_look(AppTrace *);
 void app_trace_arrange(AppTrace *);
