@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Tables and the histogram. Unless said otherwise, the text of a call is the name of its table. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core.h"
@@ -142,6 +144,7 @@ static void put_row(struct thrum__base_text *out, const struct thrum__table *tab
 	bool is_label = table->form == thrum__table_form(THRUM__TABLE_LABELS), is_named = false;
 	uint32_t task = thrum__table_task(table, row);
 	struct thrum__table_cell cell;
+	int64_t from, to;
 
 	json_next(out);
 	json_put(out, "{");
@@ -155,6 +158,12 @@ static void put_row(struct thrum__base_text *out, const struct thrum__table *tab
 	json_put(out, "]");
 	json_key_integer(out, "task", task == THRUM__NONE ? -1 : (int64_t)task);
 	json_key_bool(out, "unnamed", is_named);
+	if (thrum__table_span(table, row, &from, &to)) {
+		char span[64];
+
+		snprintf(span, sizeof span, "%" PRId64 "..%" PRId64, from, to);
+		json_key_string(out, "span", span);
+	}
 	json_key_integer(out, "tally", is_label ? (int64_t)table->rows[row] : -1);
 	json_put(out, "}");
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "analyse/graph.h"
 
+#define EDGES_MAX 64 /* searched for the latest wait for a task */
+#define ABOVE_MAX 32 /* tasks above one, searched for a name */
+
 #define LOOK_BACK 64         /* edges or tasks that are searched */
 #define WAITS_LOOK_BACK 4096 /* edges of one task that are searched for its waits */
 #define HEIRS_MAX 16         /* steps back to the first of those that became one another */
@@ -258,4 +261,57 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);
 	return count;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+bool thrum__analyse_task_is_plain(const struct thrum__model *model, uint32_t task)
+{
+	size_t size;
+
+	thrum__model_task_name(model, task, &size);
+	if (size > 0)
+		return false;
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_WAIT:
+	case THRUM_KIND_BIND:
+	case THRUM_KIND_TRY:
+	case THRUM_KIND_CHOOSE:
+	case THRUM_KIND_PICK:
+	case THRUM_KIND_JOIN:
+	case THRUM_KIND_MAP:
+	case THRUM_KIND_ON_SUCCESS:
+	case THRUM_KIND_ON_FAILURE:
+	case THRUM_KIND_ON_TERMINATION:
+	case THRUM_KIND_ON_ANY:
+	case THRUM_KIND_IGNORE_RESULT: return true;
+	default: return false;
+	}
+}
+
+/* The latest task that waited for this one, else its creator. */
+static uint32_t task_above(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (int i = 0; i < EDGES_MAX && thrum__model_has_row(&model->edges, edge); i++) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			return THRUM__EDGE(model, edge, from);
+		edge = THRUM__EDGE(model, edge, prev_in);
+	}
+	return THRUM__TASK(model, task, creator);
+}
+
+uint32_t thrum__analyse_task_known_as(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t above = task;
+
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, above) &&
+		!thrum__analyse_task_is_lane(model, above);
+		i++) {
+		if (!thrum__analyse_task_is_plain(model, above))
+			return above;
+		above = task_above(model, above);
+	}
+	return task;
 }

@@ -167,4 +167,11 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
+/* Whether a task has no name and only hands on results of others, as a bind does. */
+bool thrum__analyse_task_is_plain(const struct thrum__model *, uint32_t task);
+
+/* The task by whose name people know this one: the nearest above it, along those that wait for it or
+ * else its creators, that is not plain; or else itself. */
+uint32_t thrum__analyse_task_known_as(const struct thrum__model *, uint32_t task);
+
 #endif

@@ -152,15 +152,16 @@ static uint32_t likely_hold(const struct thrum__model *model, const struct holds
 	return holds->first;
 }
 
-static void release(const struct thrum__model *model, struct thrum__analyse_lock *lock,
-	struct holds *holds, uint32_t edge)
+/* The hold that an edge UNLOCK ends; NONE: the lock was taken before the beginning. */
+static uint32_t released_hold(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	const struct holds *holds, uint32_t edge)
 {
 	uint32_t from = THRUM__EDGE(model, edge, from), at;
 	bool is_known = thrum__model_has_row(&model->tasks, from);
 
 	lock->last = THRUM__EDGE(model, edge, time);
 	if (holds->first == holds->end)
-		return; /* it was taken before the beginning */
+		return THRUM__NONE;
 	at = hold_of(model, holds, from, false);
 	if (at == THRUM__NONE && is_known)
 		at = hold_of(model, holds, thrum__model_heir(model, from), true);
@@ -172,7 +173,7 @@ static void release(const struct thrum__model *model, struct thrum__analyse_lock
 	} else {
 		lock->released++;
 	}
-	drop_hold(holds, at);
+	return at;
 }
 
 /* Finds the holds from edges that took or released the lock, the oldest first. They are the `edge`
@@ -186,9 +187,12 @@ static void find_holds(const struct thrum__model *model, struct thrum__analyse_l
 	for (uint32_t i = room - count; i < room; i++) {
 		uint32_t edge = all[i].edge;
 
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK)
-			release(model, lock, &holds, edge);
-		else
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK) {
+			uint32_t at = released_hold(model, lock, &holds, edge);
+
+			if (at != THRUM__NONE)
+				drop_hold(&holds, at);
+		} else
 			all[holds.end++] = (struct thrum__analyse_hold){.task = THRUM__EDGE(model,
 										edge, from),
 				.edge = edge};
@@ -275,4 +279,68 @@ const struct thrum__analyse_hold *thrum__analyse_lock_lost(const struct thrum__m
 			!thrum__analyse_task_is_pending(model, lock->holds[i].task))
 			return &lock->holds[i];
 	return NULL;
+}
+
+/* ---- All holds ------------------------------------------------------------------------------ */
+
+static void add_held(const struct thrum__model *model, struct thrum__analyse_history *history,
+	const struct thrum__analyse_hold *hold, int64_t to)
+{
+	int64_t from = THRUM__EDGE(model, hold->edge, time);
+
+	history->holds[history->count++] = (struct thrum__analyse_held){
+		.task = thrum__analyse_task_known_as(model, hold->task),
+		.from = from,
+		.to = to > from ? to : from,
+	};
+}
+
+static uint32_t count_waits(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in), count = 0;
+
+	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
+		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
+	return count;
+}
+
+int thrum__analyse_history_make(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_history *history)
+{
+	struct thrum__analyse_lock lock = lock_of(task);
+	uint32_t count = read_edges(model, &lock, NULL, UINT32_MAX);
+	struct thrum__analyse_hold *all = malloc(((size_t)count + 1) * sizeof *all);
+	struct holds holds = {all, 0, 0};
+
+	*history = (struct thrum__analyse_history){.waits = count_waits(model, task)};
+	history->holds = malloc(((size_t)count + 1) * sizeof *history->holds);
+	if (!all || !history->holds) {
+		free(all);
+		thrum__analyse_history_free(history);
+		return -THRUM_E_MEMORY;
+	}
+	(void)read_edges(model, &lock, all, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t edge = all[i].edge, from = THRUM__EDGE(model, edge, from), at;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK) {
+			all[holds.end++] = (struct thrum__analyse_hold){.task = from, .edge = edge};
+			continue;
+		}
+		at = released_hold(model, &lock, &holds, edge);
+		if (at == THRUM__NONE)
+			continue;
+		add_held(model, history, &all[at], lock.last);
+		drop_hold(&holds, at);
+	}
+	for (uint32_t i = holds.first; i < holds.end; i++)
+		add_held(model, history, &all[i], model->end);
+	free(all);
+	return 0;
+}
+
+void thrum__analyse_history_free(struct thrum__analyse_history *history)
+{
+	free(history->holds);
+	*history = (struct thrum__analyse_history){0};
 }

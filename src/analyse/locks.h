@@ -64,4 +64,23 @@ void thrum__analyse_lock_look(const struct thrum__model *, uint32_t task,
 const struct thrum__analyse_hold *thrum__analyse_lock_lost(const struct thrum__model *,
 	const struct thrum__analyse_lock *);
 
+/* ---- All holds ----------------------------------------------------------------------------- */
+
+/* A time in which a task held a lock. */
+struct thrum__analyse_held {
+	uint32_t task; /* by whose name the holder is known; NONE or forgotten: it isn't known */
+	int64_t from, to;
+};
+
+struct thrum__analyse_history {
+	struct thrum__analyse_held *holds; /* by their ends; those that last come at the end */
+	uint32_t count, waits;             /* waits: how often a task waited for the lock */
+};
+
+/* Lists all times in which a lock was held. Returns 0 or -THRUM_E_MEMORY. Free with
+ * thrum__analyse_history_free. O(edges of the lock). */
+THRUM__MUST_USE int thrum__analyse_history_make(const struct thrum__model *, uint32_t task,
+	struct thrum__analyse_history *);
+void thrum__analyse_history_free(struct thrum__analyse_history *);
+
 #endif

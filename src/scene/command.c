@@ -177,6 +177,19 @@ static int show_next(struct thrum__scene *scene, int direction,
 	return 0;
 }
 
+/* Shows a stretch of time with a margin on either side, or as much of it as the trace has. */
+static void show_time_around(struct thrum__scene *scene, int64_t from, int64_t to, int64_t margin)
+{
+	int64_t begin, end;
+
+	thrum__scene_whole(scene, &begin, &end);
+	thrum__scene_set_window_around(scene, from, to, margin);
+	if (from >= begin && scene->state.from < begin)
+		scene->state.from = begin;
+	if (to <= end && scene->state.to > end)
+		scene->state.to = end;
+}
+
 /* Centres the selection. If that changes nothing or nothing is selected, shows the whole trace. If
  * that changes nothing either, shows the window of a new scene, which may leave out a lost part. */
 static int fit_window(struct thrum__scene *scene)
@@ -192,7 +205,7 @@ static int fit_window(struct thrum__scene *scene)
 		const struct thrum__layout_unit *u = &scene->layout->units[unit];
 		int64_t margin = (u->end - u->start) / 10 + 1;
 
-		thrum__scene_set_window_around(scene, u->start, u->end, margin);
+		show_time_around(scene, u->start, u->end, margin);
 		if (thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit)) < 0)
 			return -THRUM_E_MEMORY;
 		if (scene->state.from != before.from || scene->state.to != before.to)
@@ -236,14 +249,7 @@ static int show_steps(struct thrum__scene *scene, const struct thrum__finding *f
 /* Shows a stretch of time, with a third of it on either side, or as much as the trace has. */
 static void show_time(struct thrum__scene *scene, int64_t from, int64_t to)
 {
-	int64_t begin, end, margin = (to - from) / 3 + 1000;
-
-	thrum__scene_whole(scene, &begin, &end);
-	thrum__scene_set_window_around(scene, from, to, margin);
-	if (from >= begin && scene->state.from < begin)
-		scene->state.from = begin;
-	if (to <= end && scene->state.to > end)
-		scene->state.to = end;
+	show_time_around(scene, from, to, (to - from) / 3 + 1000);
 }
 
 /* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. `finding` is

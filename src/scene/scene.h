@@ -347,7 +347,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(RIGHT, "Move", "right", "ArrowRight d", "go right") \
 	X(UP, "Move", "up", "ArrowUp", "go up") \
 	X(DOWN, "Move", "down", "ArrowDown", "go down") \
-	X(FIT, "Move", "fit", "f", "centre the selection; again: show the whole trace") \
+	X(FIT, "Move", "fit", "f", "fit the selection into the picture; again: the whole trace") \
 	X(FOLD, "Show", "fold", "i", "fold idle time") \
 	X(SQUEEZE, "Show", "squeeze", "r", "fold quiet tracks") \
 	X(BANDS, "Show", "bands", "v", "a band for each kind of task, or a row for each task") \

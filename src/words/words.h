@@ -139,7 +139,7 @@ struct thrum__words_mention {
 	uint32_t offset, size, task;
 };
 
-#define THRUM__MENTIONS_MAX 4
+#define THRUM__MENTIONS_MAX 6
 
 /* A step as a whole sentence. Sets *count to the number of mentions in that part of the sentence
  * that fits. */

@@ -49,7 +49,7 @@ FACES = {
     "source": ("input.h", "control.h", "request.h", "segment.h",
                "switches/switches.h", "zstd.h"),
     "model": ("model.h",),
-    "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
+    "analyse": ("graph.h", "label.h", "locks.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
                 "stats/stats.h", "thread.h"),
     "words": ("words.h", "match.h", "slow.h", "diff.h", "bands.h"),

@@ -104,6 +104,39 @@ static void counters_and_those_who_wait(void **state)
 	end(&r);
 }
 
+/* A lock tells who held it. A bind that gives it back did so for the task that waits for the bind. */
+static void a_lock(void **state)
+{
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		"10 create 1 2 lock\n10 label 2 \"database\n"
+		"10 create 1 3 task\n10 label 3 \"GET /1\n"
+		"10 create 3 4 bind\n10 wait 3 4\n"
+		"10 create 1 5 task\n10 label 5 \"GET /2\n"
+		"100 lock 4 2\n200 wait 5 2\n700 unlock 4 2\n"
+		"700 lock 5 2\n800 unlock 5 2\n1010 switch 1\n",
+		false);
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text,
+		"pair Held: 70 % of the time, 2 times\n"
+		"pair Waited for: 1 time\n"));
+	assert_non_null(strstr(text,
+		"section: Who held it\n"
+		"header: |who|times|in all|longest\n"
+		"row: |GET /#|2|700 ns|600 ns\n"
+		"section: Held longest by\n"
+		"line: [GET /1] for 600 ns, from [100 ns]\n"
+		"line: [GET /2] for 100 ns, from [700 ns]\n"));
+	assert_null(strstr(text, "why slow?"));
+	assert_int_equal(document_find(&r.document, "GET /1")->target, story_task(r.model, 3));
+	assert_int_equal(document_find(&r.document, "100 ns")->until, 700);
+	end(&r);
+}
+
 /* Tasks that became one another share a document, whichever of them is asked for. */
 static void a_chain(void **state)
 {
@@ -415,6 +448,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_that_failed),
 		cmocka_unit_test(counters_and_those_who_wait),
+		cmocka_unit_test(a_lock),
 		cmocka_unit_test(a_chain),
 		cmocka_unit_test(chains_of_waits),
 		cmocka_unit_test(who_woke_it),

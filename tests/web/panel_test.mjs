@@ -56,7 +56,7 @@ test("a finding tells its steps, and shows them", async (open) => {
   await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"));
 });
 
-test("why a task was slow: by link, key and tab; its links leave the page", async (open) => {
+test("why a task was slow: by link, key and tab; its links lead to details", async (open) => {
   const view = await opened(open, page(steady()), { hash: "#panel=slow" });
   await panel(view).getByText("Select a task").waitFor();
   await tab(view, /Tasks/).click();
@@ -72,11 +72,11 @@ test("why a task was slow: by link, key and tab; its links leave the page", asyn
     .waitFor();
   same(await tab(view, "Why slow").getAttribute("aria-selected"), "true", "the tab is open");
   const asked = (await address(view)).get("sel");
-  await panel(view).locator("dd").getByRole("link").click();
-  await reaches(view, "the usual one is selected", (at) => at.get("sel") !== asked);
   const heading = panel(view).getByRole("heading", { name: /Where the time of/ });
   const before = await heading.textContent();
-  await tab(view, "Details").click();
+  await panel(view).locator("dd").getByRole("link").click();
+  await reaches(view, "the usual one is selected", (at) => at.get("sel") !== asked);
+  same(await tab(view, "Details").getAttribute("aria-selected"), "true", "its details are shown");
   await view.locator("#picture canvas").focus();
   await view.keyboard.press("y");
   await until("the page is about it", async () => (await heading.count()) === 1);
@@ -86,6 +86,21 @@ test("why a task was slow: by link, key and tab; its links leave the page", asyn
   await picture.hover({ position: { x: 60, y: 60 } });
   await until("it tells what is there", async () => (await picture.getAttribute("title")) !== null);
   await view.keyboard.press("Escape");
+});
+
+test("a lock tells who held it; a long run leads to its time", async (open) => {
+  const lock = idOf(killed(), "database");
+  const view = await opened(open, page(killed()), { hash: `#as=bands&sel=${lock}` });
+  await panel(view).getByRole("heading", { name: "Who held it" }).waitFor();
+  const longest = panel(view).locator("section", { hasText: "Held longest by" });
+  await longest.getByRole("link").first().click();
+  await reaches(view, "who held it is selected", (at) => at.get("sel") !== String(lock));
+  await tab(view, "Statistics").click();
+  await panel(view).getByRole("combobox").first().selectOption({ label: "Longest runs" });
+  await until("there are rows", async () => (await rows(view).count()) > 3);
+  const before = (await address(view)).get("t");
+  await rows(view).nth(1).locator("td").first().click();
+  await reaches(view, "its time is shown", (at) => at.has("t") && at.get("t") !== before);
 });
 
 test("differences of two traces lead to both", async (open) => {

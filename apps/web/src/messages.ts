@@ -251,4 +251,6 @@ export interface Row {
   /** Its task, or -1; and its tally in a table of labels, or -1. */
   task: number;
   tally: number;
+  /** The time of its run, in a table of runs: "FROM..TO" in ns. */
+  span?: string;
 }

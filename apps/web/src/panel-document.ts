@@ -158,11 +158,9 @@ export function listenToLinks(root: HTMLElement) {
   listen(root, "focusout", (event) => hover(event, false));
 }
 
-/** The task that a link on the page about a slow one leads to: the page stays. */
-let followed = -1;
-
+/** A link on the page about a slow task leads to another: then the details tell of that one. */
 function goTask(part: number, task: number) {
-  if (openTab() === "slow") followed = task;
+  if (openTab() === "slow") setTab("details");
   post({ is: "go", part, task });
 }
 
@@ -211,7 +209,6 @@ function showDetails() {
 
 /** Shows why the selected task was slow. */
 export function askSlow() {
-  followed = -1;
   setTab("slow");
   showDetails();
 }
@@ -285,7 +282,7 @@ export function makeDetails() {
   on("spot", ({ words, task }) => {
     const canvas = byId("document").querySelector("canvas");
     if (canvas) canvas.title = words;
-    if (task >= 0) followed = task;
+    if (task >= 0) setTab("details");
   });
   onTrace(() => {
     showFindings();
@@ -303,9 +300,7 @@ export function makeDetails() {
       if (subject !== undefined && wanted().about === "trace") showDetails();
       return;
     }
-    const isFollowed = openTab() === "slow" && selected >= 0 && selected === followed;
-    followed = -1;
-    if (!isFollowed) showDetails();
+    showDetails();
   });
   listenToLinks(byId("panel"));
 }

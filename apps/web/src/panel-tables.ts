@@ -245,7 +245,10 @@ function makeStatistics(narrow: Narrow) {
     choose: (row) => {
       if (name === "label") {
         show(row.tally, row.cells[0]!);
-      } else if (row.task >= 0) goTask(row.task);
+      } else if (row.task >= 0) {
+        goTask(row.task);
+        if (row.span !== undefined) post({ is: "go", part: now.focus, time: row.span });
+      }
     },
     count: (row, column) => post({ is: "count", part: now.focus, table: name, row, column }),
   });

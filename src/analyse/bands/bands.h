@@ -329,6 +329,11 @@ void thrum__bands_turns_begin(struct thrum__bands_turns *, const struct thrum__b
 	uint32_t queue, bool holds, int64_t from, int64_t to);
 bool thrum__bands_turns_next(struct thrum__bands_turns *, struct thrum__bands_turn *);
 
+/* The object of a queue that was held longest at once (or waited for, if none is held) by a task that
+ * touches from … to; NONE: there is none. */
+uint32_t thrum__bands_queue_worst(const struct thrum__bands *, uint32_t queue, int64_t from,
+	int64_t to);
+
 /* The queue of a group, or NONE. */
 uint32_t thrum__bands_queue_of(const struct thrum__bands *, uint32_t group);
 

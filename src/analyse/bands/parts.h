@@ -180,4 +180,11 @@ size_t thrum__bands_queues_memory(const struct thrum__bands *);
 /* Fills in the medians, the sizes and so on of all groups. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__bands_measure_groups(struct thrum__bands *);
 
+/* Leaves of a time what the bands show: nothing happens before the beginning or after the end. */
+static inline void thrum__bands_clip(const struct thrum__bands *bands, int64_t *from, int64_t *to)
+{
+	*from = *from > bands->from ? *from : bands->from;
+	*to = *to < bands->to ? *to : bands->to;
+}
+
 #endif

@@ -517,11 +517,13 @@ void thrum__bands_queue_numbers(const struct thrum__bands *bands, uint32_t queue
 	int64_t to, struct thrum__bands_queue_numbers *numbers)
 {
 	const struct thrum__bands_queue *q = &bands->queues[queue];
-	double length = (double)(to - from);
+	double length;
 
 	*numbers = (struct thrum__bands_queue_numbers){0};
+	thrum__bands_clip(bands, &from, &to);
 	if (from >= to)
 		return;
+	length = (double)(to - from);
 	numbers->waiting = (double)(time_before(q->waited, to) - time_before(q->waited, from)) /
 		length;
 	numbers->held = (double)(time_before(q->held, to) - time_before(q->held, from)) /
@@ -578,4 +580,21 @@ uint32_t thrum__bands_queue_of(const struct thrum__bands *bands, uint32_t group)
 		if (bands->queues[i].group == group)
 			return i;
 	return THRUM__NONE;
+}
+
+uint32_t thrum__bands_queue_worst(const struct thrum__bands *bands, uint32_t queue, int64_t from,
+	int64_t to)
+{
+	struct thrum__bands_turns turns;
+	struct thrum__bands_turn turn;
+	uint32_t worst = THRUM__NONE;
+	int64_t longest = -1;
+
+	thrum__bands_turns_begin(&turns, bands, queue, bands->queues[queue].holds > 0, from, to);
+	while (thrum__bands_turns_next(&turns, &turn))
+		if (turn.to - turn.from > longest) {
+			longest = turn.to - turn.from;
+			worst = turn.object;
+		}
+	return worst;
 }

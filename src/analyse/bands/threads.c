@@ -210,6 +210,7 @@ double thrum__bands_thread_share(const struct thrum__bands *bands, uint32_t thre
 	uint32_t count = lanes_of(bands, thread, &lanes);
 	double ran = 0;
 
+	thrum__bands_clip(bands, &from, &to);
 	if (count == 0 || from >= to)
 		return 0;
 	for (uint32_t i = 0; i < count; i++) {

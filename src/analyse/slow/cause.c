@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/graph.h"
 #include "analyse/locks.h"
-#include "analyse/slow/parts.h"
 
 #define MORE_PERCENT \
 	125 /* of the usual time: a path that is longer is compared with the usual one */
@@ -50,7 +50,7 @@ static bool is_below(const struct thrum__paths *paths, uint32_t frame, uint32_t 
 static bool is_plain(const struct thrum__paths *paths, uint32_t task)
 {
 	return thrum__model_has_row(&paths->model->tasks, task) &&
-		thrum__slow_is_plain(paths->model, task);
+		thrum__analyse_task_is_plain(paths->model, task);
 }
 
 /* Adds up the parts of a path by frame. */

@@ -2,6 +2,7 @@
 /* Sorts the rows of a model by task and lane for path.c, and makes the frames of stacks. */
 #include <stdlib.h>
 
+#include "analyse/graph.h"
 #include "analyse/label.h"
 #include "analyse/slow/parts.h"
 #include "base/array.h"
@@ -277,35 +278,6 @@ void thrum__slow_paths_finish(struct thrum__paths *paths)
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-/* Whether tasks of a kind only hand on results of others, so that without a label they say
- * nothing. */
-static bool is_plumbing(unsigned kind)
-{
-	switch (kind) {
-	case THRUM_KIND_WAIT:
-	case THRUM_KIND_BIND:
-	case THRUM_KIND_TRY:
-	case THRUM_KIND_CHOOSE:
-	case THRUM_KIND_PICK:
-	case THRUM_KIND_JOIN:
-	case THRUM_KIND_MAP:
-	case THRUM_KIND_ON_SUCCESS:
-	case THRUM_KIND_ON_FAILURE:
-	case THRUM_KIND_ON_TERMINATION:
-	case THRUM_KIND_ON_ANY:
-	case THRUM_KIND_IGNORE_RESULT: return true;
-	default: return false;
-	}
-}
-
-bool thrum__slow_is_plain(const struct thrum__model *model, uint32_t task)
-{
-	size_t size;
-
-	thrum__model_task_name(model, task, &size);
-	return size == 0 && is_plumbing(THRUM__TASK(model, task, kind));
-}
-
 /* Writes the pattern of a task's name, or else its kind's word, and returns the size. *is_plain:
  * the task has no name and only hands on results. */
 static size_t write_name(const struct thrum__model *model, uint32_t task,
@@ -319,7 +291,7 @@ static size_t write_name(const struct thrum__model *model, uint32_t task,
 		return thrum__analyse_label_pattern("others", 6, name);
 	text = thrum__model_task_name(model, task, &size);
 	if (size == 0) {
-		*is_plain = is_plumbing(THRUM__TASK(model, task, kind));
+		*is_plain = thrum__analyse_task_is_plain(model, task);
 		text = thrum_kind_name(THRUM__TASK(model, task, kind));
 		while (text[size])
 			size++;

@@ -14,9 +14,6 @@
 THRUM__MUST_USE int thrum__slow_frame_find(struct thrum__paths *, uint32_t parent, uint32_t task,
 	int doing, uint32_t *frame);
 
-/* Whether a task has no name and only hands on results of others: it has no frame of its own. */
-bool thrum__slow_is_plain(const struct thrum__model *, uint32_t task);
-
 /* The same as thrum__slow_frame_find for a time in which a lane is suspended for a reason, a string
  * of the model. */
 THRUM__MUST_USE int thrum__slow_frame_suspended(struct thrum__paths *, uint32_t parent,

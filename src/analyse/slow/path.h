@@ -9,7 +9,7 @@
  * a lock's release. The path then goes on with the task that resolved or signalled, but not with a
  * lane's own task, as that one only hands on results from outside; and for a lock or semaphore with
  * those that held it one after the other, whoever they are. A holder without a label, such as a
- * bind, stands below the frame of the labelled task that created it.
+ * bind, stands below the frame of the task by whose name it is known.
  *
  * Where nothing tells for whom a task waits, the path goes on with the task that received its latest
  * message, also in another process: with its work, the time that the message lay there while that

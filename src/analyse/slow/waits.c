@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds a task's waits, their ends, and who ended them. */
+#include "analyse/graph.h"
 #include "analyse/locks.h"
 #include "analyse/slow/parts.h"
 
@@ -7,7 +8,6 @@
 #define GETS_MAX 16     /* reads searched for the one that ended a wait */
 #define HOLDERS_MAX 256 /* of a lock, one after the other, during one wait */
 #define PASSED_MAX 16   /* of those that took a lock: searched for one that handed it on */
-#define CREATORS_MAX 16 /* of a holder, searched for one with a name */
 #define RUNS_MAX 64     /* between two looks at the same task */
 #define REST_PART 10    /* of the time between: a task that ran less only looked again */
 
@@ -262,31 +262,15 @@ static int64_t held_since(const struct thrum__slow_walk *walk, uint32_t thing, u
 	return act == THRUM__NONE ? time : from;
 }
 
-/* The task by whose name a holder is known: the nearest that created it and is more than a part of
- * some work; else the holder. */
-static uint32_t known_as(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *thing,
-	uint32_t holder)
-{
-	const struct thrum__model *model = walk->model;
-	uint32_t task = holder;
-
-	for (int i = 0; i < CREATORS_MAX && !thrum__slow_is_ground(model, task); i++) {
-		if (!thrum__slow_is_plain(model, task))
-			return thrum__slow_is_waiting(walk, thing->depth,
-				       thrum__model_heir(model, task))
-				? holder
-				: task;
-		task = THRUM__TASK(model, task, creator);
-	}
-	return holder;
-}
-
 /* Pushes the time in which a task held a thing, below the thing's frame. */
 static void push_hold(struct thrum__slow_walk *walk, struct thrum__slow_piece thing,
 	uint32_t holder, int64_t from, int64_t to)
 {
-	uint32_t known = known_as(walk, &thing, holder);
+	uint32_t known = thrum__analyse_task_known_as(walk->model, holder);
 
+	/* One that waits itself on this path only handed the lock on. */
+	if (thrum__slow_is_waiting(walk, thing.depth, thrum__model_heir(walk->model, known)))
+		known = holder;
 	if (thing.holder == THRUM__NONE)
 		thing.holder = known;
 	if (known != holder &&

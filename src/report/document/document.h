@@ -13,8 +13,8 @@
  * how a paragraph looks by its role, and add no words of their own. All texts are clean: valid
  * UTF-8 without control or bidi characters, at most THRUM__DOCUMENT_TEXT bytes each.
  *
- *	trace.c  task.c  lists.c  finding.c  slow.c  diff.c  program.c  range.c
- *	            the documents; lists.c holds the task's sections; the face of the last two
+ *	trace.c  task.c  lists.c  lock.c  finding.c  slow.c  diff.c  program.c  range.c
+ *	            the documents; lists.c and lock.c hold the task's sections; the face of the last two
  *	            is program.h
  *	document.c  writes paragraphs and pieces
  */
@@ -105,7 +105,7 @@ void thrum__document_finish(struct thrum__document *);
  * Writes about a task and those that became it or that it became: the name, kinds and ids, call
  * site; state, beginning and end; the time it ran and waited; the tasks that created, woke and
  * resolved it; its waits, each down to the task that waits for nothing; its labels, log lines, the
- * tasks that it created, its edges, and a table of its runs. Its findings have documents of their
+ * tasks that it created, its edges, and a table of its runs; of a lock, who held it. Its findings have documents of their
  * own. The document is empty if the model doesn't have the task.
  */
 THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t task,

@@ -170,6 +170,33 @@ static int by_ended(const void *a, const void *b)
 						      : 0;
 }
 
+/* Writes how long the slowest took that ended in the time, as a link to the reasons. */
+static void write_slowest(struct about *a, uint32_t group)
+{
+	struct thrum__bands_line line, slowest = {.task = THRUM__NONE};
+	int64_t most = 0;
+	char words[64];
+
+	for (unsigned class = THRUM__BANDS_CLASSES; class -- > 0 && slowest.task == THRUM__NONE;) {
+		struct thrum__bands_walk walk;
+
+		thrum__bands_walk_begin(&walk, a->bands, group, class, 1, a->time.from[0],
+			a->time.to[0]);
+		while (thrum__bands_walk_next(&walk, &line))
+			if (!line.is_pending && line.end <= a->time.to[0] &&
+				line.end - line.start > most) {
+				most = line.end - line.start;
+				slowest = line;
+			}
+	}
+	if (slowest.task == THRUM__NONE)
+		return;
+	thrum__document_write_text(&a->w, ", the slowest ");
+	thrum__document_write_link(&a->w, words,
+		thrum__words_duration(most, 2, words, sizeof words), THRUM__LINK_TO_SLOW,
+		slowest.task);
+}
+
 static void write_answer(struct about *a, const struct measured *measured)
 {
 	const struct thrum__bands_numbers *numbers = &measured->numbers;
@@ -187,6 +214,7 @@ static void write_answer(struct about *a, const struct measured *measured)
 	write_duration(a, numbers->half);
 	thrum__document_write_text(&a->w, ", 1 in 100 over ");
 	write_duration(a, numbers->slow);
+	write_slowest(a, measured->group);
 	if (numbers->failed == 0)
 		return;
 	thrum__document_write_text(&a->w, "; ");

@@ -9,6 +9,7 @@
 
 #include "analyse/graph.h"
 #include "analyse/label.h"
+#include "analyse/locks.h"
 #include "report/document/task.h"
 #include "words/words.h"
 
@@ -458,10 +459,13 @@ int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
 	write_state(&t);
 	write_beginning(&t);
 	write_end(&t);
-	write_times(&t);
+	/* A lock neither runs nor waits. */
+	if (!thrum__analyse_task_is_lock(stats->model, task))
+		write_times(&t);
 	write_waits(&t);
 	write_waker(&t);
 	write_site(&t);
+	thrum__document_tell_lock(&t);
 	thrum__document_tell_lists(&t);
 	return thrum__document_write_end(&t.w);
 }

@@ -174,6 +174,8 @@ bool thrum__table_named(const struct thrum__table *, uint32_t row, unsigned colu
 
 /* The task that a row shows, or whose run it shows; NONE in other tables. */
 uint32_t thrum__table_task(const struct thrum__table *, uint32_t row);
+/* Gives the time of the run that a row shows; returns false in other tables. */
+bool thrum__table_span(const struct thrum__table *, uint32_t row, int64_t *from, int64_t *to);
 
 /* ---- Tasks behind a number ----------------------------------------------------------------- */
 

@@ -107,6 +107,15 @@ static int sort_by(struct thrum__scene *scene, float x)
 	return 1;
 }
 
+/* Selects the lock of a queue that was held longest, so that the panel tells about it. */
+static int select_lock(struct thrum__scene *scene, uint32_t queue)
+{
+	const struct thrum__bands *all = scene->bands->all;
+	uint32_t lock = thrum__bands_queue_worst(all, queue, all->from, all->to);
+
+	return lock != THRUM__NONE && thrum__scene_select(scene, lock) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
 int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
@@ -128,7 +137,9 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	if (strcmp(name, scene->state.bands.focus) == 0)
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
 	strcpy(scene->state.bands.focus, name);
-	return 1;
+	return bands->places[(uint32_t)at].kind == THRUM__PLACE_QUEUE
+		? select_lock(scene, bands->places[(uint32_t)at].index)
+		: 1;
 }
 
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *scene)
@@ -147,9 +158,12 @@ int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
 	scene->state.as = THRUM__AS_BANDS;
 	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
 	place = focused_place(scene);
-	if (place != THRUM__NONE)
-		show_place(scene, &scene->bands->places[place]);
-	return 1;
+	if (place == THRUM__NONE)
+		return 1;
+	show_place(scene, &scene->bands->places[place]);
+	return scene->bands->places[place].kind == THRUM__PLACE_QUEUE
+		? select_lock(scene, scene->bands->places[place].index)
+		: 1;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */

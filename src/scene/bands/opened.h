@@ -30,4 +30,9 @@ uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
 void thrum__bands_paint_opened(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_lanes(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 
+/* The lock of a queue that is held longest at a time; in its opened rows the row's lock, or who holds
+ * that for at least a few px. NONE: nothing is there. */
+uint32_t thrum__bands_queue_task(const struct thrum__scene_bands *,
+	const struct thrum__scene_bands_place *, float y, int64_t time, int64_t pixel);
+
 #endif

@@ -116,6 +116,7 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, floa
 		return thrum__bands_lanes_task(bands, place, y - top, time, pixel);
 	case THRUM__PLACE_THREAD:
 		return pick_run(bands, place->index, time - 2 * pixel, time + 2 * pixel);
+	case THRUM__PLACE_QUEUE: return thrum__bands_queue_task(bands, place, y - top, time, pixel);
 	case THRUM__PLACE_STORY:
 		return thrum__scene_bands_story_task(&bands->stories[place->index], y - top, time);
 	default: return THRUM__NONE;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/graph.h"
 #include "scene/bands/opened.h"
 
 #define WAITING 26   /* px: height of the columns of waiting tasks */
@@ -115,18 +116,53 @@ static void write_name(const struct thrum__bands_pen *pen,
 			thrum__words_kind(pen->p->model, group->sample));
 }
 
+/* ---- Picking ------------------------------------------------------------------------------- */
+
+/* The task that holds a lock at a time, by its known name, if it does so for at least a few px. */
+static uint32_t holder_at(const struct thrum__bands *all, uint32_t queue, uint32_t object,
+	int64_t time, int64_t pixel)
+{
+	struct thrum__bands_turns turns;
+	struct thrum__bands_turn turn;
+
+	thrum__bands_turns_begin(&turns, all, queue, true, time, time + 1);
+	while (thrum__bands_turns_next(&turns, &turn))
+		if (turn.object == object && turn.to - turn.from >= APART * pixel)
+			return thrum__analyse_task_known_as(all->model, turn.task);
+	return THRUM__NONE;
+}
+
+uint32_t thrum__bands_queue_task(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_place *place, float y, int64_t time, int64_t pixel)
+{
+	uint32_t objects[THRUM__OPENED_OBJECTS], count, holder;
+	float row = floorf((y - OPENED_AT) / THRUM__OPENED_OBJECT);
+
+	if (place->rows == 0 || row < 0)
+		return thrum__bands_queue_worst(bands->all, place->index, time - pixel,
+			time + pixel + 1);
+	count = thrum__bands_queue_objects(bands->all, place->index, objects, place->rows);
+	if (row >= (float)count)
+		return THRUM__NONE;
+	holder = bands->all->queues[place->index].holds > 0
+		? holder_at(bands->all, place->index, objects[(uint32_t)row], time, pixel)
+		: THRUM__NONE;
+	return holder == THRUM__NONE ? objects[(uint32_t)row] : holder;
+}
+
 /* ---- Opened -------------------------------------------------------------------------------- */
 
 /* Holds of one lock that are too near to be seen apart. */
 struct box {
 	uint32_t object, task; /* NONE: of several */
 	float x1, x2;
+	int64_t length; /* ns of one hold */
 };
 
 static void paint_box(const struct thrum__bands_pen *pen, const struct box *box, float y,
 	bool holds)
 {
-	char words[160], fits[160];
+	char words[200], fits[200], name[120], duration[40];
 	size_t size;
 
 	if (box->x2 <= box->x1)
@@ -140,7 +176,10 @@ static void paint_box(const struct thrum__bands_pen *pen, const struct box *box,
 		box->x2 - box->x1 > 3 ? box->x2 - box->x1 - 1 : box->x2 - box->x1, HELD);
 	if (box->task == THRUM__NONE || box->x2 - box->x1 < NAMED)
 		return;
-	thrum__words_task(pen->p->model, box->task, words, sizeof words);
+	thrum__words_task(pen->p->model, thrum__analyse_task_known_as(pen->p->model, box->task),
+		name, sizeof name);
+	thrum__words_duration(box->length, 3, duration, sizeof duration);
+	snprintf(words, sizeof words, "%s %s", duration, name);
 	size = thrum__paint_fit(pen->p, words, strlen(words), THRUM__FONT_SMALL,
 		box->x2 - box->x1 - 4, fits, sizeof fits);
 	thrum__draw_text(pen->p->list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_SMALL,
@@ -181,14 +220,18 @@ static void paint_objects(const struct thrum__bands_pen *pen,
 			i++;
 		if (i == count)
 			continue;
+		/* Short holds join; a long one stands for itself. */
 		if (boxes[i].x2 > boxes[i].x1 && x1 <= boxes[i].x2 + 1 &&
-			(!holds || x2 - x1 < APART || boxes[i].x2 - boxes[i].x1 < APART)) {
+			(!holds ||
+				(x2 - x1 < APART &&
+					(boxes[i].task == THRUM__NONE ||
+						boxes[i].x2 - boxes[i].x1 < APART)))) {
 			boxes[i].x2 = fmaxf(boxes[i].x2, x2);
 			boxes[i].task = THRUM__NONE;
 			continue;
 		}
 		paint_box(pen, &boxes[i], top + THRUM__OPENED_OBJECT * (float)i + BOX_AT, holds);
-		boxes[i] = (struct box){turn.object, turn.task, x1, x2};
+		boxes[i] = (struct box){turn.object, turn.task, x1, x2, turn.to - turn.from};
 	}
 	for (uint32_t i = 0; i < count; i++)
 		paint_box(pen, &boxes[i], top + THRUM__OPENED_OBJECT * (float)i + BOX_AT, holds);
