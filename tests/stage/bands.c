@@ -314,6 +314,32 @@ static void gaps_are_told(void **state)
 	}
 }
 
+/* Choosing a queue selects the lock that was held longest; so do its columns. In an opened row, who
+ * holds the lock is chosen. */
+static void a_queue_leads_to_its_lock(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+
+	(void)state;
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"10 create 1 2 lock\n10 label 2 \"table\n10 create 1 3 lock\n10 label 3 \"table\n"
+		"10 create 1 4 task\n10 label 4 \"job 1\n10 create 1 5 task\n10 label 5 \"job 2\n"
+		"20 lock 4 2\n40 unlock 4 2\n100 lock 5 3\n900 unlock 5 3\n"
+		"950 resolve 1 4\n950 resolve 1 5\n1000 log 1 \"end\n");
+	show_settle(show);
+	show_set(show, "as=bands");
+	press(show, 40, name_y_of(show, THRUM__PLACE_QUEUE));
+	assert_int_equal(scene_of(show)->selected, story_task(show->models[0], 3));
+	assert_int_equal(picked(show, THRUM__PLACE_QUEUE, 700, 8), story_task(show->models[0], 3));
+	show_set(show, "as=bands&open=table");
+	assert_int_equal(picked(show, THRUM__PLACE_QUEUE, 700, 46 + 18),
+		story_task(show->models[0], 5));
+	assert_int_equal(picked(show, THRUM__PLACE_QUEUE, 700, 46), story_task(show->models[0], 2));
+	show_end((void **)&show);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +355,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
 			show_end),
+		cmocka_unit_test(a_queue_leads_to_its_lock),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),
