@@ -125,7 +125,7 @@ static void a_lock(void **state)
 		"pair Held: 70 % of the time, 2 times\n"
 		"pair Waited for: 1 time\n"));
 	assert_non_null(strstr(text,
-		"section: Who held it\n"
+		"section: Held by\n"
 		"header: |who|times|in all|longest\n"
 		"row: |GET /#|2|700 ns|600 ns\n"
 		"section: Held longest by\n"

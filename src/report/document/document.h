@@ -105,8 +105,8 @@ void thrum__document_finish(struct thrum__document *);
  * Writes about a task and those that became it or that it became: the name, kinds and ids, call
  * site; state, beginning and end; the time it ran and waited; the tasks that created, woke and
  * resolved it; its waits, each down to the task that waits for nothing; its labels, log lines, the
- * tasks that it created, its edges, and a table of its runs; of a lock, who held it. Its findings have documents of their
- * own. The document is empty if the model doesn't have the task.
+ * tasks that it created, its edges, and a table of its runs; of a lock, who held it. Its findings
+ * have documents of their own. The document is empty if the model doesn't have the task.
  */
 THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t task,
 	struct thrum__document *);

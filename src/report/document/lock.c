@@ -103,7 +103,7 @@ static void write_holders(struct about_lock *a)
 {
 	struct thrum__document_writer *w = &a->t->w;
 
-	thrum__document_write_section(w, "Who held it");
+	thrum__document_write_section(w, "Held by");
 	thrum__document_write_paragraph(w, THRUM__ROLE_HEADER, "");
 	thrum__document_write_text(w, "who");
 	thrum__document_write_text(w, "times");
