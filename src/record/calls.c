@@ -141,7 +141,7 @@ struct fields {
 	enum thrum__record_type type;
 	bool relies; /* on the running task */
 	bool ends;   /* the first task */
-	/* What the first task's cell notes, or NULL. Called while the lane is taken. */
+	/* Leaves a note in the first task's cell; or NULL. Called while the lane is taken. */
 	void (*note)(const struct lane *, thrum_task, int64_t value, uint64_t time);
 	unsigned tasks;
 	bool has_value;
