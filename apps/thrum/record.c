@@ -353,17 +353,16 @@ static int record_program(const struct record_options *options, char **program)
 		&child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
+		recorded.scheduled = scheduled.is_running ? &scheduled : NULL;
 		if (options->segment &&
 			segments_start(&segments, &recorded,
-				&(struct thrum__source_segments_options){options->segment,
-					options->keep, options->compress}) == STATUS_OK)
+				&(struct thrum__source_segments_options){.size = options->segment,
+					.keep = options->keep,
+					.compress = options->compress}) == STATUS_OK)
 			recorded.segments = &segments;
 		recorded.status = wait_for(child, &signals);
 		begin_line();
-		if (options->sched) {
-			scheduled_stop(&scheduled);
-			recorded.switches = &scheduled.switches;
-		}
+		scheduled_stop(&scheduled);
 		if (recorded.segments)
 			segments_stop(&segments);
 		if (recorded_report(&recorded) == 0 && !options->later)
@@ -403,11 +402,8 @@ static int run_record(const struct command *command, int argc, char **argv)
 							: "--full=discard");
 	if (options.compress && !thrum__source_can_compress())
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
-	if (options.sched && (options.later || options.counters_only || options.segment))
-		return complain_usage(command, "--sched can't be combined with %s",
-			options.later                   ? "--later"
-				: options.counters_only ? "--counters-only"
-							: "--segment");
+	if (options.sched && options.counters_only)
+		return complain_usage(command, "--sched can't be combined with --counters-only");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;

@@ -65,8 +65,12 @@ static void *run(void *data)
 	struct scheduled *scheduled = data;
 	uint64_t stopped = 0;
 
-	while (read(scheduled->stop, &stopped, sizeof(stopped)) < 0)
-		thrum__source_switches_take(&scheduled->switches, scheduled->stop, LOOK_MS);
+	while (read(scheduled->stop, &stopped, sizeof(stopped)) < 0) {
+		thrum__source_switches_wait(&scheduled->switches, scheduled->stop, LOOK_MS);
+		pthread_mutex_lock(&scheduled->lock);
+		thrum__source_switches_take(&scheduled->switches);
+		pthread_mutex_unlock(&scheduled->lock);
+	}
 	return NULL;
 }
 
@@ -76,6 +80,7 @@ int scheduled_start(struct scheduled *scheduled, pid_t pid)
 
 	if (error != 0)
 		return refuse(-error);
+	pthread_mutex_init(&scheduled->lock, NULL);
 	scheduled->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	scheduled->is_running = scheduled->stop >= 0 &&
 		pthread_create(&scheduled->thread, NULL, run, scheduled) == 0;
@@ -95,7 +100,16 @@ void scheduled_stop(struct scheduled *scheduled)
 		pthread_join(scheduled->thread, NULL);
 	scheduled->is_running = false;
 	close(scheduled->stop);
-	thrum__source_switches_take(&scheduled->switches, -1, 0);
+}
+
+int scheduled_write(struct scheduled *scheduled, const char *file, struct thrum_error_info *info)
+{
+	pthread_mutex_lock(&scheduled->lock);
+	thrum__source_switches_take(&scheduled->switches);
+	int error = thrum__source_switches_write(&scheduled->switches, file, info);
+
+	pthread_mutex_unlock(&scheduled->lock);
+	return error;
 }
 
 void scheduled_finish(struct scheduled *scheduled)

@@ -464,10 +464,14 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 			break;
 		start = start > from ? start : from;
 		end = end < to ? end : to;
+		int state = thrum__model_off_cpu_state(model, row);
+
+		if (state == THRUM__OFF_CPU_UNKNOWN)
+			continue;
 		thrum__slow_part_add(walk, piece, end, to, THRUM__DOING_RUNS, THRUM__NONE);
 		thrum__slow_part_add(walk, piece, start, end,
-			THRUM__OFF_CPU(model, row, count) ? THRUM__DOING_PREEMPTED
-							  : THRUM__DOING_BLOCKED,
+			state == THRUM__OFF_CPU_BLOCKED ? THRUM__DOING_BLOCKED
+							: THRUM__DOING_PREEMPTED,
 			THRUM__NONE);
 		to = start;
 	}

@@ -18,24 +18,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
-
 #define RING_BYTES (256u << 10) /* the kernel grants twice as much to any user */
-#define SWITCHES_MAX (8u << 20) /* that are kept: 128 MiB */
 #define RECORD_MAX 512          /* bytes; those of interest are shorter */
 
 struct thrum__source_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* the ring's data lies behind it */
 	size_t size;                       /* of the data, bytes */
+	uint64_t last;                     /* the time of its latest record */
 	bool is_over;                      /* nothing is written into it any more */
-};
-
-/* The kernel adds this to the end of each record. */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
 };
 
 static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
@@ -52,6 +43,7 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.context_switch = 1,
+		.task = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -113,53 +105,8 @@ void thrum__source_switches_close(struct thrum__source_switches *switches)
 	}
 	free(switches->rings);
 	free(switches->all);
+	free(switches->losses);
 	*switches = (struct thrum__source_switches){0};
-}
-
-static void keep(struct thrum__source_switches *switches, const struct thrum__source_switch *one)
-{
-	if (switches->count == SWITCHES_MAX) {
-		switches->all[switches->next_old] = *one;
-		switches->next_old = (switches->next_old + 1) % SWITCHES_MAX;
-		return;
-	}
-	struct thrum__source_switch *all = thrum__base_grow(switches->all, &switches->room,
-		switches->count + UINT64_C(1), sizeof *all);
-
-	if (!all) {
-		switches->failed = true;
-		return;
-	}
-	switches->all = all;
-	all[switches->count++] = *one;
-}
-
-static void take_record(struct thrum__source_switches *switches, const uint8_t *record)
-{
-	struct perf_event_header header;
-	struct sample_id id;
-	struct thrum__source_switch one = {.kind = THRUM__SWITCH_IN};
-	uint64_t lost;
-
-	memcpy(&header, record, sizeof header);
-	if (header.size < sizeof header + sizeof id)
-		return;
-	memcpy(&id, record + header.size - sizeof id, sizeof id);
-	one.time = id.time;
-	one.tid = id.tid;
-	if (header.type == PERF_RECORD_LOST &&
-		header.size >= sizeof header + 2 * sizeof lost + sizeof id) {
-		memcpy(&lost, record + sizeof header + sizeof lost, sizeof lost);
-		switches->lost += lost;
-		one.kind = THRUM__SWITCH_LOST;
-	} else if (header.type != PERF_RECORD_SWITCH) {
-		return;
-	} else if (header.misc & PERF_RECORD_MISC_SWITCH_OUT) {
-		one.kind = header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
-			? THRUM__SWITCH_PREEMPTED
-			: THRUM__SWITCH_BLOCKED;
-	}
-	keep(switches, &one);
 }
 
 static void copy_out(const struct thrum__source_ring *ring, uint64_t at, void *to, size_t size)
@@ -170,7 +117,7 @@ static void copy_out(const struct thrum__source_ring *ring, uint64_t at, void *t
 		((uint8_t *)to)[i] = data[(at + i) % ring->size];
 }
 
-static void drain(struct thrum__source_switches *switches, const struct thrum__source_ring *ring)
+static void drain(struct thrum__source_switches *switches, struct thrum__source_ring *ring)
 {
 	/* Partner: the kernel stores the head after the records, and reads the tail before it
 	 * overwrites them. */
@@ -186,32 +133,35 @@ static void drain(struct thrum__source_switches *switches, const struct thrum__s
 			break;
 		if (header.size <= sizeof record) {
 			copy_out(ring, tail, record, header.size);
-			take_record(switches, record);
+			thrum__source_switches_record(switches, &ring->last, record, header.size);
 		}
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void thrum__source_switches_take(struct thrum__source_switches *switches, int fd, int ms)
+void thrum__source_switches_wait(struct thrum__source_switches *switches, int fd, int ms)
 {
 	struct pollfd *polled = calloc(switches->ring_count + 1, sizeof *polled);
 
-	if (polled) {
-		polled[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-		for (uint32_t i = 0; i < switches->ring_count; i++)
-			polled[i + 1] = (struct pollfd){.fd = switches->rings[i].is_over
-					? -1
-					: switches->rings[i].fd,
-				.events = POLLIN};
-		(void)poll(polled, switches->ring_count + 1, ms);
-		/* From then on poll wouldn't wait: all threads have ended, or run a setuid
-		 * program. */
-		for (uint32_t i = 0; i < switches->ring_count; i++)
-			if (polled[i + 1].revents & POLLHUP)
-				switches->rings[i].is_over = true;
-		free(polled);
-	}
+	if (!polled)
+		return;
+	polled[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	for (uint32_t i = 0; i < switches->ring_count; i++)
+		polled[i + 1] = (struct pollfd){.fd = switches->rings[i].is_over
+				? -1
+				: switches->rings[i].fd,
+			.events = POLLIN};
+	(void)poll(polled, switches->ring_count + 1, ms);
+	/* From then on poll wouldn't wait: all threads have ended, or run a setuid program. */
+	for (uint32_t i = 0; i < switches->ring_count; i++)
+		if (polled[i + 1].revents & POLLHUP)
+			switches->rings[i].is_over = true;
+	free(polled);
+}
+
+void thrum__source_switches_take(struct thrum__source_switches *switches)
+{
 	for (uint32_t i = 0; i < switches->ring_count; i++)
 		drain(switches, &switches->rings[i]);
 }

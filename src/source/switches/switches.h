@@ -7,6 +7,7 @@
 #define SOURCE_SWITCHES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <thrum/trace.h>
@@ -18,8 +19,14 @@ struct thrum__source_switch {
 		THRUM__SWITCH_IN,
 		THRUM__SWITCH_PREEMPTED, /* out, but it could have run */
 		THRUM__SWITCH_BLOCKED,   /* out */
-		THRUM__SWITCH_LOST, /* the kernel had no room for some switches, of any thread */
+		THRUM__SWITCH_ENDED,     /* for ever */
 	} kind;
+};
+
+/* A time in which the kernel had no room for some switches, of any thread. */
+struct thrum__source_switch_loss {
+	uint64_t from, to; /* ns, CLOCK_MONOTONIC */
+	uint64_t count;
 };
 
 struct thrum__source_switches {
@@ -28,8 +35,10 @@ struct thrum__source_switches {
 	/* The latest switches. Once there is no room for more, next_old is the oldest one's index. */
 	struct thrum__source_switch *all;
 	uint32_t count, room, next_old;
-	uint64_t lost; /* how many the kernel had no room for */
-	bool failed;   /* out of memory */
+	struct thrum__source_switch_loss *losses;
+	uint32_t loss_count, loss_room;
+	uint64_t forgotten; /* the time until which some are no longer kept */
+	bool failed;        /* out of memory */
 };
 
 /*
@@ -40,15 +49,24 @@ struct thrum__source_switches {
 int thrum__source_switches_open(struct thrum__source_switches *, pid_t);
 void thrum__source_switches_close(struct thrum__source_switches *);
 
-/* Waits until the kernel has something to tell, `fd` can be read or `ms` are over. Then takes all that
- * it tells. */
-void thrum__source_switches_take(struct thrum__source_switches *, int fd, int ms);
+/* Waits until the kernel has something to tell, `fd` can be read or `ms` are over. */
+void thrum__source_switches_wait(struct thrum__source_switches *, int fd, int ms);
+/* Takes all that the kernel tells. */
+void thrum__source_switches_take(struct thrum__source_switches *);
 
 /*
- * Adds to a recording whose process has ended when its threads were off their processors. No more may
- * be taken then: this sorts the switches. Returns 0 or a negative enum thrum_error.
+ * Takes one record of a ring, as perf_event_open(2) describes it: PERF_RECORD_SWITCH, _LOST or _EXIT,
+ * with a sample_id of TID, TIME and CPU at its end. *last is the time of the ring's record before, and
+ * becomes that of this one. Records of other types, and those that are too short, are left out.
  */
-int thrum__source_switches_write(struct thrum__source_switches *, const char *file,
+void thrum__source_switches_record(struct thrum__source_switches *, uint64_t *last,
+	const uint8_t *record, size_t size);
+
+/*
+ * Adds to a recording that nobody writes to any more when its threads were off their processors in its
+ * time. Returns 0 or a negative enum thrum_error.
+ */
+int thrum__source_switches_write(const struct thrum__source_switches *, const char *file,
 	struct thrum_error_info *);
 
 #endif
