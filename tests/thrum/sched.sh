@@ -42,6 +42,13 @@ grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
 grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
 "$THRUM" render --as=rows --legend -o run.svg run.thrum || wrong "render"
 grep -q '>ready, not on a CPU<' run.svg || wrong "the key line doesn't explain it"
+"$THRUM" stats --format=json run.thrum >numbers 2>err || wrong "stats: $(cat err)"
+grep '"label":"works"' numbers | grep -q '"ready":[1-9]' || wrong "ready: $(cat numbers)"
+grep '"label":"sleeps"' numbers | grep -q '"blocked":[1-9]' || wrong "blocked: $(cat numbers)"
+"$THRUM" stats --by=lane --format=tsv run.thrum >numbers 2>err || wrong "stats: $(cat err)"
+for use in on-cpu off-cpu; do
+	grep -q $'\t'$use$'\t' numbers || wrong "no $use: $(cat numbers)"
+done
 
 "$THRUM" convert --to=perfetto run.thrum run.pftrace || wrong "convert"
 grep -q 'off the CPU' run.pftrace || wrong "Perfetto's format lacks them"
