@@ -31,7 +31,8 @@ enum app_trace_state {
 /*
  * Signals, all in the main thread: "progress" (double: 0 … 1 while reading, 1 … 2 while laying
  * out), "shown" (model and scene exist; app_trace_take_scene gives the scene to the stage), "grown"
- * (the model grew or forgot: update the scene), "changed" (the state or the message).
+ * (the model grew or forgot: update the scene), "worked" (findings or bands can be taken), "changed"
+ * (the state or the message).
  */
 AppTrace *app_trace_new(const char *file);   /* starts reading at once */
 AppTrace *app_trace_new_of_process(int pid); /* the recording that this process writes */
@@ -58,6 +59,15 @@ const struct thrum__stats *app_trace_stats(AppTrace *);
 /* Whether a new count waits for a pause, since it would hold up following for too long. Sets *end
  * to the time up to which the present statistics count, or to INT64_MIN if there are none. */
 bool app_trace_stats_wait(AppTrace *, int64_t *end);
+/*
+ * Look for findings, or make bands, of the model as it is, in a thread. They do nothing if that is being
+ * done, or was done a moment ago, or, for findings, since the end. Following waits meanwhile. "worked"
+ * tells the end; then what was made can be taken: false and NULL if there is nothing.
+ */
+void app_trace_look(AppTrace *);
+void app_trace_arrange(AppTrace *);
+bool app_trace_take_findings(AppTrace *, struct thrum__findings *);
+struct thrum__bands *app_trace_take_bands(AppTrace *);
 void app_trace_pause(AppTrace *, bool is_paused);
 void app_trace_keep(AppTrace *, int64_t ns); /* forgets older events as it grows; 0: keeps all */
 /* Copies the recording as it is now to a file, in a thread. Then calls `done`, which gets the

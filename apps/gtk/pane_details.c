@@ -113,7 +113,7 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
 		.info = app_trace_info(trace),
-		.is_clear = scene->findings.count == 0};
+		.is_clear = scene->findings.count == 0 && !scene->lacks_findings};
 
 	self->subject = thrum__scene_bands_subject(scene);
 	if (!bands)

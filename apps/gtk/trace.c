@@ -2,19 +2,12 @@
 /*
  * A trace that a window shows. A thread reads it, makes the model and lays it out; after the signal
  * "shown" everything belongs to the main thread. Events that a program still writes are appended in
- * small slices between frames. A thread makes the statistics, too; the model doesn't change until
- * it is done.
+ * small slices between frames. While threads work on the model (trace_work.c) it doesn't change.
  */
-#define _GNU_SOURCE
-#include "app.h"
+#include "trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <limits.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "source/input.h"
 #include "trace_words.h"
@@ -26,57 +19,7 @@
 #define SLICE_US 6000    /* of the 16 ms of a frame */
 #define FORGET_US G_USEC_PER_SEC
 #define AGE_NS 1000000000 /* an idle program's end is shown so often */
-#define LONGEST_RUNS 1000
-/*
- * The cost of statistics grows with the trace, and nothing is read while they are made: events that
- * the program overwrites in that time are lost. So they take at most 1/STATS_PART of the time
- * altogether. One count takes at most a twentieth of the time in which the program fills its
- * recording, within the limits below; the first count may take a little longer.
- */
-#define STATS_PART 20
-#define STATS_LEAST_US 250000
-#define STATS_MOST_US 2000000
-#define FIRST_STATS_US 1500000
-#define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
-
-struct _AppTrace {
-	GObject parent;
-	char *file, *name;
-	char **files; /* several that are one trace; else NULL, and `file` is the trace */
-	int pid;      /* 0: opened by its file's name */
-	enum app_trace_state state;
-	GString *message;
-	GCancellable *cancellable;
-	struct thrum_trace *trace;
-	struct thrum__model *model;
-	struct thrum__scene *scene;
-	struct thrum__stats *stats, *measured; /* measured: newer, and not handed out yet */
-	struct thrum_error_info error;
-	bool is_behind; /* the last slice left events to be read */
-	bool rests;     /* leaves out the next look, to leave time for frames */
-	bool is_measuring;
-	bool stats_wait;    /* a new count waits for a pause */
-	double stats_us;    /* the processor time of the last count; written by its thread */
-	double stats_us_mb; /* the same for a megabyte of the model */
-	/* At the last count: the model's events, forgotten and end; its begin, and when the next
-	 * may begin, in µs. */
-	uint64_t stats_events;
-	int64_t stats_forgotten, stats_end, stats_begin, stats_next;
-	int64_t keep, forget_next;
-	/* When it was first shown: the model's end, and the bytes that were read. */
-	int64_t shown_end;
-	uint64_t shown_bytes;
-	/* At the last "grown": the model's events and forgotten; when the next is due, in µs. */
-	uint64_t told_events;
-	int64_t told_forgotten, told_next;
-	guint progress_timer, follow_timer, follow_idle;
-	/* Shared with the reading thread: */
-	GMutex coarse_lock;
-	struct thrum__scene_coarse coarse; /* under the lock */
-	/* Atomic. kib_all 0: not reading yet; kib_read > kib_all: laying out. */
-	gint kib_read, kib_all;
-	gint percent_laid_out; /* atomic */
-};
+#define LIKELY_HEIGHT 800 /* px of the picture */
 
 G_DEFINE_TYPE(AppTrace, app_trace, G_TYPE_OBJECT)
 
@@ -84,6 +27,7 @@ enum {
 	SIGNAL_PROGRESS,
 	SIGNAL_SHOWN,
 	SIGNAL_GROWN,
+	SIGNAL_WORKED,
 	SIGNAL_CHANGED,
 	SIGNALS,
 };
@@ -193,7 +137,7 @@ static gboolean catch_up(gpointer data)
 	AppTrace *self = data;
 
 	self->follow_idle = 0;
-	if (!self->is_measuring)
+	if (self->working == 0)
 		follow_once(self);
 	return G_SOURCE_REMOVE;
 }
@@ -202,7 +146,7 @@ static gboolean on_follow_timer(gpointer data)
 {
 	AppTrace *self = data;
 
-	if (!self->rests && !self->follow_idle && !self->is_measuring)
+	if (!self->rests && !self->follow_idle && self->working == 0)
 		follow_once(self);
 	else
 		self->rests = false;
@@ -230,12 +174,34 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
+/* Layout and bands take half of that time each. */
+static bool note_percent(AppTrace *self, double percent)
+{
+	g_atomic_int_set(&self->percent_laid_out, (gint)percent);
+	return !g_cancellable_is_cancelled(self->cancellable);
+}
+
 static bool note_laid_out(void *context, double part)
 {
-	AppTrace *self = context;
+	return note_percent(context, part * 50);
+}
 
-	g_atomic_int_set(&self->percent_laid_out, (gint)(part * 100));
-	return !g_cancellable_is_cancelled(self->cancellable);
+static bool note_arranged(void *context, double part)
+{
+	return note_percent(context, 50 + part * 50);
+}
+
+/* Makes the bands that the first picture will probably show. */
+static int make_first_bands(AppTrace *self)
+{
+	struct thrum__bands *made;
+	int result;
+
+	self->scene->bands_later = true;
+	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true))
+		return 0;
+	result = thrum__bands_make(self->model, note_arranged, self, &made);
+	return result == 0 ? thrum__scene_take_bands(self->scene, made) : result;
 }
 
 static int read_all(AppTrace *self)
@@ -270,7 +236,9 @@ static int read_all(AppTrace *self)
 	 * lay out again all that lies below. */
 	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
 	options.rows_at_once = !options.by_lane; /* following needs them, and this is a thread */
-	return thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
+	options.no_findings = self->model->events > THRUM__LATER_FINDINGS;
+	result = thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
+	return result == 0 ? make_first_bands(self) : result;
 }
 
 static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
@@ -343,124 +311,6 @@ static void start_reading(AppTrace *self)
 	g_object_unref(task);
 }
 
-/* ---- Statistics, in a thread --------------------------------------------------------------- */
-
-static bool is_there(AppTrace *self)
-{
-	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
-}
-
-static void free_stats(void *data)
-{
-	struct thrum__stats *stats = data;
-
-	if (stats)
-		thrum__stats_free(stats);
-	g_free(stats);
-}
-
-/* Returns the thread's processor time in µs, which doesn't depend on how busy the machine is. */
-static double thread_us(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
-}
-
-static void measure_in_thread(GTask *task, gpointer source, gpointer data,
-	GCancellable *cancellable)
-{
-	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
-	double begin = thread_us();
-
-	if (thrum__stats_make(APP_TRACE(source)->model, true, LONGEST_RUNS, stats) < 0)
-		g_clear_pointer(&stats, g_free);
-	APP_TRACE(source)->stats_us = thread_us() - begin;
-	g_task_return_pointer(task, stats, free_stats);
-}
-
-static double model_mb(const AppTrace *self)
-{
-	return (double)thrum__model_memory(self->model) / 1e6 + 1;
-}
-
-static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
-{
-	AppTrace *self = APP_TRACE(source);
-	int64_t now = g_get_monotonic_time();
-
-	self->is_measuring = false;
-	self->stats_us_mb = self->stats_us / model_mb(self);
-	free_stats(self->measured);
-	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
-	self->stats_next = now + STATS_PART * (now - self->stats_begin);
-	g_signal_emit(self, signals[SIGNAL_CHANGED], 0);
-}
-
-/* Returns how long following may stop, in µs. */
-static double stats_most_us(const AppTrace *self)
-{
-	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
-	double us = (double)(self->model->end - self->shown_end) / 1e3;
-	double bytes = (double)(info->content_bytes - self->shown_bytes);
-	double least = self->stats ? STATS_LEAST_US : FIRST_STATS_US;
-
-	/* In the first second the program's rate isn't known. */
-	return us < 1e6 ? least
-			: CLAMP(us / bytes * (double)info->file_size / 20, least, STATS_MOST_US);
-}
-
-/* Whether a count now would hold up following for too long. */
-static bool stats_wait(const AppTrace *self)
-{
-	return self->state == APP_TRACE_LIVE &&
-		self->stats_us_mb * model_mb(self) > stats_most_us(self);
-}
-
-/* Starts a count if the model has changed. While a program runs, the numbers are always a little
- * old. */
-static void start_measuring(AppTrace *self)
-{
-	int64_t now = g_get_monotonic_time();
-	GTask *task;
-
-	if (self->is_measuring ||
-		(self->stats_begin > 0 && self->stats_events == self->model->events &&
-			self->stats_forgotten == self->model->forgotten))
-		return;
-	self->stats_wait = stats_wait(self);
-	if (self->stats_wait || (self->state == APP_TRACE_LIVE && now < self->stats_next))
-		return;
-	self->is_measuring = true;
-	self->stats_begin = now;
-	self->stats_events = self->model->events;
-	self->stats_forgotten = self->model->forgotten;
-	self->stats_end = self->model->end;
-	task = g_task_new(self, NULL, was_measured, NULL);
-	g_task_run_in_thread(task, measure_in_thread);
-	g_object_unref(task);
-}
-
-/* The old statistics stay valid until a call returns newer ones, which have another address. */
-const struct thrum__stats *app_trace_stats(AppTrace *self)
-{
-	if (!is_there(self))
-		return NULL;
-	if (self->measured) {
-		free_stats(self->stats);
-		self->stats = g_steal_pointer(&self->measured);
-	}
-	start_measuring(self);
-	return self->stats;
-}
-
-bool app_trace_stats_wait(AppTrace *self, int64_t *end)
-{
-	*end = self->stats ? self->stats_end : INT64_MIN;
-	return self->stats_wait && self->state == APP_TRACE_LIVE;
-}
-
 /* ---- The object ---------------------------------------------------------------------------- */
 
 static void app_trace_finalize(GObject *object)
@@ -469,8 +319,7 @@ static void app_trace_finalize(GObject *object)
 
 	stop_following(self);
 	g_clear_handle_id(&self->progress_timer, g_source_remove);
-	free_stats(self->stats);
-	free_stats(self->measured);
+	trace_work_finish(self);
 	thrum__scene_destroy(self->scene);
 	thrum__model_destroy(self->model);
 	thrum_trace_close(self->trace);
@@ -492,6 +341,8 @@ static void app_trace_class_init(AppTraceClass *class)
 		NULL, NULL, G_TYPE_NONE, 0);
 	signals[SIGNAL_GROWN] = g_signal_new("grown", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0, NULL,
 		NULL, NULL, G_TYPE_NONE, 0);
+	signals[SIGNAL_WORKED] = g_signal_new("worked", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0,
+		NULL, NULL, NULL, G_TYPE_NONE, 0);
 	signals[SIGNAL_CHANGED] = g_signal_new("changed", THRUM_TYPE_TRACE, G_SIGNAL_RUN_LAST, 0,
 		NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
@@ -500,7 +351,6 @@ static void app_trace_init(AppTrace *self)
 {
 	self->cancellable = g_cancellable_new();
 	self->message = g_string_new(NULL);
-	self->stats_us_mb = STATS_US_MB;
 	g_mutex_init(&self->coarse_lock);
 }
 
@@ -588,17 +438,17 @@ void app_trace_coarse(AppTrace *self, struct thrum__scene_coarse *to)
 
 struct thrum__model *app_trace_model(AppTrace *self)
 {
-	return is_there(self) ? self->model : NULL;
+	return trace_is_there(self) ? self->model : NULL;
 }
 
 struct thrum__scene *app_trace_take_scene(AppTrace *self)
 {
-	return is_there(self) ? g_steal_pointer(&self->scene) : NULL;
+	return trace_is_there(self) ? g_steal_pointer(&self->scene) : NULL;
 }
 
 const struct thrum_trace_info *app_trace_info(AppTrace *self)
 {
-	return is_there(self) ? thrum_trace_info(self->trace) : NULL;
+	return trace_is_there(self) ? thrum_trace_info(self->trace) : NULL;
 }
 
 /* ---- The recording of a running program ---------------------------------------------------- */
@@ -618,87 +468,4 @@ void app_trace_keep(AppTrace *self, int64_t ns)
 {
 	self->keep = ns;
 	self->forget_next = 0;
-}
-
-/* Writes the snapshots of several recordings as a bundle. */
-static int copy_all(char *const *files, int to, struct thrum_error_info *info)
-{
-	int result = 0;
-
-	for (; *files && result == 0; files++) {
-		g_autofree char *name = g_path_get_basename(*files);
-		int part = thrum__source_temporary_file();
-
-		result = part < 0 ? part : thrum_trace_snapshot(*files, part, NULL, info);
-		if (result == 0)
-			result = thrum__source_bundle_append(to, part, name);
-		if (part >= 0)
-			close(part);
-	}
-	return result < 0 ? result : thrum__source_bundle_end(to);
-}
-
-static bool copy_to(AppTrace *self, int fd, GError **error)
-{
-	struct thrum_error_info info = {0};
-	int result = self->files ? copy_all(self->files, fd, &info)
-				 : thrum_trace_snapshot(self->file, fd, NULL, &info);
-
-	if (result == 0 && fsync(fd) == 0)
-		return true;
-	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-		info.message[0] ? info.message : g_strerror(errno));
-	return false;
-}
-
-static bool save_copy(AppTrace *self, const char *file, GError **error)
-{
-	const char *one[] = {self->file, NULL};
-	const char *const *from = self->files ? (const char *const *)self->files : one;
-	const char *refusal = NULL;
-
-	for (; *from && !refusal; from++)
-		refusal = thrum__source_refusal(*from, file);
-	if (refusal) {
-		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: %s", file, refusal);
-		return false;
-	}
-	/* A copy that fails leaves no file behind and keeps an older one intact. */
-	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
-	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
-	bool done = fd >= 0 && copy_to(self, fd, error);
-
-	if (fd >= 0)
-		done = close(fd) == 0 && done && g_rename(temporary, file) == 0;
-	if (!done && error && !*error)
-		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", file,
-			g_strerror(errno));
-	if (!done && fd >= 0)
-		g_unlink(temporary);
-	g_free(temporary);
-	return done;
-}
-
-static void save_in_thread(GTask *task, gpointer source, gpointer file, GCancellable *cancellable)
-{
-	GError *error = NULL;
-
-	if (save_copy(source, file, &error))
-		g_task_return_boolean(task, TRUE);
-	else
-		g_task_return_error(task, error);
-}
-
-void app_trace_snapshot(AppTrace *self, const char *file, GAsyncReadyCallback done, void *data)
-{
-	GTask *task = g_task_new(self, NULL, done, data);
-
-	g_task_set_task_data(task, g_strdup(file), g_free);
-	g_task_run_in_thread(task, save_in_thread);
-	g_object_unref(task);
-}
-
-bool app_trace_snapshot_finish(GAsyncResult *task, GError **error)
-{
-	return g_task_propagate_boolean(G_TASK(task), error);
 }

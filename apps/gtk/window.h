@@ -10,7 +10,6 @@ struct _AppWindow {
 	struct thrum__stage *stage;
 	AppTrace *traces[THRUM__STAGE_MAX]; /* shown, in the stage's order */
 	unsigned count;
-	int64_t findings_next[THRUM__STAGE_MAX]; /* µs: when findings are looked for again */
 
 	/* The traces being opened (window_open.c). They are shown together once all are read. */
 	AppTrace *coming[THRUM__STAGE_MAX];

@@ -163,28 +163,41 @@ static void run_out(AppWindow *window, AppTrace *trace)
 		app_trace_name(trace));
 }
 
-/* Updates the findings of a growing trace. Their cost grows with it, so this looks for them now and
- * then, and once more when the program has ended. */
-static void look_for_findings(AppWindow *window, unsigned part)
+/* Looks for findings, whose cost grows with the trace, now and then while it grows, and once more when the
+ * program has ended. Bands that are shown are made anew. */
+static void ask_for_work(AppWindow *window, unsigned part)
 {
-	AppTrace *trace = window->traces[part];
-	bool has_ended = app_trace_state(trace) == APP_TRACE_ENDED;
-	int64_t begin = g_get_monotonic_time(), end;
+	const struct thrum__scene *scene = window->stage->parts[part].scene;
+	enum app_trace_state state = app_trace_state(window->traces[part]);
 
-	if (window->findings_next[part] == INT64_MAX ||
-		(begin < window->findings_next[part] && !has_ended))
+	if (state != APP_TRACE_SHOWN || scene->lacks_findings)
+		app_trace_look(window->traces[part]);
+	if (thrum__scene_bands_lag(scene))
+		app_trace_arrange(window->traces[part]);
+}
+
+static void on_worked(AppTrace *trace, AppWindow *window)
+{
+	int part = find_trace(window, trace);
+	struct thrum__findings findings;
+	struct thrum__bands *bands;
+	int result = 0;
+
+	if (part < 0)
 		return;
-	if (thrum__stage_update_findings(window->stage, part) < 0) {
+	if (app_trace_take_findings(trace, &findings))
+		result = thrum__stage_take_findings(window->stage, (unsigned)part, &findings);
+	bands = app_trace_take_bands(trace);
+	if (bands && result == 0)
+		result = thrum__stage_take_bands(window->stage, (unsigned)part, bands);
+	if (result < 0) {
 		run_out(window, trace);
 		return;
 	}
-	end = g_get_monotonic_time();
-	window->findings_next[part] = has_ended
-		? INT64_MAX
-		: end + thrum__scene_findings_pause((end - begin) * 1000) / 1000;
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
-	app_pane_trace_grew(APP_PANE(window->pane), part);
+	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
+	ask_for_work(window, (unsigned)part);
 }
 
 static void note_frame(AppTrace *trace)
@@ -210,7 +223,7 @@ static void on_grown(AppTrace *trace, AppWindow *window)
 		return;
 	}
 	note_frame(trace);
-	look_for_findings(window, (unsigned)part);
+	ask_for_work(window, (unsigned)part);
 	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);
 	app_picture_did(APP_PICTURE(window->picture), changed | THRUM__CHANGED_STATUS);
 }
@@ -259,7 +272,6 @@ static bool add_to_stage(AppWindow *window, AppTrace *trace)
 			scene ? "the window has no room for more traces" : "out of memory");
 		return false;
 	}
-	window->findings_next[window->count] = 0;
 	window->traces[window->count++] = trace;
 	tell_ending(window, window->count - 1);
 	app_trace_keep(trace, window->keep);
@@ -367,8 +379,8 @@ static void on_trace_changed(AppTrace *trace, AppWindow *window)
 	part = find_trace(window, trace);
 	if (part >= 0)
 		tell_ending(window, (unsigned)part);
-	if (part >= 0 && app_trace_state(trace) == APP_TRACE_ENDED)
-		look_for_findings(window, (unsigned)part);
+	if (part >= 0)
+		ask_for_work(window, (unsigned)part);
 	if (window->count > 0)
 		app_picture_did(APP_PICTURE(window->picture),
 			THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
@@ -404,6 +416,7 @@ void app_window_open(AppWindow *window, AppTrace *trace, bool add)
 	g_signal_connect(trace, "progress", G_CALLBACK(on_progress), window);
 	g_signal_connect(trace, "shown", G_CALLBACK(on_shown), window);
 	g_signal_connect(trace, "grown", G_CALLBACK(on_grown), window);
+	g_signal_connect(trace, "worked", G_CALLBACK(on_worked), window);
 	g_signal_connect(trace, "changed", G_CALLBACK(on_trace_changed), window);
 	window->coming_part[window->coming_count] = 0;
 	window->coming[window->coming_count++] = trace;
@@ -458,8 +471,6 @@ void window_close_trace(AppWindow *window, unsigned part)
 	window->count--;
 	memmove(&window->traces[part], &window->traces[part + 1],
 		(window->count - part) * sizeof *window->traces);
-	memmove(&window->findings_next[part], &window->findings_next[part + 1],
-		(window->count - part) * sizeof *window->findings_next);
 	app_pane_set_traces(APP_PANE(window->pane), window->traces, window->stage, window->count);
 	drop_trace(window, trace);
 	window_update_messages(window);

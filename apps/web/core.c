@@ -176,8 +176,6 @@ static int keep_info(struct part *part, const struct thrum_trace_info *info)
 	return 0;
 }
 
-#define LATER_FINDINGS 1000000 /* events; larger traces are shown before their findings are made */
-
 static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_error_info *error)
 {
 	struct thrum__scene_options options = {.by_lane = true};
@@ -190,7 +188,7 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 	if (result == 0)
 		result = keep_info(part, thrum_trace_info(trace));
 	part->lacks_findings = options.no_findings = result == 0 &&
-		part->model->events > LATER_FINDINGS;
+		part->model->events > THRUM__LATER_FINDINGS;
 	if (result == 0)
 		result = thrum__scene_create(part->model, &options, show_laying_out, NULL, &scene);
 	if (result == 0)

@@ -72,16 +72,20 @@ class Frames:
 
 def show(desktop, file):
     """Opens a viewer whose picture has the size of the figures. Returns it with the file of its
-    frames, the ms until the window and the trace were visible, and the size of the picture."""
+    frames; the ms until the window, the trace and its findings were visible, and the CPU time until
+    the trace was; and the size of the picture."""
     frames = os.path.join(desktop.folder, "frames")
     if os.path.exists(frames):
         os.unlink(frames)
     begin = time.monotonic()
     viewer = desktop.view(file, THRUM_GTK_FRAMES=frames)
     viewer.wait("there is a window", lambda window: window.title)
-    window = time.monotonic() - begin
+    took = [time.monotonic() - begin]
     viewer.wait_shown()
-    took = time.monotonic() - begin
+    took.append(time.monotonic() - begin)
+    ran = cpu(viewer.process.pid)
+    viewer.wait("the findings are told", lambda window: window.is_seen("findings"))
+    took.extend([time.monotonic() - begin, ran])
     viewer.key("F9")
     _, (_, _, width, height) = viewer.wait_seen("picture")
     number, _, _, whole_width, whole_height = viewer.shape()
@@ -89,7 +93,7 @@ def show(desktop, file):
                     whole_height + HEIGHT - height)
     viewer.settle()
     _, (_, _, width, height) = viewer.wait_seen("picture")
-    return viewer, frames, window * 1000, took * 1000, (width, height)
+    return viewer, frames, [seconds * 1000 for seconds in took], (width, height)
 
 
 def look_around(viewer):
@@ -105,10 +109,12 @@ def look_around(viewer):
 
 
 def frames_of(desktop, name, file, limit):
-    viewer, record, window, took, size = show(desktop, file)
+    viewer, record, took, size = show(desktop, file)
     print(f"{name}: picture of {size[0]} × {size[1]}")
-    row("window visible", window, 200 if limit == 20 else None)
-    row("trace visible", took)
+    row("window visible", took[0], 200 if limit == 20 else None)
+    row("trace visible", took[1], None if limit == 20 else 2000)
+    row("findings visible", took[2])
+    row("CPU time until the trace is visible", took[3])
     frames, server = Frames(record), cpu(desktop.server.pid)
     look_around(viewer)
     times, ran = frames.new()
@@ -122,7 +128,7 @@ def frames_of(desktop, name, file, limit):
         (cpu(desktop.server.pid) - server) * 1000 / len(times))
     viewer.end()
     desktop.viewers.remove(viewer)
-    row("CPU when nothing happens", idle(desktop, file, took), 1, "%")
+    row("CPU when nothing happens", idle(desktop, file, took[1]), 1, "%")
 
 
 def idle(desktop, file, took):

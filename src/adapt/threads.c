@@ -18,6 +18,7 @@ REAL(pthread_once)
 REAL(call_once)
 REAL(thrd_create)
 REAL(thrd_join)
+REAL(nanosleep)
 
 /* ---- Beginning and end --------------------------------------------------------------------- */
 
@@ -55,7 +56,7 @@ static void wait_a_little(void)
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	real_nanosleep(NULL)(&(struct timespec){.tv_nsec = 20000}, NULL);
 	pthread_setcancelstate(before, NULL);
 }
 

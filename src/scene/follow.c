@@ -60,9 +60,19 @@ int thrum__scene_find(struct thrum__scene *scene)
 		stop_finding(scene);
 	if (more != 0)
 		return more;
-	thrum__why_free(&scene->findings);
-	thrum__why_end(scene->finding, &scene->findings);
+	struct thrum__findings made = {0};
+
+	thrum__why_end(scene->finding, &made);
 	scene->finding = NULL;
+	return thrum__scene_take_findings(scene, &made);
+}
+
+int thrum__scene_take_findings(struct thrum__scene *scene, const struct thrum__findings *made)
+{
+	stop_finding(scene);
+	thrum__why_free(&scene->findings);
+	scene->findings = *made;
+	scene->lacks_findings = false;
 	return thrum__scene_settle(scene);
 }
 
@@ -193,7 +203,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
 	/* Bands that nobody sees are made anew when they are shown again. */
 	if (scene->shows_bands && scene->bands) {
-		status = thrum__scene_bands_update(scene->bands);
+		status = thrum__scene_bands_update(scene);
 		if (status != 0)
 			return status;
 	} else {

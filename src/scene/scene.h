@@ -130,6 +130,7 @@ struct thrum__scene {
 	bool has_rows;  /* else units have no tracks yet: thrum__scene_make_rows */
 	uint32_t crowd; /* there are at least so many tracks; 0: nobody has counted */
 	struct thrum__findings findings;
+	bool lacks_findings;             /* nobody has looked for them yet */
 	struct thrum__why_work *finding; /* NULL: no findings are being looked for */
 	struct thrum__scene_state state;
 	/* Set by a caller that shows several scenes: */
@@ -144,6 +145,7 @@ struct thrum__scene {
 	} pair;           /* the scene with whose bands this one's stand in pairs */
 	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
+	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
@@ -235,6 +237,12 @@ THRUM__MUST_USE int thrum__scene_update(struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_update_findings(struct thrum__scene *);
 /* The same in steps: returns 1 while more is to be done. An update of the scene ends it. */
 THRUM__MUST_USE int thrum__scene_find(struct thrum__scene *);
+/* Takes findings of the model as it is now, which thrum__why_make has made elsewhere, in a thread for
+ * instance. */
+THRUM__MUST_USE int thrum__scene_take_findings(struct thrum__scene *,
+	const struct thrum__findings *);
+/* Viewers show a trace with more events before its findings. */
+#define THRUM__LATER_FINDINGS 1000000
 /* Returns how long (ns) a viewer that follows a trace should wait before it looks for findings
  * again, if the last time took `took` ns: 39 times as long, so that findings cost a fortieth of the
  * time; 99 times if it took more than a quarter of a second; at least one second. */
@@ -304,6 +312,13 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 bool thrum__scene_is_crowded(const struct thrum__scene *, float height, bool whole);
 /* Makes the rows, if there are none yet, as the first frame that shows them does. */
 THRUM__MUST_USE int thrum__scene_make_rows(struct thrum__scene *);
+/*
+ * For callers that set `bands_later`. The first tells whether bands that are shown should be made anew,
+ * since the model has grown. The second takes bands that thrum__bands_make has made of it as it is
+ * now, in a thread for instance, also the first ones. Returns 0 or -THRUM_E_MEMORY.
+ */
+bool thrum__scene_bands_lag(const struct thrum__scene *);
+THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
 /* Whether the next frame shows bands. */
 bool thrum__scene_shows_bands(const struct thrum__scene *);
 /* Returns how many px of the last frame the bands left free at the bottom. */

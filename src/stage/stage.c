@@ -233,14 +233,6 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	return thrum__stage_share(stage, part);
 }
 
-int thrum__stage_update_findings(struct thrum__stage *stage, uint32_t part)
-{
-	if (part >= stage->count)
-		return 0;
-	thrum__stage_refresh(stage);
-	return thrum__scene_update_findings(stage->parts[part].scene);
-}
-
 int thrum__stage_find(struct thrum__stage *stage, uint32_t part)
 {
 	int more = part < stage->count ? thrum__scene_find(stage->parts[part].scene) : 0;
@@ -248,6 +240,19 @@ int thrum__stage_find(struct thrum__stage *stage, uint32_t part)
 	if (more == 0)
 		thrum__stage_refresh(stage);
 	return more;
+}
+
+int thrum__stage_take_findings(struct thrum__stage *stage, uint32_t part,
+	const struct thrum__findings *findings)
+{
+	thrum__stage_refresh(stage);
+	return thrum__scene_take_findings(stage->parts[part].scene, findings);
+}
+
+int thrum__stage_take_bands(struct thrum__stage *stage, uint32_t part, struct thrum__bands *bands)
+{
+	thrum__stage_refresh(stage);
+	return thrum__scene_take_bands(stage->parts[part].scene, bands);
 }
 
 /* ---- Pairs --------------------------------------------------------------------------------- */

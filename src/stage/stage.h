@@ -109,11 +109,14 @@ void thrum__stage_refresh(struct thrum__stage *);
  * gets that one. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bool follow,
 	int64_t length);
-/* Replaces a part's findings by those of its model as it is now, and refreshes the stage.
- * O(tasks + edges). Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__stage_update_findings(struct thrum__stage *, uint32_t part);
-/* The same in steps, as thrum__scene_find. */
+/* Looks for a part's findings in steps, as thrum__scene_find, and refreshes the stage in the end. */
 THRUM__MUST_USE int thrum__stage_find(struct thrum__stage *, uint32_t part);
+/* Takes findings or bands that were made elsewhere, as thrum__scene_take_findings and
+ * thrum__scene_take_bands. */
+THRUM__MUST_USE int thrum__stage_take_findings(struct thrum__stage *, uint32_t part,
+	const struct thrum__findings *);
+THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part,
+	struct thrum__bands *);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if

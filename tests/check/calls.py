@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""doc/programs.md lists the calls for which the adapters' library stands in: no more, no less."""
+"""doc/programs.md lists the calls for which the adapters' library stands in: no more, no less. The
+library itself waits in the real functions: its own waits are not the program's."""
 
 import os
 import re
@@ -34,5 +35,17 @@ for name in sorted(defined - set(listed)):
     failed = True
 if len(listed) != len(set(listed)):
     print("doc/programs.md lists a call twice:", sorted(n for n in set(listed) if listed.count(n) > 1))
+    failed = True
+
+with open(os.path.join(os.environ["SOURCE"], "src/adapt/blocking.def"), encoding="utf-8") as file:
+    waiting = set(re.findall(r"^(?:WAITS|TRIES)\([^,]+, (\w+),", file.read(), re.M))
+relocations = subprocess.run(["readelf", "--relocs", "--wide", LIBRARY], check=True, capture_output=True,
+                             text=True).stdout
+called = {name.split("@")[0] for name in re.findall(r" R_\w+_(?:JUMP_SL\w*|GLOB_DAT) +\w+ (\S+)", relocations)}
+if not waiting or not called & defined:
+    print("blocking.def or the library's relocations are not understood")
+    failed = True
+for name in sorted(waiting & called):
+    print(f"the adapters call {name}, for which they stand in themselves: call real_{name}")
     failed = True
 sys.exit(failed)

@@ -103,6 +103,15 @@ def shows_coarse_pictures(desktop):
     with_big(desktop, coarse, 2)
 
 
+def finds_later(desktop):
+    """The picture of a big trace comes before its findings, which come by themselves."""
+    viewer = desktop.view(big(desktop, SIZES[0]))
+    viewer.wait_shown()
+    viewer.wait("the finding is told", lambda window: window.is_seen("show-finding-0"))
+    is_quiet(viewer)
+    viewer.end()
+
+
 def opens_by_uri(desktop):
     """As file managers name files."""
     file = Path(record(desktop)).rename(Path(desktop.folder) / "with space.thrum")
@@ -145,4 +154,4 @@ def takes_what_is_dropped(desktop):
     is_quiet(viewer)
 
 
-driver.run([cancels, shows_coarse_pictures, opens_by_uri, takes_what_is_dropped])
+driver.run([cancels, shows_coarse_pictures, finds_later, opens_by_uri, takes_what_is_dropped])

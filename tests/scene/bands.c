@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "laid_out.h"
 #include "picture_helper.h"
 #include "scene/bands/bands.h"
 #include "story.h"
@@ -381,6 +382,45 @@ static void a_trace_without_tasks_has_bands(void **state)
 	picture_finish(&p);
 }
 
+/* A caller may make the bands of a big model itself: an update then leaves them as they are. */
+static void bands_can_be_made_elsewhere(void **state)
+{
+	enum {
+		EVENTS = 120000,
+		MORE = 10000
+	};
+	struct thrum_event *events = layout_events(12, EVENTS + MORE, 2);
+	struct picture p;
+	struct thrum__bands *made;
+	int64_t to;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, EVENTS));
+	p.scene->bands_later = true;
+	p.scene->state.as = THRUM__AS_BANDS;
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(thrum__scene_bands_lag(p.scene));
+	to = thrum__scene_bands_of(p.scene)->to;
+	assert_int_equal(thrum__model_append(p.model, events + EVENTS, MORE), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	assert_true(thrum__scene_bands_lag(p.scene));
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->to, to);
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	assert_false(thrum__scene_bands_lag(p.scene));
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->to, p.model->end);
+	thrum__model_forget(p.model, p.model->end / 2);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	assert_false(thrum__scene_bands_lag(p.scene));
+	picture_paint(&p, WIDTH, HEIGHT);
+	picture_finish(&p);
+	free(events);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -397,6 +437,7 @@ int main(void)
 		TEST(low_pictures_scroll),
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
+		cmocka_unit_test(bands_can_be_made_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

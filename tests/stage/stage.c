@@ -778,6 +778,7 @@ static void new_findings_are_in_the_next_frame(void **state)
 	static const char more[] =
 		"1 create 1 2 promise\n1 should-resolve 2\n1 create 1 3 promise\n"
 		"1 should-resolve 3\n2 wait 3 2\n90000000 log 1 \"end\n";
+	struct thrum__findings findings;
 	struct show show;
 	struct story story;
 
@@ -789,7 +790,8 @@ static void new_findings_are_in_the_next_frame(void **state)
 	assert_int_equal(thrum__stage_update(show.stage, 0, true, 0), 0);
 	show_settle(&show);
 	assert_false(is_red(thrum__stage_list(show.stage, 0)));
-	assert_int_equal(thrum__stage_update_findings(show.stage, 0), 0);
+	assert_int_equal(thrum__why_make(show.models[0], &findings), 0);
+	assert_int_equal(thrum__stage_take_findings(show.stage, 0, &findings), 0);
 	assert_true(show.stage->parts[0].scene->findings.count > 0);
 	assert_int_equal(show_frame(&show, 16), 0);
 	assert_true(is_red(thrum__stage_list(show.stage, 0)));

@@ -106,25 +106,24 @@ static int keep_shown(struct thrum__family *family, const struct thrum__family *
 	return 0;
 }
 
-/* Whether the bands are to be made anew: a part of the model is gone, it has ended, or has grown by a
- * sixteenth, so that in all this costs as much as making them 16 times for each doubling. */
-static bool is_old(const struct thrum__bands *bands)
+bool thrum__bands_is_broken(const struct thrum__bands *bands)
+{
+	return bands->model->forgotten != bands->forgotten;
+}
+
+/* A part of the model is gone, it has ended, or has grown by a sixteenth: so in all this costs as much as
+ * making them 16 times for each doubling. */
+bool thrum__bands_is_old(const struct thrum__bands *bands)
 {
 	const struct thrum__model *model = bands->model;
 
-	return model->forgotten != bands->forgotten || model->ending != bands->ending ||
+	return thrum__bands_is_broken(bands) || model->ending != bands->ending ||
 		model->events - bands->events > bands->events / 16 ||
 		(bands->events < SMALL && model->events != bands->events);
 }
 
-int thrum__bands_update(struct thrum__bands *bands)
+int thrum__bands_replace(struct thrum__bands *bands, struct thrum__bands *made)
 {
-	struct thrum__bands *made;
-
-	if (!is_old(bands))
-		return 0;
-	if (thrum__bands_make(bands->model, NULL, NULL, &made) < 0)
-		return -THRUM_E_MEMORY;
 	if (bands->family.shown_count > 0 && bands->family.by_site == made->family.by_site &&
 		keep_shown(&made->family, &bands->family) < 0) {
 		thrum__bands_destroy(made);
@@ -134,6 +133,17 @@ int thrum__bands_update(struct thrum__bands *bands)
 	*bands = *made;
 	free(made);
 	return 0;
+}
+
+int thrum__bands_update(struct thrum__bands *bands)
+{
+	struct thrum__bands *made;
+
+	if (!thrum__bands_is_old(bands))
+		return 0;
+	if (thrum__bands_make(bands->model, NULL, NULL, &made) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__bands_replace(bands, made);
 }
 
 size_t thrum__bands_memory(const struct thrum__bands *bands)

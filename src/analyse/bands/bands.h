@@ -84,6 +84,13 @@ void thrum__bands_destroy(struct thrum__bands *);
  * the bands end at `to`. Returns 0, or -THRUM_E_MEMORY with the bands as they were.
  */
 THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
+/* Whether that would make them anew, and whether it must be done before they are used again: the model
+ * has forgotten something. */
+bool thrum__bands_is_old(const struct thrum__bands *);
+bool thrum__bands_is_broken(const struct thrum__bands *);
+/* The same with bands that were made from the model elsewhere, in a thread for instance; takes them.
+ * Without memory they are freed. */
+THRUM__MUST_USE int thrum__bands_replace(struct thrum__bands *, struct thrum__bands *made);
 
 /* Returns about how many bytes the bands have allocated. */
 size_t thrum__bands_memory(const struct thrum__bands *);

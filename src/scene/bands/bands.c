@@ -7,6 +7,8 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
+#define LATER_EVENTS 100000 /* of a model whose bands aren't made anew in passing */
+
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
 	if (bands->paths)
@@ -27,23 +29,26 @@ static void forget_paths(struct thrum__scene_bands *bands)
 	bands->paths = NULL;
 }
 
+/* Takes bands that were made. */
+static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
+{
+	scene->bands = calloc(1, sizeof *scene->bands);
+	if (!scene->bands) {
+		thrum__bands_destroy(made);
+		return -THRUM_E_MEMORY;
+	}
+	scene->bands->all = made;
+	return 0;
+}
+
 int thrum__scene_bands_make(struct thrum__scene *scene)
 {
-	struct thrum__scene_bands *made;
-	int status;
+	struct thrum__bands *made;
 
 	if (scene->bands)
 		return 0;
-	made = calloc(1, sizeof *made);
-	if (!made)
-		return -THRUM_E_MEMORY;
-	status = thrum__bands_make(scene->model, NULL, NULL, &made->all);
-	if (status != 0) {
-		thrum__scene_bands_destroy(made);
-		return -THRUM_E_MEMORY;
-	}
-	scene->bands = made;
-	return 0;
+	return thrum__bands_make(scene->model, NULL, NULL, &made) < 0 ? -THRUM_E_MEMORY
+								      : adopt(scene, made);
 }
 
 void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
@@ -146,7 +151,7 @@ int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, cons
 
 /* ---- Updating ------------------------------------------------------------------------------ */
 
-int thrum__scene_bands_update(struct thrum__scene_bands *bands)
+static void forget_made(struct thrum__scene_bands *bands)
 {
 	bands->has_numbers = false;
 	thrum__scene_bands_free_stories(bands);
@@ -154,7 +159,31 @@ int thrum__scene_bands_update(struct thrum__scene_bands *bands)
 	forget_paths(bands);
 	free(bands->where);
 	bands->where = NULL;
-	return thrum__bands_update(bands->all);
+}
+
+int thrum__scene_bands_update(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	forget_made(bands);
+	return scene->bands_later && scene->model->events >= LATER_EVENTS &&
+			!thrum__bands_is_broken(bands->all)
+		? 0
+		: thrum__bands_update(bands->all);
+}
+
+bool thrum__scene_bands_lag(const struct thrum__scene *scene)
+{
+	return scene->shows_bands && scene->bands && thrum__bands_is_old(scene->bands->all);
+}
+
+int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *made)
+{
+	if (!scene->bands)
+		return adopt(scene, made);
+	forget_made(scene->bands);
+	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
+	return thrum__bands_replace(scene->bands->all, made);
 }
 
 float thrum__scene_bands_left(float width)

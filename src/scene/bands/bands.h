@@ -121,7 +121,7 @@ struct thrum__scene_bands {
 THRUM__MUST_USE int thrum__scene_bands_make(struct thrum__scene *);
 void thrum__scene_bands_destroy(struct thrum__scene_bands *); /* NULL is fine */
 /* After the model has grown or forgotten. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__scene_bands_update(struct thrum__scene_bands *);
+THRUM__MUST_USE int thrum__scene_bands_update(struct thrum__scene *);
 
 /* Where the time lies in a picture of this width. */
 float thrum__scene_bands_left(float width);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* many FILE MILLIONS [on]: records so many million events by a clock of its own. With "on" it says
- * so and goes on recording slowly. */
+ * so and goes on recording slowly. The first task never resolves, though it should. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,6 +40,7 @@ int main(int argc, char **argv)
 
 	if (millions == 0 || thrum_start(&config) < 0)
 		return 1;
+	thrum_task_should_resolve(thrum_task_create(THRUM_KIND_TASK, "answer"));
 	for (unsigned long i = 0; i < millions * 1000000 / EVENTS; i++) {
 		thrum_task *task = &tasks[i % SHARED];
 

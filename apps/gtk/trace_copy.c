@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: ISC */
+/* Copies of a trace as it is now, which a thread writes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <unistd.h>
+
+#include "source/input.h"
+#include "trace.h"
+
+/* Writes the snapshots of several recordings as a bundle. */
+static int copy_all(char *const *files, int to, struct thrum_error_info *info)
+{
+	int result = 0;
+
+	for (; *files && result == 0; files++) {
+		g_autofree char *name = g_path_get_basename(*files);
+		int part = thrum__source_temporary_file();
+
+		result = part < 0 ? part : thrum_trace_snapshot(*files, part, NULL, info);
+		if (result == 0)
+			result = thrum__source_bundle_append(to, part, name);
+		if (part >= 0)
+			close(part);
+	}
+	return result < 0 ? result : thrum__source_bundle_end(to);
+}
+
+static bool copy_to(AppTrace *self, int fd, GError **error)
+{
+	struct thrum_error_info info = {0};
+	int result = self->files ? copy_all(self->files, fd, &info)
+				 : thrum_trace_snapshot(self->file, fd, NULL, &info);
+
+	if (result == 0 && fsync(fd) == 0)
+		return true;
+	g_set_error_literal(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
+		info.message[0] ? info.message : g_strerror(errno));
+	return false;
+}
+
+static bool save_copy(AppTrace *self, const char *file, GError **error)
+{
+	const char *one[] = {self->file, NULL};
+	const char *const *from = self->files ? (const char *const *)self->files : one;
+	const char *refusal = NULL;
+
+	for (; *from && !refusal; from++)
+		refusal = thrum__source_refusal(*from, file);
+	if (refusal) {
+		g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_EXIST, "%s: %s", file, refusal);
+		return false;
+	}
+	/* A copy that fails leaves no file behind and keeps an older one intact. */
+	char *temporary = g_strconcat(file, ".XXXXXX", NULL);
+	int fd = g_mkstemp_full(temporary, O_WRONLY | O_CLOEXEC, 0666);
+	bool done = fd >= 0 && copy_to(self, fd, error);
+
+	if (fd >= 0)
+		done = close(fd) == 0 && done && g_rename(temporary, file) == 0;
+	if (!done && error && !*error)
+		g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(errno), "%s: %s", file,
+			g_strerror(errno));
+	if (!done && fd >= 0)
+		g_unlink(temporary);
+	g_free(temporary);
+	return done;
+}
+
+static void save_in_thread(GTask *task, gpointer source, gpointer file, GCancellable *cancellable)
+{
+	GError *error = NULL;
+
+	if (save_copy(source, file, &error))
+		g_task_return_boolean(task, TRUE);
+	else
+		g_task_return_error(task, error);
+}
+
+void app_trace_snapshot(AppTrace *self, const char *file, GAsyncReadyCallback done, void *data)
+{
+	GTask *task = g_task_new(self, NULL, done, data);
+
+	g_task_set_task_data(task, g_strdup(file), g_free);
+	g_task_run_in_thread(task, save_in_thread);
+	g_object_unref(task);
+}
+
+bool app_trace_snapshot_finish(GAsyncResult *task, GError **error)
+{
+	return g_task_propagate_boolean(G_TASK(task), error);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Work on a trace's model in threads: statistics, findings and bands. The model doesn't change until it
+ * is done.
+ */
+#define _GNU_SOURCE
+#include <time.h>
+
+#include "trace.h"
+
+#define LONGEST_RUNS 1000
+/*
+ * The cost of statistics grows with the trace, and nothing is read while they are made: events that
+ * the program overwrites in that time are lost. So they take at most 1/STATS_PART of the time
+ * altogether. One count takes at most a twentieth of the time in which the program fills its
+ * recording, within the limits below; the first count may take a little longer.
+ */
+#define STATS_PART 20
+#define STATS_LEAST_US 250000
+#define STATS_MOST_US 2000000
+#define FIRST_STATS_US 1500000
+#define ARRANGE_PART 9   /* making bands takes at most one in so many parts of the time */
+#define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
+
+/* ---- Statistics, in a thread --------------------------------------------------------------- */
+
+static void free_stats(void *data)
+{
+	struct thrum__stats *stats = data;
+
+	if (stats)
+		thrum__stats_free(stats);
+	g_free(stats);
+}
+
+/* Returns the thread's processor time in µs, which doesn't depend on how busy the machine is. */
+static double thread_us(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (double)time.tv_sec * 1e6 + (double)time.tv_nsec / 1e3;
+}
+
+static void measure_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	struct thrum__stats *stats = g_new0(struct thrum__stats, 1);
+	double begin = thread_us();
+
+	if (thrum__stats_make(APP_TRACE(source)->model, true, LONGEST_RUNS, stats) < 0)
+		g_clear_pointer(&stats, g_free);
+	APP_TRACE(source)->stats_us = thread_us() - begin;
+	g_task_return_pointer(task, stats, free_stats);
+}
+
+static double model_mb(const AppTrace *self)
+{
+	return (double)thrum__model_memory(self->model) / 1e6 + 1;
+}
+
+static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+	int64_t now = g_get_monotonic_time();
+
+	self->is_measuring = false;
+	self->working--;
+	self->stats_us_mb = self->stats_us / model_mb(self);
+	free_stats(self->measured);
+	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->stats_next = now + STATS_PART * (now - self->stats_begin);
+	g_signal_emit_by_name(self, "changed");
+}
+
+/* Returns how long following may stop, in µs. */
+static double stats_most_us(const AppTrace *self)
+{
+	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+	double us = (double)(self->model->end - self->shown_end) / 1e3;
+	double bytes = (double)(info->content_bytes - self->shown_bytes);
+	double least = self->stats ? STATS_LEAST_US : FIRST_STATS_US;
+
+	/* In the first second the program's rate isn't known. */
+	return us < 1e6 ? least
+			: CLAMP(us / bytes * (double)info->file_size / 20, least, STATS_MOST_US);
+}
+
+static double us_of_mb(const AppTrace *self)
+{
+	return self->stats_us_mb > 0 ? self->stats_us_mb : STATS_US_MB;
+}
+
+/* Whether a count now would hold up following for too long. */
+static bool stats_wait(const AppTrace *self)
+{
+	return self->state == APP_TRACE_LIVE &&
+		us_of_mb(self) * model_mb(self) > stats_most_us(self);
+}
+
+/* Starts a count if the model has changed. While a program runs, the numbers are always a little
+ * old. */
+static void start_measuring(AppTrace *self)
+{
+	int64_t now = g_get_monotonic_time();
+	GTask *task;
+
+	if (self->is_measuring ||
+		(self->stats_begin > 0 && self->stats_events == self->model->events &&
+			self->stats_forgotten == self->model->forgotten))
+		return;
+	self->stats_wait = stats_wait(self);
+	if (self->stats_wait || (self->state == APP_TRACE_LIVE && now < self->stats_next))
+		return;
+	self->is_measuring = true;
+	self->working++;
+	self->stats_begin = now;
+	self->stats_events = self->model->events;
+	self->stats_forgotten = self->model->forgotten;
+	self->stats_end = self->model->end;
+	task = g_task_new(self, NULL, was_measured, NULL);
+	g_task_run_in_thread(task, measure_in_thread);
+	g_object_unref(task);
+}
+
+/* The old statistics stay valid until a call returns newer ones, which have another address. */
+const struct thrum__stats *app_trace_stats(AppTrace *self)
+{
+	if (!trace_is_there(self))
+		return NULL;
+	if (self->measured) {
+		free_stats(self->stats);
+		self->stats = g_steal_pointer(&self->measured);
+	}
+	start_measuring(self);
+	return self->stats;
+}
+
+bool app_trace_stats_wait(AppTrace *self, int64_t *end)
+{
+	*end = self->stats ? self->stats_end : INT64_MIN;
+	return self->stats_wait && self->state == APP_TRACE_LIVE;
+}
+
+/* ---- Findings, in a thread ----------------------------------------------------------------- */
+
+static void free_findings(void *data)
+{
+	struct thrum__findings *findings = data;
+
+	if (findings)
+		thrum__why_free(findings);
+	g_free(findings);
+}
+
+static void look_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	struct thrum__findings *findings = g_new0(struct thrum__findings, 1);
+
+	if (thrum__why_make(APP_TRACE(source)->model, findings) < 0)
+		g_clear_pointer(&findings, g_free);
+	g_task_return_pointer(task, findings, free_findings);
+}
+
+static void has_looked(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+	int64_t now = g_get_monotonic_time();
+
+	self->is_looking = false;
+	self->working--;
+	free_findings(self->findings);
+	self->findings = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->look_next = now + thrum__scene_findings_pause((now - self->look_begin) * 1000) / 1000;
+	g_signal_emit_by_name(self, "worked");
+}
+
+void app_trace_look(AppTrace *self)
+{
+	bool is_end = self->state == APP_TRACE_ENDED || self->state == APP_TRACE_SHOWN;
+	int64_t now = g_get_monotonic_time();
+	GTask *task;
+
+	if (!trace_is_there(self) || self->is_looking || self->looked_at_end ||
+		(now < self->look_next && !is_end))
+		return;
+	self->is_looking = true;
+	self->looked_at_end = is_end;
+	self->working++;
+	self->look_begin = now;
+	task = g_task_new(self, NULL, has_looked, NULL);
+	g_task_run_in_thread(task, look_in_thread);
+	g_object_unref(task);
+}
+
+bool app_trace_take_findings(AppTrace *self, struct thrum__findings *findings)
+{
+	g_autofree struct thrum__findings *made = g_steal_pointer(&self->findings);
+
+	if (made)
+		*findings = *made;
+	return made != NULL;
+}
+
+/* ---- Bands, in a thread -------------------------------------------------------------------- */
+
+static void free_bands(void *bands)
+{
+	thrum__bands_destroy(bands);
+}
+
+static void arrange_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	struct thrum__bands *bands;
+
+	if (thrum__bands_make(APP_TRACE(source)->model, NULL, NULL, &bands) < 0)
+		bands = NULL;
+	g_task_return_pointer(task, bands, free_bands);
+}
+
+static void was_arranged(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+	int64_t now = g_get_monotonic_time();
+
+	self->is_arranging = false;
+	self->working--;
+	thrum__bands_destroy(self->bands);
+	self->bands = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->arrange_next = now + ARRANGE_PART * (now - self->arrange_begin);
+	g_signal_emit_by_name(self, "worked");
+}
+
+void app_trace_arrange(AppTrace *self)
+{
+	int64_t now = g_get_monotonic_time();
+	GTask *task;
+
+	if (self->is_arranging || (now < self->arrange_next && self->state == APP_TRACE_LIVE))
+		return;
+	self->is_arranging = true;
+	self->working++;
+	self->arrange_begin = now;
+	task = g_task_new(self, NULL, was_arranged, NULL);
+	g_task_run_in_thread(task, arrange_in_thread);
+	g_object_unref(task);
+}
+
+struct thrum__bands *app_trace_take_bands(AppTrace *self)
+{
+	return g_steal_pointer(&self->bands);
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+void trace_work_finish(AppTrace *self)
+{
+	free_stats(self->stats);
+	free_stats(self->measured);
+	free_findings(self->findings);
+	thrum__bands_destroy(self->bands);
+}
