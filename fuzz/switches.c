@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Fuzzes the records of the kernel's rings: bytes of records one after the other, each with its header. */
+/* Fuzzes the records of the kernel's rings: bytes of records one after the other, each with its header; and
+ * the description of a tracepoint. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct thrum__source_switches switches = {0};
+	struct thrum__source_switches switches = {.pid_at = 24};
 	uint64_t last = 0;
+	char *text = malloc(size + 1);
+
+	if (text) {
+		memcpy(text, data, size);
+		text[size] = '\0';
+		if (thrum__source_switches_pid_at(text) > 4096)
+			abort();
+	}
+	free(text);
 
 	while (size >= 8) {
 		uint16_t length;
@@ -30,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size -= length;
 	}
 	for (uint32_t i = 0; i < switches.count; i++)
-		if (switches.all[i].kind > THRUM__SWITCH_ENDED)
+		if (switches.all[i].kind > THRUM__SWITCH_WOKEN)
 			abort();
 	thrum__source_switches_close(&switches);
 	return 0;

@@ -5,7 +5,7 @@
 import os
 import struct
 
-LOST, EXIT, SWITCH = 2, 4, 14
+LOST, EXIT, SAMPLE, SWITCH = 2, 4, 9, 14
 OUT, PREEMPTED = 1 << 13, 1 << 14
 
 
@@ -15,7 +15,17 @@ def record(type_, misc, time, body=b""):
     return struct.pack("<IHH", type_, misc, 8 + len(body)) + body
 
 
+def wake(time, by, flags, tid):
+    """A sample of sched_waking, which tells that thread `by` wakes thread `tid`."""
+    raw = struct.pack("<HBBi16siii", 375, flags, 0, by, b"waker", tid, 120, 0)
+    body = struct.pack("<IIQIII", by, by, time, 0, 0, len(raw)) + raw
+    return struct.pack("<IHH", SAMPLE, 0, 8 + len(body)) + body
+
+
 SEEDS = {
+    "wakes": record(SWITCH, OUT, 100) + wake(120, 8, 0, 7) + wake(130, 8, 8, 7) +
+             wake(140, 8, 0, 9) + record(SWITCH, 0, 200),
+    "format": b"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n",
     "switches": record(SWITCH, OUT, 100) + record(SWITCH, 0, 200) +
                 record(SWITCH, OUT | PREEMPTED, 300) + record(SWITCH, 0, 400) +
                 record(EXIT, 0, 500, struct.pack("<IIIIQ", 7, 1, 8, 1, 500)),

@@ -75,7 +75,9 @@ static void save(void)
 static struct thrum__source_switch at(uint64_t ticks, uint32_t tid,
 	enum thrum__source_switch_kind kind)
 {
-	return (struct thrum__source_switch){MONOTONIC + ticks * 10, tid, kind};
+	return (struct thrum__source_switch){.time = MONOTONIC + ticks * 10,
+		.tid = tid,
+		.kind = kind};
 }
 
 /* The losses are pairs of ticks after the start, of 3 switches each. */
@@ -105,7 +107,7 @@ static void write_switches(const struct thrum__source_switch *all, size_t count)
 	write_switches_with(all, count, NULL, 0);
 }
 
-/* Lists the times off the processor as "TIME LANE TEXT NS", a line each. */
+/* Lists the times off the processor as "TIME LANE TEXT NS", a line each, with the waker's own task. */
 static void assert_listed(const char *expected)
 {
 	struct thrum_trace *trace;
@@ -121,9 +123,12 @@ static void assert_listed(const char *expected)
 			last = events[i].time;
 			if (events[i].type == THRUM_EVENT_OFF_CPU)
 				used += (size_t)snprintf(text + used, sizeof text - used,
-					"%d %d %s %d\n", (int)events[i].time,
+					events[i].flags & THRUM_EVENT_HAS_OTHER
+						? "%d %d %s %d by %d\n"
+						: "%d %d %s %d\n",
+					(int)events[i].time,
 					(int)thrum_trace_lane(trace, events[i].lane)->number,
-					events[i].text, (int)events[i].value);
+					events[i].text, (int)events[i].value, (int)events[i].other);
 		}
 	thrum_trace_close(trace);
 	assert_string_equal(text, expected);
@@ -215,6 +220,44 @@ static void a_part_ends_with_its_recording(void **state)
 	assert_int_equal(thrum_trace_open(file, &trace, NULL), 0);
 	assert_int_equal(thrum_trace_info(trace)->lost[THRUM__LOST_SWITCHES], 0);
 	thrum_trace_close(trace);
+}
+
+static struct thrum__source_switch wake(uint64_t ticks, uint32_t tid, uint32_t by)
+{
+	struct thrum__source_switch one = at(ticks, tid, THRUM__SWITCH_WOKEN);
+
+	one.by = by;
+	return one;
+}
+
+static void knows_who_woke_whom(void **state)
+{
+	struct thrum__source_switch all[] = {
+		at(200, 10, THRUM__SWITCH_BLOCKED),
+		wake(250, 10, 11),
+		wake(260, 10, 77), /* it could run already */
+		at(300, 10, THRUM__SWITCH_IN),
+		wake(310, 10, 11), /* it runs */
+		at(320, 10, THRUM__SWITCH_PREEMPTED),
+		at(330, 10, THRUM__SWITCH_IN),
+		at(340, 10, THRUM__SWITCH_BLOCKED),
+		wake(350, 10, 0),
+		at(360, 10, THRUM__SWITCH_IN),
+		at(370, 10, THRUM__SWITCH_BLOCKED),
+		wake(380, 10, 77),
+		at(390, 10, THRUM__SWITCH_IN),
+	};
+
+	(void)state;
+	save();
+	write_switches(all, sizeof all / sizeof *all);
+	assert_listed("2000 0 blocked 500\n"
+		      "2500 0 woken 500 by 2\n"
+		      "3200 0 preempted 100\n"
+		      "3400 0 blocked 100\n"
+		      "3500 0 woken by an interrupt 100\n"
+		      "3700 0 blocked 100\n"
+		      "3800 0 woken by another program 100\n");
 }
 
 static void tells_losses_without_switches(void **state)
@@ -392,6 +435,51 @@ static void understands_records(void **state)
 	thrum__source_switches_close(&switches);
 }
 
+static void understands_wakes(void **state)
+{
+	static const char format[] = "name: sched_waking\nID: 375\nformat:\n"
+				     "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\n"
+				     "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n";
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved, size;
+		uint8_t raw[36];
+	} sample = {
+		.header = {.type = PERF_RECORD_SAMPLE, .size = sizeof sample},
+		.tid = 5,
+		.time = 400,
+		.size = sizeof sample.raw,
+		.raw = {[24] = 7},
+	};
+	struct thrum__source_switches switches = {.pid_at = thrum__source_switches_pid_at(format)};
+	uint64_t last = 0;
+
+	(void)state;
+	assert_int_equal(switches.pid_at, 24);
+	assert_int_equal(thrum__source_switches_pid_at("field:pid_t pid;\toffset:x;"), 0);
+	assert_int_equal(thrum__source_switches_pid_at("field:char comm[16];"), 0);
+	/* Thread 7 is of the process once it was switched. */
+	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	assert_int_equal(switches.count, 0);
+	take(&switches, &last, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 100);
+	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	sample.raw[2] = 8;
+	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	sample.raw[24] = 8;
+	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	for (size_t size = 0; size < sizeof sample - 8; size++)
+		thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, size);
+	assert_int_equal(switches.count, 3);
+	assert_int_equal(switches.all[1].kind, THRUM__SWITCH_WOKEN);
+	assert_int_equal(switches.all[1].tid, 7);
+	assert_int_equal(switches.all[1].by, 5);
+	assert_int_equal(switches.all[1].time, 400);
+	assert_int_equal(switches.all[2].by, 0);
+	thrum__source_switches_close(&switches);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -414,11 +502,13 @@ int main(void)
 		cmocka_unit_test(pairs_switches_by_thread),
 		cmocka_unit_test(losses_are_times_not_known),
 		cmocka_unit_test(a_part_ends_with_its_recording),
+		cmocka_unit_test(knows_who_woke_whom),
 		cmocka_unit_test(tells_losses_without_switches),
 		cmocka_unit_test(writes_nothing_without_memory),
 		cmocka_unit_test(waits_after_the_last_thread),
 		cmocka_unit_test(survives_bad_entries),
 		cmocka_unit_test(understands_records),
+		cmocka_unit_test(understands_wakes),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

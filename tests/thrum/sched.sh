@@ -83,13 +83,29 @@ done
 "$THRUM" record --sched --later -o later.thrum -- "$crowded" later 2>err &
 recorder=$!
 for ((i = 0; i < 600; i++)); do
+	[[ ! -e later.thrum ]] || break
 	pid=$(cat /proc/$recorder/task/$recorder/children 2>/dev/null)
-	[[ $pid ]] && "$THRUM" attach --start -o later.thrum "$pid" 2>/dev/null && break
+	pid=${pid% }
+	[[ $(readlink "/proc/$pid/exe") == "$(readlink -f "$crowded")" ]] &&
+		"$THRUM" attach --start -o later.thrum "$pid" 2>/dev/null
 	sleep 0.1
 done
+[[ -e later.thrum ]] || { wrong "later: it isn't recorded" && kill $recorder; }
 wait $recorder || wrong "record --later: $(cat err)"
 "$THRUM" dump --format=tsv later.thrum 2>err | grep -q $'\toff-cpu\t.*preempted' ||
 	wrong "later: nothing is preempted: $(cat err)"
+
+# Who woke whom.
+"$THRUM" record --wakes -o woken.thrum -- "$crowded" 2>err
+if [[ $? -eq 2 ]] && grep -q '^thrum: --wakes: ' err; then
+	echo "skipped: $(cat err)"
+else
+	"$THRUM" dump --format=tsv woken.thrum >dumped 2>err || wrong "dump: $(cat err)"
+	grep -q $'\toff-cpu\t.*woken by an interrupt' dumped || wrong "no timer woke a thread"
+	grep -q $'\toff-cpu\t\t[0-9]*\t[0-9]*\twoken$' dumped || wrong "no thread woke another"
+	"$THRUM" why --slow=sleeps woken.thrum >slow 2>err || wrong "why --slow: $(cat err)"
+	grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
+fi
 
 # Nobody else's threads: no rights are needed.
 if [[ $(id -u) -eq 0 ]] && command -v setpriv >/dev/null; then

@@ -8,9 +8,12 @@
 #include "source/switches/switches.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,14 +29,15 @@ struct thrum__source_ring {
 	struct perf_event_mmap_page *page; /* the ring's data lies behind it */
 	size_t size;                       /* of the data, bytes */
 	uint64_t last;                     /* the time of its latest record */
+	bool has_wakes;                    /* of all threads of the machine, not switches */
 	bool is_over;                      /* nothing is written into it any more */
 };
 
-static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
+/* Switches of the process and its children. */
+static struct perf_event_attr switches_attr(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct perf_event_attr attr = {
-		.size = sizeof attr,
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
@@ -48,12 +52,83 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 8,
 	};
+}
+
+/* All events of a tracepoint. */
+static struct perf_event_attr wakes_attr(uint64_t tracepoint)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = tracepoint,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			PERF_SAMPLE_RAW,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 8,
+	};
+}
+
+/* Opens a folder of tracefs, which is mounted nowhere for that: most systems mount it, containers and
+ * small ones don't. Returns its descriptor, or a negative errno. */
+static int open_tracefs(void)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	int fd, folder;
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && faccessat(fd, "events", F_OK, 0) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	fd = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	folder = syscall(SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0
+		? -1
+		: (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, 0);
+	folder = folder < 0 ? -errno : folder;
+	close(fd);
+	return folder;
+}
+
+/* Reads a file about the tracepoint sched_waking. Returns 0 or a negative errno. */
+static int read_tracepoint(const char *name, char *to, size_t size)
+{
+	char path[64];
+	int folder = open_tracefs(), fd;
+	ssize_t n;
+
+	if (folder < 0)
+		return folder;
+	snprintf(path, sizeof path, "events/sched/sched_waking/%s", name);
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, to, size - 1);
+	n = n < 0 ? -errno : n;
+	close(folder);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return (int)n;
+	to[n] = '\0';
+	return 0;
+}
+
+static int open_ring(struct thrum__source_ring *ring, struct perf_event_attr *attr, pid_t pid,
+	int cpu)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *memory;
 
 	ring->size = page > RING_BYTES ? page : RING_BYTES;
-	attr.wakeup_watermark = RING_BYTES / 8;
-	ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	ring->fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return -errno;
 	/* Other programs of this user may have taken a part of what it is granted. */
@@ -71,28 +146,63 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 	return 0;
 }
 
-int thrum__source_switches_open(struct thrum__source_switches *switches, pid_t pid)
+static uint32_t processors(void)
 {
-	long processors = sysconf(_SC_NPROCESSORS_CONF);
-	uint32_t count = processors > 0 ? (uint32_t)processors : 1;
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+
+	return count > 0 ? (uint32_t)count : 1;
+}
+
+/* Opens a ring on each processor. Returns 0 or a negative errno. */
+static int open_rings(struct thrum__source_switches *switches, struct perf_event_attr *attr,
+	pid_t pid)
+{
+	uint32_t before = switches->ring_count;
 	int error = 0;
 
-	*switches = (struct thrum__source_switches){0};
-	switches->rings = calloc(count, sizeof *switches->rings);
-	if (!switches->rings)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count && error == 0; i++) {
-		error = open_ring(&switches->rings[switches->ring_count], pid, (int)i);
+	for (uint32_t i = 0; i < processors() && error == 0; i++) {
+		error = open_ring(&switches->rings[switches->ring_count], attr, pid, (int)i);
 		if (error == 0)
-			switches->ring_count++;
+			switches->rings[switches->ring_count++].has_wakes = pid < 0;
 		else if (error == -ENODEV)
 			error = 0; /* this processor is off */
 	}
-	if (error == 0 && switches->ring_count == 0)
-		error = -ENODEV;
+	return error == 0 && switches->ring_count == before ? -ENODEV : error;
+}
+
+int thrum__source_switches_open(struct thrum__source_switches *switches, pid_t pid)
+{
+	struct perf_event_attr attr = switches_attr();
+	int error;
+
+	*switches = (struct thrum__source_switches){0};
+	switches->rings = calloc((size_t)processors() * 2, sizeof *switches->rings);
+	if (!switches->rings)
+		return -ENOMEM;
+	error = open_rings(switches, &attr, pid);
 	if (error != 0)
 		thrum__source_switches_close(switches);
 	return error;
+}
+
+int thrum__source_switches_open_wakes(struct thrum__source_switches *switches)
+{
+	char text[4096];
+	uint64_t id;
+	int error = read_tracepoint("id", text, sizeof text);
+
+	if (error != 0)
+		return error;
+	id = strtoull(text, NULL, 10);
+	error = read_tracepoint("format", text, sizeof text);
+	if (error != 0)
+		return error;
+	switches->pid_at = thrum__source_switches_pid_at(text);
+	if (id == 0 || switches->pid_at == 0)
+		return -ENOENT;
+	struct perf_event_attr attr = wakes_attr(id);
+
+	return open_rings(switches, &attr, -1);
 }
 
 void thrum__source_switches_close(struct thrum__source_switches *switches)
@@ -105,6 +215,7 @@ void thrum__source_switches_close(struct thrum__source_switches *switches)
 	}
 	free(switches->rings);
 	free(switches->all);
+	free(switches->is_known);
 	free(switches->losses);
 	*switches = (struct thrum__source_switches){0};
 }
@@ -131,7 +242,9 @@ static void drain(struct thrum__source_switches *switches, struct thrum__source_
 		copy_out(ring, tail, &header, sizeof header);
 		if (header.size < sizeof header)
 			break;
-		if (header.size <= sizeof record) {
+		/* Without some wakes it is only not known who woke a thread. */
+		if (header.size <= sizeof record &&
+			!(ring->has_wakes && header.type == PERF_RECORD_LOST)) {
 			copy_out(ring, tail, record, header.size);
 			thrum__source_switches_record(switches, &ring->last, record, header.size);
 		}

@@ -37,6 +37,7 @@ struct loss {
 struct step {
 	uint64_t at; /* ticks */
 	enum thrum__source_switch_kind kind;
+	uint32_t by;
 };
 
 struct writing {
@@ -326,8 +327,7 @@ static uint32_t first_loss(const struct writing *w, uint64_t after)
 	return low;
 }
 
-static void add_entry(struct writing *w, uint32_t tid, uint64_t begin, uint64_t end,
-	enum thrum__off_cpu_kind kind)
+static void add_entry(struct writing *w, uint32_t tid, uint64_t begin, uint64_t end, uint32_t kind)
 {
 	const struct holding *holding = holding_at(w, tid, begin);
 
@@ -340,6 +340,22 @@ static void add_entry(struct writing *w, uint32_t tid, uint64_t begin, uint64_t 
 			(struct thrum__off_cpu){begin, end, holding->lane, kind});
 }
 
+/* The kind of the time after a thread went out or was woken. */
+static uint32_t kind_after(const struct writing *w, const struct step *step)
+{
+	const struct holding *waker;
+
+	if (step->kind != THRUM__SWITCH_WOKEN)
+		return step->kind == THRUM__SWITCH_PREEMPTED ? THRUM__OFF_PREEMPTED
+							     : THRUM__OFF_BLOCKED;
+	if (step->by == 0)
+		return THRUM__OFF_WOKEN | THRUM__OFF_BY_INTERRUPT << 8;
+	waker = holding_at(w, step->by, step->at);
+	if (!waker || waker->until <= step->at || waker->lane + 1 >= THRUM__OFF_BY_OTHER)
+		return THRUM__OFF_WOKEN | THRUM__OFF_BY_OTHER << 8;
+	return THRUM__OFF_WOKEN | (waker->lane + 1) << 8;
+}
+
 /*
  * Adds what is known of a thread between two of its switches that follow each other. If some were lost
  * between them, it may have been anywhere from the beginning of the loss on: until its end, or until the
@@ -349,9 +365,8 @@ static void add_between(struct writing *w, uint32_t tid, const struct step *befo
 	const struct step *after)
 {
 	uint32_t i = first_loss(w, before->at), end = i;
-	bool is_back = after->kind == THRUM__SWITCH_IN;
-	bool is_out = before->kind == THRUM__SWITCH_PREEMPTED ||
-		before->kind == THRUM__SWITCH_BLOCKED;
+	bool is_back = after->kind == THRUM__SWITCH_IN || after->kind == THRUM__SWITCH_WOKEN;
+	bool is_out = before->kind != THRUM__SWITCH_IN;
 	uint64_t known = after->at;
 
 	if (before->kind == THRUM__SWITCH_ENDED)
@@ -367,28 +382,29 @@ static void add_between(struct writing *w, uint32_t tid, const struct step *befo
 	}
 	/* A thread that doesn't come back has ended. */
 	if (is_out && after->at < UINT64_MAX && (is_back || end > i))
-		add_entry(w, tid, before->at, known,
-			before->kind == THRUM__SWITCH_PREEMPTED ? THRUM__OFF_PREEMPTED
-								: THRUM__OFF_BLOCKED);
+		add_entry(w, tid, before->at, known, kind_after(w, before));
 }
 
 /* Adds the entries of a thread. `i` is the index of its first switch. Returns that of the first one
  * behind. */
 static uint32_t add_thread(struct writing *w, const struct holding *first, uint32_t i)
 {
-	struct step before = {first->from, first->before.kind}, after;
+	struct step before = {first->from, first->before.kind, first->before.by}, after;
 
 	for (; i < w->all_count && w->all[i].tid == first->tid; i++) {
-		after = (struct step){ticks_at(w, w->all[i].time), w->all[i].kind};
+		after = (struct step){ticks_at(w, w->all[i].time), w->all[i].kind, w->all[i].by};
+		/* Else it was about to go out, and didn't, or could run already. */
+		if (after.kind == THRUM__SWITCH_WOKEN && before.kind != THRUM__SWITCH_BLOCKED)
+			continue;
 		if (after.at > before.at)
 			add_between(w, first->tid, &before, &after);
 		else
 			after.at = before.at;
 		before = after;
 	}
-	after = (struct step){UINT64_MAX, THRUM__SWITCH_ENDED};
+	after = (struct step){UINT64_MAX, THRUM__SWITCH_ENDED, 0};
 	if (w->is_cut)
-		after = (struct step){w->until, THRUM__SWITCH_IN};
+		after = (struct step){w->until, THRUM__SWITCH_IN, 0};
 	if (after.at > before.at)
 		add_between(w, first->tid, &before, &after);
 	return i;
