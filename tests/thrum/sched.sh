@@ -95,7 +95,7 @@ wait $recorder || wrong "record --later: $(cat err)"
 "$THRUM" dump --format=tsv later.thrum 2>err | grep -q $'\toff-cpu\t.*preempted' ||
 	wrong "later: nothing is preempted: $(cat err)"
 
-# Who woke whom.
+# A thread, or an interrupt, woke another thread.
 "$THRUM" record --wakes -o woken.thrum -- "$crowded" 2>err
 if [[ $? -eq 2 ]] && grep -q '^thrum: --wakes: ' err; then
 	echo "skipped: $(cat err)"
