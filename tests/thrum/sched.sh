@@ -72,7 +72,7 @@ done
 # Each segment has its own part, which lies in its time.
 "$THRUM" record --sched --segment=1M -o many.thrum -- "$crowded" many 2>err ||
 	wrong "record --segment: $(cat err)"
-[[ -e many.0002.thrum ]] || wrong "one segment: $(cat err)"
+[[ -e many.0001.thrum ]] || wrong "no segment: $(cat err)"
 for segment in many.[0-9]*.thrum; do
 	"$THRUM" dump --format=tsv "$segment" >part 2>err || wrong "$segment: $(cat err)"
 	grep -q $'\toff-cpu\t.*blocked' part || wrong "$segment: nothing is blocked"

@@ -70,11 +70,14 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	for (int i = 0; is_many && i < 150000; i++) {
+	/* The last segment has the end, whatever else. */
+	for (int i = 1; is_many && i <= 150000; i++) {
 		thrum_log("one of many events, to fill segments");
 		if (i % 2000 == 0)
-			usleep(2000);
+			usleep(20000);
 	}
+	if (is_many)
+		thrum_log("the last one");
 	if (argc > 1 && !is_many && !is_later) {
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK, "never ends");
 
