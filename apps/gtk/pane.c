@@ -2,6 +2,7 @@
 /* The side panel: a stack of pages about one of the traces, and one that compares two. */
 #include "pane_parts.h"
 
+#include "editor.h"
 #include "pane_css.h"
 
 #define REFRESH_S 1 /* how often the page of a growing trace is filled again */
@@ -102,6 +103,34 @@ static void follow_group(void *data, uint32_t group)
 	AppPane *self = data;
 
 	g_signal_emit(self, signals[SIGNAL_GO_GROUP], 0, self->part, group);
+}
+
+/* Returns the file of a task's call site, or NULL; free it with g_free. */
+static char *find_site(AppPane *self, uint32_t task, unsigned *line)
+{
+	const struct thrum__model *model = pane_model(self);
+	const struct thrum_trace_site *site = model ? thrum__model_site(model, task) : NULL;
+
+	*line = site ? site->line : 0;
+	return site ? editor_find(site->file, app_trace_file(self->traces[self->part])) : NULL;
+}
+
+static bool has_site(void *data, uint32_t task)
+{
+	unsigned line;
+	g_autofree char *path = find_site(data, task, &line);
+
+	return path != NULL;
+}
+
+static void follow_site(void *data, uint32_t task)
+{
+	unsigned line;
+	g_autofree char *path = find_site(data, task, &line);
+	GtkRoot *root = gtk_widget_get_root(data);
+
+	if (path)
+		editor_open(GTK_WINDOW(root), path, line);
 }
 
 static void follow_hover(void *data, unsigned side, uint32_t task)
@@ -431,7 +460,7 @@ static void add_head(AppPane *self)
 static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
-		follow_filter, follow_group, follow_hover, self};
+		follow_filter, follow_group, has_site, follow_site, follow_hover, self};
 	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));

@@ -320,6 +320,7 @@ static GtkWidget *make_empty(void)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
 	GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *command = window_label("thrum record -o run.thrum -- ./program", "code");
 
 	gtk_widget_add_css_class(box, "empty");
 	gtk_widget_set_halign(box, GTK_ALIGN_CENTER);
@@ -328,9 +329,14 @@ static GtkWidget *make_empty(void)
 	gtk_box_append(GTK_BOX(box),
 		window_label(
 			"thrum shows what the tasks of an asynchronous program did, what they "
-			"waited for,\nand why one of them hangs. Drop a recording or a .ctf file "
-			"here,\nor attach to a program that is recording.",
+			"waited for,\nand why one of them hangs. This command makes a recording:",
 			"muted"));
+	gtk_label_set_selectable(GTK_LABEL(command), TRUE);
+	gtk_widget_set_halign(command, GTK_ALIGN_START);
+	gtk_widget_set_focusable(command, FALSE);
+	gtk_box_append(GTK_BOX(box), command);
+	gtk_box_append(GTK_BOX(box),
+		window_label("Drop it here, or attach to a program that is recording.", "muted"));
 	gtk_widget_set_margin_top(buttons, 8);
 	gtk_box_append(GTK_BOX(buttons), make_button("Open…", "empty-open", "win.open"));
 	gtk_box_append(GTK_BOX(buttons), make_button("Attach…", "empty-attach", "win.attach"));

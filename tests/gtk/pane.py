@@ -143,4 +143,35 @@ def differences(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, tasks, statistics, counters, why_slow, follows_the_selection, differences])
+def opens_sites(desktop):
+    """A call site opens in the editor, if its file is there."""
+    viewer = shown(desktop, "--state", "sel=3", record(desktop))
+    viewer.wait_seen("pair-Site")
+    viewer.end()
+    source = os.path.join(desktop.folder, "tests", "why", "programs", "lost_reply.c")
+    os.makedirs(os.path.dirname(source))
+    with open(source, "w", encoding="ascii"):
+        pass
+    told = os.path.join(desktop.folder, "told")
+    editor = os.path.join(desktop.folder, "code")
+    with open(editor, "w", encoding="ascii") as script:
+        script.write(f'#!/bin/sh\necho "$@" >{told}.new\nmv {told}.new {told}\n')
+    os.chmod(editor, 0o755)
+    viewer = shown(desktop, "--state", "sel=3", record(desktop), VISUAL="vi",
+                   EDITOR=editor + " --wait")
+    viewer.wait_seen("pair-Site")
+    left = viewer.find("pair-Site")[1][2]
+    for x in range(left - 10, 0, -20):  # the function's name comes before the link
+        viewer.click("pair-Site", x, 8)
+        viewer.take_in()
+        if os.path.exists(told):
+            break
+    viewer.wait("the editor was started", lambda _: os.path.exists(told))
+    with open(told, encoding="ascii") as file:
+        words = file.read().split()
+    check(words[:2] == ["--wait", "-g"] and words[2].startswith(source + ":") and
+          words[2].rpartition(":")[2].isdigit(), f"it was started with {words}")
+    is_quiet(viewer)
+
+
+driver.run([links, opens_sites, tasks, statistics, counters, why_slow, follows_the_selection, differences])
