@@ -475,8 +475,7 @@ struct thrum__scene_pick {
 	uint32_t unit; /* NONE: nothing is there */
 	uint32_t task; /* the unit's task at that time, or NONE */
 	uint32_t track;
-	uint32_t
-		more; /* in bands: how many other lines are there; at most THRUM__PICK_MOST are counted */
+	uint32_t more; /* in bands: other lines there, up to THRUM__PICK_MOST */
 };
 #define THRUM__PICK_MOST 4095
 
