@@ -2,7 +2,7 @@
 /*
  * Fuzzes what a server gives for a recording: messages, which become a recording, which is read. Each
  * message is a letter, a size (2 bytes), for a piece its header and a NUL, and that many bytes. T and a
- * number (1 byte) stand for a part of the tables, P for a piece.
+ * number (1 byte) stand for a part of the tables, P for a piece; after G it is a recording that goes on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -80,7 +80,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct reader r = {data, data + size};
 	struct thrum__fleet_gathered gathered;
 	struct thrum__fleet_gather *g;
-	bool has_begun = false;
+	bool has_begun = false, goes_on = false;
+	int error;
 
 	if (!whole)
 		whole = malloc(WHOLE);
@@ -97,14 +98,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (!has_begun)
 				break;
 			give_piece(&r, g);
+		} else if (letter == 'G' && has_begun && !goes_on) {
+			goes_on = thrum__fleet_gather_go_on(g, INT64_MIN) == 0;
 		}
 	}
-	if (has_begun &&
-		(thrum__fleet_gather_look(g, &gathered) != 0 || gathered.packets > size ||
-			gathered.incomplete > size))
-		abort();
-	if (has_begun && thrum__fleet_gather_end(g) == 0)
-		read_whole();
+	if (has_begun) {
+		thrum__fleet_gather_look(g, &gathered);
+		if (gathered.packets > size || gathered.incomplete > size)
+			abort();
+		error = goes_on ? thrum__fleet_gather_write_tables(g) : thrum__fleet_gather_end(g);
+		if (error == 0 && goes_on)
+			error = thrum__fleet_gather_write_header(g, true);
+		if (error == 0)
+			read_whole();
+	}
 	thrum__fleet_gather_destroy(g);
 	return 0;
 }

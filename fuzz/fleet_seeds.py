@@ -62,6 +62,7 @@ def main():
     seeds = {name: messages(content) for _, name, content in recordings[:4]}
     for _, name, content in recordings[:2]:
         seeds[name + "-cut"] = messages(content, 120)
+        seeds[name + "-live"] = messages(content, 120)[:-300] + b"G" + messages(content)
         seeds[name + "-lost"] = messages(content, 120)[:-300]
     for name, content in seeds.items():
         with open(os.path.join(HERE, "fleet", name), "wb") as file:

@@ -16,6 +16,7 @@
 
 int live_open(const struct command *command, const char *argument, struct live *live)
 {
+	const struct thrum__source_owner *owner;
 	struct thrum_error_info error = {0};
 	int status = input_find(command, argument, live->path, sizeof(live->path));
 
@@ -27,13 +28,17 @@ int live_open(const struct command *command, const char *argument, struct live *
 		thrum__source_close(live->input.owner);
 		return input_failed(live->path, &error);
 	}
-	if (thrum__source_owner(&live->input)->is_written && !live->header.host_clock.boot) {
+	owner = thrum__source_owner(&live->input);
+	if (owner->is_written && !live->header.host_clock.boot &&
+		thrum__source_ticks_now(&live->input) == 0) {
 		complain("%s: its clock can't be compared with this machine's, so nobody knows how "
 			 "old its tasks are",
 			live->path);
 		thrum__source_close(live->input.owner);
 		return STATUS_FAILED;
 	}
+	if (owner->follow)
+		owner->follow(live->input.owner);
 	if (thrum__monitor_create(&live->input, &live->header, &live->monitor) < 0) {
 		thrum__source_close(live->input.owner);
 		return load_no_memory();

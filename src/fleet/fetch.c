@@ -55,67 +55,39 @@ static bool is_alone(const struct names *names, size_t which)
 /* ---- One recording -------------------------------------------------------------------------- */
 
 struct fetch {
-	struct thrum__fleet_server *server;
 	const struct thrum__fleet_address *address;
 	const struct thrum__fleet_fetching *to;
 	struct thrum_error_info *info;
-	/* The present recording: */
+	struct thrum__fleet_server *server;
+	/* The present recording. One that may go on stays until another one comes. */
+	struct thrum__fleet_live *live;
 	const char *key;
 	bool is_alone; /* no other one that matches has its program's name */
-	struct thrum__fleet_gather *gather;
-	struct thrum__output output;
+	bool goes_on;
 	int64_t until; /* messages that were stored later aren't read */
 	size_t count;  /* of recordings so far */
 };
 
-/* A message that is damaged is as good as none. */
-static int unless_damaged(int error)
-{
-	return error == -THRUM_E_DAMAGED ? 0 : error;
-}
-
-static int take_table(void *context, const struct thrum__fleet_stored *message)
-{
-	struct fetch *f = context;
-	uint32_t part;
-
-	if (!thrum__fleet_get_part(message->subject, &part))
-		return 0;
-	return unless_damaged(
-		thrum__fleet_gather_table(f->gather, part, message->bytes, message->size));
-}
-
 static int take_piece(void *context, const struct thrum__fleet_stored *message)
 {
-	struct fetch *f = context;
-	struct thrum__fleet_piece piece;
+	const struct fetch *f = context;
 
-	if (message->time > f->until)
-		return 1;
-	if (!message->info || !thrum__fleet_get_piece(message->info, &piece) ||
-		piece.begin > f->address->until)
-		return 0;
-	return unless_damaged(
-		thrum__fleet_gather_piece(f->gather, &piece, message->bytes, message->size));
-}
-
-static int read_tables(struct fetch *f)
-{
-	char filter[THRUM__FLEET_SUBJECT];
-
-	snprintf(filter, sizeof filter, "thrum.def.%s.*", f->key);
-	return thrum__fleet_read(f->server, true, filter, 0, take_table, f, f->info);
+	return message->time > f->until
+		? 1
+		: thrum__fleet_live_piece(f->live, message, f->address->until);
 }
 
 /* Reads the pieces that were stored from … until. */
 static int read_pieces(struct fetch *f, int64_t from, int64_t until)
 {
-	char filter[THRUM__FLEET_SUBJECT];
+	struct thrum__fleet_range range = {.filter = f->live->pieces, .from = from};
+	int result = thrum__fleet_last(f->server, false, &range.last, f->info);
 
 	f->until = until;
-	snprintf(filter, sizeof filter, "thrum.rec.%s.*", f->key);
-	int result = thrum__fleet_read(f->server, false, filter, from, take_piece, f, f->info);
-
+	if (result == 0)
+		result = thrum__fleet_read(f->server, &range, take_piece, f, f->info);
+	if (range.last > f->live->pieces_done)
+		f->live->pieces_done = range.last;
 	return result < 0 ? result : 0;
 }
 
@@ -129,8 +101,7 @@ static int read_packets(struct fetch *f)
 	int error = read_pieces(f, from,
 		a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX);
 
-	if (error == 0)
-		error = thrum__fleet_gather_look(f->gather, &gathered);
+	thrum__fleet_gather_look(f->live->gather, &gathered);
 	if (error == 0 && from > 0 && gathered.incomplete > 0)
 		error = read_pieces(f, gathered.first > EARLIER ? gathered.first - EARLIER : 1,
 			from);
@@ -138,29 +109,40 @@ static int read_packets(struct fetch *f)
 }
 
 /* Whether the recording reaches into the time that the address names. */
-static bool is_in_time(const struct fetch *f)
+static bool is_in_time(const struct fetch *f, const struct thrum__fleet_live *live)
 {
-	const struct thrum__header *h = thrum__fleet_gather_header(f->gather);
+	const struct thrum__header *h = thrum__fleet_gather_header(live->gather);
 	uint64_t ended = atomic_load(&h->ended);
 
 	return thrum__fleet_wall(h, h->start.ticks) <= f->address->until &&
 		(ended == 0 || thrum__fleet_wall(h, ended) >= f->address->from);
 }
 
+static int fail_to_write(struct fetch *f, int error)
+{
+	return thrum__read_error_set(f->info, error, 0,
+		"what the server keeps can't be written to a temporary file: %s",
+		thrum_error_message(error));
+}
+
+/* Ends the present recording, if there is one. */
 static int end_recording(struct fetch *f)
 {
 	const struct thrum__fleet_address *a = f->address;
-	const struct thrum__header *h = thrum__fleet_gather_header(f->gather);
-	int error = thrum__fleet_gather_end(f->gather);
+	const struct thrum__header *h;
+	int error;
 
+	if (!f->live)
+		return 0;
+	h = thrum__fleet_gather_header(f->live->gather);
+	error = thrum__fleet_gather_end(f->live->gather);
 	if (error == 0)
 		error = f->to->end(f->to->owner,
 			a->from == INT64_MIN ? 0 : thrum__fleet_ticks(h, a->from),
 			a->until == INT64_MAX ? UINT64_MAX : thrum__fleet_ticks(h, a->until));
-	return error ? thrum__read_error_set(f->info, error, 0,
-			       "what the server keeps can't be written to a temporary file: %s",
-			       thrum_error_message(error))
-		     : 0;
+	thrum__fleet_live_destroy(f->live);
+	f->live = NULL;
+	return error ? fail_to_write(f, error) : 0;
 }
 
 static int fetch_packets(struct fetch *f)
@@ -173,7 +155,7 @@ static int fetch_packets(struct fetch *f)
 		f->is_alone ? "" : host);
 	for (char *at = name; *at; at++)
 		*at = *at == '/' ? '_' : *at;
-	error = f->to->begin(f->to->owner, name, host, program, &f->output);
+	error = f->to->begin(f->to->owner, name, host, program, &f->live->output);
 	if (error)
 		return thrum__read_error_set(f->info, error, 0, "no temporary file can be made: %s",
 			thrum_error_message(error));
@@ -181,29 +163,48 @@ static int fetch_packets(struct fetch *f)
 	error = read_packets(f);
 	/* Definitions that have come meanwhile. */
 	if (error == 0)
-		error = read_tables(f);
-	return error ? error : end_recording(f);
+		error = thrum__fleet_live_read_tables(f->live, f->info);
+	f->goes_on = error == 0 && f->address->until == INT64_MAX &&
+		!thrum__fleet_gather_has_ending(f->live->gather);
+	return error;
 }
 
-/* Fetches a recording, if it reaches into the time. One with a damaged header is none. */
+/* Ends the recording before, if the present one reaches into the time. Returns 1 if it does, 0, or a
+ * negative enum thrum_error. One with a damaged header is none. */
+static int begin_recording(struct fetch *f, const char *key)
+{
+	struct thrum__fleet_live *live;
+	int result = thrum__fleet_live_create(f->server, key, &live, f->info);
+
+	if (result < 0)
+		return result;
+	result = thrum__fleet_live_read_tables(live, f->info);
+	if (result == 0) {
+		result = thrum__fleet_gather_begin(live->gather, f->info);
+		result = result == -THRUM_E_MEMORY ? result : result == 0 && is_in_time(f, live);
+	}
+	if (result == 1) {
+		int error = end_recording(f);
+
+		result = error ? error : 1;
+	}
+	if (result == 1)
+		f->live = live;
+	else
+		thrum__fleet_live_destroy(live);
+	return result;
+}
+
 static int fetch_recording(struct fetch *f, const struct names *names, size_t i)
 {
-	int error = thrum__fleet_gather_create(&f->output, &f->gather);
+	int result = begin_recording(f, names->keys[i]);
 
-	if (error)
-		return thrum__read_error_set(f->info, error, 0, "out of memory");
+	if (result <= 0)
+		return result;
 	f->key = names->keys[i];
 	f->is_alone = is_alone(names, i);
-	error = read_tables(f);
-	if (error == 0) {
-		error = thrum__fleet_gather_begin(f->gather, f->info);
-		if (error == 0 && is_in_time(f))
-			error = fetch_packets(f);
-		else if (error != -THRUM_E_MEMORY)
-			error = 0;
-	}
-	thrum__fleet_gather_destroy(f->gather);
-	return error;
+	result = fetch_packets(f);
+	return result || f->goes_on ? result : end_recording(f);
 }
 
 /* ---- All ------------------------------------------------------------------------------------ */
@@ -228,19 +229,38 @@ static int fetch_all(struct fetch *f, struct names *names)
 	return 0;
 }
 
+/* Hands the only recording over, which goes on, with the server. */
+static int hand_over(struct fetch *f, struct thrum__fleet_live **live)
+{
+	int error = thrum__fleet_gather_go_on(f->live->gather, f->address->from);
+
+	if (error)
+		return fail_to_write(f, error);
+	*live = f->live;
+	f->live = NULL;
+	f->server = NULL;
+	return 0;
+}
+
 int thrum__fleet_fetch(const struct thrum__fleet_address *address,
-	const struct thrum__fleet_fetching *to, struct thrum_error_info *info)
+	const struct thrum__fleet_fetching *to, struct thrum__fleet_live **live,
+	struct thrum_error_info *info)
 {
 	struct fetch f = {.address = address, .to = to, .info = info};
 	struct names names = {.pattern = address->pattern};
 	int error;
 
+	if (live)
+		*live = NULL;
 	names.keys = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.keys);
 	if (!names.keys)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	error = thrum__fleet_connect(address, &f.server, info);
 	if (error == 0)
 		error = fetch_all(&f, &names);
+	if (error == 0)
+		error = live && f.live && f.count == 1 ? hand_over(&f, live) : end_recording(&f);
+	thrum__fleet_live_destroy(f.live);
 	thrum__fleet_close(f.server);
 	free(names.keys);
 	return error;

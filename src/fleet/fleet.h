@@ -10,6 +10,7 @@
  *   gather.c   messages, as a recording
  *   server.c   the server, through libnats
  *   fetch.c    all messages of the recordings that an address names
+ *   live.c     those of a recording that goes on
  *   known.c    the recordings that a server keeps
  *
  * Messages are of two kinds. A table message has a part of all that lies before the packets: the
@@ -152,6 +153,10 @@ bool thrum__fleet_sender_restore(struct thrum__fleet_sender *, const void *bytes
  * Makes a recording of messages. First come table messages, then _begin, then pieces in any order,
  * then table messages again, in case that definitions came meanwhile, then _end. The live tasks are
  * those of the first: they must not be younger than the packets.
+ *
+ * With _go_on in the place of _end it is a recording that goes on, in the output as in a recorder's
+ * file, with a ring of packets. Then come, again and again: table messages, _write_tables, pieces, for
+ * which these tables are enough, and _write_header.
  */
 struct thrum__fleet_gather;
 
@@ -172,14 +177,23 @@ THRUM__MUST_USE int thrum__fleet_gather_begin(struct thrum__fleet_gather *,
 	struct thrum_error_info *);
 /* The recording's header; its counts of packets are not set yet. */
 const struct thrum__header *thrum__fleet_gather_header(const struct thrum__fleet_gather *);
-/* Takes a piece. The same piece may come twice. Returns as _table does, or the output's error. */
+/* Takes a piece. The same piece may come twice. Returns as _table does, or -THRUM_E_SIZE, or the output's
+ * error. */
 THRUM__MUST_USE int thrum__fleet_gather_piece(struct thrum__fleet_gather *,
 	const struct thrum__fleet_piece *, const void *bytes, size_t size);
-/* Tells what was gathered so far. Returns 0 or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__fleet_gather_look(struct thrum__fleet_gather *,
-	struct thrum__fleet_gathered *);
+/* Tells what was gathered so far. */
+void thrum__fleet_gather_look(const struct thrum__fleet_gather *, struct thrum__fleet_gathered *);
 /* Writes the tables and the header. Returns 0 or a negative enum thrum_error. */
 THRUM__MUST_USE int thrum__fleet_gather_end(struct thrum__fleet_gather *);
+
+/* Whether the latest header tells how the recording ended. */
+bool thrum__fleet_gather_has_ending(const struct thrum__fleet_gather *);
+/* Begins a recording that goes on. Takes packets out that ended before a time. These three return 0 or
+ * a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_gather_go_on(struct thrum__fleet_gather *, int64_t from);
+THRUM__MUST_USE int thrum__fleet_gather_write_tables(struct thrum__fleet_gather *);
+/* Nothing must come any more once it is over. */
+THRUM__MUST_USE int thrum__fleet_gather_write_header(struct thrum__fleet_gather *, bool is_over);
 
 /* ---- The server ----------------------------------------------------------------------------- */
 
@@ -212,12 +226,23 @@ struct thrum__fleet_stored {
 	int64_t time; /* when it was stored, ns since 1970 */
 };
 
+/* Messages of one stream. */
+struct thrum__fleet_range {
+	bool is_tables;
+	const char *filter;   /* of subjects */
+	int64_t from;         /* not those stored before, ns since 1970; 0: all */
+	uint64_t after, last; /* the numbers between which they lie: after < number <= last */
+};
+
+/* Finds the number of the latest message. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_last(struct thrum__fleet_server *, bool is_tables, uint64_t *last,
+	struct thrum_error_info *);
 /*
- * Gives all messages of a stream, from a time on, of the subjects that the filter names, to `take`,
- * until that returns another number than 0. Returns that number, 0, or a negative enum thrum_error.
+ * Gives the messages to `take`, until that returns another number than 0. `after` is left out where
+ * `from` is given. Returns that number, 0, or a negative enum thrum_error.
  */
-THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *, bool is_tables,
-	const char *filter, int64_t from, int (*take)(void *, const struct thrum__fleet_stored *),
+THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *,
+	const struct thrum__fleet_range *, int (*take)(void *, const struct thrum__fleet_stored *),
 	void *context, struct thrum_error_info *);
 /* Gives the names of all subjects of the tables that the filter names to `take`. Returns as above. */
 THRUM__MUST_USE int thrum__fleet_list(struct thrum__fleet_server *, const char *filter,
@@ -257,9 +282,21 @@ struct thrum__fleet_fetching {
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 };
 
-/* Fetches all recordings that an address names. Returns 0 or a negative enum thrum_error:
- * -THRUM_E_NOT_FOUND if there are none. */
+/* A recording that goes on. */
+struct thrum__fleet_live;
+
+/*
+ * Fetches all recordings that an address names. If it names only one that hasn't ended, and no end,
+ * *live, unless `live` is NULL, becomes what goes on in the output, which must then stay, and which has
+ * a recorder's file; else NULL. Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_FOUND if there
+ * are none.
+ */
 THRUM__MUST_USE int thrum__fleet_fetch(const struct thrum__fleet_address *,
-	const struct thrum__fleet_fetching *, struct thrum_error_info *);
+	const struct thrum__fleet_fetching *, struct thrum__fleet_live **live,
+	struct thrum_error_info *);
+/* Writes what has come to the output. Returns 1, 0 when the recording has ended and all of it is there,
+ * or a negative enum thrum_error: the next step tries again. */
+THRUM__MUST_USE int thrum__fleet_live_step(struct thrum__fleet_live *, struct thrum_error_info *);
+void thrum__fleet_live_close(struct thrum__fleet_live *); /* NULL is allowed */
 
 #endif

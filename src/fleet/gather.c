@@ -12,9 +12,18 @@
 #include "fleet/parts.h"
 #include "read/read.h"
 
-/* Bytes of a packet that are there. */
+/* A packet of the recording. */
+struct slot {
+	uint32_t ticket;
+	uint32_t whole;       /* bytes that are there from its beginning on */
+	uint64_t lane, order; /* order: of the first pieces */
+	int64_t begin, end;   /* ns since 1970 */
+	bool is_latest;       /* of its lane, as far as it is known */
+};
+
+/* Bytes of a packet that came before others which precede them. */
 struct range {
-	uint32_t slot, from, to;
+	uint32_t ticket, from, to;
 };
 
 struct thrum__fleet_gather {
@@ -22,13 +31,15 @@ struct thrum__fleet_gather {
 	struct thrum__header header;
 	uint8_t *tables; /* all that lies before the packets */
 	uint64_t tables_size;
-	uint8_t *live_tasks;           /* as they were at the beginning */
-	struct thrum__base_keys slots; /* of packets, by their tickets */
-	int64_t *begins;               /* of packets */
+	uint64_t changed_from, changed_to; /* bytes of the tables that aren't written yet */
+	uint8_t *live_tasks;               /* as they were at the beginning */
+	struct slot *slots;
+	uint32_t slot_count, slots_room;
+	uint32_t most;                   /* slots of a recording that goes on; 0: it doesn't */
+	struct thrum__base_keys tickets; /* of the slots, in their order, as long as it doesn't */
+	uint64_t order;
 	struct range *ranges;
-	uint32_t begins_room, ranges_room;
-	size_t range_count;
-	bool is_sorted;
+	uint32_t range_count, ranges_room;
 	int64_t last; /* time of the last event, ns since 1970 */
 };
 
@@ -40,6 +51,7 @@ int thrum__fleet_gather_create(const struct thrum__output *output,
 	if (!g)
 		return -THRUM_E_MEMORY;
 	g->output = output;
+	g->changed_from = UINT64_MAX;
 	*gather = g;
 	return 0;
 }
@@ -48,10 +60,10 @@ void thrum__fleet_gather_destroy(struct thrum__fleet_gather *g)
 {
 	if (!g)
 		return;
-	thrum__base_keys_free(&g->slots);
+	thrum__base_keys_free(&g->tickets);
 	free(g->tables);
 	free(g->live_tasks);
-	free(g->begins);
+	free(g->slots);
 	free(g->ranges);
 	free(g);
 }
@@ -87,6 +99,8 @@ int thrum__fleet_gather_table(struct thrum__fleet_gather *g, uint32_t part, cons
 	if (!grow_tables(g, offset + room))
 		return -THRUM_E_MEMORY;
 	memset(g->tables + offset, 0, room);
+	g->changed_from = offset < g->changed_from ? offset : g->changed_from;
+	g->changed_to = offset + room > g->changed_to ? offset + room : g->changed_to;
 	while (size >= sizeof stretch) {
 		memcpy(&stretch, at, sizeof stretch);
 		at += sizeof stretch;
@@ -157,152 +171,343 @@ const struct thrum__header *thrum__fleet_gather_header(const struct thrum__fleet
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 
-int thrum__fleet_gather_piece(struct thrum__fleet_gather *g, const struct thrum__fleet_piece *piece,
-	const void *bytes, size_t size)
+/* A recording that goes on has few packets, and those that are looked for came last. */
+static struct slot *find_slot(const struct thrum__fleet_gather *g, uint32_t ticket)
+{
+	if (g->most == 0) {
+		uint32_t index = thrum__base_keys_find(&g->tickets, ticket, "", 0);
+
+		return index == UINT32_MAX ? NULL : &g->slots[index];
+	}
+	for (uint32_t i = g->slot_count; i-- > 0;)
+		if (g->slots[i].ticket == ticket)
+			return &g->slots[i];
+	return NULL;
+}
+
+static int write_word(struct thrum__fleet_gather *g, const struct slot *slot, size_t member,
+	uint32_t word)
+{
+	uint64_t place = g->header.packet.offset +
+		(uint64_t)(slot - g->slots) * g->header.packet_size;
+
+	return g->output->write(g->output->owner, place + member, &word, sizeof word);
+}
+
+/* Frees the slot of the packet that came first, but for those that may still grow. */
+static int reuse_slot(struct thrum__fleet_gather *g, struct slot **slot)
+{
+	struct slot *oldest = NULL;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < g->slot_count; i++)
+		if (!g->slots[i].is_latest && (!oldest || g->slots[i].order < oldest->order))
+			oldest = &g->slots[i];
+	/* More lanes than packets. */
+	if (!oldest)
+		return -THRUM_E_SIZE;
+	for (uint32_t i = 0; i < g->range_count; i++)
+		if (g->ranges[i].ticket != oldest->ticket)
+			g->ranges[kept++] = g->ranges[i];
+	g->range_count = kept;
+	*slot = oldest;
+	return write_word(g, oldest, offsetof(struct thrum__packet, ticket), 0);
+}
+
+/* Adds a slot, and makes the output long enough for it. */
+static int append_slot(struct thrum__fleet_gather *g, uint32_t ticket, struct slot **slot)
 {
 	const struct thrum__header *h = &g->header;
-	struct range *ranges;
-	uint32_t slot;
-	int64_t *begins;
+	uint32_t index;
+	struct slot *slots;
 
-	if (piece->packet_size != h->packet_size || piece->from > h->packet_size ||
-		size > h->packet_size - piece->from || size == 0)
-		return -THRUM_E_DAMAGED;
-	if (g->slots.count >= (THRUM__SIZE_MAX - h->packet.offset) / h->packet_size)
+	if (g->slot_count >= (THRUM__SIZE_MAX - h->packet.offset) / h->packet_size)
 		return -THRUM_E_SIZE;
-	if (thrum__base_keys_add(&g->slots, piece->ticket, "", 0, &slot) < 0)
+	slots = thrum__base_grow(g->slots, &g->slots_room, g->slot_count + UINT64_C(1),
+		sizeof *slots);
+	if (!slots)
 		return -THRUM_E_MEMORY;
-	begins = thrum__base_grow(g->begins, &g->begins_room, slot + UINT64_C(1), sizeof *begins);
-	if (!begins)
+	g->slots = slots;
+	if (g->most == 0 && thrum__base_keys_add(&g->tickets, ticket, "", 0, &index) < 0)
 		return -THRUM_E_MEMORY;
-	g->begins = begins;
-	ranges = thrum__base_grow(g->ranges, &g->ranges_room, g->range_count + UINT64_C(1),
-		sizeof *ranges);
-	if (!ranges)
-		return -THRUM_E_MEMORY;
-	g->ranges = ranges;
-	begins[slot] = piece->begin;
-	g->last = piece->end > g->last ? piece->end : g->last;
-	ranges[g->range_count++] = (struct range){slot, piece->from, piece->from + (uint32_t)size};
-	g->is_sorted = false;
+	*slot = &slots[g->slot_count++];
 	return g->output->write(g->output->owner,
-		h->packet.offset + (uint64_t)slot * h->packet_size + piece->from, bytes, size);
+		h->packet.offset + (uint64_t)g->slot_count * h->packet_size - 1, "", 1);
 }
 
-static int compare_ranges(const void *left, const void *right)
+/* Makes a packet the latest of its lane. */
+static void note_latest(struct thrum__fleet_gather *g, struct slot *slot)
 {
-	const struct range *a = left, *b = right;
-
-	if (a->slot != b->slot)
-		return a->slot < b->slot ? -1 : 1;
-	return a->from < b->from ? -1 : a->from > b->from;
+	for (uint32_t i = 0; i < g->slot_count; i++)
+		if (g->slots[i].is_latest && g->slots[i].lane == slot->lane)
+			g->slots[i].is_latest = false;
+	slot->is_latest = true;
 }
 
-/* Returns how many bytes of a packet are there from its beginning on, and moves *at behind its
- * ranges, which are sorted. */
-static uint32_t whole_bytes(const struct thrum__fleet_gather *g, size_t *at)
+static int add_slot(struct thrum__fleet_gather *g, const struct thrum__fleet_piece *piece,
+	struct slot **slot)
 {
-	uint32_t slot = g->ranges[*at].slot, whole = 0;
+	int error = g->most > 0 && g->slot_count >= g->most ? reuse_slot(g, slot)
+							    : append_slot(g, piece->ticket, slot);
 
-	for (; *at < g->range_count && g->ranges[*at].slot == slot; ++*at)
-		if (g->ranges[*at].from <= whole && g->ranges[*at].to > whole)
-			whole = g->ranges[*at].to;
-	return whole;
+	if (error)
+		return error;
+	**slot = (struct slot){.ticket = piece->ticket,
+		.lane = piece->lane,
+		.order = ++g->order,
+		.begin = piece->begin};
+	if (g->most > 0)
+		note_latest(g, *slot);
+	return 0;
 }
 
-int thrum__fleet_gather_look(struct thrum__fleet_gather *g, struct thrum__fleet_gathered *result)
+/* Notes that bytes are there. They count when all before them are there, too. */
+static int add_range(struct thrum__fleet_gather *g, struct slot *slot, uint32_t from, uint32_t to)
 {
-	*result = (struct thrum__fleet_gathered){.first = INT64_MAX};
-	if (!g->is_sorted && g->range_count > 0)
-		qsort(g->ranges, g->range_count, sizeof *g->ranges, compare_ranges);
-	g->is_sorted = true;
-	for (size_t at = 0; at < g->range_count;) {
-		uint32_t slot = g->ranges[at].slot;
+	struct range *ranges;
 
-		if (whole_bytes(g, &at) >= sizeof(struct thrum__packet)) {
-			result->packets++;
+	if (from > slot->whole) {
+		ranges = thrum__base_grow(g->ranges, &g->ranges_room, g->range_count + UINT64_C(1),
+			sizeof *ranges);
+		if (!ranges)
+			return -THRUM_E_MEMORY;
+		g->ranges = ranges;
+		ranges[g->range_count++] = (struct range){slot->ticket, from, to};
+		return 0;
+	}
+	slot->whole = to > slot->whole ? to : slot->whole;
+	for (uint32_t i = 0; i < g->range_count;) {
+		const struct range *range = &g->ranges[i];
+
+		if (range->ticket != slot->ticket || range->from > slot->whole) {
+			i++;
 			continue;
 		}
-		result->incomplete++;
-		if (g->begins[slot] < result->first)
-			result->first = g->begins[slot];
+		slot->whole = range->to > slot->whole ? range->to : slot->whole;
+		g->ranges[i] = g->ranges[--g->range_count];
+		i = 0;
 	}
 	return 0;
 }
 
-/* ---- The end -------------------------------------------------------------------------------- */
+/* Writes the beginning of a packet, which readers take for none until its ticket is there. */
+static int write_head(struct thrum__fleet_gather *g, uint64_t place, const void *bytes)
+{
+	struct thrum__packet head;
 
-/* Makes each packet as long as it is known; one without a beginning becomes none. */
-static int finish_packets(struct thrum__fleet_gather *g)
+	memcpy(&head, bytes, sizeof head);
+	atomic_store(&head.ticket, 0);
+	atomic_store(&head.content_size, 0);
+	return g->output->write(g->output->owner, place, &head, sizeof head);
+}
+
+/* Shows readers as much of a packet as is there: first the content, then its size, then the ticket. */
+static int write_piece(struct thrum__fleet_gather *g, struct slot *slot,
+	const struct thrum__fleet_piece *piece, const uint8_t *bytes, size_t size)
+{
+	uint64_t place = g->header.packet.offset +
+		(uint64_t)(slot - g->slots) * g->header.packet_size;
+	size_t head = piece->from == 0 ? sizeof(struct thrum__packet) : 0;
+	uint32_t before = slot->whole;
+	int error = head > 0 && before == 0 ? write_head(g, place, bytes) : 0;
+
+	if (error == 0)
+		error = g->output->write(g->output->owner, place + piece->from + head, bytes + head,
+			size - head);
+	if (error == 0)
+		error = add_range(g, slot, piece->from, piece->from + (uint32_t)size);
+	if (error == 0 && slot->whole > before)
+		error = write_word(g, slot, offsetof(struct thrum__packet, content_size),
+			slot->whole * 8);
+	if (error == 0 && slot->whole > before && before == 0)
+		error = write_word(g, slot, offsetof(struct thrum__packet, ticket), slot->ticket);
+	return error;
+}
+
+int thrum__fleet_gather_piece(struct thrum__fleet_gather *g, const struct thrum__fleet_piece *piece,
+	const void *bytes, size_t size)
 {
 	const struct thrum__header *h = &g->header;
+	struct slot *slot;
 	int error = 0;
 
-	for (size_t at = 0; at < g->range_count && error == 0;) {
-		uint64_t place = h->packet.offset + (uint64_t)g->ranges[at].slot * h->packet_size;
-		uint32_t whole = whole_bytes(g, &at), none = 0, bits = whole * 8;
+	if (piece->packet_size != h->packet_size || piece->from > h->packet_size ||
+		size > h->packet_size - piece->from || size == 0)
+		return -THRUM_E_DAMAGED;
+	/* A packet's header is never divided. */
+	if (piece->from == 0 ? size < sizeof(struct thrum__packet)
+			     : piece->from < sizeof(struct thrum__packet))
+		return -THRUM_E_DAMAGED;
+	slot = find_slot(g, piece->ticket);
+	if (!slot)
+		error = add_slot(g, piece, &slot);
+	if (error)
+		return error;
+	slot->end = piece->end > slot->end ? piece->end : slot->end;
+	g->last = piece->end > g->last ? piece->end : g->last;
+	return write_piece(g, slot, piece, bytes, size);
+}
 
-		if (whole >= sizeof(struct thrum__packet))
-			error = g->output->write(g->output->owner,
-				place + offsetof(struct thrum__packet, content_size), &bits,
-				sizeof bits);
-		else
-			error = g->output->write(g->output->owner,
-				place + offsetof(struct thrum__packet, ticket), &none, sizeof none);
+void thrum__fleet_gather_look(const struct thrum__fleet_gather *g,
+	struct thrum__fleet_gathered *result)
+{
+	*result = (struct thrum__fleet_gathered){.first = INT64_MAX};
+	for (uint32_t i = 0; i < g->slot_count; i++) {
+		const struct slot *slot = &g->slots[i];
+
+		if (slot->whole > 0) {
+			result->packets++;
+			continue;
+		}
+		result->incomplete++;
+		if (slot->begin < result->first)
+			result->first = slot->begin;
 	}
-	return error;
+}
+
+/* ---- The header ----------------------------------------------------------------------------- */
+
+/* Makes the header of a recording with so many packets. The layout is that of the first header; clocks,
+ * losses and the end are the latest. */
+static void make_header(const struct thrum__fleet_gather *g, uint32_t packets, uint32_t state,
+	struct thrum__header *to)
+{
+	const struct thrum__header *h = &g->header;
+
+	memcpy(to, g->tables, sizeof *to);
+	to->header_size = h->header_size;
+	to->packet_size = h->packet_size;
+	to->metadata = h->metadata;
+	to->definitions = h->definitions;
+	to->counters = h->counters;
+	to->live_tasks = h->live_tasks;
+	to->control = h->control;
+	to->off_cpu = h->off_cpu;
+	memcpy(to->magic, h->magic, sizeof to->magic);
+	to->version = h->version;
+	to->packets = packets;
+	to->packet.offset = h->packet.offset;
+	to->packet.size = (uint64_t)packets * h->packet_size;
+	to->size = to->packet.offset + to->packet.size;
+	atomic_store(&to->packets_used, g->slot_count);
+	atomic_store(&to->state, state);
+	atomic_store(&to->waiters, 0);
+	/* When a process was killed, its last event is the end. */
+	if (atomic_load(&to->ended) == 0 && g->last > 0)
+		atomic_store(&to->ended, thrum__fleet_ticks(to, g->last));
+}
+
+/* Writes all that lies before the packets. */
+static int write_tables(struct thrum__fleet_gather *g, const struct thrum__header *header)
+{
+	const struct thrum__header *h = &g->header;
+
+	g->changed_from = UINT64_MAX;
+	g->changed_to = 0;
+	memcpy(g->tables, header, sizeof *header);
+	memcpy(g->tables + h->live_tasks.offset, g->live_tasks, h->live_tasks.size);
+	return g->output->write(g->output->owner, 0, g->tables, h->packet.offset);
 }
 
 int thrum__fleet_gather_end(struct thrum__fleet_gather *g)
 {
-	struct thrum__header *h = &g->header, latest;
-	struct thrum__fleet_gathered gathered;
-	int error = thrum__fleet_gather_look(g, &gathered);
+	struct thrum__header header;
 
-	if (error == 0)
-		error = finish_packets(g);
-	if (error)
-		return error;
-	/* The layout is that of the first header; clocks, losses and the end are the latest. */
+	make_header(g, g->slot_count, THRUM__SNAPSHOT, &header);
+	return write_tables(g, &header);
+}
+
+/* ---- Going on ------------------------------------------------------------------------------- */
+
+bool thrum__fleet_gather_has_ending(const struct thrum__fleet_gather *g)
+{
+	struct thrum__header latest;
+
 	memcpy(&latest, g->tables, sizeof latest);
-	latest.header_size = h->header_size;
-	latest.packet_size = h->packet_size;
-	latest.metadata = h->metadata;
-	latest.definitions = h->definitions;
-	latest.counters = h->counters;
-	latest.live_tasks = h->live_tasks;
-	latest.control = h->control;
-	latest.off_cpu = h->off_cpu;
-	memcpy(latest.magic, h->magic, sizeof latest.magic);
-	latest.version = h->version;
-	latest.packets = g->slots.count;
-	latest.packet.offset = h->packet.offset;
-	latest.packet.size = (uint64_t)g->slots.count * h->packet_size;
-	latest.size = latest.packet.offset + latest.packet.size;
-	atomic_store(&latest.packets_used, g->slots.count);
-	atomic_store(&latest.state, THRUM__SNAPSHOT);
-	atomic_store(&latest.waiters, 0);
-	/* When a process was killed, its last event is the end. */
-	if (atomic_load(&latest.ended) == 0 && g->last > 0)
-		atomic_store(&latest.ended, thrum__fleet_ticks(&latest, g->last));
-	memcpy(g->tables, &latest, sizeof latest);
-	memcpy(g->tables + h->live_tasks.offset, g->live_tasks, h->live_tasks.size);
-	error = g->output->write(g->output->owner, 0, g->tables, h->packet.offset);
-	/* The file has its whole length, also if its last packet is not full. */
-	if (error == 0 && latest.size > latest.packet.offset) {
-		size_t at = g->range_count - 1;
-		uint64_t last = latest.packet.offset +
-			(uint64_t)g->ranges[at].slot * h->packet_size;
-		uint32_t most = 0;
+	return atomic_load(&latest.ending) != 0;
+}
 
-		for (; g->ranges[at].slot == g->ranges[g->range_count - 1].slot; at--) {
-			most = g->ranges[at].to > most ? g->ranges[at].to : most;
-			if (at == 0)
-				break;
-		}
-		if (most < h->packet_size)
-			error = g->output->write(g->output->owner, last + h->packet_size - 1, "",
-				1);
+int thrum__fleet_gather_go_on(struct thrum__fleet_gather *g, int64_t from)
+{
+	struct thrum__header header;
+	uint32_t packets;
+	int error = 0;
+
+	memcpy(&header, g->tables, sizeof header);
+	packets = header.packets > g->slot_count ? header.packets : g->slot_count;
+	if (packets > (THRUM__SIZE_MAX - g->header.packet.offset) / g->header.packet_size)
+		packets = g->slot_count;
+	for (uint32_t i = 0; i < g->slot_count && error == 0; i++) {
+		struct slot *slot = &g->slots[i];
+
+		note_latest(g, slot);
+		if (slot->end < from && slot->whole > 0)
+			error = write_word(g, slot, offsetof(struct thrum__packet, ticket), 0);
+	}
+	g->most = packets;
+	make_header(g, packets, THRUM__RECORDING, &header);
+	return error ? error : write_tables(g, &header);
+}
+
+/* Writes a member of the header, or several. */
+static int write_members(struct thrum__fleet_gather *g, const struct thrum__header *header,
+	size_t from, size_t to)
+{
+	return g->output->write(g->output->owner, from, (const char *)header + from, to - from);
+}
+
+/* Writes the clock's latest readings. Their tickets are 0 meanwhile, as the recorder does it. */
+static int write_clocks(struct thrum__fleet_gather *g, struct thrum__header *header)
+{
+	const size_t at = offsetof(struct thrum__header, latest), size = sizeof header->latest[0];
+	int error = 0;
+
+	for (size_t i = 0; i < 2 && error == 0; i++) {
+		uint32_t ticket = atomic_load(&header->latest[i].ticket);
+
+		atomic_store(&header->latest[i].ticket, 0);
+		error = write_members(g, header, at + i * size, at + (i + 1) * size);
+		atomic_store(&header->latest[i].ticket, ticket);
+		if (error == 0)
+			error = write_members(g, header, at + i * size,
+				at + i * size + sizeof ticket);
 	}
 	return error;
+}
+
+int thrum__fleet_gather_write_tables(struct thrum__fleet_gather *g)
+{
+	uint64_t from = g->changed_from, to = g->changed_to;
+	struct thrum__header header;
+	int error;
+
+	/* A packet that is much later than the clock counts as damaged. */
+	memcpy(&header, g->tables, sizeof header);
+	error = write_clocks(g, &header);
+	if (error)
+		return error;
+	from = from < THRUM__HEADER_SIZE ? THRUM__HEADER_SIZE : from;
+	to = to > g->header.packet.offset ? g->header.packet.offset : to;
+	g->changed_from = UINT64_MAX;
+	g->changed_to = 0;
+	return from < to ? g->output->write(g->output->owner, from, g->tables + from, to - from)
+			 : 0;
+}
+
+int thrum__fleet_gather_write_header(struct thrum__fleet_gather *g, bool is_over)
+{
+	struct thrum__header header;
+	const size_t state = offsetof(struct thrum__header, state),
+		     lost = offsetof(struct thrum__header, lost);
+	int error;
+
+	make_header(g, g->most, is_over ? THRUM__SNAPSHOT : THRUM__RECORDING, &header);
+	/* Not `waiters` and `progress`, which readers share. */
+	error = write_members(g, &header, offsetof(struct thrum__header, packets_used),
+		offsetof(struct thrum__header, unused));
+	if (error == 0)
+		error = write_members(g, &header, lost,
+			offsetof(struct thrum__header, ending_code) + sizeof header.ending_code);
+	return error || !is_over ? error
+				 : write_members(g, &header, state, state + sizeof header.state);
 }

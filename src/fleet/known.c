@@ -55,6 +55,8 @@ int thrum__fleet_know(struct thrum__fleet_server *server,
 	struct thrum_error_info *info)
 {
 	struct knowing knowing = {address, take, context};
+	struct thrum__fleet_range range = {.is_tables = true, .filter = "thrum.def.*.*.*.0"};
+	int error = thrum__fleet_last(server, true, &range.last, info);
 
-	return thrum__fleet_read(server, true, "thrum.def.*.*.*.0", 0, take_known, &knowing, info);
+	return error ? error : thrum__fleet_read(server, &range, take_known, &knowing, info);
 }

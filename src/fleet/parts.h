@@ -26,6 +26,28 @@ struct thrum__fleet_stretch {
 bool thrum__fleet_split(const char *subject, char host[THRUM__FLEET_KEY],
 	char program[THRUM__FLEET_KEY]);
 
+struct thrum__fleet_live {
+	struct thrum__fleet_server *server;
+	struct thrum__fleet_gather *gather;
+	struct thrum__output output;
+	char tables[THRUM__FLEET_SUBJECT], pieces[THRUM__FLEET_SUBJECT]; /* filters of subjects */
+	uint64_t tables_done, pieces_done; /* the numbers of the last messages that were read */
+};
+
+/* Makes one; `output` is to be set before pieces come. `key`: HOST.PROGRAM.UUID. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__fleet_live_create(struct thrum__fleet_server *, const char *key,
+	struct thrum__fleet_live **live, struct thrum_error_info *);
+/* Leaves the server open. NULL is allowed. */
+void thrum__fleet_live_destroy(struct thrum__fleet_live *);
+/* Reads the tables that are new. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_live_read_tables(struct thrum__fleet_live *,
+	struct thrum_error_info *);
+/* Takes a piece, unless it is of a packet that began after `until`. Returns 0 or a negative enum
+ * thrum_error. */
+THRUM__MUST_USE int thrum__fleet_live_piece(struct thrum__fleet_live *,
+	const struct thrum__fleet_stored *, int64_t until);
+
 /* Convert a time of the recording's clock to ns since 1970, and back. The header's clock readings must
  * be whole. */
 int64_t thrum__fleet_wall(const struct thrum__header *, uint64_t ticks);

@@ -24,6 +24,7 @@
 #define BATCH_BYTES ((size_t)1 << 20)
 /* Gaps are counted in lanes with smaller numbers only: a damaged number must not take memory. */
 #define LANES_MOST 65536u
+#define CLOCK_OLD INT64_C(3000000000) /* ns; the recorder reads the clock once a second */
 
 /* How far a place of the recording for a packet is sent. */
 struct place {
@@ -57,7 +58,8 @@ struct thrum__fleet_sender {
 	uint8_t *tables;
 	uint64_t tables_size;
 	uint64_t *hashes;
-	uint32_t defined; /* the first definition that isn't sent yet */
+	uint32_t defined;    /* the first definition that isn't sent yet */
+	uint64_t clock_sent; /* the latest reading in the header that is sent, ticks */
 	/* The messages that wait. */
 	const struct thrum__fleet_outlet *outlet;
 	struct thrum_error_info *info;
@@ -324,8 +326,9 @@ static int read_live_tasks(struct thrum__fleet_sender *s)
 	return thrum__format_copy_live_tasks(&s->copy);
 }
 
-/* Reads the other tables. */
-static int read_tables(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
+/* Reads the other tables. is_last: all packets are stored. */
+static int read_tables(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment,
+	bool is_last)
 {
 	struct thrum__section live = s->copy.to.live_tasks;
 	uint64_t behind = live.offset + live.size;
@@ -336,10 +339,15 @@ static int read_tables(struct thrum__fleet_sender *s, const struct thrum__fleet_
 	memset(s->tables + behind, 0, s->tables_size - behind);
 	s->copy.overwritten = s->count.overwritten;
 	error = thrum__format_copy_end(&s->copy, moment->ticks);
-	if (error || !moment->was_killed)
+	if (error)
 		return error;
 	memcpy(&header, s->tables, sizeof header);
-	if (atomic_load(&header.ending) == 0)
+	/* A reader that follows has as many. */
+	header.packets = s->header.packets;
+	/* Readers take the end for the sign that all is stored. */
+	if (!moment->is_over || !is_last)
+		atomic_store(&header.ending, 0);
+	else if (moment->was_killed && atomic_load(&header.ending) == 0)
 		atomic_store(&header.ending, THRUM__ENDED_GONE);
 	memcpy(s->tables, &header, sizeof header);
 	return 0;
@@ -377,27 +385,42 @@ static void note_definitions(struct thrum__fleet_sender *s)
 	}
 }
 
+/* Whether packets may be so much later than the header that readers take their times for damage. */
+static bool has_old_clock(const struct thrum__fleet_sender *s)
+{
+	const struct thrum__reading *latest = thrum__format_latest_clock(&s->header);
+
+	return s->hashes[0] == 0 ||
+		(latest &&
+			thrum__fleet_wall(&s->header, latest->ticks) -
+					thrum__fleet_wall(&s->header, s->clock_sent) >
+				CLOCK_OLD);
+}
+
 /* Sends new definitions, and waits until they are stored: packets that come now may need them. */
 static int send_definitions(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
 {
+	const struct thrum__reading *latest = thrum__format_latest_clock(&s->header);
 	struct thrum__section table = s->copy.to.definitions;
-	bool is_first = s->hashes[0] == 0;
+	bool with_header = has_old_clock(s);
 	int error;
 
-	if (!is_first && !has_new_definitions(s))
+	if (!with_header && !has_new_definitions(s))
 		return 0;
 	error = send_batch(s);
 	if (error == 0)
-		error = read_tables(s, moment);
+		error = read_tables(s, moment, false);
 	if (error == 0)
-		error = is_first ? add_tables(s, 0, s->copy.to.definitions.offset) : 0;
+		error = with_header ? add_tables(s, 0, table.offset) : 0;
 	if (error == 0)
 		error = add_tables(s, table.offset, table.offset + table.size);
 	if (error == 0)
 		error = send_batch(s);
-	if (error == 0)
-		note_definitions(s);
-	return error;
+	if (error)
+		return error;
+	note_definitions(s);
+	s->clock_sent = with_header && latest ? latest->ticks : s->clock_sent;
+	return 0;
 }
 
 /* ---- Packets -------------------------------------------------------------------------------- */
@@ -577,7 +600,7 @@ static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment 
 		error = send_batch(s);
 	if (error || !is_due)
 		return error;
-	error = read_tables(s, moment);
+	error = read_tables(s, moment, true);
 	/* The header comes last, as it tells where the others are. */
 	if (error == 0)
 		error = add_tables(s, THRUM__HEADER_SIZE, s->tables_size);

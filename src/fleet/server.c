@@ -394,13 +394,17 @@ static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_
 
 	if (s->nats.natsMsg_GetMetaData(&about, message) != NATS_OK)
 		return 0;
+	*is_last = about->NumPending == 0 || about->Sequence.Stream >= last;
+	if (about->Sequence.Stream > last) {
+		s->nats.jsMsgMetaData_Destroy(about);
+		return 0;
+	}
 	if (s->nats.natsMsgHeader_Get(message, THRUM__FLEET_PIECE, &value) != NATS_OK)
 		s->nats.natsMsgHeader_Get(message, THRUM__FLEET_COUNT, &value);
 	result = take(context,
 		&(struct thrum__fleet_stored){s->nats.natsMsg_GetSubject(message), value,
 			s->nats.natsMsg_GetData(message),
 			(size_t)s->nats.natsMsg_GetDataLength(message), about->Timestamp});
-	*is_last = about->NumPending == 0 || about->Sequence.Stream >= last;
 	s->nats.jsMsgMetaData_Destroy(about);
 	return result;
 }
@@ -447,35 +451,46 @@ static int get_stream(struct thrum__fleet_server *s, bool is_tables, const char 
 	return status == NATS_OK ? 0 : failed(s, status, "the server doesn't answer", info);
 }
 
-int thrum__fleet_read(struct thrum__fleet_server *s, bool is_tables, const char *filter,
-	int64_t from, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *last,
+	struct thrum_error_info *info)
+{
+	jsStreamInfo *about = NULL;
+	int error = get_stream(s, is_tables, NULL, &about, info);
+
+	if (error == 0)
+		*last = about->State.LastSeq;
+	s->nats.jsStreamInfo_Destroy(about);
+	return error;
+}
+
+int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context,
 	struct thrum_error_info *info)
 {
 	natsSubscription *subscription = NULL;
-	jsStreamInfo *about = NULL;
 	jsSubOptions options;
-	int error = get_stream(s, is_tables, NULL, &about, info);
 
-	if (error)
-		return error;
-	uint64_t last = about->State.LastSeq;
-
-	s->nats.jsStreamInfo_Destroy(about);
+	if (range->after >= range->last)
+		return 0;
 	s->nats.jsSubOptions_Init(&options);
-	options.Stream = is_tables ? TABLES : PACKETS;
+	options.Stream = range->is_tables ? TABLES : PACKETS;
 	options.Ordered = true;
-	if (from > 0) {
+	if (range->from > 0) {
 		options.Config.DeliverPolicy = js_DeliverByStartTime;
-		options.Config.OptStartTime = from;
+		options.Config.OptStartTime = range->from;
+	} else if (range->after > 0) {
+		options.Config.DeliverPolicy = js_DeliverByStartSequence;
+		options.Config.OptStartSeq = range->after + 1;
 	}
-	natsStatus status = s->nats.js_SubscribeSync(&subscription, s->stream, filter, NULL,
+	natsStatus status = s->nats.js_SubscribeSync(&subscription, s->stream, range->filter, NULL,
 		&options, NULL);
 
 	if (status != NATS_OK)
 		return failed(s, status, "the server's messages can't be read", info);
-	error = read_messages(s, subscription, last, take, context, info);
+	int result = read_messages(s, subscription, range->last, take, context, info);
+
 	s->nats.natsSubscription_Destroy(subscription);
-	return error;
+	return result;
 }
 
 int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
@@ -527,11 +542,18 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 	return (struct thrum__fleet_outlet){0};
 }
 
-int thrum__fleet_read(struct thrum__fleet_server *s, bool is_tables, const char *filter,
-	int64_t from, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *last,
 	struct thrum_error_info *info)
 {
-	(void)s, (void)is_tables, (void)filter, (void)from, (void)take, (void)context;
+	(void)s, (void)is_tables, (void)last;
+	return refuse(info);
+}
+
+int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	struct thrum_error_info *info)
+{
+	(void)s, (void)range, (void)take, (void)context;
 	return refuse(info);
 }
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* Recordings that a NATS server keeps. They are fetched to temporary files: one recording as it is,
- * several as a bundle. */
+ * several as a bundle. While one is followed, a thread does to its file as the recorder does to its own. */
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fleet/fleet.h"
+#include "port/futex.h"
 #include "port/port.h"
 #include "read/read.h"
 #include "source/input.h"
@@ -75,15 +80,17 @@ static int join_parts(struct fetched *f)
 	return to;
 }
 
-/* Fetches all that an address names. The caller frees *fetched with drop_parts, also after a failure. */
-static int fetch_parts(const char *text, struct fetched *fetched, struct thrum_error_info *info)
+/* Fetches all that an address names. `live`: see thrum__fleet_fetch. The caller frees *fetched with
+ * drop_parts, also after a failure. */
+static int fetch_parts(const char *text, struct fetched *fetched, struct thrum__fleet_live **live,
+	struct thrum_error_info *info)
 {
 	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part};
 	struct thrum__fleet_address address;
 	int error = thrum__fleet_parse(text, (int64_t)thrum__port_realtime(), &address, info);
 
 	fetched->count = 0;
-	return error ? error : thrum__fleet_fetch(&address, &fetching, info);
+	return error ? error : thrum__fleet_fetch(&address, &fetching, live, info);
 }
 
 static void drop_parts(const struct fetched *fetched)
@@ -92,20 +99,136 @@ static void drop_parts(const struct fetched *fetched)
 		close(fetched->files[i]);
 }
 
+/* ---- A recording that goes on ---------------------------------------------------------------- */
+
+#define PAUSE 250  /* ms between looks at the server */
+#define AGAIN 1000 /* ms until the next look after a failure */
+
+struct live {
+	struct thrum__source_owner owner;
+	struct fetched fetched;   /* its first file is the output */
+	struct thrum__input file; /* has that file */
+	struct thrum__fleet_live *live;
+	struct thrum__header *header; /* of the file */
+	pthread_t thread;
+	bool is_followed;
+	_Atomic bool has_ended;
+	_Atomic uint32_t stop; /* a futex */
+};
+
+static int64_t live_read(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct thrum__input *file = &((struct live *)owner)->file;
+
+	return file->read(file->owner, offset, to, size);
+}
+
+static uint64_t live_size(void *owner)
+{
+	const struct thrum__input *file = &((struct live *)owner)->file;
+
+	return file->size(file->owner);
+}
+
+static int live_is_written(void *owner)
+{
+	return !atomic_load(&((struct live *)owner)->has_ended);
+}
+
+/* Writes what comes until the recording ends, and wakes readers as the recorder does. */
+static void *write_on(void *owner)
+{
+	struct live *live = owner;
+
+	while (!atomic_load(&live->stop) && !atomic_load(&live->has_ended)) {
+		int result = thrum__fleet_live_step(live->live, NULL);
+
+		atomic_store(&live->has_ended, result == 0);
+		atomic_fetch_add(&live->header->progress, 1);
+		if (atomic_load(&live->header->waiters) > 0)
+			thrum__port_wake(&live->header->progress);
+		if (result != 0)
+			thrum__port_wait(&live->stop, 0, result < 0 ? AGAIN : PAUSE);
+	}
+	return NULL;
+}
+
+/* Signals are for the program's other threads. */
+static void live_follow(void *owner)
+{
+	struct live *live = owner;
+	sigset_t all, before;
+
+	if (live->is_followed)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	live->is_followed = pthread_create(&live->thread, NULL, write_on, live) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void live_close(void *owner)
+{
+	struct live *live = owner;
+
+	if (live->is_followed) {
+		atomic_store(&live->stop, 1);
+		thrum__port_wake(&live->stop);
+		pthread_join(live->thread, NULL);
+	}
+	munmap(live->header, THRUM__HEADER_SIZE);
+	thrum__fleet_live_close(live->live);
+	thrum__source_close(live->file.owner);
+	free(live);
+}
+
+/* Makes an input of a recording that goes on. It takes the first file, and *live over. */
+static int make_live(struct live *live, struct thrum__input *input)
+{
+	int *fd = live->fetched.files, error;
+	void *header = mmap(NULL, THRUM__HEADER_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+
+	if (header == MAP_FAILED)
+		return -THRUM_E_MEMORY;
+	live->fetched.count = 0;
+	error = thrum__source_input_of(*fd, &live->file);
+	if (error) {
+		munmap(header, THRUM__HEADER_SIZE);
+		return error;
+	}
+	live->header = header;
+	live->owner = (struct thrum__source_owner){*fd, live_close, live_is_written, live_follow};
+	*input = (struct thrum__input){live, live_read, live_size};
+	return 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
 static int open_parts(const char *text, struct thrum__input *input, struct thrum_error_info *info)
 {
-	struct fetched fetched;
-	int error = fetch_parts(text, &fetched, info);
+	struct live *live = calloc(1, sizeof *live);
+	int error;
 
+	if (!live)
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	error = fetch_parts(text, &live->fetched, &live->live, info);
 	if (error == 0) {
-		int fd = join_parts(&fetched);
+		if (live->live) {
+			error = make_live(live, input);
+		} else {
+			int fd = join_parts(&live->fetched);
 
-		error = fd < 0 ? fd : thrum__source_input_of(fd, input);
+			error = fd < 0 ? fd : thrum__source_input_of(fd, input);
+		}
 		if (error)
 			thrum__read_error_set(info, error, 0, "it can't be kept: %s",
 				thrum_error_message(error));
 	}
-	drop_parts(&fetched);
+	drop_parts(&live->fetched);
+	if (error || !live->live) {
+		thrum__fleet_live_close(live->live);
+		free(live);
+	}
 	return error;
 }
 
@@ -118,7 +241,7 @@ int thrum__source_visit(const char *name,
 
 	if (strncmp(name, "nats:", 5) != 0 && strncmp(name, "tls:", 4) != 0)
 		return visit(context, name, NULL, NULL);
-	result = fetch_parts(name, &fetched, info);
+	result = fetch_parts(name, &fetched, NULL, info);
 	for (size_t i = 0; i < fetched.count && result == 0; i++) {
 		char path[64];
 

@@ -30,13 +30,16 @@ struct thrum__source_owner {
 	 * is of this machine.
 	 */
 	int (*is_written)(void *owner);
+	/* Writes what comes from there to the file from now on, in a thread. NULL: nothing comes. */
+	void (*follow)(void *owner);
 };
 
 /*
  * Opens a file, or standard input as "-". Reads a pipe to its end first, into an unlinked temporary
  * file. Refuses directories and devices. "memory:FILE" is the recording in a copy of a machine's
  * memory, "xen:DOMAIN" the trace that a guest of this Xen host publishes, "nats://SERVER/PATTERN" the
- * recordings that a NATS server keeps, several of them as a bundle. The caller closes *input with
+ * recordings that a NATS server keeps, several of them as a bundle, one that hasn't ended as a file that
+ * `follow` makes grow. The caller closes *input with
  * thrum__source_close(input->owner). Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_open(const char *file, struct thrum__input *input, struct thrum_error_info *);
@@ -91,7 +94,8 @@ const struct thrum__source_owner *thrum__source_owner(const struct thrum__input 
 int thrum__source_header(const struct thrum__input *, struct thrum__header *,
 	struct thrum_error_info *);
 
-/* Returns the recording's clock now, in ticks; 0 if that can't be told: thrum__format_ticks_at. */
+/* Returns the recording's clock now, in ticks; 0 if that can't be told: thrum__format_ticks_at. If it is of
+ * another machine, returns the latest time that this one was told. */
 uint64_t thrum__source_ticks_now(const struct thrum__input *);
 /* Tells whether a process may still write to the recording with this header. */
 bool thrum__source_is_recorded_to(const struct thrum__input *, const struct thrum__header *);

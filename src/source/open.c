@@ -146,7 +146,10 @@ static void look_for_process(struct followed *followed)
 static void followed_wait(void *owner, int ms)
 {
 	struct followed *followed = owner;
+	const struct thrum__source_owner *file = thrum__source_owner(&followed->file);
 
+	if (file->follow)
+		file->follow(followed->file.owner);
 	if (ms > 0)
 		followed_listen(followed, true);
 	if (ms > 0 && followed->is_listening && has_header(followed)) {

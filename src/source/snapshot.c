@@ -62,10 +62,12 @@ uint64_t thrum__source_ticks_now(const struct thrum__input *input)
 {
 	struct thrum__header header;
 
-	if (thrum__source_owner(input)->is_written ||
-		thrum__source_header(input, &header, NULL) != 0 ||
+	if (thrum__source_header(input, &header, NULL) != 0 ||
 		thrum__format_read_clocks(input, &header) != 0)
 		return 0;
+	if (thrum__source_owner(input)->is_written)
+		return atomic_load(&header.state) == THRUM__RECORDING ? atomic_load(&header.ended)
+								      : 0;
 	return thrum__format_ticks_at(&header, thrum__port_monotonic());
 }
 

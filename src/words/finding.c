@@ -40,6 +40,7 @@ enum step_text {
 	WAKE_UP_ENDS,
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
+	LEFT_LAST,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
 };
@@ -150,6 +151,11 @@ static const struct {
 		"$t never comes: it is put off again and again, $n times and more."},
 	[THRUM__STEP_UNTAKEN] = {"Puts something into “$o”", "nobody takes it",
 		"$t puts something into $o; nobody takes it."},
+	[THRUM__STEP_LEFT_QUEUE] = {"Ends after a job from “$o”",
+		"all others wait there for the next",
+		"$t ends after a job from $o; all others wait there for the next."},
+	[LEFT_LAST] = {"Ends; “$o” is signalled after that", "nobody is left to hear it",
+		"$t ends; $o is signalled after that, and nobody is left to hear it."},
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},
@@ -209,6 +215,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
+	case THRUM__STEP_LEFT_QUEUE: return finding->steps[i].more > 0 ? LEFT_LAST : kind;
 	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
 	default: return kind < THRUM__STEP_KINDS ? kind : NOBODY_RESOLVES;

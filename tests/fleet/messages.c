@@ -266,11 +266,11 @@ static void splits_large_packets(void **state)
 						 f->store.messages[i].size),
 				0);
 	}
-	assert_int_equal(thrum__fleet_gather_look(g, &gathered), 0);
+	thrum__fleet_gather_look(g, &gathered);
 	assert_int_equal(gathered.packets, 0);
 	assert_int_equal(gathered.incomplete, 1);
 	give_pieces(f, g);
-	assert_int_equal(thrum__fleet_gather_look(g, &gathered), 0);
+	thrum__fleet_gather_look(g, &gathered);
 	assert_int_equal(gathered.packets, 1);
 	assert_int_equal(gathered.incomplete, 0);
 	thrum__fleet_gather_destroy(g);
@@ -411,6 +411,87 @@ static void leaves_out_a_damaged_table(void **state)
 	check(f, "zero;one;", 0, THRUM_ENDING_GONE);
 }
 
+/* Appends the texts of what a trace has further. Returns as thrum_trace_refresh does. */
+static int read_on(struct thrum_trace *trace, char texts[512])
+{
+	const struct thrum_event *events;
+	size_t count;
+	int result = thrum_trace_refresh(trace, 0, NULL);
+
+	texts[0] = '\0';
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++) {
+			strcat(texts, events[i].text);
+			strcat(texts, ";");
+		}
+	return result;
+}
+
+/* Gives all that has come to a recording that goes on. */
+static void give_news(struct fixture *f, struct thrum__fleet_gather *g, bool is_over)
+{
+	give_tables(f, g);
+	assert_int_equal(thrum__fleet_gather_write_tables(g), 0);
+	give_pieces(f, g);
+	assert_int_equal(thrum__fleet_gather_write_header(g, is_over), 0);
+}
+
+static void goes_on(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum__output output = {f, write_gathered};
+	const uint32_t packets = f->recording.header->packets;
+	struct thrum__fleet_gather *g;
+	struct thrum_trace *trace;
+	struct packet_writer writer = packet(f, 0, 0, "zero");
+	char texts[512], expected[512];
+
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(thrum__fleet_gather_create(&output, &g), 0);
+	give_tables(f, g);
+	assert_int_equal(thrum__fleet_gather_begin(g, NULL), 0);
+	give_pieces(f, g);
+	assert_int_equal(thrum__fleet_gather_go_on(g, INT64_MIN), 0);
+	assert_int_equal(thrum_trace_open_memory(f->gathered, WHOLE, &trace, NULL), 0);
+	assert_string_equal(thrum_trace_info(trace)->state, "recording");
+	assert_int_equal(read_on(trace, texts), 1);
+	assert_string_equal(texts, "zero;");
+	packet_writer_log(&writer, START + 1, "more");
+	packet(f, 1, 1, "one");
+	assert_int_equal(step(f, true, false), 1);
+	give_news(f, g, false);
+	assert_int_equal(read_on(trace, texts), 1);
+	assert_string_equal(texts, "more;one;");
+	/* A reader that doesn't look while the ring goes round is told. Each packet is stored. */
+	for (uint32_t seq = 2; seq < packets + 12; seq++) {
+		snprintf(texts, sizeof texts, "%u", seq);
+		packet(f, seq % packets, seq, seq + 2 < packets + 12 ? "." : texts);
+		assert_int_equal(step(f, true, false), 1);
+	}
+	for (size_t i = 0; i < f->store.count; i++) {
+		struct thrum__fleet_piece piece;
+
+		if (thrum__fleet_get_piece(f->store.messages[i].info, &piece))
+			assert_int_equal(thrum__fleet_gather_piece(g, &piece,
+						 f->store.messages[i].bytes,
+						 f->store.messages[i].size),
+				0);
+	}
+	assert_false(thrum__fleet_gather_has_ending(g));
+	assert_int_equal(step(f, true, true), 1);
+	give_tables(f, g);
+	assert_true(thrum__fleet_gather_has_ending(g));
+	assert_int_equal(thrum__fleet_gather_write_header(g, true), 0);
+	assert_int_equal(read_on(trace, texts), 1);
+	assert_non_null(strstr(texts, ";10 packets overwritten;.;"));
+	snprintf(expected, sizeof expected, ".;%u;%u;", packets + 10, packets + 11);
+	assert_string_equal(texts + strlen(texts) - strlen(expected), expected);
+	assert_int_equal(thrum_trace_info(trace)->ending, THRUM_ENDING_GONE);
+	assert_int_equal(read_on(trace, texts), 0);
+	thrum_trace_close(trace);
+	thrum__fleet_gather_destroy(g);
+}
+
 static void refuses_copies(void **state)
 {
 	struct fixture *f = *state;
@@ -471,6 +552,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(definitions_come_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(leaves_out_a_damaged_table, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_bad_messages, set_up, tear_down),
 	};

@@ -93,6 +93,8 @@ static const struct {
 	{THRUM__STEP_PUT_OFF, 20, 0,
 		"[a] never comes: it is put off again and again, 20 times and more."},
 	{THRUM__STEP_UNTAKEN, 0, 0, "[a] puts something into [b]; nobody takes it."},
+	{THRUM__STEP_LEFT_QUEUE, 0, 0,
+		"[a] ends after a job from [b]; all others wait there for the next."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
 	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},

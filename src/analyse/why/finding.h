@@ -131,7 +131,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again */ \
 	X(UNTAKEN, "untaken") /* puts something into other; nobody takes it */ \
-	X(LOGGED, "logged")   /* writes a log line meanwhile */ \
+	X(LEFT_QUEUE, "left-queue")       /* took job after job at other, and ended */ \
+	X(LOGGED, "logged")               /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
@@ -165,8 +166,9 @@ struct thrum__step {
 	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
 	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
 	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
-	 * condition `other` before the wait, else 0. WAITS_FOR: 1 if other has ended or become another,
-	 * but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
+	 * condition `other` before the wait, else 0. LEFT_QUEUE: 1 if nobody is left at `other`,
+	 * which was signalled since; 0 if others wait there. WAITS_FOR: 1 if other has ended or
+	 * become another, but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
 	 * ended to tell so, but they or others in its place were due much sooner. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended */

@@ -179,6 +179,17 @@ bool thrum__why_is_overtaken(const struct thrum__search *search, const struct th
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 
+/* Whether a task waits for an object once more, as it often did: a worker without a job. */
+static bool is_idle_worker(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	return last && thrum__analyse_task_is_object(model, path->leaf) &&
+		!thrum__why_is_lock(search, path->leaf) &&
+		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
+}
+
 /* The evidence that nobody serves an object any more: all that ever did have ended, and each of
  * them was the only one of its sort. Tasks that signal once and end are followed by others. */
 static int object_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -203,21 +214,13 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 		if (peer && peer->ended > 1 && !search->is_dead)
 			return THRUM__EVIDENCE_NONE;
 	}
+	/* A worker without a job hangs since others do, once those that gave it jobs are done. */
+	if (search->is_dead && is_idle_worker(search, path) && !is_awaited)
+		return THRUM__EVIDENCE_WEAK;
 	if (is_awaited || search->is_dead)
 		return THRUM__EVIDENCE_STRONG;
 	return thrum__why_waits_on(model, last->task, path->leaf) < AGAIN ? THRUM__EVIDENCE_WEAK
 									  : THRUM__EVIDENCE_NONE;
-}
-
-/* Whether a task waits for an object once more, as it often did: a worker without a job. */
-static bool is_idle_worker(const struct thrum__search *search, const struct thrum__why_path *path)
-{
-	const struct thrum__model *model = search->model;
-	const struct thrum__why_link *last = thrum__why_path_last(path);
-
-	return last && thrum__analyse_task_is_object(model, path->leaf) &&
-		!thrum__why_is_lock(search, path->leaf) &&
-		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
 /* ---- Locks --------------------------------------------------------------------------------- */

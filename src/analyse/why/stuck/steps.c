@@ -168,6 +168,21 @@ static void add_held(struct thrum__finding *finding, const struct thrum__search 
 	}
 }
 
+/* Adds a step for a worker that left its queue. Returns whether there is one. */
+static bool add_left(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	struct thrum__why_leaver leaver = thrum__why_leaver_of(search, path->leaf);
+	unsigned at = finding->step_count;
+
+	if (leaver.task == THRUM__NONE || at == THRUM__STEPS_MAX)
+		return false;
+	thrum__why_add_step(finding, THRUM__STEP_LEFT_QUEUE, leaver.task, leaver.queue,
+		THRUM__TASK(search->model, leaver.task, end), THRUM__NONE);
+	finding->steps[at].more = leaver.is_last;
+	return true;
+}
+
 /* Adds a step for an item that nobody takes, or for a log line that tells more than the events do. */
 static void add_noted(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
@@ -232,7 +247,8 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 	}
 	task = thrum__why_failed_meanwhile(search, path->leaf);
 	if (task == THRUM__NONE) {
-		add_noted(finding, search, path);
+		if (!add_left(finding, search, path))
+			add_noted(finding, search, path);
 		return;
 	}
 	if (THRUM__TASK(model, task, state) == THRUM__STATE_FAILED)

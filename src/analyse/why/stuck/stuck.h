@@ -13,6 +13,7 @@
  *	missed.c    finds signals that came before the wait for them
  *	wakes.c     tells whether a signal woke too few, or the wrong one
  *	barriers.c  tells who is missing at a barrier
+ *	leavers.c   tells which worker left its queue
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	served.c    tells of those that serve the leaf, or would have to
@@ -211,6 +212,19 @@ struct thrum__why_wake {
  * one that went back to wait, or one of its like, which ended. */
 bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, uint32_t waiter,
 	int64_t since, struct thrum__why_wake *);
+
+/* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
+
+/* A task that took job after job at a queue, a condition, mailbox or stream, and ended. */
+struct thrum__why_leaver {
+	uint32_t task, queue;
+	/* The queue was signalled since, and nobody is left there. If not, all others wait there, and it was
+	 * the only one that ended after a job. */
+	bool is_last;
+};
+
+/* Finds the only such task at another queue than the leaf; its task is NONE if there is none. */
+struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 
