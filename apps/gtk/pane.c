@@ -65,8 +65,9 @@ static void follow_task(void *data, unsigned side, uint32_t task)
 {
 	AppPane *self = data;
 
+	/* What a link on the page about a slow task leads to is told by the details. */
 	if (is_page(self, "slow"))
-		self->slow_followed = task;
+		app_pane_show_page(self, "details");
 	pane_go_task(self, task);
 }
 
@@ -243,7 +244,7 @@ static void empty_pages(AppPane *self)
 	pane_slow_clear(self);
 	pane_diff_clear(self);
 	self->count = self->part = 0;
-	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = THRUM__NONE;
 	self->is_new = true;
 	take_stats(self);
 	pane_details_fill(self);
@@ -317,12 +318,8 @@ void app_pane_show(AppPane *self, unsigned part, uint32_t task)
 		return;
 	self->task = task;
 	self->is_new = true;
-	/* A step of the page on a slow task may be selected without the page being left. */
-	if (task == THRUM__NONE || task != self->slow_followed) {
-		self->slow_part = part;
-		self->slow_task = task;
-	}
-	self->slow_followed = THRUM__NONE;
+	self->slow_part = part;
+	self->slow_task = task;
 	choose_part(self, part);
 	fill_soon(self);
 }
@@ -337,7 +334,6 @@ void app_pane_ask_slow(AppPane *self)
 {
 	self->slow_part = self->part;
 	self->slow_task = self->task;
-	self->slow_followed = THRUM__NONE;
 	app_pane_show_page(self, "slow");
 	fill_soon(self);
 }
@@ -461,7 +457,7 @@ static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
 		follow_filter, follow_group, has_site, follow_site, follow_hover, self};
-	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
 	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");
