@@ -65,7 +65,7 @@ static void follow_task(void *data, unsigned side, uint32_t task)
 {
 	AppPane *self = data;
 
-	/* What a link on the page about a slow task leads to is told by the details. */
+	/* A link on the page about a slow task leads to another: then the details tell of that one. */
 	if (is_page(self, "slow"))
 		app_pane_show_page(self, "details");
 	pane_go_task(self, task);

@@ -102,7 +102,7 @@ def why_slow(desktop):
     viewer.wait_seen("slow-words")
     viewer.wait("there is a picture", lambda window: window.places["slow-picture"][3] > 60)
     check("panel=slow" in viewer.window().state, viewer.window().state)
-    # What is clicked there leads to its task, and to the details about it.
+    # A click there leads to a task, and to the details about it.
     height = viewer.window().places["slow-picture"][3]
     for y in range(4, height, 8):
         viewer.click("slow-picture", 60, y)
