@@ -295,15 +295,6 @@ static void add_held(const struct thrum__model *model, struct thrum__analyse_his
 	};
 }
 
-static uint32_t count_waits(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_in), count = 0;
-
-	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
-		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
-	return count;
-}
-
 int thrum__analyse_history_make(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_history *history)
 {
@@ -312,7 +303,7 @@ int thrum__analyse_history_make(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_hold *all = malloc(((size_t)count + 1) * sizeof *all);
 	struct holds holds = {all, 0, 0};
 
-	*history = (struct thrum__analyse_history){.waits = count_waits(model, task)};
+	*history = (struct thrum__analyse_history){0};
 	history->holds = malloc(((size_t)count + 1) * sizeof *history->holds);
 	if (!all || !history->holds) {
 		free(all);

@@ -74,7 +74,7 @@ struct thrum__analyse_held {
 
 struct thrum__analyse_history {
 	struct thrum__analyse_held *holds; /* by their ends; those that last come at the end */
-	uint32_t count, waits;             /* waits: how often a task waited for the lock */
+	uint32_t count;
 };
 
 /* Lists all times in which a lock was held. Returns 0 or -THRUM_E_MEMORY. Free with

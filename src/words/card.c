@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Says the most important of a task in few lines, for a card beside the pointer. */
-#include "analyse/locks.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -39,15 +38,6 @@ static void put_state(struct thrum__base_text *card, const struct thrum__model *
 					      end),
 			3, words, sizeof words),
 		sizeof words);
-}
-
-/* A lock lasts as long as the program: its age says nothing. */
-static bool put_lock(struct thrum__base_text *card, const struct thrum__model *model, uint32_t task)
-{
-	if (!thrum__analyse_task_is_lock(model, task))
-		return false;
-	thrum__base_text_put(card, thrum__words_kind(model, task));
-	return true;
 }
 
 static void put_failure(struct thrum__base_text *card, const struct thrum__model *model,
@@ -90,8 +80,7 @@ size_t thrum__words_card(const struct thrum__model *model, uint32_t task, char *
 		thrum__base_text_format(&card, "runs when no other task does");
 		return card.size;
 	}
-	if (!put_lock(&card, model, task))
-		put_state(&card, model, task, heir);
+	put_state(&card, model, task, heir);
 	put_failure(&card, model, heir);
 	put_wait(&card, model, heir);
 	if (site) {

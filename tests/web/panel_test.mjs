@@ -91,7 +91,6 @@ test("why a task was slow: by link, key and tab; its links lead to details", asy
 test("a lock tells who held it; a long run leads to its time", async (open) => {
   const lock = idOf(killed(), "database");
   const view = await opened(open, page(killed()), { hash: `#as=bands&sel=${lock}` });
-  await panel(view).getByRole("heading", { name: "Held by" }).waitFor();
   const longest = panel(view).locator("section", { hasText: "Held longest by" });
   await longest.getByRole("link").first().click();
   await reaches(view, "who held it is selected", (at) => at.get("sel") !== String(lock));

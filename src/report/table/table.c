@@ -7,7 +7,6 @@
 
 #include "analyse/graph.h"
 #include "base/sort.h"
-#include "base/text.h"
 #include "report/table/parts.h"
 #include "report/table/tree.h"
 #include "words/words.h"
@@ -506,22 +505,6 @@ void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned
 	cell->text = cell->room;
 }
 
-/* Writes for whom a task runs, and its name. */
-static size_t put_running(const struct thrum__model *model, uint32_t task, char *to, size_t size)
-{
-	struct thrum__base_text text = thrum__base_text_in(to, size);
-	uint32_t known = thrum__analyse_task_known_as(model, task);
-	char name[200];
-
-	if (known != task) {
-		thrum__words_task(model, known, name, sizeof name);
-		thrum__base_text_format(&text, "%s, ", name);
-	}
-	thrum__words_task(model, task, name, sizeof name);
-	thrum__base_text_put(&text, name);
-	return text.size;
-}
-
 bool thrum__table_named(const struct thrum__table *table, uint32_t row, unsigned column,
 	struct thrum__table_cell *cell)
 {
@@ -532,9 +515,10 @@ bool thrum__table_named(const struct thrum__table *table, uint32_t row, unsigned
 	if (cell->size > 0 || task == THRUM__NONE ||
 		strcmp(table->form->columns[column].name, "label") != 0)
 		return false;
-	size = table->form == thrum__table_form(THRUM__TABLE_RUNS)
-		? put_running(table->model, task, cell->room, sizeof cell->room)
-		: thrum__words_task(table->model, task, cell->room, sizeof cell->room);
+	/* A run is called by the task for which it ran. */
+	if (table->form == thrum__table_form(THRUM__TABLE_RUNS))
+		task = thrum__analyse_task_known_as(table->model, task);
+	size = thrum__words_task(table->model, task, cell->room, sizeof cell->room);
 	cell->text = cell->room;
 	cell->size = size < sizeof cell->room ? size : sizeof cell->room - 1;
 	return true;
