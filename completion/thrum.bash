@@ -99,6 +99,10 @@ _thrum() {
 	fi
 	case $command in
 	record) mapfile -t COMPREPLY < <(compgen -c -f -- "$word") ;;
+	import)
+		compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		;;
 	*)
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(_thrum_words TRACE "$word")

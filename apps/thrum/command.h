@@ -80,7 +80,7 @@ extern const struct command command_record, command_dump, command_tasks, command
 	command_render, command_html, command_view, command_info, command_snapshot, command_convert,
 	command_why, command_diff, command_doctor, command_attach, command_ctl, command_watch,
 	command_history, command_metrics, command_top, command_xen, command_bundle, command_ship,
-	command_fleet, command_store;
+	command_fleet, command_store, command_import;
 extern const struct command *const commands[]; /* ends with NULL */
 
 /*

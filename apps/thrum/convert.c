@@ -2,7 +2,6 @@
 /* `thrum convert`: writes a trace in formats of other tools, or a recording with the names of
  * functions, for other machines. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stddef.h>
@@ -42,27 +41,6 @@ static int failed(const char *path, int error)
 	return STATUS_FAILED;
 }
 
-static int send_copy(int from, const char *path, int to)
-{
-	struct output out;
-	char buffer[OUTPUT_ROOM];
-	ssize_t size;
-	int error;
-
-	if (output_open(&out, to) < 0)
-		return STATUS_FAILED;
-	for (off_t at = 0; (size = pread(from, buffer, sizeof(buffer), at)) > 0; at += size)
-		output_bytes(&out, buffer, (size_t)size);
-	output_flush(&out);
-	error = size < 0 ? errno : out.error;
-	out.error = 0;
-	(void)output_close(&out);
-	if (error == 0 || (error == EPIPE && to == STDOUT_FILENO))
-		return STATUS_OK;
-	complain("%s: %s", path, strerror(error));
-	return STATUS_FAILED;
-}
-
 /* Copies the recording to a temporary file, puts the names into it, and sends it. */
 static int write_named(void *context, const char *path, int fd)
 {
@@ -74,7 +52,7 @@ static int write_named(void *context, const char *path, int fd)
 		return failed(path, copy);
 	result = thrum__source_copy_named(&naming->input, copy, &overwritten, &naming->unnamed);
 	warn_left_out(naming->recording, overwritten, "overwritten during the copy");
-	status = result < 0 ? failed(naming->recording, result) : send_copy(copy, path, fd);
+	status = result < 0 ? failed(naming->recording, result) : output_copy(copy, path, fd);
 	close(copy);
 	return status;
 }

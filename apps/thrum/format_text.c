@@ -6,6 +6,7 @@
 
 #include "dump.h"
 #include "input.h"
+#include "link.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -214,26 +215,30 @@ static char *put_time(char *to, const struct dump *dump, const struct thrum_even
 	return put_spaces(to, 2);
 }
 
-static char *put_site(char *to, const struct dump *dump, unsigned number)
+static void write_site(struct dump *dump, unsigned number)
 {
 	const struct thrum_trace_site *site = number ? thrum_trace_site(dump->trace, number) : NULL;
-	const char *texts[2];
 	size_t columns;
+	bool is_link;
+	char *to;
 
 	if (!site)
-		return to;
-	texts[0] = site->function;
-	texts[1] = site->file;
-	to = put_style(to, dump, DIM);
-	for (int i = 0; i < 2; i++) {
-		to = put_string(to, i == 0 ? "  in " : ", ");
-		to = put_display(to, 160, texts[i], strlen(texts[i]), 80, &columns);
-	}
+		return;
+	to = put_style(output_room(&dump->out, LINE_ROOM), dump, DIM);
+	to = put_string(to, "  in ");
+	to = put_display(to, 160, site->function, strlen(site->function), 80, &columns);
+	dump->out.at = put_string(to, ", ");
+	is_link = dump->color && link_begin(&dump->out, site->file);
+	to = output_room(&dump->out, LINE_ROOM);
+	to = put_display(to, 160, site->file, strlen(site->file), 80, &columns);
 	if (site->line) {
 		*to++ = ':';
 		to = put_unsigned(to, site->line);
 	}
-	return put_plain(to, dump, DIM);
+	dump->out.at = to;
+	if (is_link)
+		link_end(&dump->out);
+	dump->out.at = put_plain(output_room(&dump->out, LINE_ROOM), dump, DIM);
 }
 
 static char *put_shown(char *to, const char *text, size_t size)
@@ -317,7 +322,9 @@ static void write_details(struct dump *dump, const struct thrum_event *event, si
 		*to++ = ' ';
 		to = put_string(to, thrum_kind_name(event->kind));
 	}
-	to = put_site(to, dump, event->site);
+	dump->out.at = to;
+	write_site(dump, event->site);
+	to = output_room(&dump->out, LINE_ROOM);
 	if (event->flags & THRUM_EVENT_HAS_TEXT && event->type != THRUM_EVENT_CREATE) {
 		if (event->flags & THRUM_EVENT_HAS_OTHER)
 			to = put_string(to, ": ");

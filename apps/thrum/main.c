@@ -16,10 +16,10 @@
 
 const struct command *const commands[] = {&command_record, &command_dump, &command_tasks,
 	&command_stats, &command_why, &command_diff, &command_info, &command_snapshot,
-	&command_convert, &command_bundle, &command_render, &command_html, &command_view,
-	&command_doctor, &command_attach, &command_ctl, &command_watch, &command_history,
-	&command_metrics, &command_top, &command_ship, &command_fleet, &command_store, &command_xen,
-	NULL};
+	&command_convert, &command_import, &command_bundle, &command_render, &command_html,
+	&command_view, &command_doctor, &command_attach, &command_ctl, &command_watch,
+	&command_history, &command_metrics, &command_top, &command_ship, &command_fleet,
+	&command_store, &command_xen, NULL};
 
 static const struct command *find_command(const char *name)
 {

@@ -231,3 +231,24 @@ bool output_wants_color(int color)
 	return isatty(pager_terminal()) && !(no_color && *no_color) &&
 		!(terminal && strcmp(terminal, "dumb") == 0);
 }
+
+int output_copy(int from, const char *path, int to)
+{
+	struct output out;
+	char buffer[OUTPUT_ROOM];
+	ssize_t size;
+	int error;
+
+	if (output_open(&out, to) < 0)
+		return STATUS_FAILED;
+	for (off_t at = 0; (size = pread(from, buffer, sizeof(buffer), at)) > 0; at += size)
+		output_bytes(&out, buffer, (size_t)size);
+	output_flush(&out);
+	error = size < 0 ? errno : out.error;
+	out.error = 0;
+	(void)output_close(&out);
+	if (error == 0 || (error == EPIPE && to == STDOUT_FILENO))
+		return STATUS_OK;
+	complain("%s: %s", path, strerror(error));
+	return STATUS_FAILED;
+}

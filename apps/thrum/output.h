@@ -47,6 +47,10 @@ bool output_is_open(struct output *);
  */
 int output_close(struct output *);
 
+/* Writes a copy of a file to the descriptor `to`; `path` is its name in messages. Returns the exit
+ * status; a pipe whose reader has gone is success. */
+int output_copy(int from, const char *path, int to);
+
 /* The values of an option whose choices are COLOR_CHOICES. */
 enum color {
 	COLOR_AUTO,

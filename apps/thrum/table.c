@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "link.h"
 #include "text.h"
 
 /* ---- For programs ---------------------------------------------------------------------------- */
@@ -81,13 +82,15 @@ struct sheet {
 	} columns[COLUMNS_MAX];
 };
 
-/* Writes the cell in the i-th column of the sheet. */
+/* Writes the cell in the i-th column of the sheet. *file becomes the source file that it names, or
+ * NULL. */
 static size_t put_cell(const struct sheet *sheet, uint32_t row, unsigned i, char *to,
-	size_t *columns)
+	size_t *columns, const char **file)
 {
 	struct thrum__table_cell cell;
 
 	thrum__table_words(sheet->table, row, sheet->columns[i].column, &cell);
+	*file = cell.file;
 	return (size_t)(put_display(to, CELL_BYTES, cell.text, cell.size, sheet->columns[i].limit,
 				columns) -
 		to);
@@ -104,9 +107,10 @@ static void measure_columns(struct sheet *sheet, uint32_t most)
 
 	for (unsigned i = 0; i < sheet->count; i++) {
 		for (uint32_t row = 0; row < most; row += step) {
+			const char *file;
 			size_t columns;
 
-			put_cell(sheet, row, i, text, &columns);
+			put_cell(sheet, row, i, text, &columns, &file);
 			if (columns > sheet->columns[i].width)
 				sheet->columns[i].width = columns;
 		}
@@ -253,10 +257,10 @@ static void write_text_row(struct sheet *sheet, uint32_t row)
 			&sheet->table->form->columns[sheet->columns[i].column];
 		bool is_state = strcmp(column->name, "state") == 0;
 		size_t columns, size, spaces;
-		const char *code;
+		const char *code, *file;
 
 		gap += i > 0 ? 2 : 0;
-		size = put_cell(sheet, row, i, text, &columns);
+		size = put_cell(sheet, row, i, text, &columns, &file);
 		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
 		if (thrum__table_column_is_right(column))
 			gap += spaces;
@@ -265,9 +269,13 @@ static void write_text_row(struct sheet *sheet, uint32_t row)
 			gap = 0;
 		}
 		code = is_state ? color_of(sheet, text, size) : NULL;
+		bool is_link = sheet->color && file && link_begin(sheet->out, file);
+
 		output_text(sheet->out, code ? code : "");
 		output_bytes(sheet->out, text, size);
 		output_text(sheet->out, code ? "\033[0m" : "");
+		if (is_link)
+			link_end(sheet->out);
 		if (!thrum__table_column_is_right(column))
 			gap += spaces;
 	}

@@ -110,8 +110,7 @@ static uint32_t hold_of(const struct thrum__model *model, const struct holds *ho
 	return THRUM__NONE;
 }
 
-/* Whether a task goes on for another: by what it became, and by those that read the result. */
-static bool goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
+bool thrum__analyse_goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
 {
 	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, holder); i++) {
 		uint32_t heir = thrum__model_heir(model, holder), read;
@@ -133,7 +132,7 @@ static uint32_t hold_before(const struct thrum__model *model, const struct holds
 	uint32_t task)
 {
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
-		if (goes_on_for(model, task, holds->all[i].task))
+		if (thrum__analyse_goes_on_for(model, task, holds->all[i].task))
 			return i;
 	return THRUM__NONE;
 }

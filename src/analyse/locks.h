@@ -42,6 +42,10 @@ static inline bool thrum__analyse_task_is_lock(const struct thrum__model *model,
 	return kind == THRUM_KIND_LOCK || kind == THRUM_KIND_SEMAPHORE;
 }
 
+/* Whether a task goes on for one that took a lock: by what that became, and by those that read the
+ * result. */
+bool thrum__analyse_goes_on_for(const struct thrum__model *, uint32_t task, uint32_t holder);
+
 /* Finds who holds a lock at the model's end. Returns 0 or -THRUM_E_MEMORY. Free *lock with
  * thrum__analyse_lock_free. O(edges of the lock). */
 THRUM__MUST_USE int thrum__analyse_lock_make(const struct thrum__model *, uint32_t task,

@@ -144,7 +144,13 @@ static void put_link(struct thrum__words_sentence *s, const struct thrum__slow_a
 		thrum__words_put_number(s, link->tasks);
 		thrum__words_put(s, " tasks ");
 		put_pattern(s, paths, link->frames[0]);
-		thrum__words_put(s, " one after the other, the longest time ");
+		thrum__words_put(s, " one after the other, the longest time");
+		if (link->longest > 0) {
+			thrum__words_put(s, ", ");
+			thrum__words_put_duration(s, link->longest, 3);
+			thrum__words_put(s, ",");
+		}
+		thrum__words_put(s, link->longest > 0 ? " by " : " ");
 	} else if (link->task != THRUM__NONE)
 		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 	if (link->task == THRUM__NONE)

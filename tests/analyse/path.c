@@ -233,6 +233,57 @@ static void waits_for_who_holds_a_lock(void **state)
 		"95-99 runs reader\n");
 }
 
+/* A mutex of promises: an unlabelled promise waits for it and takes it, one that read that promise goes
+ * on, and what it becomes gives the mutex back. The first one took it before, for a second. */
+static void waits_for_who_goes_on_with_a_lock(void **state)
+{
+	check_path(LANE "10 create 1 2 lock\n"
+			"10 label 2 \"database\n"
+			"10 create 1 3 async\n"
+			"10 label 3 \"query 1\n"
+			"11 lock 3 2\n"
+			"11 create 3 4 timer\n"
+			"11 label 4 \"sleep\n"
+			"11 create 3 5 try\n"
+			"11 wait 5 4\n"
+			"12 create 1 6 async\n"
+			"12 label 6 \"query 2\n"
+			"12 create 6 7 wait\n"
+			"12 wait 7 2\n"
+			"12 create 6 8 bind\n"
+			"12 wait 8 7\n"
+			"20 create 1 9 task\n"
+			"20 label 9 \"reader\n"
+			"20 wait 9 2\n"
+			"80 resolve 1 4\n"
+			"80 switch 5\n"
+			"80 read 5 4\n"
+			"80 unlock 5 2\n"
+			"80 lock 7 2\n"
+			"80 resolve 5 7\n"
+			"80 resolve 5 5\n"
+			"80 switch 8\n"
+			"80 read 8 7\n"
+			"80 create 8 10 try\n"
+			"80 create 8 11 timer\n"
+			"80 label 11 \"sleep\n"
+			"80 wait 10 11\n"
+			"80 become 8 10\n"
+			"80 switch 1\n"
+			"95 resolve 1 11\n"
+			"95 switch 10\n"
+			"95 read 10 11\n"
+			"95 unlock 10 2\n"
+			"95 lock 9 2\n"
+			"95 resolve 10 10\n"
+			"95 switch 9\n"
+			"99 resolve 9 9\n",
+		false, 9,
+		"20-80 waits reader;database;query #;sleep\n"
+		"80-95 waits reader;database;query #;sleep\n"
+		"95-99 runs reader\n");
+}
+
 static void waits_for_who_signals_a_condition(void **state)
 {
 	check_path(LANE "10 create 1 2 condition\n"
@@ -414,6 +465,7 @@ int main(void)
 		cmocka_unit_test(looks_again_and_again),
 		cmocka_unit_test(an_idle_lane_keeps_nobody),
 		cmocka_unit_test(waits_for_who_holds_a_lock),
+		cmocka_unit_test(waits_for_who_goes_on_with_a_lock),
 		cmocka_unit_test(waits_for_who_signals_a_condition),
 		cmocka_unit_test(a_chain_is_one),
 		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),

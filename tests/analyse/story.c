@@ -153,7 +153,7 @@ static void test_lock(void **state)
 	expect_boxes(&seen,
 		"0 20-99 waits 4\n"
 		"1 20-95 waits 2\n"
-		"2 20-90 waits 0\n"
+		"2 20-90 waits 3\n"
 		"2 90-95 runs 3\n"
 		"3 20-90 waits 5\n");
 	assert_int_equal(seen.story.levels[1].kind, THRUM__STORY_NAMED);
@@ -164,6 +164,8 @@ static void test_lock(void **state)
 	assert_int_equal(outside[0].from, 20);
 	assert_int_equal(outside[0].to, 90);
 	assert_int_equal(outside[0].level, 3);
+	assert_false(outside[0].is_lock);
+	assert_true(seen.story.levels[1].is_lock);
 	assert_int_equal(thrum__story_outside(&seen.paths, &seen.story, 80, outside, 2), 0);
 	/* In a row the lock counts for all that its holders do. */
 	expect_row(&seen, 4, 1,

@@ -21,6 +21,7 @@ MAY = {
     "world": ("base", "read"),
     "fleet": ("base", "port", "format", "read"),
     "source": ("base", "port", "format", "read", "world", "fleet"),
+    "import": ("base", "format", "read"),
     "model": ("base", "read"),
     "analyse": ("base", "model"),
     "words": ("base", "model", "analyse"),
@@ -48,6 +49,7 @@ FACES = {
     "fleet": ("fleet.h",),
     "source": ("input.h", "control.h", "request.h", "segment.h",
                "switches/switches.h", "zstd.h"),
+    "import": ("import.h",),
     "model": ("model.h",),
     "analyse": ("graph.h", "label.h", "family/family.h", "bands/bands.h", "why/finding.h",
                 "slow/slow.h", "slow/flame.h", "slow/answer.h", "story/story.h", "diff/diff.h",
@@ -92,6 +94,7 @@ FOREIGN = {
     "xenstore.h": ("source", "xen"),
     "xentoollog.h": ("source", "xen"),
     "nats/nats.h": ("fleet",),
+    "json-c/json.h": ("import",),
     "elfutils/libdwfl.h": ("source",),
     "dwarf.h": ("source",),
     "zstd.h": ("source", "store"),
@@ -102,7 +105,7 @@ FOREIGN = {
 }
 # These take bytes and give data: they never touch files, threads or the operating system.
 PURE = ("base", "format", "read", "model", "analyse", "words", "timeline", "scene", "stage", "report",
-        "monitor", "store")
+        "monitor", "store", "import")
 IMPURE_HEADERS = re.compile(
     r"^(sys/(?!types\.h$|cdefs\.h$)|linux/|fcntl\.h$|unistd\.h$|pthread\.h$|threads\.h$|signal\.h$"
     r"|dirent\.h$|dlfcn\.h$|sched\.h$|poll\.h$|netinet/|arpa/|netdb\.h$)")

@@ -164,6 +164,7 @@ static void shows_definitions(void **state)
 	ADD(t, 14, R(LOG), .text = "said");
 	ADD(t, 15, R(LOG), .text = "");
 	thrum_helper_assert_events(&recording,
+		"0 0 damaged - - - definition 40 is missing or damaged, and perhaps others\n"
 		"0 0 counter 1 - -7 net/bytes\n"
 		"10 0 counter 1 - -9223372036854775808 net/bytes\n"
 		"20 0 tag 1 - - net/parse\n"

@@ -241,12 +241,87 @@ static void survives_flipped_bits(void **state)
 	recording_finish(&specimen.recording);
 }
 
+/* Returns how many events tell of damage, and asserts that the last one's text contains `words`. */
+static unsigned count_damage(const struct specimen *specimen, const char *words)
+{
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	size_t count;
+	unsigned damage = 0;
+
+	assert_int_equal(thrum_trace_open_memory(specimen->recording.bytes, specimen->size, &trace,
+				 NULL),
+		0);
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			if (events[i].type == THRUM_EVENT_DAMAGED) {
+				assert_non_null(strstr(events[i].text, words));
+				damage++;
+			}
+	assert_int_equal(thrum_trace_info(trace)->damaged, damage);
+	thrum_trace_close(trace);
+	return damage;
+}
+
+static void tells_of_zeroed_packets(void **state)
+{
+	struct specimen specimen;
+
+	(void)state;
+	make(&specimen);
+	struct thrum__header *h = specimen.recording.header;
+	uint8_t *packets = specimen.recording.bytes + h->packet.offset;
+
+	assert_int_equal(count_damage(&specimen, ""), 0);
+	/* The lanes' last packets: no number behind them is missing. */
+	memset(packets + (size_t)(PACKETS - LANES) * h->packet_size, 0,
+		(size_t)LANES * h->packet_size);
+	atomic_store(&h->state, THRUM__RECORDING);
+	assert_int_equal(count_damage(&specimen, ""), 0);
+	atomic_store(&h->state, THRUM__SNAPSHOT);
+	assert_int_equal(count_damage(&specimen, "2 of the packets that were used are empty"), 1);
+	/* The recorder may have been stopped while each of two threads prepared a packet. */
+	atomic_store(&h->state, THRUM__STOPPED);
+	assert_int_equal(count_damage(&specimen, ""), 0);
+	memset(packets + (size_t)(PACKETS - LANES - 1) * h->packet_size, 0, h->packet_size);
+	assert_int_equal(count_damage(&specimen, "3 of the packets that were used are empty"), 1);
+	/* Then packets were dropped. */
+	h->lost[THRUM__LOST_NO_SPACE] = 1;
+	assert_int_equal(count_damage(&specimen, ""), 0);
+	recording_finish(&specimen.recording);
+}
+
+static void tells_of_zeroed_definitions(void **state)
+{
+	struct specimen specimen;
+
+	(void)state;
+	for (unsigned number = 1; number < 3; number++) {
+		make(&specimen);
+		struct thrum__header *h = specimen.recording.header;
+		struct thrum__definition *cells = (void *)(specimen.recording.bytes +
+			h->definitions.offset);
+
+		memset(&cells[number], 0, sizeof *cells);
+		assert_int_equal(count_damage(&specimen,
+					 number == 1 ? "definition 1 is missing or damaged"
+						     : "definition 2 is missing or damaged"),
+			1);
+		/* It may still come. */
+		atomic_store(&h->state, THRUM__RECORDING);
+		assert_int_equal(count_damage(&specimen, ""), 0);
+		recording_finish(&specimen.recording);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_the_specimen),
 		cmocka_unit_test(survives_truncation_anywhere),
 		cmocka_unit_test(survives_flipped_bits),
+		cmocka_unit_test(tells_of_zeroed_packets),
+		cmocka_unit_test(tells_of_zeroed_definitions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

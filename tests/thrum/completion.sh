@@ -27,13 +27,13 @@ complete_words() {
 	}
 }
 
-words='--help --no-pager --version attach bundle convert ctl diff doctor dump fleet help history html info metrics'
-words+=' record render ship snapshot stats store tasks top view watch why xen'
+words='--help --no-pager --version attach bundle convert ctl diff doctor dump fleet help history html import info'
+words+=' metrics record render ship snapshot stats store tasks top view watch why xen'
 complete_words "$words" ''
 complete_words 'diff doctor dump' d
 complete_words 'diff doctor dump' --no-pager d
 complete_words '--end --event' --no-pager dump --e
-complete_words 'info' help i
+complete_words 'import info' help i
 complete_words '--end --event' dump --e
 complete_words '--clock --color' dump --c
 complete_words 'json text tsv' dump --format = ''

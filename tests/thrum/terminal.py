@@ -147,7 +147,7 @@ def widths(recording):
 
 
 def links():
-    """The call sites that \"why\" names are links to the source files that are there."""
+    """Call sites are links to the source files that are there."""
     subprocess.run([HANGS, "hangs.thrum"], check=False)  # it kills itself
     why = ["why", "hangs.thrum"]
     piped = subprocess.run([THRUM, *why], capture_output=True, check=False).stdout.decode()
@@ -166,13 +166,21 @@ def links():
     check(f"[{link}{file}:" in output and "\033]8;;\033\\]" in output, "no link", output.encode())
     check(all(width_of(line) <= 100 for line in output.replace("\r\n", "\n").splitlines()),
           "lines with links are too wide", output.encode())
-    for environment in ({"NO_COLOR": "1"}, {**plain, "TERM": "linux"}, {**plain, "TERM": "dumb"}):
-        output = Terminal([THRUM, *why], environment, 100).finish()[1]
-        check(b"\033]" not in output, f"a link in spite of {environment}", output)
-    output = Terminal([THRUM, *why, "--color=never"], plain, 100).finish()[1]
-    check(b"\033]" not in output, "a link without colours", output)
-    colored = subprocess.run([THRUM, *why, "--color=always"], capture_output=True, check=False).stdout
-    check(b"\033]" not in colored, "a link in a pipe", colored)
+    others = [[name, why[1]] for name in ("dump", "tasks", "stats")]
+    for command in others:
+        output = Terminal([THRUM, "--no-pager", *command], plain, 250).finish()[1].decode()
+        check(f"{link}{file}:" in output and output.count("\033]8;;\033\\") == output.count(link),
+              f"no link by {command[0]}", output.encode())
+    for command in (why, *others):
+        command = ["--no-pager", *command]
+        for environment in ({"NO_COLOR": "1"}, {**plain, "TERM": "linux"}, {**plain, "TERM": "dumb"}):
+            output = Terminal([THRUM, *command], environment, 250).finish()[1]
+            check(b"\033]" not in output, f"a link in spite of {environment}", output)
+        output = Terminal([THRUM, *command, "--color=never"], plain, 250).finish()[1]
+        check(b"\033]" not in output, "a link without colours", output)
+        colored = subprocess.run([THRUM, *command, "--color=always"], capture_output=True,
+                                 check=False).stdout
+        check(b"\033]" not in colored, "a link in a pipe", colored)
     os.chdir("..")
 
 

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/locks.h"
+#include "analyse/slow/parts.h"
+
 #define MORE_PERCENT \
 	125 /* of the usual time: a path that is longer is compared with the usual one */
 #define CHIEF_PERCENT 50 /* of a link's time: what takes less is not its cause */
@@ -35,6 +38,21 @@ static int64_t length_of(const struct thrum__path *path)
 	return path->to - path->from;
 }
 
+/* Whether a frame is another, or below it. A frame's index is greater than its parent's. */
+static bool is_below(const struct thrum__paths *paths, uint32_t frame, uint32_t above)
+{
+	while (frame != THRUM__NONE && frame > above)
+		frame = paths->frames[frame].parent;
+	return frame == above;
+}
+
+/* Whether a task has no name that says anything. */
+static bool is_plain(const struct thrum__paths *paths, uint32_t task)
+{
+	return thrum__model_has_row(&paths->model->tasks, task) &&
+		thrum__slow_is_plain(paths->model, task);
+}
+
 /* Adds up the parts of a path by frame. */
 static struct sum *add_up(const struct thrum__paths *paths, const struct thrum__path *path)
 {
@@ -52,8 +70,10 @@ static struct sum *add_up(const struct thrum__paths *paths, const struct thrum__
 
 		sum->own[part->doing] += length;
 		sum->all += length;
-		sum->tasks += task != sum->last;
-		sum->last = task;
+		if (!is_plain(paths, task)) {
+			sum->tasks += task != sum->last;
+			sum->last = task;
+		}
 		if (length > sum->length) {
 			sum->length = length;
 			sum->longest = i;
@@ -120,6 +140,14 @@ static unsigned kind_of(const struct finding *f, uint32_t frame)
 							 : THRUM_KIND_TASK;
 }
 
+static bool has_lock(const struct finding *f, uint32_t frame)
+{
+	uint32_t task = f->paths->frames[frame].task;
+
+	return thrum__model_has_row(&f->paths->model->tasks, task) &&
+		thrum__analyse_task_is_lock(f->paths->model, task);
+}
+
 /* How the tasks below a frame relate to it. */
 static uint8_t relation_of(const struct finding *f, uint32_t frame)
 {
@@ -173,23 +201,55 @@ static void list_group(const struct finding *f, uint32_t frame, int doing,
 /* The longest part in a frame and those below. */
 static uint32_t longest_in(const struct finding *f, uint32_t frame)
 {
-	const struct thrum__frame *frames = f->paths->frames;
 	uint32_t best = f->sums[frame].longest;
 	int64_t length = f->sums[frame].length;
 
 	for (uint32_t i = frame + 1; i < f->paths->frame_count; i++) {
-		uint32_t above = i;
-
-		if (f->sums[i].length <= length)
-			continue;
-		while (above != THRUM__NONE && above > frame)
-			above = frames[above].parent;
-		if (above == frame) {
+		if (f->sums[i].length > length && is_below(f->paths, i, frame)) {
 			length = f->sums[i].length;
 			best = f->sums[i].longest;
 		}
 	}
 	return best;
+}
+
+/* Whether a frame is that of a lock, below which `holder` of the parts tells who had it. */
+static bool is_highest_lock(const struct finding *f, uint32_t frame)
+{
+	const struct thrum__frame *frames = f->paths->frames;
+
+	if (!has_lock(f, frame))
+		return false;
+	for (frame = frames[frame].parent; frame != THRUM__NONE; frame = frames[frame].parent)
+		if (has_lock(f, frame))
+			return false;
+	return true;
+}
+
+/* Sets the tasks of a link that had the lock one after the other, and the one that had it longest. */
+static void name_holders(const struct finding *f, struct thrum__cause_link *link)
+{
+	uint32_t last = THRUM__NONE;
+	int64_t time = 0;
+
+	link->tasks = 0;
+	for (uint32_t i = 0; i < f->path->count; i++) {
+		const struct thrum__path_part *part = &f->path->parts[i];
+
+		if (part->holder == THRUM__NONE ||
+			!is_below(f->paths, part->frame, link->frames[0]))
+			continue;
+		if (part->holder != last) {
+			link->tasks++;
+			time = 0;
+		}
+		last = part->holder;
+		time += part->to - part->from;
+		if (time > link->longest) {
+			link->longest = time;
+			link->task = last;
+		}
+	}
 }
 
 /* Sets the tasks of a link's first frame. */
@@ -205,9 +265,21 @@ static void name_tasks(const struct finding *f, struct thrum__cause_link *link)
 	frame = link->frames[0];
 	sum = &f->sums[frame];
 	link->tasks = sum->tasks;
+	if (has_lock(f, frame)) {
+		link->task = f->paths->frames[frame].task;
+		link->tasks = 1;
+		return;
+	}
+	if (link->kind == THRUM__CAUSE_HELD && is_highest_lock(f, f->paths->frames[frame].parent)) {
+		name_holders(f, link);
+		return;
+	}
 	if (sum->longest != THRUM__NONE) {
 		part = &f->path->parts[sum->longest];
 		link->task = part->doing >= THRUM__DOING_READY ? part->other : part->task;
+		if (is_plain(f->paths, link->task) &&
+			!is_plain(f->paths, f->paths->frames[frame].task))
+			link->task = f->paths->frames[frame].task;
 		return;
 	}
 	/* The frame has no part of its own: its task is the one for which the path's own waits, or
@@ -287,11 +359,7 @@ static bool has_name_of(const struct thrum__model *model, uint32_t a, uint32_t b
 static uint32_t top_below(const struct thrum__paths *paths, const struct thrum__path_part *part,
 	uint32_t frame)
 {
-	uint32_t above = part->frame;
-
-	while (above != THRUM__NONE && above > frame)
-		above = paths->frames[above].parent;
-	return above == frame ? part->top : THRUM__NONE;
+	return is_below(paths, part->frame, frame) ? part->top : THRUM__NONE;
 }
 
 /* How often a path's task waited for tasks below a frame, or if `named` isn't NONE, for those with

@@ -26,6 +26,8 @@ struct thrum__cause_link {
 	uint32_t task;   /* of the longest part: the task in the first frame, or NONE */
 	uint32_t tasks;  /* how many different tasks in a row were in the first frame */
 	int64_t time;    /* ns */
+	/* HELD: ns for which `task` had the lock, more than the others; 0: it isn't known. */
+	int64_t longest;
 };
 
 struct thrum__cause {

@@ -298,6 +298,14 @@ static bool is_plumbing(unsigned kind)
 	}
 }
 
+bool thrum__slow_is_plain(const struct thrum__model *model, uint32_t task)
+{
+	size_t size;
+
+	thrum__model_task_name(model, task, &size);
+	return size == 0 && is_plumbing(THRUM__TASK(model, task, kind));
+}
+
 /* Writes the pattern of a task's name, or else its kind's word, and returns the size. *is_plain:
  * the task has no name and only hands on results. */
 static size_t write_name(const struct thrum__model *model, uint32_t task,

@@ -121,6 +121,7 @@ static bool add_blocked(struct thrum__slow_walk *walk, const struct thrum__slow_
 {
 	struct thrum__slow_piece below = {.task = other,
 		.top = piece->top == THRUM__NONE ? other : piece->top,
+		.holder = piece->holder,
 		.depth = piece->depth + 1,
 		.from = from,
 		.to = to};

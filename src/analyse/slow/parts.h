@@ -14,7 +14,11 @@
 THRUM__MUST_USE int thrum__slow_frame_find(struct thrum__paths *, uint32_t parent, uint32_t task,
 	int doing, uint32_t *frame);
 
-/* The same for a time in which a lane is suspended for a reason, a string of the model. */
+/* Whether a task has no name and only hands on results of others: it has no frame of its own. */
+bool thrum__slow_is_plain(const struct thrum__model *, uint32_t task);
+
+/* The same as thrum__slow_frame_find for a time in which a lane is suspended for a reason, a string
+ * of the model. */
 THRUM__MUST_USE int thrum__slow_frame_suspended(struct thrum__paths *, uint32_t parent,
 	uint32_t reason, uint32_t *frame);
 
@@ -33,8 +37,9 @@ uint32_t thrum__slow_rows_before(const struct thrum__model *, const struct thrum
 /* A task and a time of it that is still to be walked. */
 struct thrum__slow_piece {
 	uint32_t task, frame;
-	uint32_t top;   /* the task for which the path's own waits, or NONE */
-	uint32_t depth; /* how many tasks wait for it on this path */
+	uint32_t top;    /* the task for which the path's own waits, or NONE */
+	uint32_t holder; /* of the highest lock above, or NONE */
+	uint32_t depth;  /* how many tasks wait for it on this path */
 	int64_t from, to;
 };
 

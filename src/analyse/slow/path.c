@@ -101,7 +101,7 @@ void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slo
 	}
 	if (!walk->failed)
 		path->parts[path->count++] = (struct thrum__path_part){from, to, frame, piece->task,
-			piece->top, other, (uint8_t)doing};
+			piece->top, other, piece->holder, (uint8_t)doing};
 }
 
 void thrum__slow_push(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)
@@ -157,6 +157,7 @@ void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__s
 {
 	struct thrum__slow_piece below = {.task = task,
 		.top = piece->top,
+		.holder = piece->holder,
 		.depth = piece->depth + 1,
 		.from = from,
 		.to = to};
@@ -587,7 +588,8 @@ static int put_in_order(struct thrum__path *path)
 
 		if (last && last->to == next->from && last->frame == next->frame &&
 			last->doing == next->doing && last->task == next->task &&
-			last->top == next->top && last->other == next->other)
+			last->top == next->top && last->other == next->other &&
+			last->holder == next->holder)
 			last->to = next->to;
 		else
 			ordered[kept++] = *next;
@@ -608,7 +610,7 @@ int thrum__slow_path_make_like(struct thrum__paths *paths, uint32_t task, uint32
 	uint32_t head = paths->heads[task];
 	struct thrum__path made = {.task = task, .from = THRUM__TASK(model, head, start)};
 	struct thrum__slow_walk walk = {.paths = paths, .model = model, .path = &made};
-	struct thrum__slow_piece whole = {.task = head, .top = THRUM__NONE};
+	struct thrum__slow_piece whole = {.task = head, .top = THRUM__NONE, .holder = THRUM__NONE};
 
 	/* A late event may have a time before all others; a length must stay within 64 bits. */
 	made.from = whole.from = made.from > 0 ? made.from : 0;

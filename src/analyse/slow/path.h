@@ -8,7 +8,8 @@
  * A wait ends with the awaited task (with all that this became), with a condition's signal, or with
  * a lock's release. The path then goes on with the task that resolved or signalled, but not with a
  * lane's own task, as that one only hands on results from outside; and for a lock or semaphore with
- * those that held it one after the other, whoever they are.
+ * those that held it one after the other, whoever they are. A holder without a label, such as a
+ * bind, stands below the frame of the labelled task that created it.
  *
  * Where nothing tells for whom a task waits, the path goes on with the task that received its latest
  * message, also in another process: with its work, the time that the message lay there while that
@@ -119,7 +120,10 @@ struct thrum__path_part {
 	uint32_t task;  /* the task that runs, waits or could run */
 	uint32_t top;   /* the task for which the path's own waits; NONE: it doesn't wait */
 	uint32_t other; /* READY and later: the task that runs; NONE: several, or unknown */
-	uint8_t doing;  /* enum thrum__doing */
+	/* The task that has the highest lock of the stack meanwhile, or the one with a label for
+	 * which it does; NONE: there is no lock, or nobody is known to have it. */
+	uint32_t holder;
+	uint8_t doing; /* enum thrum__doing */
 };
 
 struct thrum__path {

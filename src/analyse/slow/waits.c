@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds a task's waits, their ends, and who ended them. */
+#include "analyse/locks.h"
 #include "analyse/slow/parts.h"
 
 #define LOOK_BACK 256   /* waits searched for the last that ended */
 #define GETS_MAX 16     /* reads searched for the one that ended a wait */
 #define HOLDERS_MAX 256 /* of a lock, one after the other, during one wait */
+#define PASSED_MAX 16   /* of those that took a lock: searched for one that handed it on */
+#define CREATORS_MAX 16 /* of a holder, searched for one with a name */
 #define RUNS_MAX 64     /* between two looks at the same task */
 #define REST_PART 10    /* of the time between: a task that ran less only looked again */
 
@@ -233,20 +236,64 @@ uint32_t thrum__slow_ready_before(const struct thrum__slow_walk *walk, uint32_t 
 
 /* ---- Holders ------------------------------------------------------------------------------- */
 
-/* The time since when `task` held an object that it gave back at `to`; `from` if unknown. */
+/* The time since when `task` held an object that it gave back at `to`; `from` if unknown. The one
+ * that took it may be another task for which this one goes on. If nothing tells that, it is the last
+ * that took it, unless another was given back since. */
 static int64_t held_since(const struct thrum__slow_walk *walk, uint32_t thing, uint32_t task,
 	int64_t from, int64_t to)
 {
+	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *takes = &walk->paths->takes;
-	uint32_t i = thrum__slow_rows_before(walk->model, takes, thing, to, thrum__slow_edge_time);
+	uint32_t last = thrum__slow_rows_before(model, takes, thing, to, thrum__slow_edge_time);
+	uint32_t i = last, act;
+	int64_t time;
 
 	for (uint32_t looked = 0; i > takes->first[thing] && looked < LOOK_BACK; looked++) {
-		uint32_t edge = takes->rows[--i];
+		uint32_t edge = takes->rows[--i], taker = THRUM__EDGE(model, edge, from);
 
-		if (THRUM__EDGE(walk->model, edge, from) == task)
-			return thrum__slow_edge_time(walk->model, edge);
+		if (taker == task ||
+			(looked < PASSED_MAX && thrum__analyse_goes_on_for(model, task, taker)))
+			return thrum__slow_edge_time(model, edge);
 	}
-	return from;
+	if (last == takes->first[thing])
+		return from;
+	time = thrum__slow_edge_time(model, takes->rows[last - 1]);
+	act = last_act(walk, thing, time, to - 1);
+	return act == THRUM__NONE ? time : from;
+}
+
+/* The task by whose name a holder is known: the nearest that created it and is more than a part of
+ * some work; else the holder. */
+static uint32_t known_as(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *thing,
+	uint32_t holder)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t task = holder;
+
+	for (int i = 0; i < CREATORS_MAX && !thrum__slow_is_ground(model, task); i++) {
+		if (!thrum__slow_is_plain(model, task))
+			return thrum__slow_is_waiting(walk, thing->depth,
+				       thrum__model_heir(model, task))
+				? holder
+				: task;
+		task = THRUM__TASK(model, task, creator);
+	}
+	return holder;
+}
+
+/* Pushes the time in which a task held a thing, below the thing's frame. */
+static void push_hold(struct thrum__slow_walk *walk, struct thrum__slow_piece thing,
+	uint32_t holder, int64_t from, int64_t to)
+{
+	uint32_t known = known_as(walk, &thing, holder);
+
+	if (thing.holder == THRUM__NONE)
+		thing.holder = known;
+	if (known != holder &&
+		thrum__slow_frame_find(walk->paths, thing.frame, known, THRUM__DOING_RUNS,
+			&thing.frame) < 0)
+		walk->failed = true;
+	thrum__slow_push_below(walk, &thing, holder, from, to);
 }
 
 /* Whether the path can go on with a holder, which may also be a lane's own task. */
@@ -286,7 +333,7 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 			since = wait->from;
 		thing.depth = piece->depth;
 		if (can_hold(walk, &thing, by))
-			thrum__slow_push_below(walk, &thing, by, since, released);
+			push_hold(walk, thing, by, since, released);
 		else
 			thrum__slow_part_add(walk, &thing, since, released, THRUM__DOING_WAITS,
 				THRUM__NONE);

@@ -114,6 +114,7 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 	uint32_t stack[THRUM__STACK_DEPTH + 1];
 	int doing, error = 0;
 	uint32_t count = thrum__story_stack(paths, part, stack, &doing), lowest = count - 1;
+	bool is_below_lock = false;
 
 	if (count > THRUM__STORY_LEVELS) {
 		count = THRUM__STORY_LEVELS;
@@ -135,6 +136,13 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 			box.task = part->task;
 		else if (i == 1 && thrum__story_is_named(paths, stack[i], part->top))
 			box.task = part->top;
+		/* The highest lock tells who had it. */
+		if (!is_below_lock && part->holder != THRUM__NONE &&
+			thrum__story_is_lock(paths, stack[i - 1])) {
+			is_below_lock = true;
+			if (i < lowest || doing != THRUM__STORY_BUSY)
+				box.task = part->holder;
+		}
 		error = add_box(paths, &story->levels[i], box, grain);
 	}
 	return error;
@@ -187,6 +195,7 @@ static void name_level(const struct thrum__paths *paths, struct thrum__story *st
 		level->kind = THRUM__STORY_HOLDERS;
 	else
 		level->kind = THRUM__STORY_NAMED;
+	level->is_lock = thrum__story_is_lock(paths, most->frame);
 }
 
 /* Drops the last box of each level if it is too small to see. */
@@ -214,6 +223,7 @@ int thrum__story_remake(struct thrum__paths *paths, int64_t grain, struct thrum_
 		story->levels[i].count = 0;
 		story->levels[i].time = 0;
 		story->levels[i].kind = THRUM__STORY_NAMED;
+		story->levels[i].is_lock = false;
 		story->levels[i].task = story->levels[i].frame = THRUM__NONE;
 	}
 	story->level_count = 1;
@@ -266,6 +276,14 @@ void thrum__story_free(struct thrum__story *story)
 
 /* ---- The outside ---------------------------------------------------------------------------- */
 
+static bool is_timer(const struct thrum__paths *paths, uint32_t frame)
+{
+	uint32_t task = paths->frames[frame].task;
+
+	return thrum__model_has_row(&paths->model->tasks, task) &&
+		THRUM__TASK(paths->model, task, kind) == THRUM_KIND_TIMER;
+}
+
 uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thrum__story *story,
 	int64_t least, struct thrum__story_outside *outside, uint32_t most)
 {
@@ -287,7 +305,8 @@ uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thr
 			outside[count++] = now;
 		frame = doing == THRUM__STORY_WAITS ? stack[depth] : THRUM__NONE;
 		if (frame != THRUM__NONE)
-			now = (struct thrum__story_outside){part->from, part->to, depth};
+			now = (struct thrum__story_outside){part->from, part->to, depth,
+				thrum__story_is_lock(paths, frame), is_timer(paths, frame)};
 	}
 	return count;
 }

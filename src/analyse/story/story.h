@@ -40,6 +40,7 @@ struct thrum__story_level {
 	uint32_t count, room;
 	int64_t time; /* ns of all boxes, those too small to see included */
 	uint8_t kind; /* enum thrum__story_level_kind */
+	bool is_lock; /* NAMED: a lock or a semaphore */
 	uint32_t task, frame;
 };
 
@@ -69,6 +70,8 @@ void thrum__story_free(struct thrum__story *);
 struct thrum__story_outside {
 	int64_t from, to;
 	uint32_t level; /* the lowest level, which waits */
+	bool is_lock;   /* it shows a lock: nobody is known to have that */
+	bool is_timer;
 };
 
 /* Finds these times of at least `least` ns. Returns how many: at most `most`. */

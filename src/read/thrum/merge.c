@@ -136,6 +136,13 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 	}
 	r->has_bad = false;
 	r->bad_next = 0;
+	if (r->emptied > 0 && !r->emptied_told) {
+		r->emptied_told = true;
+		thrum__read_note(r, slot, THRUM_EVENT_DAMAGED, 0, base,
+			"%llu of the packets that were used %s empty",
+			(unsigned long long)r->emptied, r->emptied == 1 ? "is" : "are");
+		return true;
+	}
 	if (r->missing == 0 || r->missing_told)
 		return false;
 	r->missing_told = true;
@@ -143,6 +150,18 @@ static bool tell_of_bad_packet(struct reader *r, struct slot *slot)
 		"truncated at byte %llu: %llu packet%s missing",
 		(unsigned long long)r->trace.input.size(r->trace.input.owner),
 		(unsigned long long)r->missing, r->missing == 1 ? " is" : "s are");
+	return true;
+}
+
+/* Notes that a definition is missing, at a time when that is known. Returns whether it did. */
+static bool tell_of_definition(struct reader *r, struct slot *slot, uint64_t ticks)
+{
+	if (r->undefined == 0 || r->undefined_told || r->header.state == THRUM__RECORDING)
+		return false;
+	r->undefined_told = true;
+	slot->count = 0;
+	thrum__read_note(r, slot, THRUM_EVENT_DAMAGED, 0, ticks,
+		"definition %u is missing or damaged, and perhaps others", r->undefined);
 	return true;
 }
 
@@ -205,6 +224,8 @@ int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event *
 			return give_events(*events, given, events, count);
 		if (r->heap_count == 0)
 			return 0;
+		if (tell_of_definition(r, r->notes, earliest))
+			return give_events(r->notes->events, 1, events, count);
 		uint32_t lane = r->heap[0].lane;
 		struct slot *slot = r->lanes[lane].slot;
 

@@ -193,12 +193,17 @@ struct reader {
 	uint32_t *order;   /* indexes of good packets, by lane and sequence number */
 	uint64_t missing;  /* packets behind the end of a truncated file */
 	bool missing_told; /* an event has told so */
-	bool has_bad;      /* some packet from bad_next on may be PACKET_BAD */
+	uint64_t emptied;  /* packets of an ended recording that were used and hold nothing */
+	bool emptied_told;
+	bool has_bad; /* some packet from bad_next on may be PACKET_BAD */
 	size_t bad_next;
 
 	struct definition **definitions; /* by number; NULL: not loaded yet */
 	uint32_t definition_room;
 	uint32_t definition_count; /* cells in the recording */
+	/* The first definition that an event has and the recording lacks; 0: there is none. */
+	uint32_t undefined;
+	bool undefined_told;
 	struct addresses *addresses;
 	bool has_modules; /* so labels may hold addresses */
 

@@ -138,6 +138,7 @@ static int scan_packet(struct reader *r, uint32_t index)
 		sizeof bytes, &size);
 
 	if (result == 0 || result == THRUM__REUSED) {
+		r->emptied += result == 0;
 		*ref = (struct packet_ref){0};
 		return before.state != PACKET_NONE;
 	}
@@ -204,11 +205,26 @@ static int set_lanes(struct reader *r)
 	return 0;
 }
 
+/*
+ * Judges the packets that hold nothing. The recorder uses the packets in their order, so none is left out;
+ * but each thread may have been stopped while it prepared one, and on a full device some were dropped.
+ */
+static void judge_empty(struct reader *r)
+{
+	const struct thrum__header *h = &r->header;
+	uint64_t lanes = h->state == THRUM__SNAPSHOT ? 0 : r->lane_count;
+
+	if (h->state == THRUM__RECORDING || r->emptied <= lanes || h->lost[THRUM__LOST_NO_SPACE] ||
+		h->lost[THRUM__LOST_FORBIDDEN])
+		r->emptied = 0;
+}
+
 int thrum__read_scan(struct reader *r)
 {
 	bool is_new = r->holds_back;
 	int error = load_header_words(r);
 
+	r->emptied = 0;
 	if (!error)
 		error = count_packets(r);
 	for (uint32_t i = 0; !error && i < r->packet_count; i++) {
@@ -220,5 +236,6 @@ int thrum__read_scan(struct reader *r)
 	}
 	if (!error)
 		error = set_lanes(r);
+	judge_empty(r);
 	return error ? error : is_new;
 }

@@ -94,6 +94,13 @@ ALWAYS_INLINE void set_label(struct thrum_event *end, const struct context *s,
 	set_text(end, text, size);
 }
 
+/* Notes that the recording lacks a definition which an event has. */
+static inline void miss_definition(struct reader *r, unsigned number)
+{
+	if (r->undefined == 0)
+		r->undefined = number;
+}
+
 /* Sets the value of the event before `end`. */
 ALWAYS_INLINE void set_value(struct thrum_event *end, int64_t value)
 {
@@ -121,12 +128,22 @@ ALWAYS_INLINE void set_definition(struct thrum_event *end, const struct context 
 		d = thrum__read_definition(s->reader, number);
 	if (UNLIKELY(!d))
 		set_text(end, "", 0);
-	else if (UNLIKELY(d->type != type))
+	else if (UNLIKELY(d->type != type)) {
 		set_text(end, d->unknown, (uint32_t)strlen(d->unknown));
-	else {
+		miss_definition(s->reader, number);
+	} else {
 		set_text(end, d->text, d->text_size);
 		end[-1].kind = d->kind;
 	}
+}
+
+/* Loads the definition of a call site, to see whether there is one. */
+static void load_site(struct reader *r, unsigned number)
+{
+	const struct definition *d = thrum__read_definition(r, number);
+
+	if (d && d->type != THRUM__DEFINES_SITE && d->type != THRUM__DEFINES_ADDRESS)
+		miss_definition(r, number);
 }
 
 /* Puts a create event, and a label event if the record has a text. */
@@ -136,6 +153,9 @@ ALWAYS_INLINE struct thrum_event *put_created(struct thrum_event *e, const struc
 	e = put_event(e, THRUM_EVENT_CREATE, OTHER, parent, f->other);
 	e[-1].kind = f->kind <= THRUM_KIND_STREAM ? f->kind : THRUM_KIND_UNKNOWN;
 	e[-1].site = f->site;
+	if (UNLIKELY(f->site >= s->reader->definition_room || !s->reader->definitions[f->site]) &&
+		f->site)
+		load_site(s->reader, f->site);
 	if (f->text_size) {
 		prepare_event(e, s);
 		e = put_event(e, THRUM_EVENT_LABEL, 0, f->other, 0);

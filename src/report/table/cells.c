@@ -179,6 +179,7 @@ static void set_site(struct thrum__table_cell *cell, const struct thrum__model *
 	size_t size = thrum__words_site(site, cell->room, sizeof(cell->room));
 
 	set_bytes(cell, cell->room, size < sizeof(cell->room) ? size : sizeof(cell->room) - 1);
+	cell->file = site->file;
 }
 
 static void set_label(struct thrum__table_cell *cell, const struct thrum__model *model,
@@ -420,6 +421,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	cell->text = "";
 	cell->size = 0;
 	cell->number = 0;
+	cell->file = NULL;
 	if (!thrum__table_has(table, item))
 		return;
 	switch (table->form - forms) {

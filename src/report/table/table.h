@@ -90,6 +90,7 @@ struct thrum__table_cell {
 	int64_t number;   /* for an id, its 64 bits */
 	const char *text; /* for a text; valid as long as the model, or in `room` */
 	size_t size;
+	const char *file; /* the source file of a call site; else NULL */
 	char room[THRUM__CELL_ROOM];
 };
 

@@ -212,6 +212,7 @@ static void put_level_name(const struct thrum__scene_bands *bands,
 	const struct thrum__scene_bands_story *story, unsigned level, char *words, size_t size)
 {
 	const struct thrum__story_level *of = &story->story.levels[level];
+	char name[150];
 
 	if (level == 0)
 		thrum__words_task(bands->all->model, story->task, words, size);
@@ -219,8 +220,10 @@ static void put_level_name(const struct thrum__scene_bands *bands,
 		snprintf(words, size, "held in turn by");
 	else if (of->kind == THRUM__STORY_THREAD)
 		snprintf(words, size, "thread busy");
-	else
-		name_box(bands, of->task, of->frame, words, size);
+	else {
+		name_box(bands, of->task, of->frame, name, sizeof name);
+		snprintf(words, size, "%s%s", of->is_lock ? "lock " : "", name);
+	}
 }
 
 /* Writes how long a level of a story takes; the first one is all of it. */
@@ -313,7 +316,11 @@ static void tell_outside(const struct thrum__bands_pen *pen,
 			continue;
 		thrum__words_duration(outside[i].to - outside[i].from, 3, duration,
 			sizeof duration);
-		size = (size_t)snprintf(words, sizeof words, "waits for the outside %s", duration);
+		size = (size_t)snprintf(words, sizeof words,
+			outside[i].is_lock            ? "nobody is known to hold it for %s"
+				: outside[i].is_timer ? "a timer runs for %s"
+						      : "waits for the outside %s",
+			duration);
 		if (thrum__bands_holes(pen->bands->all, outside[i].from, outside[i].to,
 			    (outside[i].to - outside[i].from) / 2, &hole, 1) > 0) {
 			thrum__words_duration(hole.to - hole.from, 3, duration, sizeof duration);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * import/: traces of other tools as recordings of thrum. A reader turns a file's events into items,
+ * which know nothing of the format; the items of each process become a recording.
+ *
+ *   import.c   the items, processes and lanes; the names of all formats
+ *   json.c     steps through a file of JSON
+ *   chrome.c   Chrome's trace events        keys.c   their slices and flows that have ids
+ *   otlp.c     OpenTelemetry's spans        spans.c  spans to items
+ *   put.c      items to records             write.c  records to a recording
+ *
+ * Nothing here does I/O. Without json-c nothing in JSON can be read.
+ */
+#ifndef IMPORT_IMPORT_H
+#define IMPORT_IMPORT_H
+
+#include "read/read.h"
+
+struct thrum__import;
+
+/* Tells whether thrum was built with json-c. */
+bool thrum__import_can_json(void);
+
+/*
+ * Reads a file, whose bytes must stay until the call returns. The caller destroys *import. Returns 0
+ * or a negative enum thrum_error: -THRUM_E_FORMAT if the file is of no known format, or holds nothing
+ * that can be told; -THRUM_E_DAMAGED where it breaks its format's rules.
+ */
+THRUM__MUST_USE int thrum__import_read(const char *bytes, size_t size,
+	struct thrum__import **import, struct thrum_error_info *);
+void thrum__import_destroy(struct thrum__import *);
+
+/* The result of reading. */
+struct thrum__import_found {
+	const char *format; /* for people */
+	uint32_t parts;     /* processes: at least 1 */
+	uint64_t events;    /* of the file, without those left out */
+	uint64_t left_out;  /* of kinds that can't be told */
+	bool is_cut;        /* the file ends in the middle of an event */
+};
+struct thrum__import_found thrum__import_found(const struct thrum__import *);
+
+/* Writes the name of a part's process, and what it needs to be a file's name. */
+void thrum__import_name(const struct thrum__import *, uint32_t part, char name[64]);
+
+/* Writes a part as a recording. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__import_write(const struct thrum__import *, uint32_t part,
+	const struct thrum__output *);
+
+#endif
