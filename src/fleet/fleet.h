@@ -238,6 +238,7 @@ struct thrum__fleet_range {
 	const char *filter;   /* of subjects */
 	int64_t from;         /* not those stored before, ns since 1970; 0: all */
 	uint64_t after, last; /* the numbers between which they lie: after < number <= last */
+	bool has_headers_only;
 };
 
 /* Finds the number of the latest message. Returns 0 or a negative enum thrum_error. */

@@ -476,6 +476,7 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 	s->nats.jsSubOptions_Init(&options);
 	options.Stream = range->is_tables ? TABLES : PACKETS;
 	options.Ordered = true;
+	options.Config.HeadersOnly = range->has_headers_only;
 	if (range->from > 0) {
 		options.Config.DeliverPolicy = js_DeliverByStartTime;
 		options.Config.OptStartTime = range->from;
