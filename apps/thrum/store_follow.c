@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The headers of new messages tell of which ten minutes they are. These are stored again as a whole, which
- * replaces their files. Only then the number of the last message is noted. So whenever this is killed, it
+ * The headers of new messages tell of which ten minutes they are; and agents tell up to which time their
+ * recordings go. These ten minutes are stored again as a whole, which replaces their files. Only then the
+ * numbers of the last messages are noted. So whenever this is killed, it
  * does the last of its work again, to the same end.
  */
 #define _GNU_SOURCE
@@ -38,7 +39,10 @@ struct following {
 	struct thrum__fleet_server *server; /* NULL: not connected */
 	struct due *due;
 	size_t count;
-	uint64_t done; /* the number of the last message whose ten minutes are stored */
+	/* The numbers of the last messages whose ten minutes are stored. */
+	struct done {
+		uint64_t pieces, tables;
+	} done;
 	char position[PATH_MAX];
 	bool has_failed; /* the latest look, as a message has told */
 };
@@ -71,8 +75,8 @@ static void load_position(struct following *f)
 	snprintf(f->position, sizeof(f->position), "%.4000s/.position-%016" PRIx64, f->to->folder,
 		which);
 	file = fopen(f->position, "re");
-	if (file && fscanf(file, "%" SCNu64, &f->done) != 1)
-		f->done = 0;
+	if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &f->done.pieces, &f->done.tables) != 2)
+		f->done = (struct done){0, 0};
 	if (file)
 		fclose(file);
 }
@@ -80,8 +84,9 @@ static void load_position(struct following *f)
 static int write_position(void *context, const char *path, int fd)
 {
 	const struct following *f = context;
-	char text[32];
-	int size = snprintf(text, sizeof(text), "%" PRIu64 "\n", f->done);
+	char text[64];
+	int size = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 "\n", f->done.pieces,
+		f->done.tables);
 	int error = thrum__source_write_all(fd, text, (size_t)size);
 
 	if (error == 0)
@@ -132,23 +137,34 @@ static int take_header(void *context, const struct thrum__fleet_stored *message)
 	return error;
 }
 
-/* Lists the ten minutes of the messages that are new. *last becomes the number of the last one. Returns 0
+static int take_known(void *context, const struct thrum__fleet_known *known)
+{
+	return known->until <= 0 ? 0
+				 : add_due(context, known->until / SECOND / STORE_SLOT * STORE_SLOT,
+					   known->host, known->program);
+}
+
+/* Lists the ten minutes of the messages that are new. *last becomes the numbers of the last ones. Returns 0
  * or a negative enum thrum_error. */
-static int list_due(struct following *f, uint64_t *last, struct thrum_error_info *error)
+static int list_due(struct following *f, struct done *last, struct thrum_error_info *error)
 {
 	struct thrum__fleet_range range = {.filter = "thrum.rec.>", .has_headers_only = true};
 	int result = 0;
 
 	f->count = 0;
+	*last = f->done;
 	if (!f->server)
 		result = thrum__fleet_connect(&f->address, &f->server, error);
 	if (result == 0)
-		result = thrum__fleet_last(f->server, false, last, error);
+		result = thrum__fleet_know(f->server, &f->address, &last->tables, take_known, f,
+			error);
+	if (result == 0)
+		result = thrum__fleet_last(f->server, false, &last->pieces, error);
 	if (result < 0)
 		return result;
 	/* Fewer than before: they are others. */
-	range.after = f->done <= *last ? f->done : 0;
-	range.last = *last;
+	range.after = f->done.pieces <= last->pieces ? f->done.pieces : 0;
+	range.last = last->pieces;
 	if (range.after == 0 && f->address.from > 0)
 		range.from = f->address.from;
 	return thrum__fleet_read(f->server, &range, take_header, f, error);
@@ -237,7 +253,7 @@ static int compare_due(const void *left, const void *right)
 static int look(struct following *f)
 {
 	struct thrum_error_info error = {0};
-	uint64_t last = 0;
+	struct done last;
 	int result = list_due(f, &last, &error);
 
 	if (result == 0 && f->count > 0) {
@@ -258,7 +274,7 @@ static int look(struct following *f)
 		return STATUS_OK;
 	}
 	f->has_failed = false;
-	if (last == f->done)
+	if (last.pieces == f->done.pieces && last.tables == f->done.tables)
 		return STATUS_OK;
 	f->done = last;
 	return file_write(f->position, FILE_OUTPUT, write_position, f);

@@ -263,16 +263,19 @@ struct thrum__fleet_known {
 	struct thrum__header header;
 	struct thrum__fleet_count count;
 	int64_t began, told; /* ns since 1970 */
+	int64_t until;       /* its end, or the time up to which it is known */
 };
 
 /*
  * Gives the recordings that an address names to `take`: those of which an agent told something after
  * the address's `from`, and which began before its `until`; until `take` returns another number than 0.
- * Returns that number, 0, or a negative enum thrum_error.
+ * Unless `after` is NULL, those of which nothing was told since message number *after are left out, and
+ * then it becomes the number of the last one. Returns as thrum__fleet_read does.
  */
 THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
-	const struct thrum__fleet_address *, int (*take)(void *, const struct thrum__fleet_known *),
-	void *context, struct thrum_error_info *);
+	const struct thrum__fleet_address *, uint64_t *after,
+	int (*take)(void *, const struct thrum__fleet_known *), void *context,
+	struct thrum_error_info *);
 
 /* ---- Fetching ------------------------------------------------------------------------------- */
 
