@@ -64,6 +64,17 @@ static const char *lane_words(int doing)
 	}
 }
 
+/* Writes who woke the thread of a part, if that is known. */
+static void put_waker(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__path_part *part, const char *before, const char *after)
+{
+	if (!part || !thrum__model_has_row(&answer->model->tasks, part->other))
+		return;
+	thrum__words_put(s, before);
+	thrum__words_put_task_id(s, answer->model, part->other, "other tasks");
+	thrum__words_put(s, after);
+}
+
 static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
 	const struct thrum__share *share)
 {
@@ -85,10 +96,12 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_PREEMPTED:
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "is ready, but its thread is not on a CPU");
+		put_waker(s, answer, part, ", after ", " woke it");
 		break;
 	case THRUM__DOING_BLOCKED:
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
+		put_waker(s, answer, part, " until ", " wakes it");
 		break;
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s, is_own ? "" : ", whose ");
@@ -275,6 +288,14 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 	thrum__words_put(s, ")");
 }
 
+/* By enum thrum__cause_link_kind: how a link goes on from the one before. */
+static const char *const continuations[] = {
+	[THRUM__CAUSE_AWAITED] = ", which waited for ",
+	[THRUM__CAUSE_HELD] = ", held by ",
+	[THRUM__CAUSE_ENDED] = ", signalled by ",
+	[THRUM__CAUSE_SERVED] = ", served by ",
+};
+
 static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
 {
 	const struct thrum__cause *cause = &answer->cause;
@@ -290,10 +311,7 @@ static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_
 			put_doing(s, answer, link, false);
 			continue;
 		}
-		thrum__words_put(s,
-			link->kind == THRUM__CAUSE_HELD            ? ", held by "
-				: link->kind == THRUM__CAUSE_ENDED ? ", signalled by "
-								   : ", which waited for ");
+		thrum__words_put(s, continuations[link->kind]);
 		put_link(s, answer, link);
 	}
 }
