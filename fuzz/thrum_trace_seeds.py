@@ -43,12 +43,30 @@ def live(task, created, waiting, flags, label):
                        START + created + 1 if waiting else 0, 0, 0, 4, 15, flags, label)
 
 
+def noted(task, bits, label=b"lock"):
+    """A task whose cell has a note in the place of a wait."""
+    return struct.pack("<IIQQQQHHHBB48s", task, 0, 1, START + task, bits, START + task + 1 | 1 << 63, 0, 0, 4, 8, 2,
+                       label)
+
+
+def held(task, holder, kind, label=b""):
+    words = label.ljust(24, b"\0")
+    first, second, third = struct.unpack("<3Q", words)
+    mixed = (first + second * 3 + third * 5) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
+    bits = 1 << 63 | (len(label) > 23) << 61 | kind << 56 | mixed >> 56 << 48 | holder
+    return noted(task, bits, b"lock".ljust(24, b"\0") + words)
+
+
 def tables():
     cells = [b"\0" * 128, definition(1, 0, b"net"), definition(2, 1, b"net/parse"),
              definition(3, 0, b"net/bytes"), definition(4, 17, b"main\0main.c")]
     tasks = [b"\0" * 96] * LIVE
     for task in (1, 2, 3):
         tasks[task] = live(task, task, task - 1, 15 if task == 2 else 3, b"label")
+    tasks[4] = held(4, 2, 15)
+    tasks[5] = held(5, 90, 12, b"ended")
+    tasks[6] = held(6, 91, 12, b"a label \xc3\xa4 that is too long")
+    tasks[7] = noted(7, 1 << 62 | 5000)
     return b"".join(cells).ljust(DEFINITIONS * 128, b"\0") + b"".join(tasks)
 
 
@@ -148,6 +166,9 @@ def main(folder):
         "off_cpu": recording(lane, off_cpu=b"".join((
             off_cpu_of(5, 90, 0, 1), off_cpu_of(95, 120, 0, 2), off_cpu_of(90, 100, 0, 1),
             off_cpu_of(130, 140, 7, 1), off_cpu_of(150, 160, 0, 2)))),
+        "off_cpu_woken": recording(lane, off_cpu=b"".join((
+            off_cpu_of(5, 9, 0, 3), off_cpu_of(9, 20, 0, 4 | 1 << 8),
+            off_cpu_of(20, 30, 0, 4 | 0xffffff << 8), off_cpu_of(30, 40, 0, 4 | 77 << 8)))),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
         # Seeds whose changes act as a recorder: a packet grows, another one is replaced.
         "grows": recording([growing], RECORDING,

@@ -2,8 +2,8 @@
 /*
  * A model of the table of live tasks, for the model checker spin. tools/verify.sh runs it.
  *
- * It describes src/record/live.c, with live_fill(), live_is_in(), live_wait() and live_end() in
- * src/record/record.h, and the readers: load_chunk() in src/read/thrum/live.c and copy_cells() in
+ * It describes src/record/live.c, with live_fill(), live_is_in(), live_wait(), live_store() and live_end()
+ * in src/record/record.h, and the readers: load_chunk() in src/read/thrum/live.c and copy_cells() in
  * src/format/copy.c. Names are those of the code. One statement, or one d_step, is one access to
  * shared memory; anything else may happen between any two of them.
  *
@@ -16,6 +16,8 @@
  *   later one without an earlier one.
  * - SIGKILL needs no statement: the checker tries every order, also those in which only the reader
  *   goes on after some time.
+ * - A note of a lock or a timer is stored as a wait is. That of a lock may be stored by several lanes at
+ *   once, which isn't described here: each of its words is right by itself, and a sum ties the label to it.
  * - Ids don't wrap here. In the code tags are their low 32 bits, and ids have 64.
  *
  * Claims

@@ -21,7 +21,7 @@
  * The readings of the clocks (src/record/clock.c) and the history of the mask (src/format/control.c) have
  * tickets of the same kind.
  *
- * With LIVE=1, the cell of a live task: live_fill(), live_wait() and live_end() in src/record/record.h,
+ * With LIVE=1, the cell of a live task: live_fill(), live_store() and live_end() in src/record/record.h,
  * thrum__record_live_begin() in src/record/live.c, and load_chunk() in src/read/thrum/live.c with
  * thrum__format_settle_live_task() in src/format/live.c. A task waits and ends, and the same lane or
  * another one creates the next task in its cell.
@@ -42,7 +42,7 @@
  *   LIVE_BEGIN    src/record/hot.c       fast_create              atomic_thread_fence(memory_order_release)
  *   LIVE_FILL     src/record/record.h    live_fill                __ATOMIC_RELEASE
  *   LIVE_FILL     src/record/record.h    live_fill                memory_order_release
- *   LIVE_WAIT     src/record/record.h    live_wait                memory_order_release
+ *   LIVE_WAIT     src/record/record.h    live_store               memory_order_release
  *   LIVE_END      src/record/record.h    live_end                 memory_order_release
  *   READ_BEFORE   src/read/thrum/live.c  load_chunk               atomic_thread_fence(memory_order_acquire)
  *   READ_CELLS    src/read/thrum/live.c  load_chunk               atomic_thread_fence(memory_order_acquire)

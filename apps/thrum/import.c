@@ -223,11 +223,15 @@ const struct command command_import = {
 		"write them. A slice of a thread becomes a task that runs there, and for which the\n"
 		"slice around it waits; an asynchronous slice a task; a flow a message. Arguments and\n"
 		"instants become log lines, counters are rounded to whole numbers.\n"
+		"OpenTelemetry's spans in JSON (OTLP), as its collector's file exporter writes them: a\n"
+		"span becomes a task, a service a process; a span waits for those below it that end\n"
+		"before it does, and messages go from a span to those below it in other services.\n"
 		"FILE may be packed by gzip. Several processes become a bundle, in which each has a\n"
 		"recording.",
-	.examples = "thrum import trace.json -o browser.thrums && thrum view browser.thrums\n"
-		    "thrum import trace.json.gz -o - > build.thrum\n"
-		    "thrum convert --to=chrome server.thrum - | thrum import - -o again.thrum",
+	.examples =
+		"thrum import trace.json -o browser.thrums && thrum view browser.thrums\n"
+		"thrum import trace.json.gz -o - > build.thrum\n"
+		"thrum import spans.jsonl -o shop.thrums && thrum why --slow='GET *' shop.thrums",
 	.statuses = "0  success, even if events were left out (standard error says how many)\n"
 		    "2  not a trace that thrum knows, damaged, or FILE could not be written\n"
 		    "64 usage error",

@@ -27,6 +27,8 @@ LOOP(wait, thrum_task_wait(tasks[i], tasks[i + 1]))
 LOOP(read_other, thrum_task_read(tasks[i], tasks[i + 1]))
 LOOP(resolve, thrum_task_resolve(tasks[i]))
 LOOP(run, thrum_task_switch(tasks[i]))
+LOOP(take, thrum_lock_acquired(tasks[i]))
+LOOP(due, thrum_task_due(tasks[i], 1000000))
 LOOP(count, thrum_counter_add(runner->counter, 1))
 LOOP(log_text, thrum_log(bench_text12[i & 3]))
 LOOP(log_literal, thrum_log("http.request"))
@@ -119,6 +121,8 @@ const struct bench_case bench_cases[] = {
 	{"resolve, live", THRUM_LIVE, FIXED, 0, 1, resolve, create_tasks, NULL, "resolve"},
 	{"create + label of 10, live", THRUM_LIVE, TEXT, 0, 1, create, NULL, resolve_tasks,
 		"create + label of 10"},
+	{"lock, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(take), NULL},
+	{"due, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(due), NULL},
 	{"mix, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(mix), "mix"},
 
 	{"off: an empty loop", RIVALS, FIXED, 0, 20, bench_empty_loop, NULL, NULL, NULL},

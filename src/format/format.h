@@ -204,8 +204,8 @@ struct thrum__live_task {
 	uint32_t id_high;
 	uint64_t parent;
 	uint64_t created;              /* ticks */
-	_Atomic uint64_t waiting;      /* the task that it last waited for, or 0 */
-	_Atomic uint64_t waited;       /* when that wait began, ticks */
+	_Atomic uint64_t waiting;      /* the task that it last waited for, a note, or 0 */
+	_Atomic uint64_t waited;       /* when that wait began, or when the note was made, ticks */
 	uint16_t lane;                 /* the lane that created it (low bits) */
 	_Atomic uint16_t waiting_lane; /* the lane that recorded the wait (low bits) */
 	uint16_t site;
@@ -214,6 +214,43 @@ struct thrum__live_task {
 	char label[48]; /* ends in NUL */
 };
 _Static_assert(sizeof(struct thrum__live_task) == 96, "wire layout");
+
+/*
+ * A lock or a timer waits for nobody, so its cell has a note in the place of the wait: who took the
+ * lock last, or when the timer is due. The bits of `waiting` tell which. Then `waited` has the bit
+ * THRUM__LIVE_NOTED above the ticks, so readers that know no notes take it for no wait.
+ *
+ * A lock whose label ends in the first half of its cell's label has the beginning of its holder's
+ * in the second half, since the holder may have ended. Its sum is in the note: without order, a
+ * reader may see one holder's note and another's label.
+ */
+#define THRUM__LIVE_NOTED (UINT64_C(1) << 63)
+#define THRUM__LIVE_HELD (UINT64_C(1) << 63)       /* by the task in the bits of HOLDER */
+#define THRUM__LIVE_DUE (UINT64_C(1) << 62)        /* so many ns after `waited`: the other bits */
+#define THRUM__LIVE_HOLDER_CUT (UINT64_C(1) << 61) /* a label without a NUL there goes on */
+#define THRUM__LIVE_HOLDER ((UINT64_C(1) << 48) - 1)
+#define THRUM__LIVE_HOLDER_KIND 56 /* from this bit on: its kind */
+#define THRUM__LIVE_HOLDER_SUM 48  /* from this bit on: the label's sum */
+#define THRUM__LIVE_NO_KIND 31     /* the holder had no cell, so its kind and label are unknown */
+#define THRUM__LIVE_TICKS(waited) ((waited) & ~THRUM__LIVE_NOTED)
+#define THRUM__LIVE_LABEL_WORDS 6  /* of 64 bits: the label of a cell */
+#define THRUM__LIVE_HOLDER_WORDS 3 /* of them: those behind the lock's own, the holder's */
+
+/* The sum of a holder's label, 8 bits. */
+static inline uint64_t thrum__format_live_sum(const uint64_t words[THRUM__LIVE_HOLDER_WORDS])
+{
+	return ((words[0] + words[1] * 3 + words[2] * 5) * UINT64_C(0x9e3779b97f4a7c15)) >> 56;
+}
+
+/* Whether one of these words of text has a byte 0. */
+static inline bool thrum__format_live_ends(const uint64_t words[THRUM__LIVE_HOLDER_WORDS])
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+
+	return (((words[0] - ones) & ~words[0]) | ((words[1] - ones) & ~words[1]) |
+		       ((words[2] - ones) & ~words[2])) &
+		ones << 7;
+}
 
 /*
  * Removes the wait from a cell that was copied three times in a row (`before`, `cell`, `after`) if
@@ -227,13 +264,26 @@ void thrum__format_settle_live_task(struct thrum__live_task *cell,
 enum thrum__off_cpu_kind {
 	THRUM__OFF_PREEMPTED = 1, /* the thread could have run */
 	THRUM__OFF_BLOCKED = 2,   /* it waited in the kernel */
+	THRUM__OFF_UNKNOWN = 3,   /* the kernel lost records: it may have been on and off */
+	THRUM__OFF_WOKEN = 4,     /* it could have run, after it had waited: see the waker */
 };
 
-/* A time in which a thread was not on a processor. The array is in the order of `begin`. */
+/* The waker: 1 + the number of its lane, 0 (not known), or one of these. */
+#define THRUM__OFF_BY_INTERRUPT 0xffffffu
+#define THRUM__OFF_BY_OTHER 0xfffffeu /* a thread that has no lane in this recording */
+#define THRUM__OFF_KIND(entry) ((entry)->kind & 0xff)
+#define THRUM__OFF_WAKER(entry) ((entry)->kind >> 8)
+
+/*
+ * A time in which a thread was not on a processor, or in which that isn't known. The array is in the
+ * order of `begin`; the times of a lane don't overlap. A thread is on a processor in the rest of its
+ * time. `thrum record --sched` fills it in (src/source/switches); any other program that knows these
+ * times may do the same.
+ */
 struct thrum__off_cpu {
 	uint64_t begin, end; /* ticks */
 	uint32_t lane;       /* the number of the thread's lane (low bits) */
-	uint32_t kind;       /* enum thrum__off_cpu_kind */
+	uint32_t kind;       /* enum thrum__off_cpu_kind | waker << 8 */
 };
 _Static_assert(sizeof(struct thrum__off_cpu) == 24, "wire layout");
 

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
+#include "import/json.h"
 #include "import/parts.h"
 
 #define EXACT 9e15 /* µs with digits behind the point have no exact ns beyond, as doubles */
@@ -26,39 +25,10 @@ struct event {
 
 /* ---- Members -------------------------------------------------------------------------------- */
 
-static struct json_object *member(struct json_object *object, const char *name)
-{
-	struct json_object *value = NULL;
-
-	return json_object_is_type(object, json_type_object) &&
-			json_object_object_get_ex(object, name, &value)
-		? value
-		: NULL;
-}
-
-/* A member as a text; "" if it is missing. */
-static const char *text_of(struct json_object *object, const char *name, size_t *size)
-{
-	struct json_object *value = member(object, name);
-	const char *text = value ? json_object_get_string(value) : "";
-
-	*size = json_object_is_type(value, json_type_string)
-		? (size_t)json_object_get_string_len(value)
-		: strlen(text);
-	return text;
-}
-
-static bool is_text(struct json_object *object, const char *name, const char *text)
-{
-	size_t size;
-
-	return strcmp(text_of(object, name, &size), text) == 0;
-}
-
 static uint32_t text_index(struct event *e, struct json_object *object, const char *name)
 {
 	size_t size;
-	const char *text = text_of(object, name, &size);
+	const char *text = thrum__import_text_of(object, name, &size);
 
 	return thrum__import_text(e->import, text, size);
 }
@@ -102,12 +72,12 @@ static int64_t ns_of(struct json_object *value)
 static int64_t number_or_text(struct json_object *object, const char *name, const char **text,
 	size_t *size)
 {
-	struct json_object *value = member(object, name);
+	struct json_object *value = thrum__import_member(object, name);
 
 	*text = "";
 	*size = 0;
 	if (json_object_is_type(value, json_type_string))
-		*text = text_of(object, name, size);
+		*text = thrum__import_text_of(object, name, size);
 	return *size > 0 ? 0 : json_object_get_int64(value);
 }
 
@@ -127,14 +97,14 @@ static void find_lane(struct event *e)
 
 static void take_name(struct event *e)
 {
-	struct json_object *args = member(e->object, "args");
+	struct json_object *args = thrum__import_member(e->object, "args");
 	uint32_t *to = NULL;
 
-	if (is_text(e->object, "name", "process_name"))
+	if (thrum__import_is_text(e->object, "name", "process_name"))
 		to = &e->import->parts[e->part].name;
-	else if (is_text(e->object, "name", "thread_name"))
+	else if (thrum__import_is_text(e->object, "name", "thread_name"))
 		to = &e->import->lanes[e->item.lane].name;
-	if (to && member(args, "name"))
+	if (to && thrum__import_member(args, "name"))
 		*to = text_index(e, args, "name");
 }
 
@@ -149,7 +119,7 @@ static void add(struct event *e, enum thrum__import_type type)
 /* The text for a log line: the arguments, behind the name if that is given. */
 static uint32_t arguments(struct event *e, const char *name)
 {
-	struct json_object *args = member(e->object, "args");
+	struct json_object *args = thrum__import_member(e->object, "args");
 	struct thrum__base_text text = thrum__base_text_growing();
 	uint32_t index = THRUM__IMPORT_NONE;
 
@@ -177,7 +147,7 @@ static void add_arguments(struct event *e)
 
 static void add_slice(struct event *e, bool is_whole)
 {
-	struct json_object *dur = member(e->object, "dur");
+	struct json_object *dur = thrum__import_member(e->object, "dur");
 
 	e->item.text = text_index(e, e->object, "name");
 	e->item.value = is_whole && dur ? ns_of(dur) : 0;
@@ -189,7 +159,7 @@ static void add_slice(struct event *e, bool is_whole)
 /* The key of an asynchronous slice or a flow: category and id, within the process if the id says so. */
 static uint32_t key_of(struct event *e, const char *category)
 {
-	struct json_object *id2 = member(e->object, "id2"), *of = e->object;
+	struct json_object *id2 = thrum__import_member(e->object, "id2"), *of = e->object;
 	struct thrum__base_text text = thrum__base_text_growing();
 	const char *id = "id";
 	uint32_t index;
@@ -197,13 +167,13 @@ static uint32_t key_of(struct event *e, const char *category)
 
 	if (id2) {
 		of = id2;
-		id = member(id2, "local") ? "local" : "global";
+		id = thrum__import_member(id2, "local") ? "local" : "global";
 	}
 	thrum__base_text_put(&text, category);
 	thrum__base_text_byte(&text, 0);
-	thrum__base_text_put(&text, text_of(e->object, "scope", &size));
+	thrum__base_text_put(&text, thrum__import_text_of(e->object, "scope", &size));
 	thrum__base_text_byte(&text, 0);
-	thrum__base_text_put(&text, text_of(of, id, &size));
+	thrum__base_text_put(&text, thrum__import_text_of(of, id, &size));
 	if (of == id2 && strcmp(id, "local") == 0) {
 		thrum__base_text_byte(&text, 0);
 		thrum__base_text_number(&text, e->part);
@@ -218,12 +188,12 @@ static uint32_t event_key(struct event *e)
 {
 	size_t size;
 
-	return key_of(e, text_of(e->object, "cat", &size));
+	return key_of(e, thrum__import_text_of(e->object, "cat", &size));
 }
 
 static void add_counter(struct event *e)
 {
-	struct json_object *args = member(e->object, "args");
+	struct json_object *args = thrum__import_member(e->object, "args");
 	struct json_object_iterator at, end;
 
 	if (!json_object_is_type(args, json_type_object))
@@ -234,9 +204,10 @@ static void add_counter(struct event *e)
 		struct thrum__base_text path = thrum__base_text_growing();
 		size_t size;
 
-		thrum__base_text_put(&path, text_of(e->object, "name", &size));
-		if (member(e->object, "id"))
-			thrum__base_text_format(&path, "[%s]", text_of(e->object, "id", &size));
+		thrum__base_text_put(&path, thrum__import_text_of(e->object, "name", &size));
+		if (thrum__import_member(e->object, "id"))
+			thrum__base_text_format(&path, "[%s]",
+				thrum__import_text_of(e->object, "id", &size));
 		if (strcmp(json_object_iter_peek_name(&at), "value") != 0)
 			thrum__base_text_format(&path, "/%s", json_object_iter_peek_name(&at));
 		e->item.text = thrum__import_text(e->import, path.bytes ? path.bytes : "",
@@ -252,7 +223,7 @@ static void add_note(struct event *e)
 {
 	size_t size;
 
-	e->item.text = arguments(e, text_of(e->object, "name", &size));
+	e->item.text = arguments(e, thrum__import_text_of(e->object, "name", &size));
 	if (e->item.text != THRUM__IMPORT_NONE)
 		add(e, THRUM__IMPORT_LOG);
 }
@@ -260,17 +231,19 @@ static void add_note(struct event *e)
 /* Takes the kind and the end of a task that thrum itself wrote. */
 static bool take_own_task(struct event *e)
 {
-	struct json_object *args = member(e->object, "args");
+	struct json_object *args = thrum__import_member(e->object, "args");
 	unsigned kind = 0;
 
-	if (!is_text(e->object, "cat", "task") || !member(args, "kind") || !member(args, "state"))
+	if (!thrum__import_is_text(e->object, "cat", "task") ||
+		!thrum__import_member(args, "kind") || !thrum__import_member(args, "state"))
 		return false;
-	while (kind < THRUM_KIND_UNKNOWN && !is_text(args, "kind", thrum_kind_name((int)kind)))
+	while (kind < THRUM_KIND_UNKNOWN &&
+		!thrum__import_is_text(args, "kind", thrum_kind_name((int)kind)))
 		kind++;
 	e->item.kind = (uint8_t)kind;
-	if (is_text(args, "state", "pending"))
+	if (thrum__import_is_text(args, "state", "pending"))
 		e->item.value = 1;
-	else if (is_text(args, "state", "failed"))
+	else if (thrum__import_is_text(args, "state", "failed"))
 		e->item.value = 2 + (int64_t)text_index(e, args, "failure");
 	return true;
 }
@@ -303,29 +276,31 @@ static void add_step(struct event *e)
 	size_t size;
 
 	e->item.text = event_key(e);
-	e->item.other = arguments(e, text_of(e->object, "name", &size));
+	e->item.other = arguments(e, thrum__import_text_of(e->object, "name", &size));
 	add(e, THRUM__IMPORT_KEY_LOG);
 }
 
 static void add_flow(struct event *e, enum thrum__import_type type)
 {
 	e->item.text = event_key(e);
-	e->item.kind = type == THRUM__IMPORT_FLOW_END && !is_text(e->object, "bp", "e");
+	e->item.kind = type == THRUM__IMPORT_FLOW_END &&
+		!thrum__import_is_text(e->object, "bp", "e");
 	add(e, type);
 }
 
 /* Adds runs of tasks that are asynchronous slices, and spans, as thrum itself writes them. */
 static bool add_own(struct event *e)
 {
-	struct json_object *args = member(e->object, "args"), *task = member(args, "task");
+	struct json_object *args = thrum__import_member(e->object, "args"),
+			   *task = thrum__import_member(args, "task");
 	struct event run = *e;
 
-	if (is_text(e->object, "cat", "span")) {
+	if (thrum__import_is_text(e->object, "cat", "span")) {
 		e->item.text = text_index(e, e->object, "name");
 		add(e, THRUM__IMPORT_SPAN);
 		return true;
 	}
-	if (!task || !is_text(e->object, "cat", "run"))
+	if (!task || !thrum__import_is_text(e->object, "cat", "run"))
 		return false;
 	json_object_object_add(e->object, "id", json_object_get(task));
 	run.item.text = key_of(e, "task");
@@ -365,9 +340,9 @@ void thrum__import_chrome(struct thrum__import *im, struct json_object *object)
 	struct event e = {.import = im,
 		.object = object,
 		.item = {.task = THRUM__IMPORT_NONE, .other = THRUM__IMPORT_NONE}};
-	struct json_object *ts = member(object, "ts");
+	struct json_object *ts = thrum__import_member(object, "ts");
 	size_t size;
-	const char *phase = text_of(object, "ph", &size);
+	const char *phase = thrum__import_text_of(object, "ph", &size);
 
 	if (size == 1)
 		find_lane(&e);

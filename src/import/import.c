@@ -182,7 +182,9 @@ static int read_any(struct thrum__import *im, const char *bytes, size_t size,
 
 	if (error)
 		return error;
-	error = im->failed ? -THRUM_E_MEMORY : sort_items(im);
+	error = thrum__import_settle_spans(im);
+	if (error == 0)
+		error = sort_items(im);
 	if (error == 0)
 		error = thrum__import_settle_keys(im);
 	if (error)
@@ -219,6 +221,9 @@ void thrum__import_destroy(struct thrum__import *im)
 	thrum__base_keys_free(&im->texts);
 	thrum__base_keys_free(&im->part_keys);
 	thrum__base_keys_free(&im->lane_keys);
+	thrum__base_keys_free(&im->span_keys);
+	free(im->spans);
+	free(im->links);
 	free(im);
 }
 

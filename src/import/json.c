@@ -11,9 +11,37 @@
 #include "import/parts.h"
 
 #ifdef HAVE_JSON
-#include <json-c/json.h>
+#include "import/json.h"
 
 #define DEPTH 64 /* of values in values */
+
+struct json_object *thrum__import_member(struct json_object *object, const char *name)
+{
+	struct json_object *value = NULL;
+
+	return json_object_is_type(object, json_type_object) &&
+			json_object_object_get_ex(object, name, &value)
+		? value
+		: NULL;
+}
+
+const char *thrum__import_text_of(struct json_object *object, const char *name, size_t *size)
+{
+	struct json_object *value = thrum__import_member(object, name);
+	const char *text = value ? json_object_get_string(value) : "";
+
+	*size = json_object_is_type(value, json_type_string)
+		? (size_t)json_object_get_string_len(value)
+		: strlen(text);
+	return text;
+}
+
+bool thrum__import_is_text(struct json_object *object, const char *name, const char *text)
+{
+	size_t size;
+
+	return strcmp(thrum__import_text_of(object, name, &size), text) == 0;
+}
 
 struct walk {
 	struct thrum__import *import;
@@ -86,6 +114,11 @@ static take_element *taker(struct thrum__import *im, const char *key)
 	if (strcmp(key, "traceEvents") == 0) {
 		im->format = "Chrome's trace events";
 		return thrum__import_chrome;
+	}
+	/* Tempo calls it batches. */
+	if (strcmp(key, "resourceSpans") == 0 || strcmp(key, "batches") == 0) {
+		im->format = "OpenTelemetry's spans";
+		return thrum__import_otlp;
 	}
 	return NULL;
 }
@@ -163,7 +196,7 @@ int thrum__import_json(struct thrum__import *im, const char *bytes, size_t size,
 	json_tokener_free(w.tokener);
 	if (error == 0 && !im->format)
 		error = thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
-			"JSON, but no trace: it lacks traceEvents");
+			"JSON, but no trace: it has neither traceEvents nor resourceSpans");
 	return error;
 }
 

@@ -25,7 +25,7 @@ enum thrum__import_type {
 	THRUM__IMPORT_RESOLVE, /* task */
 	THRUM__IMPORT_FAIL,    /* task, text: the reason */
 	THRUM__IMPORT_WAIT,    /* task waits for other */
-	THRUM__IMPORT_READ,    /* task reads the result of other */
+	THRUM__IMPORT_READ,    /* task, or if that is NONE the lane, reads the result of other */
 	/* These are of `task`, or of the one that runs if that is NONE. */
 	THRUM__IMPORT_LOG,     /* text */
 	THRUM__IMPORT_SEND,    /* text: the link's key */
@@ -55,6 +55,7 @@ struct thrum__import_item {
 struct thrum__import_lane {
 	uint32_t part, number; /* its number in the part */
 	uint32_t tid, name;    /* name: a text, or NONE */
+	bool is_made_up;       /* no thread of the program: nothing is known of its time */
 };
 
 struct thrum__import_part {
@@ -69,8 +70,12 @@ struct thrum__import {
 	uint32_t part_count, part_room;
 	struct thrum__import_lane *lanes;
 	uint32_t lane_count, lane_room;
-	uint32_t tasks; /* so many have numbers */
-	struct thrum__base_keys texts, part_keys, lane_keys;
+	uint32_t tasks;                   /* so many have numbers */
+	struct thrum__import_span *spans; /* by task */
+	uint32_t span_room;
+	struct thrum__import_link *links;
+	uint32_t link_count, link_room;
+	struct thrum__base_keys texts, part_keys, lane_keys, span_keys;
 	const char *format;
 	uint64_t left_out;
 	uint32_t events;
@@ -97,6 +102,31 @@ int thrum__import_json(struct thrum__import *, const char *bytes, size_t size,
 struct json_object;
 /* Adds the items of one event of Chrome's. */
 void thrum__import_chrome(struct thrum__import *, struct json_object *event);
+/* Takes the spans of a ResourceSpans. */
+void thrum__import_otlp(struct thrum__import *, struct json_object *resource_spans);
+
+/* ---- spans.c ---- */
+
+/* A span of a distributed trace. Its key is "TRACE-SPAN", as in a traceparent. */
+struct thrum__import_span {
+	int64_t start, end;
+	uint32_t key, parent;         /* texts; parent: or NONE */
+	uint32_t lane, name, failure; /* failure: a text if it failed, or NONE */
+	uint8_t kind;                 /* enum thrum_kind */
+	bool is_client, is_open;      /* it asked another process; it didn't end */
+};
+
+/* A span that another one names. */
+struct thrum__import_link {
+	uint32_t span, key;
+	bool is_read; /* it is known that the span read the other's result */
+};
+
+/* Adds a span. Returns its task, or NONE if there is one with its key. */
+uint32_t thrum__import_span(struct thrum__import *, const struct thrum__import_span *);
+void thrum__import_link(struct thrum__import *, const struct thrum__import_link *);
+/* Makes items of all spans, once they are there. */
+int thrum__import_settle_spans(struct thrum__import *);
 
 /* ---- keys.c ---- */
 

@@ -25,10 +25,11 @@ struct lane {
 	uint64_t own;
 	struct open *open;
 	uint32_t count, room;
-	uint32_t too_deep; /* BEGINs that were left out */
-	uint32_t next_key; /* of a link that the next slice receives, or NONE */
-	int64_t soonest;   /* the least end of those that are open */
-	bool has_begun;
+	uint32_t too_deep;        /* BEGINs that were left out */
+	uint32_t next_key;        /* of a link that the next slice receives, or NONE */
+	int64_t soonest;          /* the least end of those that are open */
+	int64_t last;             /* the time of its last item */
+	bool has_begun, is_awake; /* is_awake: in a lane that is no thread, it doesn't rest */
 };
 
 struct put {
@@ -312,6 +313,25 @@ static void count_up(struct put *p, const struct thrum__import_item *item)
 		THRUM__DEFINES_COUNTER, text_of(p, item->text));
 }
 
+/* A lane that is no thread rests while nothing happens there. */
+static void rest(struct put *p)
+{
+	struct thrum__record suspend = {.type = THRUM__R_SUSPEND};
+
+	thrum__import_writer_named(p->writer, p->number, p->lane->last, &suspend,
+		THRUM__DEFINES_TAG, "wait for work");
+	p->lane->is_awake = false;
+}
+
+static void wake(struct put *p, int64_t time)
+{
+	if (p->lane->is_awake && time > p->lane->last)
+		rest(p);
+	if (!p->lane->is_awake)
+		record(p, time, (struct thrum__record){.type = THRUM__R_RESUME});
+	p->lane->is_awake = true;
+}
+
 static void put_item(struct put *p, const struct thrum__import_item *item)
 {
 	switch (item->type) {
@@ -327,7 +347,9 @@ static void put_item(struct put *p, const struct thrum__import_item *item)
 		two(p, item->time, THRUM__R_WAIT, task_id(p, item->task), task_id(p, item->other));
 		break;
 	case THRUM__IMPORT_READ:
-		two(p, item->time, THRUM__R_READ, task_id(p, item->task), task_id(p, item->other));
+		two(p, item->time, THRUM__R_READ,
+			item->task == NONE ? p->lane->own : task_id(p, item->task),
+			task_id(p, item->other));
 		break;
 	case THRUM__IMPORT_LOG:
 	case THRUM__IMPORT_SEND:
@@ -354,6 +376,8 @@ static void begin_lane(struct put *p, uint32_t index, int64_t time)
 	snprintf(name, sizeof name, "thread %u", lane->tid);
 	thrum__import_writer_lane(p->writer, p->number, time, p->lane->own, lane->tid,
 		lane->name != NONE ? text_of(p, lane->name) : name);
+	p->lane->is_awake = lane->is_made_up;
+	p->lane->last = time;
 }
 
 static void put_items(struct put *p, uint32_t part)
@@ -369,14 +393,19 @@ static void put_items(struct put *p, uint32_t part)
 		p->lane = &p->lanes[p->number];
 		if (!p->lane->has_begun)
 			begin_lane(p, item->lane, item->time);
+		if (im->lanes[item->lane].is_made_up)
+			wake(p, item->time);
 		end_until(p, item->time);
 		put_item(p, item);
+		p->lane->last = item->time;
 	}
 	for (uint32_t i = 0; i < im->parts[part].lanes && !p->failed; i++) {
 		p->number = i;
 		p->lane = &p->lanes[i];
 		if (p->lane->has_begun)
 			end_until(p, INT64_MAX - 1);
+		if (p->lane->is_awake)
+			rest(p);
 	}
 }
 
@@ -393,8 +422,8 @@ static uint64_t machine_of(const struct thrum__import *im, const char *host)
 	return number ^ number >> 32 ? number ^ number >> 32 : 1;
 }
 
-/* When the last item ends. */
-static int64_t end_of(const struct thrum__import *im)
+/* When the last item of a part ends. */
+static int64_t end_of(const struct thrum__import *im, uint32_t part)
 {
 	int64_t end = im->items[0].time;
 
@@ -403,7 +432,8 @@ static int64_t end_of(const struct thrum__import *im)
 		bool is_long = item->type == THRUM__IMPORT_SLICE || item->type == THRUM__IMPORT_OFF;
 		int64_t last = item->time + (is_long ? item->value : 0);
 
-		end = last > end ? last : end;
+		if (im->lanes[item->lane].part == part && last > end)
+			end = last;
 	}
 	return end;
 }
@@ -420,7 +450,7 @@ static struct thrum__import_plan make_plan(const struct thrum__import *im, uint3
 		.pid = im->parts[part].pid,
 		.lanes = im->parts[part].lanes,
 		.first = im->items[0].time,
-		.last = end_of(im),
+		.last = end_of(im, part),
 		.realtime = im->is_realtime ? 0 : INT64_MIN,
 		.boot = machine_of(im, host),
 		.bytes = count * ITEM_BYTES};

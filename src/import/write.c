@@ -20,7 +20,7 @@ struct lane {
 	size_t at;      /* bytes of it */
 	uint64_t last, seq, own, running;
 	uint32_t tid;
-	uint16_t open, spans[THRUM__SPANS_MAX];
+	uint16_t suspended, open, spans[THRUM__SPANS_MAX];
 };
 
 struct thrum__import_writer {
@@ -172,6 +172,7 @@ static bool begin_packet(struct thrum__import_writer *w, uint32_t number, uint64
 	packet->tid = lane->tid;
 	packet->own = lane->own;
 	packet->running = lane->running;
+	packet->suspended = lane->suspended;
 	packet->open = lane->open;
 	memcpy(packet->spans, lane->spans, sizeof packet->spans);
 	lane->at = sizeof *packet;
@@ -192,6 +193,8 @@ static void follow(struct lane *lane, const struct thrum__record *record)
 			lane->spans[lane->open] = record->def;
 		lane->open += lane->open < UINT16_MAX;
 		break;
+	case THRUM__R_SUSPEND: lane->suspended = record->def ? record->def : UINT16_MAX; break;
+	case THRUM__R_RESUME: lane->suspended = 0; break;
 	case THRUM__R_SPAN_END: lane->open -= lane->open > 0; break;
 	default: break;
 	}

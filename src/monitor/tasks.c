@@ -127,13 +127,15 @@ static int add_task(struct thrum__monitor *m, const struct thrum__live_task *cel
 		return -THRUM_E_MEMORY;
 	m->sample.tasks = tasks;
 	struct thrum__monitor_task *task = &tasks[count];
+	bool is_noted = cell->waiting & (THRUM__LIVE_HELD | THRUM__LIVE_DUE);
 
 	*task = (struct thrum__monitor_task){
 		.id = (uint64_t)cell->id_high << 32 | cell->tag,
 		.parent = cell->parent,
-		.waiting = cell->waiting,
+		.waiting = is_noted ? 0 : cell->waiting,
 		.age = age_of(m, cell->created),
-		.waited = cell->waiting ? age_of(m, cell->waited) : THRUM__MONITOR_UNKNOWN,
+		.waited = cell->waiting && !is_noted ? age_of(m, cell->waited)
+						     : THRUM__MONITOR_UNKNOWN,
 		.group = THRUM__MONITOR_NO_GROUP,
 		.site = cell->site,
 		.kind = cell->kind,

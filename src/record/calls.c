@@ -141,6 +141,8 @@ struct fields {
 	enum thrum__record_type type;
 	bool relies; /* on the running task */
 	bool ends;   /* the first task */
+	/* Leaves a note in the first task's cell; or NULL. Called while the lane is taken. */
+	void (*note)(const struct lane *, thrum_task, int64_t value, uint64_t time);
 	unsigned tasks;
 	bool has_value;
 	thrum_task first, second;
@@ -170,6 +172,8 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 		put32(p, (uint32_t)(int32_t)f.value), p += 4;
 	if (f.ends)
 		live_end(lane, f.first);
+	if (f.note)
+		f.note(lane, f.first, f.value, event.time);
 	return finish_event(thread, lane, event, (size_t)(p - event.at));
 }
 
@@ -228,17 +232,26 @@ void thrum__should_resolve(thrum_task task)
 			&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
 }
 
+static bool note_due(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	thrum__record_live_due(lane, record->task, record->value, time);
+	return true;
+}
+
 void thrum__due(thrum_task task, int64_t ns_from_now)
 {
 	if (task &&
 		!fast_event((struct fields){.type = THRUM__R_DUE,
+			.note = thrum__record_live_due,
 			.tasks = 1,
 			.first = task,
 			.has_value = true,
 			.value = ns_from_now}))
-		thrum__record_write(&(struct thrum__record){.type = THRUM__R_DUE,
-			.task = task,
-			.value = ns_from_now});
+		write_and_note(NULL,
+			&(struct thrum__record){.type = THRUM__R_DUE,
+				.task = task,
+				.value = ns_from_now},
+			note_due);
 }
 
 void thrum__fail(thrum_task task, const char *reason)
@@ -299,29 +312,67 @@ void thrum__signal(thrum_task condition, unsigned waiters)
 		write_act(THRUM__R_SIGNAL, condition, waiters);
 }
 
+/* The running task takes or releases a lock. */
+static void note_taken(const struct lane *lane, thrum_task lock, int64_t value, uint64_t time)
+{
+	(void)value;
+	thrum__record_live_hold(lane, lock, thrum__record_thread.running, time);
+}
+
+static void note_released(const struct lane *lane, thrum_task lock, int64_t value, uint64_t time)
+{
+	(void)value, (void)time;
+	thrum__record_live_release(lane, lock);
+}
+
+static bool note_lock(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	if (record->type == THRUM__R_UNLOCK)
+		note_released(lane, record->other, 0, time);
+	else if (record->type == THRUM__R_HELD)
+		thrum__record_live_hold(lane, record->other, record->task, time);
+	else
+		note_taken(lane, record->other, 0, time);
+	return true;
+}
+
 void thrum__lock_acquired(thrum_task lock)
 {
-	if (!fast_about(THRUM__R_LOCK, true, lock))
-		write_act(THRUM__R_LOCK, lock, 0);
+	struct fields fields = {.type = THRUM__R_LOCK,
+		.relies = true,
+		.note = note_taken,
+		.tasks = 1,
+		.first = lock};
+
+	if (lock && !fast_event(fields))
+		write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_LOCK, .other = lock},
+			note_lock);
 }
 
 void thrum__lock_released(thrum_task lock)
 {
-	if (!fast_about(THRUM__R_UNLOCK, true, lock))
-		write_act(THRUM__R_UNLOCK, lock, 0);
-}
+	struct fields fields = {.type = THRUM__R_UNLOCK,
+		.relies = true,
+		.note = note_released,
+		.tasks = 1,
+		.first = lock};
 
-static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
-{
-	(void)lane, (void)record, (void)time;
-	return true;
+	if (lock && !fast_event(fields))
+		write_and_note(NULL,
+			&(struct thrum__record){.type = THRUM__R_UNLOCK, .other = lock}, note_lock);
 }
 
 /* The task holds the lock, which it may have taken before. */
 void thrum__lock_held(struct thrum_site *site, thrum_task task, thrum_task lock)
 {
 	write_at(site, &(struct thrum__record){.type = THRUM__R_HELD, .task = task, .other = lock},
-		note_nothing);
+		note_lock);
+}
+
+static bool note_nothing(struct lane *lane, const struct thrum__record *record, uint64_t time)
+{
+	(void)lane, (void)record, (void)time;
+	return true;
 }
 
 static void write_link(enum thrum__record_type type, const void *key, size_t size)

@@ -285,3 +285,71 @@ void thrum__record_live_flag(struct recorder *r, uint64_t id, unsigned flags)
 	if (cell)
 		atomic_fetch_or_explicit(&cell->flags, (uint8_t)flags, memory_order_relaxed);
 }
+
+/* ---- Notes of locks and timers -------------------------------------------------------------- */
+
+/* Whether a cell may have a note of this kind: it has no wait, and no other note. */
+static bool may_note(const struct thrum__live_task *cell, uint64_t kind)
+{
+	uint64_t there = atomic_load_explicit(&cell->waiting, memory_order_relaxed);
+
+	return !there || there & kind;
+}
+
+/* Copies the beginning of the holder's label behind the lock's, if there is room. Returns the label's part
+ * of the note. No loops: gcc would leave them in the code. */
+static uint64_t copy_label(struct thrum__live_task *cell, const struct thrum__live_task *holder)
+{
+	thrum__word *own = (thrum__word *)(void *)cell->label;
+	const thrum__word *its = (const thrum__word *)(const void *)holder->label;
+	uint64_t words[THRUM__LIVE_HOLDER_WORDS] = {__atomic_load_n(own, __ATOMIC_RELAXED),
+		__atomic_load_n(own + 1, __ATOMIC_RELAXED),
+		__atomic_load_n(own + 2, __ATOMIC_RELAXED)};
+
+	if (!thrum__format_live_ends(words))
+		return 0;
+	words[0] = __atomic_load_n(its, __ATOMIC_RELAXED);
+	words[1] = __atomic_load_n(its + 1, __ATOMIC_RELAXED);
+	words[2] = __atomic_load_n(its + 2, __ATOMIC_RELAXED);
+	__atomic_store_n(own + 3, words[0], __ATOMIC_RELAXED);
+	__atomic_store_n(own + 4, words[1], __ATOMIC_RELAXED);
+	__atomic_store_n(own + 5, words[2], __ATOMIC_RELAXED);
+	return thrum__format_live_sum(words) << THRUM__LIVE_HOLDER_SUM |
+		(holder->label[sizeof words] ? THRUM__LIVE_HOLDER_CUT : 0);
+}
+
+void thrum__record_live_hold(const struct lane *lane, uint64_t lock, uint64_t holder, uint64_t time)
+{
+	struct thrum__live_task *cell = live_cell(lane, lock);
+	const struct thrum__live_task *its = live_cell(lane, holder);
+	uint64_t note = THRUM__LIVE_HELD | holder, kind = THRUM__LIVE_NO_KIND;
+
+	if (!live_is_in(cell, lock) || !may_note(cell, THRUM__LIVE_HELD) || !holder ||
+		holder > THRUM__LIVE_HOLDER)
+		return;
+	if (live_is_in(its, holder)) {
+		kind = its->kind;
+		note |= copy_label(cell, its);
+	}
+	live_store(cell, lane, note | kind << THRUM__LIVE_HOLDER_KIND,
+		time >> 4 | THRUM__LIVE_NOTED);
+}
+
+void thrum__record_live_release(const struct lane *lane, uint64_t lock)
+{
+	struct thrum__live_task *cell = live_cell(lane, lock);
+
+	/* Others may hold it, too: then who took it last is forgotten rather than told wrongly. */
+	if (live_is_in(cell, lock) &&
+		atomic_load_explicit(&cell->waiting, memory_order_relaxed) & THRUM__LIVE_HELD)
+		atomic_store_explicit(&cell->waiting, 0, memory_order_relaxed);
+}
+
+void thrum__record_live_due(const struct lane *lane, uint64_t timer, int64_t ns, uint64_t time)
+{
+	struct thrum__live_task *cell = live_cell(lane, timer);
+	uint64_t left = ns > 0 ? (uint64_t)ns : 0;
+
+	if (live_is_in(cell, timer) && may_note(cell, THRUM__LIVE_DUE) && left < THRUM__LIVE_DUE)
+		live_store(cell, lane, THRUM__LIVE_DUE | left, time >> 4 | THRUM__LIVE_NOTED);
+}

@@ -311,6 +311,12 @@ void thrum__record_live_begin(struct lane *, uint64_t id, uint64_t time, const s
 /* Set a task's label, and add to its flags, if it has a cell. */
 void thrum__record_live_label(struct recorder *, uint64_t id, const char *label);
 void thrum__record_live_flag(struct recorder *, uint64_t id, unsigned flags);
+/* Note in the cell of a lock that a task took it, or that it was released; and in that of a timer in
+ * how many ns it is due. A cell that has a wait keeps that. `time` is on the clock. The lane is
+ * taken. */
+void thrum__record_live_hold(const struct lane *, uint64_t lock, uint64_t holder, uint64_t time);
+void thrum__record_live_release(const struct lane *, uint64_t lock);
+void thrum__record_live_due(const struct lane *, uint64_t timer, int64_t ns, uint64_t time);
 
 /* Words of 64 bits in a cell: the id, which begins with the tag, and the small members. */
 typedef uint64_t __attribute__((may_alias)) thrum__word;
@@ -366,17 +372,23 @@ ALWAYS_INLINE struct thrum__live_task *live_cell(const struct lane *lane, uint64
 	return &lane->table[id & lane->table_mask];
 }
 
+/* Stores a cell's wait, or the note in its place, with its ticks. */
+ALWAYS_INLINE void live_store(struct thrum__live_task *cell, const struct lane *lane,
+	uint64_t waiting, uint64_t waited)
+{
+	atomic_store_explicit(&cell->waiting, waiting, memory_order_relaxed);
+	/* Partner: thrum__format_settle_live_task(). A reader of this time sees the source, too. */
+	atomic_store_explicit(&cell->waited, waited, memory_order_release);
+	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
+}
+
 /* Notes in a task's cell that it waits for `source`. */
 ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t source, uint64_t time)
 {
 	struct thrum__live_task *cell = live_cell(lane, id);
 
-	if (!live_is_in(cell, id))
-		return;
-	atomic_store_explicit(&cell->waiting, source, memory_order_relaxed);
-	/* Partner: thrum__format_settle_live_task(). A reader of this time sees the source, too. */
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_release);
-	atomic_store_explicit(&cell->waiting_lane, (uint16_t)lane->number, memory_order_relaxed);
+	if (live_is_in(cell, id))
+		live_store(cell, lane, source, time >> 4);
 }
 
 /* Frees a task's cell. */

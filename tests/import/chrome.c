@@ -218,7 +218,7 @@ static void test_errors_tell_the_place(void **state)
 	(void)state;
 	refuses("", -THRUM_E_FORMAT, 0, "not a trace");
 	refuses("Dear diary,", -THRUM_E_FORMAT, 0, "not a trace");
-	refuses("{\"a\":1}", -THRUM_E_FORMAT, 0, "traceEvents");
+	refuses("{\"a\":1}", -THRUM_E_FORMAT, 0, "neither traceEvents");
 	refuses("[]", -THRUM_E_FORMAT, 0, "none of its events");
 	refuses("{\"traceEvents\":[]}", -THRUM_E_FORMAT, 0, "none of its events");
 	refuses("[{\"ph\":\"X\"} {}]", -THRUM_E_DAMAGED, 12, "comma");

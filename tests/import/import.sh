@@ -94,6 +94,22 @@ for phase in B b; do
 done
 diff <(failures every.thrum) <(failures again.thrum) || fail 'failures differ'
 
+# The same as spans. Lanes, locks and conditions are none.
+"$THRUM" convert --to=otlp-json every.thrum every.otlp || exit 1
+"$THRUM" import every.otlp -o spans.thrum 2>err || fail "spans: $(cat err)"
+# list FILE: kinds and names of the tasks that a span may be.
+list() { "$THRUM" tasks --format=tsv "$1" | cut -f 3,10 | grep -Ev '^(thread|lock|condition)' | sort; }
+diff <(list every.thrum) <(list spans.thrum) || fail 'spans differ'
+diff <(failures every.thrum) <(failures spans.thrum) || fail 'failures of spans differ'
+refuses 2 'neither traceEvents nor resourceSpans' import <(echo '{}') -o x.thrum
+
+# A request is followed through two services, whose clocks differ by half a second.
+"$THRUM" import "$data/shop.jsonl" -o shop.thrums 2>err || fail "shop: $(cat err)"
+grep -q "3 events of OpenTelemetry's spans, of 2 processes" err || fail "shop says: $(cat err)"
+"$THRUM" why --slow='GET /item' shop.thrums >slow || fail 'no slowest request'
+grep -q 'waited for “ask store”.*, which waited for “count item”.* of store@beta' slow ||
+	fail "slow says: $(cat slow)"
+
 # A compiler's own trace.
 if command -v clang >/dev/null; then
 	echo '#include <stdlib.h>' >unit.c

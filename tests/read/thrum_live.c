@@ -187,6 +187,110 @@ static void shows_that_labels_are_cut(void **state)
 	recording_finish(&recording);
 }
 
+/* Notes in a lock's cell that a task holds it, with its kind and the beginning of its label. */
+static struct thrum__live_task *hold(const struct recording *recording, uint64_t lock,
+	uint64_t holder, unsigned kind, const char *label)
+{
+	struct thrum__live_task *task = remember(recording, lock, 1, 5, "lock");
+	uint64_t words[THRUM__LIVE_HOLDER_WORDS] = {0};
+
+	memcpy(words, label, strlen(label));
+	memcpy(task->label + sizeof task->label - sizeof words, words, sizeof words);
+	task->kind = THRUM_KIND_LOCK;
+	wait_for(task,
+		THRUM__LIVE_HELD | holder | (uint64_t)kind << THRUM__LIVE_HOLDER_KIND |
+			thrum__format_live_sum(words) << THRUM__LIVE_HOLDER_SUM,
+		10);
+	atomic_fetch_or(&task->waited, THRUM__LIVE_NOTED);
+	return task;
+}
+
+static void remembers_who_holds_locks(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	hold(&recording, 70, 9, THRUM_KIND_FIBER, "ended");
+	hold(&recording, 71, 9, THRUM_KIND_FIBER, "ended");
+	hold(&recording, 72, 71, THRUM__LIVE_NO_KIND, "");
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
+
+	/* It is told in the packet. */
+	hold(&recording, 73, 8, THRUM_KIND_FIBER, "told");
+	add(&t, 8,
+		(struct thrum__record){.type = THRUM__R_CREATE,
+			.task = 1,
+			.other = 8,
+			.kind = THRUM_KIND_FIBER,
+			.text = ""});
+	add(&t, 9, (struct thrum__record){.type = THRUM__R_SWITCH, .task = 8});
+	add(&t, 10, (struct thrum__record){.type = THRUM__R_LOCK, .other = 73});
+	thrum_helper_assert_events(&recording,
+		"0 0 create* 1 70 - lock\n"
+		"0 0 label* 70 - - lock\n"
+		"0 0 create* 1 71 - lock\n"
+		"0 0 label* 71 - - lock\n"
+		"0 0 create* 1 72 - lock\n"
+		"0 0 label* 72 - - lock\n"
+		"0 0 create* 1 73 - lock\n"
+		"0 0 label* 73 - - lock\n"
+		"30 0 create 1 8 - fiber\n"
+		"40 0 switch 8 - - -\n"
+		"50 0 lock 8 73 - -\n"
+		"50 0 create* - 9 - fiber\n"
+		"50 0 label* 9 - - ended\n"
+		"50 0 lock* 9 70 - -\n"
+		"50 0 lock* 9 71 - -\n"
+		"50 0 lock* 71 72 - -\n");
+	recording_finish(&recording);
+}
+
+static void leaves_out_impossible_notes(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	/* The label is not that of the holder. */
+	hold(&recording, 70, 9, THRUM_KIND_FIBER, "ended")->label[30] = 'x';
+	/* Nobody can tell whether another task goes on for the holder. */
+	hold(&recording, 71, 9, THRUM_KIND_PROMISE, "ended");
+	hold(&recording, 72, 9, THRUM__LIVE_NO_KIND, "ended");
+	hold(&recording, 73, 0, THRUM_KIND_FIBER, "nobody");
+	hold(&recording, 74, 9, THRUM_KIND_FIBER, "");
+	/* A lock that takes itself. */
+	hold(&recording, 75, 75, THRUM_KIND_FIBER, "self");
+	for (uint64_t id = 70; id < 76; id++)
+		atomic_store(&cell(&recording, id)->flags, 0);
+	thrum_helper_assert_events(&recording,
+		"0 0 create* 1 70 - lock\n"
+		"0 0 create* 1 71 - lock\n"
+		"0 0 create* 1 72 - lock\n"
+		"0 0 create* 1 73 - lock\n"
+		"0 0 create* 1 74 - lock\n"
+		"0 0 create* 1 75 - lock\n"
+		"50 0 lock* 75 75 - -\n");
+	recording_finish(&recording);
+}
+
+static void remembers_when_timers_are_due(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	wait_for(remember(&recording, 70, 1, 5, ""), THRUM__LIVE_DUE | 3000,
+		10 | THRUM__LIVE_NOTED);
+	wait_for(remember(&recording, 71, 1, 5, ""), THRUM__LIVE_DUE | 3000,
+		UINT64_C(1) << 40 | THRUM__LIVE_NOTED);
+	thrum_helper_assert_events(&recording,
+		"0 0 create* 1 70 - promise\n"
+		"0 0 create* 1 71 - promise\n"
+		"50 0 due* 70 - 3000 -\n");
+	recording_finish(&recording);
+}
+
 static void leaves_out_impossible_cells(void **state)
 {
 	struct recording recording;
@@ -228,6 +332,9 @@ int main(void)
 		cmocka_unit_test(tells_nothing_twice),
 		cmocka_unit_test(remembers_what_is_damaged),
 		cmocka_unit_test(shows_that_labels_are_cut),
+		cmocka_unit_test(remembers_who_holds_locks),
+		cmocka_unit_test(leaves_out_impossible_notes),
+		cmocka_unit_test(remembers_when_timers_are_due),
 		cmocka_unit_test(leaves_out_impossible_cells),
 		cmocka_unit_test(knows_wide_ids),
 	};

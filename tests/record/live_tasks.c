@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The table of live tasks: a task created before the oldest packet is still known, with its label,
- * its parent and the task that it waits for. */
+ * its parent and the task that it waits for, a lock with its holder, and a timer with its time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,6 +121,157 @@ static void who_is_done_is_forgotten(void **state)
 	assert_null(find(&events, THRUM_EVENT_CREATE, cancelled));
 	assert_null(find(&events, THRUM_EVENT_CREATE, became));
 	assert_non_null(find_remembered(&events, THRUM_EVENT_CREATE, kept));
+	events_free(&events);
+}
+
+static thrum_task take_in(const char *label, enum thrum_kind kind, thrum_task lock)
+{
+	thrum_task task = thrum_task_create(kind, label);
+
+	THRUM_RUN (task)
+		thrum_lock_acquired(lock);
+	return task;
+}
+
+/* Returns the task that took a lock, or NONE. */
+static thrum_task holder_of(const struct events *events, thrum_task lock)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		const struct thrum_event *e = &events->list[i];
+
+		if (e->type == THRUM_EVENT_LOCK && e->other == lock) {
+			assert_true(e->flags & THRUM_EVENT_REMEMBERED);
+			return e->task;
+		}
+	}
+	return THRUM_TASK_NONE;
+}
+
+static void who_holds_a_lock_is_remembered(void **state)
+{
+	thrum_task held = thrum_task_create(THRUM_KIND_LOCK, "held");
+	thrum_task passed = thrum_task_create(THRUM_KIND_LOCK, "passed on");
+	thrum_task freed = thrum_task_create(THRUM_KIND_LOCK, "free");
+	thrum_task waits = thrum_task_create(THRUM_KIND_LOCK, "waits itself");
+	thrum_task holder = take_in("holder", THRUM_KIND_PROMISE, held);
+
+	(void)state;
+	take_in("before", THRUM_KIND_FIBER, passed);
+	thrum_lock_released(passed);
+	thrum__lock_held(NULL, take_in("unlucky", THRUM_KIND_FIBER, waits), passed);
+	take_in("before", THRUM_KIND_FIBER, freed);
+	thrum_lock_released(freed);
+	thrum_task_wait(waits, held);
+	take_in("after", THRUM_KIND_FIBER, waits);
+	wrap();
+	struct events events = finish();
+
+	assert_int_equal(holder_of(&events, held), holder);
+	assert_string_equal(find_remembered(&events, THRUM_EVENT_LABEL, holder_of(&events, passed))
+				    ->text,
+		"unlucky");
+	assert_int_equal(holder_of(&events, freed), THRUM_TASK_NONE);
+	assert_int_equal(holder_of(&events, waits), THRUM_TASK_NONE);
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_WAIT, waits)->other, held);
+	events_free(&events);
+}
+
+/* Takes a lock in the name of a task that ends at once. */
+static thrum_task take_and_end(const char *label, enum thrum_kind kind, thrum_task lock)
+{
+	thrum_task task = take_in(label, kind, lock);
+
+	thrum_task_resolve(task);
+	return task;
+}
+
+static void assert_ended_holder(const struct events *events, thrum_task task, const char *label)
+{
+	assert_false(find_remembered(events, THRUM_EVENT_CREATE, task)->flags & THRUM_EVENT_LIVE);
+	assert_string_equal(find_remembered(events, THRUM_EVENT_LABEL, task)->text, label);
+}
+
+static void holders_that_ended_are_remembered(void **state)
+{
+	thrum_task lock = thrum_task_create(THRUM_KIND_LOCK, "a lease");
+	thrum_task second = thrum_task_create(THRUM_KIND_LOCK, "twenty-three letters...");
+	thrum_task third = thrum_task_create(THRUM_KIND_SEMAPHORE, NULL);
+	thrum_task crowded = thrum_task_create(THRUM_KIND_LOCK,
+		"its label takes all the room that there is");
+	thrum_task cut = thrum_task_create(THRUM_KIND_LOCK, "cut");
+	thrum_task fits = thrum_task_create(THRUM_KIND_LOCK, "fits");
+	thrum_task passes = thrum_task_create(THRUM_KIND_LOCK, "of a promise");
+	thrum_task both = take_in("both", THRUM_KIND_FIBER, lock);
+
+	(void)state;
+	THRUM_RUN (both)
+		thrum_lock_acquired(second);
+	thrum_task_resolve(both);
+	thrum_task nameless = take_and_end("with a permit", THRUM_KIND_REQUEST, third);
+	take_and_end("lost", THRUM_KIND_FIBER, crowded);
+	thrum_task longer = take_and_end("twenty-two letters and \xc3\xa4 more", THRUM_KIND_TASK,
+		cut);
+	thrum_task whole = take_and_end("twenty-four letters here", THRUM_KIND_TASK, fits);
+	/* Another one may go on for a promise that has ended. */
+	take_and_end("a promise", THRUM_KIND_PROMISE, passes);
+	wrap();
+	struct events events = finish();
+
+	assert_int_equal(holder_of(&events, lock), both);
+	assert_int_equal(holder_of(&events, second), both);
+	assert_ended_holder(&events, both, "both");
+	assert_int_equal(holder_of(&events, third), nameless);
+	assert_ended_holder(&events, nameless, "with a permit");
+	assert_int_equal(holder_of(&events, crowded), THRUM_TASK_NONE);
+	assert_int_equal(holder_of(&events, cut), longer);
+	assert_ended_holder(&events, longer, "twenty-two letters and \xe2\x80\xa6");
+	assert_int_equal(holder_of(&events, fits), whole);
+	assert_ended_holder(&events, whole, "twenty-four letters here");
+	assert_int_equal(holder_of(&events, passes), THRUM_TASK_NONE);
+	events_free(&events);
+}
+
+static void when_a_timer_is_due_is_remembered(void **state)
+{
+	thrum_task timer = thrum_task_create(THRUM_KIND_TIMER, "timer");
+	thrum_task past = thrum_task_create(THRUM_KIND_TIMER, "due before");
+	thrum_task waits = thrum_task_create_waiting(THRUM_KIND_REQUEST, "waits", timer);
+
+	(void)state;
+	thrum_task_due(timer, 1000);
+	thrum_task_due(timer, INT64_C(5000000000));
+	thrum_task_due(past, -7);
+	thrum_task_due(waits, 1000);
+	wrap();
+	struct events events = finish();
+
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_DUE, timer)->value,
+		INT64_C(5000000000));
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_DUE, past)->value, 0);
+	assert_null(find(&events, THRUM_EVENT_DUE, waits));
+	assert_int_equal(find_remembered(&events, THRUM_EVENT_WAIT, waits)->other, timer);
+	events_free(&events);
+}
+
+/* Nothing is told twice, neither of the slow way of the calls nor of the fast one. */
+static void notes_are_told_once(void **state)
+{
+	thrum_task lock = thrum_task_create(THRUM_KIND_LOCK, "lock");
+	thrum_task timer = thrum_task_create(THRUM_KIND_TIMER, "timer");
+	unsigned counts[2] = {0};
+
+	(void)state;
+	take_and_end("holder", THRUM_KIND_FIBER, lock);
+	thrum_task_due(timer, 1000);
+	struct events events = finish();
+
+	for (size_t i = 0; i < events.count; i++) {
+		counts[0] += events.list[i].type == THRUM_EVENT_LOCK;
+		counts[1] += events.list[i].type == THRUM_EVENT_DUE;
+		assert_false(events.list[i].flags & THRUM_EVENT_REMEMBERED);
+	}
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 1);
 	events_free(&events);
 }
 
@@ -272,6 +423,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(who_waits_is_remembered, start, stop),
 		cmocka_unit_test_setup_teardown(who_is_done_is_forgotten, start, stop),
+		cmocka_unit_test_setup_teardown(who_holds_a_lock_is_remembered, start, stop),
+		cmocka_unit_test_setup_teardown(holders_that_ended_are_remembered, start, stop),
+		cmocka_unit_test_setup_teardown(when_a_timer_is_due_is_remembered, start, stop),
+		cmocka_unit_test_setup_teardown(notes_are_told_once, start, stop),
 		cmocka_unit_test_setup_teardown(texts_of_any_length, start, stop),
 		cmocka_unit_test_setup_teardown(more_tasks_than_room, start, stop),
 		cmocka_unit_test_setup_teardown(room_is_used_again, start, stop),

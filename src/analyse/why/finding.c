@@ -97,7 +97,7 @@ static bool add_holder(const struct thrum__model *model, struct thrum__finding *
 			THRUM__EDGE(model, hold->edge, time), hold->edge);
 	else
 		thrum__why_add_step(finding, THRUM__STEP_STILL_HOLDS, task, lock,
-			THRUM__TASK(model, task, end), hold->edge);
+			thrum__model_task_end_time(model, task), hold->edge);
 	return true;
 }
 

@@ -61,7 +61,7 @@ struct definition {
 	struct thrum_trace_site site;
 };
 
-/* A creation or a wait that the table of live tasks remembers. */
+/* A creation or a wait that the table of live tasks remembers, or what is noted in a wait's place. */
 struct remembered {
 	uint64_t ticks;
 	uint32_t task; /* index in live.tasks */
@@ -71,12 +71,15 @@ struct remembered {
 
 /* The table of live tasks, as it was when the trace was opened. See live.c. */
 struct live {
+	/* First those in the table; behind them the ended ones that hold a lock of the table, by id. */
 	struct thrum__live_task *tasks;
-	uint8_t *seen;              /* for each task: SEEN_ flags */
-	uint32_t *places;           /* for each cell of the table: the index in `tasks` + 1, or 0 */
-	uint64_t mask;              /* a task's cell is its id & mask */
-	struct remembered *queue;   /* by time */
-	size_t count, queued, next; /* of tasks; of the queue; the next one of the queue */
+	size_t ended;
+	uint8_t *seen;            /* for each task: SEEN_ flags */
+	uint32_t *places;         /* for each cell of the table: the index in `tasks` + 1, or 0 */
+	uint64_t mask;            /* a task's cell is its id & mask */
+	struct remembered *queue; /* by time */
+	size_t count, queued,
+		next; /* of tasks in the table; of the queue; the next one of the queue */
 	char label[sizeof((struct thrum__live_task *)0)->label + 3]; /* with an ellipsis */
 	struct thrum_event events[4];                                /* the last ones given */
 };
