@@ -166,6 +166,9 @@ def main(folder):
         "off_cpu": recording(lane, off_cpu=b"".join((
             off_cpu_of(5, 90, 0, 1), off_cpu_of(95, 120, 0, 2), off_cpu_of(90, 100, 0, 1),
             off_cpu_of(130, 140, 7, 1), off_cpu_of(150, 160, 0, 2)))),
+        "off_cpu_woken": recording(lane, off_cpu=b"".join((
+            off_cpu_of(5, 9, 0, 3), off_cpu_of(9, 20, 0, 4 | 1 << 8),
+            off_cpu_of(20, 30, 0, 4 | 0xffffff << 8), off_cpu_of(30, 40, 0, 4 | 77 << 8)))),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
         # Seeds whose changes act as a recorder: a packet grows, another one is replaced.
         "grows": recording([growing], RECORDING,

@@ -316,6 +316,8 @@ static void write_details(struct dump *dump, const struct thrum_event *event, si
 		to = put_spaces(to, spaces);
 	if (is_lost)
 		to = put_lost(to, event);
+	if (event->type == THRUM_EVENT_OFF_CPU && event->flags & THRUM_EVENT_HAS_OTHER)
+		to = put_string(to, "by ");
 	if (event->flags & THRUM_EVENT_HAS_OTHER)
 		to = put_task(to, dump, event->other, &columns);
 	if (event->type == THRUM_EVENT_CREATE) {

@@ -40,7 +40,7 @@ struct record_options {
 	uint64_t size;
 	bool counters_only, later;
 	uint64_t segment, keep;
-	bool compress, sched;
+	bool compress, sched, wakes;
 	int full;
 	struct preload_options preload;
 };
@@ -210,7 +210,7 @@ static void execute(const struct program *program, char **argv, const struct sig
 /* Starts the program, and before it what listens to its threads, unless that is NULL. Returns
  * STATUS_OK, or the exit status after a message. */
 static int start_program(const struct program *program, char **argv, const struct signals *signals,
-	struct scheduled *scheduled, pid_t *child)
+	struct scheduled *scheduled, bool has_wakes, pid_t *child)
 {
 	int pipes[2], go[2], error = 0;
 	char byte;
@@ -228,7 +228,7 @@ static int start_program(const struct program *program, char **argv, const struc
 		execute(program, argv, signals, pipes[1]);
 	}
 	if (scheduled)
-		(void)scheduled_start(scheduled, *child);
+		(void)scheduled_start(scheduled, *child, has_wakes);
 	close(go[0]);
 	close(go[1]);
 	close(pipes[1]);
@@ -339,7 +339,7 @@ static int record_program(const struct record_options *options, char **program)
 	if (status == STATUS_OK)
 		status = set_environment(options, recorded.pattern);
 	if (status == STATUS_OK && options->sched)
-		status = scheduled_check();
+		status = scheduled_check(options->wakes);
 	if (status != STATUS_OK)
 		return status;
 	if (recorded_before(&recorded) < 0) {
@@ -350,20 +350,19 @@ static int record_program(const struct record_options *options, char **program)
 	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
 	status = start_program(&looked, program, &signals, options->sched ? &scheduled : NULL,
-		&child);
+		options->wakes, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
+		recorded.scheduled = scheduled.is_running ? &scheduled : NULL;
 		if (options->segment &&
 			segments_start(&segments, &recorded,
-				&(struct thrum__source_segments_options){options->segment,
-					options->keep, options->compress}) == STATUS_OK)
+				&(struct thrum__source_segments_options){.size = options->segment,
+					.keep = options->keep,
+					.compress = options->compress}) == STATUS_OK)
 			recorded.segments = &segments;
 		recorded.status = wait_for(child, &signals);
 		begin_line();
-		if (options->sched) {
-			scheduled_stop(&scheduled);
-			recorded.switches = &scheduled.switches;
-		}
+		scheduled_stop(&scheduled);
 		if (recorded.segments)
 			segments_stop(&segments);
 		if (recorded_report(&recorded) == 0 && !options->later)
@@ -403,11 +402,9 @@ static int run_record(const struct command *command, int argc, char **argv)
 							: "--full=discard");
 	if (options.compress && !thrum__source_can_compress())
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
-	if (options.sched && (options.later || options.counters_only || options.segment))
-		return complain_usage(command, "--sched can't be combined with %s",
-			options.later                   ? "--later"
-				: options.counters_only ? "--counters-only"
-							: "--segment");
+	options.sched |= options.wakes;
+	if (options.sched && options.counters_only)
+		return complain_usage(command, "--sched can't be combined with --counters-only");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
@@ -444,6 +441,9 @@ static const struct option options_of_record[] = {
 		"preempted, although it could run, or blocked. Needs\n"
 		"no rights where kernel.perf_event_paranoid is at\n"
 		"most 2"},
+	{"wakes", 0, OPTION_FLAG, OFFSET(wakes), NULL, NULL,
+		"like --sched, and record who woke each thread: another\n"
+		"one or an interrupt. Needs root or CAP_PERFMON"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},

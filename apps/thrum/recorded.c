@@ -20,8 +20,8 @@
 
 #include "input.h"
 #include "pattern.h"
+#include "scheduled.h"
 #include "segments.h"
-#include "source/switches/switches.h"
 #include "source/zstd.h"
 #include "text.h"
 
@@ -227,8 +227,8 @@ static bool report_file(const struct recorded *recorded, const char *path)
 	/* Before the report, which gives the size after trimming. */
 	if (strcmp(input.info->state, "recording") != 0 && thrum_trace_trim(path, &error) < 0)
 		input_failed(path, &error);
-	if (recorded->switches && strcmp(input.info->state, "recording") != 0 &&
-		thrum__source_switches_write(recorded->switches, path, &error) < 0)
+	if (recorded->scheduled && strcmp(input.info->state, "recording") != 0 &&
+		scheduled_write(recorded->scheduled, path, &error) < 0)
 		input_failed(path, &error);
 	if (recorded->compress && strcmp(input.info->state, "recording") != 0)
 		compress(&input, path);

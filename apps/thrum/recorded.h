@@ -18,12 +18,12 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
-	bool may_be_empty;         /* programs that have nothing to record make a file, too */
-	pid_t pid;                 /* the program, once it has ended */
-	int status;                /* of waitpid */
-	bool compress;             /* what has ended */
-	struct segments *segments; /* that replace the recordings; NULL: none */
-	struct thrum__source_switches *switches; /* to be added to what has ended; NULL: none */
+	bool may_be_empty;           /* programs that have nothing to record make a file, too */
+	pid_t pid;                   /* the program, once it has ended */
+	int status;                  /* of waitpid */
+	bool compress;               /* what has ended */
+	struct segments *segments;   /* that replace the recordings; NULL: none */
+	struct scheduled *scheduled; /* to be added to what has ended; NULL: nothing */
 };
 
 /* Notes the files that are there already. Returns 0, or -1 if memory is exhausted. */

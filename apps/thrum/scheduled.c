@@ -49,15 +49,29 @@ static int refuse(int error)
 	return STATUS_FAILED;
 }
 
-int scheduled_check(void)
+static int refuse_wakes(int error)
+{
+	if (error == EACCES || error == EPERM)
+		complain("--wakes: only root may listen to the wake-ups of a whole machine, or a "
+			 "program with CAP_PERFMON that may read tracefs");
+	else
+		complain("--wakes: this kernel can't tell who wakes threads (sched_waking of "
+			 "tracefs: %s)",
+			strerror(error));
+	return STATUS_FAILED;
+}
+
+int scheduled_check(bool has_wakes)
 {
 	struct thrum__source_switches switches;
 	int error = thrum__source_switches_open(&switches, 0);
 
 	if (error != 0)
 		return refuse(-error);
+	if (has_wakes)
+		error = thrum__source_switches_open_wakes(&switches);
 	thrum__source_switches_close(&switches);
-	return STATUS_OK;
+	return error == 0 ? STATUS_OK : refuse_wakes(-error);
 }
 
 static void *run(void *data)
@@ -65,17 +79,24 @@ static void *run(void *data)
 	struct scheduled *scheduled = data;
 	uint64_t stopped = 0;
 
-	while (read(scheduled->stop, &stopped, sizeof(stopped)) < 0)
-		thrum__source_switches_take(&scheduled->switches, scheduled->stop, LOOK_MS);
+	while (read(scheduled->stop, &stopped, sizeof(stopped)) < 0) {
+		thrum__source_switches_wait(&scheduled->switches, scheduled->stop, LOOK_MS);
+		pthread_mutex_lock(&scheduled->lock);
+		thrum__source_switches_take(&scheduled->switches);
+		pthread_mutex_unlock(&scheduled->lock);
+	}
 	return NULL;
 }
 
-int scheduled_start(struct scheduled *scheduled, pid_t pid)
+int scheduled_start(struct scheduled *scheduled, pid_t pid, bool has_wakes)
 {
 	int error = thrum__source_switches_open(&scheduled->switches, pid);
 
 	if (error != 0)
 		return refuse(-error);
+	if (has_wakes && (error = thrum__source_switches_open_wakes(&scheduled->switches)) != 0)
+		return refuse_wakes(-error);
+	pthread_mutex_init(&scheduled->lock, NULL);
 	scheduled->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	scheduled->is_running = scheduled->stop >= 0 &&
 		pthread_create(&scheduled->thread, NULL, run, scheduled) == 0;
@@ -95,7 +116,16 @@ void scheduled_stop(struct scheduled *scheduled)
 		pthread_join(scheduled->thread, NULL);
 	scheduled->is_running = false;
 	close(scheduled->stop);
-	thrum__source_switches_take(&scheduled->switches, -1, 0);
+}
+
+int scheduled_write(struct scheduled *scheduled, const char *file, struct thrum_error_info *info)
+{
+	pthread_mutex_lock(&scheduled->lock);
+	thrum__source_switches_take(&scheduled->switches);
+	int error = thrum__source_switches_write(&scheduled->switches, file, info);
+
+	pthread_mutex_unlock(&scheduled->lock);
+	return error;
 }
 
 void scheduled_finish(struct scheduled *scheduled)

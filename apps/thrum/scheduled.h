@@ -9,19 +9,24 @@
 
 struct scheduled {
 	struct thrum__source_switches switches;
+	pthread_mutex_t lock; /* of the switches */
 	pthread_t thread;
 	int stop; /* an eventfd */
 	bool is_running;
 };
 
-/* Checks that the kernel permits it. Returns STATUS_OK, or STATUS_FAILED after a message. */
-int scheduled_check(void);
+/* Checks that the kernel permits it; has_wakes: also to tell who wakes threads. Returns STATUS_OK, or
+ * STATUS_FAILED after a message. */
+int scheduled_check(bool has_wakes);
 
 /* Listens to a process that is about to execute the program. Returns STATUS_OK, or STATUS_FAILED after
  * a message. */
-int scheduled_start(struct scheduled *, pid_t);
-/* Stops listening; the switches are then whole. */
+int scheduled_start(struct scheduled *, pid_t, bool has_wakes);
+/* Stops listening. */
 void scheduled_stop(struct scheduled *);
+/* Adds what is known by now to a recording, or a segment of one, that nobody writes to any more. Returns 0
+ * or a negative enum thrum_error. */
+int scheduled_write(struct scheduled *, const char *file, struct thrum_error_info *);
 void scheduled_finish(struct scheduled *);
 
 #endif

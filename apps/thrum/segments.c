@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "input.h"
+#include "scheduled.h"
 #include "text.h"
 
 #define LOOK_MS 200 /* between looks for new recordings */
@@ -83,10 +84,19 @@ static void *run(void *data)
 	return NULL;
 }
 
+static int add_scheduled(void *owner, const char *file)
+{
+	return scheduled_write(owner, file, NULL);
+}
+
 int segments_start(struct segments *segments, const struct recorded *recorded,
 	const struct thrum__source_segments_options *options)
 {
 	*segments = (struct segments){.options = *options, .recorded = recorded};
+	if (recorded->scheduled) {
+		segments->options.add = add_scheduled;
+		segments->options.owner = recorded->scheduled;
+	}
 	segments->is_running = pthread_create(&segments->thread, NULL, run, segments) == 0;
 	if (segments->is_running)
 		return STATUS_OK;

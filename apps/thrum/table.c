@@ -75,7 +75,7 @@ struct sheet {
 	struct output *out;
 	const struct thrum__table *table;
 	bool color;
-	unsigned count;
+	unsigned count, shown; /* shown: without the rare columns, which come last */
 	struct {
 		unsigned column;
 		size_t width, limit; /* limit: where a cell is cut */
@@ -131,12 +131,12 @@ static bool is_used(const struct thrum__table *table, unsigned column, uint32_t 
 	return false;
 }
 
-/* Chooses the columns that the table's form shows, in that order, without unused ones. */
-static void choose_columns(struct sheet *sheet, uint32_t most)
+/* Adds those of the named columns that are used. */
+static void choose_columns(struct sheet *sheet, const char *names, uint32_t most)
 {
 	const struct thrum__table_form *form = sheet->table->form;
 
-	for (const char *name = form->shown; *name && sheet->count < COLUMNS_MAX;) {
+	for (const char *name = names; *name && sheet->count < COLUMNS_MAX;) {
 		size_t size = strcspn(name, " ");
 		unsigned column = thrum__table_column(form, name, size);
 
@@ -192,6 +192,8 @@ static void fit_columns(struct sheet *sheet, size_t room)
 	unsigned left = thrum__table_columns(sheet->table->form, order);
 	size_t least;
 
+	while (sheet->count > sheet->shown && least_width(sheet) > room)
+		sheet->count--;
 	while (left > 0 && least_width(sheet) > room)
 		drop_column(sheet, order[--left]);
 	least = least_width(sheet);
@@ -293,7 +295,9 @@ void table_write(struct output *out, const struct thrum__table *table, int forma
 	if (format == TABLE_TSV)
 		write_tsv_names(out, table->form);
 	if (format == TABLE_TEXT) {
-		choose_columns(&sheet, most);
+		choose_columns(&sheet, table->form->shown, most);
+		sheet.shown = sheet.count;
+		choose_columns(&sheet, table->form->rare, most);
 		measure_columns(&sheet, most);
 		if (room > 0 && sheet.count > 0)
 			fit_columns(&sheet, room);

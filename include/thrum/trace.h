@@ -92,7 +92,7 @@ struct thrum_error_info {
 	X(CATEGORY, "category")             /* text; value: the level from now on, -1: off */ \
 	X(LOST, "lost")                     /* value: events, where known; text: the cause */ \
 	X(DAMAGED, "damaged")               /* text: the cause and the place */ \
-	X(OFF_CPU, "off-cpu") /* the lane's thread; text: "preempted" or "blocked"; value: ns */
+	X(OFF_CPU, "off-cpu") /* the lane's thread; text: why; value: ns; other: who woke it */
 /* clang-format on */
 
 enum thrum_event_type {

@@ -17,7 +17,14 @@ enum thrum__thread_state thrum__analyse_thread_state(const struct thrum__model *
 		if (!thrum__model_has_row(&model->off_cpu, --row) ||
 			THRUM__OFF_CPU(model, row, lane) != THRUM__RUN(model, run, lane))
 			continue;
-		if (THRUM__OFF_CPU(model, row, count) > 0 ||
+		int state = thrum__model_off_cpu_state(model, row);
+
+		/* The rows of one time off the processor follow each other. */
+		if (state == THRUM__OFF_CPU_WOKEN)
+			continue;
+		if (state == THRUM__OFF_CPU_UNKNOWN)
+			return THRUM__THREAD_UNKNOWN;
+		if (state == THRUM__OFF_CPU_PREEMPTED ||
 			thrum__base_time_between(THRUM__OFF_CPU(model, row, end), model->end) >
 				DYING)
 			return THRUM__THREAD_BUSY;

@@ -264,13 +264,26 @@ void thrum__format_settle_live_task(struct thrum__live_task *cell,
 enum thrum__off_cpu_kind {
 	THRUM__OFF_PREEMPTED = 1, /* the thread could have run */
 	THRUM__OFF_BLOCKED = 2,   /* it waited in the kernel */
+	THRUM__OFF_UNKNOWN = 3,   /* the kernel lost records: it may have been on and off */
+	THRUM__OFF_WOKEN = 4,     /* it could have run, after it had waited: see the waker */
 };
 
-/* A time in which a thread was not on a processor. The array is in the order of `begin`. */
+/* The waker: 1 + the number of its lane, 0 (not known), or one of these. */
+#define THRUM__OFF_BY_INTERRUPT 0xffffffu
+#define THRUM__OFF_BY_OTHER 0xfffffeu /* a thread that has no lane in this recording */
+#define THRUM__OFF_KIND(entry) ((entry)->kind & 0xff)
+#define THRUM__OFF_WAKER(entry) ((entry)->kind >> 8)
+
+/*
+ * A time in which a thread was not on a processor, or in which that isn't known. The array is in the
+ * order of `begin`; the times of a lane don't overlap. A thread is on a processor in the rest of its
+ * time. `thrum record --sched` fills it in (src/source/switches); any other program that knows these
+ * times may do the same.
+ */
 struct thrum__off_cpu {
 	uint64_t begin, end; /* ticks */
 	uint32_t lane;       /* the number of the thread's lane (low bits) */
-	uint32_t kind;       /* enum thrum__off_cpu_kind */
+	uint32_t kind;       /* enum thrum__off_cpu_kind | waker << 8 */
 };
 _Static_assert(sizeof(struct thrum__off_cpu) == 24, "wire layout");
 

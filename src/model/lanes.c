@@ -252,8 +252,16 @@ void thrum__model_lane_off_cpu(struct thrum__model_input *s)
 	int64_t length = e->value > 0 ? e->value : 0;
 	int64_t end = length < THRUM__OPEN - s->time ? s->time + length : THRUM__OPEN;
 
+	enum thrum__off_cpu_state state = e->text[0] == 'p' ? THRUM__OFF_CPU_PREEMPTED
+		: e->text[0] == 'u'                         ? THRUM__OFF_CPU_UNKNOWN
+		: e->text[0] == 'w'                         ? THRUM__OFF_CPU_WOKEN
+							    : THRUM__OFF_CPU_BLOCKED;
+	uint32_t waker = e->flags & THRUM_EVENT_HAS_OTHER ? thrum__model_find(s->model, e->other)
+							  : THRUM__NONE;
+
+	s->model->has_unknown_off_cpu |= state == THRUM__OFF_CPU_UNKNOWN;
 	add_interval(s, &s->model->off_cpu, s->time, end, thrum__model_text_of(s),
-		e->text[0] == 'p');
+		(uint64_t)state | ((uint64_t)waker + 1) << 8);
 }
 
 void thrum__model_lane_gc(struct thrum__model_input *s)

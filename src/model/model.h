@@ -211,12 +211,19 @@ struct thrum__notes {
  */
 struct thrum__intervals {
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN]; /* the end may be OPEN */
-	/* Gap: how many events are lost, 0: unknown. Span: depth. Off the processor: 1 if the thread
-	 * could have run, else 0. */
+	/* Gap: how many events are lost, 0: unknown. Span: depth. Off the processor: the state, and the
+	 * own task of the thread that woke it: thrum__model_off_cpu_state, _waker. */
 	uint64_t count[THRUM__COLUMN];
-	/* String: span's name, suspension's reason, gap's cause, "preempted" or "blocked". */
+	/* String: span's name, suspension's reason, gap's cause, or why it is off its processor. */
 	uint32_t text[THRUM__COLUMN];
 	uint32_t lane[THRUM__COLUMN];
+};
+
+enum thrum__off_cpu_state {
+	THRUM__OFF_CPU_BLOCKED,   /* it waited in the kernel */
+	THRUM__OFF_CPU_PREEMPTED, /* it could have run */
+	THRUM__OFF_CPU_UNKNOWN,   /* it isn't known whether it ran */
+	THRUM__OFF_CPU_WOKEN,     /* it could have run, after it had waited */
 };
 
 struct thrum__lane {
@@ -298,20 +305,21 @@ struct thrum__model {
 	int64_t end;
 	enum thrum_ending ending; /* thrum__model_note_end sets both, and `end` */
 	int ending_code;
-	int64_t forgotten; /* rows that ended before this time may be gone; 0: none are */
-	uint64_t events;   /* appended so far */
-	uint64_t late;     /* events among them that are earlier than an event before them */
-	uint64_t lost;     /* sum of the gaps' counts; saturates */
-	uint64_t damaged;  /* events THRUM_EVENT_DAMAGED */
-	bool signed_ids;   /* see struct thrum_trace_info */
-	bool is_mirage;    /* the rules of mirage-profile's traces hold */
-	bool is_joined;    /* the trace joins several: lanes have processes */
-	bool has_links;    /* some task sent or received a link's key */
-	bool has_doubtful; /* some LINK took less time than clocks are wrong by */
-	bool is_cut;       /* some lane's beginning is overwritten */
-	bool has_live;     /* the trace has a table of live tasks */
-	int64_t whole;     /* from this time on no beginning of a lane is overwritten */
-	bool failed;       /* memory ran out during a change: the model can only be destroyed */
+	int64_t forgotten;        /* rows that ended before this time may be gone; 0: none are */
+	uint64_t events;          /* appended so far */
+	uint64_t late;            /* events among them that are earlier than an event before them */
+	uint64_t lost;            /* sum of the gaps' counts; saturates */
+	uint64_t damaged;         /* events THRUM_EVENT_DAMAGED */
+	bool signed_ids;          /* see struct thrum_trace_info */
+	bool is_mirage;           /* the rules of mirage-profile's traces hold */
+	bool is_joined;           /* the trace joins several: lanes have processes */
+	bool has_links;           /* some task sent or received a link's key */
+	bool has_unknown_off_cpu; /* some row of off_cpu is UNKNOWN */
+	bool has_doubtful;        /* some LINK took less time than clocks are wrong by */
+	bool is_cut;              /* some lane's beginning is overwritten */
+	bool has_live;            /* the trace has a table of live tasks */
+	int64_t whole;            /* from this time on no beginning of a lane is overwritten */
+	bool failed; /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */
 	uint8_t off, off_next; /* bits by enum thrum__task_part; `off_next` from `off_time` on */
 	bool has_off_next;
@@ -482,6 +490,18 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 #define THRUM__AT(rows, type, of, i, member) \
 	(((struct thrum__##type *)(of)->rows.block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
+
+/* The state of a row of off_cpu: enum thrum__off_cpu_state. */
+static inline int thrum__model_off_cpu_state(const struct thrum__model *model, uint32_t row)
+{
+	return (int)(THRUM__OFF_CPU(model, row, count) & 0xff);
+}
+
+/* The own task of the thread that ended the wait of a row that is WOKEN; NONE: not known. */
+static inline uint32_t thrum__model_off_cpu_waker(const struct thrum__model *model, uint32_t row)
+{
+	return (uint32_t)((THRUM__OFF_CPU(model, row, count) >> 8) - 1);
+}
 
 /*
  * Whether a task has ended, though its state is pending: the end is overwritten. The table of live

@@ -228,7 +228,9 @@ static int end_segment(struct thrum__source_segments *s)
 	close(segment->fd);
 	segment->fd = -1;
 	s->count.files++;
-	if (s->options.compress)
+	if (s->options.add)
+		error = s->options.add(s->options.owner, path);
+	if (error == 0 && s->options.compress)
 		error = begin_packing(s, path);
 	look_at_files(s,
 		s->options.keep && s->number > s->options.keep

@@ -64,6 +64,17 @@ static const char *lane_words(int doing)
 	}
 }
 
+/* Writes who woke the thread of a part, if that is known. */
+static void put_waker(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	const struct thrum__path_part *part, const char *before, const char *after)
+{
+	if (!part || !thrum__model_has_row(&answer->model->tasks, part->other))
+		return;
+	thrum__words_put(s, before);
+	thrum__words_put_task_id(s, answer->model, part->other, "other tasks");
+	thrum__words_put(s, after);
+}
+
 static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
 	const struct thrum__share *share)
 {
@@ -85,10 +96,12 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_PREEMPTED:
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "is ready, but its thread is not on a CPU");
+		put_waker(s, answer, part, ", after ", " woke it");
 		break;
 	case THRUM__DOING_BLOCKED:
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
+		put_waker(s, answer, part, " until ", " wakes it");
 		break;
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s, is_own ? "" : ", whose ");

@@ -440,6 +440,44 @@ static void extreme_times(void **state)
 	end(&c);
 }
 
+static void runs_divide_by_the_cpu(void **state)
+{
+	struct case_of c = begin("0 create - 1 thread\n"
+				 "0 @1 create - 4 thread\n"
+				 "1 create 1 2 task\n"
+				 "1 label 2 \"job\n"
+				 "5 off-cpu =10 \"preempted\n"
+				 "10 switch 2\n"
+				 "20 off-cpu =10 \"blocked\n"
+				 "30 off-cpu =4 \"woken\n"
+				 "30 @1 off-cpu =9 \"blocked\n"
+				 "40 off-cpu =6 \"unknown\n"
+				 "60 resolve 2 2\n"
+				 "60 switch 1\n"
+				 "70 create 1 3 task\n"
+				 "70 @1 create 4 5 task\n",
+		false, true, 0);
+	const struct thrum__tally *job = tally(&c, "job", "task");
+	const struct thrum__lane_use *on;
+
+	(void)state;
+	assert_true(job->has_cpu);
+	assert_int_equal(job->on_cpu, 25);
+	assert_int_equal(job->ready, 5 + 4);
+	assert_int_equal(job->blocked, 10);
+	assert_false(tally(&c, "", "task")->has_cpu);
+	on = use(&c, 0, THRUM__LANE_ON_CPU, "");
+	assert_int_equal(on->count, 4);
+	assert_int_equal(on->total, 5 + 5 + 6 + 24);
+	assert_int_equal(on->max, 24);
+	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "preempted")->total, 10);
+	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "woken")->total, 4);
+	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "unknown")->total, 6);
+	assert_int_equal(use(&c, 1, THRUM__LANE_OFF_CPU, "blocked")->total, 9);
+	assert_int_equal(use(&c, 1, THRUM__LANE_ON_CPU, "")->total, 30 + 31);
+	end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -456,6 +494,7 @@ int main(void)
 		cmocka_unit_test(steps),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(extreme_times),
+		cmocka_unit_test(runs_divide_by_the_cpu),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

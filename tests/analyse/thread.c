@@ -39,6 +39,15 @@ static void tells_blocked_from_busy(void **state)
 	/* It went on long before the end. */
 	assert_state(BEGINNING "20 off-cpu =80 \"blocked\n999999999 @1 log - \"end",
 		THRUM__THREAD_BUSY, -1);
+	/* It isn't known whether it came back. */
+	assert_state(BEGINNING "20 off-cpu =80 \"blocked\n100 off-cpu =50 \"unknown\n"
+			       "999999999 @1 log - \"end",
+		THRUM__THREAD_UNKNOWN, -1);
+	/* The signal that ended the process woke it. */
+	assert_state(BEGINNING "20 off-cpu =999999900 \"blocked\n"
+			       "999999920 off-cpu =5 \"woken by another program\n"
+			       "999999999 @1 log - \"end",
+		THRUM__THREAD_BLOCKED, 20);
 	/* Only its own lane counts. */
 	assert_state(BEGINNING "20 off-cpu =999999979 \"blocked\n"
 			       "30 @1 off-cpu =5 \"preempted\n999999999 @1 log - \"end",
@@ -53,17 +62,18 @@ static void divides_runs(void **state)
 	static const struct {
 		int from, to, doing;
 	} expected[] = {
-		{1, 10, THRUM__DOING_WAITS},
-		{10, 20, THRUM__DOING_RUNS},
-		{20, 30, THRUM__DOING_PREEMPTED},
-		{30, 35, THRUM__DOING_RUNS},
-		{35, 40, THRUM__DOING_BLOCKED},
+		{1, 10, THRUM__DOING_WAITS}, {10, 20, THRUM__DOING_RUNS},
+		{20, 30, THRUM__DOING_PREEMPTED}, {30, 35, THRUM__DOING_RUNS},
+		{35, 40, THRUM__DOING_BLOCKED}, {40, 45, THRUM__DOING_PREEMPTED},
+		{45, 60, THRUM__DOING_RUNS}, /* some of it perhaps not */
 	};
 	struct thrum__model *model = story_model(BEGINNING "20 off-cpu =10 \"preempted\n"
 							   "22 @1 off-cpu =10 \"preempted\n"
-							   "35 off-cpu =10 \"blocked\n"
-							   "40 resolve 2 2\n"
-							   "40 switch 1\n",
+							   "35 off-cpu =5 \"blocked\n"
+							   "40 off-cpu =5 \"woken\n"
+							   "50 off-cpu =7 \"unknown\n"
+							   "60 resolve 2 2\n"
+							   "60 switch 1\n",
 		false);
 	struct thrum__paths paths;
 	struct thrum__path path;

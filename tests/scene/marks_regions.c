@@ -73,6 +73,21 @@ static void gaps_say_what_is_lost(void **state)
 	marks_finish(&m);
 }
 
+static void times_off_the_processor_stand_above(void **state)
+{
+	struct marks m;
+
+	(void)state;
+	start(&m,
+		"100 off-cpu =100 \"blocked\n300 off-cpu =100 \"preempted\n"
+		"500 off-cpu =100 \"woken\n700 off-cpu =100 \"unknown\n1000 log 1 \"end\n");
+	assert_int_equal(marks_count(&m, THRUM__Z_REGION, THRUM__OP_RECT, C(SUSP), -1), 1);
+	assert_int_equal(marks_count(&m, THRUM__Z_REGION, THRUM__OP_RECT, C(BAD), -1), 2);
+	assert_int_equal(marks_count(&m, THRUM__Z_REGION, THRUM__OP_LINE, C(GAP), THRUM__DASH_5_3),
+		1);
+	marks_finish(&m);
+}
+
 static void folds_are_torn(void **state)
 {
 	struct marks m;
@@ -228,6 +243,7 @@ int main(void)
 		cmocka_unit_test(spans_are_named),
 		cmocka_unit_test(stated_suspensions_are_hatched),
 		cmocka_unit_test(gaps_say_what_is_lost),
+		cmocka_unit_test(times_off_the_processor_stand_above),
 		cmocka_unit_test(folds_are_torn),
 		cmocka_unit_test(long_edges_show_their_ends),
 		cmocka_unit_test(selection_has_a_band_and_the_rest_fades),

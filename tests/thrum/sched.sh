@@ -13,12 +13,10 @@ wrong() {
 	failed=1
 }
 
-# Not with what makes no single recording.
-for other in --later --counters-only --segment=1M; do
-	"$THRUM" record --sched $other -- true 2>err
-	[[ $? -eq 64 ]] || wrong "--sched $other is taken"
-	grep -q -e "--sched can't be combined with ${other%=*}" err || wrong "$(cat err)"
-done
+# Not with what makes no recording.
+"$THRUM" record --sched --counters-only -- true 2>err
+[[ $? -eq 64 ]] || wrong "--sched --counters-only is taken"
+grep -q -e "--sched can't be combined with --counters-only" err || wrong "$(cat err)"
 
 "$THRUM" record --sched -o run.thrum -- "$crowded" 2>err
 status=$?
@@ -43,7 +41,14 @@ grep -q '"doing":"preempted"' slow || wrong "works: $(cat slow)"
 "$THRUM" why --slow=sleeps run.thrum >slow 2>err || wrong "why --slow: $(cat err)"
 grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
 "$THRUM" render --as=rows --legend -o run.svg run.thrum || wrong "render"
-grep -q '>preempted<' run.svg || wrong "the key line doesn't explain preempted"
+grep -q '>ready, not on a CPU<' run.svg || wrong "the key line doesn't explain it"
+"$THRUM" stats --format=json run.thrum >numbers 2>err || wrong "stats: $(cat err)"
+grep '"label":"works"' numbers | grep -q '"ready":[1-9]' || wrong "ready: $(cat numbers)"
+grep '"label":"sleeps"' numbers | grep -q '"blocked":[1-9]' || wrong "blocked: $(cat numbers)"
+"$THRUM" stats --by=lane --format=tsv run.thrum >numbers 2>err || wrong "stats: $(cat err)"
+for use in on-cpu off-cpu; do
+	grep -q $'\t'$use$'\t' numbers || wrong "no $use: $(cat numbers)"
+done
 
 "$THRUM" convert --to=perfetto run.thrum run.pftrace || wrong "convert"
 grep -q 'off the CPU' run.pftrace || wrong "Perfetto's format lacks them"
@@ -63,6 +68,44 @@ for how in busy blocked; do
 	grep -q 'its thread is \(busy on a CPU\|blocked in the kernel\)' found ||
 		wrong "$how: $(cat found err)"
 done
+
+# Each segment has its own part, which lies in its time.
+"$THRUM" record --sched --segment=1M -o many.thrum -- "$crowded" many 2>err ||
+	wrong "record --segment: $(cat err)"
+[[ -e many.0001.thrum ]] || wrong "no segment: $(cat err)"
+for segment in many.[0-9]*.thrum; do
+	"$THRUM" dump --format=tsv "$segment" >part 2>err || wrong "$segment: $(cat err)"
+	grep -q $'\toff-cpu\t.*blocked' part || wrong "$segment: nothing is blocked"
+	[[ ! -s err ]] || wrong "$segment: $(cat err)"
+done
+
+# So has a recording that was begun later.
+"$THRUM" record --sched --later -o later.thrum -- "$crowded" later 2>err &
+recorder=$!
+for ((i = 0; i < 600; i++)); do
+	[[ ! -e later.thrum ]] || break
+	pid=$(cat /proc/$recorder/task/$recorder/children 2>/dev/null)
+	pid=${pid% }
+	[[ $(readlink "/proc/$pid/exe") == "$(readlink -f "$crowded")" ]] &&
+		"$THRUM" attach --start -o later.thrum "$pid" 2>/dev/null
+	sleep 0.1
+done
+[[ -e later.thrum ]] || { wrong "later: it isn't recorded" && kill $recorder; }
+wait $recorder || wrong "record --later: $(cat err)"
+"$THRUM" dump --format=tsv later.thrum 2>err | grep -q $'\toff-cpu\t.*preempted' ||
+	wrong "later: nothing is preempted: $(cat err)"
+
+# A thread, or an interrupt, woke another thread.
+"$THRUM" record --wakes -o woken.thrum -- "$crowded" 2>err
+if [[ $? -eq 2 ]] && grep -q '^thrum: --wakes: ' err; then
+	echo "skipped: $(cat err)"
+else
+	"$THRUM" dump --format=tsv woken.thrum >dumped 2>err || wrong "dump: $(cat err)"
+	grep -q $'\toff-cpu\t.*woken by an interrupt' dumped || wrong "no timer woke a thread"
+	grep -q $'\toff-cpu\t\t[0-9]*\t[0-9]*\twoken$' dumped || wrong "no thread woke another"
+	"$THRUM" why --slow=sleeps woken.thrum >slow 2>err || wrong "why --slow: $(cat err)"
+	grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
+fi
 
 # Nobody else's threads: no rights are needed.
 if [[ $(id -u) -eq 0 ]] && command -v setpriv >/dev/null; then

@@ -446,6 +446,22 @@ static void walk_awake(struct thrum__slow_walk *walk, const struct thrum__slow_p
 		walk_unknown(walk, piece, lane, piece->from, busy);
 }
 
+/* The own task of the thread that ended a lane's time off its processor, rows[i]; NONE: not known. */
+static uint32_t waker_of(const struct thrum__model *model, const struct thrum__slices *off_cpu,
+	uint32_t lane, uint32_t i)
+{
+	uint32_t row = off_cpu->rows[i];
+	int64_t end = THRUM__OFF_CPU(model, row, end);
+
+	if (thrum__model_off_cpu_state(model, row) == THRUM__OFF_CPU_BLOCKED &&
+		i + 1 < off_cpu->first[lane + 1] &&
+		THRUM__OFF_CPU(model, off_cpu->rows[i + 1], start) == end)
+		row = off_cpu->rows[i + 1];
+	return thrum__model_off_cpu_state(model, row) == THRUM__OFF_CPU_WOKEN
+		? thrum__model_off_cpu_waker(model, row)
+		: THRUM__NONE;
+}
+
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
 static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
@@ -465,11 +481,15 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 			break;
 		start = start > from ? start : from;
 		end = end < to ? end : to;
+		int state = thrum__model_off_cpu_state(model, row);
+
+		if (state == THRUM__OFF_CPU_UNKNOWN)
+			continue;
 		thrum__slow_part_add(walk, piece, end, to, THRUM__DOING_RUNS, THRUM__NONE);
 		thrum__slow_part_add(walk, piece, start, end,
-			THRUM__OFF_CPU(model, row, count) ? THRUM__DOING_PREEMPTED
-							  : THRUM__DOING_BLOCKED,
-			THRUM__NONE);
+			state == THRUM__OFF_CPU_BLOCKED ? THRUM__DOING_BLOCKED
+							: THRUM__DOING_PREEMPTED,
+			waker_of(model, off_cpu, lane, i));
 		to = start;
 	}
 	thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_RUNS, THRUM__NONE);

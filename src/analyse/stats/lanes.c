@@ -35,8 +35,8 @@ int64_t thrum__stats_time_run(const struct thrum__model *model, uint32_t task)
 	return sum;
 }
 
-/* Sets *length to the part of a stretch that counts. Returns whether the stretch reaches into it. */
-static bool clip(const struct thrum__stats *stats, int64_t start, int64_t end, int64_t *length)
+bool thrum__stats_clip(const struct thrum__stats *stats, int64_t start, int64_t end,
+	int64_t *length)
 {
 	if (end == THRUM__OPEN)
 		end = stats->model->end;
@@ -49,8 +49,8 @@ static bool clip(const struct thrum__stats *stats, int64_t start, int64_t end, i
 
 /* ---- Uses ---------------------------------------------------------------------------------- */
 
-/* Adds `one` to the lane's use of this kind with this reason, name or cause. */
-static int add_use(struct thrum__stats *stats, const struct thrum__lane_use *one, uint32_t text)
+int thrum__stats_add_use(struct thrum__stats *stats, const struct thrum__lane_use *one,
+	uint32_t text)
 {
 	struct thrum__lane_use *use;
 	const char *string;
@@ -89,12 +89,13 @@ static int add_stretches(struct thrum__stats *stats, const struct thrum__model_r
 		uint32_t at = i & THRUM__BLOCK_MASK;
 		struct thrum__lane_use use = {.kind = kind, .count = 1};
 
-		if (!block || !clip(stats, block->start[at], block->end[at], &use.total))
+		if (!block ||
+			!thrum__stats_clip(stats, block->start[at], block->end[at], &use.total))
 			continue;
 		use.lane = block->lane[at];
 		use.max = use.total;
 		use.lost = kind == THRUM__LANE_GAP ? block->count[at] : 0;
-		if (add_use(stats, &use, block->text[at]) < 0)
+		if (thrum__stats_add_use(stats, &use, block->text[at]) < 0)
 			return -THRUM_E_MEMORY;
 	}
 	return 0;
@@ -108,7 +109,7 @@ int64_t thrum__stats_lane_share(const struct thrum__stats *stats, const struct t
 	if (use->lane >= stats->model->lane_count)
 		return 0;
 	lane = &stats->model->lanes[use->lane];
-	if (!clip(stats, lane->first, lane->last, &all) || all == 0)
+	if (!thrum__stats_clip(stats, lane->first, lane->last, &all) || all == 0)
 		return 0;
 	return (int64_t)((double)use->total * 100000 / (double)all + 0.5);
 }
@@ -193,8 +194,8 @@ static void measure_runs(const struct thrum__stats *stats, struct heap *heap,
 			continue;
 		lane = THRUM__RUN(model, run, lane);
 		if (lane >= model->lane_count ||
-			!clip(stats, THRUM__RUN(model, run, start), THRUM__RUN(model, run, end),
-				&length))
+			!thrum__stats_clip(stats, THRUM__RUN(model, run, start),
+				THRUM__RUN(model, run, end), &length))
 			continue;
 		own = is_own(model, THRUM__RUN(model, run, task));
 		use = &sums[(size_t)lane * 2 + own];
@@ -218,7 +219,7 @@ static int add_runs(struct thrum__stats *stats, struct heap *heap)
 		sums[i].lane = i / 2;
 		sums[i].kind = i % 2 ? THRUM__LANE_OWN : THRUM__LANE_RUNNING;
 		if (sums[i].count > 0)
-			error = add_use(stats, &sums[i], THRUM__NONE);
+			error = thrum__stats_add_use(stats, &sums[i], THRUM__NONE);
 	}
 	free(sums);
 	return error;
@@ -260,6 +261,8 @@ int thrum__stats_lanes(struct thrum__stats *stats)
 		error = add_stretches(stats, &model->suspensions, THRUM__LANE_SUSPENDED);
 	if (error == 0)
 		error = add_stretches(stats, &model->spans, THRUM__LANE_SPAN);
+	if (error == 0)
+		error = thrum__stats_off_cpu(stats);
 	if (error == 0)
 		error = add_stretches(stats, &model->gaps, THRUM__LANE_GAP);
 	return error;

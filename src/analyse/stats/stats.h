@@ -6,6 +6,7 @@
  *
  *	stats.c      counts and measures tasks
  *	lanes.c      lanes, the longest runs, rates of counters
+ *	off_cpu.c    divides runs by whether their thread was on a CPU
  *	histogram.c  histograms
  *
  * Tasks have three measures, in ns:
@@ -59,6 +60,9 @@ struct thrum__tally {
 	uint32_t tasks, stuck; /* how many; stuck: thrum__stats_task_is_stuck */
 	uint32_t state[5];     /* by enum thrum__state */
 	struct thrum__spread spread[THRUM__MEASURE_COUNT];
+	/* How the running time divides, ns; what is in none isn't known. */
+	int64_t on_cpu, ready, blocked;
+	bool has_cpu; /* this is known of some run */
 };
 
 struct thrum__tallies {
@@ -76,7 +80,9 @@ struct thrum__tallies {
 	X(OWN, "own")             /* the lane's own task */ \
 	X(SUSPENDED, "suspended") /* for each reason */ \
 	X(SPAN, "span")           /* for each name; the time of a nested span counts for both */ \
-	X(GAP, "gap")             /* for each cause */
+	X(ON_CPU, "on-cpu")   /* where it is known when it was off; the rest of its time is: */ \
+	X(OFF_CPU, "off-cpu") /* for each reason */ \
+	X(GAP, "gap")         /* for each cause */
 
 enum thrum__lane_use_kind {
 #define THRUM__X(NAME, word) THRUM__LANE_##NAME,

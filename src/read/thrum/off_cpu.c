@@ -36,8 +36,8 @@ static bool is_good(const struct reader *r, const struct thrum__off_cpu *entry)
 {
 	return entry->begin >= r->off_cpu.last && entry->begin >= r->clock.base &&
 		entry->end >= entry->begin && entry->end <= r->clock.end &&
-		(entry->kind == THRUM__OFF_PREEMPTED || entry->kind == THRUM__OFF_BLOCKED) &&
-		find_lane(r, entry->lane) >= 0;
+		THRUM__OFF_KIND(entry) >= THRUM__OFF_PREEMPTED &&
+		THRUM__OFF_KIND(entry) <= THRUM__OFF_WOKEN && find_lane(r, entry->lane) >= 0;
 }
 
 /* Returns the next entry that is good, or NULL. */
@@ -69,6 +69,30 @@ static const struct thrum__off_cpu *next_entry(struct reader *r)
 	}
 }
 
+static const char *text_of(const struct thrum__off_cpu *entry)
+{
+	switch (THRUM__OFF_KIND(entry)) {
+	case THRUM__OFF_PREEMPTED: return "preempted";
+	case THRUM__OFF_BLOCKED: return "blocked";
+	case THRUM__OFF_UNKNOWN: return "unknown";
+	}
+	switch (THRUM__OFF_WAKER(entry)) {
+	case THRUM__OFF_BY_INTERRUPT: return "woken by an interrupt";
+	case THRUM__OFF_BY_OTHER: return "woken by another program";
+	default: return "woken";
+	}
+}
+
+/* Returns the own task of the thread that woke it; 0: none is known. */
+static uint64_t waker_of(const struct reader *r, const struct thrum__off_cpu *entry)
+{
+	int64_t lane = THRUM__OFF_KIND(entry) == THRUM__OFF_WOKEN && THRUM__OFF_WAKER(entry) > 0
+		? find_lane(r, THRUM__OFF_WAKER(entry) - 1)
+		: -1;
+
+	return lane < 0 ? 0 : r->lanes[lane].own;
+}
+
 uint64_t thrum__read_off_cpu_next(struct reader *r)
 {
 	const struct thrum__off_cpu *entry = next_entry(r);
@@ -83,19 +107,22 @@ size_t thrum__read_off_cpu_give(struct reader *r, uint64_t ticks, const struct t
 	size_t count = 0;
 
 	while (count < OFF_CPU_BATCH && (entry = next_entry(r)) && entry->begin <= ticks) {
-		const char *text = entry->kind == THRUM__OFF_PREEMPTED ? "preempted" : "blocked";
+		const char *text = text_of(entry);
+		uint64_t waker = waker_of(r, entry);
 		int64_t time = clock_ns(&r->clock, entry->begin);
 
 		off->last = entry->begin;
 		off->events[count++] = (struct thrum_event){
 			.time = time,
 			.clock = entry->begin,
+			.other = waker,
 			.value = clock_ns(&r->clock, entry->end) - time,
 			.text = text,
 			.text_size = (uint32_t)strlen(text),
 			.lane = (uint32_t)find_lane(r, entry->lane),
 			.type = THRUM_EVENT_OFF_CPU,
-			.flags = THRUM_EVENT_HAS_TEXT | THRUM_EVENT_HAS_VALUE,
+			.flags = (uint8_t)(THRUM_EVENT_HAS_TEXT | THRUM_EVENT_HAS_VALUE |
+				(waker ? THRUM_EVENT_HAS_OTHER : 0)),
 		};
 		off->batch_next++;
 	}

@@ -51,6 +51,7 @@ enum tally_column {
 	TALLY_STUCK = TALLY_STATES + 5,
 	TALLY_MEASURES,
 	SPREAD_COLUMNS = 7,
+	TALLY_CPU = TALLY_MEASURES + THRUM__MEASURE_COUNT * SPREAD_COLUMNS,
 };
 
 /* clang-format off */
@@ -61,7 +62,8 @@ enum tally_column {
 	DURATION(word "-p50"), DURATION(word "-p90"), DURATION(word "-p99"), DURATION(word "-max")
 #define TALLY \
 	COUNT("tasks"), COUNT("pending"), COUNT("resolved"), COUNT("failed"), COUNT("cancelled"), \
-	COUNT("became"), COUNT("stuck"), SPREAD("life"), SPREAD("running"), SPREAD("waiting")
+	COUNT("became"), COUNT("stuck"), SPREAD("life"), SPREAD("running"), SPREAD("waiting"), \
+	DURATION("on-cpu"), DURATION("ready"), DURATION("blocked")
 #define TALLY_SHOWN \
 	"tasks pending stuck failed cancelled running-total running-max life-p50 life-p99 life-max " \
 	"waiting-p50"
@@ -86,32 +88,33 @@ static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID
 	{"start", THRUM__CELL_TIME}, DURATION("length"), {"thread", THRUM__CELL_TEXT, true}};
 /* clang-format on */
 
+#define TALLY_RARE "on-cpu ready blocked"
 #define TALLY_FIRST "tasks running-total life-p50 life-p99"
 
-#define FORM(word, title, columns, shown, first, order) \
+#define FORM(word, title, columns, shown, rare, first, order) \
 	{ \
-		word, title, columns, COUNT_OF(columns), shown, first, order \
+		word, title, columns, COUNT_OF(columns), shown, rare, first, order \
 	}
 
 static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
 	[THRUM__TABLE_TASKS] = FORM("task", "Tasks", task_columns,
-		"task label kind state start life running waiting parent became failure site",
+		"task label kind state start life running waiting parent became failure site", "",
 		"label life state start", NULL),
 	[THRUM__TABLE_LABELS] = FORM("label", "Labels", label_columns, "label kind " TALLY_SHOWN,
-		"label kind " TALLY_FIRST, "running-total"),
-	[THRUM__TABLE_KINDS] = FORM("kind", "Kinds", kind_columns, "kind " TALLY_SHOWN,
+		TALLY_RARE, "label kind " TALLY_FIRST, "running-total"),
+	[THRUM__TABLE_KINDS] = FORM("kind", "Kinds", kind_columns, "kind " TALLY_SHOWN, TALLY_RARE,
 		"kind " TALLY_FIRST, "running-total"),
 	[THRUM__TABLE_SITES] = FORM("site", "Call sites", site_columns, "site " TALLY_SHOWN,
-		"site " TALLY_FIRST, "running-total"),
+		TALLY_RARE, "site " TALLY_FIRST, "running-total"),
 	[THRUM__TABLE_LANES] = FORM("lane", "Lanes", lane_columns,
-		"lane name use reason count total share max lost", "name use total share reason",
-		"lane"),
+		"lane name use reason count total share max lost", "",
+		"name use total share reason", "lane"),
 	[THRUM__TABLE_COUNTERS] = FORM("counter", "Counters", counter_columns,
-		"counter values last min max rate", "", NULL),
+		"counter values last min max rate", "", "", NULL),
 	[THRUM__TABLE_TREE] = FORM("counters", "Counters", tree_columns,
-		"counter kind value p50 p99 min max rate", "counter value p50 p99", NULL),
+		"counter kind value p50 p99 min max rate", "", "counter value p50 p99", NULL),
 	[THRUM__TABLE_RUNS] = FORM("run", "Longest runs", run_columns,
-		"length start task label kind thread", "label length thread start", NULL),
+		"length start task label kind thread", "", "label length thread start", NULL),
 };
 
 const struct thrum__table_form *thrum__table_form(int kind)
@@ -265,6 +268,11 @@ static void tally_cell(const struct thrum__tally *tally, unsigned column,
 		set_number(cell, tally->state[column - TALLY_STATES]);
 	} else if (column == TALLY_STUCK) {
 		set_number(cell, tally->stuck);
+	} else if (column >= TALLY_CPU) {
+		const int64_t parts[] = {tally->on_cpu, tally->ready, tally->blocked};
+
+		if (tally->has_cpu)
+			set_number(cell, parts[column - TALLY_CPU]);
 	} else {
 		spread = &tally->spread[(column - TALLY_MEASURES) / SPREAD_COLUMNS];
 		if (spread->count > 0)

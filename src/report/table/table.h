@@ -64,6 +64,7 @@ struct thrum__table_form {
 	const struct thrum__table_column *columns;
 	unsigned count;
 	const char *shown; /* the columns that people want to see: names with spaces between */
+	const char *rare;  /* columns to show where there is a text or number in them */
 	const char *first; /* those of them to show where there is room for a few only */
 	const char *order; /* the column by which the table is sorted at first; NULL: none */
 };

@@ -26,7 +26,8 @@
 	X(DOUBTFUL, "within the clocks' error") /* only where there are such messages */ \
 	X(STUCK, "never resolved") \
 	X(CAUSE, "cause") \
-	X(PREEMPTED, "preempted") /* only where this is recorded */
+	X(PREEMPTED, "ready, not on a CPU") /* only where this is recorded */ \
+	X(UNKNOWN, "not known")             /* only where the kernel lost records */
 
 enum mark {
 #define X(NAME, words) NAME,
@@ -152,6 +153,10 @@ static void paint_finding_mark(const struct legend_pen *pen, enum mark mark)
 			pen->y - 1, 24, THRUM__OFF_CPU_HEIGHT);
 		return;
 	}
+	if (mark == UNKNOWN) {
+		draw_level(pen, 0, 24, THRUM__OFF_CPU_HEIGHT, THRUM__COLOUR_GAP, THRUM__DASH_5_3);
+		return;
+	}
 	if (mark == STUCK) {
 		draw_level(pen, 0, 24, 4, THRUM__COLOUR_BAD, THRUM__DASH_SOLID);
 		return;
@@ -166,6 +171,7 @@ static void paint_finding_mark(const struct legend_pen *pen, enum mark mark)
 static bool has_mark(const struct thrum__model *model, enum mark mark)
 {
 	return mark == PREEMPTED   ? model->off_cpu.count > 0
+		: mark == UNKNOWN  ? model->has_unknown_off_cpu
 		: mark == DOUBTFUL ? model->has_doubtful
 				   : true;
 }

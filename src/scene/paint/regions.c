@@ -355,13 +355,22 @@ static void paint_suspension(struct regions *r, struct lane_piece *piece)
 
 /* ---- Off the processor ---------------------------------------------------------------------- */
 
-/* A line along the top of the lane: red where the thread could have run. */
+/* A line along the top of the lane: red where the thread could have run, dashed where it isn't known
+ * whether it did. */
 static void paint_off_cpu(struct regions *r, struct lane_piece *piece)
 {
-	if (take_unpainted(r, piece))
+	int state = (int)(piece->count & 0xff);
+
+	if (!take_unpainted(r, piece))
+		return;
+	if (state == THRUM__OFF_CPU_UNKNOWN)
+		thrum__draw_horizontal(r->p->list, THRUM__Z_REGION, THRUM__COLOUR_GAP, piece->x1,
+			piece->x2, piece->top + THRUM__OFF_CPU_HEIGHT / 2.0f, THRUM__OFF_CPU_HEIGHT,
+			THRUM__DASH_5_3);
+	else
 		thrum__draw_rect(r->p->list, THRUM__Z_REGION,
-			piece->count ? THRUM__COLOUR_BAD : THRUM__COLOUR_SUSP, piece->x1,
-			piece->top, piece->x2 - piece->x1, THRUM__OFF_CPU_HEIGHT);
+			state == THRUM__OFF_CPU_BLOCKED ? THRUM__COLOUR_SUSP : THRUM__COLOUR_BAD,
+			piece->x1, piece->top, piece->x2 - piece->x1, THRUM__OFF_CPU_HEIGHT);
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */

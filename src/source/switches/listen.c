@@ -8,9 +8,12 @@
 #include "source/switches/switches.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,31 +21,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
-
 #define RING_BYTES (256u << 10) /* the kernel grants twice as much to any user */
-#define SWITCHES_MAX (8u << 20) /* that are kept: 128 MiB */
 #define RECORD_MAX 512          /* bytes; those of interest are shorter */
 
 struct thrum__source_ring {
 	int fd;
 	struct perf_event_mmap_page *page; /* the ring's data lies behind it */
 	size_t size;                       /* of the data, bytes */
+	uint64_t last;                     /* the time of its latest record */
+	bool has_wakes;                    /* of all threads of the machine, not switches */
 	bool is_over;                      /* nothing is written into it any more */
 };
 
-/* The kernel adds this to the end of each record. */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-};
-
-static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
+/* Switches of the process and its children. */
+static struct perf_event_attr switches_attr(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct perf_event_attr attr = {
-		.size = sizeof attr,
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
@@ -52,16 +47,88 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.context_switch = 1,
+		.task = 1,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 8,
 	};
+}
+
+/* All events of a tracepoint. */
+static struct perf_event_attr wakes_attr(uint64_t tracepoint)
+{
+	return (struct perf_event_attr){
+		.size = sizeof(struct perf_event_attr),
+		.type = PERF_TYPE_TRACEPOINT,
+		.config = tracepoint,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			PERF_SAMPLE_RAW,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = RING_BYTES / 8,
+	};
+}
+
+/* Opens a folder of tracefs, which is mounted nowhere for that: most systems mount it, containers and
+ * small ones don't. Returns its descriptor, or a negative errno. */
+static int open_tracefs(void)
+{
+	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	int fd, folder;
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && faccessat(fd, "events", F_OK, 0) == 0)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	fd = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	folder = syscall(SYS_fsconfig, fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0
+		? -1
+		: (int)syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, 0);
+	folder = folder < 0 ? -errno : folder;
+	close(fd);
+	return folder;
+}
+
+/* Reads a file about the tracepoint sched_waking. Returns 0 or a negative errno. */
+static int read_tracepoint(const char *name, char *to, size_t size)
+{
+	char path[64];
+	int folder = open_tracefs(), fd;
+	ssize_t n;
+
+	if (folder < 0)
+		return folder;
+	snprintf(path, sizeof path, "events/sched/sched_waking/%s", name);
+	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, to, size - 1);
+	n = n < 0 ? -errno : n;
+	close(folder);
+	if (fd >= 0)
+		close(fd);
+	if (n < 0)
+		return (int)n;
+	to[n] = '\0';
+	return 0;
+}
+
+static int open_ring(struct thrum__source_ring *ring, struct perf_event_attr *attr, pid_t pid,
+	int cpu)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	void *memory;
 
 	ring->size = page > RING_BYTES ? page : RING_BYTES;
-	attr.wakeup_watermark = RING_BYTES / 8;
-	ring->fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	ring->fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (ring->fd < 0)
 		return -errno;
 	/* Other programs of this user may have taken a part of what it is granted. */
@@ -79,28 +146,63 @@ static int open_ring(struct thrum__source_ring *ring, pid_t pid, int cpu)
 	return 0;
 }
 
-int thrum__source_switches_open(struct thrum__source_switches *switches, pid_t pid)
+static uint32_t processors(void)
 {
-	long processors = sysconf(_SC_NPROCESSORS_CONF);
-	uint32_t count = processors > 0 ? (uint32_t)processors : 1;
+	long count = sysconf(_SC_NPROCESSORS_CONF);
+
+	return count > 0 ? (uint32_t)count : 1;
+}
+
+/* Opens a ring on each processor. Returns 0 or a negative errno. */
+static int open_rings(struct thrum__source_switches *switches, struct perf_event_attr *attr,
+	pid_t pid)
+{
+	uint32_t before = switches->ring_count;
 	int error = 0;
 
-	*switches = (struct thrum__source_switches){0};
-	switches->rings = calloc(count, sizeof *switches->rings);
-	if (!switches->rings)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count && error == 0; i++) {
-		error = open_ring(&switches->rings[switches->ring_count], pid, (int)i);
+	for (uint32_t i = 0; i < processors() && error == 0; i++) {
+		error = open_ring(&switches->rings[switches->ring_count], attr, pid, (int)i);
 		if (error == 0)
-			switches->ring_count++;
+			switches->rings[switches->ring_count++].has_wakes = pid < 0;
 		else if (error == -ENODEV)
 			error = 0; /* this processor is off */
 	}
-	if (error == 0 && switches->ring_count == 0)
-		error = -ENODEV;
+	return error == 0 && switches->ring_count == before ? -ENODEV : error;
+}
+
+int thrum__source_switches_open(struct thrum__source_switches *switches, pid_t pid)
+{
+	struct perf_event_attr attr = switches_attr();
+	int error;
+
+	*switches = (struct thrum__source_switches){0};
+	switches->rings = calloc((size_t)processors() * 2, sizeof *switches->rings);
+	if (!switches->rings)
+		return -ENOMEM;
+	error = open_rings(switches, &attr, pid);
 	if (error != 0)
 		thrum__source_switches_close(switches);
 	return error;
+}
+
+int thrum__source_switches_open_wakes(struct thrum__source_switches *switches)
+{
+	char text[4096];
+	uint64_t id;
+	int error = read_tracepoint("id", text, sizeof text);
+
+	if (error != 0)
+		return error;
+	id = strtoull(text, NULL, 10);
+	error = read_tracepoint("format", text, sizeof text);
+	if (error != 0)
+		return error;
+	switches->pid_at = thrum__source_switches_pid_at(text);
+	if (id == 0 || switches->pid_at == 0)
+		return -ENOENT;
+	struct perf_event_attr attr = wakes_attr(id);
+
+	return open_rings(switches, &attr, -1);
 }
 
 void thrum__source_switches_close(struct thrum__source_switches *switches)
@@ -113,53 +215,9 @@ void thrum__source_switches_close(struct thrum__source_switches *switches)
 	}
 	free(switches->rings);
 	free(switches->all);
+	free(switches->is_known);
+	free(switches->losses);
 	*switches = (struct thrum__source_switches){0};
-}
-
-static void keep(struct thrum__source_switches *switches, const struct thrum__source_switch *one)
-{
-	if (switches->count == SWITCHES_MAX) {
-		switches->all[switches->next_old] = *one;
-		switches->next_old = (switches->next_old + 1) % SWITCHES_MAX;
-		return;
-	}
-	struct thrum__source_switch *all = thrum__base_grow(switches->all, &switches->room,
-		switches->count + UINT64_C(1), sizeof *all);
-
-	if (!all) {
-		switches->failed = true;
-		return;
-	}
-	switches->all = all;
-	all[switches->count++] = *one;
-}
-
-static void take_record(struct thrum__source_switches *switches, const uint8_t *record)
-{
-	struct perf_event_header header;
-	struct sample_id id;
-	struct thrum__source_switch one = {.kind = THRUM__SWITCH_IN};
-	uint64_t lost;
-
-	memcpy(&header, record, sizeof header);
-	if (header.size < sizeof header + sizeof id)
-		return;
-	memcpy(&id, record + header.size - sizeof id, sizeof id);
-	one.time = id.time;
-	one.tid = id.tid;
-	if (header.type == PERF_RECORD_LOST &&
-		header.size >= sizeof header + 2 * sizeof lost + sizeof id) {
-		memcpy(&lost, record + sizeof header + sizeof lost, sizeof lost);
-		switches->lost += lost;
-		one.kind = THRUM__SWITCH_LOST;
-	} else if (header.type != PERF_RECORD_SWITCH) {
-		return;
-	} else if (header.misc & PERF_RECORD_MISC_SWITCH_OUT) {
-		one.kind = header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT
-			? THRUM__SWITCH_PREEMPTED
-			: THRUM__SWITCH_BLOCKED;
-	}
-	keep(switches, &one);
 }
 
 static void copy_out(const struct thrum__source_ring *ring, uint64_t at, void *to, size_t size)
@@ -170,7 +228,7 @@ static void copy_out(const struct thrum__source_ring *ring, uint64_t at, void *t
 		((uint8_t *)to)[i] = data[(at + i) % ring->size];
 }
 
-static void drain(struct thrum__source_switches *switches, const struct thrum__source_ring *ring)
+static void drain(struct thrum__source_switches *switches, struct thrum__source_ring *ring)
 {
 	/* Partner: the kernel stores the head after the records, and reads the tail before it
 	 * overwrites them. */
@@ -184,34 +242,39 @@ static void drain(struct thrum__source_switches *switches, const struct thrum__s
 		copy_out(ring, tail, &header, sizeof header);
 		if (header.size < sizeof header)
 			break;
-		if (header.size <= sizeof record) {
+		/* Without some wakes it is only not known who woke a thread. */
+		if (header.size <= sizeof record &&
+			!(ring->has_wakes && header.type == PERF_RECORD_LOST)) {
 			copy_out(ring, tail, record, header.size);
-			take_record(switches, record);
+			thrum__source_switches_record(switches, &ring->last, record, header.size);
 		}
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-void thrum__source_switches_take(struct thrum__source_switches *switches, int fd, int ms)
+void thrum__source_switches_wait(struct thrum__source_switches *switches, int fd, int ms)
 {
 	struct pollfd *polled = calloc(switches->ring_count + 1, sizeof *polled);
 
-	if (polled) {
-		polled[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-		for (uint32_t i = 0; i < switches->ring_count; i++)
-			polled[i + 1] = (struct pollfd){.fd = switches->rings[i].is_over
-					? -1
-					: switches->rings[i].fd,
-				.events = POLLIN};
-		(void)poll(polled, switches->ring_count + 1, ms);
-		/* From then on poll wouldn't wait: all threads have ended, or run a setuid
-		 * program. */
-		for (uint32_t i = 0; i < switches->ring_count; i++)
-			if (polled[i + 1].revents & POLLHUP)
-				switches->rings[i].is_over = true;
-		free(polled);
-	}
+	if (!polled)
+		return;
+	polled[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+	for (uint32_t i = 0; i < switches->ring_count; i++)
+		polled[i + 1] = (struct pollfd){.fd = switches->rings[i].is_over
+				? -1
+				: switches->rings[i].fd,
+			.events = POLLIN};
+	(void)poll(polled, switches->ring_count + 1, ms);
+	/* From then on poll wouldn't wait: all threads have ended, or run a setuid program. */
+	for (uint32_t i = 0; i < switches->ring_count; i++)
+		if (polled[i + 1].revents & POLLHUP)
+			switches->rings[i].is_over = true;
+	free(polled);
+}
+
+void thrum__source_switches_take(struct thrum__source_switches *switches)
+{
 	for (uint32_t i = 0; i < switches->ring_count; i++)
 		drain(switches, &switches->rings[i]);
 }

@@ -15,24 +15,44 @@
 #include "format/scan.h"
 #include "source/input.h"
 
-/* A thread has a lane from a time on. */
+/* A thread has a lane for a time. */
 struct holding {
 	uint32_t tid, lane;
-	uint64_t from; /* ticks */
-	uint64_t own;  /* the thread's own task: its lanes for signal handlers have the same */
+	uint64_t from, until; /* ticks; until another thread has it */
+	uint64_t own; /* the thread's own task: its lanes for signal handlers have the same */
+	/* The thread's switch before those in `all`; none: IN at 0. */
+	struct thrum__source_switch before;
 };
 
 struct reading {
 	uint64_t ticks, monotonic;
 };
 
+/* A time in which the kernel told not all, of any thread; ticks. */
+struct loss {
+	uint64_t from, to;
+};
+
+/* A switch of one thread. */
+struct step {
+	uint64_t at; /* ticks */
+	enum thrum__source_switch_kind kind;
+	uint32_t by;
+};
+
 struct writing {
 	const struct thrum__source_switches *switches;
+	struct thrum__source_switch *all; /* those of the recording's threads and time, by thread */
+	uint32_t all_count, all_room;
+	uint64_t frequency;
+	uint64_t begin, until; /* ticks: of the oldest packet; of the recording's end */
+	uint64_t lost;         /* switches in that time */
+	bool is_cut;           /* its threads have gone on since */
 	struct holding *holdings;
 	uint32_t holding_count, holding_room;
 	struct reading *readings;
 	uint32_t reading_count, reading_room;
-	uint64_t *losses; /* when the kernel had no room, by time */
+	struct loss *losses; /* by time; they don't overlap */
 	uint32_t loss_count, loss_room;
 	struct thrum__off_cpu *entries;
 	uint32_t count, room;
@@ -57,7 +77,11 @@ static void add_holding(struct writing *w, uint32_t tid, uint64_t lane, uint64_t
 {
 	if (tid != 0 && lane <= UINT32_MAX)
 		ADD(w, holdings, holding_count, holding_room,
-			(struct holding){tid, (uint32_t)lane, from, own});
+			(struct holding){.tid = tid,
+				.lane = (uint32_t)lane,
+				.from = from,
+				.until = UINT64_MAX,
+				.own = own});
 }
 
 static void add_reading(struct writing *w, uint64_t ticks, uint64_t monotonic)
@@ -140,7 +164,7 @@ static void add_header_readings(struct writing *w, const struct thrum__header *h
 }
 
 /* Converts a time of CLOCK_MONOTONIC to ticks by the readings around it. */
-static uint64_t ticks_at(const struct writing *w, uint64_t frequency, uint64_t monotonic)
+static uint64_t ticks_at(const struct writing *w, uint64_t monotonic)
 {
 	uint32_t low = 0, high = w->reading_count;
 
@@ -155,7 +179,7 @@ static uint64_t ticks_at(const struct writing *w, uint64_t frequency, uint64_t m
 	if (low == 0) {
 		const struct reading *first = &w->readings[0];
 		uint64_t ticks = thrum__format_multiply_divide(first->monotonic - monotonic,
-			frequency, 1000000000);
+			w->frequency, 1000000000);
 
 		return ticks < first->ticks ? first->ticks - ticks : 0;
 	}
@@ -163,7 +187,8 @@ static uint64_t ticks_at(const struct writing *w, uint64_t frequency, uint64_t m
 	uint64_t passed = monotonic - before->monotonic;
 
 	if (low == w->reading_count || after->ticks < before->ticks)
-		return before->ticks + thrum__format_multiply_divide(passed, frequency, 1000000000);
+		return before->ticks +
+			thrum__format_multiply_divide(passed, w->frequency, 1000000000);
 	return before->ticks +
 		thrum__format_multiply_divide(passed, after->ticks - before->ticks,
 			after->monotonic - before->monotonic);
@@ -180,11 +205,11 @@ static int compare_switches(const void *left, const void *right)
 	return (a->time > b->time) - (a->time < b->time);
 }
 
-static int compare_times(const void *left, const void *right)
+static int compare_losses(const void *left, const void *right)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	const struct loss *a = left, *b = right;
 
-	return (a > b) - (a < b);
+	return (a->from > b->from) - (a->from < b->from);
 }
 
 static int compare_holdings(const void *left, const void *right)
@@ -205,22 +230,6 @@ static int compare_entries(const void *left, const void *right)
 	return (a->lane > b->lane) - (a->lane < b->lane);
 }
 
-/* Whether the kernel lost switches after `from`, up to `to`. */
-static bool is_lost(const struct writing *w, uint64_t from, uint64_t to)
-{
-	for (uint32_t low = 0, high = w->loss_count; low < high;) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (w->losses[middle] > from && w->losses[middle] <= to)
-			return true;
-		if (w->losses[middle] <= from)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return false;
-}
-
 /* Returns the lane that a thread had at a time: the first one of its own task. NULL: none yet. */
 static const struct holding *holding_at(const struct writing *w, uint32_t tid, uint64_t ticks)
 {
@@ -238,11 +247,34 @@ static const struct holding *holding_at(const struct writing *w, uint32_t tid, u
 	return low > 0 && w->holdings[low - 1].tid == tid ? &w->holdings[low - 1] : NULL;
 }
 
+static int compare_lanes(const void *left, const void *right)
+{
+	const struct holding *a = left, *b = right;
+
+	if (a->lane != b->lane)
+		return a->lane < b->lane ? -1 : 1;
+	return (a->from > b->from) - (a->from < b->from);
+}
+
+/* A thread has its lane until another one has it. */
+static void end_holdings(struct writing *w)
+{
+	if (w->holding_count > 0)
+		qsort(w->holdings, w->holding_count, sizeof *w->holdings, compare_lanes);
+	for (uint32_t i = w->holding_count; i-- > 1;) {
+		struct holding *before = &w->holdings[i - 1], *next = &w->holdings[i];
+
+		if (before->lane == next->lane)
+			before->until = before->tid == next->tid ? next->until : next->from;
+	}
+}
+
 /* Leaves only the first holding of each thread and own task: the thread's main lane. */
 static void merge_holdings(struct writing *w)
 {
 	uint32_t count = 0;
 
+	end_holdings(w);
 	if (w->holding_count > 0)
 		qsort(w->holdings, w->holding_count, sizeof *w->holdings, compare_holdings);
 	for (uint32_t i = 0; i < w->holding_count; i++)
@@ -252,38 +284,203 @@ static void merge_holdings(struct writing *w)
 	w->holding_count = count;
 }
 
-static void add_entry(struct writing *w, uint64_t frequency, const struct thrum__source_switch *out,
-	const struct thrum__source_switch *in)
+static void set_losses(struct writing *w)
 {
-	uint64_t begin = ticks_at(w, frequency, out->time);
-	uint64_t end = ticks_at(w, frequency, in->time);
-	const struct holding *holding = holding_at(w, out->tid, begin);
+	const struct thrum__source_switches *switches = w->switches;
+	uint32_t count = 0;
 
-	if (holding && end >= begin)
-		ADD(w, entries, count, room,
-			(struct thrum__off_cpu){begin, end, holding->lane,
-				out->kind == THRUM__SWITCH_PREEMPTED ? THRUM__OFF_PREEMPTED
-								     : THRUM__OFF_BLOCKED});
+	if (switches->forgotten > 0)
+		ADD(w, losses, loss_count, loss_room,
+			(struct loss){0, ticks_at(w, switches->forgotten)});
+	for (uint32_t i = 0; i < switches->loss_count; i++) {
+		struct loss loss = {ticks_at(w, switches->losses[i].from),
+			ticks_at(w, switches->losses[i].to)};
+
+		if (loss.to <= w->begin || loss.from >= w->until)
+			continue;
+		w->lost += switches->losses[i].count;
+		ADD(w, losses, loss_count, loss_room, loss);
+	}
+	if (w->loss_count > 0)
+		qsort(w->losses, w->loss_count, sizeof *w->losses, compare_losses);
+	for (uint32_t i = 0; i < w->loss_count; i++)
+		if (count == 0 || w->losses[i].from > w->losses[count - 1].to)
+			w->losses[count++] = w->losses[i];
+		else if (w->losses[i].to > w->losses[count - 1].to)
+			w->losses[count - 1].to = w->losses[i].to;
+	w->loss_count = count;
 }
 
-/* A thread that doesn't come back has ended. */
-static void pair(struct writing *w, uint64_t frequency)
+/* Returns the index of the first loss that ends after a time. */
+static uint32_t first_loss(const struct writing *w, uint64_t after)
 {
-	const struct thrum__source_switch *all = w->switches->all;
+	uint32_t low = 0, high = w->loss_count;
 
-	for (uint32_t i = 0; i < w->switches->count; i++)
-		if (all[i].kind == THRUM__SWITCH_LOST)
-			ADD(w, losses, loss_count, loss_room, all[i].time);
-	if (w->loss_count > 0)
-		qsort(w->losses, w->loss_count, sizeof *w->losses, compare_times);
-	for (uint32_t i = 0; i + 1 < w->switches->count && !w->failed; i++)
-		if ((all[i].kind == THRUM__SWITCH_PREEMPTED ||
-			    all[i].kind == THRUM__SWITCH_BLOCKED) &&
-			all[i + 1].kind == THRUM__SWITCH_IN && all[i].tid == all[i + 1].tid &&
-			!is_lost(w, all[i].time, all[i + 1].time))
-			add_entry(w, frequency, &all[i], &all[i + 1]);
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (w->losses[middle].to <= after)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void add_entry(struct writing *w, uint32_t tid, uint64_t begin, uint64_t end, uint32_t kind)
+{
+	const struct holding *holding = holding_at(w, tid, begin);
+
+	if (end > w->until)
+		end = w->until;
+	if (holding && end > holding->until)
+		end = holding->until;
+	if (holding && end > begin)
+		ADD(w, entries, count, room,
+			(struct thrum__off_cpu){begin, end, holding->lane, kind});
+}
+
+/* The kind of the time after a thread went out or was woken. */
+static uint32_t kind_after(const struct writing *w, const struct step *step)
+{
+	const struct holding *waker;
+
+	if (step->kind != THRUM__SWITCH_WOKEN)
+		return step->kind == THRUM__SWITCH_PREEMPTED ? THRUM__OFF_PREEMPTED
+							     : THRUM__OFF_BLOCKED;
+	if (step->by == 0)
+		return THRUM__OFF_WOKEN | THRUM__OFF_BY_INTERRUPT << 8;
+	waker = holding_at(w, step->by, step->at);
+	if (!waker || waker->until <= step->at || waker->lane + 1 >= THRUM__OFF_BY_OTHER)
+		return THRUM__OFF_WOKEN | THRUM__OFF_BY_OTHER << 8;
+	return THRUM__OFF_WOKEN | (waker->lane + 1) << 8;
+}
+
+/*
+ * Adds what is known of a thread between two of its switches that follow each other. If some were lost
+ * between them, it may have been anywhere from the beginning of the loss on: until its end, or until the
+ * thread came back, as then it is not known since when it was away.
+ */
+static void add_between(struct writing *w, uint32_t tid, const struct step *before,
+	const struct step *after)
+{
+	uint32_t i = first_loss(w, before->at), end = i;
+	bool is_back = after->kind == THRUM__SWITCH_IN || after->kind == THRUM__SWITCH_WOKEN;
+	bool is_out = before->kind != THRUM__SWITCH_IN;
+	uint64_t known = after->at;
+
+	if (before->kind == THRUM__SWITCH_ENDED)
+		return;
+	while (end < w->loss_count && w->losses[end].from < after->at)
+		end++;
+	if (end > i) {
+		const struct loss *last = &w->losses[end - 1];
+
+		known = w->losses[i].from > before->at ? w->losses[i].from : before->at;
+		add_entry(w, tid, known, is_back || last->to > after->at ? after->at : last->to,
+			THRUM__OFF_UNKNOWN);
+	}
+	/* A thread that doesn't come back has ended. */
+	if (is_out && after->at < UINT64_MAX && (is_back || end > i))
+		add_entry(w, tid, before->at, known, kind_after(w, before));
+}
+
+/* Adds the entries of a thread. `i` is the index of its first switch. Returns that of the first one
+ * behind. */
+static uint32_t add_thread(struct writing *w, const struct holding *first, uint32_t i)
+{
+	struct step before = {first->from, first->before.kind, first->before.by}, after;
+
+	for (; i < w->all_count && w->all[i].tid == first->tid; i++) {
+		after = (struct step){ticks_at(w, w->all[i].time), w->all[i].kind, w->all[i].by};
+		/* Else it was about to go out, and didn't, or could run already. */
+		if (after.kind == THRUM__SWITCH_WOKEN && before.kind != THRUM__SWITCH_BLOCKED)
+			continue;
+		if (after.at > before.at)
+			add_between(w, first->tid, &before, &after);
+		else
+			after.at = before.at;
+		before = after;
+	}
+	after = (struct step){UINT64_MAX, THRUM__SWITCH_ENDED, 0};
+	if (w->is_cut)
+		after = (struct step){w->until, THRUM__SWITCH_IN, 0};
+	if (after.at > before.at)
+		add_between(w, first->tid, &before, &after);
+	return i;
+}
+
+static void make_entries(struct writing *w)
+{
+	uint32_t tid = 0, next = 0;
+
+	set_losses(w);
+	for (uint32_t i = 0; i < w->holding_count && !w->failed; i++) {
+		if (w->holdings[i].tid == tid)
+			continue;
+		tid = w->holdings[i].tid;
+		while (next < w->all_count && w->all[next].tid < tid)
+			next++;
+		next = add_thread(w, &w->holdings[i], next);
+	}
 	if (w->count > 0)
 		qsort(w->entries, w->count, sizeof *w->entries, compare_entries);
+}
+
+/* ---- The switches ------------------------------------------------------------------------ */
+
+/* A time of CLOCK_MONOTONIC, not much before a time in ticks, and not after it. */
+static uint64_t monotonic_before(const struct writing *w, uint64_t ticks)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < w->reading_count && w->readings[i].ticks < ticks)
+		i++;
+	uint64_t passed = w->readings[i].ticks > ticks ? w->readings[i].ticks - ticks : 0;
+	/* 2 % more, as the frequency comes from a short measurement. */
+	uint64_t ns = thrum__format_multiply_divide(passed, 1020000000, w->frequency);
+
+	return w->readings[i].monotonic > ns ? w->readings[i].monotonic - ns : 0;
+}
+
+/* Returns the first holding of a thread, or NULL. */
+static struct holding *first_holding(const struct writing *w, uint32_t tid)
+{
+	uint32_t low = 0, high = w->holding_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (w->holdings[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->holding_count && w->holdings[low].tid == tid ? &w->holdings[low] : NULL;
+}
+
+/* Takes the switches of the recording's threads and time, and of each thread the last one before. */
+static void choose_switches(struct writing *w)
+{
+	const struct thrum__source_switches *switches = w->switches;
+	uint64_t from;
+
+	w->begin = UINT64_MAX;
+	for (uint32_t i = 0; i < w->holding_count; i++)
+		if (w->holdings[i].from < w->begin)
+			w->begin = w->holdings[i].from;
+	from = monotonic_before(w, w->begin);
+	for (uint32_t i = 0; i < switches->count && !w->failed; i++) {
+		const struct thrum__source_switch *one = &switches->all[i];
+		struct holding *holding = first_holding(w, one->tid);
+
+		if (holding && one->time >= from)
+			ADD(w, all, all_count, all_room, *one);
+		else if (holding && one->time > holding->before.time)
+			holding->before = *one;
+	}
+	if (w->all_count > 0)
+		qsort(w->all, w->all_count, sizeof *w->all, compare_switches);
 }
 
 /* ---- The file ---------------------------------------------------------------------------- */
@@ -318,21 +515,29 @@ static int write_lost(struct thrum__source_change *change, uint64_t lost)
 
 static int write_switches(struct thrum__source_change *change)
 {
-	struct writing w = {.switches = change->context};
+	const struct thrum__header *header = &change->header;
+	struct writing w = {.switches = change->context, .frequency = header->clock_frequency};
+	uint64_t ended = atomic_load(&header->ended);
+	uint32_t ending = atomic_load(&header->ending);
 	int error = w.switches->failed ? -THRUM_E_MEMORY : read_packets(&w, change);
 
+	w.until = ended > 0 ? ended : UINT64_MAX;
+	w.is_cut = ended > 0 && (ending == 0 || ending == THRUM__ENDED_STOPPED);
 	if (error == 0) {
-		add_header_readings(&w, &change->header);
+		add_header_readings(&w, header);
 		merge_holdings(&w);
-		if (w.reading_count > 0)
-			pair(&w, change->header.clock_frequency);
+		if (w.reading_count > 0) {
+			choose_switches(&w);
+			make_entries(&w);
+		}
 		if (w.failed)
 			error = -THRUM_E_MEMORY;
 		else if (w.count > 0)
 			error = append(change, &w);
 		if (error == 0)
-			error = write_lost(change, w.switches->lost);
+			error = write_lost(change, w.lost);
 	}
+	free(w.all);
 	free(w.holdings);
 	free(w.readings);
 	free(w.losses);
@@ -340,10 +545,8 @@ static int write_switches(struct thrum__source_change *change)
 	return error;
 }
 
-int thrum__source_switches_write(struct thrum__source_switches *switches, const char *file,
+int thrum__source_switches_write(const struct thrum__source_switches *switches, const char *file,
 	struct thrum_error_info *info)
 {
-	if (switches->count > 0)
-		qsort(switches->all, switches->count, sizeof *switches->all, compare_switches);
-	return thrum__source_change(file, write_switches, switches, info);
+	return thrum__source_change(file, write_switches, (void *)switches, info);
 }

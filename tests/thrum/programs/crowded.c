@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* For `thrum record --sched`: two threads share a processor, each with a task that works and one that
- * sleeps in the middle of its run. With an argument, the last task never ends: it is blocked, or works,
- * until the program is killed. */
+ * sleeps in the middle of its run. With "busy" or "blocked", the last task never ends: it works, or is
+ * blocked, until the program is killed. With "many", it writes some megabytes of events and sleeps between
+ * them. With "later", it begins when it is recorded. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <thrum.h>
@@ -25,7 +27,10 @@ static pthread_barrier_t start;
 
 static void *run(void *data)
 {
-	pthread_barrier_wait(&start);
+	/* With a lane already, so that it is known who wakes whom. */
+	thrum_log("at the barrier");
+	for (int i = 0; i < 20; i++)
+		pthread_barrier_wait(&start);
 	for (int i = 0; i < 2; i++) {
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK, i == 0 ? "works" : "sleeps");
 
@@ -45,6 +50,13 @@ int main(int argc, char **argv)
 	pthread_t threads[2];
 	cpu_set_t all, first;
 
+	bool is_many = argc > 1 && strcmp(argv[1], "many") == 0;
+	bool is_later = argc > 1 && strcmp(argv[1], "later") == 0;
+
+	while (is_later && !thrum_enabled()) {
+		thrum_log("not yet");
+		usleep(10000);
+	}
 	if (sched_getaffinity(0, sizeof(all), &all) != 0)
 		return 1;
 	CPU_ZERO(&first);
@@ -58,7 +70,15 @@ int main(int argc, char **argv)
 			return 1;
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
-	if (argc > 1) {
+	/* The last segment has the end, whatever else. */
+	for (int i = 1; is_many && i <= 150000; i++) {
+		thrum_log("one of many events, to fill segments");
+		if (i % 2000 == 0)
+			usleep(20000);
+	}
+	if (is_many)
+		thrum_log("the last one");
+	if (argc > 1 && !is_many && !is_later) {
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK, "never ends");
 
 		thrum_task_should_resolve(task);
