@@ -98,6 +98,8 @@ GtkWidget *app_picture_new(struct thrum__stage *);
  * emits "changed". */
 void app_picture_did(AppPicture *, int changed);
 void app_picture_command(AppPicture *, int command);
+/* Whether the next drag measures, as one with Shift does. Escape ends that. */
+void app_picture_measure(AppPicture *, bool measures);
 /* Writes the picture to a file whose name ends in .svg, .png or .pdf. */
 bool app_picture_export(AppPicture *, const char *file, GError **);
 

@@ -2,6 +2,7 @@
 /* The side panel: a stack of pages about one of the traces, and one that compares two. */
 #include "pane_parts.h"
 
+#include "editor.h"
 #include "pane_css.h"
 
 #define REFRESH_S 1 /* how often the page of a growing trace is filled again */
@@ -64,8 +65,9 @@ static void follow_task(void *data, unsigned side, uint32_t task)
 {
 	AppPane *self = data;
 
+	/* A link on the page about a slow task leads to another: then the details tell of that one. */
 	if (is_page(self, "slow"))
-		self->slow_followed = task;
+		app_pane_show_page(self, "details");
 	pane_go_task(self, task);
 }
 
@@ -102,6 +104,34 @@ static void follow_group(void *data, uint32_t group)
 	AppPane *self = data;
 
 	g_signal_emit(self, signals[SIGNAL_GO_GROUP], 0, self->part, group);
+}
+
+/* Returns the file of a task's call site, or NULL; free it with g_free. */
+static char *find_site(AppPane *self, uint32_t task, unsigned *line)
+{
+	const struct thrum__model *model = pane_model(self);
+	const struct thrum_trace_site *site = model ? thrum__model_site(model, task) : NULL;
+
+	*line = site ? site->line : 0;
+	return site ? editor_find(site->file, app_trace_file(self->traces[self->part])) : NULL;
+}
+
+static bool has_site(void *data, uint32_t task)
+{
+	unsigned line;
+	g_autofree char *path = find_site(data, task, &line);
+
+	return path != NULL;
+}
+
+static void follow_site(void *data, uint32_t task)
+{
+	unsigned line;
+	g_autofree char *path = find_site(data, task, &line);
+	GtkRoot *root = gtk_widget_get_root(data);
+
+	if (path)
+		editor_open(GTK_WINDOW(root), path, line);
 }
 
 static void follow_hover(void *data, unsigned side, uint32_t task)
@@ -214,7 +244,7 @@ static void empty_pages(AppPane *self)
 	pane_slow_clear(self);
 	pane_diff_clear(self);
 	self->count = self->part = 0;
-	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = THRUM__NONE;
 	self->is_new = true;
 	take_stats(self);
 	pane_details_fill(self);
@@ -288,12 +318,8 @@ void app_pane_show(AppPane *self, unsigned part, uint32_t task)
 		return;
 	self->task = task;
 	self->is_new = true;
-	/* A step of the page on a slow task may be selected without the page being left. */
-	if (task == THRUM__NONE || task != self->slow_followed) {
-		self->slow_part = part;
-		self->slow_task = task;
-	}
-	self->slow_followed = THRUM__NONE;
+	self->slow_part = part;
+	self->slow_task = task;
 	choose_part(self, part);
 	fill_soon(self);
 }
@@ -308,7 +334,6 @@ void app_pane_ask_slow(AppPane *self)
 {
 	self->slow_part = self->part;
 	self->slow_task = self->task;
-	self->slow_followed = THRUM__NONE;
 	app_pane_show_page(self, "slow");
 	fill_soon(self);
 }
@@ -431,8 +456,8 @@ static void add_head(AppPane *self)
 static void app_pane_init(AppPane *self)
 {
 	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
-		follow_filter, follow_group, follow_hover, self};
-	self->task = self->chosen = self->slow_task = self->slow_followed = THRUM__NONE;
+		follow_filter, follow_group, has_site, follow_site, follow_hover, self};
+	self->task = self->chosen = self->slow_task = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
 	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");

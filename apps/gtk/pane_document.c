@@ -29,7 +29,7 @@ static int read_link(const char *uri, unsigned *side, int64_t *target, int64_t *
 
 	if (!uri || sscanf(uri, "%15[a-z]:%u:%" SCNd64 ":%" SCNd64, word, side, target, until) != 4)
 		return THRUM__LINK_TO_NONE;
-	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_GROUP; link++)
+	for (int link = THRUM__LINK_TO_NONE; link <= THRUM__LINK_TO_SITE; link++)
 		if (strcmp(thrum__document_link_name(link), word) == 0)
 			return link;
 	return THRUM__LINK_TO_NONE;
@@ -47,6 +47,7 @@ static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 	case THRUM__LINK_TO_SLOW: links->go_slow(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_GROUP: links->go_group(links->data, (uint32_t)target); break;
+	case THRUM__LINK_TO_SITE: links->go_site(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_FILTER:
 		links->go_filter(links->data, thrum__words_state_search((int)target));
 		break;
@@ -88,11 +89,15 @@ static void watch_links(GtkWidget *label, const struct pane_links *links)
 
 /* Appends a piece as markup; returns whether it is a link. Only here does text from a trace become
  * markup. */
-static bool add_piece(GString *markup, const struct thrum__document *document,
+static bool add_piece(GString *markup, const struct making *making,
 	const struct thrum__document_piece *piece)
 {
-	char *text = g_markup_escape_text(document->text + piece->offset, (gssize)piece->size);
-	bool is_link = piece->link != THRUM__LINK_TO_NONE;
+	const struct pane_links *links = making->links;
+	char *text = g_markup_escape_text(making->document->text + piece->offset,
+		(gssize)piece->size);
+	bool is_link = piece->link != THRUM__LINK_TO_NONE &&
+		(piece->link != THRUM__LINK_TO_SITE ||
+			links->has_site(links->data, (uint32_t)piece->target));
 
 	if (is_link)
 		g_string_append_printf(markup, "<a href=\"%s:%u:%" PRId64 ":%" PRId64 "\">%s</a>",
@@ -112,7 +117,7 @@ static GtkWidget *make_label(const struct making *making,
 	bool has_links = false;
 
 	for (uint32_t i = 0; i < count; i++)
-		has_links |= add_piece(markup, making->document, &pieces[i]);
+		has_links |= add_piece(markup, making, &pieces[i]);
 	gtk_label_set_markup(GTK_LABEL(label), markup->str);
 	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
 	gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);

@@ -15,6 +15,9 @@ struct pane_links {
 	void (*go_difference)(void *data, uint32_t difference);
 	void (*go_filter)(void *data, const char *search);
 	void (*go_group)(void *data, uint32_t group);
+	bool (*has_site)(void *data,
+		uint32_t task); /* whether the file of its call site is there */
+	void (*go_site)(void *data, uint32_t task);
 	/* THRUM__NONE: the pointer left the link. */
 	void (*hover_task)(void *data, unsigned side, uint32_t task);
 	void *data;

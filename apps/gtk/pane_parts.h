@@ -51,8 +51,7 @@ struct _AppPane {
 	uint32_t slow_task;
 	unsigned slow_shown_part; /* the task that it is about now */
 	uint32_t slow_shown_task;
-	uint32_t slow_followed; /* selected by a link of the page, which stays as it is; or NONE */
-	guint slow_idle;        /* gives the picture its height */
+	guint slow_idle; /* gives the picture its height */
 	struct thrum__draw_list slow_list;
 	struct thrum__draw_text_cache slow_texts;
 	/* Differences (pane_diff.c) */

@@ -77,7 +77,7 @@ static void go_to_spot(GtkGestureClick *click, int count, double x, double y, gp
 	find_spot(self, x, y, &spot);
 	if (spot.task == THRUM__NONE)
 		return;
-	self->slow_followed = spot.task;
+	app_pane_show_page(self, "details");
 	pane_go_task_of(self, self->slow_part, spot.task);
 }
 

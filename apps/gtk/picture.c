@@ -58,6 +58,8 @@ void app_picture_command(AppPicture *picture, int command)
 {
 	int changed = thrum__stage_command(picture->stage, command);
 
+	if (command == THRUM__COMMAND_CLEAR)
+		app_picture_measure(picture, false);
 	app_picture_did(picture, changed);
 	if (changed > 0 && changed & THRUM__STAGE_YOURS)
 		g_signal_emit(picture, signals[SIGNAL_COMMAND], 0, command);

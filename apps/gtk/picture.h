@@ -16,6 +16,7 @@ struct _AppPicture {
 	double x, y;      /* of the pointer */
 	unsigned with;    /* the modifiers of the pointer */
 	bool is_dragging, is_double, is_pinching;
+	bool measures;                     /* the next drag */
 	double spread, middle_x, middle_y; /* of two fingers: the last scale, and their middle */
 	double speed_x, speed_y;           /* of kinetic scrolling, in px/s */
 	int64_t last_tick;                 /* µs */

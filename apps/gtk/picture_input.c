@@ -27,15 +27,27 @@ static void set_cursor(AppPicture *picture)
 {
 	const char *name = "default";
 
+	if (picture->measures) {
+		gtk_widget_set_cursor_from_name(GTK_WIDGET(picture), "crosshair");
+		return;
+	}
 	switch (thrum__stage_over(picture->stage, (float)picture->x, (float)picture->y)) {
 	case THRUM__OVER_TASK: name = "pointer"; break;
 	case THRUM__OVER_STRIP: name = "grab"; break;
 	case THRUM__OVER_RULER: name = "grab"; break;
-	case THRUM__OVER_STRIP_EDGE: name = "ew-resize"; break;
+	case THRUM__OVER_EDGE: name = "ew-resize"; break;
 	case THRUM__OVER_DIVIDER: name = "ns-resize"; break;
 	default: break;
 	}
 	gtk_widget_set_cursor_from_name(GTK_WIDGET(picture), name);
+}
+
+void app_picture_measure(AppPicture *picture, bool measures)
+{
+	if (picture->measures == measures)
+		return;
+	picture->measures = measures;
+	set_cursor(picture);
 }
 
 static void move_to(AppPicture *picture, double x, double y, unsigned with)
@@ -76,6 +88,8 @@ static void on_drag_begin(GtkGestureDrag *drag, double x, double y, AppPicture *
 	picture->x = x;
 	picture->y = y;
 	picture->with = modifiers(GTK_EVENT_CONTROLLER(drag));
+	if (picture->measures)
+		picture->with |= THRUM__WITH_SHIFT;
 	app_picture_did(picture,
 		thrum__stage_press(picture->stage, (float)x, (float)y, picture->with));
 }
@@ -98,7 +112,7 @@ static void end_drag(AppPicture *picture)
 
 	if (!picture->is_dragging)
 		return;
-	picture->is_dragging = false;
+	picture->is_dragging = picture->measures = false;
 	app_picture_did(picture, thrum__stage_release(picture->stage, x, y, picture->with));
 	/* A double press comes after the release, as in a browser. */
 	if (picture->is_double)

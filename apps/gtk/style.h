@@ -58,6 +58,7 @@
 	".thrum .message { padding: 8px 12px; background: @badBg; color: @ink;" \
 	" border-left: 2px solid @bad; }\n" \
 	".thrum .empty { font-size: 13px; }\n" \
+	".thrum .empty .code { font-family: monospace; }\n" \
 	".thrum .empty .title { font-size: 15px; font-weight: 600; }\n" \
 	".thrum stage { background: @bg; outline: none; }\n" \
 	".thrum stage:focus-visible { outline: 2px solid @sel; outline-offset: -2px; }\n" \

@@ -11,6 +11,7 @@
 
 #define PANE_WIDTH 341    /* pixels, with the border */
 #define MESSAGE_HEIGHT 80 /* pixels, at most */
+#define WORDS_WIDTH 70    /* characters of a line in an empty window */
 #define SEEN_LEAST 20     /* characters of the status line's part on what is visible */
 
 G_DEFINE_TYPE(AppWindow, app_window, GTK_TYPE_APPLICATION_WINDOW)
@@ -316,21 +317,34 @@ static GtkWidget *make_button(const char *text, const char *name, const char *ac
 	return made;
 }
 
+/* Adds a paragraph, which is narrower in a narrow window. */
+static void add_words(GtkWidget *box, const char *text)
+{
+	GtkWidget *label = window_label(text, "muted");
+
+	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
+	gtk_label_set_max_width_chars(GTK_LABEL(label), WORDS_WIDTH);
+	gtk_box_append(GTK_BOX(box), label);
+}
+
 static GtkWidget *make_empty(void)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
 	GtkWidget *buttons = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+	GtkWidget *command = window_label("thrum record -o run.thrum -- ./program", "code");
 
 	gtk_widget_add_css_class(box, "empty");
 	gtk_widget_set_halign(box, GTK_ALIGN_CENTER);
 	gtk_widget_set_valign(box, GTK_ALIGN_CENTER);
 	gtk_box_append(GTK_BOX(box), window_label("Open a recording", "title"));
-	gtk_box_append(GTK_BOX(box),
-		window_label(
-			"thrum shows what the tasks of an asynchronous program did, what they "
-			"waited for,\nand why one of them hangs. Drop a recording or a .ctf file "
-			"here,\nor attach to a program that is recording.",
-			"muted"));
+	add_words(box,
+		"thrum shows what the tasks of an asynchronous program did, what they waited for, "
+		"and why one of them hangs. This command makes a recording:");
+	gtk_label_set_selectable(GTK_LABEL(command), TRUE);
+	gtk_label_set_ellipsize(GTK_LABEL(command), PANGO_ELLIPSIZE_END);
+	gtk_widget_set_focusable(command, FALSE);
+	gtk_box_append(GTK_BOX(box), command);
+	add_words(box, "Drop it here, or attach to a program that is recording.");
 	gtk_widget_set_margin_top(buttons, 8);
 	gtk_box_append(GTK_BOX(buttons), make_button("Open…", "empty-open", "win.open"));
 	gtk_box_append(GTK_BOX(buttons), make_button("Attach…", "empty-attach", "win.attach"));
@@ -476,6 +490,8 @@ static GtkWidget *make_left(AppWindow *window)
 	window->stack = GTK_WIDGET(stack);
 	window->coarse = loading_new();
 	gtk_widget_set_name(window->coarse, "coarse");
+	/* The picture may be narrower than the words in an empty window. */
+	gtk_stack_set_hhomogeneous(stack, FALSE);
 	gtk_stack_add_named(stack, make_empty(), "empty");
 	gtk_stack_add_named(stack, window->coarse, "loading");
 	gtk_stack_add_named(stack, make_picture(window), "picture");

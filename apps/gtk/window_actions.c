@@ -211,6 +211,12 @@ ACTION(on_switch)
 		thrum__scene_command_find(g_action_get_name(G_ACTION(action))));
 }
 
+/* A menu can't be held open with Shift, so it is the next drag that measures. */
+ACTION(on_measure)
+{
+	app_picture_measure(APP_PICTURE(((AppWindow *)data)->picture), true);
+}
+
 ACTION(on_mark)
 {
 	dialog_mark(data);
@@ -397,6 +403,7 @@ static GMenuModel *make_popup(void)
 	g_menu_append(go, "Go to Who Woke It", "win.go-waker");
 	g_menu_append(go, "Why Slow", "win.slow");
 	g_menu_append(go, "Fit", "win.fit");
+	g_menu_append(go, "Measure", "win.measure");
 	g_menu_append(copy, "Copy Name", "win.copy-name");
 	g_menu_append(copy, "Copy View", "win.copy-view");
 	g_menu_append(copy, "Export…", "win.export");
@@ -476,9 +483,10 @@ GMenuModel *window_make_menu(void)
 		"win.squeeze", "Fish-Eye", "win.fisheye", "Unrelated Faded", "win.related", "Alone",
 		"win.alone", "Key Line", "win.legend", NULL};
 	static const char *const scene[] = {"Go to a Time…", "win.go-to", "Visible Duration…",
-		"win.duration", "Mark a Time…", "win.mark", "Share One Time Axis", "win.link",
-		"Side Panel", "win.pane", "Animations", "win.animations", "Copy View",
-		"win.copy-view", "Paste View", "win.paste-view", NULL};
+		"win.duration", "Measure", "win.measure", "Mark a Time…", "win.mark",
+		"Share One Time Axis", "win.link", "Side Panel", "win.pane", "Animations",
+		"win.animations", "Copy View", "win.copy-view", "Paste View", "win.paste-view",
+		NULL};
 	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
 		"win.about", NULL};
 	static const char *const themes[] = {"System", "win.theme::system", "Light",
@@ -515,7 +523,7 @@ static GVariant *theme_name(void)
 void window_update_actions(AppWindow *window)
 {
 	static const char *const shown[] = {"export", "fit", "go-to", "duration", "pane",
-		"copy-view", "paste-view", "mark"};
+		"copy-view", "paste-view", "mark", "measure"};
 	bool is_live = false, is_followed = false;
 
 	for (unsigned i = 0; i < window->count; i++) {
@@ -588,6 +596,7 @@ void window_add_actions(AppWindow *window)
 		{"show-related", on_related, NULL, NULL, NULL, {0}},
 		{"show-alone", on_alone, NULL, NULL, NULL, {0}},
 		{"mark", on_mark, NULL, NULL, NULL, {0}},
+		{"measure", on_measure, NULL, NULL, NULL, {0}},
 		{"close-trace", on_close_trace, NULL, NULL, NULL, {0}},
 		{"slow", on_slow, NULL, NULL, NULL, {0}},
 		{"go-waker", on_go_waker, NULL, NULL, NULL, {0}},

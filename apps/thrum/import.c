@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "file.h"
+#include "import_tool.h"
 #include "input.h"
 #include "output.h"
 #include "source/input.h"
@@ -76,14 +77,22 @@ static int read_descriptor(int fd, struct thrum__base_text *text)
 
 #endif
 
+/* Reads a file, or the output of the tool that can read it. */
 static int read_file(const char *path, struct thrum__base_text *text)
 {
-	bool is_input = strcmp(path, "-") == 0;
-	int fd = is_input ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+	struct import_tool tool;
+	bool is_input = strcmp(path, "-") == 0, has_tool = import_find_tool(path, &tool);
+	int fd = has_tool  ? import_start_tool(&tool)
+		: is_input ? dup(STDIN_FILENO)
+			   : open(path, O_RDONLY | O_CLOEXEC);
 	int error;
 
+	if (has_tool && fd < 0)
+		return STATUS_FAILED;
 	errno = fd < 0 ? errno : 0;
 	error = fd < 0 ? errno : read_descriptor(fd, text);
+	if (has_tool && import_end_tool(&tool) != STATUS_OK)
+		return STATUS_FAILED;
 	if (error == 0)
 		return STATUS_OK;
 	complain("%s: %s", input_path(path), strerror(error));
@@ -214,7 +223,7 @@ static const struct option options_of_import[] = {
 const struct command command_import = {
 	.name = "import",
 	.purpose = "write a trace of another tool as a recording",
-	.arguments = "FILE|-",
+	.arguments = "FILE|FOLDER|-",
 	.min = 1,
 	.max = 1,
 	.options = options_of_import,
@@ -226,6 +235,9 @@ const struct command command_import = {
 		"OpenTelemetry's spans in JSON (OTLP), as its collector's file exporter writes them: a\n"
 		"span becomes a task, a service a process; a span waits for those below it that end\n"
 		"before it does, and messages go from a span to those below it in other services.\n"
+		"perf.data of perf sched record, or perf record -e 'sched:*,irq:*' -a, which perf reads;\n"
+		"and a folder with an LTTng trace of the kernel, which babeltrace2 reads. A processor is\n"
+		"a lane, a thread a task that runs there; who wakes a thread makes it ready.\n"
 		"FILE may be packed by gzip. Several processes become a bundle, in which each has a\n"
 		"recording.",
 	.examples =

@@ -392,7 +392,7 @@ static void put_picture(struct thrum__base_text *out)
 	static const char *const over[] = {[THRUM__OVER_GROUND] = "ground",
 		[THRUM__OVER_TASK] = "task",
 		[THRUM__OVER_STRIP] = "strip",
-		[THRUM__OVER_STRIP_EDGE] = "strip-edge",
+		[THRUM__OVER_EDGE] = "edge",
 		[THRUM__OVER_RULER] = "ruler",
 		[THRUM__OVER_DIVIDER] = "divider"};
 	const struct thrum__scene *scene = core.stage->parts[core.stage->focus].scene;

@@ -178,7 +178,8 @@ static int drop_empty_parts(struct thrum__import *im)
 static int read_any(struct thrum__import *im, const char *bytes, size_t size,
 	struct thrum_error_info *info)
 {
-	int error = thrum__import_json(im, bytes, size, info);
+	int error = thrum__import_is_sched(bytes, size) ? thrum__import_sched(im, bytes, size, info)
+							: thrum__import_json(im, bytes, size, info);
 
 	if (error)
 		return error;

@@ -32,6 +32,9 @@ enum thrum__import_type {
 	THRUM__IMPORT_RECEIVE, /* text: the link's key; other: that of one it then sends, or NONE */
 	/* The receiver is the slice that begins next. */
 	THRUM__IMPORT_RECEIVE_NEXT, /* text: the link's key */
+	THRUM__IMPORT_LABEL,        /* task, text */
+	THRUM__IMPORT_READY,        /* other can run from now on, as the running task made it */
+	THRUM__IMPORT_SWITCH,       /* task runs on the lane; NONE: the lane has nothing to do */
 	THRUM__IMPORT_COUNTER,      /* text: its path, value */
 	THRUM__IMPORT_OFF,          /* value: ns, kind: enum thrum__off_cpu_kind */
 	/* keys.c turns these into others. text: the key */
@@ -127,6 +130,14 @@ uint32_t thrum__import_span(struct thrum__import *, const struct thrum__import_s
 void thrum__import_link(struct thrum__import *, const struct thrum__import_link *);
 /* Makes items of all spans, once they are there. */
 int thrum__import_settle_spans(struct thrum__import *);
+
+/* ---- sched.c ---- */
+
+/* Tells whether a file's first line is an event as `perf script` or babeltrace2 prints it. */
+bool thrum__import_is_sched(const char *bytes, size_t size);
+/* Reads the lines of the kernel's events to items. Returns 0 or a negative enum thrum_error. */
+int thrum__import_sched(struct thrum__import *, const char *bytes, size_t size,
+	struct thrum_error_info *);
 
 /* ---- keys.c ---- */
 

@@ -22,14 +22,15 @@ struct open {
 };
 
 struct lane {
-	uint64_t own;
+	uint64_t own, current; /* current: the task that runs below all slices, often its own */
 	struct open *open;
 	uint32_t count, room;
-	uint32_t too_deep;        /* BEGINs that were left out */
-	uint32_t next_key;        /* of a link that the next slice receives, or NONE */
-	int64_t soonest;          /* the least end of those that are open */
-	int64_t last;             /* the time of its last item */
-	bool has_begun, is_awake; /* is_awake: in a lane that is no thread, it doesn't rest */
+	uint32_t too_deep; /* BEGINs that were left out */
+	uint32_t next_key; /* of a link that the next slice receives, or NONE */
+	int64_t soonest;   /* the least end of those that are open */
+	int64_t last;      /* the time of its last item */
+	bool has_begun, is_resting;
+	bool is_awake; /* is_awake: in a lane that is no thread, it doesn't rest */
 };
 
 struct put {
@@ -100,7 +101,7 @@ static uint64_t running(struct lane *lane)
 {
 	const struct open *top = below(lane, lane->count);
 
-	return top ? top->task : lane->own;
+	return top ? top->task : lane->current;
 }
 
 /* Ends slice number `i`, which normally is the last one. */
@@ -303,17 +304,7 @@ static void end_task(struct put *p, const struct thrum__import_item *item)
 			.text = is_failure ? text_of(p, item->text) : ""});
 }
 
-/* ---- Items ---------------------------------------------------------------------------------- */
-
-static void count_up(struct put *p, const struct thrum__import_item *item)
-{
-	struct thrum__record counter = {.type = THRUM__R_COUNTER, .value = item->value};
-
-	thrum__import_writer_named(p->writer, p->number, item->time, &counter,
-		THRUM__DEFINES_COUNTER, text_of(p, item->text));
-}
-
-/* A lane that is no thread rests while nothing happens there. */
+/* A lane that is no thread, or a processor, rests while nothing happens there. */
 static void rest(struct put *p)
 {
 	struct thrum__record suspend = {.type = THRUM__R_SUSPEND};
@@ -321,6 +312,7 @@ static void rest(struct put *p)
 	thrum__import_writer_named(p->writer, p->number, p->lane->last, &suspend,
 		THRUM__DEFINES_TAG, "wait for work");
 	p->lane->is_awake = false;
+	p->lane->is_resting = true;
 }
 
 static void wake(struct put *p, int64_t time)
@@ -330,6 +322,46 @@ static void wake(struct put *p, int64_t time)
 	if (!p->lane->is_awake)
 		record(p, time, (struct thrum__record){.type = THRUM__R_RESUME});
 	p->lane->is_awake = true;
+}
+
+/* The tasks of a processor are threads. */
+static void switch_thread(struct put *p, const struct thrum__import_item *item)
+{
+	uint64_t was = running(p->lane);
+
+	if (p->lane->is_resting)
+		record(p, item->time, (struct thrum__record){.type = THRUM__R_RESUME});
+	p->lane->is_resting = false;
+	p->lane->current = item->task == NONE ? p->lane->own : task_id(p, item->task);
+	if (running(p->lane) != was)
+		switch_to(p, item->time, running(p->lane));
+	p->lane->last = item->time;
+	if (item->task == NONE)
+		rest(p);
+}
+
+/* An interrupt, whose span lies above the running thread, isn't that thread's doing. */
+static void make_ready(struct put *p, const struct thrum__import_item *item)
+{
+	struct lane *lane = p->lane;
+	uint64_t was = running(lane);
+	bool is_interrupt = lane->count > 0 && lane->open[lane->count - 1].task == 0;
+
+	if (is_interrupt && was != lane->own)
+		switch_to(p, item->time, lane->own);
+	two(p, item->time, THRUM__R_READY, 0, task_id(p, item->other));
+	if (is_interrupt && was != lane->own)
+		switch_to(p, item->time, was);
+}
+
+/* ---- Items ---------------------------------------------------------------------------------- */
+
+static void count_up(struct put *p, const struct thrum__import_item *item)
+{
+	struct thrum__record counter = {.type = THRUM__R_COUNTER, .value = item->value};
+
+	thrum__import_writer_named(p->writer, p->number, item->time, &counter,
+		THRUM__DEFINES_COUNTER, text_of(p, item->text));
 }
 
 static void put_item(struct put *p, const struct thrum__import_item *item)
@@ -355,6 +387,14 @@ static void put_item(struct put *p, const struct thrum__import_item *item)
 	case THRUM__IMPORT_SEND:
 	case THRUM__IMPORT_RECEIVE: act(p, item); break;
 	case THRUM__IMPORT_RECEIVE_NEXT: p->lane->next_key = item->text; break;
+	case THRUM__IMPORT_LABEL:
+		record(p, item->time,
+			(struct thrum__record){.type = THRUM__R_LABEL,
+				.task = task_id(p, item->task),
+				.text = text_of(p, item->text)});
+		break;
+	case THRUM__IMPORT_READY: make_ready(p, item); break;
+	case THRUM__IMPORT_SWITCH: switch_thread(p, item); break;
 	case THRUM__IMPORT_COUNTER: count_up(p, item); break;
 	case THRUM__IMPORT_OFF:
 		thrum__import_writer_off(p->writer, p->number, item->time, item->time + item->value,
@@ -370,7 +410,7 @@ static void begin_lane(struct put *p, uint32_t index, int64_t time)
 	char name[32];
 
 	p->lane->has_begun = true;
-	p->lane->own = UINT64_C(1) + index;
+	p->lane->own = p->lane->current = UINT64_C(1) + index;
 	p->lane->next_key = NONE;
 	p->lane->soonest = INT64_MAX;
 	snprintf(name, sizeof name, "thread %u", lane->tid);

@@ -265,7 +265,7 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 		.track = THRUM__NONE,
 	};
 	if (scene->shows_bands) {
-		pick->task = thrum__scene_bands_pick(scene, x, y, slack);
+		pick->task = thrum__scene_bands_pick(scene, x, y, slack, &pick->more);
 		pick->unit = pick->task == THRUM__NONE ? THRUM__NONE : unit_of(scene, pick->task);
 		return;
 	}

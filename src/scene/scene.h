@@ -475,7 +475,9 @@ struct thrum__scene_pick {
 	uint32_t unit; /* NONE: nothing is there */
 	uint32_t task; /* the unit's task at that time, or NONE */
 	uint32_t track;
+	uint32_t more; /* in bands: other lines there, up to THRUM__PICK_MOST */
 };
+#define THRUM__PICK_MOST 4095
 
 /* Finds the unit at a place of the last frame, at most `slack` pixels away. */
 void thrum__scene_pick(const struct thrum__scene *, float x, float y, float slack,

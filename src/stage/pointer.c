@@ -5,17 +5,18 @@
 #include "base/time.h"
 #include "stage/parts.h"
 
-#define DIVIDER 4    /* px above and below a divider that belong to it */
-#define EDGE 6       /* px beside an edge of the strip's frame that belong to the edge */
+#define DIVIDER 4 /* px above and below a divider that belong to it */
+#define EDGE 6 /* px beside an edge of the strip's frame, or of a range, that belong to the edge */
 #define EDGE_LEAST 6 /* px inside the frame, at least, that drag it as a whole */
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
 struct place {
 	uint32_t part;
-	int over; /* enum thrum__stage_over */
-	int drag; /* enum thrum__stage_drag: the drag that a press there begins */
-	float y;  /* in the part's scene */
+	int over;     /* enum thrum__stage_over */
+	int drag;     /* enum thrum__stage_drag: the drag that a press there begins */
+	float y;      /* in the part's scene */
+	int64_t held; /* of a range whose edge is there: the other edge */
 };
 
 static float slack_of(unsigned with)
@@ -38,6 +39,24 @@ static int strip_drag(const struct thrum__scene *scene, float width, float x, un
 	if (x >= right - inside && x <= right + slack)
 		return THRUM__DRAG_STRIP_RIGHT;
 	return THRUM__DRAG_STRIP;
+}
+
+/* Makes an edge of the range that is there the place; with Shift a new range begins there. */
+static void find_edge(const struct thrum__scene *scene, float x, unsigned with, struct place *place)
+{
+	const struct thrum__scene_bands_state *bands = &scene->state.bands;
+	double slack = with & THRUM__WITH_TOUCH ? THRUM__SLACK_TOUCH : EDGE, left, right;
+
+	if (with & THRUM__WITH_SHIFT || !scene->shows_bands ||
+		bands->range_from >= bands->range_to || x < (float)scene->time.x0)
+		return;
+	left = fabs(thrum__scene_time_axis_x(&scene->time, bands->range_from) - (double)x);
+	right = fabs(thrum__scene_time_axis_x(&scene->time, bands->range_to) - (double)x);
+	if (fmin(left, right) > slack)
+		return;
+	place->held = left < right ? bands->range_to : bands->range_from;
+	place->over = THRUM__OVER_EDGE;
+	place->drag = THRUM__DRAG_RANGE_EDGE;
 }
 
 static struct place place_at(const struct thrum__stage *stage, float x, float y, unsigned with)
@@ -65,17 +84,20 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 		place.drag = strip_drag(scene, stage->own->width, x, with);
 		place.over = place.drag == THRUM__DRAG_STRIP_LEFT ||
 				place.drag == THRUM__DRAG_STRIP_RIGHT
-			? THRUM__OVER_STRIP_EDGE
+			? THRUM__OVER_EDGE
 			: THRUM__OVER_STRIP;
 	} else if (place.y < strip + THRUM__RULER) {
 		place.over = THRUM__OVER_RULER;
 		place.drag = !scene->shows_bands    ? THRUM__DRAG_RULER
 			: x < (float)scene->time.x0 ? THRUM__DRAG_NOT_YET
 						    : THRUM__DRAG_RANGE;
+		find_edge(scene, x, with, &place);
 	} else if (place.y < scene->tracks.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
 		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
 		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
 		place.drag = THRUM__DRAG_NOT_YET;
+		if (place.over == THRUM__OVER_GROUND)
+			find_edge(scene, x, with, &place);
 	}
 	return place;
 }
@@ -94,14 +116,22 @@ static void pick_at(const struct thrum__stage *stage, const struct place *place,
 			pick);
 }
 
-uint32_t thrum__stage_pick(const struct thrum__stage *stage, float x, float y, uint32_t *part)
+uint32_t thrum__stage_pick_all(const struct thrum__stage *stage, float x, float y,
+	struct thrum__scene_pick *pick)
 {
 	struct place place = place_at(stage, x, y, 0);
-	struct thrum__scene_pick pick;
 
-	pick_at(stage, &place, x, 0, &pick);
+	pick_at(stage, &place, x, 0, pick);
+	return place.part;
+}
+
+uint32_t thrum__stage_pick(const struct thrum__stage *stage, float x, float y, uint32_t *part)
+{
+	struct thrum__scene_pick pick;
+	uint32_t of = thrum__stage_pick_all(stage, x, y, &pick);
+
 	if (part)
-		*part = place.part;
+		*part = of;
 	return pick.task;
 }
 
@@ -175,7 +205,7 @@ static int hover_at(struct thrum__stage *stage, float x, float y, unsigned with)
 	own->pointer_part = place.part;
 	own->has_crosshair = !is_touch && is_at_time(stage->parts[place.part].scene, x) &&
 		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER ||
-			place.drag == THRUM__DRAG_RANGE);
+			place.drag == THRUM__DRAG_RANGE || place.drag == THRUM__DRAG_RANGE_EDGE);
 	hover_group(stage,
 		is_touch ? THRUM__NONE
 			 : thrum__scene_group_at(stage->parts[place.part].scene, x, place.y),
@@ -219,7 +249,9 @@ static void grab_at(struct thrum__stage *stage, const struct place *place, float
 	own->drag_part = place->part;
 	own->press_x = x;
 	own->press_y = y;
-	own->grabbed_time = thrum__scene_time_axis_time(&scene->time, x);
+	own->grabbed_time = place->drag == THRUM__DRAG_RANGE_EDGE
+		? place->held
+		: thrum__scene_time_axis_time(&scene->time, x);
 	own->grabbed_track = thrum__scene_track_at(scene, place->y);
 	own->grabbed_scale = scene->time.scale;
 	own->grabbed = (struct thrum__stage_spot){scene->state.from, scene->state.to,
@@ -316,7 +348,7 @@ static void drag_strip(struct thrum__stage *stage, struct thrum__scene *scene, f
 	thrum__scene_set_window(scene, from, to);
 }
 
-/* In bands, chooses the time from the press to x as the range. */
+/* In bands, chooses the time from the press, or from the edge that stays, to x as the range. */
 static void drag_range(const struct thrum__stage_private *own, struct thrum__scene *scene, float x)
 {
 	struct thrum__scene_bands_state *bands = &scene->state.bands;
@@ -324,7 +356,8 @@ static void drag_range(const struct thrum__stage_private *own, struct thrum__sce
 
 	bands->range_from = time < own->grabbed_time ? time : own->grabbed_time;
 	bands->range_to = time < own->grabbed_time ? own->grabbed_time : time;
-	bands->took_from = bands->took_to = 0;
+	if (own->drag != THRUM__DRAG_RANGE_EDGE)
+		bands->took_from = bands->took_to = 0;
 }
 
 static int drag_to(struct thrum__stage *stage, float x, float y)
@@ -334,7 +367,8 @@ static int drag_to(struct thrum__stage *stage, float x, float y)
 	int status = 0;
 
 	switch (own->drag) {
-	case THRUM__DRAG_RANGE: drag_range(own, scene, x); break;
+	case THRUM__DRAG_RANGE:
+	case THRUM__DRAG_RANGE_EDGE: drag_range(own, scene, x); break;
 	case THRUM__DRAG_PICTURE:
 	case THRUM__DRAG_RULER: status = drag_picture(stage, scene, x, y); break;
 	case THRUM__DRAG_STRIP:

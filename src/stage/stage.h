@@ -44,7 +44,7 @@ enum thrum__stage_over {
 	THRUM__OVER_GROUND,
 	THRUM__OVER_TASK,
 	THRUM__OVER_STRIP,
-	THRUM__OVER_STRIP_EDGE, /* the left or right edge of the strip's frame: can be dragged */
+	THRUM__OVER_EDGE, /* the left or right edge of the strip's frame, or of a range: can be dragged */
 	THRUM__OVER_RULER,
 	THRUM__OVER_DIVIDER, /* between two parts: can be dragged */
 };
@@ -161,7 +161,7 @@ void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool i
 	X("Double-click", "fade tasks that aren't related, or show all; in bands, the story") \
 	X("Right click", "menu") \
 	X("Drag in the overview", "go to another time; drag an edge to resize the window") \
-	X("Drag on the ruler", "move in time; in bands, choose a range")
+	X("Drag on the ruler", "move in time; in bands, choose a range, or move an edge of it")
 
 /* ---- Input. All functions return bits of enum thrum__stage_changed, or -THRUM_E_MEMORY ----- */
 
@@ -182,6 +182,9 @@ int thrum__stage_over(const struct thrum__stage *, float x, float y);
 /* Returns the task at a place, or THRUM__NONE. Gives the place's part in *part, which may be
  * NULL. */
 uint32_t thrum__stage_pick(const struct thrum__stage *, float x, float y, uint32_t *part);
+/* Gives all that is known of the place, and returns its part. */
+uint32_t thrum__stage_pick_all(const struct thrum__stage *, float x, float y,
+	struct thrum__scene_pick *);
 
 /* A wheel or touchpad moved by dx, dy px. Up and down zoom at the pointer (100 px are a step) or,
  * with shift, scroll the tracks; left and right pan. */

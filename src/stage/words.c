@@ -107,7 +107,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
 	char text[64];
-	uint32_t task;
+	struct thrum__scene_pick pick;
 
 	if (stage->count == 0)
 		return 0;
@@ -121,9 +121,12 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
 		sizeof text);
 	thrum__base_text_format(&words, "%s", text);
-	task = thrum__stage_pick(stage, own->x, own->y, NULL);
-	if (task != THRUM__NONE)
-		put_task(&words, scene->model, task);
+	thrum__stage_pick_all(stage, own->x, own->y, &pick);
+	if (pick.task != THRUM__NONE)
+		put_task(&words, scene->model, pick.task);
+	if (pick.more > 0)
+		thrum__base_text_format(&words, "; %s%u more here",
+			pick.more == THRUM__PICK_MOST ? "at least " : "", (unsigned)pick.more);
 	put_counter(&words, stage);
 	return words.size;
 }

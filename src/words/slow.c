@@ -288,6 +288,14 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 	thrum__words_put(s, ")");
 }
 
+/* By enum thrum__cause_link_kind: how a link goes on from the one before. */
+static const char *const continuations[] = {
+	[THRUM__CAUSE_AWAITED] = ", which waited for ",
+	[THRUM__CAUSE_HELD] = ", held by ",
+	[THRUM__CAUSE_ENDED] = ", signalled by ",
+	[THRUM__CAUSE_SERVED] = ", served by ",
+};
+
 static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
 {
 	const struct thrum__cause *cause = &answer->cause;
@@ -303,10 +311,7 @@ static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_
 			put_doing(s, answer, link, false);
 			continue;
 		}
-		thrum__words_put(s,
-			link->kind == THRUM__CAUSE_HELD            ? ", held by "
-				: link->kind == THRUM__CAUSE_ENDED ? ", signalled by "
-								   : ", which waited for ");
+		thrum__words_put(s, continuations[link->kind]);
 		put_link(s, answer, link);
 	}
 }

@@ -241,6 +241,46 @@ static void slower_is_said_of_many_only(void **state)
 	check(good, bad, false, "");
 }
 
+/* Ten tasks run one after the other for 1 ms, the fifth for as long as told; a line is added behind the
+ * beginning of its run. */
+static void outlier(unsigned ms, const char *line, char *to, size_t size)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n");
+	unsigned now = 1;
+
+	for (unsigned i = 0; i < 10; i++) {
+		unsigned task = i + 2, length = i == 4 ? ms : 1;
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%u000000 create 1 %u task\n%u000000 label %u \"GET %u\n"
+			"%u000000 switch %u\n",
+			now, task, now, task, i, now, task);
+		if (i == 4)
+			used += (size_t)snprintf(to + used, size - used, "%s\n", line);
+		now += length;
+		used += (size_t)snprintf(to + used, size - used,
+			"%u000000 resolve %u %u\n%u000000 switch 1\n", now, task, task, now);
+	}
+}
+
+/* Only a thread that has a processor all the time runs for as long as its program tells it to. */
+static void a_busy_machine_is_no_difference(void **state)
+{
+	static char good[2000], bad[2000];
+
+	outlier(1, "", good, sizeof good);
+	outlier(40, "", bad, sizeof bad);
+	check(good, bad, false, "");
+	outlier(400, "5000100 off-cpu =390000000 \"preempted", bad, sizeof bad);
+	check(good, bad, false, "");
+	outlier(400, "", bad, sizeof bad);
+	check(good, bad, false, "slower GET #");
+	outlier(40, "5000100 off-cpu =100 \"preempted", bad, sizeof bad);
+	check(good, bad, false, "slower GET #");
+	outlier(40, "5000100 switch 1", bad, sizeof bad);
+	check(good, bad, false, "slower GET #");
+}
+
 static void ranks(void **state)
 {
 	int64_t low[40], high[40], same[40];
@@ -516,6 +556,7 @@ int main(void)
 		cmocka_unit_test(failures_and_what_is_missing),
 		cmocka_unit_test(what_lies_beyond_the_others_end_is_left_out),
 		cmocka_unit_test(slower_is_said_of_many_only),
+		cmocka_unit_test(a_busy_machine_is_no_difference),
 		cmocka_unit_test(ranks),
 		cmocka_unit_test(many_times_as_many),
 		cmocka_unit_test(one_after_the_other),

@@ -102,11 +102,14 @@ def why_slow(desktop):
     viewer.wait_seen("slow-words")
     viewer.wait("there is a picture", lambda window: window.places["slow-picture"][3] > 60)
     check("panel=slow" in viewer.window().state, viewer.window().state)
-    # Its links lead to tasks; the page stays.
-    viewer.click("pair-Usual" if viewer.window().is_seen("pair-Usual") else "slow-picture", 60, 62)
-    viewer.take_in()
-    check(viewer.window().is_seen("slow-words"), "the page has gone")
-    page(viewer, "details", "pair-State")
+    # A click there leads to a task, and to the details about it.
+    height = viewer.window().places["slow-picture"][3]
+    for y in range(4, height, 8):
+        viewer.click("slow-picture", 60, y)
+        viewer.take_in()
+        if viewer.window().is_seen("pane-details"):
+            break
+    viewer.wait_seen("pair-State")
     viewer.click("picture", *find(viewer, "client"), button=3)
     viewer.wait_seen("menu-Why-Slow")
     viewer.settle()
@@ -143,4 +146,37 @@ def differences(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, tasks, statistics, counters, why_slow, follows_the_selection, differences])
+def opens_sites(desktop):
+    """A call site opens in the editor, if its file is there."""
+    viewer = shown(desktop, "--state", "sel=3", record(desktop))
+    viewer.wait_seen("pair-Site")
+    viewer.end()
+    source = os.path.join(desktop.folder, "tests", "why", "programs", "lost_reply.c")
+    os.makedirs(os.path.dirname(source))
+    with open(source, "w", encoding="ascii"):
+        pass
+    told = os.path.join(desktop.folder, "told")
+    editor = os.path.join(desktop.folder, "code")
+    with open(editor, "w", encoding="ascii") as script:
+        script.write(f'#!/bin/sh\necho "$@" >{told}.new\nmv {told}.new {told}\n')
+    os.chmod(editor, 0o755)
+    viewer = shown(desktop, "--state", "sel=3", record(desktop), VISUAL="vi",
+                   EDITOR=editor + " --wait")
+    viewer.wait_seen("pair-Site")
+    left = viewer.find("pair-Site")[1][2]
+    for x in range(left - 10, 0, -20):  # the function's name comes before the link
+        viewer.click("pair-Site", x, 8)
+        viewer.take_in()
+        if os.path.exists(told):
+            break
+    viewer.wait("the editor was started", lambda _: os.path.exists(told))
+    with open(told, encoding="ascii") as file:
+        words = file.read().split()
+    path, _, line = words[-1].rpartition(":")
+    check(words[:-1] == ["--wait", "-g"] and path.endswith("/lost_reply.c") and line.isdigit(),
+          f"it was started with {words}")
+    is_quiet(viewer)
+
+
+driver.run([links, opens_sites, tasks, statistics, counters, why_slow, follows_the_selection,
+            differences])

@@ -202,6 +202,22 @@ def goes_to_a_time(desktop):
     is_quiet(viewer)
 
 
+def measures(desktop):
+    """What Shift and a drag do can be chosen in the menu, too."""
+    viewer = shown(desktop)
+    viewer.click("menu")
+    viewer.wait_seen("menu-Measure")
+    viewer.click("menu-Measure")
+    viewer.wait("the menu is gone", lambda window: not window.is_seen("menu-Measure"))
+    viewer.settle()
+    viewer.drag("picture", (0.3, 0.8), (0.5, 0.8))
+    viewer.wait("it is measured", lambda window: "measured" in window.status)
+    check(window_of(viewer.window().state) is None, "the picture was moved, too")
+    viewer.drag("picture", (0.5, 0.8), (0.3, 0.8))
+    viewer.wait("the next drag pans", lambda window: "measured" not in window.status)
+    is_quiet(viewer)
+
+
 def marks_a_time(desktop):
     viewer = shown(desktop)
     viewer.key("m")
@@ -252,4 +268,4 @@ def state(desktop):
 
 
 driver.run([opens, zooms, buttons, makes_room, searches, tells_the_picture, menu, chooses_a_theme,
-            goes_to_a_time, marks_a_time, two_traces, two_traces_as_one, exports, state])
+            goes_to_a_time, measures, marks_a_time, two_traces, two_traces_as_one, exports, state])

@@ -64,7 +64,7 @@ static void check_piece(const struct thrum__document *d, const struct thrum__mod
 			piece->size);
 		assert_memory_equal(clean, d->text + piece->offset, piece->size);
 	}
-	assert_true(piece->link <= THRUM__LINK_TO_GROUP);
+	assert_true(piece->link <= THRUM__LINK_TO_SITE);
 	if (piece->link == THRUM__LINK_TO_TASK && piece->side == 0)
 		assert_true(piece->target >= 0 && piece->target < UINT32_MAX &&
 			thrum__model_has_row(&model->tasks, (uint32_t)piece->target));

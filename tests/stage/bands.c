@@ -314,6 +314,57 @@ static void gaps_are_told(void **state)
 	}
 }
 
+static float x_of(const struct show *show, int64_t time)
+{
+	return (float)thrum__scene_time_axis_x(&scene_of(show)->time, time);
+}
+
+/* An edge of the range can be dragged, where it is on the ruler or over the ground; also over the other. */
+static void an_edge_of_the_range_can_be_dragged(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene_bands_state *bands = &show_state(show, 0)->bands;
+	int64_t from, to;
+
+	show_drag(show, 500, RULER_Y, 700, RULER_Y, 0);
+	from = bands->range_from;
+	to = bands->range_to;
+	show_settle(show);
+	assert_int_equal(thrum__stage_over(show->stage, x_of(show, to), RULER_Y), THRUM__OVER_EDGE);
+	assert_int_equal(thrum__stage_over(show->stage, 600, RULER_Y), THRUM__OVER_RULER);
+	show_drag(show, 702, RULER_Y, 800, RULER_Y, 0);
+	assert_int_equal(bands->range_from, from);
+	assert_true(bands->range_to > to);
+	to = bands->range_to;
+	show_settle(show);
+	show_drag(show, 500, THRUM__STRIP + THRUM__RULER + 5, 400, RULER_Y, 0);
+	assert_true(bands->range_from < from);
+	assert_int_equal(bands->range_to, to);
+	show_settle(show);
+	show_drag(show, 400, RULER_Y, 900, RULER_Y, 0);
+	assert_int_equal(bands->range_from, to);
+}
+
+/* The status line tells how many lines are where one line is named. */
+static void lines_in_the_same_place_are_counted(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene *scene = scene_of(show);
+	float y = name_y(show);
+	char words[300];
+
+	show_set(show, "as=bands&t=-100000000000..100000000000&fold=2");
+	show_settle(show);
+	for (uint32_t i = 0; i < scene->bands->place_count; i++)
+		if (scene->bands->places[i].kind == THRUM__PLACE_BAND) {
+			y += thrum__scene_bands_line_y(&scene->bands->places[i], 4000000) - 8;
+			break;
+		}
+	assert_true(thrum__stage_move(show->stage, x_of(show, 0), y, 0) >= 0);
+	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, "; 19 more here"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +381,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
 			show_end),
 		cmocka_unit_test(gaps_are_told),
+		cmocka_unit_test_setup_teardown(an_edge_of_the_range_can_be_dragged, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(lines_in_the_same_place_are_counted, set_up,
+			show_end),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),
 	};

@@ -128,7 +128,7 @@ static void shapes_tell_what_can_be_done(void **state)
 	show_set(show, "t=1000000..2000000&fold=2");
 	assert_int_equal(thrum__stage_press(show->stage, NAN, 300, 0), 0);
 	assert_int_equal(thrum__stage_release(show->stage, 300, INFINITY, 0), 0);
-	assert_int_equal(thrum__stage_over(stage, left, 30), THRUM__OVER_STRIP_EDGE);
+	assert_int_equal(thrum__stage_over(stage, left, 30), THRUM__OVER_EDGE);
 	assert_int_equal(thrum__stage_over(stage, left + 60, 30), THRUM__OVER_STRIP);
 	assert_int_equal(thrum__stage_over(stage, 500, 70), THRUM__OVER_RULER);
 	assert_int_equal(thrum__stage_over(stage, 500, show_y(show, 0, 0)), THRUM__OVER_TASK);

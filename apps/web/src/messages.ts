@@ -107,7 +107,7 @@ export interface Changes {
   linked?: boolean;
   theme?: "light" | "dark" | "contrast";
   tracks?: { all: number; at: number; page: number };
-  over?: "ground" | "task" | "strip" | "strip-edge" | "ruler" | "divider";
+  over?: "ground" | "task" | "strip" | "edge" | "ruler" | "divider";
 }
 
 export type TableName = "task" | "label" | "kind" | "site" | "lane" | "run" | "counters";

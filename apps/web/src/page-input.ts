@@ -11,7 +11,7 @@ const CURSORS: Record<string, string> = {
   ground: "default",
   task: "pointer",
   strip: "crosshair",
-  "strip-edge": "ew-resize",
+  edge: "ew-resize",
   ruler: "default",
   divider: "ns-resize",
 };

@@ -15,6 +15,7 @@
 #define SLOWER 150        /* percent of the other median: less is noise between two recordings */
 #define CLEAR 70          /* percent of pairs that must agree */
 #define MANY_TIMES 3      /* as long as GOOD's longest life: a single task is slower */
+#define MANY 8            /* so many tasks show how long they usually take */
 #define NOTABLE 10000000  /* ns that a few tasks take longer, all together */
 #define NOTABLE_PERCENT 5 /* of the recording that these ns are at least */
 #define LATE 2            /* times GOOD's longest life: a task that is pending longer never ends */
@@ -352,8 +353,9 @@ static void compare_counts(struct comparing *c, uint32_t group, unsigned questio
 						       : side[THRUM__BAD].second;
 }
 
-/* Adds a difference of lives. */
-static void add_times(struct comparing *c, uint32_t group, int kind, unsigned longer, bool is_few)
+/* Adds a difference of lives. Returns it, or NULL without memory. */
+static struct thrum__difference *add_times(struct comparing *c, uint32_t group, int kind,
+	unsigned longer, bool is_few)
 {
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
 	struct thrum__difference *difference = thrum__diff_add(c->comparison, kind, group,
@@ -361,7 +363,7 @@ static void add_times(struct comparing *c, uint32_t group, int kind, unsigned lo
 	double sum[THRUM__SIDES] = {0};
 
 	if (!difference)
-		return;
+		return NULL;
 	difference->longer = longer;
 	difference->is_few = is_few;
 	for (int which = 0; which < THRUM__SIDES; which++) {
@@ -380,23 +382,31 @@ static void add_times(struct comparing *c, uint32_t group, int kind, unsigned lo
 	difference->extra = (int64_t)(sum[THRUM__BAD] -
 		sum[THRUM__GOOD] / (double)good->life_count * (double)bad->life_count);
 	difference->time = difference->side[THRUM__BAD].first;
+	return difference;
 }
 
 /* Adds a difference if a few tasks took much longer than any of GOOD's: by so much that two
  * recordings of the same program hardly differ so. */
 static void compare_few(struct comparing *c, uint32_t group)
 {
+	struct thrum__difference *difference;
 	const struct members *good = &c->members[THRUM__GOOD], *bad = &c->members[THRUM__BAD];
 	int64_t most = good->lives[good->life_count - 1], extra = 0;
+	size_t outliers = 0;
 	int64_t whole = good->in->model->end < bad->in->model->end ? good->in->model->end
 								   : bad->in->model->end;
 
 	for (size_t i = 0; i < bad->life_count; i++)
-		if (bad->lives[i] > most)
+		if (bad->lives[i] > most) {
 			extra += bad->lives[i] - most;
-	if (bad->lives[bad->life_count - 1] / MANY_TIMES >= most && extra >= NOTABLE &&
-		extra >= whole / 100 * NOTABLE_PERCENT)
-		add_times(c, group, THRUM__DIFFERENCE_SLOWER, 100, true);
+			outliers += bad->lives[i] / MANY_TIMES >= most;
+		}
+	if (outliers == 0 || extra < NOTABLE || extra < whole / 100 * NOTABLE_PERCENT)
+		return;
+	difference = add_times(c, group, THRUM__DIFFERENCE_SLOWER, 100, true);
+	if (difference)
+		difference->is_one = outliers == 1 && good->life_count >= MANY &&
+			bad->life_count >= MANY;
 }
 
 /* Adds a difference if the group's lives are clearly longer or shorter in BAD. */

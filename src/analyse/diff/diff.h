@@ -83,6 +83,7 @@ struct thrum__difference {
 	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */
 	unsigned longer; /* SLOWER, FASTER: percent of pairs in which BAD's task took longer */
 	bool is_few;     /* SLOWER: only the slowest task, or too few for a test of chance */
+	bool is_one;     /* SLOWER: a single task out of many took that much longer */
 	/* SLOWER: ns that BAD's tasks took in addition, all together; and the greatest change between
 	 * the paths of the two examples: its frame in paths[BAD] or NONE, what its task does (enum
 	 * thrum__doing), an example of the task that did so or had the lane, and its ns. */

@@ -9,6 +9,7 @@
 
 #define SLOWER_MAX 200      /* groups whose paths are compared */
 #define EXPLAINS_PERCENT 50 /* of the additional time: less is not its cause */
+#define BUSY 100000000      /* ns for which a busy machine may keep a thread off its processor */
 #define ALIKE_PERCENT 85    /* of the greatest weight: differences that explain about as much */
 
 /* The parts of two paths that have the same place in the tree of frames and do the same. */
@@ -283,10 +284,37 @@ static uint32_t order_before(const struct thrum__comparison *comparison, uint32_
 	return order;
 }
 
-int thrum__diff_main(struct thrum__comparison *comparison,
-	struct thrum__aligned aligned[THRUM__SIDES])
+/* ---- Chance ---------------------------------------------------------------------------------- */
+
+/* Whether a difference may come from a busy machine: one task out of many took longer as its thread
+ * had no processor, or may have had none. */
+static bool may_be_chance(const struct thrum__comparison *comparison,
+	const struct thrum__difference *d)
 {
-	uint32_t slowest = find_slowest(comparison), compared = 0, cause = slowest;
+	int64_t more = d->by_time[THRUM__BAD] - d->by_time[THRUM__GOOD];
+	bool is_cpu_known = comparison->model[THRUM__BAD]->off_cpu.count > 0;
+
+	return d->kind == THRUM__DIFFERENCE_SLOWER && d->is_one && more > d->extra / 2 &&
+		(d->by_doing == THRUM__DOING_PREEMPTED ||
+			(d->by_doing == THRUM__DOING_RUNS && !is_cpu_known && more < BUSY));
+}
+
+static void drop_chance(struct thrum__comparison *comparison)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < comparison->count; i++)
+		if (!may_be_chance(comparison, &comparison->differences[i]))
+			comparison->differences[kept++] = comparison->differences[i];
+	comparison->count = kept;
+}
+
+/* ---- All differences ------------------------------------------------------------------------- */
+
+/* Notes what changed most for each group that is slower. */
+static int compare_paths(struct thrum__comparison *comparison)
+{
+	uint32_t slowest = find_slowest(comparison), compared = 0;
 
 	for (uint32_t i = 0; i < comparison->count && slowest != THRUM__NONE; i++) {
 		struct thrum__difference *d = &comparison->differences[i];
@@ -303,8 +331,25 @@ int thrum__diff_main(struct thrum__comparison *comparison,
 		if (find_changes(comparison, d, &changes) < 0)
 			return -THRUM_E_MEMORY;
 		note_change(d, &changes);
-		if (i == slowest)
-			cause = choose_cause(comparison, &aligned[THRUM__BAD], slowest, &changes);
+		free_changes(&changes);
+	}
+	return 0;
+}
+
+int thrum__diff_main(struct thrum__comparison *comparison,
+	struct thrum__aligned aligned[THRUM__SIDES])
+{
+	uint32_t slowest, cause;
+	struct changes changes;
+
+	if (compare_paths(comparison) < 0)
+		return -THRUM_E_MEMORY;
+	drop_chance(comparison);
+	slowest = cause = find_slowest(comparison);
+	if (slowest != THRUM__NONE) {
+		if (find_changes(comparison, &comparison->differences[slowest], &changes) < 0)
+			return -THRUM_E_MEMORY;
+		cause = choose_cause(comparison, &aligned[THRUM__BAD], slowest, &changes);
 		free_changes(&changes);
 	}
 	comparison->slowest = slowest;

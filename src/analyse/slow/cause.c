@@ -156,9 +156,9 @@ static uint8_t relation_of(const struct finding *f, uint32_t frame)
 	switch (kind_of(f, frame)) {
 	case THRUM_KIND_LOCK:
 	case THRUM_KIND_SEMAPHORE: return THRUM__CAUSE_HELD;
-	case THRUM_KIND_CONDITION:
 	case THRUM_KIND_MAILBOX:
-	case THRUM_KIND_STREAM:
+	case THRUM_KIND_STREAM: return THRUM__CAUSE_SERVED;
+	case THRUM_KIND_CONDITION:
 	case THRUM_KIND_SWITCH: return THRUM__CAUSE_ENDED;
 	default: return THRUM__CAUSE_AWAITED;
 	}

@@ -47,8 +47,13 @@ static uint32_t act_of(const struct thrum__model *model, uint32_t edge)
 
 static uint32_t take_of(const struct thrum__model *model, uint32_t edge)
 {
-	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK ? THRUM__EDGE(model, edge, to)
-								  : THRUM__NONE;
+	uint8_t kind = THRUM__EDGE(model, edge, kind);
+	uint32_t to = THRUM__EDGE(model, edge, to);
+	bool is_taken = kind == THRUM__EDGE_LOCK ||
+		(kind == THRUM__EDGE_READ && thrum__model_has_row(&model->tasks, to) &&
+			thrum__slow_is_buffer(model, to));
+
+	return is_taken ? to : THRUM__NONE;
 }
 
 static uint32_t readied_of(const struct thrum__model *model, uint32_t edge)

@@ -22,6 +22,13 @@ bool thrum__slow_is_plain(const struct thrum__model *, uint32_t task);
 THRUM__MUST_USE int thrum__slow_frame_suspended(struct thrum__paths *, uint32_t parent,
 	uint32_t reason, uint32_t *frame);
 
+/* Whether a task is a mailbox or stream: some put into it, and may wait for room; others take. */
+static inline bool thrum__slow_is_buffer(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_MAILBOX ||
+		THRUM__TASK(model, task, kind) == THRUM_KIND_STREAM;
+}
+
 /* The time of an edge, a run or a suspension. */
 int64_t thrum__slow_edge_time(const struct thrum__model *, uint32_t edge);
 int64_t thrum__slow_run_start(const struct thrum__model *, uint32_t run);
@@ -80,6 +87,7 @@ bool thrum__slow_explains(const struct thrum__slow_walk *, const struct thrum__s
 struct thrum__slow_wait {
 	uint32_t task; /* for which it waited; NONE: no wait is known */
 	uint32_t by;   /* the task that ended the wait, or NONE */
+	bool for_room; /* it waited to put something into the task: those who take end that */
 	int64_t from, to;
 };
 

@@ -537,7 +537,8 @@ static void push_awaited(struct thrum__slow_walk *walk, const struct thrum__slow
 	const struct thrum__slow_wait *wait)
 {
 	const struct thrum__slices *takes = &walk->paths->takes;
-	bool is_taken = takes->first[wait->task] < takes->first[wait->task + 1];
+	bool is_taken = takes->first[wait->task] < takes->first[wait->task + 1] &&
+		!thrum__slow_is_buffer(walk->model, wait->task);
 
 	if (thrum__slow_path_end(walk->model, wait->task) > wait->to &&
 		(is_taken || thrum__slow_explains(walk, piece, wait->by) ||

@@ -6,7 +6,8 @@
  * but its lane ran another task.
  *
  * A wait ends with the awaited task (with all that this became), with a condition's signal, or with
- * a lock's release. The path then goes on with the task that resolved or signalled, but not with a
+ * a lock's release; and one for room in a mailbox or stream with the task that takes something out.
+ * The path then goes on with the task that resolved, signalled or took, but not with a
  * lane's own task, as that one only hands on results from outside; and for a lock or semaphore with
  * those that held it one after the other, whoever they are. A holder without a label, such as a
  * bind, stands below the frame of the labelled task that created it.
@@ -92,7 +93,7 @@ struct thrum__paths {
 	struct thrum__slices waits;       /* by task: its edges WAIT to others */
 	struct thrum__slices gets;        /* by task: its edges READ and LOCK to others */
 	struct thrum__slices acts;        /* by task: edges SIGNAL and UNLOCK that lead to it */
-	struct thrum__slices takes;       /* by task: edges LOCK that lead to it */
+	struct thrum__slices takes;       /* by task: edges LOCK to it, READ to a buffer */
 	struct thrum__slices enders;      /* by task: edges by which it ended others */
 	struct thrum__slices readies;     /* by task: edges READY that lead to it */
 	struct thrum__slices sends;       /* by task: edges LINK to others */

@@ -11,18 +11,24 @@
 #define RUNS_MAX 64     /* between two looks at the same task */
 #define REST_PART 10    /* of the time between: a task that ran less only looked again */
 
+/* The last of an object's rows after `from` and up to `to`, or NONE. */
+static uint32_t last_row(const struct thrum__slow_walk *walk, const struct thrum__slices *slices,
+	uint32_t thing, int64_t from, int64_t to)
+{
+	uint32_t i = thrum__slow_rows_before(walk->model, slices, thing,
+		to < INT64_MAX ? to + 1 : to, thrum__slow_edge_time);
+
+	if (i == slices->first[thing] ||
+		thrum__slow_edge_time(walk->model, slices->rows[i - 1]) <= from)
+		return THRUM__NONE;
+	return slices->rows[i - 1];
+}
+
 /* The edge of the last signal or release of an object after `from` and up to `to`, or NONE. */
 static uint32_t last_act(const struct thrum__slow_walk *walk, uint32_t thing, int64_t from,
 	int64_t to)
 {
-	const struct thrum__slices *acts = &walk->paths->acts;
-	uint32_t i = thrum__slow_rows_before(walk->model, acts, thing, to < INT64_MAX ? to + 1 : to,
-		thrum__slow_edge_time);
-
-	if (i == acts->first[thing] ||
-		thrum__slow_edge_time(walk->model, acts->rows[i - 1]) <= from)
-		return THRUM__NONE;
-	return acts->rows[i - 1];
+	return last_row(walk, &walk->paths->acts, thing, from, to);
 }
 
 uint32_t thrum__slow_ended_by(const struct thrum__slow_walk *walk, uint32_t task, int64_t from)
@@ -82,7 +88,10 @@ static bool end_of_lasting(const struct thrum__slow_walk *walk, uint32_t edge, i
 		got = got_at(walk, THRUM__TASK(model, task, creator), thing, since, to);
 	if (got == THRUM__OPEN && lane < model->lane_count)
 		got = got_at(walk, model->lanes[lane].task, thing, since, to);
-	act = last_act(walk, thing, since, got < to ? got : to);
+	/* A task that took nothing waited for room. */
+	wait->for_room = got == THRUM__OPEN && thrum__slow_is_buffer(model, thing);
+	act = wait->for_room ? last_row(walk, &walk->paths->takes, thing, since, to)
+			     : last_act(walk, thing, since, got < to ? got : to);
 	if (act == THRUM__NONE && got == THRUM__OPEN)
 		return false;
 	wait->to = act == THRUM__NONE ? got : thrum__slow_edge_time(model, act);
@@ -319,7 +328,10 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 	if (thing.top == THRUM__NONE)
 		thing.top = wait->task;
 	for (int i = 0; i < HOLDERS_MAX && wait->from < to && !walk->failed; i++) {
-		uint32_t act = last_act(walk, wait->task, wait->from, to), by;
+		uint32_t act = last_row(walk,
+			wait->for_room ? &walk->paths->takes : &walk->paths->acts, wait->task,
+			wait->from, to);
+		uint32_t by;
 		int64_t released, since;
 
 		if (act == THRUM__NONE)
@@ -327,7 +339,9 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 		by = THRUM__EDGE(model, act, from);
 		released = thrum__slow_edge_time(model, act);
 		thrum__slow_part_add(walk, &thing, released, to, THRUM__DOING_WAITS, THRUM__NONE);
-		since = held_since(walk, wait->task, by, wait->from, released);
+		since = thrum__slow_is_buffer(model, wait->task)
+			? wait->from
+			: held_since(walk, wait->task, by, wait->from, released);
 		since = since > wait->from ? since : wait->from;
 		if (since >= released)
 			since = wait->from;

@@ -22,7 +22,7 @@ const char *thrum__document_link_name(int link)
 	static const char *const words[] = {THRUM__LINKS(THRUM__X)};
 #undef THRUM__X
 
-	return link >= 0 && link <= THRUM__LINK_TO_GROUP ? words[link] : "unknown";
+	return link >= 0 && link <= THRUM__LINK_TO_SITE ? words[link] : "unknown";
 }
 
 void thrum__document_init(struct thrum__document *document)

@@ -59,7 +59,8 @@ const char *thrum__document_role_name(int role);
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
 	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */ \
-	X(GROUP, "group")           /* a group of the trace's bands: `target` is its number */
+	X(GROUP, "group")           /* a group of the trace's bands: `target` is its number */ \
+	X(SITE, "site")             /* the call site of the task with index `target` */
 
 enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,

@@ -205,17 +205,19 @@ static void write_state(struct thrum__document_task_writer *t)
 static void write_site(struct thrum__document_task_writer *t)
 {
 	const struct thrum_trace_site *site = thrum__model_site(t->w.model, t->task);
-	char line[16];
+	char place[400];
+	int size;
 
 	if (!site)
 		return;
 	write_pair(t, "Site");
 	thrum__document_write_text(&t->w, site->function);
-	snprintf(line, sizeof line, ":%" PRIu32, site->line);
 	thrum__document_write_text(&t->w, *site->function ? ", " : "");
-	thrum__document_write_text(&t->w, site->file);
-	if (site->line)
-		thrum__document_write_text(&t->w, line);
+	size = snprintf(place, sizeof place, site->line ? "%s:%" PRIu32 : "%s", site->file,
+		site->line);
+	thrum__document_write_link(&t->w, place,
+		size < (int)sizeof place ? (size_t)size : sizeof place - 1, THRUM__LINK_TO_SITE,
+		t->task);
 }
 
 /* ---- Times --------------------------------------------------------------------------------- */

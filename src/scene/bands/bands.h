@@ -168,7 +168,8 @@ double thrum__scene_bands_place_at(const struct thrum__scene_bands *, float y);
 
 /* Returns the line at a place of the last frame, at most `slack` px away: the first task of it, or
  * NONE. Failed ones come first, then those that end nearest. */
-uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack);
+uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack,
+	uint32_t *more);
 
 /* Scrolls so that the band of a task's line is in sight. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);

@@ -112,11 +112,11 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
 	char name[THRUM__NAME_MAX];
-	uint32_t task;
+	uint32_t task, more;
 
 	if (y < scene->tracks.top - THRUM__PAD)
 		return sort_by(scene, x);
-	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0);
+	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0, &more);
 	if (at < bands->place_count && task != THRUM__NONE &&
 		bands->places[(uint32_t)at].kind == THRUM__PLACE_OPENED)
 		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;

@@ -6,8 +6,6 @@
 #include "scene/bands/story.h"
 #include "scene/move.h"
 
-#define LOOKED_AT 4096 /* lines at most, to find the nearest */
-
 const struct thrum__scene_bands_place *thrum__scene_bands_place_of(const struct thrum__scene_bands
 									   *bands,
 	uint32_t group)
@@ -47,9 +45,10 @@ static void rows_near(const struct thrum__scene_bands_place *place, float above,
 	*end = high <= 0 ? 0 : high < (float)place->rows ? (unsigned)high : place->rows;
 }
 
-/* Returns the best line of a band. */
+/* Returns the best line of a band, and counts the others. */
 static uint32_t pick_line(const struct thrum__scene *scene,
-	const struct thrum__scene_bands_place *place, float x, float above, float slack)
+	const struct thrum__scene_bands_place *place, float x, float above, float slack,
+	uint32_t *more)
 {
 	const struct thrum__bands *bands = scene->bands->all;
 	struct thrum__bands_walk walk;
@@ -66,7 +65,7 @@ static uint32_t pick_line(const struct thrum__scene *scene,
 	thrum__bands_walk_begin(&walk, bands, place->index, class, top - class,
 		thrum__scene_time_axis_time(&scene->time, x - slack),
 		thrum__scene_time_axis_time(&scene->time, x + slack) + 1);
-	while (count++ < LOOKED_AT && thrum__bands_walk_next(&walk, &line)) {
+	while (count <= THRUM__PICK_MOST && thrum__bands_walk_next(&walk, &line)) {
 		double end_x = thrum__scene_time_axis_x(&scene->time, line.end);
 		double y = (double)(place->base -
 			thrum__scene_bands_line_y(place, line.end - line.start));
@@ -78,7 +77,9 @@ static uint32_t pick_line(const struct thrum__scene *scene,
 			best_away = away;
 			best = line.task;
 		}
+		count++;
 	}
+	*more = count > 0 ? count - 1 : 0;
 	return best;
 }
 
@@ -93,7 +94,8 @@ static uint32_t pick_run(const struct thrum__scene_bands *bands, uint32_t thread
 		: THRUM__NONE;
 }
 
-uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, float y, float slack)
+uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, float y, float slack,
+	uint32_t *more)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
@@ -110,7 +112,8 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, floa
 	time = thrum__scene_time_axis_time(&scene->time, x);
 	pixel = thrum__scene_time_axis_time(&scene->time, x + 1) - time;
 	switch (place->kind) {
-	case THRUM__PLACE_BAND: return pick_line(scene, place, x, top + place->base - y, slack);
+	case THRUM__PLACE_BAND:
+		return pick_line(scene, place, x, top + place->base - y, slack, more);
 	case THRUM__PLACE_OPENED: return thrum__bands_opened_task(scene, place, y - top);
 	case THRUM__PLACE_OPENED_THREAD:
 		return thrum__bands_lanes_task(bands, place, y - top, time, pixel);

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: ISC */
+/* The scheduler's events, as perf and babeltrace2 print them, become the records that they mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* These come before cmocka.h. */
+#include <cmocka.h>
+
+#include "helper.h"
+
+/* One line of each tool. */
+#define PERF(time, rest) "  100 [001] 5.00000" time ":  sched:sched_" rest "\n"
+#define IRQ(time, rest) "  100 [001] 5.00000" time ": irq:" rest "\n"
+#define LTTNG(time, rest) "[5.00000" time "] alpha sched_" rest " }\n"
+#define PERF_SWITCH(time, prev, state, next) \
+	PERF(time, \
+		"switch: prev_" prev " prev_prio=120 prev_state=" state " ==> next_" next \
+		" next_prio=120")
+#define LTTNG_SWITCH(time, prev_comm, prev, state, next_comm, next) \
+	LTTNG(time, \
+		"switch: { cpu_id = 1 }, { prev_comm = \"" prev_comm "\", prev_tid = " prev \
+		", prev_prio = 20, prev_state = ( \"TASK_" state \
+		"\" : container = 0 ), next_comm = \"" next_comm "\", next_tid = " next \
+		", next_prio = 20")
+
+/* Threads are tasks of a processor: one is preempted, one sleeps and is woken by the other. */
+static const char events[] = "0 @0 create 1 thread\n"
+			     "0 @0 label 1 \"CPU 1\n"
+			     "0 @0 create 2 task\n"
+			     "0 @0 label 2 \"web server 100\n"
+			     "0 @0 create 3 task\n"
+			     "0 @0 label 3 \"store 200\n"
+			     "0 @0 switch 3\n"
+			     "1000 @0 switch 2\n"
+			     "2000 @0 ready 2 3\n"
+			     "3000 @0 ready 2 2\n"
+			     "3000 @0 switch 3\n"
+			     "4000 @0 switch 1\n"
+			     "4000 @0 suspend \"wait for work\n"
+			     "5000 @0 resume \"wait for work\n"
+			     "5000 @0 switch 2\n";
+
+static void test_perf(void **state)
+{
+	(void)state;
+	expect_lines(PERF_SWITCH("0000", "comm=web server prev_pid=100", "S",
+			     "comm=store next_pid=200") PERF_SWITCH("1000",
+			     "comm=store prev_pid=200", "D",
+			     "comm=web server next_pid=100") PERF("2000",
+			     "waking: comm=store pid=200 prio=120 target_cpu=001") PERF("2100",
+			     "wakeup: comm=store pid=200 prio=120 target_cpu=001")
+			     PERF_SWITCH("3000", "comm=web server prev_pid=100", "R+",
+				     "comm=store next_pid=200") PERF_SWITCH("4000",
+				     "comm=store prev_pid=200", "S", "comm=swapper/1 next_pid=0")
+				     PERF_SWITCH("5000", "comm=swapper/1 prev_pid=0", "R",
+					     "comm=web server next_pid=100"),
+		events);
+}
+
+static void test_lttng(void **state)
+{
+	(void)state;
+	expect_lines(LTTNG_SWITCH("0000", "web server", "100", "INTERRUPTIBLE", "store",
+			     "200") LTTNG_SWITCH("1000", "store", "200", "INTERRUPTIBLE",
+			     "web server", "100") LTTNG("2000",
+			     "waking: { cpu_id = 1 }, { comm = \"store\", tid = 200, prio = 20")
+			     LTTNG_SWITCH("3000", "web server", "100", "RUNNING", "store", "200")
+				     LTTNG_SWITCH("4000", "store", "200", "INTERRUPTIBLE",
+					     "swapper/1", "0") LTTNG_SWITCH("5000", "swapper/1",
+					     "0", "RUNNING", "web server", "100"),
+		events);
+}
+
+/* A thread makes another one, which executes a program and ends; its number is used again. */
+static void test_lives(void **state)
+{
+	(void)state;
+	expect_lines(PERF("0000", "process_fork: comm=sh pid=5 child_comm=sh child_pid=6")
+			     PERF_SWITCH("1000", "comm=sh prev_pid=5", "S", "comm=ls next_pid=6")
+				     PERF("2000", "process_exit: comm=ls pid=6 prio=120")
+					     PERF_SWITCH("3000", "comm=ls prev_pid=6", "X",
+						     "comm=new next_pid=6"),
+		"0 @0 create 1 thread\n"
+		"0 @0 label 1 \"CPU 1\n"
+		"0 @0 create 2 task\n"
+		"0 @0 label 2 \"sh 5\n"
+		"0 @0 create 2 3 task\n"
+		"0 @0 label 3 \"sh 6\n"
+		"1000 @0 label 3 \"ls 6\n"
+		"1000 @0 switch 3\n"
+		"3000 @0 create 4 task\n"
+		"3000 @0 label 4 \"new 6\n"
+		"3000 @0 resolve 3 3\n"
+		"3000 @0 switch 4\n");
+}
+
+/* Interrupts are spans. They, and not the thread below them, make others ready. */
+static void test_interrupts(void **state)
+{
+	(void)state;
+	expect_lines(PERF_SWITCH("0000", "comm=a prev_pid=5", "S", "comm=b next_pid=6")
+			     IRQ("1000", "irq_handler_entry: irq=24 name=virtio") PERF("2000",
+				     "waking: comm=a pid=5 prio=120 target_cpu=001")
+				     IRQ("3000", "irq_handler_exit: irq=24 ret=handled") IRQ("4000",
+					     "softirq_entry: vec=1 [action=TIMER]")
+					     IRQ("5000", "softirq_exit: vec=1 [action=TIMER]"),
+		"0 @0 create 1 thread\n"
+		"0 @0 label 1 \"CPU 1\n"
+		"0 @0 create 2 task\n"
+		"0 @0 label 2 \"a 5\n"
+		"0 @0 create 3 task\n"
+		"0 @0 label 3 \"b 6\n"
+		"0 @0 switch 3\n"
+		"1000 @0 span-begin \"irq virtio\n"
+		"2000 @0 switch 1\n"
+		"2000 @0 ready 1 2\n"
+		"2000 @0 switch 3\n"
+		"3000 @0 span-end \"irq virtio\n"
+		"4000 @0 span-begin \"softirq TIMER\n"
+		"5000 @0 span-end \"softirq TIMER\n");
+}
+
+static void test_errors_tell_the_place(void **state)
+{
+	static const char text[] = PERF("0000", "waking: comm=a pid=5") "Dear diary,\n";
+	struct thrum_error_info error = {0};
+	struct thrum__import *import;
+
+	(void)state;
+	assert_int_equal(thrum__import_read(text, sizeof text - 1, &import, &error),
+		-THRUM_E_DAMAGED);
+	assert_int_equal(error.offset, strlen(text) - strlen("Dear diary,\n"));
+	/* The last line may be cut. */
+	assert_int_equal(thrum__import_read(text, sizeof text - 2, &import, &error), 0);
+	assert_true(thrum__import_found(import).is_cut);
+	thrum__import_destroy(import);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_perf),
+		cmocka_unit_test(test_lttng),
+		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_errors_tell_the_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
