@@ -28,7 +28,8 @@ INCLUDE(seed_b, "one_lane");
 
 /* Those that may run. */
 static const char *const runs[] = {"dump", "tasks", "stats", "why", "diff", "info", "snapshot",
-	"convert", "bundle", "render", "html", "help", "--help", "--version", "--no-pager"};
+	"convert", "import", "bundle", "render", "html", "help", "--help", "--version",
+	"--no-pager"};
 
 static bool may_run(const char *name)
 {

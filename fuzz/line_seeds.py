@@ -20,6 +20,7 @@ LINES = (
     "html a", "help dump", "--no-pager dump a", "record -s 1M -- true", "attach --size=4k 1",
     "watch --rule=tasks>5 12", "top -d 1s 7", "ctl --off=log 5", "ship --to=nats://x a",
     "fleet --json nats://x", "store -o d a", "dump --memory b", "view --port=0 a",
+    "import -o out.thrum a",
 )
 
 

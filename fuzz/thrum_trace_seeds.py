@@ -50,7 +50,7 @@ def noted(task, bits, label=b"lock"):
 
 
 def held(task, holder, kind, label=b""):
-    words = label.ljust(24, b"\0")
+    words = label[:24].ljust(24, b"\0")
     first, second, third = struct.unpack("<3Q", words)
     mixed = (first + second * 3 + third * 5) * 0x9e3779b97f4a7c15 & (1 << 64) - 1
     bits = 1 << 63 | (len(label) > 23) << 61 | kind << 56 | mixed >> 56 << 48 | holder

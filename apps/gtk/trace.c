@@ -174,39 +174,72 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
-/* Layout and bands take half of that time each. */
-static bool note_percent(AppTrace *self, double percent)
+static bool note_laid_out(void *context, double part)
 {
-	g_atomic_int_set(&self->percent_laid_out, (gint)percent);
+	AppTrace *self = context;
+
+	g_atomic_int_set(&self->percent_laid_out, (gint)(part * 100));
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
-static bool note_laid_out(void *context, double part)
+static bool is_wanted(void *context, double part)
 {
-	return note_percent(context, part * 50);
+	return !g_cancellable_is_cancelled(((AppTrace *)context)->cancellable);
 }
 
-static bool note_arranged(void *context, double part)
-{
-	return note_percent(context, 50 + part * 50);
-}
-
-/* Makes the bands that the first picture will probably show. */
-static int make_first_bands(AppTrace *self)
-{
-	struct thrum__bands *made;
+struct first_bands {
+	AppTrace *trace;
+	struct thrum__bands *made; /* or NULL */
 	int result;
+};
 
+static void *make_bands(void *data)
+{
+	struct first_bands *bands = data;
+
+	bands->result = thrum__bands_make(bands->trace->model, is_wanted, bands->trace,
+		&bands->made);
+	return NULL;
+}
+
+/* Gives the scene the bands that the first picture will probably show, if it shows any. */
+static int take_first_bands(AppTrace *self, struct first_bands *bands)
+{
 	self->scene->bands_later = true;
-	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true))
+	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true)) {
+		thrum__bands_destroy(bands->made);
 		return 0;
-	result = thrum__bands_make(self->model, note_arranged, self, &made);
-	return result == 0 ? thrum__scene_take_bands(self->scene, made) : result;
+	}
+	if (!bands->made && bands->result == 0)
+		make_bands(bands);
+	return bands->result == 0 ? thrum__scene_take_bands(self->scene, bands->made)
+				  : bands->result;
+}
+
+/* Lays the model out. The bands of a big one are made at the same time: they don't need the layout. */
+static int lay_out(AppTrace *self)
+{
+	bool is_big = self->model->events > THRUM__LATER_FINDINGS;
+	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
+	 * lay out again all that lies below. */
+	bool by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	struct thrum__scene_options options = {.by_lane = by_lane,
+		.rows_at_once = !by_lane, /* following needs them, and this is a thread */
+		.no_findings = is_big};
+	struct first_bands bands = {.trace = self};
+	GThread *thread = is_big ? g_thread_try_new("bands", make_bands, &bands, NULL) : NULL;
+	int result = thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
+
+	if (thread)
+		g_thread_join(thread);
+	if (result == 0)
+		return take_first_bands(self, &bands);
+	thrum__bands_destroy(bands.made);
+	return result;
 }
 
 static int read_all(AppTrace *self)
 {
-	struct thrum__scene_options options = {0};
 	char file[PATH_MAX];
 	uint64_t messages;
 	size_t which;
@@ -232,13 +265,7 @@ static int read_all(AppTrace *self)
 	if (result != 0)
 		return result;
 	g_atomic_int_set(&self->kib_read, G_MAXINT);
-	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
-	 * lay out again all that lies below. */
-	options.by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
-	options.rows_at_once = !options.by_lane; /* following needs them, and this is a thread */
-	options.no_findings = self->model->events > THRUM__LATER_FINDINGS;
-	result = thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
-	return result == 0 ? make_first_bands(self) : result;
+	return lay_out(self);
 }
 
 static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)

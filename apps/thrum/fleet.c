@@ -115,7 +115,8 @@ static int look(struct fleet *fleet)
 
 	fleet->count = 0;
 	fleet->now = (int64_t)thrum__port_realtime();
-	int result = thrum__fleet_know(fleet->server, &fleet->address, add_row, fleet, &error);
+	int result = thrum__fleet_know(fleet->server, &fleet->address, NULL, add_row, fleet,
+		&error);
 
 	if (result == -THRUM_E_MEMORY)
 		return load_no_memory();

@@ -40,8 +40,10 @@ static int pack(struct output *out, const void *bytes, size_t size, bool as_base
 	uint8_t *packed = NULL;
 	uLong room;
 	int result = -1;
+	/* A full block belongs to a large trace, for which 5 % less isn't worth 2.4 times the time. */
+	int level = size < PACK_BLOCK ? 6 : 1;
 
-	if (deflateInit2(&stream, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&stream, level, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -1;
 	room = deflateBound(&stream, (uLong)size);
 	packed = malloc(room);

@@ -45,7 +45,7 @@ static bool name_file(const char *folder, const struct thrum__header *header, ch
 }
 
 void positions_load(const char *folder, struct thrum__fleet_sender *sender,
-	const struct thrum__header *header)
+	const struct thrum__header *header, uint64_t *streams)
 {
 	char path[PATH_MAX];
 	struct thrum__input input;
@@ -58,7 +58,7 @@ void positions_load(const char *folder, struct thrum__fleet_sender *sender,
 	size = input.size(input.owner);
 	bytes = size < (UINT64_C(1) << 30) ? malloc(size + 1) : NULL;
 	if (bytes && input.read(input.owner, 0, bytes, size) == (int64_t)size)
-		(void)!thrum__fleet_sender_restore(sender, bytes, size);
+		(void)!thrum__fleet_sender_restore(sender, bytes, size, streams);
 	/* It was used now. */
 	utimensat(AT_FDCWD, path, NULL, 0);
 	free(bytes);
@@ -86,12 +86,12 @@ static int write_file(const char *path, const void *bytes, size_t size)
 }
 
 void positions_save(const char *folder, struct thrum__fleet_sender *sender,
-	const struct thrum__header *header)
+	const struct thrum__header *header, uint64_t streams)
 {
 	static bool was_told;
 	char path[PATH_MAX];
 	size_t size;
-	const void *bytes = thrum__fleet_sender_save(sender, &size);
+	const void *bytes = thrum__fleet_sender_save(sender, streams, &size);
 	int error = bytes && name_file(folder, header, path, sizeof(path))
 		? write_file(path, bytes, size)
 		: -THRUM_E_MEMORY;

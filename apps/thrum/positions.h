@@ -8,9 +8,11 @@
 /* Chooses and makes the folder. Returns STATUS_OK, or STATUS_FAILED after a message. */
 int positions_folder(const char *wanted, char *folder, size_t size);
 /* Takes over what is known of a recording. Without a file all of it counts as new. */
-void positions_load(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *);
+void positions_load(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *,
+	uint64_t *streams);
 /* Replaces the file. A failure costs what an agent that starts again sends twice: so it is told. */
-void positions_save(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *);
+void positions_save(const char *folder, struct thrum__fleet_sender *, const struct thrum__header *,
+	uint64_t streams);
 
 /* Deletes the file of a recording that is gone. */
 void positions_forget(const char *folder, const struct thrum__header *);

@@ -20,6 +20,7 @@
 #define MS UINT64_C(1000000)
 #define DUE (1000 * MS)   /* between looks at packets that aren't full, and at folders */
 #define GRACE (1000 * MS) /* `thrum record` notes the end after the process is gone */
+#define LOOK (10000 * MS) /* between looks at the streams */
 #define PAUSE_LEAST 5     /* ms between steps */
 #define PAUSE_MOST 200
 #define AGAIN_LEAST 100 /* ms until the next try after a failure */
@@ -38,10 +39,12 @@ struct ship {
 	struct thrum__fleet_address address;
 	struct thrum__fleet_server *server; /* NULL: not connected */
 	struct thrum__fleet_outlet outlet;
-	bool has_failed; /* the latest try, as a message has told */
-	int status;      /* STATUS_FAILED: a recording was damaged meanwhile */
-	int again;       /* ms until the next try */
-	int pause;       /* ms until the next step */
+	uint64_t streams; /* thrum__fleet_make_streams */
+	uint64_t look;    /* when to look for the streams again */
+	bool has_failed;  /* the latest try, as a message has told */
+	int status;       /* STATUS_FAILED: a recording was damaged meanwhile */
+	int again;        /* ms until the next try */
+	int pause;        /* ms until the next step */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -109,23 +112,24 @@ static void note_success(struct ship *ship)
 	ship->again = 0;
 }
 
-/* Connects, unless that is done. */
-static bool connect_server(struct ship *ship)
+/* Connects, unless that is done. From time to time looks for the streams, too: another agent may have made
+ * them again. */
+static bool connect_server(struct ship *ship, uint64_t now)
 {
 	const struct thrum__fleet_keeping keeping = {ship->options->keep, ship->options->max_size,
 		ship->options->replicas};
 	struct thrum_error_info error = {0};
+	int result = 0;
 
-	if (ship->server)
+	if (ship->server && now < ship->look)
 		return true;
-	int result = thrum__fleet_connect(&ship->address, &ship->server, &error);
-
+	if (!ship->server)
+		result = thrum__fleet_connect(&ship->address, &ship->server, &error);
 	if (result == 0)
-		result = thrum__fleet_make_streams(ship->server, &keeping, &error);
-	if (result > 0 && shipped_again(&ship->shipped))
-		complain("%s: it has lost what it kept; sends all again", name_server(ship));
-	if (result >= 0) {
+		result = thrum__fleet_make_streams(ship->server, &keeping, &ship->streams, &error);
+	if (result == 0) {
 		ship->outlet = thrum__fleet_outlet(ship->server);
+		ship->look = now + LOOK;
 		return true;
 	}
 	note_failure(ship, &error);
@@ -157,6 +161,8 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 {
 	struct thrum__fleet_moment moment = moment_of(ship, part, now, is_due);
 	struct thrum_error_info error = {0};
+
+	part->streams = ship->streams;
 	int64_t sent = thrum__fleet_sender_step(part->sender, &ship->outlet, &moment, &error);
 
 	/* That is no fault of the server's: sending goes on with the others. */
@@ -174,7 +180,7 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 	if ((uint64_t)sent > part->header.packets / 8)
 		ship->pause = PAUSE_LEAST;
 	if (is_due || thrum__fleet_sender_is_done(part->sender))
-		positions_save(ship->shipped.state, part->sender, &part->header);
+		positions_save(ship->shipped.state, part->sender, &part->header, part->streams);
 	if (thrum__fleet_sender_is_done(part->sender)) {
 		report(part, "its program has ended");
 		shipped_close(part);
@@ -189,7 +195,9 @@ static bool step_all(struct ship *ship, bool is_due)
 	bool goes_on = false, is_connected;
 
 	ship->pause = ship->pause * 2 > PAUSE_MOST ? PAUSE_MOST : ship->pause * 2;
-	is_connected = connect_server(ship);
+	is_connected = connect_server(ship, now);
+	if (is_connected && shipped_again(&ship->shipped, ship->streams))
+		complain("%s: it has lost what it kept; sends all again", name_server(ship));
 	for (struct part *part = ship->shipped.first; part; part = part->next) {
 		if (!part->sender)
 			continue;

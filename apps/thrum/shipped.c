@@ -49,7 +49,7 @@ static int begin_part(struct shipped *ship, struct part *part, struct thrum_erro
 
 	if (result < 0)
 		return result;
-	positions_load(ship->state, part->sender, &part->header);
+	positions_load(ship->state, part->sender, &part->header, &part->streams);
 	if (thrum__fleet_sender_is_done(part->sender))
 		shipped_close(part);
 	else
@@ -233,17 +233,15 @@ void shipped_look(struct shipped *ship)
 			add_folder(ship, ship->arguments[i]);
 }
 
-bool shipped_again(struct shipped *ship)
+bool shipped_again(struct shipped *ship, uint64_t streams)
 {
 	struct part *parts = ship->first, *part;
 	bool was_sent = false;
 
 	ship->first = NULL;
 	while ((part = parts)) {
-		bool is_new = part->sender && thrum__fleet_sender_count(part->sender)->pieces == 0;
-
 		parts = part->next;
-		if (is_new || !part->is_recording) {
+		if (part->streams == 0 || part->streams == streams) {
 			part->next = ship->first;
 			ship->first = part;
 			continue;

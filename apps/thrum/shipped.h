@@ -21,6 +21,7 @@ struct part {
 	struct thrum__header header;
 	struct thrum__fleet_sender *sender; /* NULL where the input has no owner */
 	uint64_t over_since;                /* 0: its process lives */
+	uint64_t streams; /* where it is stored: thrum__fleet_make_streams; 0: nowhere */
 };
 
 struct shipped {
@@ -37,8 +38,9 @@ struct shipped {
 int shipped_add(struct shipped *);
 /* Forgets files that are gone, and adds those that have come to the folders. */
 void shipped_look(struct shipped *);
-/* Begins again with all that a server had: it has lost it. False: it had nothing. */
-bool shipped_again(struct shipped *);
+/* Begins again with all that isn't stored in these streams, but in others. Returns whether there is such a
+ * recording. */
+bool shipped_again(struct shipped *, uint64_t streams);
 /* Sends no more of a recording, which stays known. */
 void shipped_close(struct part *);
 void shipped_finish(struct shipped *);

@@ -6,16 +6,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "load.h"
 #include "read/read.h"
 #include "source/input.h"
 #include "store/store.h"
+#include "store_follow.h"
 #include "text.h"
+
+#define SECOND INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+/* The tables' names. */
+#define THRUM__X(NAME, name) [THRUM__STORE_##NAME] = name,
+static const char *const tables[] = {THRUM__STORE_TABLES(THRUM__X)};
+#undef THRUM__X
 
 struct store_options {
 	const char *output;
+	bool follow;
+	int64_t every;
 };
 
 struct storing {
@@ -26,6 +38,8 @@ struct storing {
 	char name[128];       /* of the files, without ".parquet" */
 	const struct thrum__store_file *file;
 	uint64_t rows, files;
+	int64_t only;     /* the ten minutes that are stored, s since 1970; 0: all */
+	unsigned written; /* bits of enum thrum__store_table */
 	int status;
 };
 
@@ -69,11 +83,13 @@ static int take_file(void *context, const struct thrum__store_file *file)
 {
 	struct storing *s = context;
 	char folder[PATH_MAX], path[PATH_MAX + 160], host[64], slot[32];
-	time_t seconds = (time_t)file->slot;
-	struct tm parts;
 
+	if (s->only && file->slot != s->only)
+		return 0;
+	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++)
+		s->written |= (unsigned)(strcmp(tables[i], file->table) == 0) << i;
 	put_name(host, sizeof(host), s->host);
-	strftime(slot, sizeof(slot), "%Y-%m-%dT%H-%M", gmtime_r(&seconds, &parts));
+	store_name_slot(file->slot, slot);
 	if (snprintf(folder, sizeof(folder), "%s/%s/host=%s/slot=%s", s->folder, file->table, host,
 		    slot) >= (int)sizeof(folder)) {
 		complain("%.60s...: the name is too long", s->folder);
@@ -89,6 +105,21 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	s->rows += file->rows;
 	s->files++;
 	return s->status != STATUS_OK;
+}
+
+/* Removes the files of an earlier look that have no rows any more. */
+static void remove_empty(const struct storing *s)
+{
+	char path[2 * PATH_MAX], host[64], slot[32];
+
+	put_name(host, sizeof(host), s->host);
+	store_name_slot(s->only, slot);
+	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++) {
+		snprintf(path, sizeof(path), "%s/%s/host=%s/slot=%s/%s.parquet", s->folder,
+			tables[i], host, slot, s->name);
+		if (!(s->written >> i & 1))
+			unlink(path);
+	}
 }
 
 /* Stores one recording. Returns 0, or 1 after a message. */
@@ -115,6 +146,7 @@ static int store_recording(void *context, const char *path, const char *host, co
 	input_warn(&load.input);
 	s->host = host ? host : load.input.info->host;
 	choose_name(s, &load.input, name);
+	s->written = 0;
 	result = thrum__store_write(load.model, load.input.info, name, take_file, s);
 	if (result == -THRUM_E_SIZE) {
 		complain("%s: its times would take more than %d files of ten minutes each; "
@@ -125,7 +157,25 @@ static int store_recording(void *context, const char *path, const char *host, co
 		s->status = load_no_memory();
 	}
 	load_finish(&load);
+	if (s->only && s->status == STATUS_OK)
+		remove_empty(s);
 	return s->status != STATUS_OK;
+}
+
+/* Stores ten minutes of what a server has: see struct store_following. Tasks that began in the ten minutes
+ * before are known. Those that go on at the end belong to later ones. */
+static int store_slot(void *context, const struct thrum__fleet_address *address, int64_t slot)
+{
+	struct thrum__fleet_address part = *address;
+	struct thrum_error_info error = {0};
+	struct storing *s = context;
+	int result;
+
+	part.from = (slot - STORE_SLOT) * SECOND;
+	part.until = (slot + STORE_SLOT) * SECOND + MS;
+	s->only = slot;
+	result = thrum__source_visit_server(&part, store_recording, s, &error);
+	return result == -THRUM_E_NOT_FOUND ? 0 : result;
 }
 
 static int store_trace(struct storing *s, const char *argument)
@@ -141,7 +191,7 @@ static int store_trace(struct storing *s, const char *argument)
 
 static int run_store(const struct command *command, int argc, char **argv)
 {
-	struct store_options options = {0};
+	struct store_options options = {.every = 60 * SECOND};
 	struct storing storing = {0};
 	char rows[NUMBER_ROOM];
 	int status, count = options_parse(command, argc, argv, &options, &status);
@@ -150,8 +200,19 @@ static int run_store(const struct command *command, int argc, char **argv)
 		return status;
 	if (!options.output)
 		return complain_usage(command, "store needs a folder: -o FOLDER");
+	if (options.follow && count != 1)
+		return complain_usage(command, "--follow needs one nats://SERVER");
+	if (options.every <= 0)
+		return complain_usage(command, "--every must be longer than 0");
 	storing.command = command;
 	storing.folder = options.output;
+	if (options.follow) {
+		const struct store_following following = {argv[0], options.output, options.every,
+			store_slot, &storing};
+
+		storing.argument = argv[0];
+		return store_follow(command, &following);
+	}
 	for (int i = 0; i < count && status == STATUS_OK; i++)
 		status = store_trace(&storing, argv[i]);
 	*put_count(rows, storing.rows) = '\0';
@@ -164,6 +225,11 @@ static int run_store(const struct command *command, int argc, char **argv)
 static const struct option options_of_store[] = {
 	{"output", 'o', OPTION_STRING, offsetof(struct store_options, output), "FOLDER", NULL,
 		"write to FOLDER, which is made if need be"},
+	{"follow", 'F', OPTION_FLAG, offsetof(struct store_options, follow), NULL, NULL,
+		"store what a server gets, until interrupted; begin\n"
+		"where the last one ended"},
+	{"every", 0, OPTION_TIME, offsetof(struct store_options, every), "TIME", NULL,
+		"look for it so often; 1m if not given"},
 	{0},
 };
 
@@ -183,6 +249,7 @@ const struct command command_store = {
 	.examples =
 		"thrum store server.thrum -o tables\n"
 		"thrum store 'nats://trace.example.org/?from=10:00&to=10:10' -o tables\n"
+		"thrum store --follow nats://trace.example.org -o tables\n"
 		"duckdb -c \"select pattern, count(*) from 'tables/tasks/**/*.parquet' group by all\"",
 	.statuses = "0  success\n"
 		    "2  bad input, or a file could not be written\n"

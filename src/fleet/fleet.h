@@ -141,11 +141,14 @@ bool thrum__fleet_sender_is_done(const struct thrum__fleet_sender *);
 
 /*
  * The positions: what was stored, for an agent that starts again. Returns the bytes, which belong to
- * the sender until its next call; NULL: out of memory.
+ * the sender until its next call; NULL: out of memory. `streams`: where it was stored, the number of
+ * thrum__fleet_make_streams.
  */
-const void *thrum__fleet_sender_save(struct thrum__fleet_sender *, size_t *size);
-/* Takes positions over. False: they are not of this recording, or damaged; then all is sent again. */
-bool thrum__fleet_sender_restore(struct thrum__fleet_sender *, const void *bytes, size_t size);
+const void *thrum__fleet_sender_save(struct thrum__fleet_sender *, uint64_t streams, size_t *size);
+/* Takes positions over, and sets *streams. False: they are not of this recording, or damaged; then all is
+ * sent again. */
+bool thrum__fleet_sender_restore(struct thrum__fleet_sender *, const void *bytes, size_t size,
+	uint64_t *streams);
 
 /* ---- Gathering ------------------------------------------------------------------------------ */
 
@@ -211,10 +214,13 @@ struct thrum__fleet_keeping {
 THRUM__MUST_USE int thrum__fleet_connect(const struct thrum__fleet_address *,
 	struct thrum__fleet_server **server, struct thrum_error_info *);
 void thrum__fleet_close(struct thrum__fleet_server *); /* NULL is allowed */
-/* Makes the streams unless they are there. Returns 1 if one had to be made, 0, or a negative enum
- * thrum_error. */
+/*
+ * Makes each of the two streams unless it is there. *made becomes a number that says when they were made:
+ * if it is another one than before, the server has lost what it kept. Returns 0 or a negative enum
+ * thrum_error.
+ */
 THRUM__MUST_USE int thrum__fleet_make_streams(struct thrum__fleet_server *,
-	const struct thrum__fleet_keeping *, struct thrum_error_info *);
+	const struct thrum__fleet_keeping *, uint64_t *made, struct thrum_error_info *);
 /* The server as an outlet for senders. */
 struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *);
 
@@ -232,6 +238,7 @@ struct thrum__fleet_range {
 	const char *filter;   /* of subjects */
 	int64_t from;         /* not those stored before, ns since 1970; 0: all */
 	uint64_t after, last; /* the numbers between which they lie: after < number <= last */
+	bool has_headers_only;
 };
 
 /* Finds the number of the latest message. Returns 0 or a negative enum thrum_error. */
@@ -256,16 +263,19 @@ struct thrum__fleet_known {
 	struct thrum__header header;
 	struct thrum__fleet_count count;
 	int64_t began, told; /* ns since 1970 */
+	int64_t until;       /* its end, or the time up to which it is known */
 };
 
 /*
  * Gives the recordings that an address names to `take`: those of which an agent told something after
  * the address's `from`, and which began before its `until`; until `take` returns another number than 0.
- * Returns that number, 0, or a negative enum thrum_error.
+ * Unless `after` is NULL, those of which nothing was told since message number *after are left out, and
+ * then it becomes the number of the last one. Returns as thrum__fleet_read does.
  */
 THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
-	const struct thrum__fleet_address *, int (*take)(void *, const struct thrum__fleet_known *),
-	void *context, struct thrum_error_info *);
+	const struct thrum__fleet_address *, uint64_t *after,
+	int (*take)(void *, const struct thrum__fleet_known *), void *context,
+	struct thrum_error_info *);
 
 /* ---- Fetching ------------------------------------------------------------------------------- */
 

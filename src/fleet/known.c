@@ -44,19 +44,26 @@ static int take_known(void *context, const struct thrum__fleet_stored *message)
 	known.began = thrum__fleet_wall(&known.header, known.header.start.ticks);
 	if (known.began > a->until)
 		return 0;
+	known.until = thrum__fleet_wall(&known.header, atomic_load(&known.header.ended));
 	if (message->info)
 		(void)!thrum__fleet_get_count(message->info, &known.count);
 	return k->take(k->context, &known);
 }
 
 int thrum__fleet_know(struct thrum__fleet_server *server,
-	const struct thrum__fleet_address *address,
+	const struct thrum__fleet_address *address, uint64_t *after,
 	int (*take)(void *, const struct thrum__fleet_known *), void *context,
 	struct thrum_error_info *info)
 {
 	struct knowing knowing = {address, take, context};
 	struct thrum__fleet_range range = {.is_tables = true, .filter = "thrum.def.*.*.*.0"};
-	int error = thrum__fleet_last(server, true, &range.last, info);
+	int result = thrum__fleet_last(server, true, &range.last, info);
 
-	return error ? error : thrum__fleet_read(server, &range, take_known, &knowing, info);
+	/* Fewer than before: they are others. */
+	range.after = after && *after <= range.last ? *after : 0;
+	if (result == 0)
+		result = thrum__fleet_read(server, &range, take_known, &knowing, info);
+	if (result == 0 && after)
+		*after = range.last;
+	return result;
 }

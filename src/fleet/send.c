@@ -638,13 +638,14 @@ struct positions {
 	struct thrum__fleet_count count;
 	uint64_t is_done;
 	uint64_t off_cpu; /* bytes of the table of the times off the processor */
+	uint64_t streams;
 };
-#define POSITIONS_MAGIC "thrumpo2"
+#define POSITIONS_MAGIC "thrumpo3"
 
-const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, size_t *size)
+const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, uint64_t streams, size_t *size)
 {
 	struct positions head = {POSITIONS_MAGIC, {0}, s->header.packets, s->lane_room, s->count,
-		s->is_done, s->copy.from.off_cpu.size};
+		s->is_done, s->copy.from.off_cpu.size, streams};
 
 	memcpy(head.uuid, s->header.uuid, sizeof head.uuid);
 	thrum__base_text_clear(&s->saved);
@@ -656,7 +657,8 @@ const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, size_t *size
 	return s->saved.failed ? NULL : s->saved.bytes;
 }
 
-bool thrum__fleet_sender_restore(struct thrum__fleet_sender *s, const void *bytes, size_t size)
+bool thrum__fleet_sender_restore(struct thrum__fleet_sender *s, const void *bytes, size_t size,
+	uint64_t *streams)
 {
 	const uint8_t *at = bytes;
 	struct positions head;
@@ -685,6 +687,7 @@ bool thrum__fleet_sender_restore(struct thrum__fleet_sender *s, const void *byte
 	s->lanes = lanes;
 	s->lane_room = head.lanes;
 	s->count = head.count;
+	*streams = head.streams;
 	s->is_done = head.is_done != 0 && head.off_cpu == s->copy.from.off_cpu.size;
 	return true;
 }

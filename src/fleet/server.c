@@ -232,28 +232,30 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
-/* Returns 1 if it makes the stream, 0 if that is there, or a negative enum thrum_error. */
-static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config,
+/* Makes the stream unless it is there, and adds the time at which it was made. */
+static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, uint64_t *made,
 	struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
 	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
-	bool is_new = status == NATS_NOT_FOUND;
 
-	if (is_new)
+	if (status == NATS_NOT_FOUND)
 		status = s->nats.js_AddStream(&about, s->stream, config, NULL, NULL);
+	if (status == NATS_OK)
+		*made += (uint64_t)about->Created;
 	s->nats.jsStreamInfo_Destroy(about);
-	return status == NATS_OK ? is_new
+	return status == NATS_OK ? 0
 				 : failed(s, status, "the server keeps no stream for thrum", info);
 }
 
 int thrum__fleet_make_streams(struct thrum__fleet_server *s,
-	const struct thrum__fleet_keeping *keeping, struct thrum_error_info *info)
+	const struct thrum__fleet_keeping *keeping, uint64_t *made, struct thrum_error_info *info)
 {
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
 	jsStreamConfig config;
-	int made, more;
+	int error;
 
+	*made = 0;
 	s->nats.jsStreamConfig_Init(&config);
 	config.Name = PACKETS;
 	config.Subjects = &packets;
@@ -265,17 +267,16 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	config.Duplicates = DUPLICATES;
 	if (keeping->age && config.Duplicates > keeping->age)
 		config.Duplicates = keeping->age;
-	made = make_stream(s, &config, info);
-	if (made < 0)
-		return made;
+	error = make_stream(s, &config, made, info);
+	if (error)
+		return error;
 	/* Packets are of no use without their tables. */
 	config.Name = TABLES;
 	config.Subjects = &tables;
 	config.MaxAge = keeping->age * 2;
 	config.MaxBytes = -1;
 	config.MaxMsgsPerSubject = 1;
-	more = make_stream(s, &config, info);
-	return more < 0 ? more : made || more;
+	return make_stream(s, &config, made, info);
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */
@@ -475,6 +476,7 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 	s->nats.jsSubOptions_Init(&options);
 	options.Stream = range->is_tables ? TABLES : PACKETS;
 	options.Ordered = true;
+	options.Config.HeadersOnly = range->has_headers_only;
 	if (range->from > 0) {
 		options.Config.DeliverPolicy = js_DeliverByStartTime;
 		options.Config.OptStartTime = range->from;
@@ -530,9 +532,9 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 }
 
 int thrum__fleet_make_streams(struct thrum__fleet_server *s,
-	const struct thrum__fleet_keeping *keeping, struct thrum_error_info *info)
+	const struct thrum__fleet_keeping *keeping, uint64_t *made, struct thrum_error_info *info)
 {
-	(void)s, (void)keeping;
+	(void)s, (void)keeping, (void)made;
 	return refuse(info);
 }
 

@@ -65,9 +65,10 @@ uint32_t thrum__import_lane(struct thrum__import *im, uint32_t part, int64_t num
 		return 0;
 	}
 	im->lanes = grown;
-	grown[im->lane_count++] = (struct thrum__import_lane){part, im->parts[part].lanes++,
-		number > 0 && number <= INT32_MAX ? (uint32_t)number : 0,
-		size > 0 ? thrum__import_text(im, text, size) : THRUM__IMPORT_NONE};
+	grown[im->lane_count++] = (struct thrum__import_lane){.part = part,
+		.number = im->parts[part].lanes++,
+		.tid = number > 0 && number <= INT32_MAX ? (uint32_t)number : 0,
+		.name = size > 0 ? thrum__import_text(im, text, size) : THRUM__IMPORT_NONE};
 	return index;
 }
 

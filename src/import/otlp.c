@@ -161,12 +161,8 @@ static uint32_t lane_of(struct thrum__import *im, uint32_t part, struct json_obj
 	size_t size;
 	const char *name = attribute(attributes, "thread.name", &size);
 
-	uint32_t lane = size > 0 ? thrum__import_lane(im, part, 0, name, size)
-				 : thrum__import_lane(im, part, 0, "spans", 5);
-
-	if (!im->failed)
-		im->lanes[lane].is_made_up = true;
-	return lane;
+	return size > 0 ? thrum__import_lane(im, part, 0, name, size)
+			: thrum__import_lane(im, part, 0, "spans", 5);
 }
 
 static void add_links(struct thrum__import *im, uint32_t task, struct json_object *links)

@@ -58,7 +58,7 @@ struct thrum__import_item {
 struct thrum__import_lane {
 	uint32_t part, number; /* its number in the part */
 	uint32_t tid, name;    /* name: a text, or NONE */
-	bool is_made_up;       /* no thread of the program: nothing is known of its time */
+	bool is_processor;     /* SWITCH tells what runs there; others rest between their slices */
 };
 
 struct thrum__import_part {

@@ -29,8 +29,7 @@ struct lane {
 	uint32_t next_key; /* of a link that the next slice receives, or NONE */
 	int64_t soonest;   /* the least end of those that are open */
 	int64_t last;      /* the time of its last item */
-	bool has_begun, is_resting;
-	bool is_awake; /* is_awake: in a lane that is no thread, it doesn't rest */
+	bool has_begun, is_resting, is_processor;
 };
 
 struct put {
@@ -126,6 +125,7 @@ static void end_slice(struct put *p, uint32_t i, int64_t time)
 		switch_to(p, time, now);
 	if (ended.is_own && around)
 		two(p, time, THRUM__R_READ, around->task, ended.task);
+	lane->last = time;
 }
 
 /* Ends the slices whose time is over, in the order of their ends. */
@@ -304,24 +304,24 @@ static void end_task(struct put *p, const struct thrum__import_item *item)
 			.text = is_failure ? text_of(p, item->text) : ""});
 }
 
-/* A lane that is no thread, or a processor, rests while nothing happens there. */
+/* The lane has nothing to do since its last item, or the end of its last slice. */
 static void rest(struct put *p)
 {
 	struct thrum__record suspend = {.type = THRUM__R_SUSPEND};
 
 	thrum__import_writer_named(p->writer, p->number, p->lane->last, &suspend,
 		THRUM__DEFINES_TAG, "wait for work");
-	p->lane->is_awake = false;
 	p->lane->is_resting = true;
 }
 
+/* A thread rests between its slices, as far as anybody knows. */
 static void wake(struct put *p, int64_t time)
 {
-	if (p->lane->is_awake && time > p->lane->last)
+	if (!p->lane->is_resting && p->lane->count == 0 && time > p->lane->last)
 		rest(p);
-	if (!p->lane->is_awake)
+	if (p->lane->is_resting)
 		record(p, time, (struct thrum__record){.type = THRUM__R_RESUME});
-	p->lane->is_awake = true;
+	p->lane->is_resting = false;
 }
 
 /* The tasks of a processor are threads. */
@@ -410,13 +410,13 @@ static void begin_lane(struct put *p, uint32_t index, int64_t time)
 	char name[32];
 
 	p->lane->has_begun = true;
+	p->lane->is_processor = lane->is_processor;
 	p->lane->own = p->lane->current = UINT64_C(1) + index;
 	p->lane->next_key = NONE;
 	p->lane->soonest = INT64_MAX;
 	snprintf(name, sizeof name, "thread %u", lane->tid);
 	thrum__import_writer_lane(p->writer, p->number, time, p->lane->own, lane->tid,
 		lane->name != NONE ? text_of(p, lane->name) : name);
-	p->lane->is_awake = lane->is_made_up;
 	p->lane->last = time;
 }
 
@@ -433,18 +433,19 @@ static void put_items(struct put *p, uint32_t part)
 		p->lane = &p->lanes[p->number];
 		if (!p->lane->has_begun)
 			begin_lane(p, item->lane, item->time);
-		if (im->lanes[item->lane].is_made_up)
-			wake(p, item->time);
 		end_until(p, item->time);
+		if (!p->lane->is_processor)
+			wake(p, item->time);
 		put_item(p, item);
 		p->lane->last = item->time;
 	}
 	for (uint32_t i = 0; i < im->parts[part].lanes && !p->failed; i++) {
 		p->number = i;
 		p->lane = &p->lanes[i];
-		if (p->lane->has_begun)
-			end_until(p, INT64_MAX - 1);
-		if (p->lane->is_awake)
+		if (!p->lane->has_begun)
+			continue;
+		end_until(p, INT64_MAX - 1);
+		if (p->lane->count == 0 && !p->lane->is_resting && !p->lane->is_processor)
 			rest(p);
 	}
 }

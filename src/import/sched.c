@@ -337,6 +337,7 @@ static void take_event_of(struct sched *s)
 
 		s->import->lanes[s->lane].name = thrum__import_text(s->import, name, (size_t)size);
 		s->import->lanes[s->lane].tid = 0;
+		s->import->lanes[s->lane].is_processor = true;
 	}
 	if (!s->import->failed && dispatch(s))
 		s->import->events++;

@@ -82,15 +82,23 @@ static int join_parts(struct fetched *f)
 
 /* Fetches all that an address names. `live`: see thrum__fleet_fetch. The caller frees *fetched with
  * drop_parts, also after a failure. */
+static int fetch_address(const struct thrum__fleet_address *address, struct fetched *fetched,
+	struct thrum__fleet_live **live, struct thrum_error_info *info)
+{
+	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part};
+
+	fetched->count = 0;
+	return thrum__fleet_fetch(address, &fetching, live, info);
+}
+
 static int fetch_parts(const char *text, struct fetched *fetched, struct thrum__fleet_live **live,
 	struct thrum_error_info *info)
 {
-	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part};
 	struct thrum__fleet_address address;
 	int error = thrum__fleet_parse(text, (int64_t)thrum__port_realtime(), &address, info);
 
 	fetched->count = 0;
-	return error ? error : thrum__fleet_fetch(&address, &fetching, live, info);
+	return error ? error : fetch_address(&address, fetched, live, info);
 }
 
 static void drop_parts(const struct fetched *fetched)
@@ -232,24 +240,48 @@ static int open_parts(const char *text, struct thrum__input *input, struct thrum
 	return error;
 }
 
+/* Visits the recordings, and closes them. */
+static int visit_parts(const struct fetched *fetched,
+	int (*visit)(void *, const char *path, const char *host, const char *program),
+	void *context)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < fetched->count && result == 0; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fetched->files[i]);
+		result = visit(context, path, fetched->hosts[i], fetched->programs[i]);
+	}
+	drop_parts(fetched);
+	return result;
+}
+
 int thrum__source_visit(const char *name,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *info)
 {
 	struct fetched fetched;
-	int result;
+	int error;
 
 	if (strncmp(name, "nats:", 5) != 0 && strncmp(name, "tls:", 4) != 0)
 		return visit(context, name, NULL, NULL);
-	result = fetch_parts(name, &fetched, NULL, info);
-	for (size_t i = 0; i < fetched.count && result == 0; i++) {
-		char path[64];
+	error = fetch_parts(name, &fetched, NULL, info);
+	if (error)
+		drop_parts(&fetched);
+	return error ? error : visit_parts(&fetched, visit, context);
+}
 
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fetched.files[i]);
-		result = visit(context, path, fetched.hosts[i], fetched.programs[i]);
-	}
-	drop_parts(&fetched);
-	return result;
+int thrum__source_visit_server(const struct thrum__fleet_address *address,
+	int (*visit)(void *, const char *path, const char *host, const char *program),
+	void *context, struct thrum_error_info *info)
+{
+	struct fetched fetched;
+	int error = fetch_address(address, &fetched, NULL, info);
+
+	if (error)
+		drop_parts(&fetched);
+	return error ? error : visit_parts(&fetched, visit, context);
 }
 
 static int open_with(const char *scheme, const char *rest, struct thrum__input *input,

@@ -63,6 +63,12 @@ int thrum__source_visit(const char *name,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *);
 
+/* The same for an address of a server. */
+struct thrum__fleet_address;
+int thrum__source_visit_server(const struct thrum__fleet_address *,
+	int (*visit)(void *, const char *path, const char *host, const char *program),
+	void *context, struct thrum_error_info *);
+
 /*
  * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
  * them. After a failure *which is the number of the file to blame, or `count` if it is none.

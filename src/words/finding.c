@@ -36,6 +36,7 @@ enum step_text {
 	CYCLE_CLOSED,
 	PENDING_ALONE,
 	PENDING_ONE,
+	PENDING_DUE,
 	NOBODY_RESOLVES,
 	WAKE_UP_ENDS,
 	DUE_LATE_THERE,
@@ -101,6 +102,8 @@ static const struct {
 		"No answer to $t for $s; $p others like it took $u, at most $m."},
 	[PENDING_ONE] = {"No answer for $s", "the only other one like it took $m",
 		"No answer to $t for $s; the only other one like it took $m."},
+	[PENDING_DUE] = {"No answer for $s", "it was due after $d",
+		"No answer to $t for $s; it was due after $d."},
 	[PENDING_ALONE] = {"No answer for $s", "it is still pending when the trace ends",
 		"No answer to $t for $s; it is still pending when the trace ends."},
 	[THRUM__STEP_HOGS] = {"Runs for $s", "other tasks have to wait",
@@ -208,9 +211,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->count == 0 ? FREE_NEVER : finding->count == 1 ? FREE_ONCE : kind;
 	case THRUM__STEP_WAITS_IN_CYCLE: return i + 1 >= finding->step_count ? CYCLE_CLOSED : kind;
 	case THRUM__STEP_PENDING:
-		return finding->peers == 0    ? PENDING_ALONE
-			: finding->peers == 1 ? PENDING_ONE
-					      : kind;
+		return finding->steps[i].more > 0 ? PENDING_DUE
+			: finding->peers == 0     ? PENDING_ALONE
+			: finding->peers == 1     ? PENDING_ONE
+						  : kind;
 	case THRUM__STEP_WOKEN_INSTEAD:
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;

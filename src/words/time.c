@@ -22,8 +22,21 @@ static const struct unit *unit_of(uint64_t ns)
 	return unit;
 }
 
-/* Prints ns as a decimal number of `unit`; `trims` drops zeros at the end. It doesn't use printf's
- * %f, as that one's decimal point depends on the program's locale. */
+/* Writes at least so many digits. Returns the end. */
+static char *put_digits(char *to, uint64_t number, int least)
+{
+	char digits[20], *from = digits + sizeof digits;
+
+	for (; number > 0 || least > 0; number /= 10, least--)
+		*--from = (char)('0' + number % 10);
+	size_t size = (size_t)(digits + sizeof digits - from);
+
+	memcpy(to, from, size);
+	return to + size;
+}
+
+/* Prints ns as a decimal number of `unit`; `trims` drops zeros at the end. Doesn't use printf: long tables
+ * have millions of them, and the decimal point of its %f depends on the program's locale. */
 static size_t print_decimal(uint64_t ns, bool is_negative, const struct unit *unit, int decimals,
 	bool trims, char *to, size_t size)
 {
@@ -41,10 +54,24 @@ static size_t print_decimal(uint64_t ns, bool is_negative, const struct unit *un
 		rest /= 10;
 		decimals--;
 	}
-	if (decimals == 0)
-		return (size_t)snprintf(to, size, "%s%" PRIu64 " %s", sign, whole, unit->word);
-	return (size_t)snprintf(to, size, "%s%" PRIu64 ".%0*" PRIu64 " %s", sign, whole, decimals,
-		rest, unit->word);
+	char text[64], *at = text;
+
+	memcpy(at, sign, strlen(sign));
+	at = put_digits(at + strlen(sign), whole, 1);
+	if (decimals > 0) {
+		*at++ = '.';
+		at = put_digits(at, rest, decimals);
+	}
+	*at++ = ' ';
+	memcpy(at, unit->word, strlen(unit->word));
+	at += strlen(unit->word);
+	size_t length = (size_t)(at - text), kept = length < size ? length : size - 1;
+
+	if (size > 0) {
+		memcpy(to, text, kept);
+		to[kept] = '\0';
+	}
+	return length;
 }
 
 static uint64_t magnitude(int64_t ns)

@@ -178,6 +178,21 @@ static void under_way(void **state)
 	expect_none(REQUESTS "12" MS "log 1 \"end\n");
 }
 
+static void timer_that_did_not_come(void **state)
+{
+	struct thrum__finding finding = expect(MAIN "1" MS "create 1 2 timer\n"
+						    "1" MS "due 2 =20000000\n"
+						    "1" MS "create 1 3 request\n"
+						    "1" MS "should-resolve 3\n"
+						    "1" MS "wait 3 2\n"
+						    "900" MS "log 1 \"end\n",
+		1, THRUM__FINDING_OUTSIDE);
+
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_PENDING);
+	assert_int_equal(finding.steps[0].more, 1);
+	assert_int_equal(finding.steps[0].until, 21000000);
+}
+
 /* As in a damaged trace: the timer was due in the year 1678. */
 static void timer_of_an_impossible_time(void **state)
 {
@@ -413,6 +428,7 @@ int main(void)
 		cmocka_unit_test(no_deadlock),
 		cmocka_unit_test(outside),
 		cmocka_unit_test(under_way),
+		cmocka_unit_test(timer_that_did_not_come),
 		cmocka_unit_test(timer_of_an_impossible_time),
 		cmocka_unit_test(idle_timer_and_handle),
 		cmocka_unit_test(starved),

@@ -322,6 +322,7 @@ static void begins_again(void **state)
 {
 	struct fixture *f = *state;
 	struct thrum__fleet_sender *sender;
+	uint64_t streams = 0;
 	size_t size, before;
 	const void *saved;
 	void *copy;
@@ -329,7 +330,7 @@ static void begins_again(void **state)
 	packet(f, 0, 0, "zero");
 	packet(f, 1, 1, "one");
 	assert_int_equal(step(f, true, false), 1);
-	saved = thrum__fleet_sender_save(f->sender, &size);
+	saved = thrum__fleet_sender_save(f->sender, 17, &size);
 	copy = malloc(size);
 	assert_non_null(copy);
 	memcpy(copy, saved, size);
@@ -338,8 +339,10 @@ static void begins_again(void **state)
 	thrum__fleet_sender_destroy(f->sender);
 	f->sender = sender;
 	for (size_t cut = 0; cut < size; cut += 1 + cut / 16)
-		assert_false(thrum__fleet_sender_restore(sender, copy, cut));
-	assert_true(thrum__fleet_sender_restore(sender, copy, size));
+		assert_false(thrum__fleet_sender_restore(sender, copy, cut, &streams));
+	assert_int_equal(streams, 0);
+	assert_true(thrum__fleet_sender_restore(sender, copy, size, &streams));
+	assert_int_equal(streams, 17);
 	free(copy);
 	packet(f, 2, 2, "two");
 	assert_int_equal(step(f, true, true), 2);

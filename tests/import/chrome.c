@@ -31,7 +31,8 @@ static void test_slices_are_tasks_that_run(void **state)
 		"1000 @0 switch 2\n"
 		"1000 @0 read 2 3\n"
 		"3500 @0 resolve 2 2\n"
-		"3500 @0 switch 1\n");
+		"3500 @0 switch 1\n"
+		"3500 @0 suspend \"wait for work\n");
 }
 
 static void test_begin_and_end(void **state)
@@ -42,6 +43,8 @@ static void test_begin_and_end(void **state)
 			     "2") "\"b\",\"args\":{\"n\":1}}," AT("E", "3") "\"\"}]}",
 		"0 @0 create 1 thread\n"
 		"0 @0 label 1 \"thread 1\n"
+		"0 @0 suspend \"wait for work\n"
+		"1000 @0 resume \"wait for work\n"
 		"1000 @0 create 1 2 task\n"
 		"1000 @0 label 2 \"a\n"
 		"1000 @0 switch 2\n"
@@ -70,7 +73,8 @@ static void test_slice_that_outlasts_the_one_around_it(void **state)
 		"1000 @0 switch 3\n"
 		"2000 @0 resolve 3 2\n"
 		"3000 @0 resolve 3 3\n"
-		"3000 @0 switch 1\n");
+		"3000 @0 switch 1\n"
+		"3000 @0 suspend \"wait for work\n");
 }
 
 #define ID ",\"cat\":\"net\",\"id\":\"0x1\"}"
@@ -88,17 +92,30 @@ static void test_asynchronous_slices(void **state)
 		"0 @0 create 1 2 request\n"
 		"0 @0 label 2 \"get\n"
 		"0 @0 should-resolve 2\n"
+		"0 @0 suspend \"wait for work\n"
+		"1000 @0 resume \"wait for work\n"
 		"1000 @0 create 2 3 request\n"
 		"1000 @0 label 3 \"dns\n"
+		"1000 @0 suspend \"wait for work\n"
+		"2000 @0 resume \"wait for work\n"
 		"2000 @0 switch 3\n"
 		"2000 @0 log 3 \"sent\n"
 		"2000 @0 switch 1\n"
+		"2000 @0 suspend \"wait for work\n"
+		"3000 @0 resume \"wait for work\n"
 		"3000 @0 resolve 1 3\n"
+		"3000 @0 suspend \"wait for work\n"
+		"4000 @0 resume \"wait for work\n"
 		"4000 @0 resolve 1 2\n"
+		"4000 @0 suspend \"wait for work\n"
+		"5000 @0 resume \"wait for work\n"
 		"5000 @0 create 1 4 request\n"
 		"5000 @0 label 4 \"next\n"
 		"5000 @0 should-resolve 4\n"
-		"6000 @0 resolve 1 4\n");
+		"5000 @0 suspend \"wait for work\n"
+		"6000 @0 resume \"wait for work\n"
+		"6000 @0 resolve 1 4\n"
+		"6000 @0 suspend \"wait for work\n");
 }
 
 static void test_flows_are_links(void **state)
@@ -112,16 +129,22 @@ static void test_flows_are_links(void **state)
 		"0 @0 create 1 thread\n"
 		"0 @0 label 1 \"thread 1\n"
 		"0 @0 link-send 1 \"flow 0 1\n"
+		"0 @0 suspend \"wait for work\n"
 		"1000 @1 create 2 thread\n"
 		"1000 @1 label 2 \"thread 2\n"
 		"1000 @1 link-receive 2 \"flow 0 1\n"
 		"1000 @1 link-send 2 \"flow 0 2\n"
+		"1000 @1 suspend \"wait for work\n"
+		"2000 @0 resume \"wait for work\n"
+		"2000 @0 suspend \"wait for work\n"
+		"3000 @0 resume \"wait for work\n"
 		"3000 @0 create 1 3 task\n"
 		"3000 @0 label 3 \"next\n"
 		"3000 @0 switch 3\n"
 		"3000 @0 link-receive 3 \"flow 0 2\n"
 		"4000 @0 resolve 3 3\n"
-		"4000 @0 switch 1\n");
+		"4000 @0 switch 1\n"
+		"4000 @0 suspend \"wait for work\n");
 }
 
 static void test_counters_instants_and_names(void **state)
@@ -134,7 +157,10 @@ static void test_counters_instants_and_names(void **state)
 		"0 @0 label 1 \"main\n"
 		"0 @0 counter 1 =2 \"heap/used\n"
 		"0 @0 counter 1 =-2 \"heap\n"
-		"1000 @0 log 1 \"now {\"a\":\"b/c\"}\n");
+		"0 @0 suspend \"wait for work\n"
+		"1000 @0 resume \"wait for work\n"
+		"1000 @0 log 1 \"now {\"a\":\"b/c\"}\n"
+		"1000 @0 suspend \"wait for work\n");
 }
 
 static void test_processes_are_parts(void **state)
@@ -153,11 +179,15 @@ static void test_processes_are_parts(void **state)
 		"0 @0 create 1 4 request\n"
 		"0 @0 label 4 \"x\n"
 		"0 @0 should-resolve 4\n"
+		"0 @0 suspend \"wait for work\n"
+		"2000 @0 resume \"wait for work\n"
 		"2000 @0 resolve 1 4\n"
+		"2000 @0 suspend \"wait for work\n"
 		"== process 2\n"
 		"0 @0 create 3 thread\n"
 		"0 @0 label 3 \"thread 0\n"
-		"0 @0 log 3 \"i\n");
+		"0 @0 log 3 \"i\n"
+		"0 @0 suspend \"wait for work\n");
 }
 
 static void test_names_instead_of_numbers(void **state)
@@ -167,7 +197,8 @@ static void test_names_instead_of_numbers(void **state)
 		"[{\"ph\":\"i\",\"pid\":\"server\",\"tid\":\"io\",\"ts\":\"7\",\"name\":\"x\"}]",
 		"0 @0 create 1 thread\n"
 		"0 @0 label 1 \"io\n"
-		"0 @0 log 1 \"x\n");
+		"0 @0 log 1 \"x\n"
+		"0 @0 suspend \"wait for work\n");
 }
 
 /* Times of day, in µs, have more digits than a double. */
@@ -179,7 +210,10 @@ static void test_long_times_are_exact(void **state)
 		"0 @0 create 1 thread\n"
 		"0 @0 label 1 \"thread 1\n"
 		"0 @0 log 1 \"a\n"
-		"788 @0 log 1 \"b\n");
+		"0 @0 suspend \"wait for work\n"
+		"788 @0 resume \"wait for work\n"
+		"788 @0 log 1 \"b\n"
+		"788 @0 suspend \"wait for work\n");
 }
 
 static void test_strange_values_do_no_harm(void **state)

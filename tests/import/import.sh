@@ -45,7 +45,7 @@ grep -q ' Timeout ' list || fail 'its timer is missing'
 "$THRUM" import - -o - <"$data/node.json" 2>err >pipe.thrum
 cmp pipe.thrum node.thrum || fail 'a pipe differs'
 [[ ! -s err ]] || fail "a pipe says: $(cat err)"
-if [[ $("$THRUM" doctor 2>/dev/null) != *'without zlib'* ]]; then
+if [[ $("$THRUM" convert --to=pprof node.thrum node.pprof 2>&1) != *'without zlib'* ]]; then
 	gzip <"$data/node.json" >node.json.gz
 	"$THRUM" import node.json.gz -o packed.thrum 2>err
 	cmp packed.thrum node.thrum || fail "packed: $(cat err)"

@@ -173,6 +173,14 @@ def forget():
 
 held = record("held")
 agent = ship(recordings)
+# Also by the agent of another machine, which finds the streams made already.
+elsewhere = os.path.join(folder.name, "elsewhere")
+os.mkdir(elsewhere)
+other = Command("ship", elsewhere, "--to", server.url(), "--state", state + "-elsewhere", "--host", "rack2")
+far = Program("elsewhere/far")
+other.wait_for(".far.")
+far.tell("task 1 far away")
+wait_until("another machine's task", lambda: has_come("far", "far away"))
 agent.wait_for(".held.")
 held.tell("task 1 before")
 wait_until("the first task", lambda: "before" in run("dump", server.url("/held"))[1])
@@ -183,8 +191,18 @@ wait_until("all tasks", lambda: "afterwards" in run("dump", server.url("/held"))
 held.end()
 agent.wait_for("held.thrum: its program has ended")
 check(dump(held.path) == dump(server.url("/held")), "all is sent again")
-wait_until("one that had ended", lambda: run("info", server.url("/large"))[0] == 0)
-check(dump(large.path) == dump(server.url("/large")), "a recording that had ended, too")
+wait_until("the other machine's", lambda: has_come("far", "far away"))
+# One stream alone is made again, too, and then all is sent.
+for stream in "THRUM_TABLES", "THRUM_PACKETS":
+    check("true" in server.ask("$JS.API.STREAM.DELETE." + stream), "no stream", stream)
+    far.tell("task 1 without " + stream)
+    wait_until(stream, lambda: has_come("far", "far away") and has_come("far", "without " + stream))
+far.end()
+other.wait_for("far.thrum: its program has ended")
+check(dump(far.path) == dump(server.url("/far")), "without a stream")
+check(other.end() == 0, other.output)
+wait_until("one that had ended", lambda: run("info", server.url("/large"))[0] == 0 and
+           dump(large.path) == dump(server.url("/large")))
 
 # The times off the processor, which --sched adds when the program has ended, come, too.
 sched = os.path.join(recordings, "sched.thrum")

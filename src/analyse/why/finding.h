@@ -169,9 +169,10 @@ struct thrum__step {
 	 * condition `other` before the wait, else 0. LEFT_QUEUE: 1 if nobody is left at `other`,
 	 * which was signalled since; 0 if others wait there. WAITS_FOR: 1 if other has ended or
 	 * become another, but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
-	 * ended to tell so, but they or others in its place were due much sooner. */
+	 * ended to tell so, but they or others in its place were due much sooner. PENDING: 1 if it should
+	 * have come at `until`. */
 	uint32_t more;
-	int64_t until; /* HELD_MOST, QUEUES: when it ended */
+	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };
 
 #define THRUM__STEPS_MAX 8

@@ -108,7 +108,7 @@ static size_t count_before(const struct slot *slot, uint32_t lane, struct heap_e
 
 	if (slot->events[slot->count - 1].clock <= until)
 		return slot->count - slot->first;
-	while (slot->events[i].clock <= until)
+	while (i < slot->count && slot->events[i].clock <= until)
 		i++;
 	return i - slot->first;
 }
@@ -200,7 +200,8 @@ static size_t give_others(struct reader *r, uint64_t earliest, const struct thru
 	uint64_t least = changes < live ? changes : live;
 	size_t given = 0;
 
-	if (off_cpu < least)
+	/* A remembered event of the same time waits for the lanes' events, which this may not do. */
+	if (off_cpu <= live && off_cpu < changes)
 		given = thrum__read_off_cpu_give(r, earliest < least ? earliest : least, events);
 	if (given == 0 && live < changes)
 		given = thrum__read_live_give(r, earliest, events);

@@ -52,6 +52,15 @@ class Server:
         self.process.kill()
         self.process.wait()
 
+    def ask(self, subject, body="{}"):
+        """Sends a request without an account, and returns the answer."""
+        with socket.create_connection(("127.0.0.1", self.port), PATIENCE) as link, link.makefile("rb") as lines:
+            link.sendall(f"CONNECT {{}}\r\nSUB answer 1\r\nPUB {subject} answer {len(body)}\r\n{body}\r\n".encode())
+            for line in lines:
+                if line.startswith(b"MSG answer"):
+                    return lines.readline().decode()
+        return ""
+
     def url(self, rest=""):
         return f"nats://127.0.0.1:{self.port}{rest}"
 

@@ -136,9 +136,14 @@ static void add_pending(struct thrum__finding *finding, const struct thrum__sear
 	thrum__why_add_step(finding, due > model->end ? THRUM__STEP_DUE_LATE : THRUM__STEP_PENDING,
 		task, THRUM__NONE,
 		is_old && last ? last->wait.since : THRUM__TASK(model, task, created), THRUM__NONE);
-	if (at < finding->step_count && due > model->end &&
-		!thrum__why_took_less(search, task, due))
+	if (at == finding->step_count || due < finding->steps[at].time)
+		return;
+	if (due <= model->end) {
 		finding->steps[at].more = 1;
+		finding->steps[at].until = due;
+	} else if (!thrum__why_took_less(search, task, due)) {
+		finding->steps[at].more = 1;
+	}
 }
 
 /* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: ISC */
+/* `thrum store --follow`: finds the ten minutes of which a server has got something new. */
+#ifndef STORE_FOLLOW_H
+#define STORE_FOLLOW_H
+
+#include <stdint.h>
+
+#include "command.h"
+#include "fleet/fleet.h"
+
+#define STORE_SLOT INT64_C(600) /* s */
+
+struct store_following {
+	const char *name;   /* the address, as it was given */
+	const char *folder; /* of the tables; the position is kept there, too */
+	int64_t every;      /* ns between looks */
+	/*
+	 * Stores the ten minutes from a time on, s since 1970, of the recordings that the address names, in
+	 * the place of those that are stored. Returns 0, a negative enum thrum_error if the server fails,
+	 * or 1 after a message.
+	 */
+	int (*store)(void *context, const struct thrum__fleet_address *, int64_t slot);
+	void *context;
+};
+
+/* Stores what is new, again and again, until it is interrupted. Returns an exit status. */
+int store_follow(const struct command *, const struct store_following *);
+/* Writes the name of the ten minutes. */
+void store_name_slot(int64_t slot, char name[32]);
+
+#endif
