@@ -45,7 +45,12 @@ static void *work(void *unused)
 static void *feed(void *unused)
 {
 	static const char many[1 << 17];
+	sigset_t alarms;
 
+	/* A signal would end the write of many bytes when some of them are written. */
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &alarms, NULL);
 	while (!is_asleep(worker_tid))
 		sched_yield();
 	atomic_store(&is_writing, 1);
