@@ -105,7 +105,7 @@ def shows_coarse_pictures(desktop):
 
 def finds_later(desktop):
     """The picture of a big trace comes before its findings, which come by themselves."""
-    viewer = desktop.view(big(desktop, SIZES[0]))
+    viewer = desktop.view(big(desktop, 1))
     viewer.wait_shown()
     viewer.wait("the finding is told", lambda window: window.is_seen("show-finding-0"))
     is_quiet(viewer)
