@@ -190,24 +190,43 @@ static int fill_top(struct reader *r)
 	return 0;
 }
 
-/* Gives events that are in no lane's packets, if there are any up to `earliest`: remembered ones,
- * changes of the mask, and times off the processor, the earliest of them. */
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Gives events that are in no lane's packets, if there are any up to `earliest`: changes of the mask,
+ * times off the processor, and remembered ones, the earliest of them. */
 static size_t give_others(struct reader *r, uint64_t earliest, const struct thrum_event **events)
 {
-	uint64_t changes = thrum__read_changes_next(r), off_cpu = thrum__read_off_cpu_next(r);
-	uint64_t live = r->live.next < r->live.queued ? r->live.queue[r->live.next].ticks
-						      : UINT64_MAX;
-	uint64_t least = changes < live ? changes : live;
-	size_t given = 0;
+	for (;;) {
+		uint64_t changes = thrum__read_changes_next(r),
+			 off_cpu = thrum__read_off_cpu_next(r);
+		uint64_t live = r->live.next < r->live.queued ? r->live.queue[r->live.next].ticks
+							      : UINT64_MAX;
+		size_t given;
 
-	/* A remembered event of the same time waits for the lanes' events, which this may not do. */
-	if (off_cpu <= live && off_cpu < changes)
-		given = thrum__read_off_cpu_give(r, earliest < least ? earliest : least, events);
-	if (given == 0 && live < changes)
-		given = thrum__read_live_give(r, earliest, events);
-	if (given == 0)
-		given = thrum__read_changes_give(r, earliest, events);
-	return given > 0 ? given : thrum__read_live_give(r, earliest, events);
+		if (changes <= least(off_cpu, live)) {
+			if (changes > earliest || changes == UINT64_MAX)
+				return 0;
+			given = thrum__read_changes_give(r, least(earliest, least(off_cpu, live)),
+				events);
+		} else if (off_cpu <= live) {
+			if (off_cpu > earliest)
+				return 0;
+			given = thrum__read_off_cpu_give(r, least(earliest, least(changes, live)),
+				events);
+		} else {
+			/* A remembered event waits for the lanes' events of the same time. */
+			if (live >= earliest)
+				return 0;
+			given = thrum__read_live_give(r, least(earliest, least(changes, off_cpu)),
+				events);
+		}
+		/* None was needed of those that are passed over now. */
+		if (given > 0)
+			return given;
+	}
 }
 
 int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event **events,
