@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "scene/bands/bands.h"
 #include "words/bands.h"
 
@@ -13,6 +14,16 @@ static void put_duration(struct thrum__base_text *text, const char *before, int6
 
 	thrum__words_duration(ns, digits, words, sizeof words);
 	thrum__base_text_format(text, "%s%s", before, words);
+}
+
+/* Labels may have any bytes. */
+static void put_clean(struct thrum__base_text *text, const char *before, const char *words)
+{
+	char clean[400];
+
+	thrum__base_text_put(text, before);
+	thrum__base_text_bytes(text, clean,
+		thrum__base_utf8_clean(words, strlen(words), clean, sizeof clean));
 }
 
 static void tell_group(struct thrum__base_text *text, const struct thrum__scene *scene,
@@ -43,7 +54,7 @@ static void tell_group(struct thrum__base_text *text, const struct thrum__scene 
 					: words);
 	thrum__bands_where_words(bands, place->index, words, sizeof words);
 	if (words[0])
-		thrum__base_text_format(text, ", %s", words);
+		put_clean(text, ", ", words);
 }
 
 static void tell_thread(struct thrum__base_text *text, const struct thrum__scene *scene,
@@ -60,7 +71,7 @@ static void tell_thread(struct thrum__base_text *text, const struct thrum__scene
 		return;
 	put_duration(text, "; longest ", run.to - run.from, 3);
 	thrum__words_running(&all->family, run.task, words, sizeof words);
-	thrum__base_text_format(text, ", %s", words);
+	put_clean(text, ", ", words);
 	thrum__words_time(run.from, (to - from) / 1000 + 1, words, sizeof words);
 	thrum__base_text_format(text, ", at %s", words);
 }
