@@ -21,7 +21,9 @@
 #include <thrum.h>
 #include <unistd.h>
 
-enum { CHECKS = 25 };
+enum {
+	CHECKS = 25
+};
 
 /* The load balancer sends it: the task travels with the question. */
 struct question {
@@ -66,7 +68,7 @@ static bool on_question(void)
 
 	if (read(ends[1], &question, sizeof question) != sizeof question)
 		return false;
-	THRUM_RUN(question.task) {
+	THRUM_RUN (question.task) {
 		is_open = write(ends[1], "+", 1) == 1;
 		thrum_task_resolve(question.task);
 	}
@@ -94,7 +96,7 @@ static bool on_report_timer(int timer)
 		report = thrum_task_create(THRUM_KIND_TASK, "export yearly report");
 		thrum_task_should_resolve(report);
 	}
-	THRUM_RUN(report) {
+	THRUM_RUN (report) {
 		int rows = slow ? rows_left : 1;
 
 		render_rows(rows);

@@ -40,7 +40,7 @@ static void step(const char *name, unsigned milliseconds)
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, name);
 
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pause_for(milliseconds);
 		thrum_task_resolve(task);
 	}
@@ -63,7 +63,7 @@ static void *router(void *unused)
 		pause_for(40);
 	}
 	task = thrum_task_create(THRUM_KIND_TASK, "announce routes");
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pthread_mutex_lock(&mutex);
 		generation++;
 		thrum_task_signal(routes_announced, subscribers);
@@ -102,7 +102,7 @@ static void listener(void)
 
 	step("read config", 120);
 	subscribe = thrum_task_create(THRUM_KIND_TASK, "subscribe routes");
-	THRUM_RUN(subscribe) {
+	THRUM_RUN (subscribe) {
 		pthread_mutex_lock(&mutex);
 		seen = generation;
 		is_subscribed = true;
@@ -112,7 +112,7 @@ static void listener(void)
 	}
 	await = thrum_task_create(THRUM_KIND_TASK, "await routes");
 	thrum_task_should_resolve(await);
-	THRUM_RUN(await) {
+	THRUM_RUN (await) {
 		pthread_mutex_lock(&mutex);
 		subscribers++;
 		thrum_task_wait(await, routes_announced);

@@ -20,7 +20,10 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { ROWS = 30, CAPACITY = 4 };
+enum {
+	ROWS = 30,
+	CAPACITY = 4
+};
 
 struct fiber {
 	struct fiber *next;

@@ -65,7 +65,7 @@ static bool find_row(int tenant)
 static bool lookup(struct section *section, int tenant)
 {
 	section->task = thrum_task_createf(THRUM_KIND_TASK, "lookup tenant-%d", tenant);
-	THRUM_RUN(section->task) {
+	THRUM_RUN (section->task) {
 		section_enter(section);
 		if (!find_row(tenant)) {
 			if (broken)
@@ -138,7 +138,7 @@ static void *writer(void *unused)
 		thrum_resume();
 		task = thrum_task_createf(THRUM_KIND_TASK, "apply batch %d", batch);
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			retire(batch);
 			thrum_task_resolve(task);
 		}

@@ -20,7 +20,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CLIENTS = 3, REQUESTS = 8 };
+enum {
+	CLIENTS = 3,
+	REQUESTS = 8
+};
 
 struct connection {
 	int descriptor, size;
@@ -42,7 +45,8 @@ static void arm(int epoll, struct connection *connection, int how)
 static bool on_request(int epoll, struct connection *connection)
 {
 	char *rest = connection->line + connection->size;
-	ssize_t size = read(connection->descriptor, rest, sizeof connection->line - connection->size);
+	ssize_t size = read(connection->descriptor, rest,
+		sizeof connection->line - connection->size);
 
 	if (size <= 0)
 		return false;

@@ -27,7 +27,10 @@ struct job {
 	struct job *waiter;
 };
 
-enum { HIGH, LOW };
+enum {
+	HIGH,
+	LOW
+};
 
 static struct {
 	struct job *first, **end;
@@ -92,7 +95,7 @@ static void run(void)
 	while ((job = take())) {
 		bool done = false;
 
-		THRUM_RUN(job->task) {
+		THRUM_RUN (job->task) {
 			done = job->step(job);
 			if (done)
 				thrum_task_resolve(job->task);

@@ -19,7 +19,9 @@
 #include <thrum/promise.h>
 #include <uv.h>
 
-enum { CLIENTS = 3 };
+enum {
+	CLIENTS = 3
+};
 
 struct session {
 	struct thrum_connection *connection;
@@ -37,8 +39,8 @@ struct client {
 
 static bool broken;
 static struct session sessions[CLIENTS];
-static struct client clients[CLIENTS] = {
-	{"web", 4, false, NULL, ""}, {"metrics-poller", 2, true, NULL, ""}, {"cron", 3, false, NULL, ""}};
+static struct client clients[CLIENTS] = {{"web", 4, false, NULL, ""},
+	{"metrics-poller", 2, true, NULL, ""}, {"cron", 3, false, NULL, ""}};
 static int accepted;
 static struct thrum_listener *listener;
 static struct sockaddr_in address;
@@ -61,8 +63,8 @@ static struct thrum_promise *session_read(struct thrum_loop *loop, void *value, 
 	if (!bytes)
 		return thrum_connection_close(session->connection);
 	if (session->done)
-		thrum_promise_labelf(session->done, "session %.*s",
-			(int)strcspn(bytes->data, "\n"), bytes->data);
+		thrum_promise_labelf(session->done, "session %.*s", (int)strcspn(bytes->data, "\n"),
+			bytes->data);
 	return thrum_promise_bind(thrum_connection_write(session->connection,
 					  thrum_value_static("200\n"), 4),
 		session_written, session, NULL);
@@ -90,7 +92,8 @@ static void on_accept(struct thrum_loop *loop, void *value, void *data)
 		abort();
 	session->connection = own.data;
 	session->done = thrum_promise_label(thrum_promise_catch(session_next(loop, session),
-		session_closed, NULL, NULL), "session");
+						    session_closed, NULL, NULL),
+		"session");
 	if (accepted < CLIENTS)
 		thrum_promise_on_success(thrum_listener_accept(listener), on_accept, NULL, NULL);
 }
@@ -163,9 +166,9 @@ static struct thrum_promise *after(struct thrum_loop *loop, void *data)
 {
 	struct client *client = data;
 
-	return thrum_promise_labelf(
-		thrum_promise_bind(thrum_tcp_connect(loop, (struct sockaddr *)&address),
-			client_connected, client, NULL),
+	return thrum_promise_labelf(thrum_promise_bind(thrum_tcp_connect(loop,
+							       (struct sockaddr *)&address),
+					    client_connected, client, NULL),
 		"client %s", client->name);
 }
 
@@ -184,8 +187,7 @@ int main(int argc, char **argv)
 	thrum_promise_on_success(thrum_listener_accept(listener), on_accept, NULL, NULL);
 	for (int i = 0; i < CLIENTS; i++)
 		thrum_promise_async(loop, clients[i].name, after, &clients[i], NULL);
-	result = thrum_promise_run(
-		thrum_promise_bind(thrum_sleep(loop, 250), drain, NULL, NULL));
+	result = thrum_promise_run(thrum_promise_bind(thrum_sleep(loop, 250), drain, NULL, NULL));
 	thrum_stop();
 	return result ? 1 : 0;
 }

@@ -20,7 +20,11 @@
 #include <thrum.h>
 #include <unistd.h>
 
-enum { SLOTS = 2, RELAYS = 3, MESSAGES = 30 };
+enum {
+	SLOTS = 2,
+	RELAYS = 3,
+	MESSAGES = 30
+};
 
 static struct {
 	pthread_mutex_t mutex;
@@ -76,7 +80,7 @@ static void relay(int number)
 	else
 		task = thrum_task_createf(THRUM_KIND_TASK, "relay order-%d", number);
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		slot_take();
 		if (!smtp_send(number)) {
 			thrum_log("550 no such user, bounced");
@@ -112,7 +116,7 @@ static void *local_thread(void *unused)
 			thrum_task task = thrum_task_create(THRUM_KIND_TASK, "deliver local");
 
 			thrum_task_should_resolve(task);
-			THRUM_RUN(task) {
+			THRUM_RUN (task) {
 				pthread_mutex_lock(&mbox);
 				thrum_lock_acquired(mbox_task);
 				thrum_lock_released(mbox_task);

@@ -15,7 +15,10 @@
 #include <thrum/promise.h>
 #include <uv.h>
 
-enum { THUMBNAILS = 16, PREVIEWS = 2 };
+enum {
+	THUMBNAILS = 16,
+	PREVIEWS = 2
+};
 
 static struct thrum_semaphore *decoder, *preview_decoder;
 static uv_timer_t cache_cleaner; /* idle: once in an hour */
@@ -36,14 +39,14 @@ static struct thrum_promise *decode_video(struct thrum_loop *loop, void *data)
 
 static struct thrum_promise *thumbnail(struct thrum_loop *loop, void *value, void *data)
 {
-	return thrum_promise_label(
-		thrum_semaphore_with(decoder, decode_image, NULL, NULL), "thumbnail");
+	return thrum_promise_label(thrum_semaphore_with(decoder, decode_image, NULL, NULL),
+		"thumbnail");
 }
 
 static struct thrum_promise *preview(struct thrum_loop *loop, void *value, void *data)
 {
-	return thrum_promise_label(
-		thrum_semaphore_with(data, decode_video, NULL, NULL), "video preview");
+	return thrum_promise_label(thrum_semaphore_with(data, decode_video, NULL, NULL),
+		"video preview");
 }
 
 int main(int argc, char **argv)
@@ -64,8 +67,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PREVIEWS; i++)
 		all[THUMBNAILS + i] = thrum_promise_bind(thrum_sleep(loop, 100 + i * 3), preview,
 			slow ? decoder : preview_decoder, NULL);
-	result = thrum_promise_run(thrum_promise_should_resolve(thrum_promise_label(
-		thrum_promise_join(loop, all, THUMBNAILS + PREVIEWS), "gallery")));
+	result = thrum_promise_run(thrum_promise_should_resolve(
+		thrum_promise_label(thrum_promise_join(loop, all, THUMBNAILS + PREVIEWS),
+			"gallery")));
 	thrum_stop();
 	return result ? 1 : 0;
 }

@@ -66,7 +66,7 @@ static void dial(struct push *push)
 {
 	int descriptor = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	THRUM_RUN(push->task) {
+	THRUM_RUN (push->task) {
 		push->dial = thrum_task_createf(THRUM_KIND_REQUEST, "dial %s", push->peer);
 		thrum_task_wait(push->task, push->dial);
 		if (connect(descriptor, (struct sockaddr *)&push->address, sizeof push->address)) {

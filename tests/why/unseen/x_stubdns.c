@@ -20,7 +20,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NAMES = 8, TIMEOUT = 300000000 };
+enum {
+	NAMES = 8,
+	TIMEOUT = 300000000
+};
 
 struct lookup {
 	thrum_task task, query, timer, choice;
@@ -47,7 +50,7 @@ static void ask(struct lookup *lookup, int number, int server)
 	char packet = (char)number;
 
 	lookup->server = server;
-	THRUM_RUN(lookup->task) {
+	THRUM_RUN (lookup->task) {
 		lookup->query = thrum_task_create(THRUM_KIND_REQUEST, queries[server]);
 		lookup->timer = thrum_task_create(THRUM_KIND_TIMER, "query timeout");
 		thrum_task_due(lookup->timer, TIMEOUT);
@@ -63,7 +66,7 @@ static void ask(struct lookup *lookup, int number, int server)
 
 static void on_answer(struct lookup *lookup)
 {
-	THRUM_RUN(lookup->task) {
+	THRUM_RUN (lookup->task) {
 		thrum_task_resolve(lookup->query);
 		thrum_task_cancel(lookup->timer);
 		thrum_task_resolve(lookup->choice);
@@ -75,7 +78,7 @@ static void on_answer(struct lookup *lookup)
 
 static void on_timeout(struct lookup *lookup, int number)
 {
-	THRUM_RUN(lookup->task) {
+	THRUM_RUN (lookup->task) {
 		thrum_task_resolve(lookup->timer);
 		thrum_task_cancel(lookup->query);
 		thrum_task_resolve(lookup->choice);

@@ -18,7 +18,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum state { EMPTY, LOADING, LOADED, FAILED };
+enum state {
+	EMPTY,
+	LOADING,
+	LOADED,
+	FAILED
+};
 
 struct picture {
 	const char *name;

@@ -25,7 +25,9 @@
 #include <thrum/promise.h>
 #include <uv.h>
 
-enum { TILES = 12 };
+enum {
+	TILES = 12
+};
 
 static bool broken;
 static uv_tcp_t idle_listener; /* the program's own, for its operators */
@@ -99,8 +101,9 @@ int main(int argc, char **argv)
 	uv_tcp_bind(&idle_listener, (struct sockaddr *)&address, 0);
 	uv_listen((uv_stream_t *)&idle_listener, 4, NULL);
 	for (int i = 0; i < TILES; i++)
-		all[i] = thrum_promise_should_resolve(thrum_promise_bind(
-			thrum_sleep(loop, 10 + i * 15), serve, (void *)(intptr_t)i, NULL));
+		all[i] = thrum_promise_should_resolve(
+			thrum_promise_bind(thrum_sleep(loop, 10 + i * 15), serve,
+				(void *)(intptr_t)i, NULL));
 	result = thrum_promise_run(
 		thrum_promise_label(thrum_promise_join(loop, all, TILES), "all requests"));
 	thrum_stop();

@@ -61,7 +61,7 @@ static void *server(void *data)
 		thrum_task request = thrum_task_create(THRUM_KIND_REQUEST, "GET /tile");
 
 		thrum_task_should_resolve(request);
-		THRUM_RUN(request) {
+		THRUM_RUN (request) {
 			disk(1000); /* reads the tile */
 			atlas_lock();
 			usleep(300);
@@ -82,7 +82,7 @@ static void *janitor(void *unused)
 		disk(90000);
 		evict = thrum_task_create(THRUM_KIND_TASK, "evict atlas");
 		thrum_task_should_resolve(evict);
-		THRUM_RUN(evict) {
+		THRUM_RUN (evict) {
 			atlas_lock();
 			if (slow && i == 0) {
 				disk(250000); /* fsync with the lock held */
