@@ -56,16 +56,21 @@ def is_idle(pid):
 
 def cancel(viewer):
     """Cancels at once: to settle would wait for the end of opening. Returns False if too late."""
-    found = viewer.find("cancel")
-    if not found:
-        return False
-    left, top, width, height = found[1]
-    corner = viewer.shape()[1:3]
-    viewer.desktop.xdotool("mousemove", corner[0] + left + width // 2,
-                           corner[1] + top + height // 2)
-    viewer.press()
-    seen = viewer.wait("it is cancelled, or shown", lambda window: [
-        name for name in ("empty-open", "picture") if window.is_seen(name)])
+    seen = []
+    while not seen:
+        found = viewer.find("cancel")
+        if not found:
+            return False
+        left, top, width, height = found[1]
+        corner = viewer.shape()[1:3]
+        viewer.desktop.xdotool("mousemove", corner[0] + left + width // 2,
+                               corner[1] + top + height // 2)
+        viewer.press()
+        # The button moves when the coarse picture appears. A press that missed it is made again.
+        until = time.monotonic() + 5
+        while not seen and time.monotonic() < until:
+            seen = [name for name in ("empty-open", "picture") if viewer.window().is_seen(name)]
+            time.sleep(0.02)
     if "picture" in seen:
         return False
     check(not viewer.window().is_seen("loading"), "it still says that it opens")
