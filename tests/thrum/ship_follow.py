@@ -62,9 +62,9 @@ check(events(reader.output) == events(dump(web.path)), "all is followed", reader
 
 # A reader that sleeps while the server forgets is told how much it missed.
 busy = record("busy", "256K")
-reader = follow("busy", "--event=lost")
-watcher = follow("busy")
-watcher.wait_for("started")
+reader, watcher = follow("busy"), follow("busy")
+for each in reader, watcher:
+    each.wait_for("started")
 reader.process.send_signal(signal.SIGSTOP)
 for i in range(400):
     busy.tell(f"observe latency {i} 2000")
