@@ -11,7 +11,6 @@
 #define NONE THRUM__IMPORT_NONE
 #define DEPTH 256     /* of slices that are open in a lane; deeper ones are left out */
 #define ITEM_BYTES 40 /* of a recording, for each item; more only cost room */
-#define KEY_BYTES_MAX 255
 
 /* A slice that is open. */
 struct open {
@@ -264,7 +263,7 @@ static void put_key(struct put *p, int64_t time, enum thrum__record_type type, u
 	record(p, time,
 		(struct thrum__record){.type = type,
 			.key = (const uint8_t *)bytes,
-			.key_size = (uint8_t)(size < KEY_BYTES_MAX ? size : KEY_BYTES_MAX)});
+			.key_size = (uint8_t)(size < THRUM_KEY_MAX ? size : THRUM_KEY_MAX)});
 }
 
 static void receive(struct put *p, int64_t time, uint32_t key)
