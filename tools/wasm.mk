@@ -2,7 +2,7 @@
 # The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
 # What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
 # small.
-HOT = $(addprefix src/base/,array.c keys.c sort.c) src/read/mirage/mirage.c \
+HOT = $(addprefix src/base/,array.c keys.c sort.c) \
 	$(addprefix src/read/thrum/,decode.c lane.c merge.c) \
 	$(addprefix src/model/,append.c forget.c ids.c lanes.c model.c rows.c strings.c tasks.c) \
 	src/timeline/index/% src/timeline/layout/% src/draw/list.c src/analyse/label.c
