@@ -176,27 +176,50 @@ static uint32_t released_hold(const struct thrum__model *model, struct thrum__an
 	return at;
 }
 
+static void add_held(const struct thrum__model *model, struct thrum__analyse_history *history,
+	const struct thrum__analyse_hold *hold, int64_t to)
+{
+	int64_t from = THRUM__EDGE(model, hold->edge, time);
+
+	history->holds[history->count++] = (struct thrum__analyse_held){
+		.task = thrum__analyse_task_known_as(model, hold->task),
+		.from = from,
+		.to = to > from ? to : from,
+	};
+}
+
 /* Finds the holds from edges that took or released the lock, the oldest first. They are the `edge`
- * members of the `count` last of the `room` elements of `all`, and the holds are written over them
- * from there on. */
-static void find_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+ * members of all[first] … all[room - 1], and the holds that last are written over them. Adds the others
+ * to `history`, if it isn't NULL. */
+static struct holds find_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	struct thrum__analyse_hold *all, uint32_t first, uint32_t room,
+	struct thrum__analyse_history *history)
+{
+	struct holds holds = {all, first, first};
+
+	for (uint32_t i = first; i < room; i++) {
+		uint32_t edge = all[i].edge, from = THRUM__EDGE(model, edge, from), at;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK) {
+			all[holds.end++] = (struct thrum__analyse_hold){.task = from, .edge = edge};
+			continue;
+		}
+		at = released_hold(model, lock, &holds, edge);
+		if (at == THRUM__NONE)
+			continue;
+		if (history)
+			add_held(model, history, &all[at], lock->last);
+		drop_hold(&holds, at);
+	}
+	return holds;
+}
+
+/* Sets the lock's holds from its `count` latest edges, which are at the end of `all`. */
+static void set_holds(const struct thrum__model *model, struct thrum__analyse_lock *lock,
 	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
 {
-	struct holds holds = {all, room - count, room - count};
+	struct holds holds = find_holds(model, lock, all, room - count, room, NULL);
 
-	for (uint32_t i = room - count; i < room; i++) {
-		uint32_t edge = all[i].edge;
-
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK) {
-			uint32_t at = released_hold(model, lock, &holds, edge);
-
-			if (at != THRUM__NONE)
-				drop_hold(&holds, at);
-		} else
-			all[holds.end++] = (struct thrum__analyse_hold){.task = THRUM__EDGE(model,
-										edge, from),
-				.edge = edge};
-	}
 	lock->count = holds.end - holds.first;
 	memmove(all, &all[holds.first], lock->count * sizeof *all);
 	lock->holds = all;
@@ -250,7 +273,7 @@ int thrum__analyse_lock_make(const struct thrum__model *model, uint32_t task,
 	if (!all)
 		return -THRUM_E_MEMORY;
 	(void)read_edges(model, &made, all, count);
-	find_holds(model, &made, all, count, count);
+	set_holds(model, &made, all, count, count);
 	less = realloc(all, ((size_t)made.count + 1) * sizeof *all);
 	made.holds = less ? less : all;
 	*lock = made;
@@ -267,7 +290,7 @@ void thrum__analyse_lock_look(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_lock *lock, struct thrum__analyse_hold holds[THRUM__HOLDS_MAX])
 {
 	*lock = lock_of(task);
-	find_holds(model, lock, holds, THRUM__HOLDS_MAX,
+	set_holds(model, lock, holds, THRUM__HOLDS_MAX,
 		read_edges(model, lock, holds, THRUM__HOLDS_MAX));
 }
 
@@ -283,25 +306,13 @@ const struct thrum__analyse_hold *thrum__analyse_lock_lost(const struct thrum__m
 
 /* ---- All holds ------------------------------------------------------------------------------ */
 
-static void add_held(const struct thrum__model *model, struct thrum__analyse_history *history,
-	const struct thrum__analyse_hold *hold, int64_t to)
-{
-	int64_t from = THRUM__EDGE(model, hold->edge, time);
-
-	history->holds[history->count++] = (struct thrum__analyse_held){
-		.task = thrum__analyse_task_known_as(model, hold->task),
-		.from = from,
-		.to = to > from ? to : from,
-	};
-}
-
 int thrum__analyse_history_make(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_history *history)
 {
 	struct thrum__analyse_lock lock = lock_of(task);
 	uint32_t count = read_edges(model, &lock, NULL, UINT32_MAX);
 	struct thrum__analyse_hold *all = malloc(((size_t)count + 1) * sizeof *all);
-	struct holds holds = {all, 0, 0};
+	struct holds holds;
 
 	*history = (struct thrum__analyse_history){0};
 	history->holds = malloc(((size_t)count + 1) * sizeof *history->holds);
@@ -311,19 +322,7 @@ int thrum__analyse_history_make(const struct thrum__model *model, uint32_t task,
 		return -THRUM_E_MEMORY;
 	}
 	(void)read_edges(model, &lock, all, count);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t edge = all[i].edge, from = THRUM__EDGE(model, edge, from), at;
-
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK) {
-			all[holds.end++] = (struct thrum__analyse_hold){.task = from, .edge = edge};
-			continue;
-		}
-		at = released_hold(model, &lock, &holds, edge);
-		if (at == THRUM__NONE)
-			continue;
-		add_held(model, history, &all[at], lock.last);
-		drop_hold(&holds, at);
-	}
+	holds = find_holds(model, &lock, all, 0, count, history);
 	for (uint32_t i = holds.first; i < holds.end; i++)
 		add_held(model, history, &all[i], model->end);
 	free(all);
