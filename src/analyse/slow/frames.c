@@ -20,9 +20,6 @@ const char *thrum__slow_doing_name(int doing)
 
 /* ---- Rows by their owners ------------------------------------------------------------------ */
 
-/* Returns the owner of a row, a task or a lane; NONE: the row isn't wanted. */
-typedef uint32_t owner_of(const struct thrum__model *, uint32_t row);
-
 static uint32_t wait_of(const struct thrum__model *model, uint32_t edge)
 {
 	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ? THRUM__EDGE(model, edge, from)
@@ -143,44 +140,6 @@ uint32_t thrum__slow_rows_before(const struct thrum__model *model,
 	return low;
 }
 
-/* Sorts the rows by owner, with a counting sort. Each owner's rows stay in the order of time. */
-static int slice_rows(const struct thrum__model *model, const struct thrum__model_rows *rows,
-	uint32_t owners, owner_of *owner, struct thrum__slices *slices)
-{
-	uint32_t total = 0;
-
-	slices->first = calloc((size_t)owners + 2, sizeof(*slices->first));
-	if (!slices->first)
-		return -THRUM_E_MEMORY;
-	for (uint32_t row = rows->first; row < rows->count; row++) {
-		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
-
-		if (of < owners) {
-			slices->first[of + 2]++;
-			total++;
-		}
-	}
-	slices->rows = calloc((size_t)total + 1, sizeof(*slices->rows));
-	if (!slices->rows)
-		return -THRUM_E_MEMORY;
-	for (uint32_t i = 2; i < owners + 2; i++)
-		slices->first[i] += slices->first[i - 1];
-	/* first[i + 1] is where the next row of i goes, so it ends as the beginning of i + 1's. */
-	for (uint32_t row = rows->first; row < rows->count; row++) {
-		uint32_t of = thrum__model_has_row(rows, row) ? owner(model, row) : THRUM__NONE;
-
-		if (of < owners)
-			slices->rows[slices->first[of + 1]++] = row;
-	}
-	return 0;
-}
-
-static void slices_free(struct thrum__slices *slices)
-{
-	free(slices->first);
-	free(slices->rows);
-}
-
 int thrum__slow_heads_make(const struct thrum__model *model, uint32_t **heads)
 {
 	uint32_t tasks = model->tasks.count;
@@ -238,20 +197,25 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	uint32_t tasks = model->tasks.count;
 
 	if (thrum__slow_heads_make(model, &made.heads) < 0 || find_ends(&made) < 0 ||
-		slice_rows(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
-		slice_rows(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
-		slice_rows(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
-		slice_rows(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
-		slice_rows(model, &model->edges, tasks, ender_of, &made.enders) < 0 ||
-		slice_rows(model, &model->edges, tasks, readied_of, &made.readies) < 0 ||
-		slice_rows(model, &model->edges, tasks, sender_of, &made.sends) < 0 ||
-		slice_rows(model, &model->tasks, tasks, creator_of, &made.children) < 0 ||
-		slice_rows(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
-		slice_rows(model, &model->runs, model->lane_count, lane_of, &made.lane_runs) < 0 ||
-		slice_rows(model, &model->suspensions, model->lane_count, suspended_of,
-			&made.suspensions) < 0 ||
-		slice_rows(model, &model->off_cpu, model->lane_count, off_cpu_of, &made.off_cpu) <
-			0) {
+		thrum__analyse_slices_make(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, ender_of, &made.enders) <
+			0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, readied_of, &made.readies) <
+			0 ||
+		thrum__analyse_slices_make(model, &model->edges, tasks, sender_of, &made.sends) <
+			0 ||
+		thrum__analyse_slices_make(model, &model->tasks, tasks, creator_of,
+			&made.children) < 0 ||
+		thrum__analyse_slices_make(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
+		thrum__analyse_slices_make(model, &model->runs, model->lane_count, lane_of,
+			&made.lane_runs) < 0 ||
+		thrum__analyse_slices_make(model, &model->suspensions, model->lane_count,
+			suspended_of, &made.suspensions) < 0 ||
+		thrum__analyse_slices_make(model, &model->off_cpu, model->lane_count, off_cpu_of,
+			&made.off_cpu) < 0) {
 		thrum__slow_paths_finish(&made);
 		return -THRUM_E_MEMORY;
 	}
@@ -261,18 +225,18 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 
 void thrum__slow_paths_finish(struct thrum__paths *paths)
 {
-	slices_free(&paths->waits);
-	slices_free(&paths->gets);
-	slices_free(&paths->acts);
-	slices_free(&paths->takes);
-	slices_free(&paths->enders);
-	slices_free(&paths->readies);
-	slices_free(&paths->sends);
-	slices_free(&paths->children);
-	slices_free(&paths->suspensions);
-	slices_free(&paths->off_cpu);
-	slices_free(&paths->runs);
-	slices_free(&paths->lane_runs);
+	thrum__analyse_slices_free(&paths->waits);
+	thrum__analyse_slices_free(&paths->gets);
+	thrum__analyse_slices_free(&paths->acts);
+	thrum__analyse_slices_free(&paths->takes);
+	thrum__analyse_slices_free(&paths->enders);
+	thrum__analyse_slices_free(&paths->readies);
+	thrum__analyse_slices_free(&paths->sends);
+	thrum__analyse_slices_free(&paths->children);
+	thrum__analyse_slices_free(&paths->suspensions);
+	thrum__analyse_slices_free(&paths->off_cpu);
+	thrum__analyse_slices_free(&paths->runs);
+	thrum__analyse_slices_free(&paths->lane_runs);
 	thrum__base_keys_free(&paths->keys);
 	thrum__base_keys_free(&paths->names);
 	free(paths->frames);

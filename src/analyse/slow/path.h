@@ -24,6 +24,7 @@
 #ifndef ANALYSE_SLOW_PATH_H
 #define ANALYSE_SLOW_PATH_H
 
+#include "analyse/slices.h"
 #include "base/keys.h"
 #include "model/model.h"
 
@@ -73,11 +74,6 @@ struct thrum__frame {
 	uint32_t name;   /* private */
 	uint32_t task;   /* one of its tasks; NONE: several that had the lane */
 	uint8_t doing;   /* READY and later: `task` had the lane. SUSPENDED: named by a reason */
-};
-
-/* Rows by their owner: those of owner i are rows[first[i]] … rows[first[i + 1] - 1]. */
-struct thrum__slices {
-	uint32_t *first, *rows;
 };
 
 /* The stacks of one model, and its rows by task and lane, for any number of paths. */

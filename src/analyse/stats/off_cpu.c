@@ -1,52 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* How runs and lanes divide into time on a CPU and off it, where `thrum record --sched` tells. */
-#include <stdlib.h>
-
+#include "analyse/slices.h"
 #include "analyse/stats/parts.h"
 
-/* The rows of off_cpu by lane, each lane's by time. A lane without any tells nothing. */
-struct by_lane {
-	uint32_t *rows;
-	uint32_t *first; /* by lane; behind the last lane their number */
-};
-
-static void free_by_lane(struct by_lane *by_lane)
+static uint32_t lane_of(const struct thrum__model *model, uint32_t row)
 {
-	free(by_lane->rows);
-	free(by_lane->first);
-}
-
-static bool is_good(const struct thrum__model *model, uint32_t row)
-{
-	return thrum__model_has_row(&model->off_cpu, row) &&
-		THRUM__OFF_CPU(model, row, lane) < model->lane_count;
-}
-
-static int sort_by_lane(const struct thrum__model *model, struct by_lane *made)
-{
-	const struct thrum__model_rows *rows = &model->off_cpu;
-
-	*made = (struct by_lane){.rows = calloc((size_t)(rows->count - rows->first) + 1,
-					 sizeof *made->rows),
-		.first = calloc((size_t)model->lane_count + 2, sizeof *made->first)};
-	if (!made->rows || !made->first) {
-		free_by_lane(made);
-		return -THRUM_E_MEMORY;
-	}
-	for (uint32_t i = rows->first; i < rows->count; i++)
-		if (is_good(model, i))
-			made->first[THRUM__OFF_CPU(model, i, lane) + 2]++;
-	for (uint32_t lane = 0; lane < model->lane_count; lane++)
-		made->first[lane + 2] += made->first[lane + 1];
-	/* first[lane + 1] goes from the lane's beginning to its end. */
-	for (uint32_t i = rows->first; i < rows->count; i++)
-		if (is_good(model, i))
-			made->rows[made->first[THRUM__OFF_CPU(model, i, lane) + 1]++] = i;
-	return 0;
+	return THRUM__OFF_CPU(model, row, lane);
 }
 
 /* Returns the place of the lane's first row that ends after a time. */
-static uint32_t first_after(const struct thrum__model *model, const struct by_lane *by_lane,
+static uint32_t first_after(const struct thrum__model *model, const struct thrum__slices *by_lane,
 	uint32_t lane, int64_t time)
 {
 	uint32_t low = by_lane->first[lane], high = by_lane->first[lane + 1];
@@ -63,8 +26,8 @@ static uint32_t first_after(const struct thrum__model *model, const struct by_la
 }
 
 /* Divides a run into its time by enum thrum__off_cpu_state. Returns the rest, on a CPU. */
-static int64_t divide(const struct thrum__model *model, const struct by_lane *by_lane, uint32_t run,
-	int64_t off[4])
+static int64_t divide(const struct thrum__model *model, const struct thrum__slices *by_lane,
+	uint32_t run, int64_t off[4])
 {
 	int64_t start = THRUM__RUN(model, run, start), length = thrum__stats_run_length(model, run);
 	uint32_t lane = THRUM__RUN(model, run, lane);
@@ -85,7 +48,7 @@ static int64_t divide(const struct thrum__model *model, const struct by_lane *by
 	return on > 0 ? on : 0;
 }
 
-static void add_run(struct thrum__stats *stats, const struct by_lane *by_lane, uint32_t run)
+static void add_run(struct thrum__stats *stats, const struct thrum__slices *by_lane, uint32_t run)
 {
 	const struct thrum__model *model = stats->model;
 	uint32_t task = THRUM__RUN(model, run, task), lane = THRUM__RUN(model, run, lane);
@@ -124,7 +87,7 @@ static void add_stretch(const struct thrum__stats *stats, struct thrum__lane_use
 }
 
 /* Adds how long a lane was on a CPU between its first event and its last, and why it was off. */
-static int add_lane(struct thrum__stats *stats, const struct by_lane *by_lane, uint32_t lane)
+static int add_lane(struct thrum__stats *stats, const struct thrum__slices *by_lane, uint32_t lane)
 {
 	const struct thrum__model *model = stats->model;
 	struct thrum__lane_use on = {.lane = lane, .kind = THRUM__LANE_ON_CPU};
@@ -150,19 +113,19 @@ static int add_lane(struct thrum__stats *stats, const struct by_lane *by_lane, u
 int thrum__stats_off_cpu(struct thrum__stats *stats)
 {
 	const struct thrum__model *model = stats->model;
-	struct by_lane by_lane;
-	int error = 0;
+	struct thrum__slices by_lane;
+	int error;
 
 	if (model->off_cpu.count == model->off_cpu.first)
 		return 0;
-	if (sort_by_lane(model, &by_lane) < 0)
-		return -THRUM_E_MEMORY;
-	for (uint32_t run = model->runs.first; run < model->runs.count; run++)
+	error = thrum__analyse_slices_make(model, &model->off_cpu, model->lane_count, lane_of,
+		&by_lane);
+	for (uint32_t run = model->runs.first; run < model->runs.count && error == 0; run++)
 		if (thrum__model_has_row(&model->runs, run))
 			add_run(stats, &by_lane, run);
 	for (uint32_t lane = 0; lane < model->lane_count && error == 0; lane++)
 		if (by_lane.first[lane] < by_lane.first[lane + 1])
 			error = add_lane(stats, &by_lane, lane);
-	free_by_lane(&by_lane);
+	thrum__analyse_slices_free(&by_lane);
 	return error;
 }
