@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyse/graph.h"
-#include "analyse/locks.h"
 
 #define MORE_PERCENT \
 	125 /* of the usual time: a path that is longer is compared with the usual one */
@@ -140,14 +139,6 @@ static unsigned kind_of(const struct finding *f, uint32_t frame)
 							 : THRUM_KIND_TASK;
 }
 
-static bool has_lock(const struct finding *f, uint32_t frame)
-{
-	uint32_t task = f->paths->frames[frame].task;
-
-	return thrum__model_has_row(&f->paths->model->tasks, task) &&
-		thrum__analyse_task_is_lock(f->paths->model, task);
-}
-
 /* How the tasks below a frame relate to it. */
 static uint8_t relation_of(const struct finding *f, uint32_t frame)
 {
@@ -218,10 +209,10 @@ static bool is_highest_lock(const struct finding *f, uint32_t frame)
 {
 	const struct thrum__frame *frames = f->paths->frames;
 
-	if (!has_lock(f, frame))
+	if (!thrum__slow_frame_is_lock(f->paths, frame))
 		return false;
 	for (frame = frames[frame].parent; frame != THRUM__NONE; frame = frames[frame].parent)
-		if (has_lock(f, frame))
+		if (thrum__slow_frame_is_lock(f->paths, frame))
 			return false;
 	return true;
 }
@@ -265,7 +256,7 @@ static void name_tasks(const struct finding *f, struct thrum__cause_link *link)
 	frame = link->frames[0];
 	sum = &f->sums[frame];
 	link->tasks = sum->tasks;
-	if (has_lock(f, frame)) {
+	if (thrum__slow_frame_is_lock(f->paths, frame)) {
 		link->task = f->paths->frames[frame].task;
 		link->tasks = 1;
 		return;

@@ -4,6 +4,7 @@
 
 #include "analyse/graph.h"
 #include "analyse/label.h"
+#include "analyse/locks.h"
 #include "analyse/slow/parts.h"
 #include "base/array.h"
 
@@ -341,6 +342,14 @@ int thrum__slow_frame_suspended(struct thrum__paths *paths, uint32_t parent, uin
 		0)
 		return -THRUM_E_MEMORY;
 	return add_frame(paths, added, frame);
+}
+
+bool thrum__slow_frame_is_lock(const struct thrum__paths *paths, uint32_t frame)
+{
+	uint32_t task = paths->frames[frame].task;
+
+	return thrum__model_has_row(&paths->model->tasks, task) &&
+		thrum__analyse_task_is_lock(paths->model, task);
 }
 
 const char *thrum__slow_frame_name(const struct thrum__paths *paths, uint32_t frame, size_t *size)

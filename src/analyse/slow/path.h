@@ -109,6 +109,9 @@ void thrum__slow_paths_finish(struct thrum__paths *);
  * valid until the next path is made. */
 const char *thrum__slow_frame_name(const struct thrum__paths *, uint32_t frame, size_t *size);
 
+/* Whether a frame's tasks are locks or semaphores. */
+bool thrum__slow_frame_is_lock(const struct thrum__paths *, uint32_t frame);
+
 /* ---- Paths --------------------------------------------------------------------------------- */
 
 struct thrum__path_part {

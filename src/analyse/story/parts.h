@@ -11,9 +11,6 @@
 uint32_t thrum__story_stack(const struct thrum__paths *, const struct thrum__path_part *,
 	uint32_t stack[THRUM__STACK_DEPTH + 1], int *doing);
 
-/* Whether a frame's tasks are locks or semaphores. */
-bool thrum__story_is_lock(const struct thrum__paths *, uint32_t frame);
-
 /* Whether a task has a label, and the frame its pattern as name. */
 bool thrum__story_is_named(const struct thrum__paths *, uint32_t frame, uint32_t task);
 

@@ -47,14 +47,6 @@ uint32_t thrum__story_stack(const struct thrum__paths *paths, const struct thrum
 	return count;
 }
 
-bool thrum__story_is_lock(const struct thrum__paths *paths, uint32_t frame)
-{
-	uint32_t task = paths->frames[frame].task;
-
-	return thrum__model_has_row(&paths->model->tasks, task) &&
-		thrum__analyse_task_is_lock(paths->model, task);
-}
-
 bool thrum__story_is_named(const struct thrum__paths *paths, uint32_t frame, uint32_t task)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
@@ -130,7 +122,7 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 
 		if (i == lowest && doing == THRUM__STORY_BUSY)
 			box.task = part->other;
-		else if (thrum__story_is_lock(paths, stack[i]))
+		else if (thrum__slow_frame_is_lock(paths, stack[i]))
 			box.task = paths->frames[stack[i]].task;
 		else if (is_own && thrum__story_is_named(paths, stack[i], part->task))
 			box.task = part->task;
@@ -138,7 +130,7 @@ static int add_part(const struct thrum__paths *paths, struct thrum__story *story
 			box.task = part->top;
 		/* The highest lock tells who had it. */
 		if (!is_below_lock && part->holder != THRUM__NONE &&
-			thrum__story_is_lock(paths, stack[i - 1])) {
+			thrum__slow_frame_is_lock(paths, stack[i - 1])) {
 			is_below_lock = true;
 			if (i < lowest || doing != THRUM__STORY_BUSY)
 				box.task = part->holder;
@@ -191,11 +183,11 @@ static void name_level(const struct thrum__paths *paths, struct thrum__story *st
 	if (most->doing == THRUM__STORY_BUSY)
 		level->kind = THRUM__STORY_THREAD;
 	else if (paths->frames[most->frame].parent != THRUM__NONE &&
-		thrum__story_is_lock(paths, paths->frames[most->frame].parent))
+		thrum__slow_frame_is_lock(paths, paths->frames[most->frame].parent))
 		level->kind = THRUM__STORY_HOLDERS;
 	else
 		level->kind = THRUM__STORY_NAMED;
-	level->is_lock = thrum__story_is_lock(paths, most->frame);
+	level->is_lock = thrum__slow_frame_is_lock(paths, most->frame);
 }
 
 /* Drops the last box of each level if it is too small to see. */
@@ -306,7 +298,7 @@ uint32_t thrum__story_outside(const struct thrum__paths *paths, const struct thr
 		frame = doing == THRUM__STORY_WAITS ? stack[depth] : THRUM__NONE;
 		if (frame != THRUM__NONE)
 			now = (struct thrum__story_outside){part->from, part->to, depth,
-				thrum__story_is_lock(paths, frame), is_timer(paths, frame)};
+				thrum__slow_frame_is_lock(paths, frame), is_timer(paths, frame)};
 	}
 	return count;
 }

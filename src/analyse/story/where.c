@@ -10,7 +10,7 @@
 static uint32_t lock_in(const struct thrum__paths *paths, const uint32_t *stack, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++)
-		if (thrum__story_is_lock(paths, stack[i]))
+		if (thrum__slow_frame_is_lock(paths, stack[i]))
 			return stack[i];
 	return THRUM__NONE;
 }
