@@ -336,30 +336,27 @@ static bool note_lock(struct lane *lane, const struct thrum__record *record, uin
 	return true;
 }
 
+ALWAYS_INLINE void write_lock(enum thrum__record_type type, thrum_task lock,
+	void (*note)(const struct lane *, thrum_task, int64_t value, uint64_t time))
+{
+	if (lock &&
+		!fast_event((struct fields){.type = type,
+			.relies = true,
+			.note = note,
+			.tasks = 1,
+			.first = lock}))
+		write_and_note(NULL, &(struct thrum__record){.type = type, .other = lock},
+			note_lock);
+}
+
 void thrum__lock_acquired(thrum_task lock)
 {
-	struct fields fields = {.type = THRUM__R_LOCK,
-		.relies = true,
-		.note = note_taken,
-		.tasks = 1,
-		.first = lock};
-
-	if (lock && !fast_event(fields))
-		write_and_note(NULL, &(struct thrum__record){.type = THRUM__R_LOCK, .other = lock},
-			note_lock);
+	write_lock(THRUM__R_LOCK, lock, note_taken);
 }
 
 void thrum__lock_released(thrum_task lock)
 {
-	struct fields fields = {.type = THRUM__R_UNLOCK,
-		.relies = true,
-		.note = note_released,
-		.tasks = 1,
-		.first = lock};
-
-	if (lock && !fast_event(fields))
-		write_and_note(NULL,
-			&(struct thrum__record){.type = THRUM__R_UNLOCK, .other = lock}, note_lock);
+	write_lock(THRUM__R_UNLOCK, lock, note_released);
 }
 
 /* The task holds the lock, which it may have taken before. */
