@@ -117,9 +117,11 @@ bool thrum__slow_frame_is_lock(const struct thrum__paths *, uint32_t frame);
 struct thrum__path_part {
 	int64_t from, to;
 	uint32_t frame;
-	uint32_t task;  /* the task that runs, waits or could run */
-	uint32_t top;   /* the task for which the path's own waits; NONE: it doesn't wait */
-	uint32_t other; /* READY and later: the task that runs; NONE: several, or unknown */
+	uint32_t task; /* the task that runs, waits or could run */
+	uint32_t top;  /* the task for which the path's own waits; NONE: it doesn't wait */
+	/* READY and later: the task that runs; NONE: several, or unknown. PREEMPTED, BLOCKED: the own task of
+	 * the thread that woke it, or NONE. */
+	uint32_t other;
 	/* The task that has the highest lock of the stack meanwhile, or the one with a label for
 	 * which it does; NONE: there is no lock, or nobody is known to have it. */
 	uint32_t holder;
