@@ -90,6 +90,23 @@ static void one_worker_leaves_after_a_job(void **state)
 	expect_leaver(MAIN TURNS WORK "12" MS "resolve 4 4\n" END, false, 0, false);
 }
 
+/* So much has happened at the queue since another worker took its job that this one isn't found. */
+static void a_worker_with_a_long_job_may_come_back(void **state)
+{
+	static char lines[40000];
+	size_t used = (size_t)snprintf(lines, sizeof lines, "%s",
+		MAIN TURN("3", "2", "3") TURN("3", "4", "5") "6" MS "create 3 12 timer\n"
+							     "6" MS "wait 3 12\n");
+
+	for (unsigned i = 0; i < 1100; i++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"7" MS "signal 1 11 =0\n");
+	snprintf(lines + used, sizeof lines - used, "%s",
+		TURN("4", "8", "9") TURN("4", "10", "11") "12" MS "resolve 4 4\n"
+							  "14" MS "signal 1 11 =0\n" END);
+	expect_leaver(lines, false, 0, false);
+}
+
 static void several_queues_tell_nothing(void **state)
 {
 	expect_leaver(MAIN TURNS "10" MS "create 1 20 condition\n"
@@ -112,6 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_worker_leaves),
 		cmocka_unit_test(one_worker_leaves_after_a_job),
+		cmocka_unit_test(a_worker_with_a_long_job_may_come_back),
 		cmocka_unit_test(several_queues_tell_nothing),
 	};
 

@@ -13,7 +13,7 @@
 struct workers {
 	uint32_t task[WORKERS_MAX], edge[WORKERS_MAX];
 	unsigned count, pending;
-	bool is_whole; /* no more of them may be forgotten */
+	bool is_whole; /* there are no more of them */
 };
 
 static void add_worker(const struct thrum__model *model, struct workers *workers, uint32_t edge)
@@ -42,7 +42,8 @@ static void find_workers(const struct thrum__model *model, uint32_t object, stru
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ||
 			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
 			add_worker(model, workers, edge);
-	workers->is_whole &= !thrum__why_is_cut(&model->edges, edge);
+	/* The rest is forgotten, or there are too many. */
+	workers->is_whole &= edge == THRUM__NONE;
 }
 
 /* Whether a task ended by itself, and not just now, after it had taken turns at the object. */
