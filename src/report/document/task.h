@@ -20,7 +20,7 @@ struct thrum__document_task_writer {
 /* Writes a task's name as a link, with its id if other tasks have that name. */
 void thrum__document_tell_task(struct thrum__document_task_writer *, uint32_t task);
 
-/* Writes, for a lock or a semaphore, how often it was held and waited for, and who held it. */
+/* Writes, for a lock or a semaphore, how often it was held, and who held it longest. */
 void thrum__document_tell_lock(struct thrum__document_task_writer *);
 
 /* Writes the sections: log, labels, created tasks, edges, runs. */
