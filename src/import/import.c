@@ -144,10 +144,9 @@ static void bound_times(struct thrum__import *im)
 	for (uint32_t i = 0; i < im->count; i++) {
 		struct thrum__import_item *item = &im->items[i];
 		int64_t last = im->items[0].time + RANGE;
-		bool is_long = item->type == THRUM__IMPORT_SLICE || item->type == THRUM__IMPORT_OFF;
 
 		item->time = item->time < last ? item->time : last;
-		if (is_long && item->value > last - item->time)
+		if (item->type == THRUM__IMPORT_SLICE && item->value > last - item->time)
 			item->value = last - item->time;
 	}
 }

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/utf8.h"
 #include "import/parts.h"
 
 #define NONE THRUM__IMPORT_NONE
