@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/sort.h"
+#include "base/utf8.h"
 #include "import/parts.h"
 
 #define PARTS_MAX 64 /* as many recordings can be one trace */
@@ -243,7 +244,8 @@ void thrum__import_name(const struct thrum__import *im, uint32_t part, char name
 		: "";
 
 	if (size > 0)
-		snprintf(name, 64, "%.*s", size < 63 ? (int)size : 63, text);
+		snprintf(name, 64, "%.*s",
+			(int)(size > 63 ? thrum__base_utf8_floor(text, 63) : size), text);
 	else if (p->pid)
 		snprintf(name, 64, "process %u", p->pid);
 	else
