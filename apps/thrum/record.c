@@ -404,7 +404,8 @@ static int run_record(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
 	options.sched |= options.wakes;
 	if (options.sched && options.counters_only)
-		return complain_usage(command, "--sched can't be combined with --counters-only");
+		return complain_usage(command, "%s can't be combined with --counters-only",
+			options.wakes ? "--wakes" : "--sched");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;

@@ -88,7 +88,7 @@ static void find_lane(struct event *e)
 	int64_t number = number_or_text(e->object, "pid", &text, &size);
 
 	e->part = thrum__import_part(e->import, number, text, size);
-	if (size > 0 && !e->import->failed)
+	if (size > 0 && !e->import->failed && e->import->parts[e->part].name == THRUM__IMPORT_NONE)
 		e->import->parts[e->part].name = thrum__import_text(e->import, text, size);
 	number = number_or_text(e->object, "tid", &text, &size);
 	if (!e->import->failed)

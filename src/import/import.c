@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/sort.h"
+#include "base/utf8.h"
 #include "import/parts.h"
 
 #define PARTS_MAX 64 /* as many recordings can be one trace */
@@ -144,10 +145,9 @@ static void bound_times(struct thrum__import *im)
 	for (uint32_t i = 0; i < im->count; i++) {
 		struct thrum__import_item *item = &im->items[i];
 		int64_t last = im->items[0].time + RANGE;
-		bool is_long = item->type == THRUM__IMPORT_SLICE || item->type == THRUM__IMPORT_OFF;
 
 		item->time = item->time < last ? item->time : last;
-		if (is_long && item->value > last - item->time)
+		if (item->type == THRUM__IMPORT_SLICE && item->value > last - item->time)
 			item->value = last - item->time;
 	}
 }
@@ -244,7 +244,8 @@ void thrum__import_name(const struct thrum__import *im, uint32_t part, char name
 		: "";
 
 	if (size > 0)
-		snprintf(name, 64, "%.*s", size < 63 ? (int)size : 63, text);
+		snprintf(name, 64, "%.*s",
+			(int)(size > 63 ? thrum__base_utf8_floor(text, 63) : size), text);
 	else if (p->pid)
 		snprintf(name, 64, "process %u", p->pid);
 	else

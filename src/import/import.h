@@ -19,9 +19,6 @@
 
 struct thrum__import;
 
-/* Tells whether thrum was built with json-c. */
-bool thrum__import_can_json(void);
-
 /*
  * Reads a file, whose bytes must stay until the call returns. The caller destroys *import. Returns 0
  * or a negative enum thrum_error: -THRUM_E_FORMAT if the file is of no known format, or holds nothing

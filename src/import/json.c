@@ -172,11 +172,6 @@ static int read_document(struct walk *w)
 	return read_elements(w, thrum__import_chrome);
 }
 
-bool thrum__import_can_json(void)
-{
-	return true;
-}
-
 int thrum__import_json(struct thrum__import *im, const char *bytes, size_t size,
 	struct thrum_error_info *info)
 {
@@ -201,11 +196,6 @@ int thrum__import_json(struct thrum__import *im, const char *bytes, size_t size,
 }
 
 #else
-
-bool thrum__import_can_json(void)
-{
-	return false;
-}
 
 int thrum__import_json(struct thrum__import *im, const char *bytes, size_t size,
 	struct thrum_error_info *info)

@@ -36,7 +36,6 @@ enum thrum__import_type {
 	THRUM__IMPORT_READY,        /* other can run from now on, as the running task made it */
 	THRUM__IMPORT_SWITCH,       /* task runs on the lane; NONE: the lane has nothing to do */
 	THRUM__IMPORT_COUNTER,      /* text: its path, value */
-	THRUM__IMPORT_OFF,          /* value: ns, kind: enum thrum__off_cpu_kind */
 	/* keys.c turns these into others. text: the key */
 	/* other: text of the name, kind, value: how it will end: 0 well, 1 never, 2 + text of a failure */
 	THRUM__IMPORT_KEY_BEGIN,
@@ -170,8 +169,5 @@ void thrum__import_writer_put(struct thrum__import_writer *, uint32_t lane, int6
 /* Adds a record with the definition of a name. */
 void thrum__import_writer_named(struct thrum__import_writer *, uint32_t lane, int64_t time,
 	struct thrum__record *, enum thrum__definition_type, const char *name);
-/* Adds a time off the processor. They come in the order of their beginnings. */
-void thrum__import_writer_off(struct thrum__import_writer *, uint32_t lane, int64_t begin,
-	int64_t end, uint32_t kind);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "import/parts.h"
 
 #define NONE THRUM__IMPORT_NONE
@@ -395,10 +394,6 @@ static void put_item(struct put *p, const struct thrum__import_item *item)
 	case THRUM__IMPORT_READY: make_ready(p, item); break;
 	case THRUM__IMPORT_SWITCH: switch_thread(p, item); break;
 	case THRUM__IMPORT_COUNTER: count_up(p, item); break;
-	case THRUM__IMPORT_OFF:
-		thrum__import_writer_off(p->writer, p->number, item->time, item->time + item->value,
-			item->kind);
-		break;
 	default: break;
 	}
 }
@@ -469,8 +464,7 @@ static int64_t end_of(const struct thrum__import *im, uint32_t part)
 
 	for (uint32_t i = 0; i < im->count; i++) {
 		const struct thrum__import_item *item = &im->items[i];
-		bool is_long = item->type == THRUM__IMPORT_SLICE || item->type == THRUM__IMPORT_OFF;
-		int64_t last = item->time + (is_long ? item->value : 0);
+		int64_t last = item->time + (item->type == THRUM__IMPORT_SLICE ? item->value : 0);
 
 		if (im->lanes[item->lane].part == part && last > end)
 			end = last;

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/utf8.h"
 #include "import/parts.h"
 
 #define NONE THRUM__IMPORT_NONE
@@ -260,11 +259,11 @@ static void take_wakeup(struct sched *s)
 
 static void take_fork(struct sched *s)
 {
-	int64_t child = number_of(s->line, "child_pid", "child_tid");
-	struct thread *parent = thread_of(s, field(s->line, "parent_comm") ? "parent_comm" : "comm",
-		field(s->line, "parent_pid") && !field(s->line, "parent_tid") ? "parent_pid"
-									      : "parent_tid",
-		"pid");
+	/* LTTng tells the process as child_pid, too. */
+	int64_t child = number_of(s->line, "child_tid", "child_pid");
+	struct thread *parent = field(s->line, "parent_comm")
+		? thread_of(s, "parent_comm", "parent_tid", "parent_pid")
+		: thread_of(s, "comm", "pid", "tid");
 
 	find_thread(s, child, label_of(s, "child_comm", " child_pid=", child),
 		parent ? parent->task : THRUM__IMPORT_NOBODY);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/hash.h"
 #include "format/clock.h"
 #include "import/parts.h"
@@ -31,8 +30,6 @@ struct thrum__import_writer {
 	int64_t shift; /* ticks less ns */
 	struct thrum__base_keys names;
 	struct thrum__definition *definitions;
-	struct thrum__off_cpu *off;
-	uint32_t off_count, off_room;
 	int error;
 };
 
@@ -121,7 +118,6 @@ void thrum__import_writer_destroy(struct thrum__import_writer *w)
 		free(w->lanes[i].bytes);
 	free(w->lanes);
 	free(w->definitions);
-	free(w->off);
 	thrum__base_keys_free(&w->names);
 	free(w);
 }
@@ -277,21 +273,6 @@ void thrum__import_writer_named(struct thrum__import_writer *w, uint32_t lane, i
 	thrum__import_writer_put(w, lane, time, record);
 }
 
-void thrum__import_writer_off(struct thrum__import_writer *w, uint32_t lane, int64_t begin,
-	int64_t end, uint32_t kind)
-{
-	struct thrum__off_cpu *grown = thrum__base_grow(w->off, &w->off_room,
-		w->off_count + UINT64_C(1), sizeof *grown);
-
-	if (!grown) {
-		w->error = -THRUM_E_MEMORY;
-		return;
-	}
-	w->off = grown;
-	grown[w->off_count++] = (struct thrum__off_cpu){(uint64_t)(begin + w->shift),
-		(uint64_t)(end + w->shift), lane, kind};
-}
-
 /* ---- The end -------------------------------------------------------------------------------- */
 
 static void write_metadata(struct thrum__import_writer *w)
@@ -319,11 +300,6 @@ int thrum__import_writer_end(struct thrum__import_writer *w)
 	h->packets = atomic_load(&h->packets_used);
 	h->packet.size = (uint64_t)h->packets * h->packet_size;
 	h->size = h->packet.offset + h->packet.size;
-	if (w->off_count > 0) {
-		h->off_cpu = (struct thrum__section){h->size, w->off_count * sizeof *w->off};
-		write_at(w, h->size, w->off, h->off_cpu.size);
-		h->size += h->off_cpu.size;
-	}
 	write_at(w, h->definitions.offset, w->definitions, h->definitions.size);
 	write_metadata(w);
 	write_at(w, 0, h, sizeof *h);

@@ -201,6 +201,34 @@ static void test_names_instead_of_numbers(void **state)
 		"0 @0 suspend \"wait for work\n");
 }
 
+static void expect_name(const char *text, const char *name)
+{
+	struct thrum__import *import;
+	char got[64];
+
+	assert_int_equal(thrum__import_read(text, strlen(text), &import, NULL), 0);
+	thrum__import_name(import, 0, got);
+	assert_string_equal(got, name);
+	thrum__import_destroy(import);
+}
+
+#define NAMED(pid, name) \
+	"[{\"ph\":\"M\",\"pid\":" pid ",\"name\":\"process_name\",\"args\":{\"name\":\"" name \
+	"\"}}," \
+	"{\"ph\":\"i\",\"pid\":" pid ",\"ts\":1,\"name\":\"x\"}]"
+#define TEN "0123456789"
+#define SIXTY TEN TEN TEN TEN TEN TEN
+
+static void test_names_of_processes(void **state)
+{
+	(void)state;
+	expect_name("[{\"ph\":\"i\",\"pid\":\"gpu\",\"ts\":1,\"name\":\"x\"}]", "gpu");
+	expect_name(NAMED("\"gpu\"", "GPU process"), "GPU process");
+	/* One that is too long doesn't end within a character. */
+	expect_name(NAMED("1", SIXTY "123"), SIXTY "123");
+	expect_name(NAMED("1", SIXTY "12\xc3\xa9"), SIXTY "12");
+}
+
 /* Times of day, in µs, have more digits than a double. */
 static void test_long_times_are_exact(void **state)
 {
@@ -321,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_counters_instants_and_names),
 		cmocka_unit_test(test_processes_are_parts),
 		cmocka_unit_test(test_names_instead_of_numbers),
+		cmocka_unit_test(test_names_of_processes),
 		cmocka_unit_test(test_long_times_are_exact),
 		cmocka_unit_test(test_strange_values_do_no_harm),
 		cmocka_unit_test(test_errors_tell_the_place),

@@ -96,6 +96,28 @@ static void test_lives(void **state)
 		"3000 @0 switch 4\n");
 }
 
+/* A thread that makes another one keeps its name. LTTng also tells the numbers of their process. */
+static void test_names_with_spaces(void **state)
+{
+	static const char lines[] = "0 @0 create 1 thread\n"
+				    "0 @0 label 1 \"CPU 1\n"
+				    "0 @0 create 2 task\n"
+				    "0 @0 label 2 \"web server 5\n"
+				    "0 @0 create 2 3 task\n"
+				    "0 @0 label 3 \"web server 6\n";
+
+	(void)state;
+	expect_lines(
+		PERF("0000",
+			"process_fork: comm=web server pid=5 child_comm=web server child_pid=6"),
+		lines);
+	expect_lines(LTTNG("0000",
+			     "process_fork: { cpu_id = 1 }, { parent_comm = \"web server\", "
+			     "parent_tid = 5, parent_pid = 4, child_comm = \"web server\", "
+			     "child_tid = 6, child_pid = 4"),
+		lines);
+}
+
 /* Interrupts are spans. They, and not the thread below them, make others ready. */
 static void test_interrupts(void **state)
 {
@@ -144,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_perf),
 		cmocka_unit_test(test_lttng),
 		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_names_with_spaces),
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_errors_tell_the_place),
 	};

@@ -14,9 +14,11 @@ wrong() {
 }
 
 # Not with what makes no recording.
-"$THRUM" record --sched --counters-only -- true 2>err
-[[ $? -eq 64 ]] || wrong "--sched --counters-only is taken"
-grep -q -e "--sched can't be combined with --counters-only" err || wrong "$(cat err)"
+for option in --sched --wakes; do
+	"$THRUM" record $option --counters-only -- true 2>err
+	[[ $? -eq 64 ]] || wrong "$option --counters-only is taken"
+	grep -q -e "$option can't be combined with --counters-only" err || wrong "$(cat err)"
+done
 
 "$THRUM" record --sched -o run.thrum -- "$crowded" 2>err
 status=$?

@@ -223,9 +223,11 @@ void thrum__source_switches_close(struct thrum__source_switches *switches)
 static void copy_out(const struct thrum__source_ring *ring, uint64_t at, void *to, size_t size)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + ring->page->data_offset;
+	size_t from = at % ring->size;
+	size_t first = size < ring->size - from ? size : ring->size - from;
 
-	for (size_t i = 0; i < size; i++)
-		((uint8_t *)to)[i] = data[(at + i) % ring->size];
+	memcpy(to, data + from, first);
+	memcpy((uint8_t *)to + first, data, size - first);
 }
 
 static void drain(struct thrum__source_switches *switches, struct thrum__source_ring *ring)
