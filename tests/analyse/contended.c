@@ -110,12 +110,61 @@ static void they_wait_for_each_other(void **state)
 	assert_int_equal(contended(&(struct sharing){"page", "page", false, 2}, task), 0);
 }
 
+/* Adds a task's turn: it takes the lock at a time and keeps it for so long. */
+static size_t add_turn(char *lines, size_t at, size_t size, unsigned ms, unsigned task,
+	unsigned held)
+{
+	at = add(lines, at, size, "%1$u000000 lock %2$u 2\n", ms, task, "");
+	return add(lines, at, size, "%1$u000000 unlock %2$u 2\n%1$u000000 resolve %2$u %2$u\n",
+		ms + held, task, "");
+}
+
+/* Fifteen tasks come at once and hold the lock for 50 ms each. While the last one waits no hold is
+ * longer, but the next six come, and the first of these holds it for 400 ms. */
+static void the_hold_is_in_the_wait(void **state)
+{
+	static const char COMES[] = "%1$u000000 create 1 %2$u fiber\n"
+				    "%1$u000000 label %2$u \"query\n%1$u000000 wait %2$u 2\n";
+	static char lines[1 << 14];
+	size_t size = sizeof lines,
+	       at = add(lines, 0, size, "0 create - 1 thread\n0 switch 1\n0 create 1 2 lock\n", 0,
+		       0, "");
+	struct thrum__model *model;
+	struct thrum__findings findings;
+	const struct thrum__step *steps;
+
+	for (unsigned i = 0; i < 15; i++)
+		at = add(lines, at, size, COMES, 1, 10 + i, "");
+	for (unsigned i = 0; i < 14; i++)
+		at = add_turn(lines, at, size, 1 + 50 * i, 10 + i, 50);
+	at = add(lines, at, size, "%1$u000000 lock %2$u 2\n", 701, 24, "");
+	for (unsigned i = 0; i < 6; i++)
+		at = add(lines, at, size, COMES, 702, 30 + i, "");
+	at = add(lines, at, size, "%1$u000000 unlock %2$u 2\n%1$u000000 resolve %2$u %2$u\n", 751,
+		24, "");
+	at = add_turn(lines, at, size, 751, 30, 400);
+	for (unsigned i = 1; i < 6; i++)
+		at = add_turn(lines, at, size, 1101 + 50 * i, 30 + i, 50);
+
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_CONTENDED);
+	steps = findings.findings[0].steps;
+	assert_int_equal(steps[1].until - steps[1].time, 700000000);
+	assert_int_equal(steps[0].until - steps[0].time, 50000000);
+	assert_true(steps[0].time >= steps[1].time && steps[0].until <= steps[1].until);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(others_keep_coming),
 		cmocka_unit_test(one_batch_is_meant),
 		cmocka_unit_test(they_wait_for_each_other),
+		cmocka_unit_test(the_hold_is_in_the_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

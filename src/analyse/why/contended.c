@@ -31,8 +31,9 @@ struct act {
 
 /* A sort of holders, all peers of each other, during a busy time. */
 struct sort {
-	uint32_t key, task;      /* task: the one that held the lock longest at a time */
-	int64_t total, from, to; /* from, to: that time */
+	uint32_t key, task;      /* task: the one that held the lock for most of the longest wait */
+	int64_t total, from, to; /* from, to: when it held the lock */
+	int64_t within;          /* ns of that which lie in the longest wait */
 	uint32_t count;
 	bool is_most; /* they held it for more than half of all holds' time */
 };
@@ -205,9 +206,29 @@ static bool find_busy(const struct contention *c, struct busy *found)
 
 /* ---- Holders -------------------------------------------------------------------------------- */
 
-/* Adds a hold to the sort of its task, if there is room for its sort. */
-static void add_hold(const struct busy *busy, struct sort *sorts, uint32_t *count,
+/* How many ns of a hold lie in the busy time's longest wait. */
+static int64_t time_in_wait(const struct contention *c, const struct busy *busy,
 	const struct sort *hold)
+{
+	int64_t from = time_of(c, busy->longest), to = end_of(c, busy->longest);
+
+	from = hold->from > from ? hold->from : from;
+	to = hold->to < to ? hold->to : to;
+	return to > from ? to - from : 0;
+}
+
+/* Whether a hold tells more of the longest wait than its sort's best: it takes more of the wait, or,
+ * where neither is in it, it is longer. */
+static bool tells_more(const struct sort *hold, const struct sort *best)
+{
+	if (hold->within != best->within)
+		return hold->within > best->within;
+	return hold->to - hold->from > best->to - best->from;
+}
+
+/* Adds a hold to the sort of its task, if there is room for its sort. */
+static void add_hold(const struct contention *c, const struct busy *busy, struct sort *sorts,
+	uint32_t *count, struct sort *hold)
 {
 	int64_t from = hold->from > busy->from ? hold->from : busy->from;
 	uint32_t i = 0;
@@ -224,10 +245,12 @@ static void add_hold(const struct busy *busy, struct sort *sorts, uint32_t *coun
 		sorts[(*count)++] = (struct sort){.key = hold->key};
 	sorts[i].count++;
 	sorts[i].total += hold->to - from;
-	if (sorts[i].to - sorts[i].from < hold->to - hold->from) {
+	hold->within = time_in_wait(c, busy, hold);
+	if (tells_more(hold, &sorts[i])) {
 		sorts[i].task = hold->task;
 		sorts[i].from = hold->from;
 		sorts[i].to = hold->to;
+		sorts[i].within = hold->within;
 	}
 }
 
@@ -255,12 +278,12 @@ static struct sort find_sort(const struct contention *c, const struct busy *busy
 		while (at + 1 < opened && open[at].task != from)
 			at++;
 		open[at].to = now;
-		add_hold(busy, sorts, &count, &open[at]);
+		add_hold(c, busy, sorts, &count, &open[at]);
 		open[at] = open[--opened];
 	}
 	for (uint32_t i = 0; i < opened; i++) {
 		open[i].to = busy->to;
-		add_hold(busy, sorts, &count, &open[i]);
+		add_hold(c, busy, sorts, &count, &open[i]);
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		all += sorts[i].total;

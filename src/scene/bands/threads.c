@@ -111,7 +111,19 @@ bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, floa
 	return false;
 }
 
-/* Names the longest runs: at their right, or if there is no room, at their left, or on them. */
+/* Whether some of the runs are seen in a stretch of the row. */
+static bool hits_run(const struct thrum__bands_pen *pen, const struct thrum__bands_run *runs,
+	uint32_t count, float x, float width)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (thrum__paint_x(pen->p, runs[i].from) < x + width &&
+			thrum__paint_x(pen->p, runs[i].to) > x)
+			return true;
+	return false;
+}
+
+/* Names the longest runs: at their right, or if there is no room, at their left, or on them. A name
+ * never stands on another run. */
 static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
@@ -131,10 +143,10 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 		thrum__words_running(&pen->bands->all->family, runs[i].task, name, sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
 		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
-		if (x + width > pen->right)
+		if (x + width > pen->right || hits_run(pen, runs, count, x, width))
 			x = x1 - NAME_GAP - width;
-		if (x < pen->left && width < x2 - x1)
-			x = floorf((x1 + x2 - width) / 2);
+		if (x < pen->left || hits_run(pen, runs, count, x, width))
+			x = width < x2 - x1 ? floorf((x1 + x2 - width) / 2) : -1;
 		if (x < pen->left ||
 			thrum__paint_boxes_hit(pen->p->boxes, x - 4, base - HEIGHT, width + 8,
 				HEIGHT))

@@ -152,7 +152,7 @@ static bool is_mostly_lost(const struct thrum__model *model, int64_t start, int6
  * stand in the band's middle, or as near to it as can be seen. */
 static void draw_band(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
-	float left = fmaxf((float)segment->x_end, 0),
+	float left = fmaxf((float)segment->x_end, r->p->left),
 	      right = fminf((float)segment[1].x, r->p->right);
 	float room = fminf(right, r->limit - 4) - left, size, x;
 	char words[64] = "idle ";
