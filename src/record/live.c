@@ -315,7 +315,9 @@ static uint64_t copy_label(struct thrum__live_task *cell, const struct thrum__li
 	__atomic_store_n(own + 4, words[1], __ATOMIC_RELAXED);
 	__atomic_store_n(own + 5, words[2], __ATOMIC_RELAXED);
 	return thrum__format_live_sum(words) << THRUM__LIVE_HOLDER_SUM |
-		(holder->label[sizeof words] ? THRUM__LIVE_HOLDER_CUT : 0);
+		(__atomic_load_n(&holder->label[sizeof words], __ATOMIC_RELAXED)
+				? THRUM__LIVE_HOLDER_CUT
+				: 0);
 }
 
 void thrum__record_live_hold(const struct lane *lane, uint64_t lock, uint64_t holder, uint64_t time)
