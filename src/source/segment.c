@@ -214,10 +214,13 @@ static int end_segment(struct thrum__source_segments *s)
 		? thrum__source_ticks_now(&s->input)
 		: 0;
 	char path[sizeof segment->path];
-	int error = thrum__format_copy_end(&segment->copy, ticks);
+	int error = thrum__format_copy_end(&segment->copy, ticks), added = 0;
 
 	/* Without ".part". */
 	snprintf(path, sizeof path, "%.*s", (int)strlen(segment->path) - 5, segment->path);
+	/* A reader finds the name, so nothing may be missing by then. */
+	if (error == 0 && s->options.add)
+		added = s->options.add(s->options.owner, segment->path);
 	if (error == 0 && rename(segment->path, path) < 0)
 		error = thrum__source_error_of(errno);
 	if (error) {
@@ -228,8 +231,7 @@ static int end_segment(struct thrum__source_segments *s)
 	close(segment->fd);
 	segment->fd = -1;
 	s->count.files++;
-	if (s->options.add)
-		error = s->options.add(s->options.owner, path);
+	error = added;
 	if (error == 0 && s->options.compress)
 		error = begin_packing(s, path);
 	look_at_files(s,

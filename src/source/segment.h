@@ -17,8 +17,8 @@ struct thrum__source_segments_options {
 	uint64_t size; /* of a segment's packets, bytes: it is cut when they have reached that */
 	uint64_t keep; /* how many files are kept; 0: all */
 	bool compress; /* write NAME.0001.thrum.zst */
-	/* Adds something to each file that is finished, before it is compressed; NULL: nothing. Returns 0
-	 * or a negative enum thrum_error. */
+	/* Adds something to each file that is finished, before it gets its name: until then it ends in
+	 * ".part". NULL: nothing. Returns 0 or a negative enum thrum_error. */
 	int (*add)(void *owner, const char *file);
 	void *owner;
 };
