@@ -90,7 +90,7 @@ static int read_file(const char *path, struct thrum__base_text *text)
 		return STATUS_FAILED;
 	errno = fd < 0 ? errno : 0;
 	error = fd < 0 ? errno : read_descriptor(fd, text);
-	if (has_tool && import_end_tool(&tool) != STATUS_OK)
+	if (has_tool && import_end_tool(&tool, error == 0) != STATUS_OK && error == 0)
 		return STATUS_FAILED;
 	if (error == 0)
 		return STATUS_OK;

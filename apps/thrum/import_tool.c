@@ -87,7 +87,7 @@ int import_start_tool(struct import_tool *tool)
 	return -1;
 }
 
-int import_end_tool(struct import_tool *tool)
+int import_end_tool(struct import_tool *tool, bool is_read)
 {
 	int status = 0;
 
@@ -95,6 +95,8 @@ int import_end_tool(struct import_tool *tool)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return STATUS_OK;
+	if (!is_read)
+		return STATUS_FAILED;
 	complain("%s: %s can't read it; run %s %s to see why", tool->path, tool->name,
 		strcmp(tool->name, "perf") == 0 ? "perf script -i" : tool->name, tool->path);
 	return STATUS_FAILED;

@@ -21,7 +21,8 @@ bool import_find_tool(const char *path, struct import_tool *tool);
 /* Starts the tool. Returns a descriptor from which its output can be read, or -1 after a message. */
 int import_start_tool(struct import_tool *);
 
-/* Waits for its end. Returns STATUS_OK, or STATUS_FAILED after a message. */
-int import_end_tool(struct import_tool *);
+/* Waits for its end. Returns STATUS_OK, or STATUS_FAILED: after a message if its output was read to the
+ * end, else it may have failed only because nobody read on. */
+int import_end_tool(struct import_tool *, bool is_read);
 
 #endif
