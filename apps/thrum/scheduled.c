@@ -54,6 +54,10 @@ static int refuse_wakes(int error)
 	if (error == EACCES || error == EPERM)
 		complain("--wakes: only root may listen to the wake-ups of a whole machine, or a "
 			 "program with CAP_PERFMON that may read tracefs");
+	else if (error == EXDEV)
+		complain("--wakes: the kernel tells who is woken by the machine's numbers of "
+			 "threads, and this container has others: take --sched here, or record "
+			 "from outside of it");
 	else
 		complain("--wakes: this kernel can't tell who wakes threads (sched_waking of "
 			 "tracefs: %s)",

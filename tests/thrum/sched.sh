@@ -109,6 +109,16 @@ else
 	grep -q 'its thread was blocked in the kernel' slow || wrong "sleeps: $(cat slow)"
 fi
 
+# The kernel tells who is woken by the machine's numbers, which a container doesn't know.
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+	unshare --pid --fork --mount-proc "$THRUM" record --wakes -o inside.thrum -- "$crowded" \
+		2>err
+	[[ $? -eq 2 ]] || wrong "--wakes is taken in a container"
+	grep -q '^thrum: --wakes: ' err || wrong "in a container: $(cat err)"
+else
+	echo "skipped: no namespace of processes can be made"
+fi
+
 # Nobody else's threads: no rights are needed.
 if [[ $(id -u) -eq 0 ]] && command -v setpriv >/dev/null; then
 	chmod 777 .

@@ -17,12 +17,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define RING_BYTES (256u << 10) /* the kernel grants twice as much to any user */
 #define RECORD_MAX 512          /* bytes; those of interest are shorter */
+/* The inode of the machine's own namespace of pids: PROC_PID_INIT_INO of Linux. */
+#define MACHINES_NUMBERS 0xEFFFFFFCu
 
 struct thrum__source_ring {
 	int fd;
@@ -100,19 +103,16 @@ static int open_tracefs(void)
 }
 
 /* Reads a file about the tracepoint sched_waking. Returns 0 or a negative errno. */
-static int read_tracepoint(const char *name, char *to, size_t size)
+static int read_tracepoint(int folder, const char *name, char *to, size_t size)
 {
 	char path[64];
-	int folder = open_tracefs(), fd;
+	int fd;
 	ssize_t n;
 
-	if (folder < 0)
-		return folder;
 	snprintf(path, sizeof path, "events/sched/sched_waking/%s", name);
 	fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, to, size - 1);
 	n = n < 0 ? -errno : n;
-	close(folder);
 	if (fd >= 0)
 		close(fd);
 	if (n < 0)
@@ -185,21 +185,40 @@ int thrum__source_switches_open(struct thrum__source_switches *switches, pid_t p
 	return error;
 }
 
-int thrum__source_switches_open_wakes(struct thrum__source_switches *switches)
+/* Finds the number of the tracepoint and the place of its pid. Returns 0 or a negative errno. */
+static int find_waking(uint64_t *id, uint32_t *pid_at)
 {
 	char text[4096];
+	int folder = open_tracefs(), error;
+
+	if (folder < 0)
+		return folder;
+	error = read_tracepoint(folder, "id", text, sizeof text);
+	*id = error == 0 ? strtoull(text, NULL, 10) : 0;
+	if (error == 0)
+		error = read_tracepoint(folder, "format", text, sizeof text);
+	close(folder);
+	if (error != 0)
+		return error;
+	*pid_at = thrum__source_switches_pid_at(text);
+	return *id == 0 || *pid_at == 0 ? -ENOENT : 0;
+}
+
+/* Whether this process numbers threads as the machine does. A container has numbers of its own. */
+static bool is_numbered_by_machine(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) != 0 || status.st_ino == MACHINES_NUMBERS;
+}
+
+int thrum__source_switches_open_wakes(struct thrum__source_switches *switches)
+{
 	uint64_t id;
-	int error = read_tracepoint("id", text, sizeof text);
+	int error = is_numbered_by_machine() ? find_waking(&id, &switches->pid_at) : -EXDEV;
 
 	if (error != 0)
 		return error;
-	id = strtoull(text, NULL, 10);
-	error = read_tracepoint("format", text, sizeof text);
-	if (error != 0)
-		return error;
-	switches->pid_at = thrum__source_switches_pid_at(text);
-	if (id == 0 || switches->pid_at == 0)
-		return -ENOENT;
 	struct perf_event_attr attr = wakes_attr(id);
 
 	return open_rings(switches, &attr, -1);

@@ -55,7 +55,8 @@ int thrum__source_switches_open(struct thrum__source_switches *, pid_t);
 /*
  * Also listens to who wakes its threads: the kernel tells that of all threads of the machine, and all but
  * those of the process are left out here. Returns 0 or a negative errno: -EACCES or -EPERM without root's
- * rights or CAP_PERFMON, and -ENOENT when there is no tracefs that could be read.
+ * rights or CAP_PERFMON, -ENOENT when there is no tracefs that could be read, and -EXDEV in a container
+ * with numbers of threads of its own, as the kernel tells the woken thread by the machine's.
  */
 int thrum__source_switches_open_wakes(struct thrum__source_switches *);
 void thrum__source_switches_close(struct thrum__source_switches *);
