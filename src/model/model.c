@@ -238,9 +238,12 @@ const char *thrum__model_process(const struct thrum__model *m, uint32_t task)
 
 const struct thrum_trace_site *thrum__model_site(const struct thrum__model *m, uint32_t task)
 {
-	uint16_t site = THRUM__TASK(m, task, site);
+	return thrum__model_site_of(m, THRUM__TASK(m, task, site));
+}
 
-	return site && site < m->sites->room ? m->sites->all[site] : NULL;
+const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *m, unsigned number)
+{
+	return number && number < m->sites->room ? m->sites->all[number] : NULL;
 }
 
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
@@ -250,7 +253,7 @@ const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model 
 	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
 	bool has = (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_LOCK) && site > 0;
 
-	return has && (uint32_t)site < m->sites->room ? m->sites->all[site] : NULL;
+	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
 }
 
 const char *thrum__model_task_name(const struct thrum__model *m, uint32_t task, size_t *size)

@@ -256,6 +256,38 @@ static void turn_after_turn(void **state)
 	expect_others(lines);
 }
 
+/* A task is ready; another has turn after turn, after a third that ended. With `end` the second ends,
+ * too. */
+static void tell_endless(char *lines, size_t room, unsigned third, const char *end)
+{
+	size_t size = (size_t)snprintf(lines, room,
+		TASKS "1" MS "create 1 4 fiber\n1" MS "ready 1 3\n1" MS "ready 1 2\n"
+		      "2" MS "switch 4\n%u" MS "resolve 4 4\n", third);
+
+	for (unsigned i = 0; i < 20; i++)
+		size += (size_t)snprintf(lines + size, room - size,
+			"%u" MS "switch 2\n%u" MS "switch 1\n%u" MS "ready 1 2\n", third + 10 + 20 * i,
+			third + 29 + 20 * i, third + 29 + 20 * i);
+	snprintf(lines + size, room - size, "%s", end);
+}
+
+static void without_an_end(void **state)
+{
+	static char lines[8192];
+	struct thrum__finding finding;
+
+	tell_endless(lines, sizeof lines, 10, "");
+	finding = expect(lines);
+	assert_int_equal(finding.certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding.steps[0].kind, THRUM__STEP_HOGS);
+	assert_int_equal(finding.steps[0].task, 1); /* the row of 2 */
+	/* Others had their turns, too; or it got done. */
+	tell_endless(lines, sizeof lines, 50, "");
+	expect_others(lines);
+	tell_endless(lines, sizeof lines, 10, "500" MS "resolve 2 2\n");
+	expect_others(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +300,7 @@ int main(void)
 		cmocka_unit_test(behind_a_ready_task),
 		cmocka_unit_test(no_more_turns),
 		cmocka_unit_test(turn_after_turn),
+		cmocka_unit_test(without_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

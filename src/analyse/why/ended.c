@@ -13,9 +13,16 @@
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
 #define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 
-/* By call site: how many tasks resolved, and how many of them were read. */
+#define HABIT_MIN 4     /* tasks that a function made by which its others may be judged */
+
+/* By call site: how many tasks resolved, how many of them were read, and whether nobody reads them. */
 struct habits {
 	uint32_t *ended, *read;
+	enum {
+		UNKNOWN,
+		NOBODY,
+		SOMEBODY
+	} *readers;
 };
 
 uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int kind)
@@ -172,7 +179,8 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 {
 	habits->ended = calloc((size_t)UINT16_MAX + 1, sizeof *habits->ended);
 	habits->read = calloc((size_t)UINT16_MAX + 1, sizeof *habits->read);
-	if (!habits->ended || !habits->read)
+	habits->readers = calloc((size_t)UINT16_MAX + 1, sizeof *habits->readers);
+	if (!habits->ended || !habits->read || !habits->readers)
 		return -THRUM_E_MEMORY;
 	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
@@ -185,14 +193,35 @@ static int learn_habits(const struct thrum__model *model, struct habits *habits)
 	return 0;
 }
 
-/* Whether other tasks of the same call site resolved, and none of these was read either, as far as
- * the model remembers. */
+/* Whether other tasks of this call site resolved, and none of these was read, as far as the model
+ * remembers. If none of the site resolved, those that its function made count. */
+static bool has_no_reader(const struct thrum__model *model, const struct habits *habits,
+	unsigned number)
+{
+	const struct thrum_trace_site *own = thrum__model_site_of(model, number), *site;
+	uint32_t ended = 0, read = 0;
+
+	if (habits->ended[number] > 0)
+		return habits->read[number] == 0;
+	for (unsigned i = 1; own && i <= UINT16_MAX; i++) {
+		site = habits->ended[i] > 0 ? thrum__model_site_of(model, i) : NULL;
+		if (site && strcmp(site->function, own->function) == 0 &&
+			strcmp(site->file, own->file) == 0) {
+			ended += habits->ended[i];
+			read += habits->read[i];
+		}
+	}
+	return ended >= HABIT_MIN && read == 0;
+}
+
 static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
 	uint32_t task)
 {
-	uint16_t site = THRUM__TASK(model, task, site);
+	unsigned site = THRUM__TASK(model, task, site);
 
-	return site > 0 && habits->ended[site] > 0 && habits->read[site] == 0;
+	if (site > 0 && habits->readers[site] == UNKNOWN)
+		habits->readers[site] = has_no_reader(model, habits, site) ? NOBODY : SOMEBODY;
+	return habits->readers[site] == NOBODY;
 }
 
 /* The finding of that class about a task like this one, or NULL. */
@@ -428,6 +457,7 @@ static int find_unseen(struct thrum__search *search)
 	}
 	free(habits.ended);
 	free(habits.read);
+	free(habits.readers);
 	return error;
 }
 

@@ -10,6 +10,7 @@
 #define LOOK_BACK 64      /* edges of a task that are searched, from the latest back */
 #define UNFAIR 1000000000 /* ns for which others must run before a task that was ready first */
 #define OVERTAKERS_MIN 8  /* runs by which they do so */
+#define ENDLESS 10        /* a task that ran so many times as long as all others may never end */
 
 /* The task that had the lane during a delay, or one of those that did. */
 struct hog {
@@ -17,6 +18,7 @@ struct hog {
 	uint32_t key;  /* of its peers, or NONE; only if it stands for them */
 	int64_t start; /* the start of its first run */
 	int64_t total; /* ns that it ran during the delay */
+	int64_t all;   /* ns that all tasks ran then; only if it had turns */
 	unsigned runs; /* how many */
 	int64_t until; /* the end of the delay, or of the part of it whose runs were read */
 };
@@ -105,6 +107,7 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 
 		if (takes == 0)
 			continue;
+		hog.all += takes;
 		if (THRUM__RUN(model, run, task) == hog.task) {
 			lead += takes;
 		} else if ((lead -= takes) < 0) {
@@ -285,8 +288,12 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 	}
 	/* A scheduler with priorities gives one task many turns, and means it. */
 	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
-		delay->ran - delay->ready < UNFAIR)
-		return false;
+		delay->ran - delay->ready < UNFAIR) {
+		if (delay->has_run || hog.total < hog.all / (ENDLESS + 1) * ENDLESS ||
+			!thrum__analyse_task_is_pending(model, hog.task))
+			return false;
+		certainty = THRUM__POSSIBLE;
+	}
 	/* A program may run a lane's own task also while it waits for work. */
 	if (thrum__analyse_task_is_lane(model, hog.task)) {
 		if (!is_known || delay->kind == THRUM__DELAY_ANSWER)
