@@ -262,12 +262,13 @@ static void tell_endless(char *lines, size_t room, unsigned third, const char *e
 {
 	size_t size = (size_t)snprintf(lines, room,
 		TASKS "1" MS "create 1 4 fiber\n1" MS "ready 1 3\n1" MS "ready 1 2\n"
-		      "2" MS "switch 4\n%u" MS "resolve 4 4\n", third);
+		      "2" MS "switch 4\n%u" MS "resolve 4 4\n",
+		third);
 
 	for (unsigned i = 0; i < 20; i++)
 		size += (size_t)snprintf(lines + size, room - size,
-			"%u" MS "switch 2\n%u" MS "switch 1\n%u" MS "ready 1 2\n", third + 10 + 20 * i,
-			third + 29 + 20 * i, third + 29 + 20 * i);
+			"%u" MS "switch 2\n%u" MS "switch 1\n%u" MS "ready 1 2\n",
+			third + 10 + 20 * i, third + 29 + 20 * i, third + 29 + 20 * i);
 	snprintf(lines + size, room - size, "%s", end);
 }
 

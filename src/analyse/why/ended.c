@@ -13,7 +13,7 @@
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
 #define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
 
-#define HABIT_MIN 4     /* tasks that a function made by which its others may be judged */
+#define HABIT_MIN 4 /* tasks that a function made by which its others may be judged */
 
 /* By call site: how many tasks resolved, how many of them were read, and whether nobody reads them. */
 struct habits {
@@ -22,7 +22,7 @@ struct habits {
 		UNKNOWN,
 		NOBODY,
 		SOMEBODY
-	} *readers;
+	} * readers;
 };
 
 uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int kind)
