@@ -51,8 +51,10 @@
 	X(natsConnection_JetStream) \
 	X(natsConnection_SubscribeSync) \
 	X(natsConnection_PublishMsg) \
+	X(natsConnection_FlushTimeout) \
 	X(natsSubscription_NextMsg) \
 	X(natsSubscription_GetConsumerInfo) \
+	X(natsSubscription_Unsubscribe) \
 	X(natsSubscription_Destroy) \
 	X(natsInbox_Create) \
 	X(natsInbox_Destroy) \
@@ -174,6 +176,18 @@ static natsStatus set_options(const struct nats *nats, natsOptions *o,
 	return status;
 }
 
+/* Ends a subscription. A thread of libnats may be about to take a message for it, and before 3.6 that
+ * aborts the program if the subscription is gone (nats.c, issue 637). So this waits until that thread has
+ * read what the server sent before. */
+static void end_subscription(struct thrum__fleet_server *s, natsSubscription *subscription)
+{
+	if (subscription &&
+		s->nats.natsConnection_Status(s->connection) == NATS_CONN_STATUS_CONNECTED &&
+		s->nats.natsSubscription_Unsubscribe(subscription) == NATS_OK)
+		s->nats.natsConnection_FlushTimeout(s->connection, PATIENCE);
+	s->nats.natsSubscription_Destroy(subscription);
+}
+
 static natsStatus listen_for_answers(struct thrum__fleet_server *s)
 {
 	char subject[128];
@@ -223,7 +237,7 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 {
 	if (!s)
 		return;
-	s->nats.natsSubscription_Destroy(s->answers);
+	end_subscription(s, s->answers);
 	s->nats.natsInbox_Destroy(s->inbox);
 	s->nats.jsCtx_Destroy(s->stream);
 	s->nats.natsConnection_Destroy(s->connection);
@@ -491,7 +505,7 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 		return failed(s, status, "the server's messages can't be read", info);
 	int result = read_messages(s, subscription, range->last, take, context, info);
 
-	s->nats.natsSubscription_Destroy(subscription);
+	end_subscription(s, subscription);
 	return result;
 }
 

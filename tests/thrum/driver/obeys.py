@@ -80,8 +80,9 @@ class Command:
                 return line
             if not line and self.process.poll() is not None:
                 break
+        status = self.process.poll()
         self.process.kill()
-        sys.exit(f"no {text!r}: {self.output!r}")
+        sys.exit(f"no {text!r} (exit status {status}): {self.output!r}")
 
     def end(self):
         """Interrupts it. Returns its exit status."""
