@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never
- * hangs, and gives all events of packets that are intact.
+ * A small recording, cut off at each byte that was written and with each bit flipped: reading never
+ * crashes, never hangs, and gives all events of packets that are intact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +166,17 @@ static void reads_the_specimen(void **state)
 	recording_finish(&specimen.recording);
 }
 
+/* The next size at which to cut: each one, but few among zeros. */
+static uint64_t next_cut(const struct specimen *specimen, uint64_t size)
+{
+	static const uint8_t zeros[61];
+
+	if (size + sizeof zeros < specimen->size &&
+		memcmp(specimen->recording.bytes + size, zeros, sizeof zeros) == 0)
+		return size + sizeof zeros;
+	return size + 1;
+}
+
 static void survives_truncation_anywhere(void **state)
 {
 	struct specimen specimen;
@@ -175,7 +186,7 @@ static void survives_truncation_anywhere(void **state)
 	make(&specimen);
 	const struct thrum__header *h = specimen.recording.header;
 
-	for (uint64_t size = 0; size < specimen.size; size++) {
+	for (uint64_t size = 0; size < specimen.size; size = next_cut(&specimen, size)) {
 		/* Exactly this size, so that ASan sees a read behind the end. */
 		uint8_t *bytes = malloc(size + (size == 0));
 
