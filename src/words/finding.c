@@ -9,7 +9,7 @@
  *	$l  the time since the step before      $s  the time from the step to the finding's end
  *	$d  the duration of the step
  *	$i  the number of the step before        $x  further tasks of which the step is true
- *	$g  the step's log line
+ *	$g  the step's log line                 $a  the number of further locks like it
  *
  * A text in brackets is left out if the step has no other task, or if that is the task itself.
  * Brackets don't nest.
@@ -342,6 +342,7 @@ static void put_mark(struct filling *f, char mark)
 	case 'd': put_duration(f, thrum__base_time_between(step->time, step->until)); break;
 	case 'x': put_number(f, step->more); break;
 	case 'n': put_number(f, finding->count); break;
+	case 'a': put_number(f, finding->alike); break;
 	case 'g': put_log(f); break;
 	case 'p': put_number(f, finding->peers); break;
 	case 'i': put_number(f, before + 1); break;
@@ -431,7 +432,11 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		[THRUM__FINDING_LEAK] = "more and more tasks like “$t” are pending",
 	};
 
-	return fill_about(model, finding, finding->task, words[finding->class], to, size);
+	return fill_about(model, finding, finding->task,
+		finding->alike > 0
+			? "“$t” is contended, and $a like it: tasks queue for them all the time"
+			: words[finding->class],
+		to, size);
 }
 
 size_t thrum__words_finding_title(const struct thrum__model *model,

@@ -10,6 +10,7 @@
 
 #include "analyse/why/finding.h"
 #include "story.h"
+#include "words/words.h"
 
 #define ROUNDS 40
 #define WAITERS 6
@@ -158,6 +159,60 @@ static void the_hold_is_in_the_wait(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Adds a task that comes for a lock, 2 or 3. */
+static size_t add_comer(char *lines, size_t at, size_t size, unsigned ms, unsigned task,
+	const char *lock)
+{
+	return add(lines, at, size, "%1$u000000 create 1 %2$u fiber\n%1$u000000 wait %2$u %3$s\n",
+		ms, task, lock);
+}
+
+/* Adds the end of a task's turn, and the beginning of the next one's. */
+static size_t add_change(char *lines, size_t at, size_t size, unsigned ms, unsigned task,
+	const char *lock)
+{
+	at = add(lines, at, size, "%1$u000000 unlock %2$u %3$s\n%1$u000000 resolve %2$u %2$u\n", ms,
+		task, lock);
+	return add(lines, at, size, "%1$u000000 lock %2$u %3$s\n", ms, task + 1, lock);
+}
+
+/* Two locks of the same label: one finding tells of the one with the longer waits. */
+static void locks_alike(void **state)
+{
+	static char lines[1 << 15];
+	const size_t size = sizeof lines;
+	size_t at = add(lines, 0, size,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 lock\n0 label 2 \"database\n"
+		"0 create 1 3 lock\n0 label 3 \"database\n",
+		0, 0, "");
+	struct thrum__model *model;
+	struct thrum__findings findings;
+	char words[200];
+
+	for (unsigned i = 0; i < 8; i++) {
+		at = i < 6 ? add_comer(lines, at, size, 1, 100 + i, "2") : at;
+		at = add_comer(lines, at, size, 1, 200 + i, "3");
+	}
+	at = add(lines, at, size, "1000000 lock 100 2\n1000000 lock 200 3\n", 0, 0, "");
+	for (unsigned i = 0; i < 60; i++) {
+		at = add_change(lines, at, size, 30 + 30 * i, 100 + i, "2");
+		at = add_comer(lines, at, size, 30 + 30 * i, 106 + i, "2");
+		at = add_change(lines, at, size, 30 + 30 * i, 200 + i, "3");
+		at = add_comer(lines, at, size, 30 + 30 * i, 208 + i, "3");
+	}
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].class, THRUM__FINDING_CONTENDED);
+	assert_int_equal(findings.findings[0].alike, 1);
+	assert_int_equal(findings.findings[0].task, thrum__model_find(model, 3));
+	thrum__words_finding(model, &findings.findings[0], words, sizeof words);
+	assert_string_equal(words,
+		"“database” is contended, and 1 like it: tasks queue for them all the time");
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +220,7 @@ int main(void)
 		cmocka_unit_test(one_batch_is_meant),
 		cmocka_unit_test(they_wait_for_each_other),
 		cmocka_unit_test(the_hold_is_in_the_wait),
+		cmocka_unit_test(locks_alike),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -326,32 +326,51 @@ static bool is_hogged(const struct contention *c, const struct busy *busy, const
 		waiter != sort->task && (key == THRUM__NONE || key != sort->key);
 }
 
+/* Makes the finding tell of this lock. */
+static void show_lock(const struct contention *c, const struct busy *busy, const struct sort *sort,
+	struct thrum__finding *finding)
+{
+	uint32_t edge = c->acts[busy->longest].edge;
+
+	finding->task = c->lock;
+	finding->count = busy->most;
+	finding->until = busy->to;
+	finding->step_count = 0;
+	thrum__why_add_step(finding, THRUM__STEP_HELD_MOST, sort->task, c->lock, sort->from,
+		THRUM__NONE);
+	finding->steps[0].until = sort->to;
+	finding->steps[0].more = sort->count;
+	thrum__why_add_step(finding, THRUM__STEP_QUEUES, THRUM__EDGE(c->search->model, edge, from),
+		c->lock, time_of(c, busy->longest), edge);
+	finding->steps[1].until = end_of(c, busy->longest);
+}
+
+/* Locks that are alike share a finding, which tells of the one with the longest wait. */
 static void add_finding(const struct contention *c, const struct busy *busy)
 {
 	struct thrum__search *search = c->search;
-	const struct thrum__model *model = search->model;
 	struct sort sort = find_sort(c, busy);
 	bool is_long = busy->to - busy->from >= BUSY_LONG && busy->longest_ns >= WAIT_LONG;
-	uint32_t edge = c->acts[busy->longest].edge;
 	struct thrum__finding *finding;
+	int certainty;
 
 	if (sort.task == THRUM__NONE || is_explained(c, busy) ||
 		(is_semaphore(c) && !is_hogged(c, busy, &sort)))
 		return;
-	finding = thrum__why_add(search, THRUM__FINDING_CONTENDED,
-		thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE, busy->from),
-		c->lock);
-	if (!finding)
+	certainty = thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE,
+		busy->from);
+	finding = thrum__why_find_alike(search, THRUM__FINDING_CONTENDED, c->lock);
+	if (!finding) {
+		finding = thrum__why_add(search, THRUM__FINDING_CONTENDED, certainty, c->lock);
+		if (finding)
+			show_lock(c, busy, &sort, finding);
 		return;
-	finding->count = busy->most;
-	finding->until = busy->to;
-	thrum__why_add_step(finding, THRUM__STEP_HELD_MOST, sort.task, c->lock, sort.from,
-		THRUM__NONE);
-	finding->steps[0].until = sort.to;
-	finding->steps[0].more = sort.count;
-	thrum__why_add_step(finding, THRUM__STEP_QUEUES, THRUM__EDGE(model, edge, from), c->lock,
-		time_of(c, busy->longest), edge);
-	finding->steps[1].until = end_of(c, busy->longest);
+	}
+	finding->alike++;
+	if (certainty > finding->certainty)
+		finding->certainty = (uint8_t)certainty;
+	if (busy->longest_ns > finding->steps[1].until - finding->steps[1].time)
+		show_lock(c, busy, &sort, finding);
 }
 
 int thrum__why_find_contended(struct thrum__search *search)

@@ -224,19 +224,6 @@ static bool is_read_by_nobody(const struct thrum__model *model, const struct hab
 	return habits->readers[site] == NOBODY;
 }
 
-/* The finding of that class about a task like this one, or NULL. */
-static struct thrum__finding *find_alike(struct thrum__search *search, int class, uint32_t task)
-{
-	struct thrum__findings *findings = search->findings;
-	uint32_t key = thrum__why_peers_key(&search->peers, task);
-
-	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
-		if (findings->findings[i].class == class &&
-			thrum__why_peers_key(&search->peers, findings->findings[i].task) == key)
-			return &findings->findings[i];
-	return NULL;
-}
-
 /* Whether a connection, or a request on one, failed as the other side went away, and nobody ever
  * waited for it: that happens to every server, and it need not tell anybody. */
 static bool is_disconnected(const struct thrum__model *model, uint32_t task)
@@ -272,7 +259,8 @@ static bool passes_on_cancel(const struct thrum__model *model, uint32_t task)
 static void add_unseen(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	struct thrum__finding *finding = find_alike(search, THRUM__FINDING_FAILED_UNSEEN, task);
+	struct thrum__finding *finding = thrum__why_find_alike(search, THRUM__FINDING_FAILED_UNSEEN,
+		task);
 	uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_FAIL);
 	uint32_t creator = THRUM__TASK(model, task, creator);
 	int64_t end = THRUM__TASK(model, task, end);
@@ -420,7 +408,7 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 	if (by == THRUM__NONE || thrum__analyse_task_is_choice(model, by) ||
 		is_below(model, cancelled, by) || is_below(model, task, by) ||
 		is_given_up(model, task, cancelled) ||
-		find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
+		thrum__why_find_alike(search, THRUM__FINDING_CANCELLED, cancelled))
 		return;
 	/* POSSIBLE only, as the program may intend it. */
 	finding = thrum__why_add(search, THRUM__FINDING_CANCELLED, THRUM__POSSIBLE, cancelled);

@@ -70,6 +70,18 @@ struct thrum__finding *thrum__why_add(struct thrum__search *search, int class, i
 	return finding;
 }
 
+struct thrum__finding *thrum__why_find_alike(struct thrum__search *search, int class, uint32_t task)
+{
+	struct thrum__findings *findings = search->findings;
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
+
+	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
+		if (findings->findings[i].class == class &&
+			thrum__why_peers_key(&search->peers, findings->findings[i].task) == key)
+			return &findings->findings[i];
+	return NULL;
+}
+
 void thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge)
 {

@@ -73,6 +73,9 @@ static inline uint32_t thrum__why_next(const struct thrum__search *search, uint3
 struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,
 	uint32_t task);
 
+/* Returns the finding of that class about a task like this one, or NULL. */
+struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, uint32_t task);
+
 /* Adds a step to a finding; does nothing if it already has THRUM__STEPS_MAX. */
 void thrum__why_add_step(struct thrum__finding *, int kind, uint32_t task, uint32_t other,
 	int64_t time, uint32_t edge);
