@@ -5,7 +5,7 @@ import { listenToHeld } from "./page-input";
 import { notice } from "./page-notices";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import type { TableName } from "./messages";
-import { openTab } from "./panel";
+import { openTab, setTab } from "./panel";
 
 /** Commands that the menu "View" switches. */
 const SWITCHES = ["squeeze", "fisheye", "related", "legend"];
@@ -189,6 +189,11 @@ function makeStatus() {
   });
 }
 
+function showFindings() {
+  setTab("findings");
+  byId("findings").scrollIntoView();
+}
+
 function makeNames() {
   let findings = "";
   onChange(({ parts, focus, findingWords }) => {
@@ -197,7 +202,7 @@ function makeNames() {
     if (!part || (!parts && focus === undefined)) return;
     byId("name").textContent = part.name;
     byId("words").replaceChildren(part.words);
-    if (findings) byId("words").append(" · ", make("span", { class: "bad" }, findings));
+    if (findings) byId("words").append(" · ", button(findings, showFindings, { class: "plain" }));
     const title = now.parts.map(({ name }) => name).join(", ");
     document.title = now.title || `${title} – thrum`;
     const summary = now.parts.map((each) =>

@@ -107,12 +107,13 @@ static void begin_line(struct about *a)
 static void write_threads(struct about *a)
 {
 	const struct thrum__bands *bands = a->bands;
-	uint32_t told = 0;
+	/* A line that says "and 1 more" takes as much room as that one. */
+	uint32_t told = bands->thread_count > THREADS_MOST + 1 ? THREADS_MOST : bands->thread_count;
 
 	if (bands->thread_count == 0)
 		return;
 	thrum__document_write_section(&a->w, "Where it runs");
-	for (uint32_t i = 0; i < bands->thread_count && told < THREADS_MOST; i++, told++) {
+	for (uint32_t i = 0; i < told; i++) {
 		const struct thrum__bands_thread *thread = &bands->threads[i];
 		uint32_t task = bands->model->lanes[thread->lane].task;
 		char name[300];

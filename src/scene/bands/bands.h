@@ -275,6 +275,9 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
 
+/* Keeps notes off what the heads of sections say. */
+void thrum__bands_keep_heads(const struct thrum__bands_pen *);
+
 /* Gives the height of a lane's thread; returns false if it isn't in sight. */
 bool thrum__bands_lane_y(const struct thrum__bands_pen *, uint32_t lane, float *top, float *bottom);
 

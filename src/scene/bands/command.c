@@ -311,7 +311,7 @@ static int zoom_to(struct thrum__scene *scene)
 	return 1;
 }
 
-/* Ends the range; or else the search, or the selection, or the stories, or the focus. */
+/* Ends the range; or else the search, or the selection with the stories, or the focus. */
 static int clear_next(struct thrum__scene *scene)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -321,16 +321,17 @@ static int clear_next(struct thrum__scene *scene)
 		state->bands.took_from = state->bands.took_to = 0;
 		return 1;
 	}
-	if (state->search[0])
+	if (state->search[0]) {
 		state->search[0] = 0;
-	else if (state->has_selected || state->related_only)
+	} else if (state->has_selected || state->related_only || state->bands.story_count > 0) {
 		state->has_selected = state->related_only = false;
-	else if (state->bands.story_count > 0)
-		return state->bands.story_count = 0, 1;
-	else if (state->bands.focus[0])
-		return state->bands.focus[0] = 0, 1;
-	else
+		state->bands.story_count = 0;
+	} else if (state->bands.focus[0]) {
+		state->bands.focus[0] = 0;
+		return 1;
+	} else {
 		return 0;
+	}
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 

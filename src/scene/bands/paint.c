@@ -354,6 +354,15 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 	paint_head(pen, place, "Work", words);
 }
 
+void thrum__bands_keep_heads(const struct thrum__bands_pen *pen)
+{
+	for (uint32_t i = 0; i < pen->bands->place_count; i++)
+		if (pen->bands->places[i].kind == THRUM__PLACE_WORK)
+			thrum__paint_boxes_add(pen->p->boxes, pen->left,
+				thrum__bands_top(pen, &pen->bands->places[i]),
+				pen->right - pen->left, THRUM__BANDS_HEAD);
+}
+
 static void paint_only_head(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {

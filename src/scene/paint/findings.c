@@ -212,6 +212,8 @@ void thrum__paint_findings(struct thrum__paint *p)
 		if (i > 0 && !(p->bands && i > 1 && fabsf(pins[i].x - pins[i - 1].x) < 2))
 			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
 	}
+	if (p->bands)
+		thrum__bands_keep_heads(p->bands);
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		/* In bands a note would cover many lines: only the cause and the victim have one, and none
 		 * where it would cover those of another trace, or of a range. */
