@@ -357,7 +357,11 @@ test("findings of a small trace are there when it is shown, of a big one they co
   expect(/^findings 1/i.test(await findings(small)), "the small one has its finding at once");
   const view = await opened(open, page(huge()));
   await until("the big one's are told", async () => /^findings 1/i.test(await findings(view)));
-  await view.locator("#words .bad", { hasText: "1 finding" }).waitFor();
+  await tab(view, "Statistics").click();
+  await view.getByRole("button", { name: "1 finding" }).click();
+  await until("they are in sight", () =>
+    view.locator("#findings h2").evaluate((at) => at.getBoundingClientRect().top < innerHeight),
+  );
   await view.getByRole("button", { name: "Show me" }).click();
   await reaches(view, "its tasks are seen", (at, span) => at.has("sel") && span?.[0] > 0);
 });
