@@ -360,7 +360,9 @@ test("findings of a small trace are there when it is shown, of a big one they co
   await tab(view, "Statistics").click();
   await view.getByRole("button", { name: "1 finding" }).click();
   await until("they are in sight", () =>
-    view.locator("#findings h2").evaluate((at) => at.getBoundingClientRect().top < innerHeight),
+    view
+      .locator("#findings h2")
+      .evaluate((at) => at.getBoundingClientRect().top < window.innerHeight),
   );
   await view.getByRole("button", { name: "Show me" }).click();
   await reaches(view, "its tasks are seen", (at, span) => at.has("sel") && span?.[0] > 0);

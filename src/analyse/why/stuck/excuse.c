@@ -24,6 +24,8 @@
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
 #define UNSET_PEERS 2
 #define UNSET_TIMES 4
+#define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
+#define TURNS_MIN 8           /* times that an event loop waited for work */
 #define FRESH 50 /* the trace's length divided by this is the age of waits that just began */
 
 /* ---- Timers -------------------------------------------------------------------------------- */
@@ -323,6 +325,48 @@ static bool is_needed(const struct thrum__model *model, const struct thrum__why_
 	return false;
 }
 
+bool thrum__why_is_in_call(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = THRUM__TASK(model, task, lane), at;
+	bool is_timer = THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
+
+	if (lane >= model->lane_count ||
+		!(is_timer || THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE))
+		return false;
+	at = model->lanes[lane].suspended;
+	return thrum__model_has_row(&model->suspensions, at) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, at, text), NULL),
+			is_timer ? "blocked for a time" : "blocked by the outside") == 0;
+}
+
+bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = THRUM__TASK(model, task, lane), row, turns = 0;
+	int64_t age, longest = 0;
+
+	if (!thrum__why_is_in_call(model, task))
+		return false;
+	row = model->lanes[lane].suspended;
+	age = model->end - THRUM__SUSPENSION(model, row, start);
+	if (age < LONG_RUN)
+		return false;
+	for (uint32_t i = 0; i < SUSPENSIONS_BACK && row-- > model->suspensions.first; i++) {
+		const char *reason;
+		int64_t time;
+
+		if (!thrum__model_has_row(&model->suspensions, row) ||
+			THRUM__SUSPENSION(model, row, lane) != lane)
+			continue;
+		reason = thrum__model_string(model, THRUM__SUSPENSION(model, row, text), NULL);
+		time = THRUM__SUSPENSION(model, row, end) - THRUM__SUSPENSION(model, row, start);
+		if (strcmp(reason, "wait for work") == 0)
+			turns++;
+		else
+			longest = time > longest ? time : longest;
+	}
+	return turns >= TURNS_MIN && age / FAR_LATE > longest;
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, shows that it should come. */
 static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -334,7 +378,7 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return false;
 	if (!last)
 		return true;
-	if (is_needed(model, path))
+	if (is_needed(model, path) || thrum__why_holds_up_loop(model, path->leaf))
 		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||

@@ -278,7 +278,9 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 	if (path->is_marked)
 		return THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
-	if (evidence == THRUM__EVIDENCE_NONE && thrum__why_is_overtaken(search, path))
+	if (evidence == THRUM__EVIDENCE_NONE &&
+		(thrum__why_is_overtaken(search, path) ||
+			thrum__why_holds_up_loop(search->model, path->leaf)))
 		evidence = THRUM__EVIDENCE_WEAK;
 	return evidence == THRUM__EVIDENCE_NONE    ? -1
 		: evidence == THRUM__EVIDENCE_WEAK ? THRUM__POSSIBLE
@@ -304,21 +306,6 @@ static void note_unjudged(struct thrum__findings *findings, const struct thrum__
 			(struct thrum__unjudged){.task = path->victim,
 				.reason = (uint8_t)path->unjudged};
 	findings->unjudged_count++;
-}
-
-/* Whether the path ends with a call that the adapters recorded, and that may still return. */
-static bool is_in_call(const struct thrum__model *model, const struct thrum__why_path *path)
-{
-	uint32_t lane = THRUM__TASK(model, path->leaf, lane), at;
-	bool is_timer = THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_TIMER;
-
-	if (path->circle != THRUM__NONE || lane >= model->lane_count ||
-		!(is_timer || THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_HANDLE))
-		return false;
-	at = model->lanes[lane].suspended;
-	return thrum__model_has_row(&model->suspensions, at) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, at, text), NULL),
-			is_timer ? "blocked for a time" : "blocked by the outside") == 0;
 }
 
 static void note_idle(struct thrum__findings *findings, uint32_t task)
@@ -363,7 +350,8 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 			cause = merge_last(search, cause);
 	} else if (path->is_marked && path->unjudged >= 0) {
 		note_unjudged(search->findings, path);
-	} else if (path->is_marked && is_in_call(model, path)) {
+	} else if (path->is_marked && path->circle == THRUM__NONE &&
+		thrum__why_is_in_call(model, path->leaf)) {
 		note_idle(search->findings, path->victim);
 	}
 	thrum__why_path_settle(search, path, cause);

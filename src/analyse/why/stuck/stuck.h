@@ -99,6 +99,13 @@ bool thrum__why_is_broken_timer(const struct thrum__search *, const struct thrum
  * tries if they decide. Call it while the path isn't settled. */
 bool thrum__why_is_excused(struct thrum__search *, struct thrum__why_path *);
 
+/* Whether a task stands for a call that the adapters recorded, and that hasn't returned yet. */
+bool thrum__why_is_in_call(const struct thrum__model *, uint32_t task);
+
+/* Whether a task stands for a call that holds up an event loop: its thread waited for work again and
+ * again, and is now in this call for far longer than it ever was in one. */
+bool thrum__why_holds_up_loop(const struct thrum__model *, uint32_t task);
+
 /* Whether a task's name begins with one of these words. */
 bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
 	size_t count);
