@@ -357,6 +357,9 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 		if (!thrum__model_has_row(&model->suspensions, row) ||
 			THRUM__SUSPENSION(model, row, lane) != lane)
 			continue;
+		/* The thread rested since the task began: it is in another call. */
+		if (THRUM__SUSPENSION(model, row, end) > THRUM__TASK(model, task, created))
+			return false;
 		reason = thrum__model_string(model, THRUM__SUSPENSION(model, row, text), NULL);
 		time = THRUM__SUSPENSION(model, row, end) - THRUM__SUSPENSION(model, row, start);
 		if (strcmp(reason, "wait for work") == 0)
