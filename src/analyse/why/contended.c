@@ -360,16 +360,16 @@ static void add_finding(const struct contention *c, const struct busy *busy)
 	certainty = thrum__why_certainty(search, is_long ? THRUM__LIKELY : THRUM__POSSIBLE,
 		busy->from);
 	finding = thrum__why_find_alike(search, THRUM__FINDING_CONTENDED, c->lock);
-	if (!finding) {
+	if (finding)
+		finding->alike++;
+	else
 		finding = thrum__why_add(search, THRUM__FINDING_CONTENDED, certainty, c->lock);
-		if (finding)
-			show_lock(c, busy, &sort, finding);
+	if (!finding)
 		return;
-	}
-	finding->alike++;
 	if (certainty > finding->certainty)
 		finding->certainty = (uint8_t)certainty;
-	if (busy->longest_ns > finding->steps[1].until - finding->steps[1].time)
+	if (finding->step_count == 0 ||
+		busy->longest_ns > finding->steps[1].until - finding->steps[1].time)
 		show_lock(c, busy, &sort, finding);
 }
 

@@ -12,17 +12,16 @@
 #define ANCESTORS_MAX 16
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
 #define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
+#define HABIT_MIN 4     /* tasks that a function made by which its others may be judged */
 
-#define HABIT_MIN 4 /* tasks that a function made by which its others may be judged */
-
-/* By call site: how many tasks resolved, how many of them were read, and whether nobody reads them. */
-struct habits {
-	uint32_t *ended, *read;
+/* How many tasks of a call site resolved, how many of them were read, and whether nobody reads them. */
+struct habit {
+	uint32_t ended, read;
 	enum {
 		UNKNOWN,
 		NOBODY,
 		SOMEBODY
-	} * readers;
+	} readers;
 };
 
 uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int kind)
@@ -174,54 +173,52 @@ static bool is_known_to_its_failer(const struct thrum__model *model, uint32_t ta
 	return false;
 }
 
-/* Counts the resolved tasks of each call site. Returns 0 or -THRUM_E_MEMORY. */
-static int learn_habits(const struct thrum__model *model, struct habits *habits)
+/* Counts the resolved tasks of each call site. The caller frees the habits, by number of the site; NULL:
+ * no memory. */
+static struct habit *learn_habits(const struct thrum__model *model)
 {
-	habits->ended = calloc((size_t)UINT16_MAX + 1, sizeof *habits->ended);
-	habits->read = calloc((size_t)UINT16_MAX + 1, sizeof *habits->read);
-	habits->readers = calloc((size_t)UINT16_MAX + 1, sizeof *habits->readers);
-	if (!habits->ended || !habits->read || !habits->readers)
-		return -THRUM_E_MEMORY;
-	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+	struct habit *habits = calloc((size_t)UINT16_MAX + 1, sizeof *habits);
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0);
+		habits && task < model->tasks.count;
 		task = thrum__analyse_next_task(model, task + 1)) {
 		if (!thrum__model_has_row(&model->tasks, task) ||
 			THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED)
 			continue;
-		habits->ended[THRUM__TASK(model, task, site)]++;
-		habits->read[THRUM__TASK(model, task, site)] += is_seen(model, task, false);
+		habits[THRUM__TASK(model, task, site)].ended++;
+		habits[THRUM__TASK(model, task, site)].read += is_seen(model, task, false);
 	}
-	return 0;
+	return habits;
 }
 
 /* Whether other tasks of this call site resolved, and none of these was read, as far as the model
  * remembers. If none of the site resolved, those that its function made count. */
-static bool has_no_reader(const struct thrum__model *model, const struct habits *habits,
+static bool has_no_reader(const struct thrum__model *model, const struct habit *habits,
 	unsigned number)
 {
 	const struct thrum_trace_site *own = thrum__model_site_of(model, number), *site;
 	uint32_t ended = 0, read = 0;
 
-	if (habits->ended[number] > 0)
-		return habits->read[number] == 0;
+	if (habits[number].ended > 0)
+		return habits[number].read == 0;
 	for (unsigned i = 1; own && i <= UINT16_MAX; i++) {
-		site = habits->ended[i] > 0 ? thrum__model_site_of(model, i) : NULL;
+		site = habits[i].ended > 0 ? thrum__model_site_of(model, i) : NULL;
 		if (site && strcmp(site->function, own->function) == 0 &&
 			strcmp(site->file, own->file) == 0) {
-			ended += habits->ended[i];
-			read += habits->read[i];
+			ended += habits[i].ended;
+			read += habits[i].read;
 		}
 	}
 	return ended >= HABIT_MIN && read == 0;
 }
 
-static bool is_read_by_nobody(const struct thrum__model *model, const struct habits *habits,
-	uint32_t task)
+static bool is_read_by_nobody(const struct thrum__model *model, struct habit *habits, uint32_t task)
 {
 	unsigned site = THRUM__TASK(model, task, site);
 
-	if (site > 0 && habits->readers[site] == UNKNOWN)
-		habits->readers[site] = has_no_reader(model, habits, site) ? NOBODY : SOMEBODY;
-	return habits->readers[site] == NOBODY;
+	if (site > 0 && habits[site].readers == UNKNOWN)
+		habits[site].readers = has_no_reader(model, habits, site) ? NOBODY : SOMEBODY;
+	return habits[site].readers == NOBODY;
 }
 
 /* Whether a connection, or a request on one, failed as the other side went away, and nobody ever
@@ -430,23 +427,22 @@ static void check_cancelled(struct thrum__search *search, uint32_t task)
 static int find_unseen(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
-	struct habits habits = {0};
-	int error = 0;
+	struct habit *habits = NULL;
 
 	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_FAILED);
-		task < model->tasks.count && error == 0;
+		task < model->tasks.count;
 		task = thrum__why_next(search, task + 1, THRUM__SORT_FAILED)) {
 		if (!is_unseen(search, task))
 			continue;
-		if (!habits.ended)
-			error = learn_habits(model, &habits);
-		if (error == 0 && !is_read_by_nobody(model, &habits, task))
+		if (!habits)
+			habits = learn_habits(model);
+		if (!habits)
+			return -THRUM_E_MEMORY;
+		if (!is_read_by_nobody(model, habits, task))
 			add_unseen(search, task);
 	}
-	free(habits.ended);
-	free(habits.read);
-	free(habits.readers);
-	return error;
+	free(habits);
+	return 0;
 }
 
 int thrum__why_find_ended(struct thrum__search *search)

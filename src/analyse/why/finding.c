@@ -70,14 +70,20 @@ struct thrum__finding *thrum__why_add(struct thrum__search *search, int class, i
 	return finding;
 }
 
+bool thrum__why_are_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	uint32_t key = a == b ? THRUM__NONE : thrum__why_peers_key(&search->peers, a);
+
+	return a == b || (key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b));
+}
+
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *search, int class, uint32_t task)
 {
 	struct thrum__findings *findings = search->findings;
-	uint32_t key = thrum__why_peers_key(&search->peers, task);
 
-	for (uint32_t i = 0; i < findings->count && key != THRUM__NONE; i++)
+	for (uint32_t i = 0; i < findings->count; i++)
 		if (findings->findings[i].class == class &&
-			thrum__why_peers_key(&search->peers, findings->findings[i].task) == key)
+			thrum__why_are_alike(search, findings->findings[i].task, task))
 			return &findings->findings[i];
 	return NULL;
 }

@@ -59,16 +59,20 @@ static int find_blockers(const struct thrum__search *search, struct thrum__why_l
 	return 0;
 }
 
+bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension, const char *reason)
+{
+	return thrum__model_has_row(&model->suspensions, suspension) &&
+		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text), NULL),
+			reason) == 0;
+}
+
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
 {
 	const struct thrum__lane *at = &model->lanes[lane];
 	uint32_t task = at->running == THRUM__NONE ? at->task : at->running;
 
 	return thrum__model_has_row(&model->tasks, task) &&
-			thrum__model_has_row(&model->suspensions, at->suspended) &&
-			strcmp(thrum__model_string(model,
-				       THRUM__SUSPENSION(model, at->suspended, text), NULL),
-				"blocked for a time") == 0
+			thrum__why_rests_for(model, at->suspended, "blocked for a time")
 		? thrum__model_heir(model, task)
 		: THRUM__NONE;
 }

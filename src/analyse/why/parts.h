@@ -73,7 +73,9 @@ static inline uint32_t thrum__why_next(const struct thrum__search *search, uint3
 struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int certainty,
 	uint32_t task);
 
-/* Returns the finding of that class about a task like this one, or NULL. */
+/* Whether two tasks are peers, or the same. */
+bool thrum__why_are_alike(const struct thrum__search *, uint32_t a, uint32_t b);
+/* Returns the finding of that class about this task or one like it, or NULL. */
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, uint32_t task);
 
 /* Adds a step to a finding; does nothing if it already has THRUM__STEPS_MAX. */
@@ -172,6 +174,9 @@ static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint3
 {
 	return row != THRUM__NONE && !thrum__model_has_row(rows, row);
 }
+
+/* Whether a lane was suspended for this reason: a row of suspensions; false if it isn't known. */
+bool thrum__why_rests_for(const struct thrum__model *, uint32_t suspension, const char *reason);
 
 /* Returns the task, or NONE if the model has forgotten it: for the other task of a step. */
 static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32_t task)

@@ -182,25 +182,6 @@ static struct hog find_overtakers(struct thrum__search *search, const struct thr
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 
-/* The index of the finding about this hog or one like it, or NONE. */
-static uint32_t find_finding(const struct thrum__search *search, uint32_t hog)
-{
-	const struct thrum__findings *findings = search->findings;
-	uint32_t key = thrum__why_peers_key(&search->peers, hog);
-
-	for (uint32_t i = 0; i < findings->count; i++) {
-		const struct thrum__finding *finding = &findings->findings[i];
-
-		if (finding->class == THRUM__FINDING_STARVED &&
-			(finding->task == hog ||
-				(key != THRUM__NONE &&
-					thrum__why_peers_key(&search->peers, finding->task) ==
-						key)))
-			return i;
-	}
-	return THRUM__NONE;
-}
-
 /* Makes the finding show this delay. */
 static void show_delay(struct thrum__finding *finding, const struct thrum__delay *delay,
 	const struct hog *hog, int hogs)
@@ -224,26 +205,22 @@ static void show_delay(struct thrum__finding *finding, const struct thrum__delay
 static void add_delay(struct thrum__search *search, const struct thrum__delay *delay,
 	const struct hog *hog, int hogs, int certainty)
 {
-	uint32_t number = find_finding(search, hog->task);
-	struct thrum__finding *finding;
+	struct thrum__finding *finding = thrum__why_find_alike(search, THRUM__FINDING_STARVED,
+		hog->task);
+	uint32_t number;
 
 	certainty = thrum__why_certainty(search, certainty, delay->ready);
-	if (number == THRUM__NONE) {
+	if (!finding)
 		finding = thrum__why_add(search, THRUM__FINDING_STARVED, certainty, hog->task);
-		if (!finding)
-			return;
-		number = search->findings->count - 1;
+	if (!finding)
+		return;
+	if (finding->step_count == 0 || certainty > finding->certainty ||
+		(certainty == finding->certainty &&
+			delay->ran - delay->ready > finding->until - finding->steps[1].time)) {
+		finding->certainty = (uint8_t)certainty;
 		show_delay(finding, delay, hog, hogs);
-	} else {
-		finding = &search->findings->findings[number];
-		if (certainty > finding->certainty ||
-			(certainty == finding->certainty &&
-				delay->ran - delay->ready >
-					finding->until - finding->steps[1].time)) {
-			finding->certainty = (uint8_t)certainty;
-			show_delay(finding, delay, hog, hogs);
-		}
 	}
+	number = (uint32_t)(finding - search->findings->findings);
 	finding->count++;
 	/* Others may wait behind the delayed task, or for the hog itself. */
 	if (!delay->has_run) {

@@ -437,9 +437,7 @@ static void count_task(const struct thrum__search *search, struct work *work, ui
 static int64_t deadlocked_at(const struct thrum__model *model)
 {
 	for (uint32_t i = model->suspensions.count; i-- > model->suspensions.first;)
-		if (thrum__model_has_row(&model->suspensions, i) &&
-			strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, i, text), NULL),
-				"deadlocked") == 0)
+		if (thrum__why_rests_for(model, i, "deadlocked"))
 			return THRUM__SUSPENSION(model, i, start);
 	return THRUM__OPEN;
 }

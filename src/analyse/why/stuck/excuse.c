@@ -327,16 +327,13 @@ static bool is_needed(const struct thrum__model *model, const struct thrum__why_
 
 bool thrum__why_is_in_call(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t lane = THRUM__TASK(model, task, lane), at;
+	uint32_t lane = THRUM__TASK(model, task, lane);
 	bool is_timer = THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
 
-	if (lane >= model->lane_count ||
-		!(is_timer || THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE))
-		return false;
-	at = model->lanes[lane].suspended;
-	return thrum__model_has_row(&model->suspensions, at) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, at, text), NULL),
-			is_timer ? "blocked for a time" : "blocked by the outside") == 0;
+	return lane < model->lane_count &&
+		(is_timer || THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE) &&
+		thrum__why_rests_for(model, model->lanes[lane].suspended,
+			is_timer ? "blocked for a time" : "blocked by the outside");
 }
 
 bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
@@ -351,7 +348,6 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 	if (age < LONG_RUN)
 		return false;
 	for (uint32_t i = 0; i < SUSPENSIONS_BACK && row-- > model->suspensions.first; i++) {
-		const char *reason;
 		int64_t time;
 
 		if (!thrum__model_has_row(&model->suspensions, row) ||
@@ -360,9 +356,8 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 		/* The thread rested since the task began: it is in another call. */
 		if (THRUM__SUSPENSION(model, row, end) > THRUM__TASK(model, task, created))
 			return false;
-		reason = thrum__model_string(model, THRUM__SUSPENSION(model, row, text), NULL);
 		time = THRUM__SUSPENSION(model, row, end) - THRUM__SUSPENSION(model, row, start);
-		if (strcmp(reason, "wait for work") == 0)
+		if (thrum__why_rests_for(model, row, "wait for work"))
 			turns++;
 		else
 			longest = time > longest ? time : longest;

@@ -46,11 +46,7 @@ static uint32_t last_suspension(const struct thrum__model *model, const struct t
 /* Whether a lane's loop said last that nothing is left that could wake it. */
 static bool is_deadlocked(const struct thrum__model *model, const struct thrum__lane *lane)
 {
-	uint32_t last = last_suspension(model, lane);
-
-	return thrum__model_has_row(&model->suspensions, last) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, last, text), NULL),
-			"deadlocked") == 0;
+	return thrum__why_rests_for(model, last_suspension(model, lane), "deadlocked");
 }
 
 /* Whether a lane's last act is a wait that goes on and has no time limit. A lane that tells when it
@@ -64,9 +60,7 @@ static bool is_blocked_for_good(const struct thrum__search *search, const struct
 		return false;
 	return is_lane_blocked(search, lane) &&
 		(!thrum__model_has_row(&model->suspensions, lane->suspended) ||
-			strcmp(thrum__model_string(model,
-				       THRUM__SUSPENSION(model, lane->suspended, text), NULL),
-				"blocked") == 0);
+			thrum__why_rests_for(model, lane->suspended, "blocked"));
 }
 
 /* Looks whether anything can still happen in the program. */
@@ -166,13 +160,6 @@ static void shorten_path(struct thrum__search *search, struct thrum__why_path *p
 	}
 }
 
-static bool is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
-{
-	uint32_t key = a == b ? THRUM__NONE : thrum__why_peers_key(&search->peers, a);
-
-	return a == b || (key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b));
-}
-
 /* Whether two findings tell the same story of tasks that are alike. */
 static bool is_same_story(const struct thrum__search *search, const struct thrum__finding *a,
 	const struct thrum__finding *b)
@@ -181,7 +168,7 @@ static bool is_same_story(const struct thrum__search *search, const struct thrum
 		return false;
 	for (unsigned i = 0; i < a->step_count; i++)
 		if (a->steps[i].kind != b->steps[i].kind ||
-			!is_alike(search, a->steps[i].task, b->steps[i].task))
+			!thrum__why_are_alike(search, a->steps[i].task, b->steps[i].task))
 			return false;
 	return true;
 }
