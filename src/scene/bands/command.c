@@ -328,7 +328,6 @@ static int clear_next(struct thrum__scene *scene)
 		state->bands.story_count = 0;
 	} else if (state->bands.focus[0]) {
 		state->bands.focus[0] = 0;
-		return 1;
 	} else {
 		return 0;
 	}
