@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A small recording, cut off at each byte that was written and with each bit flipped: reading never
- * crashes, never hangs, and gives all events of packets that are intact.
+ * A small recording, cut off at each byte and with each bit flipped: reading never crashes, never
+ * hangs, and gives all events of packets that are intact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,12 +166,14 @@ static void reads_the_specimen(void **state)
 	recording_finish(&specimen.recording);
 }
 
-/* The next size at which to cut: each one, but few among zeros. */
+/* The next size at which to cut: each one. Only a look for races between threads, of which there is
+ * one, leaves most zeros out, as it would take minutes. */
 static uint64_t next_cut(const struct specimen *specimen, uint64_t size)
 {
 	static const uint8_t zeros[61];
+	const char *sanitizer = getenv("SANITIZE");
 
-	if (size + sizeof zeros < specimen->size &&
+	if (sanitizer && strcmp(sanitizer, "thread") == 0 && size + sizeof zeros < specimen->size &&
 		memcmp(specimen->recording.bytes + size, zeros, sizeof zeros) == 0)
 		return size + sizeof zeros;
 	return size + 1;
