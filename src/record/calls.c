@@ -188,9 +188,9 @@ static bool fast_label(thrum_task task, const char *label)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
-	size_t size = medium_size(label);
+	struct medium_text text = read_medium_text(label);
 
-	if (!size)
+	if (!text.size)
 		return false;
 	struct fast_event event = begin_event(TSC, thread, lane, THRUM__R_LABEL);
 
@@ -199,8 +199,8 @@ static bool fast_label(thrum_task task, const char *label)
 	if (is_beyond(from_base(TSC, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
-	memcpy(event.at + HEADER + 4, label, size);
-	return finish_event(thread, lane, event, HEADER + 4 + size);
+	put_medium_text(event.at + HEADER + 4, text);
+	return finish_event(thread, lane, event, HEADER + 4 + text.size);
 }
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
