@@ -88,12 +88,13 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return false;
 	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_RESOLVE);
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)) ||
-		UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	live_end(lane, task);
@@ -102,6 +103,12 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 
 static NOINLINE void resolve_otherwise(thrum_task task)
 {
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	if (task && !is_on(THRUM__BIT_LIFE) && has_limit(lane)) {
+		live_end(lane, task); /* there is no event to write */
+		return;
+	}
 	if (task && !fast_resolve(ANY, task))
 		thrum__record_write_end(
 			&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
@@ -140,6 +147,10 @@ static NOINLINE void switch_otherwise(thrum_task task)
 
 	if (fast_switch(ANY, task))
 		return;
+	if (task && !is_on(THRUM__BIT_RUNS) && has_limit(thread->lane[0])) {
+		thread->running = task;
+		return;
+	}
 	thrum__record_thread_attach(thread);
 	if (!task)
 		task = thread->own;
@@ -262,7 +273,23 @@ ALWAYS_INLINE bool creation_fits(enum clock clock, const struct lane *lane,
 	return c->type == THRUM__R_CREATE || !is_beyond(from_base(clock, lane, c->source));
 }
 
-/* Does the rest of fast_create, with a lane that is taken. */
+ALWAYS_INLINE void write_creation(enum form form, struct thread *thread, struct lane *lane,
+	struct fast_event event, struct text label, const struct creation *c, uint64_t id)
+{
+	uint8_t *p = event.at + HEADER;
+
+	if (c->type == THRUM__R_CREATE_IN)
+		put32(p, (uint32_t)c->parent), p += 4;
+	put32(p, (uint32_t)id);
+	put32(p + 4, place_of(c)); /* three bytes, and one that the text overwrites */
+	p += 7;
+	if (c->type == THRUM__R_CREATE_WAITING)
+		put32(p, (uint32_t)c->source), p += 4;
+	put_text(form, p, label, false);
+	finish_event(thread, lane, event, (size_t)(p - event.at) + label.size);
+}
+
+/* Does the rest of fast_create, with a lane that is taken. If event.at is NULL, no event is written. */
 ALWAYS_INLINE thrum_task finish_create(enum form form, bool has_cells, struct thread *thread,
 	struct lane *lane, struct fast_event event, struct text label, struct creation c)
 {
@@ -277,23 +304,16 @@ ALWAYS_INLINE thrum_task finish_create(enum form form, bool has_cells, struct th
 	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
 	atomic_thread_fence(memory_order_release);
 	lane->next_id = id + 1;
-	uint8_t *p = event.at + HEADER;
-
-	if (c.type == THRUM__R_CREATE_IN)
-		put32(p, (uint32_t)c.parent), p += 4;
-	put32(p, (uint32_t)id);
-	put32(p + 4, place_of(&c)); /* three bytes, and one that the text overwrites */
-	p += 7;
-	if (c.type == THRUM__R_CREATE_WAITING)
-		put32(p, (uint32_t)c.source), p += 4;
-	put_text(form, p, label, false);
 	if (has_cells) {
 		put_text(form, cell->label, label, true);
 		live_fill(cell, lane, id, event.time, &c,
 			form != EMPTY && (form == SHORT || label.size > 1) ? THRUM__LIVE_LABELLED
 									   : 0);
 	}
-	finish_event(thread, lane, event, (size_t)(p - event.at) + label.size);
+	if (event.at)
+		write_creation(form, thread, lane, event, label, &c, id);
+	else
+		abandon_event(thread);
 	if (!id)
 		__builtin_unreachable(); /* no task has this id */
 	return id;
@@ -309,10 +329,11 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, enum form form, struct th
 	/* The reason why the form before didn't do. */
 	if (form == MEDIUM && clock == TSC && lane->next_id == lane->end_id)
 		return 0;
+	if (c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS)))
+		return 0;
 	struct text label = read_text(form, c.label);
 
-	if (UNLIKELY(!label.size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
-		(c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS))))
+	if (UNLIKELY(!label.size))
 		return 0;
 	uint32_t number = __atomic_load_n(&site->id, __ATOMIC_RELAXED) - lane->first_number;
 
@@ -349,6 +370,45 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 	return task ? task : thrum__record_write_create(site, &c);
 }
 
+/* Creates a task while only ids and live tasks are recorded: no event is written. When the block of ids
+ * is used up, the slow way is left to read the clocks. */
+ALWAYS_INLINE thrum_task fast_unrecorded(enum form form, struct thrum_site *site, struct creation c)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	struct text label = read_text(form, c.label);
+	uint32_t number = __atomic_load_n(&site->id, __ATOMIC_RELAXED) - lane->first_number;
+
+	if (!label.size || number > UINT16_MAX || thread->busy[0])
+		return 0;
+	store_stack_pointer(&thread->busy[0]);
+	handler_fence();
+	struct fast_event event = {NULL, now() & ~UINT64_C(15)};
+
+	if (!has_limit(lane) || !lane->cells || (int64_t)(event.time - lane->last) < 0)
+		return abandon_event(thread);
+	c.site = (uint16_t)number;
+	if (c.type != THRUM__R_CREATE_IN)
+		c.parent = thread->running;
+	return finish_create(form, true, thread, lane, event, label, c);
+}
+
+static NOINLINE thrum_task create_unrecorded(enum thrum__record_type type, struct thrum_site *site,
+	thrum_task parent, int kind, const char *label, thrum_task source)
+{
+	bool waits = source && is_on(THRUM__BIT_WAITS);
+	struct creation c = {.type = type == THRUM__R_CREATE_WAITING && !waits ? THRUM__R_CREATE
+									       : type,
+		.kind = (uint8_t)kind,
+		.label = label,
+		.parent = parent,
+		.source = waits ? source : 0};
+	thrum_task task = label[0] ? fast_unrecorded(MEDIUM, site, c)
+				   : fast_unrecorded(EMPTY, site, c);
+
+	return LIKELY(task) ? task : thrum__record_write_create(site, &c);
+}
+
 static NOINLINE thrum_task create_labelled(struct thrum_site *site, int kind, const char *label)
 {
 	thrum_task task = fast_create(TSC, MEDIUM, site,
@@ -367,6 +427,8 @@ static NOINLINE thrum_task create_unlabelled(struct thrum_site *site, int kind)
 
 thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 {
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE, site, 0, kind, label, 0);
 	if (UNLIKELY(!label[0]))
 		return create_unlabelled(site, kind);
 	thrum_task task = fast_create(TSC, SHORT, site,
@@ -377,6 +439,8 @@ thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 
 thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind, const char *label)
 {
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE_IN, site, parent, kind, label, 0);
 	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_IN,
 			.kind = (uint8_t)kind,
@@ -390,6 +454,8 @@ thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind
 static NOINLINE thrum_task create_waiting_labelled(struct thrum_site *site, int kind,
 	const char *label, thrum_task source)
 {
+	if (!is_on(THRUM__BIT_WAITS))
+		return thrum__create(site, kind, label);
 	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_WAITING,
 			.kind = (uint8_t)kind,
@@ -406,6 +472,8 @@ static NOINLINE thrum_task create_waiting_labelled(struct thrum_site *site, int 
 thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *label,
 	thrum_task source)
 {
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE_WAITING, site, 0, kind, label, source);
 	thrum_task task = label[0] ? 0
 				   : fast_create(TSC, EMPTY, site,
 					     (struct creation){.type = THRUM__R_CREATE_WAITING,
