@@ -27,6 +27,7 @@ LOOP(wait, thrum_task_wait(tasks[i], tasks[i + 1]))
 LOOP(read_other, thrum_task_read(tasks[i], tasks[i + 1]))
 LOOP(resolve, thrum_task_resolve(tasks[i]))
 LOOP(run, thrum_task_switch(tasks[i]))
+LOOP(enter, (void)thrum_task_enter(tasks[i]))
 LOOP(take, thrum_lock_acquired(tasks[i]))
 LOOP(due, thrum_task_due(tasks[i], 1000000))
 LOOP(count, thrum_counter_add(runner->counter, 1))
@@ -113,6 +114,7 @@ const struct bench_case bench_cases[] = {
 	{"read, by the running task", THRUM, FIXED, 1.3, 1, WITH_TASKS(read_own), NULL},
 	{"resolve", THRUM, FIXED, 1.3, 1, resolve, create_tasks, NULL, NULL},
 	{"switch", THRUM, FIXED, 1.3, 1, WITH_TASKS(run), NULL},
+	{"enter", THRUM, FIXED, 1.3, 1, WITH_TASKS(enter), NULL},
 	{"counter", THRUM, FIXED, 1.3, 1, count, NULL, NULL, NULL},
 	{"mix", THRUM, FIXED, 1.3, 1, WITH_TASKS(mix), NULL},
 	{"log, 12 characters", THRUM, TEXT, 1.45, 1, log_text, NULL, NULL, NULL},

@@ -178,13 +178,20 @@ thrum_task thrum__current(void)
 	return current_task(&thrum__record_thread);
 }
 
-thrum_task thrum__enter(thrum_task task)
+static NOINLINE thrum_task enter_otherwise(thrum_task task)
 {
 	thrum_task before = current_task(&thrum__record_thread);
 
-	if (UNLIKELY(!fast_switch(TSC, task)))
-		switch_otherwise(task);
+	switch_otherwise(task);
 	return before;
+}
+
+thrum_task thrum__enter(thrum_task task)
+{
+	/* If the event can be written, this is the truth. */
+	thrum_task before = thrum__record_thread.running;
+
+	return LIKELY(fast_switch(TSC, task)) ? before : enter_otherwise(task);
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */
