@@ -160,6 +160,9 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
+
+	if (f.ends && UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return false;
 	struct fast_event event = begin_event(TSC, thread, lane, f.type);
 
 	if (UNLIKELY(!event.at))
@@ -167,8 +170,7 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 	if ((f.relies && !knows_running(thread, lane)) ||
 		is_beyond(from_base(TSC, lane, f.first)) ||
 		(f.tasks > 1 && is_beyond(from_base(TSC, lane, f.second))) ||
-		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)) ||
-		(f.ends && UNLIKELY(!is_on(THRUM__BIT_LIFE))))
+		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)))
 		return abandon_event(thread);
 	uint8_t *p = event.at + HEADER;
 

@@ -145,12 +145,12 @@ static NOINLINE void switch_otherwise(thrum_task task)
 {
 	struct thread *thread = &thrum__record_thread;
 
-	if (fast_switch(ANY, task))
-		return;
 	if (task && !is_on(THRUM__BIT_RUNS) && has_limit(thread->lane[0])) {
 		thread->running = task;
 		return;
 	}
+	if (fast_switch(ANY, task))
+		return;
 	thrum__record_thread_attach(thread);
 	if (!task)
 		task = thread->own;
