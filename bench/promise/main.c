@@ -4,6 +4,9 @@
  * rival is a plain callback that does the same by hand, with and without a block of its own. Times
  * are CPU times of the thread, and rivals take turns. README.md in the folder above explains the
  * figures.
+ *
+ *   promise           prints the table
+ *   promise ROUNDS    creates, binds, resolves and frees so many, for instructions.sh
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,7 +16,6 @@
 #include <time.h>
 #include <uv.h>
 
-#define ROUNDS 200000u
 #define REPETITIONS 31
 /* The events of one round: create, create that waits, resolve; switch, read, resolve, switch. A
  * test holds this number. */
@@ -26,6 +28,7 @@
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
 static struct thrum_loop *loop;
+static unsigned rounds = 200000;
 
 static uint64_t cpu_time(void)
 {
@@ -54,7 +57,7 @@ static unsigned sum;
 
 static void run_callback(void)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct request request = {done, &sum};
 
 		BARRIER();
@@ -65,7 +68,7 @@ static void run_callback(void)
 
 static void run_callback_malloc(void)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct request *request = malloc(sizeof(*request));
 
 		if (!request)
@@ -85,7 +88,7 @@ static struct thrum_promise *then(struct thrum_loop *in, void *value, void *data
 
 static void run_bind(void)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct thrum_resolver *resolver;
 		struct thrum_promise *promise = thrum_promise_task(loop, NULL, &resolver);
 
@@ -97,7 +100,7 @@ static void run_bind(void)
 
 static void run_bind_ended(void)
 {
-	for (unsigned i = 0; i < ROUNDS; i++)
+	for (unsigned i = 0; i < rounds; i++)
 		thrum_promise_unref(
 			thrum_promise_bind(thrum_promise_return(loop, thrum_value_int(1)), then,
 				&sum, NULL));
@@ -105,7 +108,7 @@ static void run_bind_ended(void)
 
 static void run_pick(void)
 {
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 		struct thrum_resolver *resolver[2];
 		struct thrum_promise *two[2];
 
@@ -124,7 +127,7 @@ static void run_floor(void)
 	static uint64_t ring[3 * 4096];
 	size_t at = 0;
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < rounds; i++) {
 #if defined(__x86_64__)
 		ring[at] = __builtin_ia32_rdtsc();
 #else
@@ -186,7 +189,7 @@ static void measure(double *result)
 			uint64_t begin = cpu_time();
 
 			cases[i].run();
-			ns[i][repetition] = (double)(cpu_time() - begin) / ROUNDS;
+			ns[i][repetition] = (double)(cpu_time() - begin) / rounds;
 		}
 	for (unsigned i = 0; i < CASES; i++)
 		result[i] = median(ns[i]);
@@ -220,7 +223,7 @@ static const char *verdict(bool fine)
 	return fine ? "ok" : "OVER";
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
 	double off[CASES], on[CASES], bytes, more;
 	const struct thrum_config config = {.size = 16 << 20};
@@ -229,6 +232,11 @@ int main(void)
 	if (uv_loop_init(&uv) || thrum_loop_create(&uv, &loop)) {
 		fputs("promise: no loop could be made\n", stderr);
 		return 2;
+	}
+	if (count > 1) {
+		rounds = (unsigned)atoi(arguments[1]);
+		run_bind();
+		return 0;
 	}
 	bytes = bytes_per_promise();
 	measure(off);

@@ -27,11 +27,14 @@ LOOP(wait, thrum_task_wait(tasks[i], tasks[i + 1]))
 LOOP(read_other, thrum_task_read(tasks[i], tasks[i + 1]))
 LOOP(resolve, thrum_task_resolve(tasks[i]))
 LOOP(run, thrum_task_switch(tasks[i]))
+LOOP(enter, (void)thrum_task_enter(tasks[i]))
 LOOP(take, thrum_lock_acquired(tasks[i]))
 LOOP(due, thrum_task_due(tasks[i], 1000000))
 LOOP(count, thrum_counter_add(runner->counter, 1))
 LOOP(log_text, thrum_log(bench_text12[i & 3]))
 LOOP(log_literal, thrum_log("http.request"))
+LOOP(create_long, tasks[i] = thrum_task_create(THRUM_KIND_PROMISE, "read 127.0.0.1:41625"))
+LOOP(create_waiting, tasks[i] = thrum_task_create_waiting(THRUM_KIND_BIND, NULL, i + 1))
 LOOP(create, tasks[i] = thrum_task_create(THRUM_KIND_PROMISE, bench_text10[i & 3]))
 
 /* The rivals of counters: a word for all threads, and one for each. */
@@ -111,6 +114,7 @@ const struct bench_case bench_cases[] = {
 	{"read, by the running task", THRUM, FIXED, 1.3, 1, WITH_TASKS(read_own), NULL},
 	{"resolve", THRUM, FIXED, 1.3, 1, resolve, create_tasks, NULL, NULL},
 	{"switch", THRUM, FIXED, 1.3, 1, WITH_TASKS(run), NULL},
+	{"enter", THRUM, FIXED, 1.3, 1, WITH_TASKS(enter), NULL},
 	{"counter", THRUM, FIXED, 1.3, 1, count, NULL, NULL, NULL},
 	{"mix", THRUM, FIXED, 1.3, 1, WITH_TASKS(mix), NULL},
 	{"log, 12 characters", THRUM, TEXT, 1.45, 1, log_text, NULL, NULL, NULL},
@@ -121,6 +125,8 @@ const struct bench_case bench_cases[] = {
 	{"resolve, live", THRUM_LIVE, FIXED, 0, 1, resolve, create_tasks, NULL, "resolve"},
 	{"create + label of 10, live", THRUM_LIVE, TEXT, 0, 1, create, NULL, resolve_tasks,
 		"create + label of 10"},
+	{"create + label of 20, live", THRUM_LIVE, TEXT, 0, 1, create_long, NULL, resolve_tasks, NULL},
+	{"create and wait, live", THRUM_LIVE, FIXED, 0, 1, create_waiting, NULL, resolve_tasks, NULL},
 	{"lock, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(take), NULL},
 	{"due, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(due), NULL},
 	{"mix, live", THRUM_LIVE, FIXED, 0, 1, WITH_TASKS(mix), "mix"},

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * port/cpu.h: inline helpers for the recorder's hot path: branch hints, the time stamp counter,
- * unlocked addition, unaligned stores and short texts. Each has a fallback in plain C. All are
- * async-signal-safe.
+ * unlocked addition, tests of shared words, unaligned stores and short texts. Each has a fallback in
+ * plain C. All are async-signal-safe.
  */
 #ifndef PORT_CPU_H
 #define PORT_CPU_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,6 +26,14 @@
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define THRUM__ASAN 1
+#endif
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define THRUM__TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define THRUM__TSAN 1
 #endif
 #endif
 
@@ -88,6 +97,61 @@ ALWAYS_INLINE void add_unlocked(int64_t *value, int64_t amount)
 #endif
 }
 
+/* 64 bits of memory, whatever lies there. */
+typedef uint64_t __attribute__((may_alias)) thrum__word;
+
+/*
+ * Tests of words that other threads may store to at any time. Each is an atomic load and a comparison,
+ * in one instruction; compilers make two of them.
+ *
+ * is_below: whether `place` is below a limit. has_bits: whether any of the bits is set. Both are relaxed.
+ * holds: whether a word is `value`, with acquire order.
+ */
+#if defined(__x86_64__) && defined(__LP64__) && !defined(THRUM__TSAN)
+
+ALWAYS_INLINE bool is_below(const uint8_t *place, const _Atomic(uint8_t *) *limit)
+{
+	bool is_below;
+
+	__asm__ volatile("cmpq %2, %1" : "=@ccb"(is_below) : "r"(place), "m"(*limit));
+	return is_below;
+}
+
+ALWAYS_INLINE bool has_bits(const uint32_t *word, uint32_t bits)
+{
+	bool has_bits;
+
+	__asm__ volatile("testl %2, %1" : "=@ccnz"(has_bits) : "m"(*word), "ri"(bits));
+	return has_bits;
+}
+
+ALWAYS_INLINE bool holds(const thrum__word *word, uint64_t value)
+{
+	bool holds;
+
+	__asm__ volatile("cmpq %2, %1" : "=@cce"(holds) : "m"(*word), "r"(value) : "memory");
+	return holds;
+}
+
+#else
+
+ALWAYS_INLINE bool is_below(const uint8_t *place, const _Atomic(uint8_t *) *limit)
+{
+	return place < atomic_load_explicit(limit, memory_order_relaxed);
+}
+
+ALWAYS_INLINE bool has_bits(const uint32_t *word, uint32_t bits)
+{
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bits;
+}
+
+ALWAYS_INLINE bool holds(const thrum__word *word, uint64_t value)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
+}
+
+#endif
+
 /* Stores 4 or 2 bytes; `to` needs no alignment. */
 ALWAYS_INLINE void put32(uint8_t *to, uint32_t value)
 {
@@ -102,7 +166,8 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
 /*
  * A short text is handled as one vector of 16 bytes: one load, one compare, one store. The load
  * reads up to 15 bytes beyond the text, but never beyond its page: read_short_text rejects a text
- * that starts less than 16 bytes before the end of a page, and the caller copies it another way.
+ * that starts less than 16 bytes before the end of a page, and the caller copies it another way. A
+ * medium text is three such vectors.
  */
 #if defined(__x86_64__) && defined(__SSE2__) && !defined(THRUM__ASAN)
 
@@ -111,6 +176,11 @@ struct short_text {
 	__m128i bytes; /* the text, its NUL, and the bytes behind it */
 	size_t size;   /* with the NUL; 0: the text is longer, or too near the end of a page */
 };
+
+/* From place 48 - n on it has n bytes of ones, then zeros. */
+static const uint8_t text_mask[96] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+	255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+	255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
 ALWAYS_INLINE struct short_text read_short_text(const char *from)
 {
@@ -136,12 +206,56 @@ ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
 /* Writes 16 bytes, with zeros behind the NUL, for memory that isn't overwritten soon. */
 ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
 {
-	static const uint8_t keep[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
-		255, 255, 255, 255};
-	const void *mask = keep + 16 - text.size;
+	const void *mask = text_mask + 48 - text.size;
 
 	_mm_storeu_si128((__m128i *)to,
 		_mm_and_si128(text.bytes, _mm_loadu_si128((const __m128i *)mask)));
+}
+
+/* A text of at most 47 bytes, with zeros behind its NUL. */
+struct medium_text {
+	__m128i bytes[3];
+	size_t size; /* as above */
+};
+
+ALWAYS_INLINE struct medium_text read_medium_text(const char *from)
+{
+	struct medium_text text = {.size = 0};
+	char copy[48];
+	uint64_t ends = 0;
+
+	/* A text that may end before the end of its page doesn't. */
+	if (UNLIKELY(((uintptr_t)from & 4095) > 4096 - sizeof copy)) {
+		const char *end = (const char *)memchr(from, '\0', sizeof copy);
+
+		if (!end)
+			return text;
+		memset(copy, 0, sizeof copy);
+		memcpy(copy, from, (size_t)(end - from) + 1);
+		from = copy;
+	}
+	for (int i = 0; i < 3; i++) {
+		text.bytes[i] = _mm_loadu_si128((const __m128i *)(const void *)from + i);
+		__m128i zeros = _mm_cmpeq_epi8(text.bytes[i], _mm_setzero_si128());
+
+		ends |= (uint64_t)(unsigned)_mm_movemask_epi8(zeros) << 16 * i;
+	}
+	if (UNLIKELY(!ends))
+		return text;
+	text.size = (unsigned)__builtin_ctzll(ends) + 1;
+	const void *mask = text_mask + 48 - text.size;
+
+	for (int i = 0; i < 3; i++)
+		text.bytes[i] = _mm_and_si128(text.bytes[i],
+			_mm_loadu_si128((const __m128i *)mask + i));
+	return text;
+}
+
+/* Writes 48 bytes for a text of any size. */
+ALWAYS_INLINE void put_medium_text(void *to, struct medium_text text)
+{
+	for (int i = 0; i < 3; i++)
+		_mm_storeu_si128((__m128i *)to + i, text.bytes[i]);
 }
 
 #else
@@ -167,6 +281,23 @@ ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
 ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
 {
 	put_short_text_alone(to, text);
+}
+
+struct medium_text {
+	const char *from;
+	size_t size;
+};
+
+ALWAYS_INLINE struct medium_text read_medium_text(const char *from)
+{
+	const char *end = (const char *)memchr(from, '\0', 48);
+
+	return (struct medium_text){from, end ? (size_t)(end - from) + 1 : 0};
+}
+
+ALWAYS_INLINE void put_medium_text(void *to, struct medium_text text)
+{
+	memcpy(to, text.from, text.size);
 }
 
 #endif

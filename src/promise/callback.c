@@ -180,14 +180,13 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 
 /* The most frequent case, a shorter way to the same: a bind whose source has a value, while nothing is
  * recorded. */
-static void run_bind(struct thrum_promise *waiter, struct thrum_promise *handle,
-	const struct thrum_promise *source)
+INLINE void run_bind(struct thrum_loop *loop, struct thrum_promise *waiter,
+	struct thrum_promise *source)
 {
-	struct thrum_loop *loop = waiter->loop;
 	struct thrum_promise *given = loop->given, *result;
 
 	waiter->action = DONE;
-	loop->given = handle;
+	loop->given = source;
 	result = waiter->closure.callback.then(loop, source->value.data, waiter->closure.data);
 	loop->given = given;
 	destroy_closure(&waiter->closure);
@@ -201,14 +200,76 @@ static void run_bind(struct thrum_promise *waiter, struct thrum_promise *handle,
 	}
 }
 
-void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle)
+INLINE void run_waiter(struct thrum_loop *loop, struct thrum_promise *waiter,
+	struct thrum_promise *handle)
 {
-	const struct thrum_promise *source = thrum__promise_root(handle);
-
-	if (waiter->action == BIND && source->state == RESOLVED && !thrum_enabled())
-		run_bind(waiter, handle, source);
+	if (waiter->action == BIND && handle->state == RESOLVED && !thrum_enabled())
+		run_bind(loop, waiter, handle);
 	else
 		run_any(waiter, handle);
+}
+
+void thrum__promise_run_waiter(struct thrum_promise *waiter, struct thrum_promise *handle)
+{
+	run_waiter(waiter->loop, waiter, handle);
+}
+
+/* ---- Running all that wait ------------------------------------------------------------------ */
+
+/* Runs the callbacks of on_cancel, which come before all others. */
+static void run_cancel_callbacks(struct thrum_promise *root)
+{
+	struct thrum_promise *waiter, *next;
+	struct promise_list first = {NULL, NULL};
+
+	/* They move to a list of their own first, because callbacks may change the list of
+	 * waiters. */
+	for (waiter = root->ended.waiters.first; waiter; waiter = next) {
+		next = waiter->waiting.next;
+		if (waiter->action != ON_CANCEL)
+			continue;
+		thrum__promise_detach(waiter);
+		waiter->waiting.next = NULL;
+		if (first.last)
+			first.last->waiting.next = waiter;
+		else
+			first.first = waiter;
+		first.last = waiter;
+	}
+	for (waiter = first.first; waiter; waiter = next) {
+		next = waiter->waiting.next;
+		waiter->waiting.next = NULL;
+		thrum__promise_run_waiter(waiter, root);
+	}
+}
+
+/* Takes the first waiter of a promise that has ended. */
+static struct thrum_promise *pop_waiter(struct thrum_promise *root)
+{
+	struct thrum_promise *waiter = root->ended.waiters.first, *next;
+
+	if (!waiter)
+		return NULL;
+	next = waiter->waiting.next;
+	root->ended.waiters.first = next;
+	if (next)
+		next->waiting.previous = NULL;
+	waiter->waiting.source = NULL;
+	return waiter;
+}
+
+void thrum__promise_run_waiters(struct thrum_promise *root)
+{
+	struct thrum_loop *loop = root->loop;
+	struct thrum_promise *waiter;
+
+	thrum__promise_callback_enter(loop);
+	if (root->state == FAILED && root->failure->shown.code == THRUM_CANCELED)
+		run_cancel_callbacks(root);
+	while ((waiter = pop_waiter(root)))
+		run_waiter(loop, waiter, root);
+	thrum__promise_unref(root);
+	thrum__promise_callback_leave(loop);
 }
 
 void thrum__promise_drop_waiter(struct thrum_promise *waiter)
@@ -251,7 +312,6 @@ static struct thrum_promise *fail_without_memory(struct thrum_promise *promise,
 
 /* These functions are inlined and get closures by value, so that a closure goes from registers to
  * its place. A copy made of parts that were just stored costs a dozen cycles. */
-#define INLINE static inline __attribute__((always_inline))
 
 /* Returns a waiter that is in no list yet, with one reference for its future list and one for the
  * caller; NULL without memory. */
@@ -396,11 +456,32 @@ INLINE struct thrum_promise *attach_callback(struct thrum_site *site, struct thr
 	return attach_to_ended(site, promise, source, action, kind, closure);
 }
 
-struct thrum_promise *thrum__promise_bind(struct thrum_site *site, struct thrum_promise *promise,
-	thrum_then *then, void *data, thrum_destroy *destroy_data)
+static NOINLINE struct thrum_promise *bind_otherwise(struct thrum_site *site,
+	struct thrum_promise *promise, thrum_then *then, void *data, thrum_destroy *destroy_data)
 {
 	return attach_callback(site, promise, BIND, THRUM_KIND_BIND,
 		(struct closure){{.then = then}, {NULL}, data, destroy_data});
+}
+
+struct thrum_promise *thrum__promise_bind(struct thrum_site *site, struct thrum_promise *promise,
+	thrum_then *then, void *data, thrum_destroy *destroy_data)
+{
+	/* While it is pending, its resolver has a reference, too. */
+	if (promise && promise->state == PENDING && promise->references > 1 &&
+		promise->loop->free && !thrum_enabled()) {
+		struct thrum_promise *waiter = thrum__promise_take(promise->loop);
+
+		thrum__promise_loop_check(promise->loop);
+		waiter->references = 2;
+		waiter->action = BIND;
+		waiter->closure.callback.then = then;
+		waiter->closure.data = data;
+		waiter->closure.destroy = destroy_data;
+		thrum__promise_attach(promise, waiter);
+		promise->references--;
+		return waiter;
+	}
+	return bind_otherwise(site, promise, then, data, destroy_data);
 }
 
 struct thrum_promise *thrum__promise_map(struct thrum_site *site, struct thrum_promise *promise,

@@ -33,6 +33,25 @@
 #include "promise/promise.h"
 #include <stdarg.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define POISON 1
+#endif
+#endif
+#ifdef POISON
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
+#endif
+
+/* The most frequent cases go a short way in a function that calls no other but at its end, so that it
+ * saves no registers. All others are left to a second function, which is not inlined. */
+#define INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
+
 enum state {
 	PENDING = THRUM_PROMISE_PENDING,
 	RESOLVED = THRUM_PROMISE_RESOLVED,
@@ -132,7 +151,7 @@ struct group_entry {
 struct thrum_promise {
 	struct thrum_loop *loop;
 	uint32_t references;
-	uint8_t state, action, flags;
+	uint8_t state, action, flags, unused;
 	thrum_task task; /* of a root that merged with others: the task of the innermost one */
 	union {
 		struct promise_list waiters; /* PENDING */
@@ -179,7 +198,7 @@ struct thrum_loop {
 	struct promise_list paused;
 	struct thrum_promise *dead;  /* without references; will be freed soon */
 	struct thrum_promise *given; /* the source of the callback that runs */
-	struct thrum_promise *free;
+	struct thrum_promise *free;  /* NULL while the loop is closing */
 	struct slab *slabs;
 	size_t promises;
 	/* These always exist; the loop owns a reference to each. */
@@ -202,7 +221,44 @@ struct thrum_loop {
 /* Returns a promise with one reference, PENDING and DONE, whose closure is not set. NULL without
  * memory. */
 struct thrum_promise *thrum__promise_new(struct thrum_loop *loop);
-void thrum__promise_free(struct thrum_promise *promise);
+
+/* Poisons a free block, except its link in the free list and its state. */
+INLINE void thrum__promise_poison(struct thrum_promise *promise)
+{
+	ASAN_POISON_MEMORY_REGION(&promise->task,
+		offsetof(struct thrum_promise, waiting) - offsetof(struct thrum_promise, task));
+	ASAN_POISON_MEMORY_REGION(&promise->closure, sizeof(promise->closure));
+}
+
+/* Does the same as thrum__promise_new, if loop->free isn't NULL. */
+INLINE struct thrum_promise *thrum__promise_take(struct thrum_loop *loop)
+{
+	struct thrum_promise *promise = loop->free;
+
+	ASAN_UNPOISON_MEMORY_REGION(promise, sizeof(*promise));
+	loop->free = promise->next;
+	loop->promises++;
+	promise->references = 1;
+	promise->state = PENDING;
+	promise->action = DONE;
+	promise->flags = promise->unused = 0;
+	promise->task = THRUM_TASK_NONE;
+	promise->waiters = (struct promise_list){NULL, NULL};
+	promise->waiting.previous = promise->waiting.source = NULL;
+	return promise;
+}
+
+INLINE void thrum__promise_free(struct thrum_promise *promise)
+{
+	struct thrum_loop *loop = promise->loop;
+
+	promise->state = UNUSED;
+	promise->next = loop->free;
+	loop->free = promise;
+	loop->promises--;
+	thrum__promise_poison(promise);
+}
+
 /* Appends to the deferred list, which takes over a reference; and runs that list. */
 void thrum__promise_defer(struct thrum_loop *loop, struct thrum_promise *promise);
 void thrum__promise_run_deferred(struct thrum_loop *loop);
@@ -257,7 +313,19 @@ static inline void thrum__promise_unref(struct thrum_promise *promise)
 
 /* `attach` puts a waiter at the end of a source's list and takes over a reference to the waiter;
  * `detach` takes it out and gives that reference back. */
-void thrum__promise_attach(struct thrum_promise *source, struct thrum_promise *waiter);
+INLINE void thrum__promise_attach(struct thrum_promise *source, struct thrum_promise *waiter)
+{
+	struct promise_list *list = &source->waiters;
+
+	waiter->waiting.source = source;
+	waiter->waiting.next = NULL;
+	waiter->waiting.previous = list->last;
+	if (list->last)
+		list->last->waiting.next = waiter;
+	else
+		list->first = waiter;
+	list->last = waiter;
+}
 void thrum__promise_detach(struct thrum_promise *waiter);
 static inline struct promise_list *thrum__promise_waiters(struct thrum_promise *source)
 {
@@ -278,10 +346,6 @@ void thrum__promise_follow(struct thrum_promise *promise, struct thrum_promise *
 /* Does the first half of settle_failure, for a root that is pending: no callback runs yet. The
  * second half is `dispatch`. */
 void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failure *failure);
-/* Runs the waiters of a promise that has ended, or defers that. Consumes a reference. `run_waiters`
- * always runs them now. */
-void thrum__promise_dispatch(struct thrum_promise *root);
-void thrum__promise_run_waiters(struct thrum_promise *root);
 
 /* ---- failure.c ------------------------------------------------------------------------------- */
 
@@ -302,6 +366,19 @@ void thrum__promise_failure_unref(struct thrum_loop *loop, struct counted_failur
 void thrum__promise_failure_init(struct counted_failure *failure, int code);
 
 /* ---- callback.c ------------------------------------------------------------------------------ */
+
+/* Runs the waiters of a promise that has ended, or defers that. Consumes a reference. `run_waiters`
+ * always runs them now. */
+void thrum__promise_run_waiters(struct thrum_promise *root);
+INLINE void thrum__promise_dispatch(struct thrum_promise *root)
+{
+	if (!root->ended.waiters.first)
+		thrum__promise_unref(root);
+	else if (thrum__promise_loop_is_deep(root->loop))
+		thrum__promise_defer(root->loop, root);
+	else
+		thrum__promise_run_waiters(root);
+}
 
 /* Does the action of a waiter whose source has ended. Consumes a reference to the waiter. `handle`
  * is the source or a promise that became it. */

@@ -5,20 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define POISON 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POISON 1
-#endif
-#endif
-#ifdef POISON
-#include <sanitizer/asan_interface.h>
-#else
-#define ASAN_POISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
-#define ASAN_UNPOISON_MEMORY_REGION(memory, size) ((void)(memory), (void)(size))
-#endif
-
 /* A slab of so many takes about 32 KiB. */
 #define SLAB_PROMISES 340
 
@@ -115,19 +101,6 @@ void thrum__promise_held_end(struct thrum__promise_held *held)
 	unref_loop_memory(loop);
 }
 
-/* Poisons a free block, except its link in the free list and its state. */
-static void poison_promise(struct thrum_promise *promise)
-{
-	ASAN_POISON_MEMORY_REGION(&promise->task,
-		offsetof(struct thrum_promise, waiting) - offsetof(struct thrum_promise, task));
-	ASAN_POISON_MEMORY_REGION(&promise->closure, sizeof(promise->closure));
-}
-
-static void unpoison_promise(struct thrum_promise *promise)
-{
-	ASAN_UNPOISON_MEMORY_REGION(promise, sizeof(*promise));
-}
-
 /* Links the blocks in such an order that the first one is used first, so that memory is used from
  * its beginning. */
 static bool add_slab(struct thrum_loop *loop)
@@ -140,45 +113,21 @@ static bool add_slab(struct thrum_loop *loop)
 	slab->next = loop->slabs;
 	loop->slabs = slab;
 	for (i = SLAB_PROMISES; i-- > 0;) {
+		slab->promise[i].loop = loop;
 		slab->promise[i].state = UNUSED;
 		slab->promise[i].next = loop->free;
 		loop->free = &slab->promise[i];
-		poison_promise(&slab->promise[i]);
+		thrum__promise_poison(&slab->promise[i]);
 	}
 	return true;
 }
 
 struct thrum_promise *thrum__promise_new(struct thrum_loop *loop)
 {
-	struct thrum_promise *promise;
-
 	thrum__promise_loop_check(loop);
-	if (loop->closing || (!loop->free && !add_slab(loop)))
+	if (!loop->free && (loop->closing || !add_slab(loop)))
 		return NULL;
-	promise = loop->free;
-	unpoison_promise(promise);
-	loop->free = promise->next;
-	loop->promises++;
-	promise->loop = loop;
-	promise->references = 1;
-	promise->state = PENDING;
-	promise->action = DONE;
-	promise->flags = 0;
-	promise->task = THRUM_TASK_NONE;
-	promise->waiters = (struct promise_list){NULL, NULL};
-	promise->waiting.previous = promise->waiting.source = NULL;
-	return promise;
-}
-
-void thrum__promise_free(struct thrum_promise *promise)
-{
-	struct thrum_loop *loop = promise->loop;
-
-	promise->state = UNUSED;
-	promise->next = loop->free;
-	loop->free = promise;
-	loop->promises--;
-	poison_promise(promise);
+	return thrum__promise_take(loop);
 }
 
 size_t thrum_loop_promises(const struct thrum_loop *loop)
@@ -401,6 +350,7 @@ void thrum_loop_destroy(struct thrum_loop *loop)
 	thrum__promise_loop_check(loop);
 	assert(loop->depth == 0);
 	loop->closing = true;
+	loop->free = NULL;
 	for (held = loop->held; held; held = held->next) {
 		held->resolver = NULL;
 		if (held->stop)

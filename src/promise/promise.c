@@ -77,7 +77,9 @@ void thrum__promise_dispose(struct thrum_promise *promise)
 
 	if (loop->closing)
 		return;
+#if defined(THRUM_DEBUG) && THRUM_DEBUG >= 1
 	assert(promise != &loop->nothing && promise != &loop->no_memory);
+#endif
 	/* Nearly always nothing is left that could act. */
 	if (promise->state == RESOLVED && !promise->value.destroy)
 		thrum__promise_free(promise);
@@ -103,20 +105,6 @@ void thrum_promise_unref(struct thrum_promise *promise)
 
 /* ---- Lists of waiters ------------------------------------------------------------------------ */
 
-void thrum__promise_attach(struct thrum_promise *source, struct thrum_promise *waiter)
-{
-	struct promise_list *list = &source->waiters;
-
-	waiter->waiting.source = source;
-	waiter->waiting.next = NULL;
-	waiter->waiting.previous = list->last;
-	if (list->last)
-		list->last->waiting.next = waiter;
-	else
-		list->first = waiter;
-	list->last = waiter;
-}
-
 void thrum__promise_detach(struct thrum_promise *waiter)
 {
 	struct promise_list *list = thrum__promise_waiters(waiter->waiting.source);
@@ -134,73 +122,6 @@ void thrum__promise_detach(struct thrum_promise *waiter)
 }
 
 /* ---- Endings --------------------------------------------------------------------------------- */
-
-/* Runs the callbacks of on_cancel, which come before all others. */
-static void run_cancel_callbacks(struct thrum_promise *root)
-{
-	struct thrum_promise *waiter, *next;
-	struct promise_list first = {NULL, NULL};
-
-	/* They move to a list of their own first, because callbacks may change the list of
-	 * waiters. */
-	for (waiter = root->ended.waiters.first; waiter; waiter = next) {
-		next = waiter->waiting.next;
-		if (waiter->action != ON_CANCEL)
-			continue;
-		thrum__promise_detach(waiter);
-		waiter->waiting.next = NULL;
-		if (first.last)
-			first.last->waiting.next = waiter;
-		else
-			first.first = waiter;
-		first.last = waiter;
-	}
-	for (waiter = first.first; waiter; waiter = next) {
-		next = waiter->waiting.next;
-		waiter->waiting.next = NULL;
-		thrum__promise_run_waiter(waiter, root);
-	}
-}
-
-static struct thrum_promise *pop_waiter(struct promise_list *list)
-{
-	struct thrum_promise *waiter = list->first, *next;
-
-	if (!waiter)
-		return NULL;
-	next = waiter->waiting.next;
-	list->first = next;
-	if (next)
-		next->waiting.previous = NULL;
-	else
-		list->last = NULL;
-	waiter->waiting.source = NULL;
-	return waiter;
-}
-
-void thrum__promise_run_waiters(struct thrum_promise *root)
-{
-	struct thrum_loop *loop = root->loop;
-	struct thrum_promise *waiter;
-
-	thrum__promise_callback_enter(loop);
-	if (root->state == FAILED && root->failure->shown.code == THRUM_CANCELED)
-		run_cancel_callbacks(root);
-	while ((waiter = pop_waiter(&root->ended.waiters)))
-		thrum__promise_run_waiter(waiter, root);
-	thrum__promise_unref(root);
-	thrum__promise_callback_leave(loop);
-}
-
-void thrum__promise_dispatch(struct thrum_promise *root)
-{
-	if (!root->ended.waiters.first)
-		thrum__promise_unref(root);
-	else if (thrum__promise_loop_is_deep(root->loop))
-		thrum__promise_defer(root->loop, root);
-	else
-		thrum__promise_run_waiters(root);
-}
 
 /* Uses up a reference to a promise that has ended. If a cancellation that is under way ended it,
  * that must not use the resolver too, so the action becomes DONE. */
@@ -241,7 +162,7 @@ static void trace_failure(thrum_task task, const struct counted_failure *failure
 		thrum_task_fail(task, failure->shown.message);
 }
 
-void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_value value)
+static NOINLINE void settle_value_otherwise(struct thrum_promise *promise, struct thrum_value value)
 {
 	struct thrum_promise *root = own_root(promise);
 
@@ -253,6 +174,17 @@ void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_val
 	set_ended(root, RESOLVED);
 	root->value = value;
 	thrum__promise_dispatch(root);
+}
+
+void thrum__promise_settle_value(struct thrum_promise *promise, struct thrum_value value)
+{
+	if (promise->state != PENDING || promise->loop->closing || thrum_enabled()) {
+		settle_value_otherwise(promise, value);
+		return;
+	}
+	set_ended(promise, RESOLVED);
+	promise->value = value;
+	thrum__promise_dispatch(promise);
 }
 
 void thrum__promise_mark_failed(struct thrum_promise *root, struct counted_failure *failure)
@@ -368,14 +300,11 @@ struct thrum_promise *thrum__promise_no_memory(struct thrum_loop *loop)
 	return loop ? thrum__promise_ref(&loop->no_memory) : NULL;
 }
 
-struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum_value value)
+static NOINLINE struct thrum_promise *new_resolved(struct thrum_loop *loop,
+	struct thrum_value value)
 {
-	struct thrum_promise *promise = NULL;
+	struct thrum_promise *promise = loop ? thrum__promise_new(loop) : NULL;
 
-	if (loop && !value.data && !value.destroy)
-		return thrum__promise_ref(&loop->nothing);
-	if (loop)
-		promise = thrum__promise_new(loop);
 	if (!promise) {
 		thrum_value_destroy(value);
 		return thrum__promise_no_memory(loop);
@@ -384,6 +313,13 @@ struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum
 	set_ended(promise, RESOLVED);
 	promise->value = value;
 	return promise;
+}
+
+struct thrum_promise *thrum_promise_return(struct thrum_loop *loop, struct thrum_value value)
+{
+	if (loop && !value.data && !value.destroy)
+		return thrum__promise_ref(&loop->nothing);
+	return new_resolved(loop, value);
 }
 
 /* Returns a promise that has failed. Consumes the failure. */

@@ -40,6 +40,17 @@ void thrum__promise_canceled_nothing(struct thrum_resolver *resolver, void *data
 struct thrum_promise *thrum__promise_task(struct thrum_site *site, struct thrum_loop *loop,
 	const char *label, struct thrum_resolver **resolver)
 {
+	if (loop && loop->free && !thrum_enabled()) {
+		struct thrum_promise *promise = thrum__promise_take(loop);
+
+		thrum__promise_loop_check(loop);
+		promise->references = 2;
+		promise->action = REQUEST;
+		promise->closure.callback.canceled = thrum__promise_canceled_nothing;
+		promise->closure.data = NULL;
+		*resolver = (struct thrum_resolver *)promise;
+		return promise;
+	}
 	return thrum__promise_request(site, loop, THRUM_KIND_TASK, label,
 		thrum__promise_canceled_nothing, NULL, resolver);
 }
@@ -61,12 +72,24 @@ static struct thrum_promise *use_resolver(struct thrum_resolver *resolver)
 	return promise;
 }
 
-void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
+static NOINLINE void resolve_otherwise(struct thrum_resolver *resolver, struct thrum_value value)
 {
 	if (resolver)
 		thrum__promise_settle_value(use_resolver(resolver), value);
 	else
 		thrum_value_destroy(value);
+}
+
+void thrum_resolver_resolve(struct thrum_resolver *resolver, struct thrum_value value)
+{
+	struct thrum_promise *promise = (struct thrum_promise *)resolver;
+
+	if (promise && !promise->loop->suspended) {
+		thrum__promise_loop_check(promise->loop);
+		thrum__promise_settle_value(promise, value);
+	} else {
+		resolve_otherwise(resolver, value);
+	}
 }
 
 void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resolver, int code,

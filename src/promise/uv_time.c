@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Time. */
 #include "promise/uv_glue.h"
-#include <inttypes.h>
+#include <string.h>
 
 struct sleeper {
 	struct thrum__promise_held held;
@@ -55,14 +55,31 @@ static struct thrum_promise *begin_sleep(struct thrum_site *site, struct thrum_l
 	return promise;
 }
 
+#define LABEL_SIZE 40
+
+/* Returns a label such as `timeout 400 ms`, or NULL while nothing is recorded. A server has a timer for
+ * each request, so it is made by hand. */
+static const char *make_label(char label[LABEL_SIZE], const char *word, uint64_t milliseconds)
+{
+	char *at = label + LABEL_SIZE - sizeof(" ms");
+	size_t length = strlen(word);
+
+	if (!thrum_enabled())
+		return NULL;
+	memcpy(at, " ms", sizeof(" ms"));
+	do {
+		*--at = (char)('0' + milliseconds % 10);
+		milliseconds /= 10;
+	} while (milliseconds);
+	return memcpy(at - length, word, length);
+}
+
 struct thrum_promise *thrum__sleep(struct thrum_site *site, struct thrum_loop *loop,
 	uint64_t milliseconds)
 {
-	char label[40];
+	char label[LABEL_SIZE];
 
-	return begin_sleep(site, loop,
-		thrum__promise_uv_label(label, sizeof(label), "sleep %" PRIu64 " ms", milliseconds),
-		milliseconds);
+	return begin_sleep(site, loop, make_label(label, "sleep ", milliseconds), milliseconds);
 }
 
 /* `data` is the call's site, which is never freed. */
@@ -76,14 +93,11 @@ struct thrum_promise *thrum__timeout(struct thrum_site *site, struct thrum_promi
 {
 	struct thrum_loop *loop = thrum__promise_loop_of(promise);
 	struct thrum_promise *timer;
-	char label[40];
+	char label[LABEL_SIZE];
 
 	if (!promise || thrum_promise_state(promise) != THRUM_PROMISE_PENDING)
 		return promise;
-	timer = begin_sleep(site, loop,
-		thrum__promise_uv_label(label, sizeof(label), "timeout %" PRIu64 " ms",
-			milliseconds),
-		milliseconds);
+	timer = begin_sleep(site, loop, make_label(label, "timeout ", milliseconds), milliseconds);
 	timer = thrum__promise_bind(site, timer, fail_timed_out, site, NULL);
 	return thrum__promise_pick(site, loop, (struct thrum_promise *[]){promise, timer}, 2);
 }

@@ -118,6 +118,13 @@ static bool note_end(struct lane *lane, const struct thrum__record *record, uint
 
 void thrum__record_write_end(struct thrum__record *record)
 {
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	/* Only live tasks are recorded: there is no event to write. */
+	if (!is_on(THRUM__BIT_LIFE) && has_limit(lane)) {
+		live_end(lane, record->type == THRUM__R_BECOME ? record->task : record->other);
+		return;
+	}
 	write_and_note(NULL, record, note_end);
 }
 
@@ -153,6 +160,9 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
+
+	if (f.ends && UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return false;
 	struct fast_event event = begin_event(TSC, thread, lane, f.type);
 
 	if (UNLIKELY(!event.at))
@@ -160,8 +170,7 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 	if ((f.relies && !knows_running(thread, lane)) ||
 		is_beyond(from_base(TSC, lane, f.first)) ||
 		(f.tasks > 1 && is_beyond(from_base(TSC, lane, f.second))) ||
-		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)) ||
-		(f.ends && UNLIKELY(!is_on(THRUM__BIT_LIFE))))
+		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)))
 		return abandon_event(thread);
 	uint8_t *p = event.at + HEADER;
 
@@ -188,9 +197,9 @@ static bool fast_label(thrum_task task, const char *label)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
-	size_t size = medium_size(label);
+	struct medium_text text = read_medium_text(label);
 
-	if (!size)
+	if (!text.size)
 		return false;
 	struct fast_event event = begin_event(TSC, thread, lane, THRUM__R_LABEL);
 
@@ -199,8 +208,8 @@ static bool fast_label(thrum_task task, const char *label)
 	if (is_beyond(from_base(TSC, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
-	memcpy(event.at + HEADER + 4, label, size);
-	return finish_event(thread, lane, event, HEADER + 4 + size);
+	put_medium_text(event.at + HEADER + 4, text);
+	return finish_event(thread, lane, event, HEADER + 4 + text.size);
 }
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
 #include "record/record.h"
 
 #define HEADER THRUM__COMPACT_SIZE
-/* The longest text of a fast event, with its NUL, in bytes. */
+/* The longest text of a fast event, with its NUL, in bytes: a medium text. */
 #define FAST_TEXT 48
 
 /* TSC: the inline variant, which does nothing unless the clock is the time stamp counter. ANY: the
@@ -45,18 +45,18 @@ ALWAYS_INLINE struct fast_event begin_event(enum clock clock, struct thread *thr
 	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
 	uint8_t *at = lane->position;
-	uint8_t *limit = atomic_load_explicit(clock == TSC ? &lane->tsc_limit : &lane->limit,
-		memory_order_relaxed);
-	uint64_t time = clock == TSC ? read_tsc() : now();
+	/* The part of the time that records have. */
+	uint64_t time = (clock == TSC ? read_tsc() : now()) & ~UINT64_C(15);
 
 	/* The unsigned comparison finds both a gap too long for the header and a clock that steps
 	 * back. */
-	if (UNLIKELY(at >= limit) || UNLIKELY(time - lane->last >= COMPACT_GAP)) {
+	if (UNLIKELY(!is_below(at, clock == TSC ? &lane->tsc_limit : &lane->limit)) ||
+		UNLIKELY(time - lane->last >= COMPACT_GAP)) {
 		abandon_event(thread);
 		return (struct fast_event){NULL, 0};
 	}
 	/* 27 bits of time / 16, and 5 of id */
-	put32(at, ((uint32_t)(time << 1) & ~31u) | id);
+	put32(at, (uint32_t)time * 2 + id);
 	return (struct fast_event){at, time};
 }
 
@@ -91,14 +91,6 @@ ALWAYS_INLINE bool is_beyond(uint64_t distance)
 ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane *lane)
 {
 	return LIKELY(thread->running == lane->said);
-}
-
-/* Returns the size with the NUL of a text that is short enough for a fast event, else 0. */
-static inline size_t medium_size(const char *text)
-{
-	const char *end = memchr(text, '\0', FAST_TEXT);
-
-	return end ? (size_t)(end - text) + 1 : 0;
 }
 
 #endif

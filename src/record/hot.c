@@ -88,12 +88,13 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return false;
 	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_RESOLVE);
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)) ||
-		UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	live_end(lane, task);
@@ -102,6 +103,12 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 
 static NOINLINE void resolve_otherwise(thrum_task task)
 {
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	if (task && !is_on(THRUM__BIT_LIFE) && has_limit(lane)) {
+		live_end(lane, task); /* there is no event to write */
+		return;
+	}
 	if (task && !fast_resolve(ANY, task))
 		thrum__record_write_end(
 			&(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
@@ -138,6 +145,10 @@ static NOINLINE void switch_otherwise(thrum_task task)
 {
 	struct thread *thread = &thrum__record_thread;
 
+	if (task && !is_on(THRUM__BIT_RUNS) && has_limit(thread->lane[0])) {
+		thread->running = task;
+		return;
+	}
 	if (fast_switch(ANY, task))
 		return;
 	thrum__record_thread_attach(thread);
@@ -167,26 +178,71 @@ thrum_task thrum__current(void)
 	return current_task(&thrum__record_thread);
 }
 
-thrum_task thrum__enter(thrum_task task)
+static NOINLINE thrum_task enter_otherwise(thrum_task task)
 {
 	thrum_task before = current_task(&thrum__record_thread);
 
-	if (UNLIKELY(!fast_switch(TSC, task)))
-		switch_otherwise(task);
+	switch_otherwise(task);
 	return before;
+}
+
+thrum_task thrum__enter(thrum_task task)
+{
+	/* If the event can be written, this is the truth. */
+	thrum_task before = thrum__record_thread.running;
+
+	return LIKELY(fast_switch(TSC, task)) ? before : enter_otherwise(task);
 }
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-ALWAYS_INLINE bool fast_log(enum clock clock, const char *text)
+/* The forms of a text: short, medium, or empty. Each function is compiled for one of them. */
+enum form {
+	SHORT,
+	MEDIUM,
+	EMPTY
+};
+
+struct text {
+	struct short_text is_short;
+	struct medium_text is_medium;
+	size_t size; /* with the NUL; 0: it doesn't have this form */
+};
+
+ALWAYS_INLINE struct text read_text(enum form form, const char *from)
+{
+	struct text text = {.size = 1};
+
+	if (form == SHORT) {
+		text.is_short = read_short_text(from);
+		text.size = text.is_short.size;
+	} else if (form == MEDIUM) {
+		text.is_medium = read_medium_text(from);
+		text.size = text.is_medium.size;
+	}
+	return text;
+}
+
+/* `is_alone`: the memory isn't overwritten soon. */
+ALWAYS_INLINE void put_text(enum form form, void *to, struct text text, bool is_alone)
+{
+	if (form == MEDIUM)
+		put_medium_text(to, text.is_medium);
+	else if (form == EMPTY)
+		*(char *)to = '\0';
+	else if (is_alone)
+		put_short_text_alone(to, text.is_short);
+	else
+		put_short_text(to, text.is_short);
+}
+
+ALWAYS_INLINE bool fast_log(enum clock clock, enum form form, const char *given)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
-	struct short_text is = read_short_text(text);
-	/* Texts of more than 15 bytes are left to the variant that is not inline. */
-	size_t size = UNLIKELY(!is.size) && clock == ANY ? medium_size(text) : is.size;
+	struct text text = read_text(form, given);
 
-	if (UNLIKELY(!size))
+	if (UNLIKELY(!text.size))
 		return false;
 	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_LOG);
 
@@ -194,24 +250,21 @@ ALWAYS_INLINE bool fast_log(enum clock clock, const char *text)
 		return false;
 	if (!knows_running(thread, lane))
 		return abandon_event(thread);
-	if (clock == ANY)
-		memcpy(event.at + HEADER, text, size);
-	else
-		put_short_text(event.at + HEADER, is);
-	return finish_event(thread, lane, event, HEADER + size);
+	put_text(form, event.at + HEADER, text, false);
+	return finish_event(thread, lane, event, HEADER + text.size);
 }
 
 static NOINLINE void log_otherwise(const char *text)
 {
 	if (!text)
 		text = "";
-	if (!fast_log(ANY, text))
+	if (!fast_log(ANY, MEDIUM, text))
 		thrum__record_write(&(struct thrum__record){.type = THRUM__R_LOG, .text = text});
 }
 
 void thrum__log(const char *text)
 {
-	if (UNLIKELY(!text) || UNLIKELY(!fast_log(TSC, text)))
+	if (UNLIKELY(!text) || UNLIKELY(!fast_log(TSC, SHORT, text)))
 		log_otherwise(text);
 }
 
@@ -227,62 +280,85 @@ ALWAYS_INLINE bool creation_fits(enum clock clock, const struct lane *lane,
 	return c->type == THRUM__R_CREATE || !is_beyond(from_base(clock, lane, c->source));
 }
 
-/* Returns the new task's id, or 0 if nothing was done. c.type is a constant in the TSC variant. */
-ALWAYS_INLINE thrum_task fast_create(enum clock clock, struct thrum_site *site, struct creation c)
+ALWAYS_INLINE void write_creation(enum form form, struct thread *thread, struct lane *lane,
+	struct fast_event event, struct text label, const struct creation *c, uint64_t id)
+{
+	uint8_t *p = event.at + HEADER;
+
+	if (c->type == THRUM__R_CREATE_IN)
+		put32(p, (uint32_t)c->parent), p += 4;
+	put32(p, (uint32_t)id);
+	put32(p + 4, place_of(c)); /* three bytes, and one that the text overwrites */
+	p += 7;
+	if (c->type == THRUM__R_CREATE_WAITING)
+		put32(p, (uint32_t)c->source), p += 4;
+	put_text(form, p, label, false);
+	finish_event(thread, lane, event, (size_t)(p - event.at) + label.size);
+}
+
+/* Does the rest of fast_create, with a lane that is taken. If event.at is NULL, no event is written. */
+ALWAYS_INLINE thrum_task finish_create(enum form form, bool has_cells, struct thread *thread,
+	struct lane *lane, struct fast_event event, struct text label, struct creation c)
+{
+	/* The id is read while the lane is taken, so that a handler on this thread can't get it. */
+	uint64_t id = lane->next_id;
+	struct thrum__live_task *cell = has_cells ? own_cell(lane, id) : NULL;
+
+	/* Partner: live_end(). The fence orders all stores behind this look at the tag. */
+	if (UNLIKELY(id == lane->end_id) ||
+		(has_cells && UNLIKELY(has_bits((void *)&cell->tag, UINT32_MAX))))
+		return abandon_event(thread);
+	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
+	atomic_thread_fence(memory_order_release);
+	lane->next_id = id + 1;
+	if (has_cells) {
+		put_text(form, cell->label, label, true);
+		live_fill(cell, lane, id, event.time, &c,
+			form != EMPTY && (form == SHORT || label.size > 1) ? THRUM__LIVE_LABELLED
+									   : 0);
+	}
+	if (event.at)
+		write_creation(form, thread, lane, event, label, &c, id);
+	else
+		abandon_event(thread);
+	if (!id)
+		__builtin_unreachable(); /* no task has this id */
+	return id;
+}
+
+/* Returns the new task's id, or 0 if nothing was done. c.type is a constant but in the ANY variant. */
+ALWAYS_INLINE thrum_task fast_create(enum clock clock, enum form form, struct thrum_site *site,
+	struct creation c)
 {
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
-	struct short_text text = read_short_text(c.label);
-	size_t size = UNLIKELY(!text.size) && clock == ANY ? medium_size(c.label) : text.size;
 
-	if (UNLIKELY(!size) || UNLIKELY(!is_on(THRUM__BIT_LIFE)) ||
-		(c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS))))
+	/* The reason why the form before didn't do. */
+	if (form == MEDIUM && clock == TSC && lane->next_id == lane->end_id)
+		return 0;
+	if (c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS)))
+		return 0;
+	struct text label = read_text(form, c.label);
+
+	if (UNLIKELY(!label.size))
+		return 0;
+	uint32_t number = __atomic_load_n(&site->id, __ATOMIC_RELAXED) - lane->first_number;
+
+	if (UNLIKELY(number > UINT16_MAX))
 		return 0;
 	struct fast_event event = begin_event(clock, thread, lane, c.type);
 
 	if (UNLIKELY(!event.at))
 		return 0;
-	uint32_t kept = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
-
-	c.site = (uint16_t)kept;
+	c.site = (uint16_t)number;
+	if (!knows_running(thread, lane))
+		return abandon_event(thread);
 	if (c.type != THRUM__R_CREATE_IN)
 		c.parent = thread->running;
-	/* The id is read while the lane is taken, so that a handler on this thread can't get it. */
-	uint64_t id = lane->next_id;
-	struct thrum__live_task *cell = lane->live ? &lane->live[id % ID_BLOCK] : NULL;
-
-	if (!knows_running(thread, lane) || UNLIKELY(kept - lane->first_number > UINT16_MAX) ||
-		!creation_fits(clock, lane, &c) || UNLIKELY(id == lane->end_id) ||
-		(cell && UNLIKELY(atomic_load_explicit(&cell->tag, memory_order_acquire)))) {
-		abandon_event(thread);
-		return 0;
-	}
-	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
-	atomic_thread_fence(memory_order_release);
-	lane->next_id = id + 1;
-	uint8_t *p = event.at + HEADER;
-
-	if (c.type == THRUM__R_CREATE_IN)
-		put32(p, (uint32_t)c.parent), p += 4;
-	put32(p, (uint32_t)id);
-	put32(p + 4, place_of(&c)); /* three bytes, and one that the text overwrites */
-	p += 7;
-	if (c.type == THRUM__R_CREATE_WAITING)
-		put32(p, (uint32_t)c.source), p += 4;
-	if (clock == ANY)
-		memcpy(p, c.label, size);
-	else
-		put_short_text(p, text);
-	if (cell && clock == ANY)
-		memcpy(cell->label, c.label, size);
-	else if (cell)
-		put_short_text_alone(cell->label, text);
-	if (cell)
-		live_fill(cell, lane, id, event.time, &c, size > 1 ? THRUM__LIVE_LABELLED : 0);
-	finish_event(thread, lane, event, (size_t)(p - event.at) + size);
-	if (!id)
-		__builtin_unreachable(); /* no task has this id */
-	return id;
+	if (!creation_fits(clock, lane, &c))
+		return abandon_event(thread);
+	return LIKELY(lane->cells) ? finish_create(form, true, thread, lane, event, label, c)
+				   : finish_create(form, false, thread, lane, event, label, c);
 }
 
 static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct thrum_site *site,
@@ -294,24 +370,85 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 		.parent = parent,
 		.source = source};
 
-	/* The reason is mostly that the lane has used up its ids, or that the label isn't short. */
+	/* The reason is mostly that the lane has used up its ids, or that the label is long. */
 	thrum__record_refill_ids(&thrum__record_thread);
-	thrum_task task = fast_create(ANY, site, c);
+	thrum_task task = fast_create(ANY, MEDIUM, site, c);
 
 	return task ? task : thrum__record_write_create(site, &c);
 }
 
-thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
+/* Creates a task while only ids and live tasks are recorded: no event is written. When the block of ids
+ * is used up, the slow way is left to read the clocks. */
+ALWAYS_INLINE thrum_task fast_unrecorded(enum form form, struct thrum_site *site, struct creation c)
 {
-	thrum_task task = fast_create(TSC, site,
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+	struct text label = read_text(form, c.label);
+	uint32_t number = __atomic_load_n(&site->id, __ATOMIC_RELAXED) - lane->first_number;
+
+	if (!label.size || number > UINT16_MAX || thread->busy[0])
+		return 0;
+	store_stack_pointer(&thread->busy[0]);
+	handler_fence();
+	struct fast_event event = {NULL, now() & ~UINT64_C(15)};
+
+	if (!has_limit(lane) || !lane->cells || (int64_t)(event.time - lane->last) < 0)
+		return abandon_event(thread);
+	c.site = (uint16_t)number;
+	if (c.type != THRUM__R_CREATE_IN)
+		c.parent = thread->running;
+	return finish_create(form, true, thread, lane, event, label, c);
+}
+
+static NOINLINE thrum_task create_unrecorded(enum thrum__record_type type, struct thrum_site *site,
+	thrum_task parent, int kind, const char *label, thrum_task source)
+{
+	bool waits = source && is_on(THRUM__BIT_WAITS);
+	struct creation c = {.type = type == THRUM__R_CREATE_WAITING && !waits ? THRUM__R_CREATE
+									       : type,
+		.kind = (uint8_t)kind,
+		.label = label,
+		.parent = parent,
+		.source = waits ? source : 0};
+	thrum_task task = label[0] ? fast_unrecorded(MEDIUM, site, c)
+				   : fast_unrecorded(EMPTY, site, c);
+
+	return LIKELY(task) ? task : thrum__record_write_create(site, &c);
+}
+
+static NOINLINE thrum_task create_labelled(struct thrum_site *site, int kind, const char *label)
+{
+	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
 
 	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, label, 0);
 }
 
+static NOINLINE thrum_task create_unlabelled(struct thrum_site *site, int kind)
+{
+	thrum_task task = fast_create(TSC, EMPTY, site,
+		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind});
+
+	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, "", 0);
+}
+
+thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
+{
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE, site, 0, kind, label, 0);
+	if (UNLIKELY(!label[0]))
+		return create_unlabelled(site, kind);
+	thrum_task task = fast_create(TSC, SHORT, site,
+		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
+
+	return LIKELY(task) ? task : create_labelled(site, kind, label);
+}
+
 thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind, const char *label)
 {
-	thrum_task task = fast_create(TSC, site,
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE_IN, site, parent, kind, label, 0);
+	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_IN,
 			.kind = (uint8_t)kind,
 			.label = label,
@@ -321,10 +458,12 @@ thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind
 			    : create_otherwise(THRUM__R_CREATE_IN, site, parent, kind, label, 0);
 }
 
-thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *label,
-	thrum_task source)
+static NOINLINE thrum_task create_waiting_labelled(struct thrum_site *site, int kind,
+	const char *label, thrum_task source)
 {
-	thrum_task task = fast_create(TSC, site,
+	if (!is_on(THRUM__BIT_WAITS))
+		return thrum__create(site, kind, label);
+	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_WAITING,
 			.kind = (uint8_t)kind,
 			.label = label,
@@ -334,6 +473,21 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 		return task;
 	return create_otherwise(source ? THRUM__R_CREATE_WAITING : THRUM__R_CREATE, site, 0, kind,
 		label, source);
+}
+
+/* Most of these have no label: their source says what they are about. */
+thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *label,
+	thrum_task source)
+{
+	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
+		return create_unrecorded(THRUM__R_CREATE_WAITING, site, 0, kind, label, source);
+	thrum_task task = label[0] ? 0
+				   : fast_create(TSC, EMPTY, site,
+					     (struct creation){.type = THRUM__R_CREATE_WAITING,
+						     .kind = (uint8_t)kind,
+						     .source = source});
+
+	return LIKELY(task) ? task : create_waiting_labelled(site, kind, label, source);
 }
 
 /* ---- Counters ------------------------------------------------------------------------------ */

@@ -135,8 +135,9 @@ void thrum__record_take_ids(struct lane *lane)
 	uint64_t first, end;
 	enum found found = take_block(lane, &first, &end);
 
-	lane->live = found == FOUND_NONE ? NULL
-					 : &r->live[first / ID_BLOCK * ID_BLOCK & r->live_mask];
+	lane->cells = found == FOUND_NONE
+		? 0
+		: (uintptr_t)&r->live[first & r->live_mask] - (uintptr_t)first * sizeof *r->live;
 	lane->is_scarce = found == FOUND_KEPT;
 	if (found == FOUND_ROOM)
 		lane->patience = 1;
@@ -168,10 +169,11 @@ static void find_id(struct lane *lane)
 	for (;; lane->next_id++) {
 		if (lane->next_id == lane->end_id)
 			thrum__record_take_ids(lane);
+		const struct thrum__live_task *cell = own_cell(lane, lane->next_id);
+
 		/* Partner: live_end(). */
-		if (lane->is_scarce || !lane->live ||
-			!atomic_load_explicit(&lane->live[lane->next_id % ID_BLOCK].tag,
-				memory_order_acquire))
+		if (lane->is_scarce || !cell ||
+			!atomic_load_explicit(&cell->tag, memory_order_acquire))
 			return;
 	}
 }
@@ -196,7 +198,7 @@ static uint64_t next_kept(struct lane *lane)
 		uint64_t id = lane->kept_next++;
 
 		/* Partner: live_end(). */
-		if (!atomic_load_explicit(&lane->live[id % ID_BLOCK].tag, memory_order_acquire))
+		if (!atomic_load_explicit(&own_cell(lane, id)->tag, memory_order_acquire))
 			return id;
 	}
 	return 0;
@@ -239,7 +241,7 @@ void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
 {
 	bool is_plain = lane->is_scarce && id < lane->plain_end &&
 		id >= lane->plain_end - lane->recorder->id_block;
-	struct thrum__live_task *cell = lane->live && !is_plain ? &lane->live[id % ID_BLOCK] : NULL;
+	struct thrum__live_task *cell = is_plain ? NULL : own_cell(lane, id);
 
 	if (!cell)
 		return;
@@ -260,13 +262,17 @@ void thrum__record_live_label(struct recorder *r, uint64_t id, const char *label
 	union {
 		char text[sizeof cell->label];
 		uint64_t words[sizeof cell->label / 8];
-	} copy = {{0}};
-	bool cut = memchr(label, '\0', sizeof copy.text) == NULL;
-	size_t length = cut ? sizeof copy.text - 1 : strlen(label);
+	} copy = {{0}}; /* a medium text fits */
+	struct medium_text text = read_medium_text(label);
+	bool cut = text.size == 0;
+	size_t length = sizeof copy.text - 1;
 
 	while (cut && length > 0 && ((unsigned char)label[length] & 0xc0) == 0x80)
 		length--;
-	memcpy(copy.text, label, length);
+	if (cut)
+		memcpy(copy.text, label, length);
+	else
+		put_medium_text(copy.text, text);
 	/* Stored in words, because another thread may do the same. */
 	for (size_t i = 0; i < sizeof copy.words / sizeof *copy.words; i++)
 		__atomic_store_n((thrum__word *)(void *)cell->label + i, copy.words[i],

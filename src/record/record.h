@@ -78,8 +78,8 @@ struct lane {
 	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
 	uint64_t said;      /* the task that a reader of the packet takes for the running one */
 	uint64_t next_id, end_id; /* the unused rest of the block of ids */
-	/* The cells of the ID_BLOCK ids around this block of ids; NULL: they have none. */
-	struct thrum__live_task *live;
+	/* Where the cell of id 0 would be if cells went on down from this block's; 0: its ids have none. */
+	uintptr_t cells;
 	struct thrum__live_task *table; /* the recorder's table, or one cell that stays free */
 	uint64_t table_mask;
 	uint32_t number_twice; /* 16 bits of `number`, twice: `lane` and `waiting_lane` of a cell */
@@ -217,7 +217,7 @@ static inline _Atomic uint64_t *thrum__record_mask(void)
 /* Whether a bit of the mask of categories and levels is set. */
 static inline bool is_on(unsigned bit)
 {
-	return __atomic_load_n(&thrum__control.mask[bit / 32], __ATOMIC_RELAXED) >> (bit % 32) & 1;
+	return has_bits(&thrum__control.mask[bit / 32], UINT32_C(1) << bit % 32);
 }
 
 /* Whether fast events may be written. If so, the lane belongs to the current recording. */
@@ -318,8 +318,7 @@ void thrum__record_live_hold(const struct lane *, uint64_t lock, uint64_t holder
 void thrum__record_live_release(const struct lane *, uint64_t lock);
 void thrum__record_live_due(const struct lane *, uint64_t timer, int64_t ns, uint64_t time);
 
-/* Words of 64 bits in a cell: the id, which begins with the tag, and the small members. */
-typedef uint64_t __attribute__((may_alias)) thrum__word;
+/* Two members of a cell are accessed as words: the id, which begins with the tag, and the small members. */
 _Static_assert(offsetof(struct thrum__live_task, id_high) == 4, "the id's two halves");
 _Static_assert(offsetof(struct thrum__live_task, lane) == 40 &&
 		offsetof(struct thrum__live_task, waiting_lane) == 42 &&
@@ -354,12 +353,19 @@ ALWAYS_INLINE void live_fill(struct thrum__live_task *cell, const struct lane *l
 #endif
 }
 
+/* Returns the cell of an id of the lane's block; NULL: the block has none. */
+ALWAYS_INLINE struct thrum__live_task *own_cell(const struct lane *lane, uint64_t id)
+{
+	return lane->cells ? (void *)(lane->cells + (uintptr_t)id * sizeof(struct thrum__live_task))
+			   : NULL;
+}
+
 /* Whether a task is in a cell. */
 ALWAYS_INLINE bool live_is_in(const struct thrum__live_task *cell, uint64_t id)
 {
 	/* Partner: the release of the tag in live_fill(). */
 #if UINTPTR_MAX > UINT32_MAX
-	return __atomic_load_n((const thrum__word *)(const void *)cell, __ATOMIC_ACQUIRE) == id;
+	return holds((const thrum__word *)(const void *)cell, id);
 #else
 	return atomic_load_explicit(&cell->tag, memory_order_acquire) == (uint32_t)id &&
 		cell->id_high == (uint32_t)(id >> 32);

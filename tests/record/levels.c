@@ -212,6 +212,52 @@ static void ids_alone(void **state)
 	events_free(&events);
 }
 
+/* Whether the table of live tasks has this child of `parent`, with this label. */
+static bool is_alive(const struct events *events, thrum_task parent, thrum_task task,
+	const char *label)
+{
+	bool is_there = false, has_label = !label[0];
+
+	for (size_t i = 0; i < events->count; i++) {
+		const struct thrum_event *e = &events->list[i];
+
+		if (e->type == THRUM_EVENT_CREATE && e->other == task)
+			is_there = e->flags & THRUM_EVENT_REMEMBERED && e->task == parent;
+		if (e->type == THRUM_EVENT_LABEL && e->task == task)
+			has_label = label[0] && e->text_size == strlen(label) &&
+				memcmp(e->text, label, e->text_size) == 0;
+	}
+	return is_there && has_label;
+}
+
+static void live_tasks_alone(void **state)
+{
+	static const char *const labels[] = {"", "short", "a label of more than 15 bytes"};
+	thrum_task parent = thrum_task_create(THRUM_KIND_FIBER, "parent"), tasks[100];
+
+	(void)state;
+	thrum_level("task", 0);
+	THRUM_RUN (parent) {
+		for (size_t i = 0; i < 100; i++)
+			tasks[i] = i % 2
+				? thrum_task_create(THRUM_KIND_TASK, labels[i % 3])
+				: thrum_task_create_waiting(THRUM_KIND_TASK, labels[i % 3], parent);
+	}
+	for (size_t i = 0; i < 100; i += 5) {
+		thrum_task_resolve(tasks[i]);
+		thrum_task_cancel(tasks[i + 1]);
+		thrum_task_fail(tasks[i + 2], "why not");
+		thrum_task_become(tasks[i + 3], parent);
+	}
+	struct events events = finish();
+
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(is_alive(&events, parent, tasks[i], labels[i % 3]), i % 5 == 4);
+	assert_int_equal(events_count(&events, THRUM_EVENT_SWITCH), 0);
+	assert_int_equal(events_count(&events, THRUM_EVENT_RESOLVE), 0);
+	events_free(&events);
+}
+
 /* Each event has the right running task, though no switch is recorded. */
 static void the_running_task_stays_right(void **state)
 {
@@ -278,6 +324,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(tags_without_a_category_are_always_recorded, start,
 			reset),
 		cmocka_unit_test_setup_teardown(ids_alone, start, reset),
+		cmocka_unit_test_setup_teardown(live_tasks_alone, start, reset),
 		cmocka_unit_test_setup_teardown(the_running_task_stays_right, start, reset),
 		cmocka_unit_test_setup_teardown(creation_without_its_wait, start, reset),
 		/* Last: its categories stay. */
