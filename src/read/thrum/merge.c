@@ -185,7 +185,8 @@ static int fill_top(struct reader *r)
 	if (result < 0)
 		return result;
 	if (result > 0)
-		thrum__read_live_see(&r->live, lane->slot->events, lane->slot->count);
+		thrum__read_live_see(&r->live, lane->slot->events + lane->slot->first,
+			lane->slot->count - lane->slot->first);
 	update_top(r);
 	return 0;
 }
