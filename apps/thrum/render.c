@@ -71,16 +71,25 @@ static int add_input(struct render *render)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	struct load *load = &render->loads[render->count];
+	struct times times = {.start = render->options.start,
+		.end = INT64_MAX,
+		.duration = render->options.duration > 0 ? render->options.duration : INT64_MAX};
 	struct thrum__scene *scene;
-	int status = load_input(load);
+	int status = times_check(render->command, &times);
 
+	/* A label that parts are aligned at may be anywhere. */
+	load->times = render->options.align ? NULL : &times;
+	if (status == STATUS_OK)
+		status = load_input(load);
+	load->times = NULL;
 	if (status != STATUS_OK)
 		return status;
 	render->count++;
 	input_warn(&load->input);
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0)
 		return load_no_memory();
-	thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
+	if (!load->ends_early)
+		thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
 	if (thrum__stage_add(render->stage, scene, thrum__source_name(load->input.path)) < 0)
 		return load_no_memory();
 	return STATUS_OK;

@@ -123,7 +123,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 static int run_tasks(const struct command *command, int argc, char **argv)
 {
 	struct tasks_options options = {.sort = -1, .times = TIMES_ALL};
-	struct load load;
+	struct load load = {.times = &options.times};
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
