@@ -218,6 +218,7 @@ struct reader {
 	uint32_t *lanes_by_number; /* indexes of lanes */
 	uint32_t lane_count, lane_room;
 	uint32_t follow_lane;    /* the lane that thrum_trace_follow looks at next */
+	uint64_t others;         /* ticks: no event outside of packets is earlier; 0: not known */
 	uint64_t skipped;        /* ticks: lanes' events before this time are left out: window.c */
 	struct heap_entry *heap; /* the lanes that have events, the earliest on top */
 	uint32_t heap_count;
