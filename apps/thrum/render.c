@@ -71,9 +71,11 @@ static int add_input(struct render *render)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	struct load *load = &render->loads[render->count];
-	struct times times = {.start = render->options.start,
+	int64_t start = render->options.start, duration = render->options.duration;
+	/* Without a duration the picture begins there and shows as much as there is. */
+	struct times times = {.start = start,
 		.end = INT64_MAX,
-		.duration = render->options.duration > 0 ? render->options.duration : INT64_MAX};
+		.duration = duration > 0 || start > INT64_MIN ? duration : INT64_MAX};
 	struct thrum__scene *scene;
 	int status = times_check(render->command, &times);
 

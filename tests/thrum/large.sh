@@ -65,6 +65,8 @@ little why --at=1ms whole >why 2>message
 [ $? -eq 1 ] || fail "why --at: $(cat why message)"
 little render --start=20ms --duration=2us -o part.svg whole 2>message || fail "render: $(cat message)"
 grep -q 'GET /page' part.svg || fail "render shows no request"
+little render --start=5ms -o part.svg whole 2>message || fail "render: $(cat message)"
+grep -q 'read from 4\.' message || fail "render from a time on: $(cat message)"
 
 # Nothing is left out of what dump prints, also where packets are read a chunk at a time.
 for packet in 16 4096; do
