@@ -89,6 +89,11 @@ little tasks --format=tsv "${part[@]}" --state=resolved both >little 2>message |
 	fail "tasks of a bundle: $(cat message)"
 [ "$(wc -l <little)" -ge 600 ] || fail "tasks of a bundle: $(wc -l <little)"
 
+for format in perfetto chrome speedscope otlp pprof; do
+	little convert --to=$format both out 2>message || fail "convert to $format: $(cat message)"
+	[ "$(wc -c <out)" -ge 100000 ] || [ $format = pprof ] || fail "$format: $(wc -c <out) bytes"
+done
+
 # The variable.
 THRUM_MEMORY=lots "$THRUM" stats whole >stats 2>message
 [ $? -eq 2 ] || fail "a wrong size: status $?"
