@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Fuzzes the reader of thrum's recordings. Reads any bytes as a recording. Then changes some of the
- * bytes, as a recorder would, refreshes, and reads on. Fails unless reading ends, times never run
- * back between two refreshes, and texts end in NUL.
+ * bytes, as a recorder would, refreshes, and reads on. Reads a part of it, too. Fails unless reading ends,
+ * times never run back between two refreshes, texts end in NUL, and a part has nothing earlier.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +63,35 @@ static void change(uint8_t *bytes, size_t size, const uint8_t *from)
 	}
 }
 
+/* Reads about the last quarter of a trace, and then the first of the time before it. */
+static void read_part(const uint8_t *bytes, size_t size)
+{
+	int64_t from = INT64_MIN, until = INT64_MAX;
+
+	for (int i = 0; i < 2; i++) {
+		const struct thrum_event *events;
+		struct thrum_trace *trace;
+		size_t count;
+
+		if (thrum_trace_open_memory(bytes, size, &trace, NULL) != 0)
+			return;
+		if (thrum__read_window(trace, size / 4, &from, &until)) {
+			require(thrum__read_from(trace, from));
+			while (thrum_trace_next(trace, &events, &count, NULL) > 0)
+				for (size_t k = 0; k < count; k++) {
+					check(trace, &events[k]);
+					require(events[k].time >= from - 1 ||
+						events[k].type == THRUM_EVENT_CATEGORY ||
+						events[k].type == THRUM_EVENT_DAMAGED ||
+						events[k].flags & THRUM_EVENT_REMEMBERED);
+				}
+		}
+		thrum_trace_close(trace);
+		until = from;
+		from = INT64_MIN;
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const size_t edits = EDITS * sizeof(struct edit);
@@ -76,6 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	require(bytes != NULL);
 	memcpy(bytes, data, size);
+	read_part(bytes, size);
 	if (thrum_trace_open_memory(bytes, size, &trace, NULL) == 0) {
 		drain(trace, true);
 		change(bytes, size, data + size);

@@ -88,7 +88,7 @@ static int convert_names(const struct command *command, const char *recording, c
 static int convert_model(const struct command *command, const char *trace, int format,
 	const char *file)
 {
-	struct load load;
+	struct load load = {0};
 	int status;
 
 	/* A pipe's reader may close it early: export_write treats EPIPE as success. */

@@ -10,6 +10,7 @@
 
 #include "input.h"
 #include "progress.h"
+#include "read/read.h"
 #include "times.h"
 
 enum {
@@ -91,6 +92,7 @@ static bool write_events(struct dump *dump, const struct dump_options *options, 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 #define FOLLOW_MS 100
+#define NOTED (UINT64_C(512) << 20) /* bytes of packets; half of them lie before the time */
 
 /* Reads the next events; with --follow waits for them. Returns 1, 0 at the end, or a negative
  * error. */
@@ -111,6 +113,20 @@ static int next_events(struct dump *dump, struct input *input, const struct dump
 	}
 }
 
+/*
+ * Leaves out packets that end before the time that is asked for. Text has the labels of tasks that were
+ * created before, so it needs some packets more.
+ */
+static void skip_early(const struct input *input, const struct dump_options *options,
+	bool has_notes)
+{
+	int64_t from = options->times.start, until = from;
+
+	if (from <= 0 || (has_notes && !thrum__read_window(input->trace, NOTED, &from, &until)))
+		return;
+	(void)thrum__read_from(input->trace, from);
+}
+
 static int write_all(struct dump *dump, struct input *input, const struct dump_options *options)
 {
 	struct thrum_error_info error = {0};
@@ -120,6 +136,7 @@ static int write_all(struct dump *dump, struct input *input, const struct dump_o
 	size_t count;
 	int result;
 
+	skip_early(input, options, writers[options->format]->note != NULL);
 	progress_start(&progress);
 	while ((result = next_events(dump, input, options, &events, &count, &error)) > 0) {
 		if (!write_events(dump, options, filter, events, count) || dump->out.error)

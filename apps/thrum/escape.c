@@ -119,6 +119,27 @@ static size_t display_character(const char *text, const char *end, char *shown, 
 	return n;
 }
 
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Returns how many of the first `most` bytes are shown as they are, each in a column of its own. */
+static size_t plain_size(const char *text, size_t most)
+{
+	size_t size = 0;
+	uint64_t eight;
+
+	for (; size + 8 <= most; size += 8) {
+		memcpy(&eight, text + size, 8);
+		if (needs_escape(eight) || eight & UINT64_C(0x8080808080808080))
+			break;
+	}
+	while (size < most && text[size] >= 32 && text[size] < 127 && text[size] != '\\')
+		size++;
+	return size;
+}
+
 char *put_display(char *to, size_t room, const char *text, size_t size, size_t columns,
 	size_t *used)
 {
@@ -128,8 +149,20 @@ char *put_display(char *to, size_t room, const char *text, size_t size, size_t c
 
 	while (text < end) {
 		char shown[4];
-		size_t n, width;
+		size_t n, width, at = (size_t)(to - start);
 
+		/* Most texts are plain. An ellipsis still fits behind all of this. */
+		if (column + 1 < columns && at + 3 < room) {
+			n = plain_size(text,
+				least((size_t)(end - text),
+					least(columns - 1 - column, room - 3 - at)));
+			memcpy(to, text, n);
+			text += n;
+			cut = to += n;
+			cut_column = column += n;
+			if (text == end)
+				break;
+		}
 		text += display_character(text, end, shown, &n, &width);
 		if (column + width > columns || (size_t)(to - start) + n > room) {
 			to = put_string(cut, THRUM__ELLIPSIS);

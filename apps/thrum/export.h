@@ -62,6 +62,9 @@ typedef void export_take(void *context, const struct export_slice *, int64_t tim
  */
 int export_lane(struct export *, uint32_t lane, export_take *take, void *context);
 
+/* Whether the model has the run and its task, which may be forgotten before the run. */
+bool export_has_run(const struct thrum__model *, uint32_t run);
+
 /* Puts the runs and the spans in order; the caller frees them with export_lanes_free, also after a
  * failure. Returns 0 or -THRUM_E_MEMORY. */
 int export_lanes_make(struct export *);

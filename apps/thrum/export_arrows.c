@@ -70,7 +70,7 @@ int export_arrows(struct export *export, export_take_arrow *take, void *context)
 		if (!thrum__model_has_row(&model->edges, i))
 			continue;
 		for (; run < model->runs.count; run++) {
-			if (!thrum__model_has_row(&model->runs, run))
+			if (!export_has_run(model, run))
 				continue;
 			if (THRUM__RUN(model, run, start) > THRUM__EDGE(model, i, time))
 				break;

@@ -30,6 +30,17 @@ static int compare_spans(const void *a, const void *b, void *context)
 	return x < y ? -1 : x > y;
 }
 
+bool export_has_run(const struct thrum__model *model, uint32_t run)
+{
+	return thrum__model_has_row(&model->runs, run) &&
+		thrum__model_has_row(&model->tasks, THRUM__RUN(model, run, task));
+}
+
+static bool is_there(const struct thrum__model *model, bool is_span, uint32_t row)
+{
+	return is_span ? thrum__model_has_row(&model->spans, row) : export_has_run(model, row);
+}
+
 static int make_order(const struct export *export, bool is_span, struct export_order *order)
 {
 	const struct thrum__model *model = export->model;
@@ -41,12 +52,12 @@ static int make_order(const struct export *export, bool is_span, struct export_o
 		return -THRUM_E_MEMORY;
 	/* Two elements further on, so that the placing below moves each to its own. */
 	for (uint32_t i = rows->first; i < rows->count; i++)
-		if (thrum__model_has_row(rows, i))
+		if (is_there(model, is_span, i))
 			order->first[lane_of(model, is_span, i) + 2]++;
 	for (uint32_t lane = 2; lane <= model->lane_count; lane++)
 		order->first[lane] += order->first[lane - 1];
 	for (uint32_t i = rows->first; i < rows->count; i++)
-		if (thrum__model_has_row(rows, i))
+		if (is_there(model, is_span, i))
 			order->rows[order->first[lane_of(model, is_span, i) + 1]++] = i;
 	return 0;
 }

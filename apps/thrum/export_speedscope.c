@@ -35,7 +35,7 @@ static void write_frames(struct frames *frames)
 	const struct thrum__model *model = frames->export->model;
 
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++)
-		if (thrum__model_has_row(&model->runs, i))
+		if (export_has_run(model, i))
 			add_frame(frames, &(struct export_slice){.row = i});
 	for (uint32_t i = model->spans.first; i < model->spans.count; i++)
 		if (thrum__model_has_row(&model->spans, i))

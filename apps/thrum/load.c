@@ -3,21 +3,30 @@
 #define _GNU_SOURCE
 #include "load.h"
 
+#include <stdlib.h>
+
+#include "port/port.h"
 #include "progress.h"
+#include "read/read.h"
+#include "text.h"
+#include "words/words.h"
 
-/* The context of show_progress. */
-struct watch {
+#define MEMORY_LEAST (UINT64_C(1) << 20)
+/* A model takes at most this share of it; the rest is for what is made of the model. */
+#define MODEL_SHARE 3
+/* A byte of the recording's packets becomes about so many of the model. */
+#define MODEL_BYTES 4
+/* An event between two looks at the model's size may take so much. */
+#define LOOK_BYTES 256
+#define PROGRESS 4096 /* events between two looks at the progress */
+
+struct reading {
+	struct load *load;
 	struct progress progress;
-	const struct thrum_trace_info *info;
+	uint64_t most, next_look; /* bytes of the model; its events at the next look at them */
+	int64_t from, until;      /* what is read of the trace */
+	bool is_part;             /* for want of memory */
 };
-
-static bool show_progress(void *context, const struct thrum__model *model)
-{
-	struct watch *watch = context;
-
-	progress_show(&watch->progress, watch->info->content_bytes, watch->info->file_size);
-	return true;
-}
 
 int load_no_memory(void)
 {
@@ -25,24 +34,161 @@ int load_no_memory(void)
 	return STATUS_FAILED;
 }
 
+/* ---- How much ------------------------------------------------------------------------------- */
+
+/* Sets the bytes that a model may take. Returns an exit status. */
+static int set_most(struct reading *reading)
+{
+	const char *given = getenv("THRUM_MEMORY");
+	uint64_t bytes = thrum__port_memory_size() / 2;
+
+	if (given && *given && (!parse_size(given, &bytes) || bytes < MEMORY_LEAST)) {
+		complain("THRUM_MEMORY: \"%.40s\" is no size of at least 1M", given);
+		return STATUS_FAILED;
+	}
+	reading->most = (bytes > MEMORY_LEAST ? bytes : MEMORY_LEAST) / MODEL_SHARE;
+	return STATUS_OK;
+}
+
+/* When the model is too large, forgets its earliest part, or ends it if that is behind the time that is
+ * asked for. */
+static void forget_early(struct reading *reading)
+{
+	struct thrum__model *model = reading->load->model;
+	size_t bytes = thrum__model_memory(model), before = SIZE_MAX;
+
+	reading->next_look = model->events + reading->most / LOOK_BYTES;
+	while (bytes > reading->most && bytes < before) {
+		reading->is_part = true;
+		if (reading->load->times && model->last > reading->load->times->end) {
+			reading->until = model->last;
+			return;
+		}
+		reading->from += (model->last - reading->from) / 4 + 1;
+		thrum__model_forget(model, reading->from);
+		before = bytes;
+		bytes = thrum__model_memory(model);
+	}
+}
+
+static void put_time(char *to, size_t size, int64_t ns)
+{
+	thrum__words_duration(ns > 0 ? ns : 0, 4, to, size);
+}
+
+/* Tells which part of the trace was read. */
+static void tell_part(const struct reading *reading)
+{
+	const struct load *load = reading->load;
+	char from[32], to[32];
+
+	put_time(from, sizeof from, reading->from);
+	put_time(to, sizeof to, load->model->end);
+	complain("%s: too large to be read whole; read from %s to %s (%s another part)",
+		input_path(load->input.path), from, to,
+		load->times ? "--start and --duration choose" : "thrum snapshot cuts out");
+}
+
+/* ---- Reading -------------------------------------------------------------------------------- */
+
+/* Appends events up to the last time that is to be read. Returns 1, 0 when a later one has come, or
+ * -THRUM_E_MEMORY. */
+static int append(struct reading *reading, const struct thrum_event *events, size_t count)
+{
+	struct load *load = reading->load;
+	size_t used = count;
+
+	while (used > 0 && events[used - 1].time > reading->until)
+		used--;
+	if (thrum__model_append_from(load->model, load->input.trace, events, used) < 0)
+		return -THRUM_E_MEMORY;
+	return used == count;
+}
+
+/* Reads the part that was chosen. Returns 0 or a negative enum thrum_error. */
+static int read_part(struct reading *reading, struct thrum_error_info *error)
+{
+	struct load *load = reading->load;
+	const struct thrum_event *events;
+	struct thrum_trace_info info;
+	size_t count, since = 0;
+	int result;
+
+	while ((result = thrum_trace_next(load->input.trace, &events, &count, error)) == 1) {
+		result = append(reading, events, count);
+		if (result != 1)
+			break;
+		since += count;
+		if (since < PROGRESS)
+			continue;
+		since = 0;
+		progress_show(&reading->progress, load->input.info->content_bytes,
+			load->input.info->file_size);
+		if (load->model->events >= reading->next_look)
+			forget_early(reading);
+	}
+	info = *load->input.info;
+	load->ends_early = info.end > reading->until;
+	/* As if the time were now. */
+	if (load->ends_early) {
+		info.end = reading->until;
+		info.ending = THRUM_ENDING_RUNNING;
+	}
+	if (result >= 0)
+		thrum__model_note_end(load->model, &info);
+	return result;
+}
+
+/* Chooses the part to read: the time that is asked for, if all does not fit. */
+static void choose_part(struct reading *reading)
+{
+	struct load *load = reading->load;
+	struct thrum_trace *trace = load->input.trace;
+
+	if (load->times) {
+		reading->from = load->times->start;
+		reading->until = load->times->end;
+	}
+	if (thrum__read_window(trace, reading->most / MODEL_BYTES, &reading->from,
+		    &reading->until)) {
+		reading->is_part = true;
+		if (thrum__read_from(trace, reading->from))
+			load->model->unread = reading->from;
+	} else if (!load->is_exact) {
+		reading->until = INT64_MAX;
+	}
+	reading->from = load->model->unread;
+}
+
 int load_input(struct load *load)
 {
+	struct reading reading = {.load = load, .from = INT64_MIN, .until = INT64_MAX};
 	struct thrum_error_info error = {0};
-	struct watch watch;
-	int status = STATUS_OK, result;
+	int status = set_most(&reading), result;
 
-	if (thrum__model_create(load->input.trace, &load->model) < 0) {
+	if (status == STATUS_OK && thrum__model_create(load->input.trace, &load->model) < 0)
+		status = load_no_memory();
+	if (status != STATUS_OK) {
 		input_close(&load->input);
-		return load_no_memory();
+		return status;
 	}
-	watch.info = load->input.info;
-	progress_start(&watch.progress);
-	result = thrum__model_load(load->model, load->input.trace, show_progress, &watch, &error);
-	progress_end(&watch.progress);
+	choose_part(&reading);
+	progress_start(&reading.progress);
+	result = read_part(&reading, &error);
+	progress_end(&reading.progress);
 	if (result < 0) {
 		status = *error.message ? input_failed(load->input.path, &error) : load_no_memory();
 		load_finish(load);
+		return status;
 	}
+	/* A task that the table of live tasks lacks may have ended later. */
+	if (load->ends_early)
+		load->model->has_live = false;
+	/* Earlier rows may be missing, as after forgetting. */
+	if (load->model->forgotten < reading.from)
+		load->model->forgotten = reading.from;
+	if (reading.is_part)
+		tell_part(&reading);
 	return status;
 }
 

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: ISC */
-/* Reads a trace to its end into a model. */
+/*
+ * Reads a trace into a model: to its end, or as much of it as memory allows. That is the end of the
+ * trace, or the time that is asked for with as much around it as there is room for. A message then tells
+ * what was read. $THRUM_MEMORY says how much memory a command may take, about.
+ */
 #ifndef LOAD_H
 #define LOAD_H
 
 #include "input.h"
 #include "model/model.h"
+#include "times.h"
 
 struct load {
+	const struct times *times; /* asked for; NULL: all */
+	bool is_exact;             /* read nothing after that time */
 	struct input input;
 	struct thrum__model *model;
+	bool ends_early; /* the model ends before the trace does */
 };
 
 /*

@@ -71,16 +71,27 @@ static int add_input(struct render *render)
 {
 	static const struct thrum__scene_options options = {.by_lane = true};
 	struct load *load = &render->loads[render->count];
+	int64_t start = render->options.start, duration = render->options.duration;
+	/* Without a duration the picture begins there and shows as much as there is. */
+	struct times times = {.start = start,
+		.end = INT64_MAX,
+		.duration = duration > 0 || start > INT64_MIN ? duration : INT64_MAX};
 	struct thrum__scene *scene;
-	int status = load_input(load);
+	int status = times_check(render->command, &times);
 
+	/* A label that parts are aligned at may be anywhere. */
+	load->times = render->options.align ? NULL : &times;
+	if (status == STATUS_OK)
+		status = load_input(load);
+	load->times = NULL;
 	if (status != STATUS_OK)
 		return status;
 	render->count++;
 	input_warn(&load->input);
 	if (thrum__scene_create(load->model, &options, NULL, NULL, &scene) < 0)
 		return load_no_memory();
-	thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
+	if (!load->ends_early)
+		thrum__scene_set_ending(scene, load->input.info, THRUM__NOT_FOLLOWED, NULL);
 	if (thrum__stage_add(render->stage, scene, thrum__source_name(load->input.path)) < 0)
 		return load_no_memory();
 	return STATUS_OK;

@@ -184,7 +184,7 @@ static int write_stats(struct load *load, const struct stats_options *options)
 static int run_stats(const struct command *command, int argc, char **argv)
 {
 	struct stats_options options = {.by = -1, .times = TIMES_ALL};
-	struct load load;
+	struct load load = {.times = &options.times};
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);

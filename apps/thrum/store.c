@@ -126,7 +126,7 @@ static void remove_empty(const struct storing *s)
 static int store_recording(void *context, const char *path, const char *host, const char *program)
 {
 	struct storing *s = context;
-	struct load load;
+	struct load load = {0};
 	char name[64];
 	int result;
 

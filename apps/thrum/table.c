@@ -79,6 +79,7 @@ struct sheet {
 	struct {
 		unsigned column;
 		size_t width, limit; /* limit: where a cell is cut */
+		bool is_right, is_state;
 	} columns[COLUMNS_MAX];
 };
 
@@ -141,9 +142,12 @@ static void choose_columns(struct sheet *sheet, const char *names, uint32_t most
 		unsigned column = thrum__table_column(form, name, size);
 
 		if (column < form->count && is_used(sheet->table, column, most)) {
+			const struct thrum__table_column *of = &form->columns[column];
+
 			sheet->columns[sheet->count].column = column;
-			sheet->columns[sheet->count].limit = strcmp(form->columns[column].name,
-								     "label") == 0
+			sheet->columns[sheet->count].is_right = thrum__table_column_is_right(of);
+			sheet->columns[sheet->count].is_state = strcmp(of->name, "state") == 0;
+			sheet->columns[sheet->count].limit = strcmp(of->name, "label") == 0
 				? LABEL_WIDTH
 				: OTHER_WIDTH;
 			sheet->columns[sheet->count++].width = size;
@@ -255,30 +259,30 @@ static void write_text_row(struct sheet *sheet, uint32_t row)
 	size_t gap = 0; /* spaces before the next text: none at the line's end */
 
 	for (unsigned i = 0; i < sheet->count; i++) {
-		const struct thrum__table_column *column =
-			&sheet->table->form->columns[sheet->columns[i].column];
-		bool is_state = strcmp(column->name, "state") == 0;
+		bool is_right = sheet->columns[i].is_right;
 		size_t columns, size, spaces;
 		const char *code, *file;
 
 		gap += i > 0 ? 2 : 0;
 		size = put_cell(sheet, row, i, text, &columns, &file);
 		spaces = sheet->columns[i].width > columns ? sheet->columns[i].width - columns : 0;
-		if (thrum__table_column_is_right(column))
+		if (is_right)
 			gap += spaces;
 		if (size > 0) {
 			sheet->out->at = put_spaces(output_room(sheet->out, gap), gap);
 			gap = 0;
 		}
-		code = is_state ? color_of(sheet, text, size) : NULL;
+		code = sheet->columns[i].is_state ? color_of(sheet, text, size) : NULL;
 		bool is_link = sheet->color && file && link_begin(sheet->out, file);
 
-		output_text(sheet->out, code ? code : "");
+		if (code)
+			output_text(sheet->out, code);
 		output_bytes(sheet->out, text, size);
-		output_text(sheet->out, code ? "\033[0m" : "");
+		if (code)
+			output_text(sheet->out, "\033[0m");
 		if (is_link)
 			link_end(sheet->out);
-		if (!thrum__table_column_is_right(column))
+		if (!is_right)
 			gap += spaces;
 	}
 	output_text(sheet->out, "\n");

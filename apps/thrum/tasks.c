@@ -99,7 +99,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 	struct output out;
 	int status;
 
-	if (thrum__stats_make(load->model, !options->no_simplify, 0, &stats) < 0)
+	if (thrum__stats_measure(load->model, !options->no_simplify, &stats) < 0)
 		return load_no_memory();
 	if (thrum__table_init(&table, THRUM__TABLE_TASKS, &stats) < 0) {
 		thrum__stats_free(&stats);
@@ -123,7 +123,7 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 static int run_tasks(const struct command *command, int argc, char **argv)
 {
 	struct tasks_options options = {.sort = -1, .times = TIMES_ALL};
-	struct load load;
+	struct load load = {.times = &options.times};
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);

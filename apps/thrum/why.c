@@ -177,45 +177,11 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
-/* Reads an open trace up to a time in ns. Returns STATUS_OK, or another status after a message. */
-static int load_until(int64_t at, struct load *load)
-{
-	struct thrum_error_info error = {0};
-	const struct thrum_event *events;
-	size_t count, used;
-	int status, result = 1, appended;
-
-	appended = thrum__model_create(load->input.trace, &load->model);
-	while (appended == 0 && result > 0) {
-		result = thrum_trace_next(load->input.trace, &events, &count, &error);
-		if (result <= 0)
-			break;
-		for (used = 0; used < count && events[used].time <= at;)
-			used++;
-		appended = thrum__model_append_from(load->model, load->input.trace, events, used);
-		if (used < count)
-			break;
-	}
-	if (appended == 0 && result >= 0) {
-		struct thrum_trace_info info = *load->input.info;
-
-		/* As if the time were now. */
-		if (info.end > at) {
-			info.end = at;
-			info.ending = THRUM_ENDING_RUNNING;
-		}
-		thrum__model_note_end(load->model, &info);
-		return STATUS_OK;
-	}
-	status = appended < 0 ? load_no_memory() : input_failed(load->input.path, &error);
-	load_finish(load);
-	return status;
-}
-
 static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1, .times = TIMES_ALL};
-	struct load load = {0};
+	struct times until = TIMES_ALL;
+	struct load load = {.times = &options.times};
 	int status;
 
 	argc = options_parse(command, argc, argv, &options, &status);
@@ -227,6 +193,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
 	signal(SIGPIPE, SIG_IGN);
 	if (options.slow.label) {
+		load.times = NULL;
 		options.slow.is_json = options.format == WHY_JSON;
 		options.slow.color = options.color;
 		if (!times_are_all(&options.times))
@@ -234,9 +201,12 @@ static int run_why(const struct command *command, int argc, char **argv)
 				"--slow takes no --start, --end and --duration");
 	} else if (options.slow.flame || options.slow.folded)
 		return complain_usage(command, "--flame and --folded need --slow");
-	status = input_open_all(command, argv, argc, options.together, &load.input);
-	if (status == STATUS_OK)
-		status = options.at < 0 ? load_input(&load) : load_until(options.at, &load);
+	if (options.at >= 0) {
+		until.end = options.at;
+		load.times = &until;
+		load.is_exact = true;
+	}
+	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);

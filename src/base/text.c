@@ -79,9 +79,18 @@ void thrum__base_text_byte(struct thrum__base_text *text, char byte)
 	thrum__base_text_bytes(text, &byte, 1);
 }
 
+/* By hand, as long tables have millions of them. */
 void thrum__base_text_number(struct thrum__base_text *text, int64_t number)
 {
-	thrum__base_text_format(text, "%" PRId64, number);
+	char digits[20], *at = digits + sizeof digits;
+	uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+
+	do
+		*--at = (char)('0' + rest % 10);
+	while ((rest /= 10) > 0);
+	if (number < 0)
+		*--at = '-';
+	thrum__base_text_bytes(text, at, (size_t)(digits + sizeof digits - at));
 }
 
 void thrum__base_text_thousandths(struct thrum__base_text *text, int64_t thousandths)

@@ -117,6 +117,27 @@ int thrum__format_packet_peek(const struct thrum__input *input, const struct thr
 	return result;
 }
 
+int thrum__format_packet_more(const struct thrum__input *input, const struct thrum__header *header,
+	uint32_t index, uint32_t ticket, uint32_t from, uint8_t *to, size_t size, size_t *bytes)
+{
+	uint64_t offset = header->packet.offset + (uint64_t)index * header->packet_size;
+	int64_t got = thrum__format_input_read(input, offset + from, to, size);
+	struct word_pair now;
+
+	*bytes = got < 0 ? 0 : (size_t)got;
+	if (got < 0)
+		return (int)got;
+	/* Partner: the release fence behind the store of ticket 0. */
+	atomic_thread_fence(memory_order_acquire);
+	int error = read_pair(input, offset + offsetof(struct thrum__packet, ticket), &now);
+
+	if (error)
+		return error;
+	if (now.first != ticket)
+		return 0;
+	return (size_t)got < size ? -THRUM_E_TRUNCATED : 1;
+}
+
 int thrum__format_packet_read(const struct thrum__input *input, const struct thrum__header *header,
 	uint32_t index, uint8_t *to, size_t *bytes)
 {

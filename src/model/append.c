@@ -314,8 +314,8 @@ static void lost_or_damaged(struct thrum__model_input *s)
 /* Adds the gap before a lane's first event whose beginning is overwritten. */
 static void cut_beginning(struct thrum__model_input *s)
 {
-	static const char cause[] = "overwritten";
-	uint32_t text = thrum__model_strings_add(s->model->strings, cause, sizeof cause - 1);
+	const char *cause = s->model->unread > 0 ? "not read" : "overwritten";
+	uint32_t text = thrum__model_strings_add(s->model->strings, cause, strlen(cause));
 
 	s->lane->is_cut = false;
 	s->model->failed |= text == THRUM__NONE;

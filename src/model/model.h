@@ -306,6 +306,7 @@ struct thrum__model {
 	enum thrum_ending ending; /* thrum__model_note_end sets both, and `end` */
 	int ending_code;
 	int64_t forgotten;        /* rows that ended before this time may be gone; 0: none are */
+	int64_t unread;           /* events before this time were not read; 0: all were */
 	uint64_t events;          /* appended so far */
 	uint64_t late;            /* events among them that are earlier than an event before them */
 	uint64_t lost;            /* sum of the gaps' counts; saturates */

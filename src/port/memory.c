@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "port/port.h"
@@ -18,6 +21,38 @@
 size_t thrum__port_page_size(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Returns the number in a file, or UINT64_MAX if there is none. */
+static uint64_t number_in(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
+	ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return got > 0 && text[0] >= '0' && text[0] <= '9' ? strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+uint64_t thrum__port_memory_size(void)
+{
+	static const char *const files[] = {"/sys/fs/cgroup/memory.max",
+		"/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+	uint64_t size = (uint64_t)sysconf(_SC_PHYS_PAGES) * thrum__port_page_size();
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < size)
+		size = limit.rlim_cur;
+	if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur < size)
+		size = limit.rlim_cur;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		uint64_t most = number_in(files[i]);
+
+		if (most < size)
+			size = most;
+	}
+	return size;
 }
 
 void *thrum__port_allocate(size_t size)

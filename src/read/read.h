@@ -85,6 +85,20 @@ struct thrum__read_format {
 #define THRUM__NOTHING_NEW 2
 
 /*
+ * Chooses a part of a trace whose packets hold more than `most` bytes: one with about so many. It is the
+ * time *from … *until, in ns, with as much around it as there is room for, or else the last part of that
+ * time. Call it before the first event. Returns false, with all untouched, when the whole trace holds
+ * no more, or nothing can be left out.
+ */
+bool thrum__read_window(struct thrum_trace *, uint64_t most, int64_t *from, int64_t *until);
+/*
+ * From now on thrum_trace_next gives nothing before this time but changes of categories and remembered
+ * tasks, as if the rest were overwritten. Packets that end before it are never read. Call it before the
+ * first event. Returns false if nothing can be left out. thrum's recordings alone know these two.
+ */
+bool thrum__read_from(struct thrum_trace *, int64_t from);
+
+/*
  * Reads a recording to its end and writes names of its addresses into it, as far as the trace's
  * namer knows them: so `output` writes to the file that the trace reads, which is a copy. *unnamed
  * becomes the number of places without names. Returns 0 or a negative enum thrum_error.

@@ -50,10 +50,16 @@ size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task,
 
 size_t thrum__words_site(const struct thrum_trace_site *site, char *to, size_t size)
 {
-	if (!site->line)
-		return (size_t)snprintf(to, size, "%s %s", site->file, site->function);
-	return (size_t)snprintf(to, size, "%s:%" PRIu32 " %s", site->file, site->line,
-		site->function);
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+
+	thrum__base_text_put(&text, site->file);
+	if (site->line) {
+		thrum__base_text_byte(&text, ':');
+		thrum__base_text_number(&text, site->line);
+	}
+	thrum__base_text_byte(&text, ' ');
+	thrum__base_text_put(&text, site->function);
+	return text.size;
 }
 
 size_t thrum__words_kind_and_site(const struct thrum__model *model, uint32_t task, char *to,

@@ -110,8 +110,11 @@ size_t thrum__words_unknown(const struct thrum__model *model, const struct thrum
 		put_sentence(&text, "Events before ");
 		thrum__base_text_put(&text, words);
 		thrum__base_text_put(&text,
-			" are overwritten: of older tasks, only those still "
-			"pending are known, with their last waits.");
+			model->unread > 0
+				? " were not read: of older tasks, only those still pending at "
+				  "the recording's end are known, with their last waits."
+				: " are overwritten: of older tasks, only those still pending are "
+				  "known, with their last waits.");
 	}
 	if (until > 0 && homeless > 0) {
 		put_sentence(&text,

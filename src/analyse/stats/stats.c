@@ -355,6 +355,18 @@ void thrum__stats_begin(struct thrum__stats *stats, const struct thrum__model *m
 		.simplify = simplify};
 }
 
+int thrum__stats_measure(const struct thrum__model *model, bool simplify,
+	struct thrum__stats *stats)
+{
+	struct thrum__stats made;
+
+	thrum__stats_begin(&made, model, simplify, 0);
+	if (thrum__stats_go_on(&made) < 0)
+		return -THRUM_E_MEMORY;
+	*stats = made;
+	return 0;
+}
+
 int thrum__stats_go_on(struct thrum__stats *stats)
 {
 	int error = stats->step < STEPS ? make_step(stats, stats->step) : 0;

@@ -134,6 +134,9 @@ THRUM__MUST_USE int thrum__stats_make(const struct thrum__model *, bool simplify
  * measures; the runs, suspensions, spans and gaps of that time, with their lengths within it. */
 THRUM__MUST_USE int thrum__stats_make_between(const struct thrum__model *, bool simplify,
 	uint32_t longest, int64_t from, int64_t until, struct thrum__stats *);
+/* Measures the tasks of all time alone; the rest of *stats is empty. O(runs + tasks). */
+THRUM__MUST_USE int thrum__stats_measure(const struct thrum__model *, bool simplify,
+	struct thrum__stats *);
 /*
  * The same as thrum__stats_make in steps, of which the longest takes about a quarter of the time. Call
  * thrum__stats_go_on until it returns 0; meanwhile the model must stay as it is. It returns 1 while more

@@ -120,6 +120,7 @@ int thrum__read_changes_update(struct reader *r)
 	uint32_t end = 0;
 	int error = 0;
 
+	r->others = 0;
 	/* No recorder makes a larger one: this header is damaged. */
 	if (r->header.control.size == 0 || r->header.control.size > CONTROL_MOST)
 		return 0;

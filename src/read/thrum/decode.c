@@ -226,7 +226,8 @@ static const char *check_extended(struct reader *r, uint64_t ticks, uint64_t las
 struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 {
 	struct slot *slot = lane->slot;
-	const uint8_t *p = slot->bytes + lane->at, *end = slot->bytes + lane->content, *record = p;
+	const uint8_t *p = slot->bytes + (lane->at - lane->chunk), *record = p;
+	const uint8_t *end = slot->bytes + (lane->copied - lane->chunk);
 	struct thrum_event *e = slot->events + slot->count;
 	/* The last place from which there is room for a record's events and a note. */
 	const struct thrum_event *full = slot->events + BATCH - EVENTS_A_RECORD - 1;
@@ -308,7 +309,7 @@ struct bad_record thrum__read_decode(struct reader *r, struct lane *lane)
 	}
 	record = p;
 stop:
-	lane->at = (uint32_t)(record - slot->bytes);
+	lane->at = lane->chunk + (uint32_t)(record - slot->bytes);
 	lane->ticks = last;
 	lane->running = s.running;
 	slot->count = (size_t)(e - slot->events);

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Reads a lane's packets one after the other: copies each one when its turn comes, and notes the
- * gaps between them.
+ * Reads a lane's packets one after the other: copies each one when its turn comes, a chunk at a
+ * time, and notes the gaps between them.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/packet.h"
 #include "read/thrum/reader.h"
 
+/* No record is longer. */
+#define RECORD_MAX (THRUM__EXTENDED_SIZE + THRUM__BODY_MAX)
+
 /* ---- Slots --------------------------------------------------------------------------------- */
+
+static uint32_t chunk_size(const struct reader *r)
+{
+	return r->header.packet_size < CHUNK_SIZE ? r->header.packet_size : CHUNK_SIZE;
+}
 
 struct slot *thrum__read_slot_take(struct reader *r)
 {
@@ -19,7 +28,7 @@ struct slot *thrum__read_slot_take(struct reader *r)
 	if (slot)
 		r->free_slots = slot->next_free;
 	else
-		slot = malloc(sizeof *slot + r->header.packet_size);
+		slot = malloc(sizeof *slot + chunk_size(r));
 	if (slot)
 		slot->first = slot->count = 0;
 	return slot;
@@ -80,15 +89,15 @@ static void note_overwritten(struct reader *r, struct lane *lane, uint64_t ticks
 /* ---- Packets ------------------------------------------------------------------------------- */
 
 /*
- * Copies the lane's packet to its slot. Returns 1; 0 when it was overwritten, which a note at
- * `ticks` then tells; or a negative enum thrum_error.
+ * Copies the beginning of the lane's packet to its slot. Returns 1; 0 when it was overwritten, which
+ * a note at `ticks` then tells; or a negative enum thrum_error.
  */
 static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 {
 	struct thrum__packet *packet = (struct thrum__packet *)(void *)lane->slot->bytes;
 	size_t bytes;
-	int result = thrum__format_packet_read(&r->trace.input, &r->header, lane->packet,
-		lane->slot->bytes, &bytes);
+	int result = thrum__format_packet_peek(&r->trace.input, &r->header, lane->packet,
+		lane->slot->bytes, chunk_size(r), &bytes);
 
 	lane->is_cut = result == -THRUM_E_TRUNCATED && bytes >= sizeof *packet;
 	/* Its header was good at the last scan, so it was overwritten since. */
@@ -102,9 +111,57 @@ static int copy_packet(struct reader *r, struct lane *lane, uint64_t ticks)
 		note_overwritten(r, lane, ticks);
 		return 0;
 	}
-	lane->content = (uint32_t)bytes;
+	lane->chunk = 0;
+	lane->copied = (uint32_t)bytes;
+	lane->content = lane->is_cut ? lane->copied : packet->content_size / 8;
 	/* A packet that is followed by another one is complete. */
 	lane->may_grow = lane->next == lane->end && r->header.state == THRUM__RECORDING;
+	return 1;
+}
+
+/* Copies a text that the decoder still needs out of a packet that the slot is going to lose. */
+static void keep_text(struct span_of_text *text, char *copy, const struct lane *lane)
+{
+	const char *bytes = (const char *)lane->slot->bytes;
+
+	if (text->text < bytes || text->text >= bytes + (lane->copied - lane->chunk))
+		return;
+	memcpy(copy, text->text, text->size);
+	copy[text->size] = '\0';
+	text->text = copy;
+}
+
+static void keep_texts(struct lane *lane)
+{
+	keep_text(&lane->name, lane->name_copy, lane);
+	keep_text(&lane->reason, lane->reason_copy, lane);
+}
+
+/*
+ * Copies the next chunk of the packet, from lane->at on. Returns 1, also when a note tells that the
+ * packet was overwritten or cut off meanwhile; or a negative enum thrum_error.
+ */
+static int copy_more(struct reader *r, struct lane *lane)
+{
+	uint32_t left = lane->content - lane->at, room = chunk_size(r);
+	size_t bytes;
+
+	keep_texts(lane);
+	int result = thrum__format_packet_more(&r->trace.input, &r->header, lane->packet,
+		lane->ticket, lane->at, lane->slot->bytes, left < room ? left : room, &bytes);
+
+	if (result < 0 && result != -THRUM_E_TRUNCATED)
+		return result;
+	lane->chunk = lane->at;
+	lane->copied = lane->at + (uint32_t)bytes;
+	lane->is_cut = result == -THRUM_E_TRUNCATED;
+	if (lane->is_cut)
+		lane->content = lane->copied;
+	if (result == 0) {
+		note_overwritten(r, lane, lane->last);
+		lane->copied = lane->at = lane->content;
+		lane->may_grow = false;
+	}
 	return 1;
 }
 
@@ -197,14 +254,14 @@ static int start_packet(struct reader *r, struct lane *lane)
 	lane->seq = next->seq;
 	lane->tid = next->tid;
 	lane->has_begun = true;
-	lane->at = lane->content = lane->counted = 0;
+	lane->at = lane->content = lane->counted = lane->chunk = lane->copied = 0;
 	int result = copy_packet(r, lane, next->begin > lane->last ? next->begin : lane->last);
 
 	if (result != 1)
 		return result;
 	start_decoder(r, lane, (struct thrum__packet *)(void *)lane->slot->bytes);
 	lane->bound = bound_of(r, lane);
-	if (thrum__read_packet_first(lane->slot->bytes, lane->content) >= lane->last) {
+	if (thrum__read_packet_first(lane->slot->bytes, lane->copied) >= lane->last) {
 		if (lane->ticks > lane->last)
 			lane->last = lane->ticks;
 		return 1;
@@ -217,23 +274,10 @@ static int start_packet(struct reader *r, struct lane *lane)
 	return 1;
 }
 
-/* Copies a text that the decoder still needs out of a packet that the slot is going to lose. */
-static void keep_text(struct span_of_text *text, char *copy, const struct lane *lane)
-{
-	const char *bytes = (const char *)lane->slot->bytes;
-
-	if (text->text < bytes || text->text >= bytes + lane->content)
-		return;
-	memcpy(copy, text->text, text->size);
-	copy[text->size] = '\0';
-	text->text = copy;
-}
-
 /* Ends the work on the packet in the slot, which goes on with more of it or with the next one. */
 static void finish_packet(struct reader *r, struct lane *lane)
 {
-	keep_text(&lane->name, lane->name_copy, lane);
-	keep_text(&lane->reason, lane->reason_copy, lane);
+	keep_texts(lane);
 	r->trace.info.content_bytes += lane->content - lane->counted;
 	lane->counted = lane->content;
 }
@@ -250,6 +294,8 @@ static void decode_batch(struct reader *r, struct lane *lane)
 
 	if (lane->ticks > lane->last)
 		lane->last = lane->ticks;
+	if (bad.is_cut && lane->copied < lane->content)
+		return;
 	if (!bad.why || (lane->is_cut && bad.is_cut)) {
 		if (bad.why)
 			lane->at = lane->content;
@@ -290,6 +336,13 @@ static int go_on(struct reader *r, struct lane *lane)
 	return result < 0 ? result : 1;
 }
 
+/* Leaves out the events before the time from which on they are asked for. */
+static void skip_early(const struct reader *r, struct slot *slot)
+{
+	while (slot->first < slot->count && slot->events[slot->first].clock < r->skipped)
+		slot->first++;
+}
+
 int thrum__read_lane_fill(struct reader *r, struct lane *lane)
 {
 	int result = 1;
@@ -299,11 +352,15 @@ int thrum__read_lane_fill(struct reader *r, struct lane *lane)
 	if (!lane->slot)
 		return -THRUM_E_MEMORY;
 	lane->slot->first = lane->slot->count = 0;
-	while (result > 0 && lane->slot->count == 0) {
-		if (lane->at < lane->content)
-			decode_batch(r, lane);
-		else
+	while (result > 0 && lane->slot->first == lane->slot->count) {
+		lane->slot->first = lane->slot->count = 0;
+		if (lane->at >= lane->content)
 			result = go_on(r, lane);
+		else if (lane->copied < lane->content && lane->at + RECORD_MAX > lane->copied)
+			result = copy_more(r, lane);
+		else
+			decode_batch(r, lane);
+		skip_early(r, lane->slot);
 	}
 	if (result <= 0)
 		slot_give_back(r, lane);

@@ -52,6 +52,7 @@ static bool next_time(const struct reader *r, const struct lane *lane, uint64_t 
 
 void thrum__read_merge_restart(struct reader *r)
 {
+	r->others = 0;
 	r->heap_count = 0;
 	for (uint32_t i = 0; i < r->lane_count; i++) {
 		uint64_t ticks;
@@ -87,6 +88,8 @@ static struct heap_entry limit_of_top(struct reader *r)
 			limit = r->heap[i];
 	const struct live *live = &r->live;
 
+	if (r->others > limit.ticks)
+		return limit;
 	/* Remembered events come after the events of the same time. By then it is known whether
 	 * they are needed. */
 	if (live->next < live->queued && live->queue[live->next].ticks < limit.ticks)
@@ -185,7 +188,8 @@ static int fill_top(struct reader *r)
 	if (result < 0)
 		return result;
 	if (result > 0)
-		thrum__read_live_see(&r->live, lane->slot->events, lane->slot->count);
+		thrum__read_live_see(&r->live, lane->slot->events + lane->slot->first,
+			lane->slot->count - lane->slot->first);
 	update_top(r);
 	return 0;
 }
@@ -199,13 +203,14 @@ static uint64_t least(uint64_t a, uint64_t b)
  * times off the processor, and remembered ones, the earliest of them. */
 static size_t give_others(struct reader *r, uint64_t earliest, const struct thrum_event **events)
 {
-	for (;;) {
+	while (r->others <= earliest) {
 		uint64_t changes = thrum__read_changes_next(r),
 			 off_cpu = thrum__read_off_cpu_next(r);
 		uint64_t live = r->live.next < r->live.queued ? r->live.queue[r->live.next].ticks
 							      : UINT64_MAX;
 		size_t given;
 
+		r->others = least(changes, least(off_cpu, live));
 		if (changes <= least(off_cpu, live)) {
 			if (changes > earliest || changes == UINT64_MAX)
 				return 0;
@@ -227,6 +232,7 @@ static size_t give_others(struct reader *r, uint64_t earliest, const struct thru
 		if (given > 0)
 			return given;
 	}
+	return 0;
 }
 
 int thrum__read_merge_next(struct thrum_trace *trace, const struct thrum_event **events,

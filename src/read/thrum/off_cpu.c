@@ -100,6 +100,25 @@ uint64_t thrum__read_off_cpu_next(struct reader *r)
 	return entry ? entry->begin : UINT64_MAX;
 }
 
+void thrum__read_off_cpu_skip(struct reader *r, uint64_t ticks)
+{
+	struct off_cpu *off = &r->off_cpu;
+	uint64_t high = off->count;
+
+	while (off->next < high) {
+		uint64_t middle = off->next + (high - off->next) / 2;
+		struct thrum__off_cpu entry;
+
+		if (thrum__format_input_read(&r->trace.input,
+			    r->header.off_cpu.offset + middle * sizeof entry, &entry,
+			    sizeof entry) == sizeof entry &&
+			entry.begin < ticks)
+			off->next = middle + 1;
+		else
+			high = middle;
+	}
+}
+
 size_t thrum__read_off_cpu_give(struct reader *r, uint64_t ticks, const struct thrum_event **events)
 {
 	struct off_cpu *off = &r->off_cpu;

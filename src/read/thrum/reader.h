@@ -13,13 +13,14 @@
  *   off_cpu.c makes events of the times in which threads were off their processors
  *   merge.c   gives the events of all lanes in the order of time
  *   follow.c  gives them packet by packet, as these are finished
+ *   window.c  chooses a part of a recording that is too large to be read whole
  *
  * This header is private to the folder; from outside one uses thrum__read_thrum_format
  * (read/read.h).
  *
  * Nothing found in a recording is trusted. Opening a trace reads the packets' headers only. A
- * packet's content is copied when its turn comes, so memory holds one packet for each lane that has
- * events at that time.
+ * packet's content is copied when its turn comes, a chunk at a time, so memory holds one chunk for
+ * each lane that has events at that time.
  *
  * A recorder may write to the recording while it is read. Times are ticks of the recording's clock
  * unless a comment says ns.
@@ -31,6 +32,8 @@
 #include "read/read.h"
 
 #define BATCH 128 /* events that a lane decodes at once */
+/* Bytes of a packet that are copied at once. Smaller packets are copied whole. */
+#define CHUNK_SIZE (1u << 18)
 
 /* ---- The content of a recording ------------------------------------------------------------ */
 
@@ -131,13 +134,13 @@ struct clock {
 
 /* ---- Lanes --------------------------------------------------------------------------------- */
 
-/* The copy of the packet that a lane reads, and the batch of events decoded from it. */
+/* The copy of a chunk of the packet that a lane reads, and the batch of events decoded from it. */
 struct slot {
 	struct slot *next_free;
 	size_t first, count; /* events[first..count) are still to be given */
 	struct thrum_event events[BATCH];
 	char note[160];              /* the text of the last event if that is lost or damaged */
-	_Alignas(8) uint8_t bytes[]; /* the packet */
+	_Alignas(8) uint8_t bytes[]; /* of the packet: from lane->chunk to lane->copied */
 };
 
 struct span_of_text {
@@ -165,8 +168,9 @@ struct lane {
 	bool has_grown;    /* the last scan found more content */
 	bool has_vanished; /* it could have grown, but was overwritten */
 	bool is_cut;       /* the file ends in it, and no event has told so yet */
-	/* Bytes: read up to here; in the copy; added to info.content_bytes. */
+	/* Bytes of the packet: read up to here; all; added to info.content_bytes. */
 	uint32_t at, content, counted;
+	uint32_t chunk, copied; /* the slot has the bytes from … to */
 
 	/* The state of the decoder. */
 	uint64_t last;  /* ticks: no event that comes is earlier */
@@ -214,6 +218,8 @@ struct reader {
 	uint32_t *lanes_by_number; /* indexes of lanes */
 	uint32_t lane_count, lane_room;
 	uint32_t follow_lane;    /* the lane that thrum_trace_follow looks at next */
+	uint64_t others;         /* ticks: no event outside of packets is earlier; 0: not known */
+	uint64_t skipped;        /* ticks: lanes' events before this time are left out: window.c */
 	struct heap_entry *heap; /* the lanes that have events, the earliest on top */
 	uint32_t heap_count;
 	struct slot *free_slots;
@@ -329,8 +335,8 @@ struct bad_record {
 	unsigned id;
 };
 /*
- * Decodes records from lane->at on, to the lane's batch, until the batch is full, the content ends,
- * or the record at lane->at is bad.
+ * Decodes records from lane->at on, to the lane's batch, until the batch is full, the copied bytes
+ * end, or the record at lane->at is bad.
  */
 struct bad_record thrum__read_decode(struct reader *, struct lane *);
 
@@ -372,6 +378,8 @@ void thrum__read_off_cpu_init(struct reader *);
 size_t thrum__read_off_cpu_give(struct reader *, uint64_t ticks, const struct thrum_event **);
 /* Returns the ticks of the next one, or UINT64_MAX. */
 uint64_t thrum__read_off_cpu_next(struct reader *);
+/* Passes over those that begin before a time. */
+void thrum__read_off_cpu_skip(struct reader *, uint64_t ticks);
 
 /* ---- merge.c ------------------------------------------------------------------------------- */
 
