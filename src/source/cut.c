@@ -122,7 +122,7 @@ static int copy_packets(struct thrum__format_copying *copy, const struct thrum__
 
 /* ---- The rest ------------------------------------------------------------------------------- */
 
-/* Removes the tasks that were created after a time from a copied table, and the waits. */
+/* Removes the tasks that were created after a time from a copied table, and waits and notes. */
 static int forget_later(int fd, const struct thrum__header *header, uint64_t to)
 {
 	struct thrum__live_task *cells = calloc(CELLS, sizeof *cells);
@@ -140,7 +140,7 @@ static int forget_later(int fd, const struct thrum__header *header, uint64_t to)
 		for (size_t i = 0; i < (size_t)got / sizeof *cells; i++) {
 			if (cells[i].created > to)
 				atomic_store(&cells[i].tag, 0);
-			else if (atomic_load(&cells[i].waited) > to)
+			else if (THRUM__LIVE_TICKS(atomic_load(&cells[i].waited)) > to)
 				atomic_store(&cells[i].waiting, 0);
 			else
 				continue;

@@ -13,6 +13,7 @@
 #include "analyse/bands/parts.h"
 #include "base/sort.h"
 #include "laid_out.h"
+#include "story.h"
 
 #define COLUMNS 97
 
@@ -653,6 +654,33 @@ static void test_classes(void **state)
 	}
 }
 
+/* A time ends before its last moment, unless that is the last of all. */
+static void test_last_moment(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "10 create 1 2 request\n"
+						 "10 label 2 \"get\n"
+						 "20 create 1 3 request\n"
+						 "20 label 3 \"get\n"
+						 "50 resolve 1 2\n"
+						 "90 resolve 1 3\n",
+		false);
+	static const struct thrum__bands_time before = {{0, 0}, {50, 0}},
+					      after = {{50, 0}, {90, 0}};
+	struct thrum__bands_numbers numbers;
+	struct thrum__bands *bands;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(bands->to, 90);
+	thrum__bands_numbers(bands, 0, &before, &numbers);
+	assert_int_equal(numbers.ended, 0);
+	thrum__bands_numbers(bands, 0, &after, &numbers);
+	assert_int_equal(numbers.ended, 2);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
+}
+
 static bool stop(void *context, double part)
 {
 	(void)part;
@@ -751,6 +779,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_empty),

@@ -406,6 +406,52 @@ static void a_handle_is_left_open(void **state)
 	"3 label 4 \"both\n" \
 	"4 wait 4 2\n"
 
+/* Writes two rounds, of which each loads something and makes an index: of what it has loaded, or before. */
+static void tell_rounds(char *to, size_t size, bool too_early)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int i = 0; i < 2; i++) {
+		int t = 100 * i, id = 10 * (i + 1);
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create 1 %d task\n%d label %d \"round %d\n"
+			"%d create %d %d task\n%d label %d \"load\n%d wait %d %d\n",
+			t + 1, id, t + 1, id, i, t + 2, id, id + 1, t + 2, id + 1, t + 3, id,
+			id + 1);
+		if (!too_early)
+			used += (size_t)snprintf(to + used, size - used,
+				"%d resolve 1 %d\n%d read %d %d\n", t + 20, id + 1, t + 21, id,
+				id + 1);
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create %d %d task\n%d label %d \"index\n%d resolve 1 %d\n", t + 30, id,
+			id + 2, t + 30, id + 2, t + 40, id + 2);
+		if (too_early)
+			used += (size_t)snprintf(to + used, size - used,
+				"%d resolve 1 %d\n%d read %d %d\n", t + 45, id + 1, t + 46, id,
+				id + 1);
+		used += (size_t)snprintf(to + used, size - used, "%d resolve 1 %d\n", t + 50, id);
+	}
+}
+
+static void the_example_is_the_first_that_overlaps(void **state)
+{
+	const struct thrum__difference *first;
+	char good[4000], bad[4000];
+	struct pair pair;
+
+	(void)state;
+	tell_rounds(good, sizeof good, false);
+	tell_rounds(bad, sizeof bad, true);
+	check(good, bad, false, "order index");
+	compare(&pair, good, bad, false);
+	first = &pair.comparison.differences[pair.comparison.first];
+	assert_int_equal(first->kind, THRUM__DIFFERENCE_ENDS_LATER);
+	assert_int_equal(first->side[THRUM__BAD].count, 2);
+	assert_int_equal(first->side[THRUM__BAD].task, story_task(pair.bad, 12));
+	finish(&pair);
+}
+
 /* The creator waits for a join of several, and then goes on. */
 static void a_join_has_the_results(void **state)
 {
@@ -563,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_group_is_used_in_one_only),
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),
 		cmocka_unit_test(a_handle_is_left_open),
+		cmocka_unit_test(the_example_is_the_first_that_overlaps),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),

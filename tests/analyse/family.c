@@ -105,6 +105,23 @@ static void test_callbacks(void **state)
 	unsee(&seen);
 }
 
+/* A task may wait for the one that it becomes: that one is no owner. */
+static void test_wait_for_heir(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	look(&seen,
+		MAIN "1 create 1 2 request\n1 label 2 \"GET\n"
+		     "2 create 2 3 bind\n"
+		     "3 create 3 4 promise\n"
+		     "4 wait 3 4\n"
+		     "5 become 3 4\n");
+	assert_int_equal(owner_of(&seen, 3), 2);
+	assert_int_equal(owner_of(&seen, 4), 2);
+	unsee(&seen);
+}
+
 /* A task belongs to the one that waits for it, not to the one that made it; but a lock to nobody. */
 static void test_waits(void **state)
 {
@@ -373,6 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_callbacks),
+		cmocka_unit_test(test_wait_for_heir),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_circle),

@@ -120,8 +120,22 @@ static void a_cache_that_is_full(void **state)
 	assert_int_equal(certainty(&text), -1);
 }
 
+/* Tasks that pile up go on to do so: here none came for a while. */
+static void growth_with_a_pause(void **state)
+{
+	for (int pause = 0; pause < 2; pause++) {
+		struct text text;
+
+		begin(&text);
+		for (int i = 0; i < 41; i++)
+			if (!pause || i <= 10 || i > 20)
+				create(&text, 10 + 100 * i, 2, 100 + i, "promise", "session");
+		assert_int_equal(certainty(&text), pause ? -1 : THRUM__LIKELY);
+	}
+}
+
 /* 30 requests, one each 100 ms. Each of the first `limit` makes a handle. The others fail, or wait
- * for ever, or neither. */
+ * for ever, or neither. With "Fail" the third fails, too. */
 static int use_up(int limit, const char *others)
 {
 	struct text text;
@@ -134,9 +148,9 @@ static int use_up(int limit, const char *others)
 		create(&text, ms, 2, id, "task", "request");
 		if (i < limit)
 			create(&text, ms, id, id + 1, "handle", "descriptor");
-		if (i < limit || *others == 'r')
+		if ((i < limit && (*others != 'F' || i != 2)) || *others == 'r')
 			tell(&text, "%d000000 resolve 2 %d\n", ms + 5, id);
-		else if (*others == 'f')
+		else if (*others == 'f' || *others == 'F')
 			tell(&text, "%d000000 fail 2 %d \"no descriptor left\n", ms + 5, id);
 		else
 			tell(&text, "%d000000 wait %d 3\n", ms + 5, id);
@@ -148,6 +162,8 @@ static void a_limit(void **state)
 {
 	assert_int_equal(use_up(12, "fail"), THRUM__LIKELY);
 	assert_int_equal(use_up(12, "wait"), THRUM__LIKELY);
+	/* Some failed before, so they fail for another reason. */
+	assert_int_equal(use_up(12, "Fail"), -1);
 	/* A pool that fills once, and serves all. */
 	assert_int_equal(use_up(12, "resolve"), -1);
 }
@@ -173,6 +189,7 @@ int main(void)
 		cmocka_unit_test(handles_that_nobody_ends),
 		cmocka_unit_test(growth_before_a_gap),
 		cmocka_unit_test(a_cache_that_is_full),
+		cmocka_unit_test(growth_with_a_pause),
 		cmocka_unit_test(a_limit),
 		cmocka_unit_test(a_pool_beside_failures_of_others),
 	};

@@ -361,6 +361,16 @@ static void late_timers_show_who_hogs_the_lane(void **state)
 		"90-91 late tick 1\n");
 }
 
+/* As in a damaged recording. */
+static void a_timer_was_due_before_it_began(void **state)
+{
+	check_path(LANE "10 create 1 2 timer\n"
+			"10 label 2 \"tick\n"
+			"10 due 2 =-5\n"
+			"40 resolve 1 2\n",
+		false, 2, "10-40 waits tick\n");
+}
+
 static void mirage_waiters_follow_the_signal(void **state)
 {
 	check_path("0 switch 0\n"
@@ -470,6 +480,7 @@ int main(void)
 		cmocka_unit_test(a_chain_is_one),
 		cmocka_unit_test(what_lost_a_race_is_not_what_was_waited_for),
 		cmocka_unit_test(late_timers_show_who_hogs_the_lane),
+		cmocka_unit_test(a_timer_was_due_before_it_began),
 		cmocka_unit_test(mirage_waiters_follow_the_signal),
 		cmocka_unit_test(messages_lead_to_other_processes),
 		cmocka_unit_test(cycles_end),

@@ -478,9 +478,47 @@ static void runs_divide_by_the_cpu(void **state)
 	end(&c);
 }
 
+/* As in a damaged recording. */
+static void times_off_the_processor_that_overlap(void **state)
+{
+	struct case_of c = begin("0 create - 1 thread\n"
+				 "0 switch 1\n"
+				 "10 off-cpu =50 \"blocked\n"
+				 "20 off-cpu =4 \"woken\n"
+				 "90 create 1 2 task\n",
+		false, true, 0);
+	const struct thrum__lane_use *on = use(&c, 0, THRUM__LANE_ON_CPU, "");
+
+	(void)state;
+	assert_int_equal(on->count, 2);
+	assert_int_equal(on->total, 10 + 30);
+	end(&c);
+}
+
+/* It ran for longer than it lived, but it waited for no time. */
+static void a_task_on_two_lanes(void **state)
+{
+	struct case_of c = begin("0 create - 1 thread\n"
+				 "0 @1 create - 2 thread\n"
+				 "10 create 1 3 task\n"
+				 "10 switch 3\n"
+				 "20 @1 switch 3\n"
+				 "60 switch 1\n"
+				 "60 @1 switch 2\n"
+				 "70 resolve 1 3\n",
+		false, false, 0);
+
+	assert_int_equal(measure(&c, THRUM__MEASURE_LIFE, 3), 60);
+	assert_int_equal(measure(&c, THRUM__MEASURE_RUNNING, 3), 90);
+	assert_int_equal(measure(&c, THRUM__MEASURE_WAITING, 3), 0);
+	end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(times_off_the_processor_that_overlap),
+		cmocka_unit_test(a_task_on_two_lanes),
 		cmocka_unit_test(life_running_waiting),
 		cmocka_unit_test(percentiles),
 		cmocka_unit_test(groups),

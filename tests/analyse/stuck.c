@@ -117,6 +117,24 @@ static void one_of_a_hundred(void **state)
 	expect_none();
 }
 
+/* Where several are old, it is usual that some are. */
+static void several_of_a_hundred(void **state)
+{
+	(void)state;
+	for (int hang = 1; hang < 6; hang += 4) {
+		begin();
+		for (int i = 0; i < 30; i++) {
+			tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i,
+				100 + i, 10 * i, 100 + i, i);
+			if (i % 5 != 2 || i / 5 >= hang)
+				tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
+		}
+		tell("1500" MS "log 1 \"end\n");
+		judge(hang == 1);
+		finish();
+	}
+}
+
 /* Connections may last. */
 static void idle_connection(void **state)
 {
@@ -654,6 +672,45 @@ static void handler_hangs_itself(void **state)
 	finish();
 }
 
+/* ---- Findings that are alike ------------------------------------------------------------------ */
+
+/* A request of this name that waits for a reply, which never comes. */
+static void tell_request(int ms, int task, const char *name)
+{
+	tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"%s %d\n", ms, task, ms, task, name,
+		task);
+	tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply to %s\n", ms, task + 1, ms,
+		task + 1, name);
+	tell("%d" MS "should-resolve %d\n%d" MS "wait %d %d\n", ms, task, ms, task, task + 1);
+}
+
+/* However many are alike, others are told, too. */
+static void many_alike_are_one(void **state)
+{
+	begin();
+	for (int i = 0; i < 120; i++)
+		tell_request(i, 100 + 2 * i, "item");
+	tell_request(130, 1000, "another");
+	tell("900" MS "log 1 \"end\n");
+	assert_int_equal(judge(2)[0].behind, 119);
+	finish();
+}
+
+/* The surest of those that are alike tells how sure the finding is. */
+static void the_surest_of_those_alike_counts(void **state)
+{
+	for (int later = 0; later < 2; later++) {
+		begin();
+		tell_request(1, 100, "item");
+		tell("10" MS "lost =3 \"full\n");
+		if (later)
+			tell_request(20, 200, "item");
+		tell("900" MS "log 1 \"end\n");
+		assert_int_equal(judge(1)->certainty, later ? THRUM__LIKELY : THRUM__POSSIBLE);
+		finish();
+	}
+}
+
 /* ---- The program's end ----------------------------------------------------------------------- */
 
 static void tell_loop(const char *reason)
@@ -675,6 +732,17 @@ static void loop_has_nothing_left(void **state)
 	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->other, task(2));
 	finish();
 	tell_loop("wait for work");
+	expect_none();
+}
+
+/* Another thread may still wake it. */
+static void loop_has_nothing_left_beside_a_thread(void **state)
+{
+	begin();
+	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
+	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
+	tell("2" MS "suspend \"deadlocked\n2" MS "@1 create - 9 thread\n900" MS
+	     "@1 log 9 \"beat\n");
 	expect_none();
 }
 
@@ -824,6 +892,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_of_a_hundred),
+		cmocka_unit_test(several_of_a_hundred),
 		cmocka_unit_test(idle_connection),
 		cmocka_unit_test(links_are_no_peers),
 		cmocka_unit_test(peers_by_first_word),
@@ -842,8 +911,11 @@ int main(void)
 		cmocka_unit_test(join_kept_open),
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),
+		cmocka_unit_test(many_alike_are_one),
+		cmocka_unit_test(the_surest_of_those_alike_counts),
 		cmocka_unit_test(loop_has_nothing_left),
 		cmocka_unit_test(loop_has_nothing_left_at_once),
+		cmocka_unit_test(loop_has_nothing_left_beside_a_thread),
 		cmocka_unit_test(too_soon_to_judge),
 		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),

@@ -194,6 +194,24 @@ static void assert_packets(const uint64_t *begins, size_t count)
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
+/* A copy shows a recording up to the end of that, or else up to the time at which it was made. */
+static void keeps_the_end(void **state)
+{
+	(void)state;
+	for (uint64_t ended = 0; ended < 2; ended++) {
+		struct input input;
+		struct thrum__input from = {&input, read_input, input_size};
+		struct thrum__output to = {&output, write_output};
+
+		begin(&input);
+		memset(&output, 0, sizeof output);
+		atomic_store(&input.recording.header->ended, ended * 7000000);
+		assert_int_equal(thrum__format_copy(&from, &to, 9000000, NULL), 0);
+		assert_int_equal(atomic_load(&header()->ended), ended ? 7000000 : 9000000);
+		end(&input);
+	}
+}
+
 static void copies_everything(void **state)
 {
 	(void)state;
@@ -447,6 +465,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(copies_everything),
+		cmocka_unit_test(keeps_the_end),
 		cmocka_unit_test(copies_nothing_to_nothing),
 		cmocka_unit_test(leaves_out_and_counts_what_is_overwritten),
 		cmocka_unit_test(gives_up_on_a_packet_that_never_rests),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "model_helper.h"
+#include "recording.h"
 #include "story.h"
 
 #define OF(m, number, member) THRUM__TASK(m, thrum__model_find(m, number), member)
@@ -79,6 +80,36 @@ static void gaps_leave_no_run_and_make_unsure(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Lanes that are whole don't make up for one whose beginning is overwritten. */
+static void a_cut_lane_makes_a_cut_model(void **state)
+{
+	struct recording recording;
+	struct thrum_trace *trace;
+	struct thrum__model *m;
+
+	recording_init(&recording, THRUM__SIZE_MIN);
+	for (uint64_t lane = 0; lane < 2; lane++) {
+		uint64_t ticks = lane ? 1000000 : 1000020; /* of 10 ns */
+		struct packet_writer t = packet_writer_begin(&recording, (uint32_t)lane, lane,
+			lane ? 0 : 7, ticks);
+
+		packet_writer_log(&t, ticks, "said");
+		packet_writer_log(&t, 1000030, "said");
+	}
+	assert_int_equal(thrum_trace_open_memory(recording.bytes, recording.header->size, &trace,
+				 NULL),
+		0);
+	assert_int_equal(thrum__model_create(trace, &m), 0);
+	assert_int_equal(thrum__model_load(m, trace, NULL, NULL, NULL), 0);
+	assert_int_equal(m->lane_count, 2);
+	assert_true(m->is_cut);
+	assert_int_equal(m->whole, 200);
+	assert_int_equal(m->gaps.count, 1);
+	thrum__model_destroy(m);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
 static void counters_keep_their_values(void **state)
 {
 	struct thrum__model *m = MODEL(true, EVENT(COUNTER, 1, TASK(1), TEXT("c"), .value = 5),
@@ -96,6 +127,27 @@ static void counters_keep_their_values(void **state)
 	assert_true(c->min == INT64_MIN && c->max == 5 && c->last == INT64_MIN && c->start == 0);
 	assert_true(d->last == INT64_MAX && d->min == INT64_MAX);
 	thrum__model_destroy(m);
+}
+
+/* Where the beginning is overwritten, nothing tells a counter's first value but the next one. */
+static void counters_of_a_cut_model(void **state)
+{
+	const struct thrum_event events[] = {
+		EVENT(COUNTER, 1, TEXT("set"), .value = 5, .flags = THRUM_EVENT_HAS_VALUE),
+		EVENT(INCREASE, 2, TEXT("raised"), .value = 6, .flags = THRUM_EVENT_HAS_VALUE),
+	};
+
+	for (int is_cut = 0; is_cut < 2; is_cut++) {
+		struct thrum__model *m = MODEL(false, EVENT(LOG, 0, TEXT("")));
+
+		m->is_cut = is_cut;
+		assert_int_equal(thrum__model_append(m, events, 2), 0);
+		assert_int_equal(m->counters[0].start, is_cut ? 5 : 0);
+		assert_false(m->counters[0].is_relative);
+		assert_int_equal(m->counters[1].start, 0);
+		assert_int_equal(m->counters[1].is_relative, is_cut);
+		thrum__model_destroy(m);
+	}
 }
 
 static void links_meet_in_either_order(void **state)
@@ -136,6 +188,39 @@ static void messages_are_received_or_not(void **state)
 	assert_true(message.receiver == THRUM__NONE && message.received == THRUM__OPEN);
 	assert_false(thrum__model_message(m, 3, &message));
 	thrum__model_destroy(m);
+}
+
+/* One message is received once, whichever of its events comes first. */
+static void a_receiver_gets_one_message(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(LINK_RECEIVE, 1, TASK(1), TEXT("k"), .lane = 1),
+		EVENT(LINK_SEND, 2, TASK(2), TEXT("k")), EVENT(LINK_SEND, 3, TASK(3), TEXT("k")));
+
+	assert_int_equal(m->edges.count, 1);
+	assert_int_equal(THRUM__TASK(m, THRUM__EDGE(m, 0, from), id), 2);
+	thrum__model_destroy(m);
+}
+
+/* A message is doubtful if it took less time than two hosts' clocks may differ, whichever event
+ * comes first. */
+static void messages_between_clocks(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct thrum__model *m = MODEL(false, EVENT(LOG, 0, TEXT("")),
+			EVENT(LOG, 0, TEXT(""), .lane = 1));
+		const struct thrum_event events[] = {
+			EVENT(LINK_RECEIVE, 100, TASK(1), TEXT("k"), .lane = 1),
+			EVENT(LINK_SEND, i % 2 ? 96 : 90, TASK(2), TEXT("k")),
+		};
+
+		m->lanes[1].host = 1;
+		m->lanes[0].time_error = m->lanes[1].time_error = 3;
+		assert_int_equal(thrum__model_append(m, events + i / 2, 1), 0);
+		assert_int_equal(thrum__model_append(m, events + !(i / 2), 1), 0);
+		assert_int_equal(THRUM__EDGE(m, 0, value), i % 2);
+		assert_int_equal(m->has_doubtful, i % 2);
+		thrum__model_destroy(m);
+	}
 }
 
 static void texts_may_be_anything(void **state)
@@ -283,6 +368,97 @@ static void chains_survive_the_forgetting_of_their_beginning(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Appends tasks, of which each resolves itself at once; a thread ends among them on lane 1. */
+static void append_ended(struct thrum__model *m, uint64_t first, uint64_t count)
+{
+	for (uint64_t id = first; id < first + count; id++) {
+		struct thrum_event events[] = {
+			EVENT(CREATE, (int64_t)id, PAIR(1, id), .kind = THRUM_KIND_TASK),
+			EVENT(RESOLVE, (int64_t)id, PAIR(1, id)),
+		};
+
+		if (id == first + count / 2)
+			events[0] = EVENT(CREATE, (int64_t)id, OTHER(id), .kind = THRUM_KIND_THREAD,
+				.lane = 1);
+		events[1].lane = events[0].lane;
+		assert_int_equal(thrum__model_append(m, events, 2), 0);
+	}
+}
+
+static void what_is_left_knows_nothing_of_the_forgotten(void **state)
+{
+	/* The first block stays, as its thread runs. */
+	struct thrum__model *m = MODEL(false, EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD),
+		EVENT(CREATE, 1, PAIR(1, 2), .kind = THRUM_KIND_TASK),
+		EVENT(CREATE, 1, PAIR(1, 3), .kind = THRUM_KIND_TASK),
+		EVENT(FAIL, 2, PAIR(1, 2), TEXT("no route")));
+	uint64_t end = 4 * THRUM__BLOCK + 1;
+	struct thrum_event event = EVENT(BECOME, end, PAIR(3, end - 2));
+
+	append_ended(m, 4, end - 4);
+	assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	thrum__model_forget(m, 2 * (int64_t)end);
+	assert_true(thrum__model_is_valid(m));
+	assert_null(m->tasks.block[3]);
+	assert_string_equal(thrum__model_string(m, THRUM__TASK(m, thrum__model_find(m, 2), failure),
+				    NULL),
+		"no route");
+	/* Its heir is gone. */
+	assert_int_equal(thrum__model_heir(m, thrum__model_find(m, 3)), thrum__model_find(m, 3));
+	/* The thread ended, but its lane may go on to name it. */
+	assert_true(thrum__model_has_row(&m->tasks, m->lanes[1].task));
+	/* The id of a forgotten task, the last that was named, is that of a new one. */
+	event = EVENT(SHOULD_RESOLVE, 3 * (int64_t)end, TASK(end - 2));
+	assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	assert_int_not_equal(thrum__model_find(m, end - 2), THRUM__NONE);
+	assert_true(thrum__model_is_valid(m));
+	thrum__model_destroy(m);
+}
+
+static void a_forgotten_key_has_no_sender(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(LINK_SEND, 1, TASK(1), TEXT("old")));
+	struct thrum_event event = EVENT(LINK_RECEIVE, 200, TASK(2), TEXT("new"));
+
+	thrum__model_forget(m, 100);
+	assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	assert_int_equal(thrum__model_message_count(m), 1);
+	assert_int_equal(m->edges.count, 0);
+	thrum__model_destroy(m);
+}
+
+/* Blocks of old waits are kept for pending tasks, but not any number of them. */
+static void waits_that_are_kept_are_bounded(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_TASK));
+	struct thrum_event event = EVENT(WAIT, 1, PAIR(1, 2), .text = "");
+	uint32_t blocks = 0;
+
+	for (uint32_t i = 0; i < 300 * THRUM__BLOCK; i++)
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	thrum__model_forget(m, 100);
+	for (uint32_t i = 0; i < m->edges.blocks; i++)
+		blocks += m->edges.block[i] != NULL;
+	assert_int_equal(blocks, 256);
+	thrum__model_destroy(m);
+}
+
+/* A task that ended long ago is kept if something was told of it lately. */
+static void who_was_heard_of_lately_is_kept(void **state)
+{
+	struct thrum__model *m = MODEL(false,
+		EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD));
+	uint64_t end = 4 * THRUM__BLOCK + 1, late = THRUM__BLOCK + 7;
+	struct thrum_event event = EVENT(READY, 3 * (int64_t)end, PAIR(1, late), .text = "");
+
+	append_ended(m, 2, end - 2);
+	assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	thrum__model_forget(m, 2 * (int64_t)end);
+	assert_int_not_equal(thrum__model_find(m, late), THRUM__NONE);
+	assert_int_equal(thrum__model_find(m, late + 2 * THRUM__BLOCK), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,11 +466,19 @@ int main(void)
 		cmocka_unit_test(gc_is_a_span_before_its_event),
 		cmocka_unit_test(gaps_leave_no_run_and_make_unsure),
 		cmocka_unit_test(counters_keep_their_values),
+		cmocka_unit_test(counters_of_a_cut_model),
 		cmocka_unit_test(links_meet_in_either_order),
 		cmocka_unit_test(messages_are_received_or_not),
+		cmocka_unit_test(a_receiver_gets_one_message),
+		cmocka_unit_test(messages_between_clocks),
+		cmocka_unit_test(a_cut_lane_makes_a_cut_model),
 		cmocka_unit_test(texts_may_be_anything),
 		cmocka_unit_test(forgetting_bounds_memory_and_keeps_what_is_pending),
 		cmocka_unit_test(what_is_waited_for_is_not_forgotten),
+		cmocka_unit_test(what_is_left_knows_nothing_of_the_forgotten),
+		cmocka_unit_test(a_forgotten_key_has_no_sender),
+		cmocka_unit_test(waits_that_are_kept_are_bounded),
+		cmocka_unit_test(who_was_heard_of_lately_is_kept),
 		cmocka_unit_test(chains_survive_the_forgetting_of_their_beginning),
 	};
 

@@ -83,14 +83,123 @@ static void a_suspension_may_lack_an_end_or_a_beginning(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Events were lost, and then not recorded: the next event that names who acts tells who runs. */
+static void who_runs_is_known_again(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
+		EVENT(LOST, 5, TEXT("full")), EVENT(CATEGORY, 10, TEXT("switch"), .value = 2),
+		EVENT(CATEGORY, 20, TEXT("switch"), .value = 3), EVENT(RESOLVE, 30, PAIR(1, 2)));
+
+	assert_int_equal(m->lanes[0].running, thrum__model_find(m, 1));
+	assert_run(m, OF(m, 1, run), 1, 30, THRUM__OPEN);
+	/* The first stretch has an end of its own. */
+	const struct thrum_event again[] = {EVENT(CATEGORY, 40, TEXT("switch"), .value = 2),
+		EVENT(CATEGORY, 50, TEXT("switch"), .value = 3), EVENT(LOG, 60, TEXT("said"))};
+
+	assert_int_equal(thrum__model_append(m, again, 3), 0);
+	assert_int_equal(m->unrecorded_count, 2);
+	assert_int_equal(m->unrecorded[0].end, 20);
+	assert_int_equal(m->unrecorded[1].end, 50);
+	thrum__model_destroy(m);
+}
+
+/* Events of other lanes may come late, as clocks differ a little. */
+static void late_events_make_no_nonsense(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), EVENT(RESOLVE, 5, PAIR(1, 2)),
+		CREATE(9, 1, 2, TASK), EVENT(WAIT, 9, PAIR(1, 4)),
+		EVENT(CREATE, 3, PAIR(2, 3), .kind = THRUM_KIND_TASK, .lane = 1),
+		EVENT(SWITCH, 10, TASK(4), .lane = 1));
+
+	assert_int_equal(OF(m, 2, start), 9);
+	assert_int_equal(OF(m, 2, end), 9);
+	assert_int_equal(OF(m, 3, created), 3);
+	assert_int_equal(OF(m, 3, start), 9);
+	/* It was never created: it is of the lane where it runs. */
+	assert_int_equal(OF(m, 4, lane), 1);
+	assert_true(thrum__model_is_valid(m));
+	thrum__model_destroy(m);
+}
+
+/* A task that goes on with its creator's work begins at its creation, whatever it reads later. */
+static void an_heir_does_not_wake(void **state)
+{
+	for (int becomes = 0; becomes < 2; becomes++) {
+		struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, PROMISE),
+			CREATE(2, 2, 3, BIND), CREATE(3, 1, 4, PROMISE));
+		const struct thrum_event events[] = {EVENT(BECOME, 4, PAIR(2, 3), .text = ""),
+			EVENT(READ, 10, PAIR(3, 4), .text = "")};
+
+		assert_int_equal(thrum__model_append(m, events + !becomes, 1 + becomes), 0);
+		assert_int_equal(OF(m, 3, start), becomes ? 2 : 10);
+		assert_int_equal(id_of(m, OF(m, 3, parent)), becomes ? 2 : 4);
+		thrum__model_destroy(m);
+	}
+}
+
+/* Several changes at one time take effect together. */
+static void parts_are_off_together(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1),
+		EVENT(CATEGORY, 10, TEXT("wait"), .value = 1),
+		EVENT(CATEGORY, 10, TEXT("switch"), .value = 1), EVENT(LOG, 20, TEXT("hidden")));
+
+	assert_int_equal(m->unrecorded_count, 2);
+	assert_int_equal(thrum__model_unrecorded_until(m, THRUM__PART_WAIT), THRUM__OPEN);
+	assert_int_equal(thrum__model_unrecorded_until(m, THRUM__PART_SWITCH), THRUM__OPEN);
+	assert_int_equal(thrum__model_unrecorded_until(m, THRUM__PART_LIFE), -1);
+	thrum__model_destroy(m);
+}
+
+/* A name is that of all tasks that go on with the work. */
+static void a_name_is_inherited_again(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, PROMISE),
+		EVENT(LABEL, 1, TASK(2), TEXT("work")), CREATE(2, 1, 3, PROMISE),
+		CREATE(3, 1, 4, PROMISE), EVENT(BECOME, 4, PAIR(2, 3)),
+		EVENT(BECOME, 5, PAIR(3, 4)));
+
+	assert_name(m, 3, "work");
+	assert_name(m, 4, "work");
+	thrum__model_destroy(m);
+}
+
+/* Until 50 nobody knows who ran, nor whether the lane was suspended. */
+static void a_suspension_begins_when_it_is_known(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1),
+		EVENT(CATEGORY, 10, TEXT("switch"), .value = 2), EVENT(LOG, 20, TEXT("hidden")),
+		EVENT(CATEGORY, 50, TEXT("switch"), .value = 3), EVENT(RESUME, 60, TEXT("poll")));
+
+	assert_int_equal(m->suspensions.count, 1);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, start), 50);
+	assert_int_equal(THRUM__SUSPENSION(m, 0, end), 60);
+	thrum__model_destroy(m);
+}
+
+/* More waits than can be counted: then it doesn't begin later. */
+static void so_many_waits_for_a_task(void **state)
+{
+	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, BIND));
+
+	for (uint32_t i = 0; i < UINT16_MAX; i++) {
+		struct thrum_event event = EVENT(WAIT, 2, PAIR(1, 2), .text = "");
+
+		assert_false(OF(m, 2, flags) & THRUM__TASK_SETTLED);
+		assert_int_equal(thrum__model_append(m, &event, 1), 0);
+	}
+	assert_true(OF(m, 2, flags) & THRUM__TASK_SETTLED);
+	thrum__model_destroy(m);
+}
+
 static void states_and_ends(void **state)
 {
 	struct thrum__model *m = MODEL(false, THREAD(0, 1), CREATE(1, 1, 2, TASK),
 		CREATE(1, 1, 3, TASK), CREATE(1, 1, 4, TASK), CREATE(1, 1, 5, TASK),
 		EVENT(RESOLVE, 5, PAIR(1, 2)), EVENT(FAIL, 6, PAIR(1, 3), TEXT("no route")),
 		EVENT(CANCEL, 7, PAIR(1, 4)), EVENT(RESOLVE, 9, PAIR(1, 3)),
-		EVENT(RESOLVE, 9, OTHER(77)), EVENT(DUE, 10, TASK(5), .value = INT64_MAX),
-		EVENT(SHOULD_RESOLVE, 10, TASK(5)));
+		EVENT(FAIL, 9, PAIR(1, 3), TEXT("again")), EVENT(RESOLVE, 9, OTHER(77)),
+		EVENT(DUE, 10, TASK(5), .value = INT64_MAX), EVENT(SHOULD_RESOLVE, 10, TASK(5)));
 
 	assert_int_equal(OF(m, 2, state), THRUM__STATE_RESOLVED);
 	assert_int_equal(OF(m, 2, end), 5);
@@ -379,6 +488,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_switches_and_suspensions_change_what_runs),
 		cmocka_unit_test(a_suspension_may_lack_an_end_or_a_beginning),
+		cmocka_unit_test(who_runs_is_known_again),
+		cmocka_unit_test(late_events_make_no_nonsense),
+		cmocka_unit_test(an_heir_does_not_wake),
+		cmocka_unit_test(parts_are_off_together),
+		cmocka_unit_test(a_name_is_inherited_again),
+		cmocka_unit_test(a_suspension_begins_when_it_is_known),
+		cmocka_unit_test(so_many_waits_for_a_task),
 		cmocka_unit_test(states_and_ends),
 		cmocka_unit_test(ready_is_an_edge_and_runs_nothing),
 		cmocka_unit_test(the_end_may_come_after_the_last_event),

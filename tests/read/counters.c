@@ -208,6 +208,21 @@ static void distributions_are_summed_up(void **state)
 	thrum__read_counters_free(&c);
 }
 
+/* Half of all values lie in the first two buckets. */
+static void quantiles_at_borders(void **state)
+{
+	static const struct thrum__read_bucket buckets[] = {
+		{.low = 1, .high = 1, .count = 1},
+		{.low = 3, .high = 3, .count = 1},
+		{.low = 5, .high = 5, .count = 2},
+	};
+
+	(void)state;
+	assert_int_equal(thrum__read_counters_quantile(buckets, 3, 1, 5, 0.25), 1);
+	assert_int_equal(thrum__read_counters_quantile(buckets, 3, 1, 5, 0.5), 3);
+	assert_int_equal(thrum__read_counters_quantile(buckets, 3, 1, 5, 0.51), 5);
+}
+
 /* Any bytes are read without harm. (The sanitizers look.) */
 static void damage_is_harmless(void **state)
 {
@@ -245,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(buckets_hold_their_values),
 		cmocka_unit_test(counters_make_a_tree),
+		cmocka_unit_test(quantiles_at_borders),
 		cmocka_unit_test(distributions_are_summed_up),
 		cmocka_unit_test(damage_is_harmless),
 	};

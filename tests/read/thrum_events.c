@@ -428,6 +428,25 @@ static void refines_the_clock(void **state)
 	recording_finish(&recording);
 }
 
+/* Two readings that are near together tell little, as each has an error. */
+static void takes_the_header_s_frequency_at_first(void **state)
+{
+	struct recording recording;
+	struct packet_writer t = set_up(&recording);
+	struct thrum__reading *latest = &recording.header->latest[1];
+
+	(void)state;
+	latest->ticks = START + 1000000;
+	latest->monotonic = recording.header->start.monotonic + 10100000;
+	atomic_store(&latest->ticket, 2);
+	ADD(t, 0, R(LOG), .text = "a");
+	ADD(t, 1000000, R(LOG), .text = "b");
+	thrum_helper_assert_events(&recording,
+		"0 0 log 1 - - a\n"
+		"10000000 0 log 1 - - b\n");
+	recording_finish(&recording);
+}
+
 static void names_things(void **state)
 {
 	(void)state;
@@ -457,6 +476,7 @@ int main(void)
 		cmocka_unit_test(tells_about_the_trace),
 		cmocka_unit_test(knows_the_end),
 		cmocka_unit_test(refines_the_clock),
+		cmocka_unit_test(takes_the_header_s_frequency_at_first),
 		cmocka_unit_test(names_things),
 	};
 

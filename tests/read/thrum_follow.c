@@ -92,6 +92,54 @@ static void follow(struct thrum_trace *trace, const char *expected, uint64_t exp
 	assert_int_equal(missed, expected_missed);
 }
 
+/* A packet that another one follows is whole once it is read, whatever takes its place then. */
+static void a_finished_packet_may_be_overwritten(void **state)
+{
+	struct recording recording;
+	const struct thrum_event *events;
+	size_t count;
+
+	(void)state;
+	set_up(&recording);
+	packet(&recording, 0, 0, 0, 0, "a");
+	packet(&recording, 1, 0, 1, 5, "b");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	assert_int_equal(thrum_trace_next(trace, &events, &count, NULL), 1);
+	assert_int_equal(count, 1);
+	packet(&recording, 0, 0, 2, 9, "c");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace,
+		"50 0 log 1 - - b\n"
+		"90 0 log 1 - - c\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
+/* No recorder makes a packet shorter. */
+static void a_packet_that_shrinks_gives_nothing(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	set_up(&recording);
+	struct packet_writer a = packet(&recording, 0, 0, 0, 0, "a");
+	uint32_t size = atomic_load(&a.packet->content_size);
+
+	log_at(&a, 1, "a1");
+	log_at(&a, 2, "a2");
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	thrum_helper_assert_more(trace, "0 0 log 1 - - a\n10 0 log 1 - - a1\n20 0 log 1 - - a2\n");
+	atomic_store(&a.packet->content_size, size);
+	packet(&recording, 1, 0, 1, 5, "b");
+	refresh(trace, 1);
+	thrum_helper_assert_more(trace, "50 0 log 1 - - b\n");
+	assert_in_range(thrum_trace_info(trace)->content_bytes, 1, 1000);
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
 static void follows_packet_by_packet(void **state)
 {
 	struct recording recording;
@@ -316,6 +364,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_what_is_added),
+		cmocka_unit_test(a_finished_packet_may_be_overwritten),
+		cmocka_unit_test(a_packet_that_shrinks_gives_nothing),
 		cmocka_unit_test(follows_packet_by_packet),
 		cmocka_unit_test(starts_with_nothing),
 		cmocka_unit_test(ends_after_the_last_look),

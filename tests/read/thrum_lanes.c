@@ -214,6 +214,35 @@ static void remembers_across_packets(void **state)
 	recording_finish(&recording);
 }
 
+/* The next packet takes the place of the one that has the text. */
+static void keeps_a_reason_without_a_number(void **state)
+{
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
+
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_NAME, .text = "a reason"},
+		START);
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_SUSPEND}, START);
+	t = packet_writer_begin(&recording, 1, 0, 1, START + 1);
+	t.packet->suspended = UINT16_MAX;
+	log_at(&t, 1, "more than there was in the packet before");
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START + 2);
+	/* Packets are missing, and with them perhaps another reason. */
+	t = packet_writer_begin(&recording, 2, 0, 7, START + 3);
+	t.packet->suspended = UINT16_MAX;
+	packet_writer_add(&t, &(struct thrum__record){.type = THRUM__R_RESUME}, START + 3);
+	thrum_helper_assert_events(&recording,
+		"0 0 suspend - - - a reason\n"
+		"10 0 log 1 - - more than there was in the packet before\n"
+		"20 0 resume - - - a reason\n"
+		"30 0 lost - - - 5 packets overwritten\n"
+		"30 0 resume - - - .\n");
+	recording_finish(&recording);
+}
+
 static void takes_the_reason_from_the_header(void **state)
 {
 	struct recording recording;
@@ -593,6 +622,7 @@ int main(void)
 		cmocka_unit_test(gives_each_event_once),
 		cmocka_unit_test(tells_of_gaps),
 		cmocka_unit_test(remembers_across_packets),
+		cmocka_unit_test(keeps_a_reason_without_a_number),
 		cmocka_unit_test(takes_the_reason_from_the_header),
 		cmocka_unit_test(damage_costs_the_rest_of_its_packet),
 		cmocka_unit_test(a_field_ends_with_the_content),

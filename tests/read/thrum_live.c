@@ -214,6 +214,9 @@ static void remembers_who_holds_locks(void **state)
 	hold(&recording, 70, 9, THRUM_KIND_FIBER, "ended");
 	hold(&recording, 71, 9, THRUM_KIND_FIBER, "ended");
 	hold(&recording, 72, 71, THRUM__LIVE_NO_KIND, "");
+	/* It was created no later than it took the first of its locks. */
+	hold(&recording, 74, 9, THRUM_KIND_FIBER, "ended");
+	atomic_store(&cell(&recording, 74)->waited, (START + 7) | THRUM__LIVE_NOTED);
 	struct packet_writer t = packet_writer_begin(&recording, 0, 0, 0, START);
 
 	/* It is told in the packet. */
@@ -235,14 +238,63 @@ static void remembers_who_holds_locks(void **state)
 		"0 0 label* 72 - - lock\n"
 		"0 0 create* 1 73 - lock\n"
 		"0 0 label* 73 - - lock\n"
+		"0 0 create* 1 74 - lock\n"
+		"0 0 label* 74 - - lock\n"
+		"20 0 create* - 9 - fiber\n"
+		"20 0 label* 9 - - ended\n"
+		"20 0 lock* 9 74 - -\n"
 		"30 0 create 1 8 - fiber\n"
 		"40 0 switch 8 - - -\n"
 		"50 0 lock 8 73 - -\n"
-		"50 0 create* - 9 - fiber\n"
-		"50 0 label* 9 - - ended\n"
 		"50 0 lock* 9 70 - -\n"
 		"50 0 lock* 9 71 - -\n"
 		"50 0 lock* 71 72 - -\n");
+	recording_finish(&recording);
+}
+
+/* A thread that has ended and holds a lock isn't the lane's own task, nor one that lives. */
+static void remembers_ended_holders_as_tasks(void **state)
+{
+	struct recording recording;
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	size_t count;
+	unsigned creations = 0;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	hold(&recording, 70, 9, THRUM_KIND_THREAD, "ended");
+	/* Its label is longer than there is room for, and the room ends within a character. */
+	atomic_fetch_or(
+		&hold(&recording, 71, 8, THRUM_KIND_FIBER,
+			"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+			"\xa4\xc3\xa4\xc3\xa4\xc3\xa4")
+			 ->waiting,
+		THRUM__LIVE_HOLDER_CUT);
+	/* No recorder puts a task into another one's cell. */
+	atomic_store(&remember(&recording, 72, 1, 5, "strange")->tag, 75);
+	thrum_helper_assert_events(&recording,
+		"0 0 create* 1 70 - lock\n"
+		"0 0 label* 70 - - lock\n"
+		"0 0 create* 1 71 - lock\n"
+		"0 0 label* 71 - - lock\n"
+		"50 0 create* - 8 - fiber\n"
+		"50 0 label* 8 - - \xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3"
+		"\xa4\xc3\xa4\xc3\xa4\xe2\x80\xa6\n"
+		"50 0 create* - 9 - task\n"
+		"50 0 label* 9 - - ended\n"
+		"50 0 lock* 9 70 - -\n"
+		"50 0 lock* 8 71 - -\n");
+	trace = thrum_helper_open(&recording);
+	while (thrum_trace_next(trace, &events, &count, NULL) > 0)
+		for (size_t i = 0; i < count; i++)
+			if (events[i].type == THRUM_EVENT_CREATE) {
+				assert_int_equal((events[i].flags & THRUM_EVENT_LIVE) != 0,
+					events[i].other >= 70);
+				creations++;
+			}
+	assert_int_equal(creations, 4);
+	thrum_trace_close(trace);
 	recording_finish(&recording);
 }
 
@@ -333,6 +385,7 @@ int main(void)
 		cmocka_unit_test(remembers_what_is_damaged),
 		cmocka_unit_test(shows_that_labels_are_cut),
 		cmocka_unit_test(remembers_who_holds_locks),
+		cmocka_unit_test(remembers_ended_holders_as_tasks),
 		cmocka_unit_test(leaves_out_impossible_notes),
 		cmocka_unit_test(remembers_when_timers_are_due),
 		cmocka_unit_test(leaves_out_impossible_cells),

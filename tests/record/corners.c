@@ -77,6 +77,50 @@ static void fast_events_keep_what_the_next_packet_tells(void **state)
 	thrum_stop();
 }
 
+/* Spans may be nested more deeply than a packet can tell. */
+static void deep_spans_are_counted(void **state)
+{
+	const unsigned deep = THRUM__SPANS_MAX + 2;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	thrum_tag(&step);
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	for (unsigned i = 0; i < deep; i++)
+		thrum_span_begin(&step);
+	assert_int_equal(lane->open, deep);
+	for (unsigned i = deep; i-- > 0;) {
+		thrum_span_end(&step);
+		assert_int_equal(lane->open, i);
+		for (unsigned j = 0; j < THRUM__SPANS_MAX; j++)
+			assert_int_equal(lane->spans[j], j < i ? (uint16_t)step.id : 0);
+	}
+	thrum_stop();
+}
+
+/* Other readers of the Common Trace Format know the losses from the packets. */
+static void packets_count_losses(void **state)
+{
+	char text[200];
+
+	(void)state;
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	start_in_memory(SIZE, NULL);
+	thrum_log(text);
+	const struct lane *lane = thrum__record_thread.lane[0];
+	const struct thrum__packet *first = lane->packet;
+
+	assert_int_equal(first->discarded, 0);
+	thrum__record_thread.lost = 5;
+	thrum__record_thread.lost_cause = THRUM__LOST_NESTED;
+	while (lane->packet == first)
+		thrum_log(text);
+	assert_int_equal(lane->packet->discarded, 5);
+	thrum_stop();
+}
+
 /* Makes another task the running one, and records no switch. */
 static void run_unseen(thrum_task task)
 {
@@ -359,6 +403,64 @@ static void regions_of_ids_are_given_back(void **state)
 	thrum_stop();
 }
 
+/* Only one of a small table's regions has a free cell: the first that is looked at, or the last. A lane
+ * has one region, so it can't use the free cell of one that it has left. */
+static void kept_cells_are_in_the_lane_s_region(void **state)
+{
+	for (unsigned last = 0; last < 2; last++) {
+		(void)state;
+		start_in_memory(SIZE, NULL);
+		thrum_log("takes a lane");
+		struct recorder *r = recorder();
+		struct lane *lane = thrum__record_thread.lane[0];
+		uint64_t regions = (r->live_mask + 1) / r->id_block;
+		uint64_t region = (atomic_load(&r->id_blocks) + last * 15) % regions;
+
+		assert_true(r->id_block < ID_BLOCK && regions > 1);
+		for (uint64_t i = 0; i <= r->live_mask; i++)
+			atomic_store(&r->live[i].tag, 1);
+		atomic_store(&r->live[region * r->id_block].tag, 0);
+		thrum__record_take_ids(lane);
+		assert_int_equal(lane->is_scarce, last);
+		if (last)
+			assert_int_equal(lane->region, region + 1);
+		thrum_stop();
+	}
+}
+
+static void no_id_looks_like_a_free_cell(void **state)
+{
+	thrum_task task;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	thrum_log("takes a lane");
+	atomic_store(&recorder()->id_blocks, (UINT64_C(1) << 32) / recorder()->id_block);
+	do {
+		task = thrum_task_create(THRUM_KIND_TASK, "task");
+		assert_int_not_equal((uint32_t)task, 0);
+	} while (task >> 32 == 0);
+	thrum_stop();
+}
+
+/* All are in one hash table, in which they meet. */
+static void definitions_differ_by_what_they_belong_to(void **state)
+{
+	struct thrum__definition d = {.type = THRUM__DEFINES_TAG, .text = "same"};
+	uint16_t last = 0;
+	uint32_t id;
+
+	(void)state;
+	start_in_memory(16 << 20, NULL);
+	for (d.parent = 1; d.parent < recorder()->definition_count; d.parent++) {
+		uint16_t number = thrum__record_define(recorder(), &d, sizeof "same", &id);
+
+		assert_true(number > last);
+		last = number;
+	}
+	thrum_stop();
+}
+
 /* A thread that looked at the stack before notices that it was changed. */
 static void a_lane_parked_again_is_not_the_same(void **state)
 {
@@ -438,6 +540,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fast_event_fits_behind_its_limit),
 		cmocka_unit_test(fast_events_keep_what_the_next_packet_tells),
+		cmocka_unit_test(deep_spans_are_counted),
+		cmocka_unit_test(packets_count_losses),
 		cmocka_unit_test(fast_events_tell_first_who_runs),
 		cmocka_unit_test(ends_free_cells_also_when_they_are_not_recorded),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
@@ -447,6 +551,9 @@ int main(void)
 		cmocka_unit_test(a_nested_lane_tells_its_new_thread),
 		cmocka_unit_test(a_handler_while_a_thread_changes_recordings),
 		cmocka_unit_test(regions_of_ids_are_given_back),
+		cmocka_unit_test(kept_cells_are_in_the_lane_s_region),
+		cmocka_unit_test(no_id_looks_like_a_free_cell),
+		cmocka_unit_test(definitions_differ_by_what_they_belong_to),
 		cmocka_unit_test(a_lane_parked_again_is_not_the_same),
 		cmocka_unit_test(lanes_between_two_packets_stay_alone),
 		cmocka_unit_test(a_short_label_has_no_ellipsis),

@@ -150,7 +150,7 @@ static void starts_and_stops_lose_nothing(void **state)
 	atomic_store(&done, 0);
 	thrum_level("counter", -1);
 	start_threads(threads, NULL);
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < (SANITIZED ? 20 : 60); round++) {
 		const char *path = start("round.thrum", round % 2 ? SIZE : 2 * SIZE);
 
 		for (int i = 0; i < 5; i++) {

@@ -52,6 +52,32 @@ static void sums_are_exact(void **state)
 	assert_int_equal(thrum_counter_value(shared), 4 * THREADS * EACH + 2 * EACH);
 }
 
+static void *add_five(void *counter)
+{
+	thrum_counter_add(counter, 5);
+	return NULL;
+}
+
+/* The first thread has the counter alone until another one adds, also while nobody looks. */
+static void the_owner_learns_of_others(void **state)
+{
+	struct thrum_counter *counter = thrum_counter_create("owned", THRUM_COUNTER_GAUGE);
+	pthread_t thread;
+
+	(void)state;
+	thrum_counter_add(counter, 1);
+	assert_int_equal(pthread_create(&thread, NULL, add_five, counter), 0);
+	pthread_join(thread, NULL);
+	const void *memory = start_in_memory(SIZE, NULL);
+
+	thrum_counter_add(counter, 1);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+
+	assert_int_equal(events_find(&events, THRUM_EVENT_COUNTER, 0)->value, 7);
+	events_free(&events);
+}
+
 static void they_live_without_a_recording(void **state)
 {
 	struct thrum_counter *counter = thrum_counter_create("idle", THRUM_COUNTER_GAUGE);
@@ -164,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sums_are_exact),
+		cmocka_unit_test(the_owner_learns_of_others),
 		cmocka_unit_test(they_live_without_a_recording),
 		cmocka_unit_test(changes_are_events),
 		cmocka_unit_test(distributions_count),

@@ -144,6 +144,32 @@ static void a_second_start_changes_nothing(void **state)
 	events_free(&events);
 }
 
+/* The program's memory may hold a recording that is over. */
+static void memory_may_be_used_again(void **state)
+{
+	static const struct thrum__packet none;
+	void *memory = shared_memory(SIZE);
+	struct thrum_config config = {.memory = memory, .size = SIZE};
+	const struct thrum__header *h = memory;
+
+	(void)state;
+	assert_int_equal(thrum_start(&config), 0);
+	for (int i = 0; i < 50000; i++)
+		thrum_log("of the first recording");
+	thrum_stop();
+	assert_int_equal(thrum_start(&config), 0);
+	for (uint32_t i = 0; i < h->packets; i++)
+		assert_memory_equal((uint8_t *)memory + h->packet.offset + i * h->packet_size,
+			&none, sizeof none);
+	thrum_log("of the second one");
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+
+	assert_int_equal(events_count(&events, THRUM_EVENT_LOG), 1);
+	assert_int_equal(events_count(&events, THRUM_EVENT_DAMAGED), 0);
+	events_free(&events);
+}
+
 static void what_start_refuses(void **state)
 {
 	static const struct thrum_clock no_clock = {0};
@@ -176,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_start_refuses),
 		cmocka_unit_test(a_second_start_changes_nothing),
+		cmocka_unit_test(memory_may_be_used_again),
 		cmocka_unit_test(a_hundred_times),
 	};
 

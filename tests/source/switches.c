@@ -372,6 +372,36 @@ static void survives_bad_entries(void **state)
 	assert_listed("");
 }
 
+/* The second entry gets the time of the first, and the first that of the second. */
+static void leaves_out_what_is_in_the_wrong_order(void **state)
+{
+	struct thrum__source_switch all[] = {
+		at(10, 10, THRUM__SWITCH_BLOCKED),
+		at(11, 10, THRUM__SWITCH_IN),
+		at(20, 10, THRUM__SWITCH_BLOCKED),
+		at(22, 10, THRUM__SWITCH_IN),
+	};
+	struct thrum__header header;
+	struct thrum__off_cpu entries[2], swapped[2];
+	FILE *recording;
+
+	(void)state;
+	save();
+	write_switches(all, 4);
+	assert_listed("100 0 blocked 10\n200 0 blocked 20\n");
+	recording = fopen(file, "r+b");
+	assert_non_null(recording);
+	assert_int_equal(fread(&header, sizeof header, 1, recording), 1);
+	fseek(recording, (long)header.off_cpu.offset, SEEK_SET);
+	assert_int_equal(fread(entries, sizeof entries, 1, recording), 1);
+	swapped[0] = entries[1];
+	swapped[1] = entries[0];
+	fseek(recording, (long)header.off_cpu.offset, SEEK_SET);
+	fwrite(swapped, sizeof swapped, 1, recording);
+	fclose(recording);
+	assert_listed("200 0 blocked 20\n");
+}
+
 /* A record as the kernel writes it, with its sample_id. */
 struct recorded {
 	struct perf_event_header header;
@@ -507,6 +537,7 @@ int main(void)
 		cmocka_unit_test(writes_nothing_without_memory),
 		cmocka_unit_test(waits_after_the_last_thread),
 		cmocka_unit_test(survives_bad_entries),
+		cmocka_unit_test(leaves_out_what_is_in_the_wrong_order),
 		cmocka_unit_test(understands_records),
 		cmocka_unit_test(understands_wakes),
 	};
