@@ -21,7 +21,7 @@
  *   records.def   the table of records
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
- *   packet.h      reads the beginning of a packet   control.h  the mask and its history
+ *   packet.h      reads and fills packets           control.h  the mask and its history
  *   counters.h    the counters' pages             copy.h     copies a recording by steps
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
