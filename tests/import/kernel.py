@@ -33,6 +33,10 @@ event { name = "sched_waking"; id = 1; stream_id = 0; fields := struct {
   string _comm; s32 _tid; s32 _prio; s32 _target_cpu; }; };
 event { name = "irq_handler_entry"; id = 2; stream_id = 0; fields := struct { s32 _irq; string _name; }; };
 event { name = "irq_handler_exit"; id = 3; stream_id = 0; fields := struct { s32 _irq; s32 _ret; }; };
+event { name = "block_rq_issue"; id = 4; stream_id = 0; fields := struct {
+  u32 _dev; u64 _sector; u32 _nr_sector; u32 _bytes; s32 _tid; u32 _rwbs; }; };
+event { name = "block_rq_complete"; id = 5; stream_id = 0; fields := struct {
+  u32 _dev; u64 _sector; u32 _nr_sector; s32 _error; u32 _rwbs; }; };
 """
 
 
@@ -57,6 +61,8 @@ def write_lttng(folder):
         waking(1500, "store", 200),
         struct.pack("<IQii", 3, 1600, 7, 1),
         switch(2000, web, 0, store),
+        struct.pack("<IQIQIIiI", 4, 2100, 8 << 20, 2048, 8, 4096, 200, 4),
+        struct.pack("<IQIQIiI", 5, 2900, 8 << 20, 2048, 8, 0, 4),
         switch(3000, store, 1, web),
         switch(4000, web, 1, idle),
     ))
@@ -82,7 +88,7 @@ def try_lttng():
     done = run("import", "lttng", "-o", "lttng.thrum")
     expect(done.returncode == 0, "lttng: " + done.stderr)
     dumped = run("dump", "--format=tsv", "lttng.thrum").stdout
-    for words in ("web server 100", "store 200", "CPU 0", "irq disk", "wait for work"):
+    for words in ("web server 100", "store 200", "CPU 0", "irq disk", "wait for work", "8:0 read 4 KiB"):
         expect(words in dumped, f"lttng lacks {words}:\n{dumped}")
     done = run("tasks", "--format=tsv", "lttng.thrum")
     expect("store 200" in done.stdout, "no task is store")
@@ -93,7 +99,7 @@ def try_lttng():
 
 def try_perf():
     """Returns why it can't be tried, or None."""
-    recorded = subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o",
+    recorded = subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking,irq:*", "-o",
                                "perf.data", "--", "sleep", "0.1"], capture_output=True, text=True, check=False)
     if recorded.returncode != 0:
         return "perf may not listen to the scheduler here"
@@ -101,6 +107,7 @@ def try_perf():
     expect(done.returncode == 0 and "of the kernel's scheduler" in done.stderr, "perf: " + done.stderr)
     expect("CPU " in run("stats", "perf.thrum").stdout, "perf: no processor")
     expect("sleep " in run("tasks", "perf.thrum").stdout, "perf: no thread is sleep")
+    expect("softirq " in run("dump", "perf.thrum").stdout, "perf: no softirq")
     with open("perf.data", "rb") as file:
         head = file.read(300)
     with open("cut.data", "wb") as file:

@@ -481,8 +481,9 @@ static void understands_tracepoints(void **state)
 			point(2, THRUM__POINT_SOFTIRQ_END,
 				"field:unsigned int vec; offset:8; size:4;"),
 			point(3, THRUM__POINT_VECTOR, ""),
-			point(4, THRUM__POINT_ISSUE, issue_format)},
-		.point_count = 4,
+			point(4, THRUM__POINT_ISSUE, issue_format),
+			point(6, THRUM__POINT_COMPLETE, issue_format)},
+		.point_count = 5,
 	};
 	uint8_t *bytes = (uint8_t *)&sample;
 	static const uint32_t place = 4 << 16 | 20;
@@ -504,9 +505,12 @@ static void understands_tracepoints(void **state)
 	sample.raw[28] = 7;
 	memcpy(&sample.raw[34], "WS", 3);
 	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
+	memset(&sample.raw[16], 0xff, 8); /* the end of a flush tells no sector */
+	sample.raw[0] = 6;
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
 	sample.raw[0] = 5; /* nobody asked for it */
 	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
-	assert_int_equal(switches.event_count, 5);
+	assert_int_equal(switches.event_count, 6);
 	assert_int_equal(switches.events[0].type, THRUM__KERNEL_BEGIN);
 	assert_int_equal(switches.events[0].key, 24);
 	assert_int_equal(switches.events[0].cpu, 3);
@@ -519,6 +523,8 @@ static void understands_tracepoints(void **state)
 	assert_int_equal(switches.events[4].bytes, 7);
 	assert_int_equal(switches.events[4].tid, 5);
 	assert_named(&switches, 4, "write");
+	assert_int_equal(switches.events[5].type, THRUM__KERNEL_COMPLETE);
+	assert_int_equal(switches.events[5].key, 0);
 	/* Cut anywhere, it tells less, or nothing. */
 	for (size_t size = 0; size < sizeof sample; size++) {
 		uint8_t *cut = malloc(size + 1);

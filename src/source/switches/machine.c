@@ -206,6 +206,7 @@ static void take_point(struct thrum__source_switches *switches, const struct sam
 	case THRUM__POINT_COMPLETE:
 		event.device = (uint32_t)number_of(s, 0);
 		event.key = number_of(s, 1);
+		event.key = event.key == UINT64_MAX ? 0 : event.key; /* a flush ends with that */
 		break;
 	}
 	event.type = point->use == THRUM__POINT_ISSUE ? THRUM__KERNEL_ISSUE
