@@ -254,7 +254,9 @@ static enum thrum__off_cpu_state off_cpu_state(const struct thrum_event *e)
 	case 'u': return THRUM__OFF_CPU_UNKNOWN;
 	case 'w': return THRUM__OFF_CPU_WOKEN;
 	case 'i': return THRUM__OFF_CPU_INTERRUPTED;
-	default: return e->text[7] ? THRUM__OFF_CPU_PAGING : THRUM__OFF_CPU_BLOCKED;
+	default:
+		return e->text_size > sizeof "blocked" - 1 ? THRUM__OFF_CPU_PAGING
+							   : THRUM__OFF_CPU_BLOCKED;
 	}
 }
 
