@@ -34,6 +34,7 @@ struct line {
 	int64_t time;
 	int64_t cpu;
 	int64_t tid;                /* 0: not known */
+	const char *host;           /* ends at a space; NULL: not known */
 	const char *event, *fields; /* the event's name, which ends in NUL, and the rest */
 };
 
@@ -51,7 +52,8 @@ struct sched {
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* Reads seconds with digits behind the point. Returns their end, or NULL. */
+/* Reads seconds with digits behind the point, or cycles of a clock of ns, which have none. Returns their end,
+ * or NULL. */
 static const char *take_time(const char *at, int64_t *ns)
 {
 	char *end;
@@ -60,6 +62,10 @@ static const char *take_time(const char *at, int64_t *ns)
 	if (!isdigit((unsigned char)*at))
 		return NULL;
 	seconds = strtoll(at, &end, 10);
+	if (*end == ']' && seconds < INT64_MAX) {
+		*ns = seconds;
+		return end;
+	}
 	if (*end != '.' || !isdigit((unsigned char)end[1]) || seconds > INT64_MAX / 2000000000)
 		return NULL;
 	*ns = seconds * 1000000000;
@@ -122,6 +128,7 @@ static bool take_babeltrace(struct line *line)
 
 	if (!host)
 		return false;
+	line->host = host + 1;
 	event = strchr(host + 1, ':');
 	while (event && event > host && event[-1] != ' ')
 		event--;
@@ -153,6 +160,7 @@ static bool take_perf(struct line *line)
 		if (close == open + 1 || *close != ']')
 			continue;
 		line->tid = number_before(line->bytes, open);
+		line->host = NULL;
 		at = take_time(close + 1 + strspn(close + 1, " "), &line->time);
 		if (at && *at == ':')
 			return take_event(line, line->bytes + (at + 1 - line->bytes));
@@ -585,13 +593,17 @@ int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size
 	if (!im->failed)
 		im->parts[s.part].name = thrum__import_text(im, "kernel", 6);
 	im->format = "the kernel's scheduler";
+	im->is_kernel = true;
 	for (const char *at = bytes; at < end && error == 0 && !im->failed;) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t length = next ? (size_t)(next - at) : (size_t)(end - at);
 
-		if (take_line(&line, at, length))
+		if (take_line(&line, at, length)) {
+			if (line.host && im->parts[s.part].host == NONE)
+				im->parts[s.part].host = thrum__import_text(im, line.host,
+					strcspn(line.host, " "));
 			take_event_of(&s);
-		else if (length > 0 && next)
+		} else if (length > 0 && next)
 			error = thrum__read_error_set(info, -THRUM_E_DAMAGED,
 				(uint64_t)(at - bytes),
 				"no event of perf script or babeltrace2 stands in this line");

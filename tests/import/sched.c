@@ -12,6 +12,7 @@
 
 /* One line of each tool. */
 #define PERF(time, rest) "  100 [001] 5.00000" time ":  sched:sched_" rest "\n"
+#define BLOCK(tid, time, rest) tid " [001] 5.00000" time ": block:block_rq_" rest " [a]\n"
 #define IRQ(time, rest) "  100 [001] 5.00000" time ": irq:" rest "\n"
 #define LTTNG(time, rest) "[5.00000" time "] alpha sched_" rest " }\n"
 #define PERF_SWITCH(time, prev, state, next) \
@@ -197,35 +198,26 @@ static void test_block_devices(void **state)
 				    "3000 @1 switch 2\n"
 				    "3000 @1 suspend \"wait for work\n";
 
+	static const char perf[] = PERF_SWITCH("0000", "comm=swapper/1 prev_pid=0", "R",
+		"comm=a next_pid=5") BLOCK("5", "1000", "issue: 8,16 WS 4096 () 2048 + 8")
+		BLOCK("5", "1100", "issue: 8,16 WS 4096 () 2048 + 8")
+			BLOCK("6", "1500", "issue: 8,16 FF 0 () 0 + 0")
+				BLOCK("5", "2000", "complete: 8,16 WS () 2048 + 8") BLOCK("5",
+					"3000", "complete: 8,16 FF () 18446744073709551615 + 0")
+					BLOCK("5", "3100", "complete: 8,16 FF () 0 + 0");
+	static const char lttng[] = LTTNG_SWITCH("0000", "swapper/1", "0", "RUNNING", "a",
+		"5") "[5.000001000] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 2048, bytes = 4096, tid = 5, rwbs = 33, comm = \"a\" }\n"
+		     "[5.000001500] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 0, bytes = 0, tid = 6, rwbs = 256, comm = \"k\" }\n"
+		     "[5.000002000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 2048, error = 0, rwbs = 33 }\n"
+		     "[5.000003000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 0, error = 0, rwbs = 256 }\n";
+
 	(void)state;
-	expect_lines(
-		PERF_SWITCH("0000", "comm=swapper/1 prev_pid=0", "R",
-			"comm=a next_pid=5") "5 [001] 5.000001000: block:block_rq_issue: 8,16 WS 4096 () 2048 + 8 "
-					     "none,0,0 [a]\n"
-					     "5 [001] 5.000001100: block:block_rq_issue: 8,16 WS 4096 () 2048 + 8 "
-					     "none,0,0 [a]\n"
-					     "6 [001] 5.000001500: block:block_rq_issue: 8,16 FF 0 () 0 + 0 "
-					     "none,0,0 [kworker/1:1]\n"
-					     "5 [001] 5.000002000: block:block_rq_complete: 8,16 WS () 2048 + 8 "
-					     "none,0,0 [0]\n"
-					     "5 [001] 5.000003000: block:block_rq_complete: 8,16 FF () "
-					     "18446744073709551615 + 0 "
-					     "none,0,0 [0]\n"
-					     "5 [001] 5.000003100: block:block_rq_complete: 8,16 FF () 0 + 0 "
-					     "none,0,0 [0]\n",
-		lines);
-	expect_lines(
-		LTTNG_SWITCH("0000", "swapper/1", "0", "RUNNING", "a",
-			"5") "[5.000001000] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
-			     "sector = 2048, nr_sector = 8, bytes = 4096, tid = 5, rwbs = 33, comm = "
-			     "\"a\" }\n"
-			     "[5.000001500] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
-			     "sector = 0, nr_sector = 0, bytes = 0, tid = 6, rwbs = 256, comm = \"k\" }\n"
-			     "[5.000002000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
-			     "sector = 2048, nr_sector = 8, error = 0, rwbs = 33 }\n"
-			     "[5.000003000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
-			     "sector = 0, nr_sector = 0, error = 0, rwbs = 256 }\n",
-		lines);
+	expect_lines(perf, lines);
+	expect_lines(lttng, lines);
 }
 
 static void test_errors_tell_the_place(void **state)
