@@ -421,11 +421,11 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	return status != 0 ? status : set_track_axis(scene, top + THRUM__PAD, bottom - THRUM__PAD);
 }
 
-/* Gives the memory and the axes of a scene to its painters. Its axes must be made. */
-static struct thrum__paint paint_of(struct thrum__scene *scene, float width, float height,
+/* Gives the memory and the axes of a scene to its painters. */
+static struct thrum__paint paint_begin(struct thrum__scene *scene, float width, float height,
 	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	struct thrum__paint p = {
+	return (struct thrum__paint){
 		.scene = scene,
 		.model = scene->model,
 		.layout = scene->layout,
@@ -439,11 +439,18 @@ static struct thrum__paint paint_of(struct thrum__scene *scene, float width, flo
 		.memory = scene->memory,
 		.width = width,
 		.height = height,
-		.ruler_top = thrum__scene_strip_height(scene, width),
-		.bottom = has_legend(scene) ? height - THRUM__LEGEND : height,
-		.right = right_edge(scene, width),
 	};
+}
 
+/* For a picture with a ruler and tracks or bands. The scene's axes must be made. */
+static struct thrum__paint paint_of(struct thrum__scene *scene, float width, float height,
+	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
+{
+	struct thrum__paint p = paint_begin(scene, width, height, metrics, list);
+
+	p.ruler_top = thrum__scene_strip_height(scene, width);
+	p.bottom = has_legend(scene) ? height - THRUM__LEGEND : height;
+	p.right = right_edge(scene, width);
 	p.top = p.ruler_top + THRUM__RULER;
 	if (scene->shows_bands) {
 		p.left = thrum__scene_bands_left(width);
@@ -508,25 +515,11 @@ int thrum__scene_frame(struct thrum__scene *scene, float width, float height,
 int thrum__scene_strip(struct thrum__scene *scene, float width, float height,
 	const struct thrum__draw_metrics *metrics, struct thrum__draw_list *list)
 {
-	struct thrum__paint p = {
-		.scene = scene,
-		.model = scene->model,
-		.layout = scene->layout,
-		.index = scene->index,
-		.state = &scene->state,
-		.metrics = metrics,
-		.time = &scene->time,
-		.tracks = &scene->tracks,
-		.list = list,
-		.boxes = &scene->memory->boxes,
-		.memory = scene->memory,
-		.width = width,
-		.height = height,
-		.right = width,
-		.from = scene->state.from,
-		.to = scene->state.to,
-	};
+	struct thrum__paint p = paint_begin(scene, width, height, metrics, list);
 
+	p.right = width;
+	p.from = scene->state.from;
+	p.to = scene->state.to;
 	thrum__draw_list_clear(list, width, height);
 	thrum__paint_strip(&p, 0, height);
 	thrum__draw_list_sort(list);
