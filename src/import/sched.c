@@ -371,15 +371,16 @@ struct request {
 	const char *name;
 };
 
-/* LTTng has a bit for each letter. */
+/* LTTng has a bit for each letter. NULL: it discards blocks, and the kernel doesn't tell the end of all that
+ * do. */
 static const char *request_name(const char *letters, int64_t bits)
 {
+	if (strchr(letters, 'D') || bits & 2)
+		return NULL;
 	if (strchr(letters, 'R') || bits & 4)
 		return "read";
 	if (strchr(letters, 'W') || bits & 1)
 		return "write";
-	if (strchr(letters, 'D') || bits & 2)
-		return "discard";
 	return strchr(letters, 'F') || bits & 0x500 ? "flush" : "request";
 }
 
@@ -496,6 +497,8 @@ static bool take_block(struct sched *s, bool is_issue)
 
 	if (!take_request(s->line, &request))
 		return false;
+	if (!request.name)
+		return true;
 	if (request.sector == UINT64_MAX)
 		request.sector = 0; /* a flush ends with that */
 	device = find_device(s, request.device);

@@ -292,6 +292,30 @@ static void requests_are_tasks_of_devices(void **state)
 	thrum_trace_close(trace);
 }
 
+/* The end of a request may be among the events that are lost. */
+static void losses_are_gaps_of_devices(void **state)
+{
+	struct thrum__source_switches switches = {0};
+
+	(void)state;
+	save(100);
+	issue(&switches, 100, 10, 8, 4096);
+	add(&switches, 200, 0, THRUM__KERNEL_LOST, 3);
+	complete(&switches, 300, 8);
+	add(&switches, 400, 0, THRUM__KERNEL_LOST, 3);
+	write_all(&switches);
+	assert_listed(MACHINES,
+		LANE_BEGINS("259:7",
+			"requests") "1000 resume wait for work\n"
+				    "1000 switch\n"
+				    "1000 create\n"
+				    "1000 label 259:7 read 4 KiB\n"
+				    "2000 lost the kernel told too fast of interrupts and devices 0\n"
+				    "3000 resolve\n"
+				    "3000 switch\n"
+				    "3000 suspend wait for work\n");
+}
+
 /* More packets than the recording had, with and without room in its table of definitions. */
 static void many_events_have_many_packets(void **state)
 {
@@ -505,6 +529,9 @@ static void understands_tracepoints(void **state)
 	sample.raw[28] = 7;
 	memcpy(&sample.raw[34], "WS", 3);
 	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
+	memcpy(&sample.raw[34], "DS", 3); /* ends of these aren't all told */
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
+	memcpy(&sample.raw[34], "WS", 3);
 	memset(&sample.raw[16], 0xff, 8); /* the end of a flush tells no sector */
 	sample.raw[0] = 6;
 	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
@@ -649,6 +676,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(ends_may_be_missing),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(requests_are_tasks_of_devices),
+		cmocka_unit_test(losses_are_gaps_of_devices),
 		cmocka_unit_test(many_events_have_many_packets),
 		cmocka_unit_test(faults_are_not_the_threads_own_time),
 		cmocka_unit_test(interrupts_take_a_threads_processor),

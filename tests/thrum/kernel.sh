@@ -65,7 +65,7 @@ grep -q $'\toff-cpu\t.*\tinterrupted$' dumped || wrong "no interrupt took the ti
 # Lanes and tasks are the machine's own: nothing of the program is told twice.
 "$THRUM" tasks --format=tsv run.thrum >list 2>err || wrong "tasks: $(cat err)"
 [[ $(cut -f1 list | sort | uniq -d | wc -l) -eq 0 ]] || wrong "two tasks have one number"
-for label in touches writes asks answers; do
+for label in touches writes maps asks answers; do
 	[[ $(cut -f10 list | grep -c "^$label$") -eq 1 ]] || wrong "$label: $(cat list)"
 done
 grep -q $'\thandle\t.*\tinterrupts of CPU ' list || wrong "no interrupts: $(cat list)"
@@ -88,6 +88,7 @@ else
 	main=$(grep $'\tthread\t.*\tkernel\t' list | head -n 1 | cut -f1)
 	[[ $(grep $'\trequest\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 10 ]] ||
 		wrong "the requests are not those of $main: $(cat list)"
+	grep -q $'\toff-cpu\t.*\tblocked in a page fault$' dumped || wrong "no page was read"
 fi
 
 # They are there in a copy, a bundle and other formats, and a picture has them.

@@ -351,7 +351,8 @@ static void complete(struct machine *m, struct lane *lane, uint64_t ticks, uint6
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-/* Nothing is known of the time since the processor's event before. */
+/* Nothing is known of the time since the processor's event before. The end of any request may be lost: so
+ * their lanes have a gap, too. */
 static void lose(struct machine *m, struct lane *lane, uint64_t ticks, uint64_t count)
 {
 	end_interrupts(m, lane, lane->last, 0);
@@ -362,6 +363,11 @@ static void lose(struct machine *m, struct lane *lane, uint64_t ticks, uint64_t 
 		&(struct thrum__record){.type = THRUM__R_LOST,
 			.cause = THRUM__LOST_KERNEL,
 			.value = count < INT64_MAX ? (int64_t)count : INT64_MAX});
+	for (uint32_t i = 0; i < m->lane_count; i++)
+		if (m->lanes[i].told_count > 0)
+			put(m, &m->lanes[i], ticks,
+				&(struct thrum__record){.type = THRUM__R_LOST,
+					.cause = THRUM__LOST_KERNEL});
 }
 
 static void take(struct machine *m, uint64_t ticks, const struct thrum__source_kernel_event *event)

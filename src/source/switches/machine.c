@@ -154,7 +154,16 @@ static uint32_t softirq_name(struct thrum__source_switches *switches, uint64_t v
 	return name_of(switches, "softirq ", name, (int)strlen(name));
 }
 
-/* Names a request to a block device by the letters that the kernel has for it. */
+/* Whether a request to a block device discards blocks, by the letters that the kernel has for it. The end of
+ * several that were merged is told of some of them only. */
+static bool is_discard(const struct sample *s)
+{
+	const char *letters;
+	int size = text_of(s, 3, false, &letters);
+
+	return memchr(letters, 'D', (size_t)size) != NULL;
+}
+
 static uint32_t request_name(struct thrum__source_switches *switches, const struct sample *s)
 {
 	const char *letters, *name = "request";
@@ -164,8 +173,6 @@ static uint32_t request_name(struct thrum__source_switches *switches, const stru
 		name = "read";
 	else if (memchr(letters, 'W', (size_t)size))
 		name = "write";
-	else if (memchr(letters, 'D', (size_t)size))
-		name = "discard";
 	else if (memchr(letters, 'F', (size_t)size))
 		name = "flush";
 	return name_of(switches, "", name, (int)strlen(name));
@@ -199,6 +206,8 @@ static void take_point(struct thrum__source_switches *switches, const struct sam
 		event.key = VECTOR | event.name;
 		break;
 	case THRUM__POINT_ISSUE:
+		if (is_discard(s))
+			return;
 		event.name = request_name(switches, s);
 		event.bytes = (uint32_t)number_of(s, 2);
 		event.tid = s->id.tid;

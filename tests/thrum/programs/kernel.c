@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* For `thrum record --kernel`: "touches" has page faults, "writes" waits for a device if the file named by
- * the first argument is on one, and "asks" is blocked, in a way that no adapter sees, until the task
- * "answers" of another thread has worked and wakes it. */
+ * the first argument is on one, "maps" has page faults that wait for it, and "asks" is blocked, in a way
+ * that no adapter sees, until the task "answers" of another thread has worked and wakes it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -74,6 +74,23 @@ static void write_file(const char *name)
 	close(fd);
 }
 
+static int map_file(const char *name)
+{
+	int fd = open(name, O_RDONLY), sum = 0;
+	volatile char *memory;
+
+	if (fd < 0 || posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
+		return 0;
+	memory = mmap(NULL, (size_t)10 * BLOCK, PROT_READ, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return 0;
+	madvise((void *)memory, (size_t)10 * BLOCK, MADV_RANDOM);
+	for (int i = 0; i < 10; i++)
+		sum += memory[i * BLOCK];
+	close(fd);
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -85,6 +102,11 @@ int main(int argc, char **argv)
 	THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "writes")) {
 		if (argc > 1)
 			write_file(argv[1]);
+		thrum_task_resolve(thrum_task_current());
+	}
+	THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "maps")) {
+		if (argc > 1)
+			map_file(argv[1]);
 		thrum_task_resolve(thrum_task_current());
 	}
 	if (pthread_create(&thread, NULL, answer, NULL) != 0)
