@@ -25,13 +25,14 @@
 #define CHUNK ((size_t)1 << 20)
 
 struct import_options {
-	const char *output;
+	const char *output, *beside;
 };
 
 struct importing {
 	const char *path;
 	struct thrum__import *import;
 	struct thrum__import_found found;
+	char host[64]; /* as the tool says; "": it doesn't */
 };
 
 /* ---- The file -------------------------------------------------------------------------------- */
@@ -76,16 +77,19 @@ static int read_descriptor(int fd, struct thrum__base_text *text)
 
 #endif
 
-/* Reads a file, or the output of the tool that can read it. */
-static int read_file(const char *path, struct thrum__base_text *text)
+/* Reads a file, or the output of the tool that can read it; with times of CLOCK_MONOTONIC if `host` isn't
+ * NULL. */
+static int read_file(const char *path, struct thrum__base_text *text, char *host)
 {
 	struct import_tool tool;
 	bool is_input = strcmp(path, "-") == 0, has_tool = import_find_tool(path, &tool);
-	int fd = has_tool  ? import_start_tool(&tool)
+	int fd, error;
+
+	if (has_tool && host && import_take_monotonic(&tool, host) != STATUS_OK)
+		return STATUS_FAILED;
+	fd = has_tool      ? import_start_tool(&tool)
 		: is_input ? dup(STDIN_FILENO)
 			   : open(path, O_RDONLY | O_CLOEXEC);
-	int error;
-
 	if (has_tool && fd < 0)
 		return STATUS_FAILED;
 	errno = fd < 0 ? errno : 0;
@@ -174,12 +178,46 @@ static void tell(const struct importing *importing, const char *output)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int import_file(const char *path, const char *output)
+/* Gives the trace the clock of another one, of the same machine since its start. */
+static int set_beside(struct importing *importing, const char *beside)
+{
+	const struct thrum__import_found *found = &importing->found;
+	const char *path = input_path(importing->path);
+	const char *host = *importing->host ? importing->host : found->host;
+	struct thrum_error_info error = {0};
+	struct thrum_trace *trace;
+	const struct thrum_trace_info *info;
+	int status = STATUS_FAILED;
+
+	if (thrum_trace_open(beside, &trace, &error) < 0)
+		return input_failed(beside, &error);
+	info = thrum_trace_info(trace);
+	if (!found->is_kernel)
+		complain("%s: --beside needs a trace of a kernel", path);
+	else if (info->boot == 0 || info->monotonic == 0)
+		complain(
+			"%s: it doesn't tell its machine's start, so nothing can be compared with it",
+			beside);
+	else if (*host && *info->host && strcmp(host, info->host) != 0)
+		complain("%s: it is of the machine %s, and %s of %s", path, host, beside,
+			info->host);
+	else if (found->last < info->monotonic || found->first > info->monotonic + info->end)
+		complain("%s: none of its times lies within those of %s", path, beside);
+	else
+		status = STATUS_OK;
+	if (status == STATUS_OK)
+		thrum__import_set_clock(importing->import, info->boot,
+			info->start - info->monotonic);
+	thrum_trace_close(trace);
+	return status;
+}
+
+static int import_file(const char *path, const char *output, const char *beside)
 {
 	struct importing importing = {.path = path};
 	struct thrum__base_text text = thrum__base_text_growing();
 	struct thrum_error_info error = {0};
-	int status = read_file(path, &text);
+	int status = read_file(path, &text, beside ? importing.host : NULL);
 
 	if (status == STATUS_OK &&
 		thrum__import_read(text.bytes ? text.bytes : "", text.size, &importing.import,
@@ -188,6 +226,10 @@ static int import_file(const char *path, const char *output)
 	thrum__base_text_free(&text);
 	if (status == STATUS_OK) {
 		importing.found = thrum__import_found(importing.import);
+		if (beside)
+			status = set_beside(&importing, beside);
+	}
+	if (status == STATUS_OK) {
 		status = file_write(output, FILE_RECORDING, write_parts, &importing);
 	}
 	if (status == STATUS_OK)
@@ -208,7 +250,7 @@ static int run_import(const struct command *command, int argc, char **argv)
 	if (strcmp(options.output, "-") == 0 && isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a recording can't be shown on a terminal; redirect it: > FILE");
-	return import_file(argv[0], options.output);
+	return import_file(argv[0], options.output, options.beside);
 }
 
 static const struct option options_of_import[] = {
@@ -216,6 +258,10 @@ static const struct option options_of_import[] = {
 		"write to FILE, or with - to standard output; by\n"
 		"custom it ends in .thrum, or in .thrums for\n"
 		"several processes"},
+	{"beside", 0, OPTION_STRING, offsetof(struct import_options, beside), "TRACE", NULL,
+		"FILE tells of the kernel while TRACE was recorded on\n"
+		"the same machine: give it that machine's clock, so\n"
+		"that --together shows both on one time"},
 	{0},
 };
 
@@ -236,13 +282,15 @@ const struct command command_import = {
 		"before it does, and messages go from a span to those below it in other services.\n"
 		"perf.data of perf sched record, or perf record -e 'sched:*,irq:*' -a, which perf reads;\n"
 		"and a folder with an LTTng trace of the kernel, which babeltrace2 reads. A processor is\n"
-		"a lane, a thread a task that runs there; who wakes a thread makes it ready.\n"
+		"a lane, a thread a task that runs there; who wakes a thread makes it ready. Interrupts\n"
+		"are spans; a block device is a lane, too, and its requests are tasks.\n"
 		"FILE may be packed by gzip. Several processes become a bundle, in which each has a\n"
 		"recording.",
 	.examples =
 		"thrum import trace.json -o browser.thrums && thrum view browser.thrums\n"
 		"thrum import trace.json.gz -o - > build.thrum\n"
-		"thrum import spans.jsonl -o shop.thrums && thrum why --slow='GET *' shop.thrums",
+		"thrum import spans.jsonl -o shop.thrums && thrum why --slow='GET *' shop.thrums\n"
+		"thrum import perf.data --beside=run.thrum -o kernel.thrum",
 	.statuses = "0  success, even if events were left out (standard error says how many)\n"
 		    "2  not a trace that thrum knows, damaged, or FILE could not be written\n"
 		    "64 usage error",

@@ -87,6 +87,60 @@ int import_start_tool(struct import_tool *tool)
 	return -1;
 }
 
+/* Reads the description of a perf.data, as far as it may matter. Returns its size, or -1 after a message. */
+static ssize_t read_header(const struct import_tool *tool, char *to, size_t size)
+{
+	struct import_tool header = {.path = tool->path,
+		.name = tool->name,
+		.package = tool->package,
+		.arguments = {"perf", "script", "--header-only", "-i", tool->place}};
+	int fd = import_start_tool(&header);
+	ssize_t used = 0, got = 0;
+
+	if (fd < 0)
+		return -1;
+	while ((size_t)used < size - 1 && (got = read(fd, to + used, size - 1 - (size_t)used)) > 0)
+		used += got;
+	close(fd);
+	to[used] = '\0';
+	return import_end_tool(&header, got == 0) == STATUS_OK || got > 0 ? used : -1;
+}
+
+/* Whether perf's events have times of this clock. */
+static bool has_monotonic(const char *header)
+{
+	static const char words[] = "clockid = 1"; /* CLOCK_MONOTONIC */
+
+	for (const char *at = header; (at = strstr(at, words)); at += sizeof(words) - 1)
+		if (at > header && at[-1] == ' ' && !strchr("0123456789", at[sizeof(words) - 1]))
+			return true;
+	return false;
+}
+
+int import_take_monotonic(struct import_tool *tool, char host[64])
+{
+	static char header[65536];
+	const char *name;
+
+	*host = '\0';
+	if (strcmp(tool->name, "babeltrace2") == 0) {
+		/* LTTng's clock of the kernel, without its distance from 1970. */
+		tool->arguments[1] = "--clock-cycles";
+		return STATUS_OK;
+	}
+	if (read_header(tool, header, sizeof(header)) < 0)
+		return STATUS_FAILED;
+	name = strstr(header, "# hostname : ");
+	if (name)
+		snprintf(host, 64, "%.*s", (int)strcspn(name + 13, "\n"), name + 13);
+	if (has_monotonic(header))
+		return STATUS_OK;
+	complain("%s: its times are not those of CLOCK_MONOTONIC, so they can't be compared: make "
+		 "it with perf record -k CLOCK_MONOTONIC",
+		tool->path);
+	return STATUS_FAILED;
+}
+
 int import_end_tool(struct import_tool *tool, bool is_read)
 {
 	int status = 0;

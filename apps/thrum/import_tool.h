@@ -17,6 +17,9 @@ struct import_tool {
 
 /* Tells whether this is a perf.data, or a folder, and sets *tool to the tool that reads it. */
 bool import_find_tool(const char *path, struct import_tool *tool);
+/* Makes the tool print times of CLOCK_MONOTONIC, if the trace has them. Returns STATUS_OK, and writes the
+ * machine's name if the tool's output won't tell it; or STATUS_FAILED after a message. */
+int import_take_monotonic(struct import_tool *, char host[64]);
 
 /* Starts the tool. Returns a descriptor from which its output can be read, or -1 after a message. */
 int import_start_tool(struct import_tool *);

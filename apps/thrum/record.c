@@ -40,7 +40,8 @@ struct record_options {
 	uint64_t size;
 	bool counters_only, later;
 	uint64_t segment, keep;
-	bool compress, sched, wakes;
+	bool compress, sched;
+	struct scheduled_options also;
 	int full;
 	struct preload_options preload;
 };
@@ -210,7 +211,7 @@ static void execute(const struct program *program, char **argv, const struct sig
 /* Starts the program, and before it what listens to its threads, unless that is NULL. Returns
  * STATUS_OK, or the exit status after a message. */
 static int start_program(const struct program *program, char **argv, const struct signals *signals,
-	struct scheduled *scheduled, bool has_wakes, pid_t *child)
+	struct scheduled *scheduled, const struct scheduled_options *also, pid_t *child)
 {
 	int pipes[2], go[2], error = 0;
 	char byte;
@@ -228,7 +229,7 @@ static int start_program(const struct program *program, char **argv, const struc
 		execute(program, argv, signals, pipes[1]);
 	}
 	if (scheduled)
-		(void)scheduled_start(scheduled, *child, has_wakes);
+		(void)scheduled_start(scheduled, *child, also);
 	close(go[0]);
 	close(go[1]);
 	close(pipes[1]);
@@ -339,7 +340,7 @@ static int record_program(const struct record_options *options, char **program)
 	if (status == STATUS_OK)
 		status = set_environment(options, recorded.pattern);
 	if (status == STATUS_OK && options->sched)
-		status = scheduled_check(options->wakes);
+		status = scheduled_check(&options->also);
 	if (status != STATUS_OK)
 		return status;
 	if (recorded_before(&recorded) < 0) {
@@ -350,7 +351,7 @@ static int record_program(const struct record_options *options, char **program)
 	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
 	take_signals(&signals);
 	status = start_program(&looked, program, &signals, options->sched ? &scheduled : NULL,
-		options->wakes, &child);
+		&options->also, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
 		recorded.scheduled = scheduled.is_running ? &scheduled : NULL;
@@ -402,10 +403,13 @@ static int run_record(const struct command *command, int argc, char **argv)
 							: "--full=discard");
 	if (options.compress && !thrum__source_can_compress())
 		return complain_usage(command, "--compress: this thrum was built without libzstd");
-	options.sched |= options.wakes;
+	options.sched |= options.also.wakes || options.also.faults || options.also.kernel;
 	if (options.sched && options.counters_only)
 		return complain_usage(command, "%s can't be combined with --counters-only",
-			options.wakes ? "--wakes" : "--sched");
+			options.also.kernel           ? "--kernel"
+				: options.also.wakes  ? "--wakes"
+				: options.also.faults ? "--faults"
+						      : "--sched");
 	options.preload.none |= options.counters_only;
 	/* argv has room for this NULL: at the latest at argv[argc]. */
 	argv[count] = NULL;
@@ -442,9 +446,16 @@ static const struct option options_of_record[] = {
 		"preempted, although it could run, or blocked. Needs\n"
 		"no rights where kernel.perf_event_paranoid is at\n"
 		"most 2"},
-	{"wakes", 0, OPTION_FLAG, OFFSET(wakes), NULL, NULL,
+	{"faults", 0, OPTION_FLAG, OFFSET(also.faults), NULL, NULL,
+		"like --sched, and record the page faults of each\n"
+		"thread. Needs no more rights"},
+	{"wakes", 0, OPTION_FLAG, OFFSET(also.wakes), NULL, NULL,
 		"like --sched, and record who woke each thread: another\n"
 		"one or an interrupt. Needs root or CAP_PERFMON"},
+	{"kernel", 0, OPTION_FLAG, OFFSET(also.kernel), NULL, NULL,
+		"like --wakes and --faults, and record what the kernel\n"
+		"does for all programs: interrupts, on a lane for each\n"
+		"CPU, and requests to block devices"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},

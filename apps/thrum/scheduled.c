@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Listens to the kernel's scheduler in a thread of its own. */
+/* Listens to the kernel in a thread of its own. */
 #define _GNU_SOURCE
 #include "scheduled.h"
 
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -49,33 +50,62 @@ static int refuse(int error)
 	return STATUS_FAILED;
 }
 
-static int refuse_wakes(int error)
+static int refuse_machine(int error, const char *option)
 {
 	if (error == EACCES || error == EPERM)
-		complain("--wakes: only root may listen to the wake-ups of a whole machine, or a "
-			 "program with CAP_PERFMON that may read tracefs");
+		complain("%s: only root may listen to a whole machine, or a program with "
+			 "CAP_PERFMON that may read tracefs",
+			option);
 	else if (error == EXDEV)
-		complain("--wakes: the kernel tells who is woken by the machine's numbers of "
+		complain("%s: the kernel tells who is woken by the machine's numbers of "
 			 "threads, and this container has others: take --sched here, or record "
-			 "from outside of it");
-	else
-		complain("--wakes: this kernel can't tell who wakes threads (sched_waking of "
-			 "tracefs: %s)",
+			 "from outside of it",
+			option);
+	else if (error == EMFILE || error == ENFILE)
+		complain("%s: it needs more open files than are permitted: %s", option,
 			strerror(error));
+	else
+		complain("%s: this kernel can't tell who wakes threads (sched_waking of "
+			 "tracefs: %s)",
+			option, strerror(error));
 	return STATUS_FAILED;
 }
 
-int scheduled_check(bool has_wakes)
+static int open_all(struct thrum__source_switches *switches, pid_t pid,
+	const struct scheduled_options *options)
 {
-	struct thrum__source_switches switches;
-	int error = thrum__source_switches_open(&switches, 0);
+	int error = thrum__source_switches_open(switches, pid, options->faults || options->kernel);
 
 	if (error != 0)
 		return refuse(-error);
-	if (has_wakes)
-		error = thrum__source_switches_open_wakes(&switches);
+	if (options->wakes || options->kernel)
+		error = thrum__source_switches_open_machine(switches, options->kernel);
+	return error == 0 ? STATUS_OK
+			  : refuse_machine(-error, options->kernel ? "--kernel" : "--wakes");
+}
+
+/* Each event of the machine is an open file for each processor. */
+static void permit_files(struct rlimit *before)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_NOFILE, before) != 0)
+		return;
+	most = (struct rlimit){before->rlim_max, before->rlim_max};
+	setrlimit(RLIMIT_NOFILE, &most);
+}
+
+int scheduled_check(const struct scheduled_options *options)
+{
+	struct thrum__source_switches switches = {0};
+	struct rlimit before;
+	int status;
+
+	permit_files(&before);
+	status = open_all(&switches, 0, options);
 	thrum__source_switches_close(&switches);
-	return error == 0 ? STATUS_OK : refuse_wakes(-error);
+	setrlimit(RLIMIT_NOFILE, &before); /* the program gets it as it was */
+	return status;
 }
 
 static void *run(void *data)
@@ -92,14 +122,13 @@ static void *run(void *data)
 	return NULL;
 }
 
-int scheduled_start(struct scheduled *scheduled, pid_t pid, bool has_wakes)
+int scheduled_start(struct scheduled *scheduled, pid_t pid, const struct scheduled_options *options)
 {
-	int error = thrum__source_switches_open(&scheduled->switches, pid);
+	struct rlimit before;
 
-	if (error != 0)
-		return refuse(-error);
-	if (has_wakes && (error = thrum__source_switches_open_wakes(&scheduled->switches)) != 0)
-		return refuse_wakes(-error);
+	permit_files(&before);
+	if (open_all(&scheduled->switches, pid, options) != STATUS_OK)
+		return STATUS_FAILED;
 	pthread_mutex_init(&scheduled->lock, NULL);
 	scheduled->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	scheduled->is_running = scheduled->stop >= 0 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum record --sched`: listens to the kernel's scheduler while the program runs. */
+/* `thrum record --sched` and so on: listens to the kernel while the program runs. */
 #ifndef SCHEDULED_H
 #define SCHEDULED_H
 
@@ -15,13 +15,19 @@ struct scheduled {
 	bool is_running;
 };
 
-/* Checks that the kernel permits it; has_wakes: also to tell who wakes threads. Returns STATUS_OK, or
- * STATUS_FAILED after a message. */
-int scheduled_check(bool has_wakes);
+/* The kernel tells when threads are switched, and also: */
+struct scheduled_options {
+	bool wakes;  /* who wakes threads */
+	bool faults; /* page faults */
+	bool kernel; /* wakes, faults, and what happens on the machine */
+};
+
+/* Checks that the kernel permits it. Returns STATUS_OK, or STATUS_FAILED after a message. */
+int scheduled_check(const struct scheduled_options *);
 
 /* Listens to a process that is about to execute the program. Returns STATUS_OK, or STATUS_FAILED after
  * a message. */
-int scheduled_start(struct scheduled *, pid_t, bool has_wakes);
+int scheduled_start(struct scheduled *, pid_t, const struct scheduled_options *);
 /* Stops listening. */
 void scheduled_stop(struct scheduled *);
 /* Adds what is known by now to a recording, or a segment of one, that nobody writes to any more. Returns 0

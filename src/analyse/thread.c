@@ -24,7 +24,7 @@ enum thrum__thread_state thrum__analyse_thread_state(const struct thrum__model *
 			continue;
 		if (state == THRUM__OFF_CPU_UNKNOWN)
 			return THRUM__THREAD_UNKNOWN;
-		if (state == THRUM__OFF_CPU_PREEMPTED ||
+		if ((state != THRUM__OFF_CPU_BLOCKED && state != THRUM__OFF_CPU_PAGING) ||
 			thrum__base_time_between(THRUM__OFF_CPU(model, row, end), model->end) >
 				DYING)
 			return THRUM__THREAD_BUSY;

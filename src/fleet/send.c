@@ -531,12 +531,31 @@ static int send_packet(struct thrum__fleet_sender *s, const struct thrum__format
 	return result ? result : add_pieces(s, place, is_closed, bytes);
 }
 
+/* Makes room for so many packets. */
+static int grow_places(struct thrum__fleet_sender *s, uint32_t packets)
+{
+	uint32_t before = s->header.packets;
+	struct place *places = realloc(s->places, (packets + UINT64_C(1)) * sizeof *places);
+	uint8_t *is_open;
+
+	if (!places)
+		return -THRUM_E_MEMORY;
+	s->places = places;
+	is_open = realloc(s->is_open, packets + UINT64_C(1));
+	if (!is_open)
+		return -THRUM_E_MEMORY;
+	s->is_open = is_open;
+	memset(places + before + 1, 0, (packets - before) * sizeof *places);
+	memset(is_open + before + 1, 0, packets - before);
+	s->header.packets = packets;
+	return 0;
+}
+
 /* Lists the packets, and marks those that aren't finished. */
 static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_index *index,
 	bool is_over)
 {
 	struct thrum__header header;
-	uint32_t packets = s->header.packets;
 	const char *culprit;
 	uint64_t offset;
 	int error = 0;
@@ -544,8 +563,11 @@ static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_inde
 	memset(&header, 0, sizeof header);
 	if (thrum__format_input_read(&s->input, 0, &header, sizeof header) != sizeof header ||
 		thrum__format_check_header(&header, &culprit, &offset) < 0 ||
-		header.packets > packets || header.packet_size != s->header.packet_size)
+		header.packet_size != s->header.packet_size)
 		error = -THRUM_E_DAMAGED;
+	/* `thrum record --kernel` has added some. */
+	if (error == 0 && header.packets > s->header.packets)
+		error = grow_places(s, header.packets);
 	if (error == 0)
 		error = thrum__format_read_clocks(&s->input, &header);
 	if (error == 0)
@@ -554,7 +576,7 @@ static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_inde
 		return thrum__read_error_set(s->info, error, 0, "it can't be read any more: %s",
 			thrum_error_message(error));
 	/* A recording that was trimmed has fewer packets; there is room for all. */
-	header.packets = packets;
+	header.packets = s->header.packets;
 	s->header = header;
 	thrum__format_index_sort_by_lane(index);
 	for (size_t i = 0; i < index->count; i++) {

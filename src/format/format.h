@@ -21,7 +21,7 @@
  *   records.def   the table of records
  *   table.h       the same table as data            clock.h    clock readings
  *   scan.h        steps through a packet            index.h    lists a recording's packets
- *   packet.h      reads the beginning of a packet   control.h  the mask and its history
+ *   packet.h      reads and fills packets           control.h  the mask and its history
  *   counters.h    the counters' pages             copy.h     copies a recording by steps
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
@@ -62,7 +62,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "thrum's format is lit
 	X(OVERWRITTEN, overwritten, 6, "overwritten while it was copied") \
 	X(COUNTERS, counters, 7, "no room for a counter") \
 	X(SWITCHES, switches, 8, "the kernel told too fast when threads left their processors") \
-	X(FORBIDDEN, forbidden, 9, "the program may not call madvise; THRUM_RESERVE=1 helps")
+	X(FORBIDDEN, forbidden, 9, "the program may not call madvise; THRUM_RESERVE=1 helps") \
+	X(KERNEL, kernel, 10, "the kernel told too fast of interrupts and devices")
 
 enum thrum_lost {
 #define THRUM__X(NAME, name, value, text) THRUM__LOST_##NAME = value,
@@ -266,6 +267,10 @@ enum thrum__off_cpu_kind {
 	THRUM__OFF_BLOCKED = 2,   /* it waited in the kernel */
 	THRUM__OFF_UNKNOWN = 3,   /* the kernel lost records: it may have been on and off */
 	THRUM__OFF_WOKEN = 4,     /* it could have run, after it had waited: see the waker */
+	/* These three are not the thread's own time, either: */
+	THRUM__OFF_FAULT = 5,       /* the kernel brought a page of memory that wasn't there */
+	THRUM__OFF_PAGING = 6,      /* BLOCKED until such a page is read from a device */
+	THRUM__OFF_INTERRUPTED = 7, /* its processor handled interrupts */
 };
 
 /* The waker: 1 + the number of its lane, 0 (not known), or one of these. */

@@ -143,3 +143,86 @@ int thrum__format_packet_read(const struct thrum__input *input, const struct thr
 {
 	return thrum__format_packet_peek(input, header, index, to, header->packet_size, bytes);
 }
+
+/* ---- Filling ----------------------------------------------------------------------------- */
+
+static void begin(struct thrum__format_fill *fill, const struct thrum__header *header,
+	uint64_t ticks)
+{
+	struct thrum__packet *packet = (struct thrum__packet *)fill->bytes;
+
+	memset(packet, 0, sizeof *packet);
+	packet->magic = THRUM__PACKET_MAGIC;
+	memcpy(packet->uuid, header->uuid, sizeof packet->uuid);
+	packet->lane = fill->lane;
+	packet->begin = ticks;
+	packet->packet_size = header->packet_size * 8;
+	packet->seq = fill->seq++;
+	packet->tid = fill->tid;
+	packet->id_base = fill->id_base;
+	packet->own = fill->own;
+	packet->running = fill->running;
+	packet->suspended = fill->suspended;
+	packet->open = fill->open;
+	memcpy(packet->spans, fill->spans, sizeof packet->spans);
+	fill->at = sizeof *packet;
+	fill->last = ticks;
+}
+
+/* Keeps what the beginning of the next packet has to say. */
+static void follow(struct thrum__format_fill *fill, const struct thrum__record *record)
+{
+	switch (record->type) {
+	case THRUM__R_LANE: fill->own = fill->running = record->other; break;
+	case THRUM__R_SWITCH: fill->running = record->task; break;
+	case THRUM__R_SPAN_BEGIN:
+		if (fill->open < THRUM__SPANS_MAX)
+			fill->spans[fill->open] = record->def;
+		fill->open += fill->open < UINT16_MAX;
+		break;
+	case THRUM__R_SUSPEND: fill->suspended = record->def ? record->def : UINT16_MAX; break;
+	case THRUM__R_RESUME: fill->suspended = 0; break;
+	case THRUM__R_SPAN_END: fill->open -= fill->open > 0; break;
+	default: break;
+	}
+}
+
+static size_t encode(const struct thrum__format_fill *fill, uint8_t *to,
+	const struct thrum__record *record, uint64_t ticks)
+{
+	bool wide = thrum__format_record_is_wide(record, fill->id_base);
+	size_t size = thrum__format_encode_header(to,
+		(unsigned)record->type + (wide ? THRUM__WIDE : 0), ticks, fill->last);
+
+	return size + thrum__format_encode_fields(to + size, record, fill->id_base, wide);
+}
+
+bool thrum__format_fill_put(struct thrum__format_fill *fill, const struct thrum__header *header,
+	uint64_t ticks, const struct thrum__record *record)
+{
+	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
+	size_t size;
+
+	ticks = ticks < fill->last ? fill->last : ticks;
+	if (fill->at == 0)
+		begin(fill, header, ticks);
+	size = encode(fill, bytes, record, ticks);
+	if (size > header->packet_size - fill->at)
+		return false;
+	memcpy(fill->bytes + fill->at, bytes, size);
+	fill->at += size;
+	fill->last = ticks;
+	follow(fill, record);
+	return true;
+}
+
+void thrum__format_fill_end(struct thrum__format_fill *fill, const struct thrum__header *header,
+	uint32_t ticket)
+{
+	struct thrum__packet *packet = (struct thrum__packet *)fill->bytes;
+
+	atomic_store(&packet->content_size, (uint32_t)fill->at * 8);
+	atomic_store(&packet->ticket, ticket);
+	memset(fill->bytes + fill->at, 0, header->packet_size - fill->at);
+	fill->at = 0;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* format/packet: reads the beginning of a packet, and other parts of a recording. */
+/* format/packet: reads the beginning of a packet, and other parts of a recording; fills packets. */
 #ifndef FORMAT_PACKET_H
 #define FORMAT_PACKET_H
 
@@ -24,5 +24,30 @@ int thrum__format_packet_more(const struct thrum__input *, const struct thrum__h
  * thrum_error. */
 int64_t thrum__format_input_read(const struct thrum__input *, uint64_t offset, void *to,
 	size_t size);
+
+/*
+ * Fills the packets of one lane with records, one packet after the other in the same memory. For those
+ * who make recordings of what they know; the recorder fills its packets itself.
+ */
+struct thrum__format_fill {
+	uint8_t *bytes; /* of a packet's size; the caller's */
+	size_t at;      /* bytes of it that are filled; 0: it hasn't begun */
+	uint64_t lane, id_base;
+	/* Kept from packet to packet, for their headers. */
+	uint64_t last, seq, own, running;
+	uint32_t tid;
+	uint16_t suspended, open, spans[THRUM__SPANS_MAX];
+};
+
+/*
+ * Appends a record, and begins a packet before it where none has begun. A time before that of the
+ * record before counts as that one. Returns false if the packet is full: then nothing is appended,
+ * until it is ended.
+ */
+bool thrum__format_fill_put(struct thrum__format_fill *, const struct thrum__header *,
+	uint64_t ticks, const struct thrum__record *);
+/* Ends a packet that has begun: now its bytes can be written. The next record begins another one. */
+void thrum__format_fill_end(struct thrum__format_fill *, const struct thrum__header *,
+	uint32_t ticket);
 
 #endif

@@ -231,8 +231,27 @@ void thrum__import_destroy(struct thrum__import *im)
 
 struct thrum__import_found thrum__import_found(const struct thrum__import *im)
 {
-	return (struct thrum__import_found){im->format, im->part_count, im->events, im->left_out,
-		im->is_cut};
+	struct thrum__import_found found = {.format = im->format,
+		.parts = im->part_count,
+		.events = im->events,
+		.left_out = im->left_out,
+		.is_cut = im->is_cut,
+		.is_kernel = im->is_kernel,
+		.first = im->items[0].time,
+		.last = im->items[im->count - 1].time};
+	size_t size = 0;
+	const char *host = im->parts[0].host != THRUM__IMPORT_NONE
+		? thrum__base_keys_text(&im->texts, im->parts[0].host, &size)
+		: "";
+
+	snprintf(found.host, sizeof found.host, "%.*s", (int)(size < 63 ? size : 63), host);
+	return found;
+}
+
+void thrum__import_set_clock(struct thrum__import *im, uint64_t boot, int64_t realtime)
+{
+	im->boot = boot;
+	im->realtime = realtime;
 }
 
 void thrum__import_name(const struct thrum__import *im, uint32_t part, char name[64])

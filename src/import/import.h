@@ -35,11 +35,22 @@ struct thrum__import_found {
 	uint64_t events;    /* of the file, without those left out */
 	uint64_t left_out;  /* of kinds that can't be told */
 	bool is_cut;        /* the file ends in the middle of an event */
+	/* It is a trace of a kernel, from `first` to `last` ns by the clock that was asked for. */
+	bool is_kernel;
+	int64_t first, last;
+	char host[64]; /* of the first part; "" when unknown */
 };
 struct thrum__import_found thrum__import_found(const struct thrum__import *);
 
 /* Writes the name of a part's process, and what it needs to be a file's name. */
 void thrum__import_name(const struct thrum__import *, uint32_t part, char name[64]);
+
+/*
+ * Says that the times are those of CLOCK_MONOTONIC of a machine since this start (see boot in struct
+ * thrum_trace_info), and that it was so many ns since 1970 when they were 0: then the parts have that clock
+ * in common with the machine's other recordings.
+ */
+void thrum__import_set_clock(struct thrum__import *, uint64_t boot, int64_t realtime);
 
 /* Writes a part as a recording. Returns 0 or a negative enum thrum_error. */
 THRUM__MUST_USE int thrum__import_write(const struct thrum__import *, uint32_t part,

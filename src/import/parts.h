@@ -83,6 +83,9 @@ struct thrum__import {
 	uint32_t events;
 	bool is_cut, failed; /* failed: out of memory */
 	bool is_realtime;    /* times are ns since 1970 */
+	bool is_kernel;
+	uint64_t boot;    /* of the machine; 0: unknown */
+	int64_t realtime; /* ns since 1970 when time was 0, if `boot` is known */
 };
 
 /* ---- import.c: what readers call. Failures are noted, and told at the end. ---- */

@@ -485,8 +485,10 @@ static struct thrum__import_plan make_plan(const struct thrum__import *im, uint3
 		.lanes = im->parts[part].lanes,
 		.first = im->items[0].time,
 		.last = end_of(im, part),
-		.realtime = im->is_realtime ? 0 : INT64_MIN,
-		.boot = machine_of(im, host),
+		.realtime = im->is_realtime ? 0
+			: im->boot          ? im->realtime
+					    : INT64_MIN,
+		.boot = im->boot ? im->boot : machine_of(im, host),
 		.bytes = count * ITEM_BYTES};
 }
 

@@ -2,7 +2,8 @@
 /*
  * The events of the kernel's scheduler, as `perf script -F tid,cpu,time,event,trace` prints them, or
  * babeltrace2 --clock-seconds those of LTTng. A processor is a lane, and threads are the tasks that run
- * there. A thread is made ready by the one that wakes it. Interrupts are spans.
+ * there. A thread is made ready by the one that wakes it. Interrupts are spans, page faults are marks. A
+ * block device is a lane, too; its requests are tasks of the threads that issue them.
  *
  *     17090 [000] 73011.466252312: sched:sched_switch: prev_comm=perf prev_pid=17090 prev_prio=120 ...
  *     [73011.466252312] host sched_switch: { cpu_id = 0 }, { prev_comm = "perf", prev_tid = 17090, ...
@@ -23,10 +24,17 @@ struct thread {
 	bool is_ready, is_ending;
 };
 
+struct device {
+	uint32_t lane, work; /* work: the task that runs while there are requests */
+	uint32_t request_count;
+};
+
 struct line {
 	char bytes[LINE];
 	int64_t time;
 	int64_t cpu;
+	int64_t tid;                /* 0: not known */
+	const char *host;           /* ends at a space; NULL: not known */
 	const char *event, *fields; /* the event's name, which ends in NUL, and the rest */
 };
 
@@ -34,13 +42,18 @@ struct sched {
 	struct thrum__import *import;
 	struct thrum__base_keys tids;
 	struct thread *threads;
-	uint32_t room, part, lane;
+	struct thrum__base_keys device_keys; /* by number */
+	struct device *devices;
+	struct thrum__base_keys request_keys; /* by sector and device */
+	uint32_t *requests;                   /* tasks; NONE: it is over */
+	uint32_t room, device_room, request_room, part, lane;
 	struct line *line;
 };
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* Reads seconds with digits behind the point. Returns their end, or NULL. */
+/* Reads seconds with digits behind the point, or cycles of a clock of ns, which have none. Returns their end,
+ * or NULL. */
 static const char *take_time(const char *at, int64_t *ns)
 {
 	char *end;
@@ -49,6 +62,10 @@ static const char *take_time(const char *at, int64_t *ns)
 	if (!isdigit((unsigned char)*at))
 		return NULL;
 	seconds = strtoll(at, &end, 10);
+	if (*end == ']' && seconds < INT64_MAX) {
+		*ns = seconds;
+		return end;
+	}
 	if (*end != '.' || !isdigit((unsigned char)end[1]) || seconds > INT64_MAX / 2000000000)
 		return NULL;
 	*ns = seconds * 1000000000;
@@ -111,13 +128,25 @@ static bool take_babeltrace(struct line *line)
 
 	if (!host)
 		return false;
+	line->host = host + 1;
 	event = strchr(host + 1, ':');
 	while (event && event > host && event[-1] != ' ')
 		event--;
 	if (!event || event <= host || !take_event(line, event))
 		return false;
 	line->cpu = number_of(line, "cpu_id", "cpu_id");
+	line->tid = 0;
 	return true;
+}
+
+/* The number that ends, but for spaces, at `end`; 0: there is none. */
+static int64_t number_before(const char *from, const char *end)
+{
+	while (end > from && end[-1] == ' ')
+		end--;
+	while (end > from && isdigit((unsigned char)end[-1]))
+		end--;
+	return strtoll(end, NULL, 10);
 }
 
 /* "TID [CPU] SECONDS: EVENT: ...", perhaps with a name before it */
@@ -130,6 +159,8 @@ static bool take_perf(struct line *line)
 		line->cpu = strtoll(open + 1, &close, 10);
 		if (close == open + 1 || *close != ']')
 			continue;
+		line->tid = number_before(line->bytes, open);
+		line->host = NULL;
 		at = take_time(close + 1 + strspn(close + 1, " "), &line->time);
 		if (at && *at == ':')
 			return take_event(line, line->bytes + (at + 1 - line->bytes));
@@ -277,22 +308,215 @@ static void take_exit(struct sched *s)
 		thread->is_ending = true;
 }
 
-static void take_interrupt(struct sched *s, const char *kind, const char *name, const char *number)
+static void begin_span(struct sched *s, const char *kind, const char *name, size_t size)
 {
-	const char *text = field(s->line, name);
 	char label[96];
+	int length = snprintf(label, sizeof label, "%s %.*s", kind, size < 64 ? (int)size : 64,
+		name);
+
+	add(s, THRUM__IMPORT_SPAN, NONE, NONE,
+		thrum__import_text(s->import, label, (size_t)length));
+}
+
+static void take_interrupt(struct sched *s)
+{
+	const char *text = field(s->line, "name");
+	char number[24];
+
+	if (text) {
+		text += *text == '"';
+		begin_span(s, "irq", text, strcspn(text, " ,\""));
+		return;
+	}
+	snprintf(number, sizeof number, "%lld", (long long)number_of(s->line, "irq", "irq"));
+	begin_span(s, "irq", number, strlen(number));
+}
+
+/* LTTng tells a number where perf tells a name, too. */
+static void take_softirq(struct sched *s)
+{
+	static const char *const names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
+		"TASKLET", "SCHED", "HRTIMER", "RCU"};
+	const char *text = field(s->line, "action");
+	int64_t vector = number_of(s->line, "vec", "vec");
+
+	if (!text)
+		text = vector >= 0 && vector < 10 ? names[vector] : "other";
+	begin_span(s, "softirq", text, strcspn(text, " ]"));
+}
+
+/* Takes the beginning or the end of an interrupt of the processor itself. */
+static bool take_vector(struct sched *s)
+{
+	static const char prefix[] = "x86_irq_vectors_";
+	const char *name = s->line->event, *end = strrchr(name, '_');
+
+	if (!end || !field(s->line, "vector"))
+		return false;
+	if (strncmp(name, prefix, sizeof prefix - 1) == 0)
+		name += sizeof prefix - 1;
+	if (strcmp(end, "_entry") == 0 && end > name)
+		begin_span(s, "irq", name, (size_t)(end - name));
+	else if (strcmp(end, "_exit") == 0)
+		add(s, THRUM__IMPORT_END, NONE, NONE, NONE);
+	else
+		return false;
+	return true;
+}
+
+/* ---- Block devices -------------------------------------------------------------------------- */
+
+struct request {
+	unsigned long long device, sector, bytes;
+	const char *name;
+};
+
+/* LTTng has a bit for each letter. NULL: it discards blocks, and the kernel doesn't tell the end of all that
+ * do. */
+static const char *request_name(const char *letters, int64_t bits)
+{
+	if (strchr(letters, 'D') || bits & 2)
+		return NULL;
+	if (strchr(letters, 'R') || bits & 4)
+		return "read";
+	if (strchr(letters, 'W') || bits & 1)
+		return "write";
+	return strchr(letters, 'F') || bits & 0x500 ? "flush" : "request";
+}
+
+/* "MAJOR,MINOR LETTERS BYTES (COMMAND) SECTOR + ...", without BYTES at its end; or fields. */
+static bool take_request(const struct line *line, struct request *request)
+{
+	unsigned major, minor;
+	char letters[16] = "";
+	const char *command;
+
+	*request = (struct request){0};
+	if (field(line, "dev")) {
+		request->device = (unsigned long long)number_of(line, "dev", "dev");
+		request->sector = (unsigned long long)number_of(line, "sector", "sector");
+		request->bytes = (unsigned long long)number_of(line, "bytes", "bytes");
+		request->name = request_name("", number_of(line, "rwbs", "rwbs"));
+		return request->device <= UINT32_MAX;
+	}
+	if (sscanf(line->fields, "%u,%u %15s %llu", &major, &minor, letters, &request->bytes) < 3)
+		return false;
+	command = strchr(line->fields, ')');
+	if (!command || major > 0xfff || minor > 0xfffff)
+		return false;
+	request->device = (unsigned long long)major << 20 | minor;
+	request->sector = strtoull(command + 1, NULL, 10);
+	request->name = request_name(letters, 0);
+	return true;
+}
+
+static void add_task(struct sched *s, uint32_t task, uint32_t parent, enum thrum_kind kind,
+	const char *label, int size)
+{
+	thrum__import_add(s->import,
+		&(struct thrum__import_item){.type = THRUM__IMPORT_TASK,
+			.time = s->line->time,
+			.lane = s->lane,
+			.task = task,
+			.other = parent,
+			.text = thrum__import_text(s->import, label, (size_t)size),
+			.kind = (uint8_t)kind});
+}
+
+/* Finds or makes a device and its lane, which becomes that of the event. NULL: there is no memory. */
+static struct device *find_device(struct sched *s, unsigned long long number)
+{
+	struct device *grown;
+	uint32_t index = 0, known = s->device_keys.count;
+	char label[64];
 	int size;
 
-	if (text)
-		size = snprintf(label, sizeof label, "%s %.*s", kind,
-			(int)strcspn(text + (*text == '"'), " ],\""), text + (*text == '"'));
-	else
-		size = snprintf(label, sizeof label, "%s %lld", kind,
-			(long long)number_of(s->line, number, number));
-	add(s, THRUM__IMPORT_SPAN, NONE, NONE,
-		thrum__import_text(s->import, label,
-			(size_t)size < sizeof label ? (size_t)size : sizeof label - 1));
+	if (thrum__base_keys_add(&s->device_keys, number, "", 0, &index) ||
+		!(grown = thrum__base_grow(s->devices, &s->device_room, index + UINT64_C(1),
+			  sizeof *grown))) {
+		s->import->failed = true;
+		return NULL;
+	}
+	s->devices = grown;
+	s->lane = thrum__import_lane(s->import, s->part, -1 - (int64_t)index, "", 0);
+	if (index < known || s->import->failed)
+		return s->import->failed ? NULL : &grown[index];
+	grown[index] = (struct device){s->lane, s->import->tasks++, 0};
+	size = snprintf(label, sizeof label, "requests of %llu:%llu", number >> 20,
+		number & 0xfffff);
+	add_task(s, grown[index].work, NONE, THRUM_KIND_HANDLE, label, size);
+	s->import->lanes[s->lane].name = thrum__import_text(s->import, label + 12,
+		(size_t)size - 12);
+	s->import->lanes[s->lane].is_processor = true;
+	return &grown[index];
 }
+
+/* The task of a request, or where it is kept once there is one. NULL: there is no memory. */
+static uint32_t *find_request(struct sched *s, const struct request *request)
+{
+	uint32_t index = 0, known = s->request_keys.count, *grown;
+
+	if (thrum__base_keys_add(&s->request_keys, request->sector, (const char *)&request->device,
+		    sizeof request->device, &index) ||
+		!(grown = thrum__base_grow(s->requests, &s->request_room, index + UINT64_C(1),
+			  sizeof *grown))) {
+		s->import->failed = true;
+		return NULL;
+	}
+	s->requests = grown;
+	if (index == known)
+		grown[index] = NONE;
+	return &grown[index];
+}
+
+static void issue(struct sched *s, struct device *device, const struct request *request,
+	uint32_t *task)
+{
+	int64_t tid = s->line->tid > 0 ? s->line->tid : number_of(s->line, "tid", "tid");
+	uint32_t index = tid > 0 ? thrum__base_keys_find(&s->tids, (uint64_t)tid, "", 0)
+				 : UINT32_MAX;
+	char label[96];
+	int size = snprintf(label, sizeof label, "%llu:%llu %s", request->device >> 20,
+		request->device & 0xfffff, request->name);
+
+	if (request->bytes > 0)
+		size += snprintf(label + size, sizeof label - (size_t)size, " %llu KiB",
+			request->bytes / 1024);
+	*task = s->import->tasks++;
+	add_task(s, *task, index != UINT32_MAX ? s->threads[index].task : THRUM__IMPORT_NOBODY,
+		THRUM_KIND_REQUEST, label, size);
+	if (device->request_count++ == 0)
+		add(s, THRUM__IMPORT_SWITCH, device->work, NONE, NONE);
+}
+
+static bool take_block(struct sched *s, bool is_issue)
+{
+	struct request request;
+	struct device *device;
+	uint32_t *task;
+
+	if (!take_request(s->line, &request))
+		return false;
+	if (!request.name)
+		return true;
+	if (request.sector == UINT64_MAX)
+		request.sector = 0; /* a flush ends with that */
+	device = find_device(s, request.device);
+	task = device ? find_request(s, &request) : NULL;
+	if (!task)
+		return false;
+	if (is_issue && *task == NONE) {
+		issue(s, device, &request, task);
+	} else if (!is_issue && *task != NONE) {
+		add(s, THRUM__IMPORT_RESOLVE, *task, NONE, NONE);
+		*task = NONE;
+		if (--device->request_count == 0)
+			add(s, THRUM__IMPORT_SWITCH, NONE, NONE, NONE);
+	}
+	return true;
+}
+
+/* ---- All events ----------------------------------------------------------------------------- */
 
 static bool is_event(const struct sched *s, const char *name)
 {
@@ -311,14 +535,20 @@ static bool dispatch(struct sched *s)
 	else if (is_event(s, "sched_process_exit"))
 		take_exit(s);
 	else if (is_event(s, "irq_handler_entry"))
-		take_interrupt(s, "irq", "name", "irq");
+		take_interrupt(s);
 	else if (is_event(s, "softirq_entry") || is_event(s, "irq_softirq_entry"))
-		take_interrupt(s, "softirq", "action", "vec");
+		take_softirq(s);
 	else if (is_event(s, "irq_handler_exit") || is_event(s, "softirq_exit") ||
 		is_event(s, "irq_softirq_exit"))
 		add(s, THRUM__IMPORT_END, NONE, NONE, NONE);
+	else if (is_event(s, "page_fault_user") || is_event(s, "x86_exceptions_page_fault_user") ||
+		is_event(s, "page-faults"))
+		add(s, THRUM__IMPORT_LOG, NONE, NONE,
+			thrum__import_text(s->import, "page fault", 10));
+	else if (is_event(s, "block_rq_issue") || is_event(s, "block_rq_complete"))
+		return take_block(s, is_event(s, "block_rq_issue"));
 	else
-		return false;
+		return take_vector(s);
 	return true;
 }
 
@@ -366,13 +596,17 @@ int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size
 	if (!im->failed)
 		im->parts[s.part].name = thrum__import_text(im, "kernel", 6);
 	im->format = "the kernel's scheduler";
+	im->is_kernel = true;
 	for (const char *at = bytes; at < end && error == 0 && !im->failed;) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t length = next ? (size_t)(next - at) : (size_t)(end - at);
 
-		if (take_line(&line, at, length))
+		if (take_line(&line, at, length)) {
+			if (line.host && im->parts[s.part].host == NONE)
+				im->parts[s.part].host = thrum__import_text(im, line.host,
+					strcspn(line.host, " "));
 			take_event_of(&s);
-		else if (length > 0 && next)
+		} else if (length > 0 && next)
 			error = thrum__read_error_set(info, -THRUM_E_DAMAGED,
 				(uint64_t)(at - bytes),
 				"no event of perf script or babeltrace2 stands in this line");
@@ -381,6 +615,10 @@ int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size
 		at += length + (next != NULL);
 	}
 	thrum__base_keys_free(&s.tids);
+	thrum__base_keys_free(&s.device_keys);
+	thrum__base_keys_free(&s.request_keys);
+	free(s.devices);
+	free(s.requests);
 	free(s.threads);
 	return error         ? error
 		: im->failed ? thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory")

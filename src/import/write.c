@@ -8,24 +8,17 @@
 
 #include "base/hash.h"
 #include "format/clock.h"
+#include "format/packet.h"
 #include "import/parts.h"
 
 #define FREQUENCY UINT64_C(1000000000) /* a tick is a ns */
 #define EARLY 1000000000               /* ticks of the first event at least: 0 would be unknown */
 #define LATE (INT64_C(1) << 57)        /* and at most: a machine doesn't run for years */
 
-struct lane {
-	uint8_t *bytes; /* its packet; NULL: none so far */
-	size_t at;      /* bytes of it */
-	uint64_t last, seq, own, running;
-	uint32_t tid;
-	uint16_t suspended, open, spans[THRUM__SPANS_MAX];
-};
-
 struct thrum__import_writer {
 	const struct thrum__output *output;
 	struct thrum__header header;
-	struct lane *lanes;
+	struct thrum__format_fill *lanes;
 	uint32_t lane_count;
 	int64_t shift; /* ticks less ns */
 	struct thrum__base_keys names;
@@ -130,102 +123,37 @@ static void write_at(struct thrum__import_writer *w, uint64_t offset, const void
 		w->error = w->output->write(w->output->owner, offset, from, size);
 }
 
-static void end_packet(struct thrum__import_writer *w, struct lane *lane)
+static void end_packet(struct thrum__import_writer *w, struct thrum__format_fill *lane)
 {
 	struct thrum__header *h = &w->header;
-	struct thrum__packet *packet = (struct thrum__packet *)lane->bytes;
 	uint32_t slot = atomic_load(&h->packets_used);
 
-	if (!packet || lane->at == 0)
+	if (lane->at == 0)
 		return;
-	atomic_store(&packet->content_size, (uint32_t)lane->at * 8);
-	atomic_store(&packet->ticket, slot + 1);
-	memset(lane->bytes + lane->at, 0, h->packet_size - lane->at);
-	write_at(w, h->packet.offset + (uint64_t)slot * h->packet_size, packet, h->packet_size);
+	thrum__format_fill_end(lane, h, slot + 1);
+	write_at(w, h->packet.offset + (uint64_t)slot * h->packet_size, lane->bytes,
+		h->packet_size);
 	atomic_store(&h->packets_used, slot + 1);
-	lane->at = 0;
-}
-
-static bool begin_packet(struct thrum__import_writer *w, uint32_t number, uint64_t ticks)
-{
-	struct lane *lane = &w->lanes[number];
-	struct thrum__packet *packet;
-
-	if (!lane->bytes)
-		lane->bytes = malloc(w->header.packet_size);
-	packet = (struct thrum__packet *)lane->bytes;
-	if (!packet) {
-		w->error = -THRUM_E_MEMORY;
-		return false;
-	}
-	memset(packet, 0, sizeof *packet);
-	packet->magic = THRUM__PACKET_MAGIC;
-	memcpy(packet->uuid, w->header.uuid, sizeof packet->uuid);
-	packet->lane = number;
-	packet->begin = ticks;
-	packet->packet_size = w->header.packet_size * 8;
-	packet->seq = lane->seq++;
-	packet->tid = lane->tid;
-	packet->own = lane->own;
-	packet->running = lane->running;
-	packet->suspended = lane->suspended;
-	packet->open = lane->open;
-	memcpy(packet->spans, lane->spans, sizeof packet->spans);
-	lane->at = sizeof *packet;
-	lane->last = ticks;
-	return true;
-}
-
-/* ---- Records -------------------------------------------------------------------------------- */
-
-/* Keeps what the beginning of the next packet has to say. */
-static void follow(struct lane *lane, const struct thrum__record *record)
-{
-	switch (record->type) {
-	case THRUM__R_LANE: lane->own = lane->running = record->other; break;
-	case THRUM__R_SWITCH: lane->running = record->task; break;
-	case THRUM__R_SPAN_BEGIN:
-		if (lane->open < THRUM__SPANS_MAX)
-			lane->spans[lane->open] = record->def;
-		lane->open += lane->open < UINT16_MAX;
-		break;
-	case THRUM__R_SUSPEND: lane->suspended = record->def ? record->def : UINT16_MAX; break;
-	case THRUM__R_RESUME: lane->suspended = 0; break;
-	case THRUM__R_SPAN_END: lane->open -= lane->open > 0; break;
-	default: break;
-	}
-}
-
-static size_t encode(uint8_t *to, const struct thrum__record *record, uint64_t ticks, uint64_t last)
-{
-	bool wide = thrum__format_record_is_wide(record, 0);
-	size_t size = thrum__format_encode_header(to,
-		(unsigned)record->type + (wide ? THRUM__WIDE : 0), ticks, last);
-
-	return size + thrum__format_encode_fields(to + size, record, 0, wide);
 }
 
 void thrum__import_writer_put(struct thrum__import_writer *w, uint32_t number, int64_t time,
 	const struct thrum__record *record)
 {
-	uint8_t bytes[THRUM__EXTENDED_SIZE + THRUM__BODY_MAX];
-	struct lane *lane = &w->lanes[number];
+	struct thrum__format_fill *lane = &w->lanes[number];
 	uint64_t ticks = (uint64_t)(time + w->shift);
-	size_t size = 0;
 
-	ticks = ticks < lane->last ? lane->last : ticks;
-	if (lane->at > 0)
-		size = encode(bytes, record, ticks, lane->last);
-	if (lane->at == 0 || size > w->header.packet_size - lane->at) {
-		end_packet(w, lane);
-		if (w->error || !begin_packet(w, number, ticks))
-			return;
-		size = encode(bytes, record, ticks, ticks);
+	lane->lane = number;
+	if (!lane->bytes)
+		lane->bytes = malloc(w->header.packet_size);
+	if (!lane->bytes) {
+		w->error = -THRUM_E_MEMORY;
+		return;
 	}
-	memcpy(lane->bytes + lane->at, bytes, size);
-	lane->at += size;
-	lane->last = ticks;
-	follow(lane, record);
+	if (thrum__format_fill_put(lane, &w->header, ticks, record))
+		return;
+	end_packet(w, lane);
+	if (w->error == 0)
+		(void)thrum__format_fill_put(lane, &w->header, ticks, record);
 }
 
 void thrum__import_writer_lane(struct thrum__import_writer *w, uint32_t lane, int64_t time,

@@ -224,6 +224,11 @@ enum thrum__off_cpu_state {
 	THRUM__OFF_CPU_PREEMPTED, /* it could have run */
 	THRUM__OFF_CPU_UNKNOWN,   /* it isn't known whether it ran */
 	THRUM__OFF_CPU_WOKEN,     /* it could have run, after it had waited */
+	/* These are not the thread's own time, either. */
+	THRUM__OFF_CPU_FAULT,       /* the kernel brought a page of memory */
+	THRUM__OFF_CPU_PAGING,      /* BLOCKED until a page of memory is read */
+	THRUM__OFF_CPU_INTERRUPTED, /* its processor handled interrupts */
+	THRUM__OFF_CPU_STATES,
 };
 
 struct thrum__lane {

@@ -130,6 +130,12 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 		thrum__words_put(s,
 			count > 0 ? ", which is blocked in the kernel" : "blocked in the kernel");
 		break;
+	case THRUM__DOING_FAULTS:
+		thrum__words_put(s, count > 0 ? ", which is in page faults" : "in page faults");
+		break;
+	case THRUM__DOING_INTERRUPTED:
+		thrum__words_put(s, count > 0 ? ", which is interrupted" : "interrupted");
+		break;
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s,
 			count > 0 ? ", whose message is on the network"

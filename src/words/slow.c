@@ -43,6 +43,16 @@ static bool is_itself(const struct thrum__paths *paths, uint32_t frame)
 	return paths->frames[frame].parent == THRUM__NONE;
 }
 
+/* Whether the task is blocked in the kernel until the first one of a frame's stack wakes it. */
+static bool is_woken(const struct thrum__paths *paths, uint32_t frame)
+{
+	bool is = false;
+
+	for (; paths->frames[frame].parent != THRUM__NONE; frame = paths->frames[frame].parent)
+		is = paths->frames[frame].is_waker;
+	return is;
+}
+
 /* Writes the pattern of a frame: “query #”. */
 static void put_pattern(struct thrum__words_sentence *s, const struct thrum__paths *paths,
 	uint32_t frame)
@@ -85,7 +95,9 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	size_t from = s->text.size;
 
 	if (!is_own) {
-		thrum__words_put(s, "waits for ");
+		thrum__words_put(s,
+			is_woken(&answer->paths, share->frame) ? "waits to be woken by "
+							       : "waits for ");
 		from = put_stack(s, &answer->paths, share->frame);
 	}
 	switch (share->doing) {
@@ -102,6 +114,14 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, is_own ? "" : ", which ");
 		thrum__words_put(s, "runs, but its thread is blocked in the kernel");
 		put_waker(s, answer, part, " until ", " wakes it");
+		break;
+	case THRUM__DOING_FAULTS:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "runs, but the kernel handles its page faults");
+		break;
+	case THRUM__DOING_INTERRUPTED:
+		thrum__words_put(s, is_own ? "" : ", which ");
+		thrum__words_put(s, "runs, but its CPU handles interrupts");
 		break;
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s, is_own ? "" : ", whose ");
@@ -204,6 +224,14 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, who);
 		thrum__words_put(s, "ran, but its thread was blocked in the kernel");
 		return;
+	case THRUM__DOING_FAULTS:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran, but the kernel handled its page faults");
+		return;
+	case THRUM__DOING_INTERRUPTED:
+		thrum__words_put(s, who);
+		thrum__words_put(s, "ran, but its CPU handled interrupts");
+		return;
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s,
 			is_own ? "its messages or their answers were on the network"
@@ -259,17 +287,20 @@ static void put_first(struct thrum__words_sentence *s, const struct thrum__slow_
 {
 	const struct thrum__cause *cause = &answer->cause;
 	const struct thrum__cause_link *link = &cause->links[0];
+	const char *how = link->kind == THRUM__CAUSE_WOKEN ? "to be woken by " : "for ";
 	bool is_one_name = cause->namesake != THRUM__NONE && cause->namesakes == cause->times;
 
 	if (cause->times < 2) {
-		thrum__words_put(s, "it waited for ");
+		thrum__words_put(s, "it waited ");
+		thrum__words_put(s, how);
 		thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 		thrum__words_put_task_id(s, answer->model, link->task, "other tasks");
 		return;
 	}
 	thrum__words_put(s, "it waited ");
 	put_times_only(s, cause->times);
-	thrum__words_put(s, ", one after the other, for ");
+	thrum__words_put(s, ", one after the other, ");
+	thrum__words_put(s, how);
 	thrum__words_put(s, thrum__words_kind_before(answer->model, link->task));
 	if (is_one_name)
 		put_quoted_name(s, answer->model, cause->namesake);
@@ -294,6 +325,7 @@ static const char *const continuations[] = {
 	[THRUM__CAUSE_HELD] = ", held by ",
 	[THRUM__CAUSE_ENDED] = ", signalled by ",
 	[THRUM__CAUSE_SERVED] = ", served by ",
+	[THRUM__CAUSE_WOKEN] = ", which waited to be woken by ",
 };
 
 static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)

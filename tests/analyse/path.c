@@ -95,6 +95,45 @@ static void waits_for_a_timer_then_for_its_lane(void **state)
 		"150-160 runs request #\n");
 }
 
+/* The kernel woke the blocked thread of a task for another thread: the path goes on with the task that ran
+ * there, but not with one of an unknown thread. Page faults and interrupts are parts of their own. */
+static void blocked_threads_wait_for_their_wakers(void **state)
+{
+	check_path(LANE "0 @1 create - 9 thread\n"
+			"0 @1 switch 9\n"
+			"10 create 1 2 task\n"
+			"10 label 2 \"asks\n"
+			"10 switch 2\n"
+			"20 off-cpu =30 \"blocked\n"
+			"25 @1 create 9 3 task\n"
+			"25 @1 label 3 \"answers\n"
+			"26 @1 switch 3\n"
+			"30 @1 off-cpu =4 \"page fault\n"
+			"50 off-cpu - 9 =5 \"woken\n"
+			"55 @1 resolve 3 3\n"
+			"55 @1 switch 9\n"
+			"60 off-cpu =7 \"blocked\n"
+			"67 off-cpu =1 \"woken by another program\n"
+			"70 off-cpu =2 \"blocked in a page fault\n"
+			"75 off-cpu =5 \"interrupted\n"
+			"90 resolve 2 2\n",
+		false, 2,
+		"10-20 runs asks\n"
+		"20-26 waits asks;answers\n"
+		"26-30 runs asks;answers\n"
+		"30-34 faults asks;answers\n"
+		"34-50 runs asks;answers\n"
+		"50-55 preempted asks 9\n"
+		"55-60 runs asks\n"
+		"60-67 blocked asks\n"
+		"67-68 preempted asks\n"
+		"68-70 runs asks\n"
+		"70-72 faults asks\n"
+		"72-75 runs asks\n"
+		"75-80 interrupted asks\n"
+		"80-90 runs asks\n");
+}
+
 /* A request waits for an answer. No task stands for that, but its message is followed: over the network,
  * to where another request was served first, and back. */
 static void messages_lead_to_other_processes(void **state)
@@ -483,6 +522,7 @@ int main(void)
 		cmocka_unit_test(a_timer_was_due_before_it_began),
 		cmocka_unit_test(mirage_waiters_follow_the_signal),
 		cmocka_unit_test(messages_lead_to_other_processes),
+		cmocka_unit_test(blocked_threads_wait_for_their_wakers),
 		cmocka_unit_test(cycles_end),
 		cmocka_unit_test(any_path_is_without_holes),
 	};

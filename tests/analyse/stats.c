@@ -452,6 +452,9 @@ static void runs_divide_by_the_cpu(void **state)
 				 "30 off-cpu =4 \"woken\n"
 				 "30 @1 off-cpu =9 \"blocked\n"
 				 "40 off-cpu =6 \"unknown\n"
+				 "46 off-cpu =1 \"page fault\n"
+				 "47 off-cpu =2 \"blocked in a page fault\n"
+				 "49 off-cpu =3 \"interrupted\n"
 				 "60 resolve 2 2\n"
 				 "60 switch 1\n"
 				 "70 create 1 3 task\n"
@@ -462,14 +465,14 @@ static void runs_divide_by_the_cpu(void **state)
 
 	(void)state;
 	assert_true(job->has_cpu);
-	assert_int_equal(job->on_cpu, 25);
+	assert_int_equal(job->on_cpu, 25 - 6);
 	assert_int_equal(job->ready, 5 + 4);
-	assert_int_equal(job->blocked, 10);
+	assert_int_equal(job->blocked, 10 + 2);
 	assert_false(tally(&c, "", "task")->has_cpu);
 	on = use(&c, 0, THRUM__LANE_ON_CPU, "");
 	assert_int_equal(on->count, 4);
-	assert_int_equal(on->total, 5 + 5 + 6 + 24);
-	assert_int_equal(on->max, 24);
+	assert_int_equal(on->total, 5 + 5 + 6 + 18);
+	assert_int_equal(on->max, 18);
 	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "preempted")->total, 10);
 	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "woken")->total, 4);
 	assert_int_equal(use(&c, 0, THRUM__LANE_OFF_CPU, "unknown")->total, 6);

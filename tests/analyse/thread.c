@@ -39,6 +39,13 @@ static void tells_blocked_from_busy(void **state)
 	/* It went on long before the end. */
 	assert_state(BEGINNING "20 off-cpu =80 \"blocked\n999999999 @1 log - \"end",
 		THRUM__THREAD_BUSY, -1);
+	assert_state(BEGINNING
+		"20 off-cpu =999999979 \"blocked in a page fault\n999999999 @1 log - \"end",
+		THRUM__THREAD_BLOCKED, 20);
+	/* It was on its processor after it had been blocked. */
+	assert_state(BEGINNING "20 off-cpu =999999900 \"blocked\n"
+			       "999999990 off-cpu =2 \"interrupted\n999999999 @1 log - \"end",
+		THRUM__THREAD_BUSY, -1);
 	/* It isn't known whether it came back. */
 	assert_state(BEGINNING "20 off-cpu =80 \"blocked\n100 off-cpu =50 \"unknown\n"
 			       "999999999 @1 log - \"end",

@@ -414,6 +414,26 @@ static void leaves_out_a_damaged_table(void **state)
 	check(f, "zero;one;", 0, THRUM_ENDING_GONE);
 }
 
+/* At the end the recording has more packets than it had room for. */
+static void takes_packets_that_were_added(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t packets = f->recording.header->packets;
+	struct thrum__fleet_sender *sender;
+
+	f->recording.header->packets = 1;
+	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &sender, NULL), 0);
+	thrum__fleet_sender_destroy(f->sender);
+	f->sender = sender;
+	packet(f, 0, 0, "zero");
+	assert_int_equal(step(f, true, false), 0);
+	f->recording.header->packets = packets;
+	packet(f, packets - 1, 1, "one");
+	assert_int_equal(step(f, true, true), 2);
+	assert_true(thrum__fleet_sender_is_done(f->sender));
+	check(f, "zero;one;", 0, THRUM_ENDING_GONE);
+}
+
 /* Appends the texts of what a trace has further. Returns as thrum_trace_refresh does. */
 static int read_on(struct thrum_trace *trace, char texts[512])
 {
@@ -555,6 +575,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(definitions_come_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(leaves_out_a_damaged_table, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(takes_packets_that_were_added, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_copies, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refuses_bad_messages, set_up, tear_down),

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 THRUM = os.environ["THRUM"]
 failed = []
@@ -33,6 +34,10 @@ event { name = "sched_waking"; id = 1; stream_id = 0; fields := struct {
   string _comm; s32 _tid; s32 _prio; s32 _target_cpu; }; };
 event { name = "irq_handler_entry"; id = 2; stream_id = 0; fields := struct { s32 _irq; string _name; }; };
 event { name = "irq_handler_exit"; id = 3; stream_id = 0; fields := struct { s32 _irq; s32 _ret; }; };
+event { name = "block_rq_issue"; id = 4; stream_id = 0; fields := struct {
+  u32 _dev; u64 _sector; u32 _nr_sector; u32 _bytes; s32 _tid; u32 _rwbs; }; };
+event { name = "block_rq_complete"; id = 5; stream_id = 0; fields := struct {
+  u32 _dev; u64 _sector; u32 _nr_sector; s32 _error; u32 _rwbs; }; };
 """
 
 
@@ -40,32 +45,34 @@ def text(value):
     return value.encode() + b"\0"
 
 
-def switch(time, before, state, after):
-    return (struct.pack("<IQ", 0, time) + text(before[0]) + struct.pack("<iii", before[1], 20, state)
+def switch(at, before, state, after):
+    return (struct.pack("<IQ", 0, at) + text(before[0]) + struct.pack("<iii", before[1], 20, state)
             + text(after[0]) + struct.pack("<ii", after[1], 20))
 
 
-def waking(time, name, tid):
-    return struct.pack("<IQ", 1, time) + text(name) + struct.pack("<iii", tid, 20, 0)
+def waking(at, name, tid):
+    return struct.pack("<IQ", 1, at) + text(name) + struct.pack("<iii", tid, 20, 0)
 
 
-def write_lttng(folder):
+def write_lttng(folder, start=0, host="alpha"):
     idle, web, store = ("swapper/0", 0), ("web server", 100), ("store", 200)
     events = b"".join((
-        switch(1000, idle, 0, web),
-        struct.pack("<IQ", 2, 1400) + struct.pack("<i", 7) + text("disk"),
-        waking(1500, "store", 200),
-        struct.pack("<IQii", 3, 1600, 7, 1),
-        switch(2000, web, 0, store),
-        switch(3000, store, 1, web),
-        switch(4000, web, 1, idle),
+        switch(start + 1000, idle, 0, web),
+        struct.pack("<IQ", 2, start + 1400) + struct.pack("<i", 7) + text("disk"),
+        waking(start + 1500, "store", 200),
+        struct.pack("<IQii", 3, start + 1600, 7, 1),
+        switch(start + 2000, web, 0, store),
+        struct.pack("<IQIQIIiI", 4, start + 2100, 8 << 20, 2048, 8, 4096, 200, 4),
+        struct.pack("<IQIQIiI", 5, start + 2900, 8 << 20, 2048, 8, 0, 4),
+        switch(start + 3000, store, 1, web),
+        switch(start + 4000, web, 1, idle),
     ))
     os.mkdir(folder)
     size = (8 + 36 + len(events)) * 8
     with open(os.path.join(folder, "metadata"), "w", encoding="ascii") as file:
-        file.write(METADATA)
+        file.write(METADATA.replace("alpha", host))
     with open(os.path.join(folder, "channel0_0"), "wb") as file:
-        file.write(struct.pack("<IIQQQQI", 0xc1fc1fc1, 0, 1000, 4000, size, size, 0) + events)
+        file.write(struct.pack("<IIQQQQI", 0xc1fc1fc1, 0, start + 1000, start + 4000, size, size, 0) + events)
 
 
 def run(*arguments):
@@ -82,7 +89,7 @@ def try_lttng():
     done = run("import", "lttng", "-o", "lttng.thrum")
     expect(done.returncode == 0, "lttng: " + done.stderr)
     dumped = run("dump", "--format=tsv", "lttng.thrum").stdout
-    for words in ("web server 100", "store 200", "CPU 0", "irq disk", "wait for work"):
+    for words in ("web server 100", "store 200", "CPU 0", "irq disk", "wait for work", "8:0 read 4 KiB"):
         expect(words in dumped, f"lttng lacks {words}:\n{dumped}")
     done = run("tasks", "--format=tsv", "lttng.thrum")
     expect("store 200" in done.stdout, "no task is store")
@@ -91,9 +98,56 @@ def try_lttng():
     expect(done.returncode == 2 and "babeltrace2 can't read it" in done.stderr, "empty: " + done.stderr)
 
 
+def record():
+    """Records a program, and returns the times before and after."""
+    before = time.monotonic_ns()
+    done = run("record", "-o", "run.thrum", "--", os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel"))
+    expect(done.returncode == 0, "record: " + done.stderr)
+    return before, time.monotonic_ns()
+
+
+def try_beside():
+    """A trace of the same machine has its clock in common with a recording."""
+    before, after = record()
+    host = os.uname().nodename
+    write_lttng("beside", (before + after) // 2, host)
+    done = run("import", "beside", "--beside=run.thrum", "-o", "beside.thrum")
+    expect(done.returncode == 0, "beside: " + done.stderr)
+    done = run("dump", "--format=tsv", "--together", "run.thrum", "beside.thrum")
+    at = {fields[6]: int(fields[0]) for fields in (line.split("\t") for line in done.stdout.splitlines())
+          if fields[2] == "span-begin" or fields[6] == "answers"}
+    expect(0 < at["irq disk"] < after - before and at["answers"] > 0, f"beside: {at}")
+    first = min(int(line.split("\t")[0]) for line in done.stdout.splitlines()[1:])
+    expect(first == 0, f"the first event is at {first}")
+    write_lttng("other", (before + after) // 2, host + "x")
+    write_lttng("early", 1000, host)
+    for trace, words in (("other", f"it is of the machine {host}x"), ("early", "none of its times lies within")):
+        done = run("import", trace, "--beside=run.thrum", "-o", "x.thrum")
+        expect(done.returncode == 2 and words in done.stderr, f"{trace}: " + done.stderr)
+    with open("chrome.json", "w", encoding="ascii") as file:
+        file.write('[{"name": "a", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]')
+    done = run("import", "chrome.json", "--beside=run.thrum", "-o", "x.thrum")
+    expect(done.returncode == 2 and "needs a trace of a kernel" in done.stderr, "chrome: " + done.stderr)
+
+
+def try_perf_beside():
+    """perf tells whether its times can be compared."""
+    for clock in ([], ["-k", "CLOCK_MONOTONIC"]):
+        with subprocess.Popen(["perf", "record", "-q", "-a", *clock, "-e", "sched:sched_switch", "-o", "beside.data",
+                               "--", "sleep", "1"], stderr=subprocess.DEVNULL) as perf:
+            time.sleep(0.3)
+            record()
+            perf.wait()
+        done = run("import", "beside.data", "--beside=run.thrum", "-o", "x.thrum")
+        if clock:
+            expect(done.returncode == 0, "perf beside: " + done.stderr)
+        else:
+            expect(done.returncode == 2 and "perf record -k CLOCK_MONOTONIC" in done.stderr, "perf: " + done.stderr)
+
+
 def try_perf():
     """Returns why it can't be tried, or None."""
-    recorded = subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking", "-o",
+    recorded = subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking,irq:*", "-o",
                                "perf.data", "--", "sleep", "0.1"], capture_output=True, text=True, check=False)
     if recorded.returncode != 0:
         return "perf may not listen to the scheduler here"
@@ -101,12 +155,14 @@ def try_perf():
     expect(done.returncode == 0 and "of the kernel's scheduler" in done.stderr, "perf: " + done.stderr)
     expect("CPU " in run("stats", "perf.thrum").stdout, "perf: no processor")
     expect("sleep " in run("tasks", "perf.thrum").stdout, "perf: no thread is sleep")
+    expect("softirq " in run("dump", "perf.thrum").stdout, "perf: no softirq")
     with open("perf.data", "rb") as file:
         head = file.read(300)
     with open("cut.data", "wb") as file:
         file.write(head)
     done = run("import", "cut.data", "-o", "x.thrum")
     expect(done.returncode == 2 and "perf can't read it" in done.stderr, "cut: " + done.stderr)
+    try_perf_beside()
     return None
 
 
@@ -124,6 +180,7 @@ def main():
         try_without_tools()
         if shutil.which("babeltrace2"):
             try_lttng()
+            try_beside()
         else:
             skipped.append("babeltrace2 is missing")
         reason = try_perf() if shutil.which("perf") else "perf is missing"

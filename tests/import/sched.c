@@ -12,6 +12,7 @@
 
 /* One line of each tool. */
 #define PERF(time, rest) "  100 [001] 5.00000" time ":  sched:sched_" rest "\n"
+#define BLOCK(tid, time, rest) tid " [001] 5.00000" time ": block:block_rq_" rest " [a]\n"
 #define IRQ(time, rest) "  100 [001] 5.00000" time ": irq:" rest "\n"
 #define LTTNG(time, rest) "[5.00000" time "] alpha sched_" rest " }\n"
 #define PERF_SWITCH(time, prev, state, next) \
@@ -144,6 +145,81 @@ static void test_interrupts(void **state)
 		"5000 @0 span-end \"softirq TIMER\n");
 }
 
+/* Those of the processor itself, and softirqs of which only the number is known. */
+static void test_more_interrupts(void **state)
+{
+	static const char lines[] = "0 @0 create 1 thread\n"
+				    "0 @0 label 1 \"CPU 1\n"
+				    "0 @0 span-begin \"irq local_timer\n"
+				    "1000 @0 span-end \"irq local_timer\n"
+				    "2000 @0 span-begin \"softirq TIMER\n"
+				    "3000 @0 span-end \"softirq TIMER\n"
+				    "4000 @0 log 1 \"page fault\n";
+
+	(void)state;
+	expect_lines(
+		"1 [001] 5.000000000: irq_vectors:local_timer_entry: vector=236\n"
+		"1 [001] 5.000001000: irq_vectors:local_timer_exit: vector=236\n"
+		"1 [001] 5.000002000: irq:softirq_entry: vec=1 [action=TIMER]\n"
+		"1 [001] 5.000003000: irq:softirq_exit: vec=1 [action=TIMER]\n"
+		"1 [001] 5.000004000: exceptions:page_fault_user: address=0x1 ip=0x2 error_code=0x6\n",
+		lines);
+	expect_lines("[5.000000000] alpha x86_irq_vectors_local_timer_entry: { cpu_id = 1 }, "
+		     "{ vector = 236 }\n"
+		     "[5.000001000] alpha x86_irq_vectors_local_timer_exit: { cpu_id = 1 }, "
+		     "{ vector = 236 }\n"
+		     "[5.000002000] alpha irq_softirq_entry: { cpu_id = 1 }, { vec = 1 }\n"
+		     "[5.000003000] alpha irq_softirq_exit: { cpu_id = 1 }, { vec = 1 }\n"
+		     "[5.000004000] alpha x86_exceptions_page_fault_user: { cpu_id = 1 }, "
+		     "{ address = 0x1, ip = 0x2, error_code = 0x6 }\n",
+		lines);
+}
+
+/* Requests are tasks of the thread that issued them. Those that are issued again are the same, and an end
+ * without a beginning says nothing. */
+static void test_block_devices(void **state)
+{
+	static const char lines[] = "0 @0 create 1 thread\n"
+				    "0 @0 label 1 \"CPU 1\n"
+				    "0 @0 create 3 task\n"
+				    "0 @0 label 3 \"a 5\n"
+				    "0 @0 switch 3\n"
+				    "1000 @1 create 2 thread\n"
+				    "1000 @1 label 2 \"8:16\n"
+				    "1000 @1 create 2 4 handle\n"
+				    "1000 @1 label 4 \"requests of 8:16\n"
+				    "1000 @1 create 3 5 request\n"
+				    "1000 @1 label 5 \"8:16 write 4 KiB\n"
+				    "1000 @1 switch 4\n"
+				    "1500 @1 create 6 request\n"
+				    "1500 @1 label 6 \"8:16 flush\n"
+				    "2000 @1 resolve 4 5\n"
+				    "3000 @1 resolve 4 6\n"
+				    "3000 @1 switch 2\n"
+				    "3000 @1 suspend \"wait for work\n";
+
+	static const char perf[] = PERF_SWITCH("0000", "comm=swapper/1 prev_pid=0", "R",
+		"comm=a next_pid=5") BLOCK("5", "1000", "issue: 8,16 WS 4096 () 2048 + 8")
+		BLOCK("5", "1100", "issue: 8,16 WS 4096 () 2048 + 8")
+			BLOCK("6", "1500", "issue: 8,16 FF 0 () 0 + 0")
+				BLOCK("5", "2000", "complete: 8,16 WS () 2048 + 8") BLOCK("5",
+					"3000", "complete: 8,16 FF () 18446744073709551615 + 0")
+					BLOCK("5", "3100", "complete: 8,16 FF () 0 + 0");
+	static const char lttng[] = LTTNG_SWITCH("0000", "swapper/1", "0", "RUNNING", "a",
+		"5") "[5.000001000] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 2048, bytes = 4096, tid = 5, rwbs = 33, comm = \"a\" }\n"
+		     "[5.000001500] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 0, bytes = 0, tid = 6, rwbs = 256, comm = \"k\" }\n"
+		     "[5.000002000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 2048, error = 0, rwbs = 33 }\n"
+		     "[5.000003000] alpha block_rq_complete: { cpu_id = 1 }, { dev = 8388624, "
+		     "sector = 0, error = 0, rwbs = 256 }\n";
+
+	(void)state;
+	expect_lines(perf, lines);
+	expect_lines(lttng, lines);
+}
+
 static void test_errors_tell_the_place(void **state)
 {
 	static const char text[] = PERF("0000", "waking: comm=a pid=5") "Dear diary,\n";
@@ -168,6 +244,8 @@ int main(void)
 		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_names_with_spaces),
 		cmocka_unit_test(test_interrupts),
+		cmocka_unit_test(test_more_interrupts),
+		cmocka_unit_test(test_block_devices),
 		cmocka_unit_test(test_errors_tell_the_place),
 	};
 

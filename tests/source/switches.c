@@ -315,7 +315,7 @@ static void waits_after_the_last_thread(void **state)
 		_exit(read(pipes[0], &byte, 1) == 1 ? 0 : 1);
 	}
 	assert_true(child > 0);
-	error = thrum__source_switches_open(&switches, child);
+	error = thrum__source_switches_open(&switches, child, false);
 	assert_int_equal(write(pipes[1], "", 1), 1);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	if (error != 0) {
@@ -358,7 +358,7 @@ static void survives_bad_entries(void **state)
 		case 1: entry.end = UINT64_MAX; break;
 		case 2: entry.end = entry.begin - 1; break;
 		case 3: entry.lane = 2; break;
-		case 4: entry.kind = 5; break;
+		case 4: entry.kind = THRUM__OFF_INTERRUPTED + 1; break;
 		default: entry.lane = UINT32_MAX; break;
 		}
 		fseek(recording, (long)(header.off_cpu.offset + i * sizeof entry), SEEK_SET);
@@ -481,26 +481,33 @@ static void understands_wakes(void **state)
 		.tid = 5,
 		.time = 400,
 		.size = sizeof sample.raw,
-		.raw = {[24] = 7},
+		.raw = {375 & 0xff, 375 >> 8, [24] = 7},
 	};
-	struct thrum__source_switches switches = {.pid_at = thrum__source_switches_pid_at(format)};
+	struct thrum__source_switches switches = {
+		.points = {{.id = 375, .use = THRUM__POINT_WAKE}},
+		.point_count = 1,
+	};
+	struct thrum__source_point *point = &switches.points[0];
 	uint64_t last = 0;
+	uint8_t *bytes = (uint8_t *)&sample;
 
 	(void)state;
-	assert_int_equal(switches.pid_at, 24);
-	assert_int_equal(thrum__source_switches_pid_at("field:pid_t pid;\toffset:x;"), 0);
-	assert_int_equal(thrum__source_switches_pid_at("field:char comm[16];"), 0);
+	assert_false(thrum__source_switches_describe(point, "field:pid_t pid;\toffset:x;"));
+	assert_false(thrum__source_switches_describe(point, "field:char comm[16];"));
+	assert_true(thrum__source_switches_describe(point, format));
+	assert_int_equal(point->fields[0].at, 24);
+	assert_int_equal(point->fields[0].size, 4);
 	/* Thread 7 is of the process once it was switched. */
-	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
 	assert_int_equal(switches.count, 0);
 	take(&switches, &last, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 100);
-	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
 	sample.raw[2] = 8;
-	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
 	sample.raw[24] = 8;
-	thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, sizeof sample);
-	for (size_t size = 0; size < sizeof sample - 8; size++)
-		thrum__source_switches_record(&switches, &last, (uint8_t *)&sample, size);
+	thrum__source_switches_machine_record(&switches, bytes, sizeof sample);
+	for (size_t size = 0; size < sizeof sample - 12; size++)
+		thrum__source_switches_machine_record(&switches, bytes, size);
 	assert_int_equal(switches.count, 3);
 	assert_int_equal(switches.all[1].kind, THRUM__SWITCH_WOKEN);
 	assert_int_equal(switches.all[1].tid, 7);

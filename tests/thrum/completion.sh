@@ -47,7 +47,7 @@ complete_words 'server.thrum' info s
 complete_words 'folder net.ctf server.thrum' dump --format = tsv ''
 complete_words '' dump --task ''
 complete_words 'discard' record --full = d
-complete_words '--follow-children --full' record --f
+complete_words '--faults --follow-children --full' record --f
 complete_words 'failed,stuck' tasks --state = failed,stu
 complete_words 'label lane last' tasks --sort la
 complete_words 'kind' stats --by = k

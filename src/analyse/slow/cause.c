@@ -318,7 +318,7 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 										    : THRUM__NONE;
 	}
 	if (best != THRUM__NONE) {
-		link->kind = relation;
+		link->kind = f->paths->frames[best].is_waker ? THRUM__CAUSE_WOKEN : relation;
 		link->frames[link->frame_count++] = best;
 		link->time = f->sums[best].all;
 		name_tasks(f, link);

@@ -14,6 +14,7 @@ enum thrum__cause_link_kind {
 	THRUM__CAUSE_HELD,    /* these held the lock or semaphore before */
 	THRUM__CAUSE_ENDED,   /* these signalled the condition before */
 	THRUM__CAUSE_SERVED,  /* these put into the mailbox or stream, or took out of it, before */
+	THRUM__CAUSE_WOKEN,   /* it is blocked in the kernel until these wake it */
 	THRUM__CAUSE_DOING,   /* the last link: what it did, or these had the lane */
 };
 

@@ -64,8 +64,9 @@ void thrum__slow_part_add(struct thrum__slow_walk *, const struct thrum__slow_pi
 /* Pushes a piece, which is walked later. */
 void thrum__slow_push(struct thrum__slow_walk *, struct thrum__slow_piece);
 
-/* Pushes a piece for a task, and for each that it became, below the frame of another piece. */
-void thrum__slow_push_below(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+/* Pushes a piece for a task, and for each that it became, below the frame of another piece. Returns the
+ * frame, or NONE. */
+uint32_t thrum__slow_push_below(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	uint32_t task, int64_t from, int64_t to);
 
 /* Whether a task is waiting on the path down to that depth: following it would never end. */

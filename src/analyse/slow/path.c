@@ -152,8 +152,8 @@ static void push_chain(struct thrum__slow_walk *walk, struct thrum__slow_piece p
 	thrum__slow_push(walk, piece);
 }
 
-void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
-	uint32_t task, int64_t from, int64_t to)
+uint32_t thrum__slow_push_below(struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t task, int64_t from, int64_t to)
 {
 	struct thrum__slow_piece below = {.task = task,
 		.top = piece->top,
@@ -163,13 +163,15 @@ void thrum__slow_push_below(struct thrum__slow_walk *walk, const struct thrum__s
 		.to = to};
 
 	if (from >= to)
-		return;
+		return THRUM__NONE;
+	below.frame = THRUM__NONE;
 	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
 		    &below.frame) < 0)
 		walk->failed = true;
 	else if (below.top == THRUM__NONE && walk->paths->frames[below.frame].parent != THRUM__NONE)
 		below.top = task;
 	push_chain(walk, below);
+	return below.frame;
 }
 
 /* ---- The end of a piece -------------------------------------------------------------------- */
@@ -462,6 +464,43 @@ static uint32_t waker_of(const struct thrum__model *model, const struct thrum__s
 		: THRUM__NONE;
 }
 
+/* Names the doing of a task in a run whose thread is off its processor: enum thrum__off_cpu_state. */
+static int doing_off_cpu(int state)
+{
+	switch (state) {
+	case THRUM__OFF_CPU_BLOCKED: return THRUM__DOING_BLOCKED;
+	case THRUM__OFF_CPU_FAULT:
+	case THRUM__OFF_CPU_PAGING: return THRUM__DOING_FAULTS;
+	case THRUM__OFF_CPU_INTERRUPTED: return THRUM__DOING_INTERRUPTED;
+	default: return THRUM__DOING_PREEMPTED;
+	}
+}
+
+/* Goes on with the task that ran when its thread woke the blocked one of a piece. Returns false if it
+ * isn't known, or waits itself for this piece's task. */
+static bool walk_waker(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t waker, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *runs = &walk->paths->lane_runs;
+	uint32_t lane, i, frame;
+
+	if (!thrum__model_has_row(&model->tasks, waker))
+		return false;
+	lane = THRUM__TASK(model, waker, lane);
+	if (lane >= model->lane_count)
+		return false;
+	i = thrum__slow_rows_before(model, runs, lane, to, thrum__slow_run_start);
+	if (i > runs->first[lane] && THRUM__RUN(model, runs->rows[i - 1], end) >= to)
+		waker = THRUM__RUN(model, runs->rows[i - 1], task);
+	if (!can_follow(walk, piece, waker))
+		return false;
+	frame = thrum__slow_push_below(walk, piece, waker, from, to);
+	if (frame != piece->frame && frame != THRUM__NONE)
+		walk->paths->frames[frame].is_waker = true;
+	return true;
+}
+
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
 static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t lane, int64_t from, int64_t to)
@@ -482,14 +521,13 @@ static void add_run(struct thrum__slow_walk *walk, const struct thrum__slow_piec
 		start = start > from ? start : from;
 		end = end < to ? end : to;
 		int state = thrum__model_off_cpu_state(model, row);
+		uint32_t waker = waker_of(model, off_cpu, lane, i);
 
 		if (state == THRUM__OFF_CPU_UNKNOWN)
 			continue;
 		thrum__slow_part_add(walk, piece, end, to, THRUM__DOING_RUNS, THRUM__NONE);
-		thrum__slow_part_add(walk, piece, start, end,
-			state == THRUM__OFF_CPU_BLOCKED ? THRUM__DOING_BLOCKED
-							: THRUM__DOING_PREEMPTED,
-			waker_of(model, off_cpu, lane, i));
+		if (state != THRUM__OFF_CPU_BLOCKED || !walk_waker(walk, piece, waker, start, end))
+			thrum__slow_part_add(walk, piece, start, end, doing_off_cpu(state), waker);
 		to = start;
 	}
 	thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_RUNS, THRUM__NONE);

@@ -32,12 +32,14 @@
 #define THRUM__DOINGS(X) \
 	X(RUNS, "runs") \
 	X(WAITS, "waits") /* no task of the program works on it, as far as the trace tells */ \
-	X(SUSPENDED, "suspended") /* its lane is suspended; the frame's name is the reason */ \
-	X(PREEMPTED, "preempted") /* it would run, but its thread has no processor */ \
-	X(BLOCKED, "blocked")     /* it would run, but its thread waits in the kernel */ \
-	X(NETWORK, "network")     /* a message is under way between it and another process */ \
-	X(READY, "ready")         /* the task could run, but its lane runs `other` */ \
-	X(LATE, "late")           /* the task is due, but its lane runs `other` */ \
+	X(SUSPENDED, "suspended")     /* its lane is suspended; the frame's name is the reason */ \
+	X(PREEMPTED, "preempted")     /* it would run, but its thread has no processor */ \
+	X(BLOCKED, "blocked")         /* it would run, but its thread waits in the kernel */ \
+	X(FAULTS, "faults")           /* it would run, but the kernel brings a page of memory */ \
+	X(INTERRUPTED, "interrupted") /* it would run, but its processor handles interrupts */ \
+	X(NETWORK, "network")         /* a message is under way between it and another process */ \
+	X(READY, "ready")             /* the task could run, but its lane runs `other` */ \
+	X(LATE, "late")               /* the task is due, but its lane runs `other` */ \
 	X(QUEUED, "queued") /* it hasn't begun, and the lane that will run it runs `other` */ \
 	X(MEANWHILE, "meanwhile") /* it waits for something unknown; its lane runs `other` */
 
@@ -54,8 +56,7 @@ const char *thrum__slow_doing_name(int doing);
 /* Whether a task itself does it, in a frame of its own name. */
 static inline bool thrum__slow_is_own(int doing)
 {
-	return doing <= THRUM__DOING_WAITS || doing == THRUM__DOING_PREEMPTED ||
-		doing == THRUM__DOING_BLOCKED || doing == THRUM__DOING_NETWORK;
+	return doing < THRUM__DOING_READY && doing != THRUM__DOING_SUSPENDED;
 }
 
 /* ---- Stacks of waiting --------------------------------------------------------------------- */
@@ -74,6 +75,7 @@ struct thrum__frame {
 	uint32_t name;   /* private */
 	uint32_t task;   /* one of its tasks; NONE: several that had the lane */
 	uint8_t doing;   /* READY and later: `task` had the lane. SUSPENDED: named by a reason */
+	bool is_waker;   /* these tasks woke the threads of those of the parent frame */
 };
 
 /* The stacks of one model, and its rows by task and lane, for any number of paths. */

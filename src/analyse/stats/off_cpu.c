@@ -27,7 +27,7 @@ static uint32_t first_after(const struct thrum__model *model, const struct thrum
 
 /* Divides a run into its time by enum thrum__off_cpu_state. Returns the rest, on a CPU. */
 static int64_t divide(const struct thrum__model *model, const struct thrum__slices *by_lane,
-	uint32_t run, int64_t off[4])
+	uint32_t run, int64_t off[THRUM__OFF_CPU_STATES])
 {
 	int64_t start = THRUM__RUN(model, run, start), length = thrum__stats_run_length(model, run);
 	uint32_t lane = THRUM__RUN(model, run, lane);
@@ -52,7 +52,7 @@ static void add_run(struct thrum__stats *stats, const struct thrum__slices *by_l
 {
 	const struct thrum__model *model = stats->model;
 	uint32_t task = THRUM__RUN(model, run, task), lane = THRUM__RUN(model, run, lane);
-	int64_t off[4] = {0}, on;
+	int64_t off[THRUM__OFF_CPU_STATES] = {0}, on;
 
 	if (!thrum__stats_has(stats, task) || lane >= model->lane_count ||
 		by_lane->first[lane] == by_lane->first[lane + 1])
@@ -69,7 +69,8 @@ static void add_run(struct thrum__stats *stats, const struct thrum__slices *by_l
 		tally->on_cpu = thrum__stats_add_time(tally->on_cpu, on);
 		tally->ready = thrum__stats_add_time(tally->ready,
 			off[THRUM__OFF_CPU_PREEMPTED] + off[THRUM__OFF_CPU_WOKEN]);
-		tally->blocked = thrum__stats_add_time(tally->blocked, off[THRUM__OFF_CPU_BLOCKED]);
+		tally->blocked = thrum__stats_add_time(tally->blocked,
+			off[THRUM__OFF_CPU_BLOCKED] + off[THRUM__OFF_CPU_PAGING]);
 	}
 }
 

@@ -37,7 +37,7 @@ static bool is_good(const struct reader *r, const struct thrum__off_cpu *entry)
 	return entry->begin >= r->off_cpu.last && entry->begin >= r->clock.base &&
 		entry->end >= entry->begin && entry->end <= r->clock.end &&
 		THRUM__OFF_KIND(entry) >= THRUM__OFF_PREEMPTED &&
-		THRUM__OFF_KIND(entry) <= THRUM__OFF_WOKEN && find_lane(r, entry->lane) >= 0;
+		THRUM__OFF_KIND(entry) <= THRUM__OFF_INTERRUPTED && find_lane(r, entry->lane) >= 0;
 }
 
 /* Returns the next entry that is good, or NULL. */
@@ -75,6 +75,9 @@ static const char *text_of(const struct thrum__off_cpu *entry)
 	case THRUM__OFF_PREEMPTED: return "preempted";
 	case THRUM__OFF_BLOCKED: return "blocked";
 	case THRUM__OFF_UNKNOWN: return "unknown";
+	case THRUM__OFF_FAULT: return "page fault";
+	case THRUM__OFF_PAGING: return "blocked in a page fault";
+	case THRUM__OFF_INTERRUPTED: return "interrupted";
 	}
 	switch (THRUM__OFF_WAKER(entry)) {
 	case THRUM__OFF_BY_INTERRUPT: return "woken by an interrupt";

@@ -355,8 +355,19 @@ static void paint_suspension(struct regions *r, struct lane_piece *piece)
 
 /* ---- Off the processor ---------------------------------------------------------------------- */
 
-/* A line along the top of the lane: red where the thread could have run, dashed where it isn't known
- * whether it did. */
+static int colour_off_cpu(int state)
+{
+	switch (state) {
+	case THRUM__OFF_CPU_BLOCKED:
+	case THRUM__OFF_CPU_PAGING: return THRUM__COLOUR_SUSP;
+	case THRUM__OFF_CPU_FAULT:
+	case THRUM__OFF_CPU_INTERRUPTED: return THRUM__COLOUR_GC;
+	default: return THRUM__COLOUR_BAD;
+	}
+}
+
+/* A line along the top of the lane: red where the thread could have run, the colour of spans where the
+ * kernel did something else, dashed where it isn't known whether it ran. */
 static void paint_off_cpu(struct regions *r, struct lane_piece *piece)
 {
 	int state = (int)(piece->count & 0xff);
@@ -368,9 +379,8 @@ static void paint_off_cpu(struct regions *r, struct lane_piece *piece)
 			piece->x2, piece->top + THRUM__OFF_CPU_HEIGHT / 2.0f, THRUM__OFF_CPU_HEIGHT,
 			THRUM__DASH_5_3);
 	else
-		thrum__draw_rect(r->p->list, THRUM__Z_REGION,
-			state == THRUM__OFF_CPU_BLOCKED ? THRUM__COLOUR_SUSP : THRUM__COLOUR_BAD,
-			piece->x1, piece->top, piece->x2 - piece->x1, THRUM__OFF_CPU_HEIGHT);
+		thrum__draw_rect(r->p->list, THRUM__Z_REGION, colour_off_cpu(state), piece->x1,
+			piece->top, piece->x2 - piece->x1, THRUM__OFF_CPU_HEIGHT);
 }
 
 /* ---- Gaps ---------------------------------------------------------------------------------- */

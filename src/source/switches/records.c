@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: ISC */
-/* The records that the kernel writes about context switches. */
+/* The records that the kernel writes about a process: context switches and page faults. */
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "source/switches/switches.h"
+#include "source/switches/parts.h"
 
 #define SWITCHES_MAX (8u << 20) /* that are kept: 192 MiB */
 #define TIDS_MAX (1u << 22)     /* of Linux */
-#define FLAGS_AT 2              /* in the data of a tracepoint: bits of its context */
-#define IN_INTERRUPT 0x18       /* a hard one, a soft one */
 
-/* The kernel adds this to the end of each record. */
-struct sample_id {
-	uint32_t pid, tid;
-	uint64_t time;
-	uint32_t cpu, reserved;
-};
-
-static void keep(struct thrum__source_switches *switches, const struct thrum__source_switch *one)
+void thrum__source_switches_keep(struct thrum__source_switches *switches,
+	const struct thrum__source_switch *one)
 {
 	if (switches->count == SWITCHES_MAX) {
 		uint64_t old = switches->all[switches->next_old].time;
@@ -68,43 +58,34 @@ static void know(struct thrum__source_switches *switches, uint32_t tid)
 	grown[tid] = 1;
 }
 
-/* Takes a sample: pid, tid, time, cpu and reserved as in a sample_id, then the raw data with its size. */
-static void keep_wake(struct thrum__source_switches *switches, const uint8_t *body, size_t size)
+/* Takes a sample of a page fault; `last` becomes its time. Its size tells its kind, as listen.c asks for
+ * other numbers in each; TID and TIME always come first. */
+static void take_fault(struct thrum__source_switches *switches, uint64_t *last, const uint8_t *body,
+	size_t size)
 {
-	struct sample_id id;
-	uint32_t raw;
-	struct thrum__source_switch one = {.kind = THRUM__SWITCH_WOKEN};
-	size_t at = sizeof id + sizeof raw;
+	const size_t number = sizeof(uint64_t);
+	struct thrum__source_sample_id id;
+	struct thrum__source_switch one = {.kind = THRUM__SWITCH_FAULT};
 
-	if (size < at)
+	if (size == sizeof id + number)
+		one.kind = THRUM__SWITCH_MINOR;
+	else if (size == sizeof id + 2 * number)
+		one.kind = THRUM__SWITCH_MAJOR;
+	else if (size != sizeof id)
 		return;
 	memcpy(&id, body, sizeof id);
-	memcpy(&raw, body + sizeof id, sizeof raw);
-	if (raw > size - at || raw < sizeof one.tid || switches->pid_at > raw - sizeof one.tid ||
-		switches->pid_at <= FLAGS_AT)
-		return;
-	memcpy(&one.tid, body + at + switches->pid_at, sizeof one.tid);
-	one.time = id.time;
-	one.by = body[at + FLAGS_AT] & IN_INTERRUPT ? 0 : id.tid;
-	if (one.tid < switches->known_room && switches->is_known[one.tid])
-		keep(switches, &one);
-}
-
-uint32_t thrum__source_switches_pid_at(const char *format)
-{
-	const char *field = strstr(format, "field:pid_t pid;");
-	unsigned at = 0;
-
-	if (!field || sscanf(field, "field:pid_t pid; offset:%u; size:4;", &at) != 1 || at > 4096)
-		return 0;
-	return at;
+	one.time = *last = id.time;
+	one.tid = id.tid;
+	one.cpu = THRUM__NO_CPU; /* the switches tell it */
+	know(switches, one.tid);
+	thrum__source_switches_keep(switches, &one);
 }
 
 void thrum__source_switches_record(struct thrum__source_switches *switches, uint64_t *last,
 	const uint8_t *record, size_t size)
 {
 	struct perf_event_header header;
-	struct sample_id id;
+	struct thrum__source_sample_id id;
 	struct thrum__source_switch one = {.kind = THRUM__SWITCH_IN};
 	uint64_t before = *last, lost;
 	const uint8_t *body = record + sizeof header;
@@ -114,12 +95,13 @@ void thrum__source_switches_record(struct thrum__source_switches *switches, uint
 	memcpy(&header, record, sizeof header);
 	memcpy(&id, record + size - sizeof id, sizeof id);
 	if (header.type == PERF_RECORD_SAMPLE) {
-		keep_wake(switches, body, size - sizeof header);
+		take_fault(switches, last, body, size - sizeof header);
 		return;
 	}
 	size -= sizeof header + sizeof id;
 	one.time = *last = id.time;
 	one.tid = id.tid;
+	one.cpu = id.cpu;
 	/* Both begin with 8 bytes before the field that is of interest. */
 	if (header.type == PERF_RECORD_LOST && size >= 2 * sizeof lost) {
 		memcpy(&lost, body + sizeof lost, sizeof lost);
@@ -137,5 +119,5 @@ void thrum__source_switches_record(struct thrum__source_switches *switches, uint
 			: THRUM__SWITCH_BLOCKED;
 	}
 	know(switches, one.tid);
-	keep(switches, &one);
+	thrum__source_switches_keep(switches, &one);
 }

@@ -4,72 +4,16 @@
  * lane a thread has, and from when on; their readings of the clock convert the kernel's times, as
  * they are a second apart.
  */
-#include "source/switches/switches.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "format/clock.h"
 #include "format/index.h"
 #include "format/scan.h"
 #include "source/input.h"
+#include "source/switches/parts.h"
 
-/* A thread has a lane for a time. */
-struct holding {
-	uint32_t tid, lane;
-	uint64_t from, until; /* ticks; until another thread has it */
-	uint64_t own; /* the thread's own task: its lanes for signal handlers have the same */
-	/* The thread's switch before those in `all`; none: IN at 0. */
-	struct thrum__source_switch before;
-};
-
-struct reading {
-	uint64_t ticks, monotonic;
-};
-
-/* A time in which the kernel told not all, of any thread; ticks. */
-struct loss {
-	uint64_t from, to;
-};
-
-/* A switch of one thread. */
-struct step {
-	uint64_t at; /* ticks */
-	enum thrum__source_switch_kind kind;
-	uint32_t by;
-};
-
-struct writing {
-	const struct thrum__source_switches *switches;
-	struct thrum__source_switch *all; /* those of the recording's threads and time, by thread */
-	uint32_t all_count, all_room;
-	uint64_t frequency;
-	uint64_t begin, until; /* ticks: of the oldest packet; of the recording's end */
-	uint64_t lost;         /* switches in that time */
-	bool is_cut;           /* its threads have gone on since */
-	struct holding *holdings;
-	uint32_t holding_count, holding_room;
-	struct reading *readings;
-	uint32_t reading_count, reading_room;
-	struct loss *losses; /* by time; they don't overlap */
-	uint32_t loss_count, loss_room;
-	struct thrum__off_cpu *entries;
-	uint32_t count, room;
-	bool failed; /* out of memory */
-};
-
-#define ADD(w, array, number, capacity, ...) \
-	do { \
-		void *grown = thrum__base_grow((w)->array, &(w)->capacity, \
-			(w)->number + UINT64_C(1), sizeof *(w)->array); \
-		if (!grown) { \
-			(w)->failed = true; \
-			break; \
-		} \
-		(w)->array = grown; \
-		(w)->array[(w)->number++] = (__VA_ARGS__); \
-	} while (0)
+#define TASKS (UINT64_C(1) << 32) /* of a packet, from its id_base on */
 
 /* ---- The packets ------------------------------------------------------------------------- */
 
@@ -134,6 +78,11 @@ static int read_packets(struct writing *w, const struct thrum__source_change *ch
 			    bytes, &size) != 1)
 			continue;
 		memcpy(&packet, bytes, sizeof packet);
+		w->ticket = w->ticket > index.entries[i].ticket ? w->ticket
+								: index.entries[i].ticket;
+		w->next_lane = w->next_lane > packet.lane ? w->next_lane : packet.lane + 1;
+		w->next_base = w->next_base > packet.id_base ? w->next_base
+							     : packet.id_base + TASKS;
 		if (packet.own != 0)
 			add_holding(w, packet.tid, packet.lane, packet.begin, packet.own);
 		read_records(w, bytes, size, &packet);
@@ -164,7 +113,7 @@ static void add_header_readings(struct writing *w, const struct thrum__header *h
 }
 
 /* Converts a time of CLOCK_MONOTONIC to ticks by the readings around it. */
-static uint64_t ticks_at(const struct writing *w, uint64_t monotonic)
+uint64_t thrum__source_switches_ticks_at(const struct writing *w, uint64_t monotonic)
 {
 	uint32_t low = 0, high = w->reading_count;
 
@@ -194,23 +143,7 @@ static uint64_t ticks_at(const struct writing *w, uint64_t monotonic)
 			after->monotonic - before->monotonic);
 }
 
-/* ---- The entries ------------------------------------------------------------------------- */
-
-static int compare_switches(const void *left, const void *right)
-{
-	const struct thrum__source_switch *a = left, *b = right;
-
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return (a->time > b->time) - (a->time < b->time);
-}
-
-static int compare_losses(const void *left, const void *right)
-{
-	const struct loss *a = left, *b = right;
-
-	return (a->from > b->from) - (a->from < b->from);
-}
+/* ---- Lanes of threads ---------------------------------------------------------------------- */
 
 static int compare_holdings(const void *left, const void *right)
 {
@@ -221,17 +154,9 @@ static int compare_holdings(const void *left, const void *right)
 	return (a->from > b->from) - (a->from < b->from);
 }
 
-static int compare_entries(const void *left, const void *right)
-{
-	const struct thrum__off_cpu *a = left, *b = right;
-
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return (a->lane > b->lane) - (a->lane < b->lane);
-}
-
 /* Returns the lane that a thread had at a time: the first one of its own task. NULL: none yet. */
-static const struct holding *holding_at(const struct writing *w, uint32_t tid, uint64_t ticks)
+const struct holding *thrum__source_switches_holding_at(const struct writing *w, uint32_t tid,
+	uint64_t ticks)
 {
 	uint32_t low = 0, high = w->holding_count;
 	struct holding wanted = {.tid = tid, .from = ticks};
@@ -284,149 +209,6 @@ static void merge_holdings(struct writing *w)
 	w->holding_count = count;
 }
 
-static void set_losses(struct writing *w)
-{
-	const struct thrum__source_switches *switches = w->switches;
-	uint32_t count = 0;
-
-	if (switches->forgotten > 0)
-		ADD(w, losses, loss_count, loss_room,
-			(struct loss){0, ticks_at(w, switches->forgotten)});
-	for (uint32_t i = 0; i < switches->loss_count; i++) {
-		struct loss loss = {ticks_at(w, switches->losses[i].from),
-			ticks_at(w, switches->losses[i].to)};
-
-		if (loss.to <= w->begin || loss.from >= w->until)
-			continue;
-		w->lost += switches->losses[i].count;
-		ADD(w, losses, loss_count, loss_room, loss);
-	}
-	if (w->loss_count > 0)
-		qsort(w->losses, w->loss_count, sizeof *w->losses, compare_losses);
-	for (uint32_t i = 0; i < w->loss_count; i++)
-		if (count == 0 || w->losses[i].from > w->losses[count - 1].to)
-			w->losses[count++] = w->losses[i];
-		else if (w->losses[i].to > w->losses[count - 1].to)
-			w->losses[count - 1].to = w->losses[i].to;
-	w->loss_count = count;
-}
-
-/* Returns the index of the first loss that ends after a time. */
-static uint32_t first_loss(const struct writing *w, uint64_t after)
-{
-	uint32_t low = 0, high = w->loss_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (w->losses[middle].to <= after)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static void add_entry(struct writing *w, uint32_t tid, uint64_t begin, uint64_t end, uint32_t kind)
-{
-	const struct holding *holding = holding_at(w, tid, begin);
-
-	if (end > w->until)
-		end = w->until;
-	if (holding && end > holding->until)
-		end = holding->until;
-	if (holding && end > begin)
-		ADD(w, entries, count, room,
-			(struct thrum__off_cpu){begin, end, holding->lane, kind});
-}
-
-/* The kind of the time after a thread went out or was woken. */
-static uint32_t kind_after(const struct writing *w, const struct step *step)
-{
-	const struct holding *waker;
-
-	if (step->kind != THRUM__SWITCH_WOKEN)
-		return step->kind == THRUM__SWITCH_PREEMPTED ? THRUM__OFF_PREEMPTED
-							     : THRUM__OFF_BLOCKED;
-	if (step->by == 0)
-		return THRUM__OFF_WOKEN | THRUM__OFF_BY_INTERRUPT << 8;
-	waker = holding_at(w, step->by, step->at);
-	if (!waker || waker->until <= step->at || waker->lane + 1 >= THRUM__OFF_BY_OTHER)
-		return THRUM__OFF_WOKEN | THRUM__OFF_BY_OTHER << 8;
-	return THRUM__OFF_WOKEN | (waker->lane + 1) << 8;
-}
-
-/*
- * Adds what is known of a thread between two of its switches that follow each other. If some were lost
- * between them, it may have been anywhere from the beginning of the loss on: until its end, or until the
- * thread came back, as then it is not known since when it was away.
- */
-static void add_between(struct writing *w, uint32_t tid, const struct step *before,
-	const struct step *after)
-{
-	uint32_t i = first_loss(w, before->at), end = i;
-	bool is_back = after->kind == THRUM__SWITCH_IN || after->kind == THRUM__SWITCH_WOKEN;
-	bool is_out = before->kind != THRUM__SWITCH_IN;
-	uint64_t known = after->at;
-
-	if (before->kind == THRUM__SWITCH_ENDED)
-		return;
-	while (end < w->loss_count && w->losses[end].from < after->at)
-		end++;
-	if (end > i) {
-		const struct loss *last = &w->losses[end - 1];
-
-		known = w->losses[i].from > before->at ? w->losses[i].from : before->at;
-		add_entry(w, tid, known, is_back || last->to > after->at ? after->at : last->to,
-			THRUM__OFF_UNKNOWN);
-	}
-	/* A thread that doesn't come back has ended. */
-	if (is_out && after->at < UINT64_MAX && (is_back || end > i))
-		add_entry(w, tid, before->at, known, kind_after(w, before));
-}
-
-/* Adds the entries of a thread. `i` is the index of its first switch. Returns that of the first one
- * behind. */
-static uint32_t add_thread(struct writing *w, const struct holding *first, uint32_t i)
-{
-	struct step before = {first->from, first->before.kind, first->before.by}, after;
-
-	for (; i < w->all_count && w->all[i].tid == first->tid; i++) {
-		after = (struct step){ticks_at(w, w->all[i].time), w->all[i].kind, w->all[i].by};
-		/* Else it was about to go out, and didn't, or could run already. */
-		if (after.kind == THRUM__SWITCH_WOKEN && before.kind != THRUM__SWITCH_BLOCKED)
-			continue;
-		if (after.at > before.at)
-			add_between(w, first->tid, &before, &after);
-		else
-			after.at = before.at;
-		before = after;
-	}
-	after = (struct step){UINT64_MAX, THRUM__SWITCH_ENDED, 0};
-	if (w->is_cut)
-		after = (struct step){w->until, THRUM__SWITCH_IN, 0};
-	if (after.at > before.at)
-		add_between(w, first->tid, &before, &after);
-	return i;
-}
-
-static void make_entries(struct writing *w)
-{
-	uint32_t tid = 0, next = 0;
-
-	set_losses(w);
-	for (uint32_t i = 0; i < w->holding_count && !w->failed; i++) {
-		if (w->holdings[i].tid == tid)
-			continue;
-		tid = w->holdings[i].tid;
-		while (next < w->all_count && w->all[next].tid < tid)
-			next++;
-		next = add_thread(w, &w->holdings[i], next);
-	}
-	if (w->count > 0)
-		qsort(w->entries, w->count, sizeof *w->entries, compare_entries);
-}
-
 /* ---- The switches ------------------------------------------------------------------------ */
 
 /* A time of CLOCK_MONOTONIC, not much before a time in ticks, and not after it. */
@@ -459,6 +241,15 @@ static struct holding *first_holding(const struct writing *w, uint32_t tid)
 	return low < w->holding_count && w->holdings[low].tid == tid ? &w->holdings[low] : NULL;
 }
 
+static int compare_switches(const void *left, const void *right)
+{
+	const struct thrum__source_switch *a = left, *b = right;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->time > b->time) - (a->time < b->time);
+}
+
 /* Takes the switches of the recording's threads and time, and of each thread the last one before. */
 static void choose_switches(struct writing *w)
 {
@@ -476,7 +267,8 @@ static void choose_switches(struct writing *w)
 
 		if (holding && one->time >= from)
 			ADD(w, all, all_count, all_room, *one);
-		else if (holding && one->time > holding->before.time)
+		else if (holding && one->time > holding->before.time &&
+			one->kind <= THRUM__SWITCH_WOKEN)
 			holding->before = *one;
 	}
 	if (w->all_count > 0)
@@ -485,7 +277,7 @@ static void choose_switches(struct writing *w)
 
 /* ---- The file ---------------------------------------------------------------------------- */
 
-/* Writes the entries behind all else, then the header that tells of them. */
+/* Writes the entries behind all else. */
 static int append(struct thrum__source_change *change, const struct writing *w)
 {
 	struct thrum__header *header = &change->header;
@@ -495,22 +287,28 @@ static int append(struct thrum__source_change *change, const struct writing *w)
 
 	end = (end + 7) / 8 * 8;
 	error = thrum__source_write_at(&change->fd, end, w->entries, size);
-	if (error != 0)
-		return error;
-	header->size = end + size;
-	header->off_cpu = (struct thrum__section){end, size};
-	return thrum__source_write_at(&change->fd, 0, header,
-		offsetof(struct thrum__header, state));
+	if (error == 0) {
+		header->size = end + size;
+		header->off_cpu = (struct thrum__section){end, size};
+	}
+	return error;
 }
 
-/* Writes the rest of the header: how many switches were lost, and the place of the entries. */
-static int write_lost(struct thrum__source_change *change, uint64_t lost)
+/* Writes the header. Its state stays, and so does all that readers sleep on. */
+static int write_header(struct thrum__source_change *change, uint64_t lost)
 {
 	struct thrum__header *header = &change->header;
+	int error = thrum__source_write_at(&change->fd, 0, header,
+		offsetof(struct thrum__header, state));
 
+	if (error == 0)
+		error = thrum__source_write_at(&change->fd,
+			offsetof(struct thrum__header, packets_used), &header->packets_used,
+			sizeof header->packets_used);
 	atomic_store(&header->lost[THRUM__LOST_SWITCHES], lost);
-	return thrum__source_write_at(&change->fd, offsetof(struct thrum__header, lost),
-		header->lost, sizeof *header - offsetof(struct thrum__header, lost));
+	return error ? error
+		     : thrum__source_write_at(&change->fd, offsetof(struct thrum__header, lost),
+			       header->lost, sizeof *header - offsetof(struct thrum__header, lost));
 }
 
 static int write_switches(struct thrum__source_change *change)
@@ -528,19 +326,21 @@ static int write_switches(struct thrum__source_change *change)
 		merge_holdings(&w);
 		if (w.reading_count > 0) {
 			choose_switches(&w);
-			make_entries(&w);
+			error = thrum__source_switches_add_lanes(&w, change);
+			thrum__source_switches_make_entries(&w);
 		}
 		if (w.failed)
 			error = -THRUM_E_MEMORY;
-		else if (w.count > 0)
+		else if (error == 0 && w.count > 0)
 			error = append(change, &w);
 		if (error == 0)
-			error = write_lost(change, w.lost);
+			error = write_header(change, w.lost);
 	}
 	free(w.all);
 	free(w.holdings);
 	free(w.readings);
 	free(w.losses);
+	free(w.busy);
 	free(w.entries);
 	return error;
 }
