@@ -41,10 +41,11 @@ struct ship {
 	struct thrum__fleet_outlet outlet;
 	uint64_t streams; /* thrum__fleet_make_streams */
 	uint64_t look;    /* when to look for the streams again */
-	bool has_failed;  /* the latest try, as a message has told */
-	int status;       /* STATUS_FAILED: a recording was damaged meanwhile */
-	int again;        /* ms until the next try */
-	int pause;        /* ms until the next step */
+	bool has_failed;  /* the latest try */
+	char told[sizeof(((struct thrum_error_info *)0)->message)]; /* how, as a message has told */
+	int status; /* STATUS_FAILED: a recording was damaged meanwhile */
+	int again;  /* ms until the next try */
+	int pause;  /* ms until the next step */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -85,8 +86,8 @@ static const char *name_server(const struct ship *ship)
 	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
 }
 
-/* Tells a failure once, and waits longer after each. The next try connects anew, and looks for the
- * streams. */
+/* Tells a failure, unless it is the same as before, and waits longer after each. The next try connects
+ * anew, and looks for the streams. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
 	uint32_t random;
@@ -94,10 +95,11 @@ static void note_failure(struct ship *ship, const struct thrum_error_info *error
 	thrum__fleet_close(ship->server);
 	ship->server = NULL;
 
-	if (!ship->has_failed)
+	if (!ship->has_failed || strcmp(ship->told, error->message) != 0)
 		complain("%s: %s%s", name_server(ship), error->message,
 			ship->options->once ? "" : "; tries again");
 	ship->has_failed = true;
+	memcpy(ship->told, error->message, sizeof(ship->told));
 	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
 	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
 	thrum__port_random(&random, sizeof(random));
@@ -204,7 +206,8 @@ static bool step_all(struct ship *ship, bool is_due)
 		is_connected = is_connected && step_part(ship, part, now, is_due);
 		goes_on |= part->sender != NULL;
 	}
-	if (is_connected)
+	/* Other steps may have had nothing to store. */
+	if (is_connected && is_due)
 		note_success(ship);
 	return goes_on;
 }
@@ -296,8 +299,9 @@ static int run_ship(const struct command *command, int argc, char **argv)
 static const struct option options_of_ship[] = {
 	{"to", 't', OPTION_STRING, OFFSET(to), "nats://SERVER", NULL,
 		"the server: nats://[USER:PASSWORD@]HOST[:PORT], or\n"
-		"tls://...; ?creds=FILE, ca=FILE, cert=FILE&key=FILE\n"
-		"name files with what the server asks for"},
+		"tls://...; HOST,HOST for a cluster; ?creds=FILE,\n"
+		"ca=FILE, cert=FILE&key=FILE name files with what\n"
+		"the server asks for"},
 	{"host", 0, OPTION_STRING, OFFSET(host), "NAME", NULL,
 		"the machine's name for readers, if not its own"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,

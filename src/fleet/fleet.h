@@ -12,6 +12,7 @@
  *   fetch.c    all messages of the recordings that an address names
  *   live.c     those of a recording that goes on
  *   known.c    the recordings that a server keeps
+ *   library.c  loads libnats
  *
  * Messages are of two kinds. A table message has a part of all that lies before the packets: the
  * header, definitions, live tasks, counters. The stream keeps the latest for each part. A piece has
@@ -36,8 +37,10 @@
 
 /* ---- Addresses ------------------------------------------------------------------------------ */
 
+#define THRUM__FLEET_SERVERS_MAX 8
+
 struct thrum__fleet_address {
-	char server[512];    /* nats://USER:PASSWORD@HOST:PORT */
+	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
 	char creds[256];     /* a file with a user's JWT and key; "": none */

@@ -53,6 +53,13 @@ static void reads_addresses(void **state)
 	assert_string_equal(a.certificate, "c");
 	assert_string_equal(a.key, "k");
 	assert_string_equal(a.creds, "d");
+	a = parse("nats://me:a,b@one:1,two/web");
+	assert_string_equal(a.server, "nats://me:a,b@one:1,two");
+	assert_string_equal(a.pattern, "web");
+	parse("nats://1,2,3,4,5,6,7,8");
+	refuse("nats://1,2,3,4,5,6,7,8,9", "more than 8");
+	refuse("nats://one,", "no server");
+	refuse("nats://me@", "no server");
 	refuse("http://host/", "nats://SERVER");
 	refuse("nats:host", "nats://SERVER");
 	refuse("nats:///web", "nats://SERVER");
