@@ -21,6 +21,7 @@
 #define DUE (1000 * MS)   /* between looks at packets that aren't full, and at folders */
 #define GRACE (1000 * MS) /* `thrum record` notes the end after the process is gone */
 #define LOOK (10000 * MS) /* between looks at the streams */
+#define PING (5000 * MS)  /* between comparisons of clocks */
 #define PAUSE_LEAST 5     /* ms between steps */
 #define PAUSE_MOST 200
 #define AGAIN_LEAST 100 /* ms until the next try after a failure */
@@ -41,6 +42,7 @@ struct ship {
 	struct thrum__fleet_outlet outlet;
 	uint64_t streams; /* thrum__fleet_make_streams */
 	uint64_t look;    /* when to look for the streams again */
+	uint64_t ping;    /* when to compare clocks again */
 	bool has_failed;  /* the latest try */
 	char told[sizeof(((struct thrum_error_info *)0)->message)]; /* how, as a message has told */
 	int status; /* STATUS_FAILED: a recording was damaged meanwhile */
@@ -190,6 +192,19 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 	return true;
 }
 
+/* Compares this machine's clock with others from time to time, while something is recorded. */
+static void compare_clocks(struct ship *ship, uint64_t now)
+{
+	const struct part *part = ship->shipped.first;
+
+	while (part && !part->sender)
+		part = part->next;
+	if (!part || now < ship->ping)
+		return;
+	thrum__fleet_ping(ship->server, thrum__fleet_sender_key(part->sender));
+	ship->ping = now + PING;
+}
+
 /* Sends what is new of all recordings. Returns whether any of them goes on. */
 static bool step_all(struct ship *ship, bool is_due)
 {
@@ -209,6 +224,8 @@ static bool step_all(struct ship *ship, bool is_due)
 	/* Other steps may have had nothing to store. */
 	if (is_connected && is_due)
 		note_success(ship);
+	if (is_connected && !ship->options->once)
+		compare_clocks(ship, now);
 	return goes_on;
 }
 

@@ -37,7 +37,8 @@ int thrum__fleet_failed(struct thrum__fleet_server *s, natsStatus status, const 
 	words = begin ? begin + 3 : words;
 	/* Nothing answers a message that is refused, but the server tells it to the connection. */
 	if (status == NATS_TIMEOUT &&
-		s->nats.natsConnection_GetLastError(s->connection, &begin) == NATS_NOT_PERMITTED)
+		s->nats.natsConnection_GetLastError(s->connection, &begin) == NATS_NOT_PERMITTED &&
+		!strstr(begin, THRUM__FLEET_PING))
 		return thrum__read_error_set(info, -THRUM_E_ACCESS, 0,
 			"%s: this user hasn't the right: %.120s", doing, begin);
 	if (status == NATS_TIMEOUT)

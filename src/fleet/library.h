@@ -30,6 +30,9 @@
 	X(natsConnection_GetMaxPayload) \
 	X(natsConnection_JetStream) \
 	X(natsConnection_SubscribeSync) \
+	X(natsConnection_QueueSubscribe) \
+	X(natsConnection_Request) \
+	X(natsConnection_Publish) \
 	X(natsConnection_PublishMsg) \
 	X(natsConnection_FlushTimeout) \
 	X(natsSubscription_NextMsg) \
@@ -41,6 +44,7 @@
 	X(natsMsg_Create) \
 	X(natsMsg_Destroy) \
 	X(natsMsg_GetSubject) \
+	X(natsMsg_GetReply) \
 	X(natsMsg_GetData) \
 	X(natsMsg_GetDataLength) \
 	X(natsMsg_GetMetaData) \
@@ -60,6 +64,8 @@
 	X(js_GetStreamInfo) \
 	X(js_SubscribeSync)
 
+#define THRUM__FLEET_PING "thrum.ping" /* the subject of questions for the time */
+
 struct nats {
 #define X(name) __typeof__(&(name)) name;
 	FUNCTIONS(X)
@@ -73,6 +79,9 @@ struct thrum__fleet_server {
 	natsInbox *inbox;
 	natsSubscription *answers;
 	uint64_t number; /* of the latest message that was sent */
+	/* ping.c */
+	natsSubscription *pings; /* NULL: this agent doesn't answer */
+	bool has_no_right;       /* to ask */
 };
 
 /* Loads the library. Returns 0 or -THRUM_E_SYSTEM. */

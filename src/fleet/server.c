@@ -146,7 +146,10 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 {
 	if (!s)
 		return;
+	if (s->pings)
+		s->nats.natsSubscription_Unsubscribe(s->pings);
 	thrum__fleet_end_subscription(s, s->answers);
+	s->nats.natsSubscription_Destroy(s->pings);
 	s->nats.natsInbox_Destroy(s->inbox);
 	s->nats.jsCtx_Destroy(s->stream);
 	s->nats.natsConnection_Destroy(s->connection);
@@ -444,6 +447,11 @@ int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
 }
 
 #else
+
+void thrum__fleet_ping(struct thrum__fleet_server *s, const char *key)
+{
+	(void)s, (void)key;
+}
 
 static int refuse(struct thrum_error_info *info)
 {

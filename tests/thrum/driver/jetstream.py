@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """NATS servers with JetStream on loopback."""
 
+import atexit
 import base64
 import json
 import os
@@ -51,6 +52,7 @@ class Server:
             self.process = subprocess.Popen(
                 ["nats-server", "-c", self.config, "-a", "127.0.0.1", "-p", str(self.port)],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            atexit.register(self.process.kill)
             # It ends at once if the port is in use.
             while self.process.poll() is None and time.monotonic() < end:
                 try:
