@@ -77,6 +77,7 @@ CROWDED = {
 FOREIGN = {
     "uv.h": ("promise", "adapt"),
     "microhttpd.h": (),
+    "curl/curl.h": (),
     "curses.h": (),
     "event2/event.h": ("adapt",),
     "event2/event_compat.h": ("adapt",),
