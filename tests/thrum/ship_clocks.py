@@ -37,15 +37,29 @@ if not tried or not tried.stdout.startswith("91111111"):
     print("skipped: this user may not give a program another clock")
     sys.exit(77)
 
-server = Server()
 AHEAD = {"web": 1000, "stock": 250000, "database": 0}
+# The rights that doc/fleet.md names are enough.
+with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as text:
+    rights = re.search(r"^    agent publishes: +(.+)$", text.read(), re.M).group(1)
+users = ", ".join(f"{{user: rack{i}, password: secret, permissions: {{publish: "
+                  f"{rights.replace('HOST', f'rack{i}').split()}, subscribe: ['_INBOX.>', 'thrum.ping'], "
+                  f"allow_responses: true}}}}" for i in range(len(AHEAD)))
+server = Server(config=f"authorization: {{users: [{{user: all, password: secret}}, {users}]}}\nno_auth_user: all\n")
 programs, agents = {}, {}
-for i, (name, ahead) in enumerate(AHEAD.items()):
+
+
+def ship(name):
+    """Starts the agent of a machine."""
+    i = list(AHEAD).index(name)
+    agents[name] = Command("ship", os.path.join(folder.name, name), "--to", server.url().replace(
+        "//", f"//rack{i}:secret@"), "--host", f"rack{i}", "--state", os.path.join(folder.name, "state" + name),
+                           under=machine(i + 1, AHEAD[name]))
+
+
+for number, (name, ahead) in enumerate(AHEAD.items()):
     os.mkdir(os.path.join(folder.name, name))
-    under = machine(i + 1, ahead)
-    programs[name] = Program(f"{name}/{name}", under=under)
-    agents[name] = Command("ship", os.path.join(folder.name, name), "--to", server.url(), "--host", f"rack{i}",
-                           "--state", os.path.join(folder.name, "state" + name), under=under)
+    programs[name] = Program(f"{name}/{name}", under=machine(number + 1, ahead))
+    ship(name)
     agents[name].wait_for(f".{name}.")
 
 # One machine's time of day is wrong by an hour: that doesn't matter.
@@ -68,9 +82,7 @@ quiet = next(name for i, name in enumerate(AHEAD) if f"thrum.rec.rack{i}.clock" 
 agents[quiet].process.kill()
 agents[quiet].wait()
 before = sum(pings().values())
-agents[quiet] = Command("ship", os.path.join(folder.name, quiet), "--to", server.url(), "--state",
-                        os.path.join(folder.name, "state" + quiet), "--host", f"rack{list(AHEAD).index(quiet)}",
-                        under=machine(list(AHEAD).index(quiet) + 1, AHEAD[quiet]))
+ship(quiet)
 wait_until("more pings", lambda: sum(pings().values()) > before and len(pings()) >= 2)
 
 told = {name: program.tell("task 1 GET /" + name) - AHEAD[name] * S for name, program in programs.items()}
