@@ -429,6 +429,19 @@ static void take_over(struct thrum__world_edge *to, const struct thrum__world_ed
 	to->bounds = thrum__world_clock_both(to->bounds, by);
 }
 
+/* A clock may have stepped between two knots, when it moved farther than it can drift: nobody knows when. */
+static void note_step(const struct making *m, struct thrum__world_knot *before,
+	struct thrum__world_knot *k)
+{
+	int64_t moved = (k->at - k->common) - (before->at - before->common);
+	double most = (double)m->every * THRUM__WORLD_DRIFT_MAX + (double)before->error +
+		(double)k->error;
+
+	moved = moved < 0 ? -moved : moved;
+	if ((double)moved > most)
+		before->error = k->error = moved;
+}
+
 static void set_knots(struct making *m, uint32_t knot, const struct thrum__world_bounds *offsets)
 {
 	int64_t common = m->from + (int64_t)knot * m->every;
@@ -442,6 +455,8 @@ static void set_knots(struct making *m, uint32_t knot, const struct thrum__world
 		k->error = is_there ? (offsets[i].high - offsets[i].low + 1) / 2 : INT64_MAX;
 		if (knot > 0 && k->at <= k[-1].at)
 			k->at = k[-1].at + 1;
+		if (knot > 0)
+			note_step(m, k - 1, k);
 	}
 }
 

@@ -57,8 +57,8 @@ static void clock_make(struct clock *clock, double ppm, double wander)
 	}
 }
 
-/* The machine stands still, for so many ns, and its clock with it. Returns when that is over; it takes one step
- * of the clock's. */
+/* The machine stands still, for so many ns, and its clock with it. Returns when that is over; it takes
+ * one step of the clock's. */
 static double clock_stop(struct clock *clock, double at, double duration)
 {
 	int first = (int)(at / STEP) + 1;

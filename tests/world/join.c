@@ -358,6 +358,44 @@ static void compares_clocks_by_pings(void **state)
 	recording_finish(&two[1]);
 }
 
+/* One of the machines stands still for a second, and so its clock: between two comparisons nobody
+ * knows when. */
+static void tells_of_a_step(void **state)
+{
+	enum {
+		PINGS = 72
+	};
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "one", 5);
+	struct packet_writer b = begin(&two[1], "db", "two", 6);
+	struct thrum__ping pings[PINGS];
+	struct thrum_trace *trace;
+
+	(void)state;
+	two[1].header->start.monotonic += (uint64_t)HOUR;
+	for (int i = 0; i < 2; i++) {
+		struct thrum__reading *latest = &two[i].header->latest[0];
+
+		*latest = two[i].header->start;
+		latest->ticks += 15000000000;
+		latest->monotonic += 150000000000;
+		latest->realtime += 150000000000;
+	}
+	link_at(&a, true, "a", 15000000000);
+	link_at(&b, true, "b", 15000000000);
+	put_pings(pings, PINGS, (int64_t)two[0].header->start.monotonic);
+	for (size_t i = 1; i < PINGS; i += 2)
+		if (i > PINGS / 2) {
+			pings[i].asked -= 1000000000;
+			pings[i].back -= 1000000000;
+		}
+	trace = join_with(two, 2, 0, pings, PINGS);
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 990000000, 1010000000);
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 /* Makes it the recording of a virtual machine with a clock of its own, which the host has compared. */
 static void put_guest(struct recording *guest, int64_t ahead, uint64_t error)
 {
@@ -504,6 +542,7 @@ int main(void)
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
 		cmocka_unit_test(compares_clocks_by_pings),
+		cmocka_unit_test(tells_of_a_step),
 		cmocka_unit_test(tells_doubtful_messages),
 		cmocka_unit_test(survives_damaged_clocks),
 		cmocka_unit_test(refuses_too_many),
