@@ -4,6 +4,7 @@
 
 import io
 import os
+import struct
 import tarfile
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "seeds")
@@ -14,7 +15,7 @@ def recording(name):
         return file.read()
 
 
-def bundle(*names):
+def bundle(*names, clocks=b""):
     file = io.BytesIO()
     with tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for i, name in enumerate(names):
@@ -22,6 +23,10 @@ def bundle(*names):
             entry = tarfile.TarInfo(f"{i}-{name}.thrum")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content))
+        if clocks:
+            entry = tarfile.TarInfo("thrum.clocks")
+            entry.size = len(clocks)
+            archive.addfile(entry, io.BytesIO(clocks))
     return file.getvalue()
 
 
@@ -29,7 +34,8 @@ def main():
     names = sorted(os.listdir(os.path.join(HERE, "thrum_trace")), key=lambda name: len(recording(name)))
     small = names[:6]
     seeds = {"two": bundle(*small[:2]), "three": bundle(*small[2:5]), "twice": bundle(small[0], small[0]),
-             "cut": bundle(*small[:2])[:9000]}
+             "cut": bundle(*small[:2])[:9000],
+             "clocks": bundle(*small[:2], clocks=struct.pack("<2Q4q", 1, 2, 3, 4, 5, 6) * 3)}
     os.makedirs(os.path.join(HERE, "bundle"), exist_ok=True)
     for name, content in seeds.items():
         with open(os.path.join(HERE, "bundle", name), "wb") as file:

@@ -2,7 +2,8 @@
 /*
  * Fuzzes what a server gives for a recording: messages, which become a recording, which is read. Each
  * message is a letter, a size (2 bytes), for a piece its header and a NUL, and that many bytes. T and a
- * number (1 byte) stand for a part of the tables, P for a piece; after G it is a recording that goes on.
+ * number (1 byte) stand for a part of the tables, P for a piece, C for a ping; after G it is a recording
+ * that goes on.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,22 @@ static void give_piece(struct reader *r, struct thrum__fleet_gather *g)
 	r->at += size;
 }
 
+/* Writing what was understood gives the same again. */
+static void give_ping(struct reader *r)
+{
+	size_t size = take_size(r);
+	char text[THRUM__FLEET_INFO];
+	struct thrum__ping ping, again;
+
+	if (thrum__fleet_get_ping(r->at, size, &ping)) {
+		thrum__fleet_put_ping(&ping, text);
+		if (!thrum__fleet_get_ping(text, strlen(text), &again) ||
+			memcmp(&ping, &again, sizeof ping) != 0)
+			abort();
+	}
+	r->at += size;
+}
+
 static void read_whole(void)
 {
 	struct thrum_trace *trace;
@@ -93,6 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (letter == 'T') {
 			give_table(&r, g);
+		} else if (letter == 'C') {
+			give_ping(&r);
 		} else if (letter == 'P') {
 			has_begun = has_begun || thrum__fleet_gather_begin(g, NULL) == 0;
 			if (!has_begun)

@@ -64,6 +64,8 @@ def main():
         seeds[name + "-cut"] = messages(content, 120)
         seeds[name + "-live"] = messages(content, 120)[:-300] + b"G" + messages(content)
         seeds[name + "-lost"] = messages(content, 120)[:-300]
+    texts = b"1 1 2 3 4 5 6", b"1 18446744073709551615 2 9223372036854775807 4 5 6", b"1 1 2 -3 4 5 6"
+    seeds["pings"] = b"".join(b"C" + struct.pack("<H", len(text)) + text for text in texts)
     for name, content in seeds.items():
         with open(os.path.join(HERE, "fleet", name), "wb") as file:
             file.write(content)

@@ -118,9 +118,23 @@ static void add_end(struct counts *counts, const struct thrum_trace_info *info)
 	thrum__words_ending(info->ending, info->ending_code, counts->ending, sizeof counts->ending);
 }
 
+/* By how much times of the machines in a trace may be wrong to each other; INT64_MAX: nobody knows. */
+static int64_t clock_error(const struct input *input)
+{
+	int64_t most = 0;
+
+	for (unsigned i = 0; i < input->info->lanes; i++) {
+		const struct thrum_trace_lane *lane = thrum_trace_lane(input->trace, i);
+
+		most = lane && lane->time_error > most ? lane->time_error : most;
+	}
+	return most;
+}
+
 static void collect(struct rows *rows, const struct input *input, const struct counts *counts)
 {
 	const struct thrum_trace_info *info = input->info;
+	int64_t error = clock_error(input);
 
 	/* These rows have a fixed order; further ones come after them. */
 	add_text(rows, "format", info->format);
@@ -147,6 +161,10 @@ static void collect(struct rows *rows, const struct input *input, const struct c
 	add_number(rows, "clock-frequency", ROW_NUMBER, info->clock_frequency);
 	if (info->host_boot)
 		add_number(rows, "host-clock-error", ROW_DURATION, (uint64_t)info->host_error);
+	if (error == INT64_MAX)
+		add_text(rows, "clock-error", "unknown");
+	else if (error > 0)
+		add_number(rows, "clock-error", ROW_DURATION, (uint64_t)error);
 	add_number(rows, "file-size", ROW_BYTES, info->file_size);
 	add_number(rows, "packet-size", ROW_BYTES, info->packet_size);
 	add_number(rows, "records", ROW_NUMBER, info->records);

@@ -21,6 +21,7 @@
 #define DUE (1000 * MS)   /* between looks at packets that aren't full, and at folders */
 #define GRACE (1000 * MS) /* `thrum record` notes the end after the process is gone */
 #define LOOK (10000 * MS) /* between looks at the streams */
+#define PING (5000 * MS)  /* between comparisons of clocks */
 #define PAUSE_LEAST 5     /* ms between steps */
 #define PAUSE_MOST 200
 #define AGAIN_LEAST 100 /* ms until the next try after a failure */
@@ -41,10 +42,12 @@ struct ship {
 	struct thrum__fleet_outlet outlet;
 	uint64_t streams; /* thrum__fleet_make_streams */
 	uint64_t look;    /* when to look for the streams again */
-	bool has_failed;  /* the latest try, as a message has told */
-	int status;       /* STATUS_FAILED: a recording was damaged meanwhile */
-	int again;        /* ms until the next try */
-	int pause;        /* ms until the next step */
+	uint64_t ping;    /* when to compare clocks again */
+	bool has_failed;  /* the latest try */
+	char told[sizeof(((struct thrum_error_info *)0)->message)]; /* how, as a message has told */
+	int status; /* STATUS_FAILED: a recording was damaged meanwhile */
+	int again;  /* ms until the next try */
+	int pause;  /* ms until the next step */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -85,8 +88,8 @@ static const char *name_server(const struct ship *ship)
 	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
 }
 
-/* Tells a failure once, and waits longer after each. The next try connects anew, and looks for the
- * streams. */
+/* Tells a failure, unless it is the same as before, and waits longer after each. The next try connects
+ * anew, and looks for the streams. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
 	uint32_t random;
@@ -94,10 +97,11 @@ static void note_failure(struct ship *ship, const struct thrum_error_info *error
 	thrum__fleet_close(ship->server);
 	ship->server = NULL;
 
-	if (!ship->has_failed)
+	if (!ship->has_failed || strcmp(ship->told, error->message) != 0)
 		complain("%s: %s%s", name_server(ship), error->message,
 			ship->options->once ? "" : "; tries again");
 	ship->has_failed = true;
+	memcpy(ship->told, error->message, sizeof(ship->told));
 	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
 	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
 	thrum__port_random(&random, sizeof(random));
@@ -188,6 +192,19 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 	return true;
 }
 
+/* Compares this machine's clock with others from time to time, while something is recorded. */
+static void compare_clocks(struct ship *ship, uint64_t now)
+{
+	const struct part *part = ship->shipped.first;
+
+	while (part && !part->sender)
+		part = part->next;
+	if (!part || now < ship->ping)
+		return;
+	thrum__fleet_ping(ship->server, thrum__fleet_sender_key(part->sender));
+	ship->ping = now + PING;
+}
+
 /* Sends what is new of all recordings. Returns whether any of them goes on. */
 static bool step_all(struct ship *ship, bool is_due)
 {
@@ -204,8 +221,11 @@ static bool step_all(struct ship *ship, bool is_due)
 		is_connected = is_connected && step_part(ship, part, now, is_due);
 		goes_on |= part->sender != NULL;
 	}
-	if (is_connected)
+	/* Other steps may have had nothing to store. */
+	if (is_connected && is_due)
 		note_success(ship);
+	if (is_connected && !ship->options->once)
+		compare_clocks(ship, now);
 	return goes_on;
 }
 
@@ -296,8 +316,9 @@ static int run_ship(const struct command *command, int argc, char **argv)
 static const struct option options_of_ship[] = {
 	{"to", 't', OPTION_STRING, OFFSET(to), "nats://SERVER", NULL,
 		"the server: nats://[USER:PASSWORD@]HOST[:PORT], or\n"
-		"tls://...; ?creds=FILE, ca=FILE, cert=FILE&key=FILE\n"
-		"name files with what the server asks for"},
+		"tls://...; HOST,HOST for a cluster; ?creds=FILE,\n"
+		"ca=FILE, cert=FILE&key=FILE name files with what\n"
+		"the server asks for"},
 	{"host", 0, OPTION_STRING, OFFSET(host), "NAME", NULL,
 		"the machine's name for readers, if not its own"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,

@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clickhouse.h"
 #include "file.h"
 #include "load.h"
+#include "port/port.h"
 #include "read/read.h"
 #include "source/input.h"
 #include "store/store.h"
@@ -25,13 +27,14 @@ static const char *const tables[] = {THRUM__STORE_TABLES(THRUM__X)};
 #undef THRUM__X
 
 struct store_options {
-	const char *output;
+	const char *output, *to;
 	bool follow;
 	int64_t every;
 };
 
 struct storing {
 	const char *folder;
+	struct clickhouse *server; /* NULL: rows go to files */
 	const struct command *command;
 	const char *argument; /* the trace's name, as it was given */
 	const char *host;     /* of the present recording */
@@ -67,6 +70,14 @@ static void choose_name(struct storing *s, const struct input *input, const char
 				i ? "" : "-", header.uuid[i]);
 }
 
+/* Counts a file, or what was inserted in its place. Returns whether it failed. */
+static int count_file(struct storing *s, const struct thrum__store_file *file)
+{
+	s->rows += file->rows;
+	s->files++;
+	return s->status != STATUS_OK;
+}
+
 static int write_bytes(void *context, const char *path, int fd)
 {
 	const struct storing *s = context;
@@ -86,6 +97,10 @@ static int take_file(void *context, const struct thrum__store_file *file)
 
 	if (s->only && file->slot != s->only)
 		return 0;
+	if (s->server) {
+		s->status = clickhouse_insert(s->server, file);
+		return count_file(s, file);
+	}
 	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++)
 		s->written |= (unsigned)(strcmp(tables[i], file->table) == 0) << i;
 	put_name(host, sizeof(host), s->host);
@@ -102,9 +117,7 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	snprintf(path, sizeof(path), "%s/%s.parquet", folder, s->name);
 	s->file = file;
 	s->status = file_write(path, FILE_OUTPUT, write_bytes, s);
-	s->rows += file->rows;
-	s->files++;
-	return s->status != STATUS_OK;
+	return count_file(s, file);
 }
 
 /* Removes the files of an earlier look that have no rows any more. */
@@ -120,6 +133,27 @@ static void remove_empty(const struct storing *s)
 		if (!(s->written >> i & 1))
 			unlink(path);
 	}
+}
+
+/* Gives the tables of a recording to take_file. Returns as thrum__store_write does. */
+static int write_tables(struct storing *s, const struct load *load, const char *program)
+{
+	struct thrum__store_options options = {.program = program};
+	struct thrum__base_text key = {0};
+	char host[64];
+	int result;
+
+	put_name(host, sizeof(host), s->host);
+	if (s->server) {
+		key = thrum__store_key(host, s->name, thrum__port_realtime());
+		options.key = key.bytes;
+		if (key.failed)
+			return -THRUM_E_MEMORY;
+	}
+	result = thrum__store_write(load->model, load->input.info, &options, take_file, s);
+	if (s->server)
+		thrum__base_text_free(&key);
+	return result;
 }
 
 /* Stores one recording. Returns 0, or 1 after a message. */
@@ -147,7 +181,7 @@ static int store_recording(void *context, const char *path, const char *host, co
 	s->host = host ? host : load.input.info->host;
 	choose_name(s, &load.input, name);
 	s->written = 0;
-	result = thrum__store_write(load.model, load.input.info, name, take_file, s);
+	result = write_tables(s, &load, name);
 	if (result == -THRUM_E_SIZE) {
 		complain("%s: its times would take more than %d files of ten minutes each; "
 			 "thrum snapshot --start copies a part",
@@ -157,7 +191,7 @@ static int store_recording(void *context, const char *path, const char *host, co
 		s->status = load_no_memory();
 	}
 	load_finish(&load);
-	if (s->only && s->status == STATUS_OK)
+	if (s->only && !s->server && s->status == STATUS_OK)
 		remove_empty(s);
 	return s->status != STATUS_OK;
 }
@@ -189,42 +223,62 @@ static int store_trace(struct storing *s, const char *argument)
 	return s->status;
 }
 
+/* Stores all that the arguments name, and says how much that was. */
+static int store_all(struct storing *s, char **arguments, int count, const char *where)
+{
+	char rows[NUMBER_ROOM];
+	int status = STATUS_OK;
+
+	for (int i = 0; i < count && status == STATUS_OK; i++)
+		status = store_trace(s, arguments[i]);
+	*put_count(rows, s->rows) = '\0';
+	if (status == STATUS_OK && s->server)
+		complain("inserted %s rows", rows);
+	else if (status == STATUS_OK)
+		complain("wrote %s rows to %" PRIu64 " files in %s", rows, s->files, where);
+	return status;
+}
+
 static int run_store(const struct command *command, int argc, char **argv)
 {
 	struct store_options options = {.every = 60 * SECOND};
-	struct storing storing = {0};
-	char rows[NUMBER_ROOM];
+	struct storing storing = {.command = command};
 	int status, count = options_parse(command, argc, argv, &options, &status);
 
 	if (count < 0)
 		return status;
-	if (!options.output)
+	if (!options.output && (!options.to || options.follow))
 		return complain_usage(command, "store needs a folder: -o FOLDER");
+	if (options.output && options.to && !options.follow)
+		return complain_usage(command, "--to takes the place of -o");
 	if (options.follow && count != 1)
 		return complain_usage(command, "--follow needs one nats://SERVER");
 	if (options.every <= 0)
 		return complain_usage(command, "--every must be longer than 0");
-	storing.command = command;
 	storing.folder = options.output;
-	if (options.follow) {
+	if (options.to)
+		status = clickhouse_open(options.to, &storing.server);
+	if (status == STATUS_OK && options.follow) {
 		const struct store_following following = {argv[0], options.output, options.every,
 			store_slot, &storing};
 
 		storing.argument = argv[0];
-		return store_follow(command, &following);
+		status = store_follow(command, &following);
+	} else if (status == STATUS_OK) {
+		status = store_all(&storing, argv, count, options.output);
 	}
-	for (int i = 0; i < count && status == STATUS_OK; i++)
-		status = store_trace(&storing, argv[i]);
-	*put_count(rows, storing.rows) = '\0';
-	if (status == STATUS_OK)
-		complain("wrote %s rows to %" PRIu64 " files in %s", rows, storing.files,
-			options.output);
+	clickhouse_close(storing.server);
 	return status;
 }
 
 static const struct option options_of_store[] = {
 	{"output", 'o', OPTION_STRING, offsetof(struct store_options, output), "FOLDER", NULL,
 		"write to FOLDER, which is made if need be"},
+	{"to", 't', OPTION_STRING, offsetof(struct store_options, to), "clickhouse://SERVER", NULL,
+		"insert into ClickHouse instead:\n"
+		"clickhouse://[USER:PASSWORD@]HOST[:PORT][/DATABASE],\n"
+		"or clickhouses:// with TLS; with --follow, FOLDER of\n"
+		"-o keeps how far that is done"},
 	{"follow", 'F', OPTION_FLAG, offsetof(struct store_options, follow), NULL, NULL,
 		"store what a server gets, until interrupted; begin\n"
 		"where the last one ended"},
@@ -245,11 +299,13 @@ const struct command command_store = {
 		"FOLDER/TABLE/host=HOST/slot=2026-11-23T10-10/PROGRAM-PID-RECORDING.parquet: ten\n"
 		"minutes of UTC each, in which a task, run or wait ended; open ones are in those of\n"
 		"the trace's end. To store a recording again replaces its files. DuckDB, Spark,\n"
-		"Trino and ClickHouse read them; doc/fleet.md has queries.",
+		"Trino and ClickHouse read them; doc/fleet.md has queries. Rows that --to inserts\n"
+		"replace older ones of the same things: select from TABLE FINAL.",
 	.examples =
 		"thrum store server.thrum -o tables\n"
 		"thrum store 'nats://trace.example.org/?from=10:00&to=10:10' -o tables\n"
 		"thrum store --follow nats://trace.example.org -o tables\n"
+		"thrum store server.thrum --to clickhouse://localhost/traces\n"
 		"duckdb -c \"select pattern, count(*) from 'tables/tasks/**/*.parquet' group by all\"",
 	.statuses = "0  success\n"
 		    "2  bad input, or a file could not be written\n"

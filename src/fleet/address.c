@@ -149,6 +149,25 @@ static int take_parameter(struct thrum__fleet_address *a, const char *text, size
 		"an address has no %s: there are from, to, last, creds, ca, cert and key", name);
 }
 
+/* Whether there are servers, with commas between them, and not too many. */
+static bool has_servers(const char *server)
+{
+	const char *at = strrchr(server, '@');
+	int count = 0;
+
+	at = at ? at + 1 : strstr(server, "://") + 3;
+	for (; count <= THRUM__FLEET_SERVERS_MAX; count++, at++) {
+		size_t size = strcspn(at, ",");
+
+		if (size == 0)
+			return false;
+		at += size;
+		if (*at == '\0')
+			return count < THRUM__FLEET_SERVERS_MAX;
+	}
+	return false;
+}
+
 int thrum__fleet_parse(const char *text, int64_t now, struct thrum__fleet_address *to,
 	struct thrum_error_info *info)
 {
@@ -166,6 +185,9 @@ int thrum__fleet_parse(const char *text, int64_t now, struct thrum__fleet_addres
 		!unescape(path + (*path == '/'), (size_t)(query - path - (*path == '/')), a.pattern,
 			sizeof a.pattern))
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0, "the address is too long");
+	if (!has_servers(a.server))
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
+			"it names no server, or more than %d", THRUM__FLEET_SERVERS_MAX);
 	while (error == 0 && *query) {
 		const char *next = query + 1 + strcspn(query + 1, "&");
 

@@ -14,6 +14,7 @@
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
 #define LATER (3600 * SECOND) /* so long after an event its message is looked for */
+#define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
@@ -66,6 +67,7 @@ struct fetch {
 	bool goes_on;
 	int64_t until; /* messages that were stored later aren't read */
 	size_t count;  /* of recordings so far */
+	struct thrum__fleet_pings pings;
 };
 
 static int take_piece(void *context, const struct thrum__fleet_stored *message)
@@ -118,6 +120,26 @@ static bool is_in_time(const struct fetch *f, const struct thrum__fleet_live *li
 		(ended == 0 || thrum__fleet_wall(h, ended) >= f->address->from);
 }
 
+/* Notes a recording's machine, and its times. */
+static void note_machine(struct fetch *f, const struct thrum__header *h)
+{
+	struct thrum__fleet_pings *p = &f->pings;
+	uint64_t ended = atomic_load(&h->ended);
+	int64_t from = thrum__fleet_wall(h, h->start.ticks),
+		until = ended ? thrum__fleet_wall(h, ended) : INT64_MAX;
+	size_t i = 0;
+
+	from = from > f->address->from ? from : f->address->from;
+	until = until < f->address->until ? until : f->address->until;
+	until = until < INT64_MAX - NEAR ? until + NEAR : INT64_MAX;
+	p->from = f->count == 0 || from - NEAR < p->from ? from - NEAR : p->from;
+	p->until = f->count == 0 || until > p->until ? until : p->until;
+	while (i < p->boot_count && p->boots[i] != h->boot)
+		i++;
+	if (i == p->boot_count && h->boot != 0)
+		p->boots[p->boot_count++] = h->boot;
+}
+
 static int fail_to_write(struct fetch *f, int error)
 {
 	return thrum__read_error_set(f->info, error, 0,
@@ -159,6 +181,7 @@ static int fetch_packets(struct fetch *f)
 	if (error)
 		return thrum__read_error_set(f->info, error, 0, "no temporary file can be made: %s",
 			thrum_error_message(error));
+	note_machine(f, thrum__fleet_gather_header(f->live->gather));
 	f->count++;
 	error = read_packets(f);
 	/* Definitions that have come meanwhile. */
@@ -205,6 +228,20 @@ static int fetch_recording(struct fetch *f, const struct names *names, size_t i)
 	f->is_alone = is_alone(names, i);
 	result = fetch_packets(f);
 	return result || f->goes_on ? result : end_recording(f);
+}
+
+/* Reads what is known about the clocks of the machines, unless it is one. */
+static int fetch_pings(struct fetch *f)
+{
+	int error = 0;
+
+	if (f->pings.boot_count > 1)
+		error = thrum__fleet_read_pings(f->server, &f->pings, f->info);
+	if (error == 0 && f->pings.count > 0) {
+		error = f->to->clocks(f->to->owner, f->pings.all, f->pings.count);
+		error = error ? fail_to_write(f, error) : 0;
+	}
+	return error;
 }
 
 /* ---- All ------------------------------------------------------------------------------------ */
@@ -259,7 +296,10 @@ int thrum__fleet_fetch(const struct thrum__fleet_address *address,
 	if (error == 0)
 		error = fetch_all(&f, &names);
 	if (error == 0)
+		error = fetch_pings(&f);
+	if (error == 0)
 		error = live && f.live && f.count == 1 ? hand_over(&f, live) : end_recording(&f);
+	free(f.pings.all);
 	thrum__fleet_live_destroy(f.live);
 	thrum__fleet_close(f.server);
 	free(names.keys);

@@ -12,6 +12,9 @@
  *   fetch.c    all messages of the recordings that an address names
  *   live.c     those of a recording that goes on
  *   known.c    the recordings that a server keeps
+ *   ping.c     compares the clocks of machines
+ *   pings.c    what was found so
+ *   library.c  loads libnats
  *
  * Messages are of two kinds. A table message has a part of all that lies before the packets: the
  * header, definitions, live tasks, counters. The stream keeps the latest for each part. A piece has
@@ -33,11 +36,14 @@
 #include <thrum/trace.h>
 
 #include "format/format.h"
+#include "read/ping.h"
 
 /* ---- Addresses ------------------------------------------------------------------------------ */
 
+#define THRUM__FLEET_SERVERS_MAX 8
+
 struct thrum__fleet_address {
-	char server[512];    /* nats://USER:PASSWORD@HOST:PORT */
+	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
 	char creds[256];     /* a file with a user's JWT and key; "": none */
@@ -88,6 +94,9 @@ struct thrum__fleet_count {
 /* Write and read the value of the header of part 0. Reading returns whether it is one. */
 void thrum__fleet_put_count(const struct thrum__fleet_count *, char to[THRUM__FLEET_INFO]);
 bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *);
+/* Write and read a message of thrum.rec.HOST.clock. Reading returns whether it is one. */
+void thrum__fleet_put_ping(const struct thrum__ping *, char to[THRUM__FLEET_INFO]);
+bool thrum__fleet_get_ping(const void *from, size_t size, struct thrum__ping *);
 /* Finds the part's number in the subject of a table message. */
 bool thrum__fleet_get_part(const char *subject, uint32_t *part);
 
@@ -224,6 +233,11 @@ THRUM__MUST_USE int thrum__fleet_make_streams(struct thrum__fleet_server *,
 /* The server as an outlet for senders. */
 struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *);
 
+/* Compares this machine's clock with that of the agent that answers, and stores what is found; an agent that
+ * finds none answers from then on. Does nothing if that isn't allowed. `key`: of a recording of this
+ * machine. Waits for half a second at most, and until the message is stored. */
+void thrum__fleet_ping(struct thrum__fleet_server *, const char *key);
+
 /* A message as it is read. */
 struct thrum__fleet_stored {
 	const char *subject, *info; /* info: as in struct thrum__fleet_message */
@@ -290,6 +304,8 @@ struct thrum__fleet_fetching {
 		struct thrum__output *);
 	/* The output is complete. The times bound it, in ticks; 0, UINT64_MAX: they don't. */
 	int (*end)(void *owner, uint64_t from, uint64_t until);
+	/* Takes what is known about the clocks of several recordings' machines. */
+	int (*clocks)(void *owner, const struct thrum__ping *, size_t count);
 };
 
 /* A recording that goes on. */

@@ -104,6 +104,31 @@ bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *count)
 	return true;
 }
 
+void thrum__fleet_put_ping(const struct thrum__ping *ping, char to[THRUM__FLEET_INFO])
+{
+	snprintf(to, THRUM__FLEET_INFO,
+		"1 %" PRIu64 " %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+		ping->asker, ping->answerer, ping->asked, ping->heard, ping->answered, ping->back);
+}
+
+bool thrum__fleet_get_ping(const void *from, size_t size, struct thrum__ping *ping)
+{
+	static const uint64_t most[] = {1, UINT64_MAX, UINT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
+		INT64_MAX};
+	char text[THRUM__FLEET_INFO];
+	uint64_t n[7];
+
+	if (size >= sizeof text)
+		return false;
+	memcpy(text, from, size);
+	text[size] = '\0';
+	if (!get_numbers(text, most, 7, n) || n[0] != 1)
+		return false;
+	*ping = (struct thrum__ping){n[1], n[2], (int64_t)n[3], (int64_t)n[4], (int64_t)n[5],
+		(int64_t)n[6]};
+	return true;
+}
+
 bool thrum__fleet_get_part(const char *subject, uint32_t *part)
 {
 	const char *dot = strrchr(subject, '.');

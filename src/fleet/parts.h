@@ -48,6 +48,19 @@ THRUM__MUST_USE int thrum__fleet_live_read_tables(struct thrum__fleet_live *,
 THRUM__MUST_USE int thrum__fleet_live_piece(struct thrum__fleet_live *,
 	const struct thrum__fleet_stored *, int64_t until);
 
+/* The findings of agents about clocks. */
+struct thrum__fleet_pings {
+	uint64_t boots[THRUM__FLEET_PARTS_MAX]; /* of machines that asked */
+	size_t boot_count;
+	int64_t from, until;     /* stored then, ns since 1970 */
+	struct thrum__ping *all; /* for the caller to free */
+	uint32_t count;
+};
+
+/* Reads them from the server. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_read_pings(struct thrum__fleet_server *,
+	struct thrum__fleet_pings *, struct thrum_error_info *);
+
 /* Convert a time of the recording's clock to ns since 1970, and back. The header's clock readings must
  * be whole. */
 int64_t thrum__fleet_wall(const struct thrum__header *, uint64_t ticks);

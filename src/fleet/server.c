@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A NATS server with JetStream, through libnats. That library is loaded when it is needed, so that
- * thrum runs without it.
+ * A NATS server with JetStream, through libnats.
  *
  * Messages are published with an inbox of our own for the answers, a batch at a time: whatever is not
  * known to be stored when the batch's time is over counts as refused.
@@ -16,8 +15,7 @@
 
 #ifdef HAVE_NATS
 
-#include <dlfcn.h>
-#include <nats/nats.h>
+#include "fleet/library.h"
 
 #define PACKETS "THRUM_PACKETS" /* the names of the streams */
 #define TABLES "THRUM_TABLES"
@@ -26,117 +24,9 @@
 #define PATIENCE 5000                      /* ms, for an answer */
 #define DUPLICATES (INT64_C(120) * SECOND) /* the time in which a message may come twice */
 #define HEADERS_MOST 1024                  /* bytes of a message's headers */
-
-/* ---- The library ---------------------------------------------------------------------------- */
-
-#define FUNCTIONS(X) \
-	X(natsOptions_Create) \
-	X(natsOptions_Destroy) \
-	X(natsOptions_SetURL) \
-	X(natsOptions_SetName) \
-	X(natsOptions_SetTimeout) \
-	X(natsOptions_SetMaxReconnect) \
-	X(natsOptions_SetReconnectWait) \
-	X(natsOptions_SetPingInterval) \
-	X(natsOptions_SetWriteDeadline) \
-	X(natsOptions_SetErrorHandler) \
-	X(natsOptions_SetUserCredentialsFromFiles) \
-	X(natsOptions_SetSecure) \
-	X(natsOptions_LoadCATrustedCertificates) \
-	X(natsOptions_LoadCertificatesChain) \
-	X(natsConnection_Connect) \
-	X(natsConnection_Destroy) \
-	X(natsConnection_Status) \
-	X(natsConnection_GetMaxPayload) \
-	X(natsConnection_JetStream) \
-	X(natsConnection_SubscribeSync) \
-	X(natsConnection_PublishMsg) \
-	X(natsConnection_FlushTimeout) \
-	X(natsSubscription_NextMsg) \
-	X(natsSubscription_GetConsumerInfo) \
-	X(natsSubscription_Unsubscribe) \
-	X(natsSubscription_Destroy) \
-	X(natsInbox_Create) \
-	X(natsInbox_Destroy) \
-	X(natsMsg_Create) \
-	X(natsMsg_Destroy) \
-	X(natsMsg_GetSubject) \
-	X(natsMsg_GetData) \
-	X(natsMsg_GetDataLength) \
-	X(natsMsg_GetMetaData) \
-	X(natsMsg_IsNoResponders) \
-	X(natsMsgHeader_Set) \
-	X(natsMsgHeader_Get) \
-	X(natsStatus_GetText) \
-	X(nats_GetLastError) \
-	X(jsCtx_Destroy) \
-	X(jsOptions_Init) \
-	X(jsSubOptions_Init) \
-	X(jsStreamConfig_Init) \
-	X(jsStreamInfo_Destroy) \
-	X(jsConsumerInfo_Destroy) \
-	X(jsMsgMetaData_Destroy) \
-	X(js_AddStream) \
-	X(js_GetStreamInfo) \
-	X(js_SubscribeSync)
-
-struct nats {
-#define X(name) __typeof__(&(name)) name;
-	FUNCTIONS(X)
-#undef X
-};
-
-#define TEXT_OF(x) #x
-#define NAME_OF(major, minor) "libnats.so." TEXT_OF(major) "." TEXT_OF(minor)
-
-/* The structures of one version aren't those of another. The library stays loaded. */
-static int load_library(struct nats *nats, struct thrum_error_info *info)
-{
-	const char *name = NAME_OF(NATS_VERSION_MAJOR, NATS_VERSION_MINOR);
-	void *library = dlopen(name, RTLD_NOW);
-
-#define X(function) \
-	nats->function = library ? (__typeof__(nats->function))dlsym(library, #function) : NULL; \
-	if (!nats->function) \
-		return thrum__read_error_set(info, -THRUM_E_SYSTEM, 0, \
-			"needs the library %s (Debian: libnats%d.%d)", name, NATS_VERSION_MAJOR, \
-			NATS_VERSION_MINOR);
-	FUNCTIONS(X)
-#undef X
-	return 0;
-}
+#define PAYLOAD_LEAST (THRUM__FLEET_PART + 2 * HEADERS_MOST) /* a part isn't divided */
 
 /* ---- Connecting ----------------------------------------------------------------------------- */
-
-struct thrum__fleet_server {
-	struct nats nats;
-	natsConnection *connection;
-	jsCtx *stream;
-	natsInbox *inbox;
-	natsSubscription *answers;
-	uint64_t number; /* of the latest message that was sent */
-};
-
-/* Gives the library's words for a failure. */
-static int failed(struct thrum__fleet_server *s, natsStatus status, const char *doing,
-	struct thrum_error_info *info)
-{
-	const char *words = s->nats.nats_GetLastError(NULL), *begin;
-
-	/* The library begins with a place in its source: "(conn.c:1905): ". */
-	begin = words && *words == '(' ? strstr(words, "): ") : NULL;
-	words = begin ? begin + 3 : words;
-	if (status == NATS_TIMEOUT)
-		words = "no answer; it hangs, or this user hasn't the right";
-	int error = status == NATS_NO_MEMORY ? -THRUM_E_MEMORY
-		: status == NATS_CONNECTION_AUTH_FAILED || status == NATS_NOT_PERMITTED
-		? -THRUM_E_ACCESS
-		: status == NATS_NOT_FOUND ? -THRUM_E_NOT_FOUND
-					   : -THRUM_E_SYSTEM;
-
-	return thrum__read_error_set(info, error, 0, "%s: %.120s", doing,
-		words && *words ? words : s->nats.natsStatus_GetText(status));
-}
 
 /* The library prints errors that have no handler. The call that they concern fails, too. */
 static void stay_silent(natsConnection *connection, natsSubscription *subscription,
@@ -145,10 +35,29 @@ static void stay_silent(natsConnection *connection, natsSubscription *subscripti
 	(void)connection, (void)subscription, (void)status, (void)context;
 }
 
+/* Names the servers: each host, with the scheme and the user that stand before the first. */
+static natsStatus set_servers(const struct nats *nats, natsOptions *o, const char *server)
+{
+	char urls[THRUM__FLEET_SERVERS_MAX][sizeof((struct thrum__fleet_address *)0)->server];
+	const char *list[THRUM__FLEET_SERVERS_MAX], *at = strrchr(server, '@');
+	int count = 0;
+
+	at = at ? at + 1 : strstr(server, "://") + 3;
+	for (int before = (int)(at - server); count < THRUM__FLEET_SERVERS_MAX && *at;) {
+		int size = (int)strcspn(at, ",");
+
+		snprintf(urls[count], sizeof urls[0], "%.*s%.*s", before, server, size, at);
+		list[count] = urls[count];
+		count++;
+		at += size + (at[size] == ',');
+	}
+	return nats->natsOptions_SetServers(o, list, count);
+}
+
 static natsStatus set_options(const struct nats *nats, natsOptions *o,
 	const struct thrum__fleet_address *a)
 {
-	natsStatus status = nats->natsOptions_SetURL(o, a->server);
+	natsStatus status = set_servers(nats, o, a->server);
 
 	if (status == NATS_OK)
 		status = nats->natsOptions_SetName(o, "thrum");
@@ -179,7 +88,7 @@ static natsStatus set_options(const struct nats *nats, natsOptions *o,
 /* Ends a subscription. A thread of libnats may be about to take a message for it, and before 3.6 that
  * aborts the program if the subscription is gone (nats.c, issue 637). So this waits until that thread has
  * read what the server sent before. */
-static void end_subscription(struct thrum__fleet_server *s, natsSubscription *subscription)
+void thrum__fleet_end_subscription(struct thrum__fleet_server *s, natsSubscription *subscription)
 {
 	if (subscription &&
 		s->nats.natsConnection_Status(s->connection) == NATS_CONN_STATUS_CONNECTED &&
@@ -208,7 +117,7 @@ int thrum__fleet_connect(const struct thrum__fleet_address *address,
 
 	if (!s)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	int error = load_library(&s->nats, info);
+	int error = thrum__fleet_load(&s->nats, info);
 
 	if (error) {
 		free(s);
@@ -224,7 +133,7 @@ int thrum__fleet_connect(const struct thrum__fleet_address *address,
 	if (status == NATS_OK)
 		status = listen_for_answers(s);
 	if (status != NATS_OK)
-		error = failed(s, status, "the server can't be reached", info);
+		error = thrum__fleet_failed(s, status, "the server can't be reached", info);
 	s->nats.natsOptions_Destroy(options);
 	if (error)
 		thrum__fleet_close(s);
@@ -237,7 +146,10 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 {
 	if (!s)
 		return;
-	end_subscription(s, s->answers);
+	if (s->pings)
+		s->nats.natsSubscription_Unsubscribe(s->pings);
+	thrum__fleet_end_subscription(s, s->answers);
+	s->nats.natsSubscription_Destroy(s->pings);
 	s->nats.natsInbox_Destroy(s->inbox);
 	s->nats.jsCtx_Destroy(s->stream);
 	s->nats.natsConnection_Destroy(s->connection);
@@ -258,17 +170,23 @@ static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, ui
 	if (status == NATS_OK)
 		*made += (uint64_t)about->Created;
 	s->nats.jsStreamInfo_Destroy(about);
-	return status == NATS_OK ? 0
-				 : failed(s, status, "the server keeps no stream for thrum", info);
+	return status == NATS_OK
+		? 0
+		: thrum__fleet_failed(s, status, "the server keeps no stream for thrum", info);
 }
 
 int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	const struct thrum__fleet_keeping *keeping, uint64_t *made, struct thrum_error_info *info)
 {
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
+	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
 	jsStreamConfig config;
 	int error;
 
+	if (most < PAYLOAD_LEAST)
+		return thrum__read_error_set(info, -THRUM_E_SIZE, 0,
+			"it takes messages of %lld bytes only; its max_payload must be %u or more",
+			(long long)most, PAYLOAD_LEAST);
 	*made = 0;
 	s->nats.jsStreamConfig_Init(&config);
 	config.Name = PACKETS;
@@ -347,7 +265,8 @@ static int await_answers(struct thrum__fleet_server *s, uint64_t first, size_t c
 					      : NATS_TIMEOUT;
 
 		if (status != NATS_OK)
-			return failed(s, status, "the server doesn't say that it stores", info);
+			return thrum__fleet_failed(s, status,
+				"the server doesn't say that it stores", info);
 		uint64_t number = strtoull(strrchr(s->nats.natsMsg_GetSubject(answer), '.') + 1,
 			NULL, 10);
 
@@ -384,16 +303,15 @@ static int send_messages(void *owner, const struct thrum__fleet_message *message
 	}
 	int error = await_answers(s, first, sent, stored, info);
 
-	return error || status == NATS_OK ? error
-					  : failed(s, status, "a message can't be sent", info);
+	return error || status == NATS_OK
+		? error
+		: thrum__fleet_failed(s, status, "a message can't be sent", info);
 }
 
 struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
-	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
-
 	return (struct thrum__fleet_outlet){s,
-		most > 2 * HEADERS_MOST ? (size_t)most - HEADERS_MOST : HEADERS_MOST,
+		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
 		send_messages};
 }
 
@@ -435,7 +353,7 @@ static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscr
 	int result = 0;
 
 	if (status != NATS_OK)
-		return failed(s, status, "the server's messages can't be read", info);
+		return thrum__fleet_failed(s, status, "the server's messages can't be read", info);
 	is_last = about->NumPending == 0 && about->Delivered.Consumer == 0;
 	s->nats.jsConsumerInfo_Destroy(about);
 	while (!is_last && result == 0) {
@@ -443,7 +361,8 @@ static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscr
 
 		status = s->nats.natsSubscription_NextMsg(&message, subscription, PATIENCE);
 		if (status != NATS_OK)
-			return failed(s, status, "the server's messages can't be read", info);
+			return thrum__fleet_failed(s, status, "the server's messages can't be read",
+				info);
 		result = take_message(s, message, last, take, context, &is_last);
 		s->nats.natsMsg_Destroy(message);
 	}
@@ -463,7 +382,9 @@ static int get_stream(struct thrum__fleet_server *s, bool is_tables, const char 
 	if (status == NATS_NOT_FOUND)
 		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
 			"the server keeps no recordings: thrum ship sends them");
-	return status == NATS_OK ? 0 : failed(s, status, "the server doesn't answer", info);
+	return status == NATS_OK
+		? 0
+		: thrum__fleet_failed(s, status, "the server doesn't answer", info);
 }
 
 int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *last,
@@ -502,10 +423,10 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 		&options, NULL);
 
 	if (status != NATS_OK)
-		return failed(s, status, "the server's messages can't be read", info);
+		return thrum__fleet_failed(s, status, "the server's messages can't be read", info);
 	int result = read_messages(s, subscription, range->last, take, context, info);
 
-	end_subscription(s, subscription);
+	thrum__fleet_end_subscription(s, subscription);
 	return result;
 }
 
@@ -526,6 +447,11 @@ int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
 }
 
 #else
+
+void thrum__fleet_ping(struct thrum__fleet_server *s, const char *key)
+{
+	(void)s, (void)key;
+}
 
 static int refuse(struct thrum_error_info *info)
 {

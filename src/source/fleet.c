@@ -20,6 +20,7 @@ struct fetched {
 	char names[THRUM__FLEET_PARTS_MAX][100];
 	char hosts[THRUM__FLEET_PARTS_MAX][65], programs[THRUM__FLEET_PARTS_MAX][65];
 	size_t count;
+	int clocks; /* a file with struct thrum__ping; -1: none */
 };
 
 static int begin_part(void *owner, const char *name, const char *host, const char *program,
@@ -59,6 +60,15 @@ static int end_part(void *owner, uint64_t from, uint64_t until)
 	return error;
 }
 
+static int take_clocks(void *owner, const struct thrum__ping *pings, size_t count)
+{
+	struct fetched *f = owner;
+
+	f->clocks = thrum__source_temporary_file();
+	return f->clocks < 0 ? f->clocks
+			     : thrum__source_write_all(f->clocks, pings, count * sizeof *pings);
+}
+
 /* Returns the descriptor of a file with all parts, or a negative enum thrum_error. */
 static int join_parts(struct fetched *f)
 {
@@ -71,6 +81,8 @@ static int join_parts(struct fetched *f)
 	to = thrum__source_temporary_file();
 	for (size_t i = 0; i < f->count && to >= 0 && error == 0; i++)
 		error = thrum__source_bundle_append(to, f->files[i], f->names[i]);
+	if (to >= 0 && error == 0 && f->clocks >= 0)
+		error = thrum__source_bundle_append(to, f->clocks, THRUM__PING_ENTRY);
 	if (to >= 0 && error == 0)
 		error = thrum__source_bundle_end(to);
 	if (error) {
@@ -85,9 +97,10 @@ static int join_parts(struct fetched *f)
 static int fetch_address(const struct thrum__fleet_address *address, struct fetched *fetched,
 	struct thrum__fleet_live **live, struct thrum_error_info *info)
 {
-	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part};
+	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part, take_clocks};
 
 	fetched->count = 0;
+	fetched->clocks = -1;
 	return thrum__fleet_fetch(address, &fetching, live, info);
 }
 
@@ -98,6 +111,7 @@ static int fetch_parts(const char *text, struct fetched *fetched, struct thrum__
 	int error = thrum__fleet_parse(text, (int64_t)thrum__port_realtime(), &address, info);
 
 	fetched->count = 0;
+	fetched->clocks = -1;
 	return error ? error : fetch_address(&address, fetched, live, info);
 }
 
@@ -105,6 +119,8 @@ static void drop_parts(const struct fetched *fetched)
 {
 	for (size_t i = 0; i < fetched->count; i++)
 		close(fetched->files[i]);
+	if (fetched->clocks >= 0)
+		close(fetched->clocks);
 }
 
 /* ---- A recording that goes on ---------------------------------------------------------------- */

@@ -40,7 +40,7 @@ int thrum__source_open_together(const char *const *files, size_t count, struct t
 			return error;
 		}
 	}
-	return thrum__world_join(parts, count, trace, messages, info);
+	return thrum__world_join(parts, count, NULL, 0, trace, messages, info);
 }
 
 int thrum__source_bundle_append(int to, int from, const char *name)

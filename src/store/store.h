@@ -4,6 +4,7 @@
  *
  *   tables.c   the rows of the tables
  *   parquet.c  their files
+ *   tsv.c      their rows for ClickHouse
  *
  * A row belongs to the ten minutes in which its time is over: when a task, a run or a wait ended. Those that
  * go on at the trace's end belong to the ten minutes of that end. So whoever stores stretches of
@@ -16,6 +17,7 @@
 
 #include <thrum/trace.h>
 
+#include "base/text.h"
 #include "model/model.h"
 
 /* X(NAME, name): the tables. */
@@ -35,7 +37,7 @@ enum thrum__store_table {
 
 #define THRUM__STORE_FILES_MAX 6000 /* of a model: a week of all tables, and more */
 
-/* A file: one table of one model in ten minutes. */
+/* A file, or rows to insert: one table of one model in ten minutes. */
 struct thrum__store_file {
 	const char *table;
 	int64_t slot; /* the beginning of the ten minutes, seconds since 1970 */
@@ -44,12 +46,25 @@ struct thrum__store_file {
 	uint64_t rows;
 };
 
+struct thrum__store_options {
+	const char *program;
+	/* NULL: files in Parquet. Else rows for ClickHouse; "host", "recording" and "stored" as they
+	 * stand there: thrum__store_key. */
+	const char *key;
+};
+
 /*
- * Makes the tables of a model, in which its program has the name `program`, and gives them to `take`, one
- * file after the other, until it returns another number than 0. Returns that number, 0, -THRUM_E_MEMORY,
- * or -THRUM_E_SIZE if the times lie too far apart.
+ * Makes the tables of a model, and gives them to `take`, one file after the other, until it returns another
+ * number than 0. Returns that number, 0, -THRUM_E_MEMORY, or -THRUM_E_SIZE if the times lie too far apart.
  */
 THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct thrum_trace_info *,
-	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context);
+	const struct thrum__store_options *, int (*take)(void *, const struct thrum__store_file *),
+	void *context);
+
+/* Writes the first columns of a recording's rows. A row replaces an older one that stands for the same thing;
+ * `stored` says which is newer. The caller frees the text. */
+struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored);
+/* Writes what makes one of ClickHouse's tables, unless it is there. The caller frees the text. */
+struct thrum__base_text thrum__store_schema(enum thrum__store_table);
 
 #endif

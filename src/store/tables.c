@@ -12,6 +12,7 @@
 #include "base/keys.h"
 #include "base/time.h"
 #include "store/parquet.h"
+#include "store/tsv.h"
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
@@ -49,22 +50,33 @@ static const char *const names[] = {
 #undef THRUM__X
 };
 
+/* The columns that tell rows of ClickHouse's tables apart, after host and recording. */
+static const char *const keys[] = {
+	[THRUM__STORE_TASKS] = "task",
+	[THRUM__STORE_RUNS] = "task, lane, began",
+	[THRUM__STORE_WAITS] = "task, began, ifNull(waits_for, 0)",
+	[THRUM__STORE_COUNTERS] = "counter, time, value",
+	[THRUM__STORE_FINDINGS] = "slot, class, ifNull(task, 0), ifNull(cause, '')",
+};
+
 struct slot {
 	int table;
 	int64_t time; /* seconds since 1970 */
 	struct thrum__store_parquet file;
+	struct thrum__store_tsv tsv; /* in its place, if there is a key */
 };
 
 struct tables {
 	const struct thrum__model *model;
 	const struct thrum_trace_info *info;
 	const char *program;
+	const char *key; /* thrum__store_options */
 	struct slot **slots;
 	uint32_t count, room;
 	struct thrum__base_keys numbers; /* of slots, by time and table */
 	struct slot *latest[THRUM__STORE_TABLE_COUNT];
-	struct thrum__store_parquet *to; /* of the present row */
-	int failed;                      /* 0 or a negative enum thrum_error */
+	struct slot *to; /* of the present row */
+	int failed;      /* 0 or a negative enum thrum_error */
 };
 
 /* ---- Cells ---------------------------------------------------------------------------------- */
@@ -74,19 +86,33 @@ static int64_t wall(const struct tables *t, int64_t time)
 	return thrum__base_time_clamp(time) + thrum__base_time_clamp(t->info->start);
 }
 
+static void put_text(struct tables *t, const char *text, size_t size)
+{
+	if (t->key)
+		thrum__store_tsv_text(&t->to->tsv, text, size);
+	else
+		thrum__store_parquet_text(&t->to->file, text, size);
+}
+
 static void put_string(struct tables *t, const char *text)
 {
-	thrum__store_parquet_text(t->to, text, strlen(text));
+	put_text(t, text, strlen(text));
 }
 
 static void put_number(struct tables *t, int64_t number)
 {
-	thrum__store_parquet_number(t->to, number);
+	if (t->key)
+		thrum__store_tsv_number(&t->to->tsv, number);
+	else
+		thrum__store_parquet_number(&t->to->file, number);
 }
 
 static void put_none(struct tables *t)
 {
-	thrum__store_parquet_none(t->to);
+	if (t->key)
+		thrum__store_tsv_none(&t->to->tsv);
+	else
+		thrum__store_parquet_none(&t->to->file);
 }
 
 /* A time, or none while it lasts. */
@@ -144,18 +170,24 @@ static void put_pattern(struct tables *t, uint32_t task)
 	if (size == 0)
 		put_string(t, thrum_kind_name(THRUM__TASK(t->model, task, kind)));
 	else
-		thrum__store_parquet_text(t->to, pattern,
-			thrum__analyse_label_pattern(label, size, pattern));
+		put_text(t, pattern, thrum__analyse_label_pattern(label, size, pattern));
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
+
+static unsigned column_count(int table)
+{
+	unsigned count = 0;
+
+	while (count < THRUM__STORE_COLUMNS_MAX && columns[table][count].name)
+		count++;
+	return count;
+}
 
 /* Makes the slot of the next number. Returns 0 or a negative enum thrum_error. */
 static int add_slot(struct tables *t, int table, int64_t time)
 {
 	struct slot **slots, *slot;
-	unsigned count = 0;
-
 	if (t->count == THRUM__STORE_FILES_MAX)
 		return -THRUM_E_SIZE;
 	slots = thrum__base_grow(t->slots, &t->room, t->count + UINT64_C(1), sizeof(struct slot *));
@@ -168,9 +200,10 @@ static int add_slot(struct tables *t, int table, int64_t time)
 	slots[t->count++] = slot;
 	slot->table = table;
 	slot->time = time;
-	while (count < THRUM__STORE_COLUMNS_MAX && columns[table][count].name)
-		count++;
-	thrum__store_parquet_init(&slot->file, columns[table], count);
+	if (t->key)
+		thrum__store_tsv_init(&slot->tsv, column_count(table));
+	else
+		thrum__store_parquet_init(&slot->file, columns[table], column_count(table));
 	return 0;
 }
 
@@ -192,7 +225,12 @@ static bool begin_row(struct tables *t, int table, int64_t over)
 		slot = t->slots[number];
 	}
 	t->latest[table] = slot;
-	t->to = &slot->file;
+	t->to = slot;
+	if (t->key) {
+		thrum__store_tsv_begin(&slot->tsv, t->key);
+		thrum__base_text_number(&slot->tsv.out, time);
+		thrum__base_text_byte(&slot->tsv.out, '\t');
+	}
 	return true;
 }
 
@@ -222,7 +260,7 @@ static void add_task(struct tables *t, uint32_t task)
 	put_id(t, THRUM__TASK(m, task, parent));
 	const char *label = thrum__model_task_name(m, task, &size);
 
-	thrum__store_parquet_text(t->to, label, size);
+	put_text(t, label, size);
 	put_pattern(t, task);
 	put_string(t, thrum_kind_name(THRUM__TASK(m, task, kind)));
 	put_string(t, thrum__model_state_name(THRUM__TASK(m, task, state)));
@@ -231,7 +269,7 @@ static void add_task(struct tables *t, uint32_t task)
 	} else {
 		const char *reason = thrum__model_string(m, failure, &size);
 
-		thrum__store_parquet_text(t->to, reason, size);
+		put_text(t, reason, size);
 	}
 	put_interval(t, THRUM__TASK(m, task, start), end);
 	put_number(t, thrum__stats_time_run(m, task));
@@ -314,7 +352,7 @@ static void add_counter(struct tables *t, const struct thrum__counter *counter)
 
 		if (!begin_task_row(t, THRUM__STORE_COUNTERS, time, THRUM__VALUE(counter, i, task)))
 			return;
-		thrum__store_parquet_text(t->to, name, size);
+		put_text(t, name, size);
 		put_time(t, time);
 		put_number(t, THRUM__VALUE(counter, i, value));
 	}
@@ -369,28 +407,94 @@ static void add_all(struct tables *t)
 		add_findings(t);
 }
 
-int thrum__store_write(const struct thrum__model *model, const struct thrum_trace_info *info,
-	const char *program, int (*take)(void *, const struct thrum__store_file *), void *context)
+/* Gives a slot's file or rows to `take`. */
+static int give(const struct slot *slot, bool has_key,
+	int (*take)(void *, const struct thrum__store_file *), void *context)
 {
-	struct tables t = {.model = model, .info = info, .program = program};
+	const struct thrum__base_text *out = has_key ? &slot->tsv.out : &slot->file.out;
+
+	if (out->failed)
+		return -THRUM_E_MEMORY;
+	return take(context,
+		&(struct thrum__store_file){names[slot->table], slot->time, out->bytes, out->size,
+			has_key ? slot->tsv.rows : slot->file.rows});
+}
+
+int thrum__store_write(const struct thrum__model *model, const struct thrum_trace_info *info,
+	const struct thrum__store_options *options,
+	int (*take)(void *, const struct thrum__store_file *), void *context)
+{
+	struct tables t = {.model = model,
+		.info = info,
+		.program = options->program,
+		.key = options->key};
 	int result;
 
 	add_all(&t);
 	result = t.failed;
 	for (uint32_t i = 0; i < t.count; i++) {
-		struct thrum__store_parquet *file = &t.slots[i]->file;
+		struct slot *slot = t.slots[i];
 
+		if (result == 0 && !t.key)
+			result = thrum__store_parquet_end(&slot->file);
 		if (result == 0)
-			result = thrum__store_parquet_end(file);
-		if (result == 0)
-			result = take(context,
-				&(struct thrum__store_file){names[t.slots[i]->table],
-					t.slots[i]->time, file->out.bytes, file->out.size,
-					file->rows});
-		thrum__store_parquet_finish(file);
-		free(t.slots[i]);
+			result = give(slot, t.key, take, context);
+		if (t.key)
+			thrum__store_tsv_finish(&slot->tsv);
+		else
+			thrum__store_parquet_finish(&slot->file);
+		free(slot);
 	}
 	free(t.slots);
 	thrum__base_keys_free(&t.numbers);
 	return result;
+}
+
+/* ---- ClickHouse ------------------------------------------------------------------------------ */
+
+struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored)
+{
+	struct thrum__base_text text = thrum__base_text_growing();
+
+	thrum__store_tsv_escape(&text, host, strlen(host));
+	thrum__base_text_byte(&text, '\t');
+	thrum__store_tsv_escape(&text, recording, strlen(recording));
+	thrum__base_text_byte(&text, '\t');
+	thrum__base_text_number(&text, (int64_t)stored);
+	thrum__base_text_byte(&text, '\t');
+	return text;
+}
+
+/* Whether a column stands alone in the key: those can't be null. */
+static bool is_in_key(const char *key, const char *column)
+{
+	size_t size = strlen(column);
+
+	for (const char *at = key; (at = strstr(at, column)); at += size)
+		if ((at == key || at[-1] == ' ') && (at[size] == ',' || at[size] == '\0'))
+			return true;
+	return false;
+}
+
+struct thrum__base_text thrum__store_schema(enum thrum__store_table table)
+{
+	struct thrum__base_text text = thrum__base_text_growing();
+
+	thrum__base_text_format(&text,
+		"CREATE TABLE IF NOT EXISTS %s (host String, recording String, stored UInt64, slot "
+		"DateTime",
+		names[table]);
+	for (unsigned i = 0; i < column_count((int)table); i++) {
+		const struct thrum__store_column *column = &columns[table][i];
+		const char *type = column->type == THRUM__STORE_TEXT ? "String" : "Int64";
+		bool is_key = is_in_key(keys[table], column->name);
+
+		thrum__base_text_format(&text, is_key ? ", %s %s" : ", %s Nullable(%s)",
+			column->name, type);
+	}
+	thrum__base_text_format(&text,
+		") ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) ORDER BY (host, "
+		"recording, %s)",
+		keys[table]);
+	return text;
 }

@@ -127,7 +127,26 @@ struct bundle {
 	struct thrum__world_part parts[THRUM__WORLD_PARTS_MAX];
 	char names[THRUM__WORLD_PARTS_MAX][NAME_SIZE + 1];
 	size_t count;
+	struct thrum__ping *pings;
+	uint32_t ping_count;
 };
+
+/* Takes the entry of pings. If there are several, the last one counts. */
+static int take_pings(struct bundle *b, const struct thrum__input *input, uint64_t offset,
+	uint64_t size, struct thrum_error_info *info)
+{
+	uint64_t count = size / sizeof *b->pings;
+	int64_t got;
+
+	count = count < THRUM__PINGS_MAX ? count : THRUM__PINGS_MAX;
+	free(b->pings);
+	b->pings = malloc(count * sizeof *b->pings + 1);
+	if (!b->pings)
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	got = input->read(input->owner, offset, b->pings, count * sizeof *b->pings);
+	b->ping_count = got > 0 ? (uint32_t)((uint64_t)got / sizeof *b->pings) : 0;
+	return 0;
+}
 
 static int open_part(struct bundle *b, const struct thrum__input *input, const uint8_t *header,
 	uint64_t offset, uint64_t size, struct thrum_error_info *info)
@@ -135,6 +154,8 @@ static int open_part(struct bundle *b, const struct thrum__input *input, const u
 	struct thrum__world_part *part = &b->parts[b->count];
 	int error;
 
+	if (strcmp((const char *)header + NAME, THRUM__PING_ENTRY) == 0)
+		return take_pings(b, input, offset, size, info);
 	if (b->count == THRUM__WORLD_PARTS_MAX)
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, offset,
 			"a bundle of more than %d traces", THRUM__WORLD_PARTS_MAX);
@@ -203,7 +224,9 @@ int thrum__world_open(const struct thrum__input *input, void (*close)(void *owne
 	if (error)
 		close_parts(b);
 	else
-		error = thrum__world_join(b->parts, b->count, trace, &messages, info);
+		error = thrum__world_join(b->parts, b->count, b->pings, b->ping_count, trace,
+			&messages, info);
+	free(b->pings);
 	free(b);
 	if (error)
 		return error;

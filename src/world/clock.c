@@ -160,6 +160,16 @@ static bool fit(const struct side sides[2], int64_t base, struct thrum__world_bo
 	return true;
 }
 
+/* Whether there are points of the window both before and after its middle. */
+static bool surround(const struct thrum__world_point *points, size_t count, int64_t at,
+	int64_t window)
+{
+	size_t i = first_from(points, count, at);
+
+	return i > 0 && i < count && points[i - 1].a >= at - window / 2 &&
+		points[i].a <= at + window / 2;
+}
+
 bool thrum__world_clock_bounds(const struct thrum__world_pair *pair, int64_t at, int64_t window,
 	double wander, struct thrum__world_bounds *bounds)
 {
@@ -176,10 +186,16 @@ bool thrum__world_clock_bounds(const struct thrum__world_pair *pair, int64_t at,
 	if (!corners)
 		return false;
 	sides[1].corners += pair->there_count;
-	for (; window >= WINDOW_MIN && !is_there; window /= 2) {
+	for (int64_t whole = window; window >= WINDOW_MIN && !is_there; window /= 2) {
 		make_side(&sides[0], pair->there, pair->there_count, at, window, base, wander);
 		make_side(&sides[1], pair->back, pair->back_count, at, window, base, wander);
 		if (sides[0].count + sides[1].count == 0)
+			break;
+		/* A clock stepped in a larger window: messages of one side of the step tell nothing of
+		 * the other one. */
+		if (window < whole &&
+			!(surround(pair->there, pair->there_count, at, window) &&
+				surround(pair->back, pair->back_count, at, window)))
 			break;
 		is_there = fit(sides, base, bounds);
 	}

@@ -43,8 +43,9 @@ struct thrum__world_bounds {
 
 /*
  * Bounds B's clock less A's when A's shows `at`, by the messages at most half a window away, each
- * looser by `wander` times its distance. If no line fits these, the window is halved. Returns false
- * if there are no messages there, or memory is short. O(messages), by Andrew's monotone chain.
+ * looser by `wander` times its distance. If no line fits these, the window is halved, as long as
+ * there are messages both ways before and after. Returns false if there are no messages there, or
+ * memory is short. O(messages), by Andrew's monotone chain.
  */
 bool thrum__world_clock_bounds(const struct thrum__world_pair *, int64_t at, int64_t window,
 	double wander, struct thrum__world_bounds *);

@@ -552,7 +552,7 @@ static const struct thrum__read_format format = {
 
 /* Reads the messages of all parts, and finds the common time. */
 static int prepare(struct world *w, const struct thrum__world_part *parts,
-	struct thrum_error_info *info)
+	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_error_info *info)
 {
 	int error = 0;
 
@@ -566,7 +566,8 @@ static int prepare(struct world *w, const struct thrum__world_part *parts,
 		return error;
 	error = thrum__world_links_match(&w->links);
 	if (!error)
-		error = thrum__world_times_make(&w->times, parts, w->part_count, &w->links);
+		error = thrum__world_times_make(&w->times, parts, w->part_count, &w->links, pings,
+			ping_count);
 	/* The lanes of a part lie together, as far as they are known. */
 	for (uint32_t i = 0; i < w->part_count && !error; i++)
 		if (w->parts[i].info->lanes > 0 && lane_of(w, i, w->parts[i].info->lanes - 1) < 0)
@@ -617,13 +618,14 @@ static int make(const struct thrum__world_part *parts, size_t count, struct worl
 }
 
 int thrum__world_join(const struct thrum__world_part *parts, size_t count,
-	struct thrum_trace **trace, uint64_t *messages, struct thrum_error_info *info)
+	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_trace **trace,
+	uint64_t *messages, struct thrum_error_info *info)
 {
 	struct world *w = NULL;
 	int error = make(parts, count, &w, info);
 
 	if (!error)
-		error = prepare(w, parts, info);
+		error = prepare(w, parts, pings, ping_count, info);
 	for (size_t i = 0; i < count; i++) {
 		thrum_trace_close(parts[i].again);
 		if (!w)

@@ -71,7 +71,8 @@ struct thrum__world_times {
 
 /* Finds the common time of all parts. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__world_times_make(struct thrum__world_times *,
-	const struct thrum__world_part *parts, size_t count, const struct thrum__world_links *);
+	const struct thrum__world_part *parts, size_t count, const struct thrum__world_links *,
+	const struct thrum__ping *pings, uint32_t ping_count);
 void thrum__world_times_finish(struct thrum__world_times *);
 /* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
 int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Finds the common time of all parts, which is the clock of the first part's host. The parts of one
- * host share its CLOCK_MONOTONIC. Between hosts, the clocks are compared every half window.
+ * host share its CLOCK_MONOTONIC. Between hosts, the clocks are compared every half window, by messages
+ * and by pings. Pings may lead to machines of which there is no part: these are hosts, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
  * of them may differ. */
 #define REALTIME_ERROR INT64_C(2000000000)
 #define KNOTS_MAX 4096
+#define HOSTS_MAX (THRUM__WORLD_PARTS_MAX + 8)
 #define ROUNDS 2 /* an offset is looked for at the moment that the round before found */
 
 /* The messages of two hosts, and the bounds that they give. */
@@ -26,11 +28,14 @@ struct making {
 	struct thrum__world_times *times;
 	const struct thrum__world_part *parts;
 	size_t count;
+	const struct thrum__ping *pings;
+	uint32_t ping_count;
 	uint32_t hosts;
+	uint64_t boots[HOSTS_MAX];           /* by host: see thrum_trace_info; 0: unknown */
 	size_t lead[THRUM__WORLD_PARTS_MAX]; /* by host: its part that tells most of its clock */
 	/* By host: its clock less that of host 0, by CLOCK_REALTIME, and as far as we know. */
-	int64_t realtime[THRUM__WORLD_PARTS_MAX], guess[THRUM__WORLD_PARTS_MAX];
-	bool is_known[THRUM__WORLD_PARTS_MAX]; /* CLOCK_REALTIME is */
+	int64_t realtime[HOSTS_MAX], guess[HOSTS_MAX];
+	bool is_known[HOSTS_MAX]; /* CLOCK_REALTIME is */
 	/* By host: a part whose clock was compared with that of the machine below, if it has one. */
 	size_t paired[THRUM__WORLD_PARTS_MAX];
 	struct talk *talks; /* one for each two hosts: talk_of */
@@ -160,6 +165,7 @@ static void find_hosts(struct making *m)
 		if (host == m->hosts) {
 			m->paired[host] = i;
 			m->lead[m->hosts++] = i;
+			m->boots[host] = has_own_clock(info_of(m, i)) ? 0 : info_of(m, i)->boot;
 		}
 		m->times->clocks[i].host = host;
 		if (info_of(m, i)->host_boot)
@@ -192,6 +198,53 @@ static void find_hosts(struct making *m)
 	}
 }
 
+/* ---- Pings --------------------------------------------------------------------------------- */
+
+/* The host that was started as `boot`; m->hosts if there is none. */
+static uint32_t host_of(const struct making *m, uint64_t boot)
+{
+	uint32_t host = 0;
+
+	while (host < m->hosts && (boot == 0 || m->boots[host] != boot))
+		host++;
+	return host;
+}
+
+/* Adds the machines to which pings of hosts lead, as far as there is room. */
+static void add_hosts(struct making *m)
+{
+	for (uint32_t i = 0; i < m->ping_count; i++) {
+		const struct thrum__ping *ping = &m->pings[i];
+
+		if (ping->answerer && m->hosts < HOSTS_MAX && host_of(m, ping->asker) < m->hosts &&
+			host_of(m, ping->answerer) == m->hosts)
+			m->boots[m->hosts++] = ping->answerer;
+	}
+}
+
+/* Pings know better than CLOCK_REALTIME how far clocks are apart. */
+static void guess_by_pings(struct making *m)
+{
+	bool is_placed[HOSTS_MAX] = {true}, is_new = true;
+
+	while (is_new) {
+		is_new = false;
+		for (uint32_t i = 0; i < m->ping_count; i++) {
+			const struct thrum__ping *ping = &m->pings[i];
+			uint32_t a = host_of(m, ping->asker), b = host_of(m, ping->answerer);
+			int64_t ahead = limit(limit(ping->heard) - limit(ping->asked));
+
+			if (a == m->hosts || b == m->hosts || is_placed[a] == is_placed[b])
+				continue;
+			if (is_placed[a])
+				m->guess[b] = limit(m->guess[a] + ahead);
+			else
+				m->guess[a] = limit(m->guess[b] - ahead);
+			is_placed[a] = is_placed[b] = is_new = true;
+		}
+	}
+}
+
 static int64_t host_time(const struct thrum__world_clock *clock, uint64_t ticks)
 {
 	double ns = (double)(int64_t)(ticks - clock->first) * clock->ns_per_tick;
@@ -221,24 +274,42 @@ static int add_point(struct thrum__world_point **points, uint32_t *count, uint32
 	return 0;
 }
 
+/* Adds what one host sent to another one. */
+static int add_sent(struct making *m, uint32_t from, int64_t sent_at, uint32_t to,
+	int64_t received_at)
+{
+	struct talk *talk;
+
+	if (from == to)
+		return 0;
+	if (from < to) {
+		talk = talk_of(m, from, to);
+		return add_point(&talk->there, &talk->there_count, &talk->there_room, sent_at,
+			received_at);
+	}
+	talk = talk_of(m, to, from);
+	return add_point(&talk->back, &talk->back_count, &talk->back_room, received_at, sent_at);
+}
+
 static int add_message(struct making *m, const struct thrum__world_link *sent,
 	const struct thrum__world_link *received)
 {
 	const struct thrum__world_clock *from = &m->times->clocks[sent->part];
 	const struct thrum__world_clock *to = &m->times->clocks[received->part];
-	int64_t sent_at = host_time(from, sent->clock);
-	int64_t received_at = host_time(to, received->clock);
-	struct talk *talk;
 
-	if (from->host == to->host)
+	return add_sent(m, from->host, host_time(from, sent->clock), to->host,
+		host_time(to, received->clock));
+}
+
+static int add_ping(struct making *m, const struct thrum__ping *ping)
+{
+	uint32_t a = host_of(m, ping->asker), b = host_of(m, ping->answerer);
+	int error;
+
+	if (a == m->hosts || b == m->hosts)
 		return 0;
-	if (from->host < to->host) {
-		talk = talk_of(m, from->host, to->host);
-		return add_point(&talk->there, &talk->there_count, &talk->there_room, sent_at,
-			received_at);
-	}
-	talk = talk_of(m, to->host, from->host);
-	return add_point(&talk->back, &talk->back_count, &talk->back_room, received_at, sent_at);
+	error = add_sent(m, a, limit(ping->asked), b, limit(ping->heard));
+	return error ? error : add_sent(m, b, limit(ping->answered), a, limit(ping->back));
 }
 
 static int compare_points(const void *a, const void *b)
@@ -262,6 +333,8 @@ static int collect_messages(struct making *m, const struct thrum__world_links *l
 	for (uint32_t i = 0; i < links->message_count && error == 0; i++)
 		error = add_message(m, &links->all[links->messages[i].sent],
 			&links->all[links->messages[i].received]);
+	for (uint32_t i = 0; i < m->ping_count && error == 0; i++)
+		error = add_ping(m, &m->pings[i]);
 	for (size_t i = 0; i < m->talk_count && error == 0; i++) {
 		struct talk *talk = &m->talks[i];
 
@@ -314,9 +387,10 @@ static struct thrum__world_bounds compare(const struct making *m, const struct t
 {
 	struct thrum__world_pair pair = {talk->there, talk->back, talk->there_count,
 		talk->back_count};
-	struct thrum__world_bounds by = thrum__world_clock_both(compared(m, talk->a, talk->b, at),
-		realtime(m, talk->a, talk->b));
-	struct thrum__world_bounds bounds;
+	struct thrum__world_bounds by = realtime(m, talk->a, talk->b), bounds;
+
+	if (talk->b < m->times->host_count)
+		by = thrum__world_clock_both(compared(m, talk->a, talk->b, at), by);
 
 	if (thrum__world_clock_bounds(&pair, at, THRUM__WORLD_WINDOW, THRUM__WORLD_WANDER, &bounds))
 		by = thrum__world_clock_both(bounds, by);
@@ -355,6 +429,19 @@ static void take_over(struct thrum__world_edge *to, const struct thrum__world_ed
 	to->bounds = thrum__world_clock_both(to->bounds, by);
 }
 
+/* A clock may have stepped between two knots, when it moved farther than it can drift: nobody knows when. */
+static void note_step(const struct making *m, struct thrum__world_knot *before,
+	struct thrum__world_knot *k)
+{
+	int64_t moved = (k->at - k->common) - (before->at - before->common);
+	double most = (double)m->every * THRUM__WORLD_DRIFT_MAX + (double)before->error +
+		(double)k->error;
+
+	moved = moved < 0 ? -moved : moved;
+	if ((double)moved > most)
+		before->error = k->error = moved;
+}
+
 static void set_knots(struct making *m, uint32_t knot, const struct thrum__world_bounds *offsets)
 {
 	int64_t common = m->from + (int64_t)knot * m->every;
@@ -368,12 +455,14 @@ static void set_knots(struct making *m, uint32_t knot, const struct thrum__world
 		k->error = is_there ? (offsets[i].high - offsets[i].low + 1) / 2 : INT64_MAX;
 		if (knot > 0 && k->at <= k[-1].at)
 			k->at = k[-1].at + 1;
+		if (knot > 0)
+			note_step(m, k - 1, k);
 	}
 }
 
 static int find_knots(struct making *m)
 {
-	struct thrum__world_bounds offsets[THRUM__WORLD_PARTS_MAX];
+	struct thrum__world_bounds offsets[HOSTS_MAX];
 	size_t each = m->talk_count;
 	int error = 0;
 
@@ -409,15 +498,24 @@ static int find_knots(struct making *m)
 }
 
 int thrum__world_times_make(struct thrum__world_times *times, const struct thrum__world_part *parts,
-	size_t count, const struct thrum__world_links *links)
+	size_t count, const struct thrum__world_links *links, const struct thrum__ping *pings,
+	uint32_t ping_count)
 {
-	struct making m = {.times = times, .parts = parts, .count = count};
+	struct making m = {.times = times,
+		.parts = parts,
+		.count = count,
+		.pings = pings,
+		.ping_count = ping_count};
 	int64_t zero = INT64_MAX;
 	int error = 0;
 
 	*times = (struct thrum__world_times){0};
 	find_hosts(&m);
 	times->host_count = m.hosts;
+	if (m.hosts > 1) {
+		add_hosts(&m);
+		guess_by_pings(&m);
+	}
 	if (m.hosts > 1)
 		error = collect_messages(&m, links);
 	/* Only after the first round it is known well which times the parts have. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * world/: several recordings as one trace, which every reader of traces can read. The recordings of
- * one machine have common times. Those of several machines get them from the messages between them:
- * clock.h. The trace tells the process of each lane, and by how much its times may be wrong.
+ * one machine have common times. Those of several machines get them from the messages between them, and
+ * from pings: clock.h. The trace tells the process of each lane, and by how much its times may be wrong.
  *
  *   join.c    the trace: the events of all parts in the order of time
  *   links.c   the messages between parts
@@ -16,6 +16,7 @@
 #ifndef WORLD_WORLD_H
 #define WORLD_WORLD_H
 
+#include "read/ping.h"
 #include "read/read.h"
 
 #define THRUM__WORLD_PARTS_MAX 64
@@ -31,12 +32,15 @@ struct thrum__world_part {
  * of lanes and counters begin with the process. A task switch or wait that one part didn't record
  * counts as unrecorded for all. Where a part ends before others, its lanes are suspended.
  *
+ * `pings` may be NULL if there are none; the call needs them no longer than it lasts.
+ *
  * *messages becomes the number of messages that one part sent and another one received. The new
  * trace owns the parts; after a failure they are closed. Returns 0 or a negative enum thrum_error:
  * -THRUM_E_FORMAT for a trace of mirage-profile, -THRUM_E_ARGUMENT for too many parts. Reads all parts
  * once.
  */
 THRUM__MUST_USE int thrum__world_join(const struct thrum__world_part *parts, size_t count,
-	struct thrum_trace **trace, uint64_t *messages, struct thrum_error_info *);
+	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_trace **trace,
+	uint64_t *messages, struct thrum_error_info *);
 
 #endif

@@ -44,7 +44,7 @@ FACES = {
     "promise": (),
     "xen": (),
     "adapt": (),
-    "read": ("read.h", "counters.h"),
+    "read": ("read.h", "counters.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
     "source": ("input.h", "control.h", "request.h", "segment.h",
@@ -77,6 +77,7 @@ CROWDED = {
 FOREIGN = {
     "uv.h": ("promise", "adapt"),
     "microhttpd.h": (),
+    "curl/curl.h": (),
     "curses.h": (),
     "event2/event.h": ("adapt",),
     "event2/event_compat.h": ("adapt",),

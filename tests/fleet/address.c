@@ -53,6 +53,13 @@ static void reads_addresses(void **state)
 	assert_string_equal(a.certificate, "c");
 	assert_string_equal(a.key, "k");
 	assert_string_equal(a.creds, "d");
+	a = parse("nats://me:a,b@one:1,two/web");
+	assert_string_equal(a.server, "nats://me:a,b@one:1,two");
+	assert_string_equal(a.pattern, "web");
+	parse("nats://1,2,3,4,5,6,7,8");
+	refuse("nats://1,2,3,4,5,6,7,8,9", "more than 8");
+	refuse("nats://one,", "no server");
+	refuse("nats://me@", "no server");
 	refuse("http://host/", "nats://SERVER");
 	refuse("nats:host", "nats://SERVER");
 	refuse("nats:///web", "nats://SERVER");
@@ -100,7 +107,9 @@ static void reads_headers(void **state)
 		"1 0 4294967296 0 4096 0 0", "1 99999999999999999999 1 0 4096 0 0"};
 	const struct thrum__fleet_count count = {1, 2, 3, 4, UINT64_MAX};
 	struct thrum__fleet_count counted;
+	const struct thrum__ping ping = {UINT64_MAX, 2, 3, 4, 5, INT64_MAX};
 	struct thrum__fleet_piece again;
+	struct thrum__ping got;
 	char text[THRUM__FLEET_INFO];
 	uint32_t part;
 
@@ -120,6 +129,12 @@ static void reads_headers(void **state)
 	assert_true(thrum__fleet_get_count(text, &counted));
 	assert_memory_equal(&counted, &count, sizeof count);
 	assert_false(thrum__fleet_get_count("1 2 3 4 5", &counted));
+	thrum__fleet_put_ping(&ping, text);
+	assert_true(thrum__fleet_get_ping(text, strlen(text), &got));
+	assert_memory_equal(&got, &ping, sizeof ping);
+	assert_false(thrum__fleet_get_ping(text, strlen(text) - 20, &got));
+	assert_false(thrum__fleet_get_ping("1 1 2 3 4 5 -6", 14, &got));
+	assert_false(thrum__fleet_get_ping("2 1 2 3 4 5 6", 13, &got));
 	assert_true(thrum__fleet_get_part("thrum.def.h.p.u.12", &part));
 	assert_int_equal(part, 12);
 	assert_false(thrum__fleet_get_part("thrum.def.h.p.u.x", &part));

@@ -61,7 +61,8 @@ static int store(unsigned tasks, struct files *files)
 	int result;
 
 	*files = (struct files){.latest = INT64_MIN};
-	result = thrum__store_write(model, &info, "p", count, files);
+	result = thrum__store_write(model, &info, &(struct thrum__store_options){.program = "p"},
+		count, files);
 	thrum__model_destroy(model);
 	return result;
 }

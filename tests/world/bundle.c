@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "read/ping.h"
 #include "recording.h"
 #include "world/bundle.h"
 
@@ -71,6 +72,28 @@ static void opens_as_one_trace(void **state)
 	thrum_trace_close(trace);
 	/* The end may be missing. */
 	assert_int_equal(count_logs(bytes, size - 2 * THRUM__WORLD_BLOCK), 2);
+	free(bytes);
+}
+
+/* An entry of what is known about clocks is no recording. */
+static void has_clocks(void **state)
+{
+	struct thrum__ping pings[3] = {{1, 2, 3, 4, 5, 6}};
+	size_t size, room;
+	uint8_t *bytes = make_bundle(&size), *to;
+
+	(void)state;
+	room = size + THRUM__WORLD_BLOCK + sizeof pings;
+	bytes = realloc(bytes, room);
+	assert_non_null(bytes);
+	to = bytes + size - 2 * THRUM__WORLD_BLOCK;
+	memset(to, 0, room - (size - 2 * THRUM__WORLD_BLOCK));
+	assert_int_equal(thrum__world_bundle_header(to, THRUM__PING_ENTRY, sizeof pings), 0);
+	memcpy(to + THRUM__WORLD_BLOCK, pings, sizeof pings);
+	/* Also cut off in one of them. */
+	for (size_t cut = 0; cut <= sizeof pings; cut++)
+		assert_int_equal(count_logs(bytes, size - THRUM__WORLD_BLOCK + sizeof pings - cut),
+			2);
 	free(bytes);
 }
 
@@ -141,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_as_one_trace),
+		cmocka_unit_test(has_clocks),
 		cmocka_unit_test(has_an_end),
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(damaged_headers),

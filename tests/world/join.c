@@ -61,7 +61,8 @@ static struct thrum_trace *open_recording(const struct recording *recording)
 	return trace;
 }
 
-static struct thrum_trace *join(const struct recording *recordings, size_t count, uint64_t messages)
+static struct thrum_trace *join_with(const struct recording *recordings, size_t count,
+	uint64_t messages, const struct thrum__ping *pings, uint32_t ping_count)
 {
 	static const char *const files[] = {"/tmp/one.thrum", "two.thrum", "three.thrum"};
 	struct thrum__world_part parts[3];
@@ -72,10 +73,15 @@ static struct thrum_trace *join(const struct recording *recordings, size_t count
 	for (size_t i = 0; i < count; i++)
 		parts[i] = (struct thrum__world_part){open_recording(&recordings[i]),
 			open_recording(&recordings[i]), files[i]};
-	if (thrum__world_join(parts, count, &trace, &found, &info) != 0)
+	if (thrum__world_join(parts, count, pings, ping_count, &trace, &found, &info) != 0)
 		fail_msg("%s", info.message);
 	assert_int_equal(found, messages);
 	return trace;
+}
+
+static struct thrum_trace *join(const struct recording *recordings, size_t count, uint64_t messages)
+{
+	return join_with(recordings, count, messages, NULL, 0);
 }
 
 /* Lists the events: "TIME LANE EVENT TASK OTHER TEXT". */
@@ -297,6 +303,99 @@ static void falls_back_on_wall_clocks(void **state)
 	recording_finish(&two[1]);
 }
 
+/* Pings of two machines that send each other nothing, to a third one whose clock is 7 s ahead. Each way
+ * takes 100 us. */
+static void put_pings(struct thrum__ping *pings, size_t count, int64_t start)
+{
+	for (size_t i = 0; i < count; i++) {
+		int64_t at = start + (int64_t)(i / 2) * 5000000000 - 20000000000;
+		int64_t own = i % 2 ? at + HOUR : at, there = at + 7000000000;
+
+		pings[i] = (struct thrum__ping){i % 2 ? 6 : 5, 9, own, there + 100000,
+			there + 150000, own + 250000};
+	}
+}
+
+static void compares_clocks_by_pings(void **state)
+{
+	enum {
+		PINGS = 18
+	};
+	struct recording two[2];
+	struct thrum__ping pings[PINGS + 5];
+	struct thrum_trace *trace;
+	int64_t start;
+
+	(void)state;
+	(void)begin(&two[0], "web", "one", 5);
+	(void)begin(&two[1], "db", "two", 6);
+	start = (int64_t)two[0].header->start.monotonic;
+	/* It began a millisecond later, and its time of day is wrong by an hour. */
+	two[1].header->start.monotonic += (uint64_t)HOUR + 1000000;
+	two[1].header->start.realtime += (uint64_t)HOUR;
+	put_pings(pings, PINGS, start);
+	/* Others have nothing to do with it, or are damaged. */
+	pings[PINGS] = (struct thrum__ping){77, 78, 1, 2, 3, 4};
+	pings[PINGS + 1] = (struct thrum__ping){5, 0, start, start, start, start};
+	pings[PINGS + 2] = (struct thrum__ping){5, 5, start, start, start, start};
+	pings[PINGS + 3] = (struct thrum__ping){5, 11, INT64_MIN, INT64_MAX, INT64_MIN, INT64_MAX};
+	pings[PINGS + 4] = (struct thrum__ping){0, 5, start, start, start, start};
+	trace = join_with(two, 2, 0, pings, PINGS + 5);
+	assert_int_equal(thrum_trace_lane(trace, 0)->time_error, 0);
+	/* Both comparisons may be wrong by 100 us. */
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 199000, 205000);
+	assert_int_equal(thrum_trace_lane(trace, 1)->host, 1);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web@one/main\n"
+		"0 0 switch 1 0 \n"
+		"0 0 suspend 0 0 no more is recorded\n"
+		"1000000 1 create 0 1000000000001 \n"
+		"1000000 1 label 1000000000001 0 db@two/main\n"
+		"1000000 1 switch 1000000000001 0 \n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
+/* One of the machines stands still for a second, and so its clock: between two comparisons nobody
+ * knows when. */
+static void tells_of_a_step(void **state)
+{
+	enum {
+		PINGS = 72
+	};
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "one", 5);
+	struct packet_writer b = begin(&two[1], "db", "two", 6);
+	struct thrum__ping pings[PINGS];
+	struct thrum_trace *trace;
+
+	(void)state;
+	two[1].header->start.monotonic += (uint64_t)HOUR;
+	for (int i = 0; i < 2; i++) {
+		struct thrum__reading *latest = &two[i].header->latest[0];
+
+		*latest = two[i].header->start;
+		latest->ticks += 15000000000;
+		latest->monotonic += 150000000000;
+		latest->realtime += 150000000000;
+	}
+	link_at(&a, true, "a", 15000000000);
+	link_at(&b, true, "b", 15000000000);
+	put_pings(pings, PINGS, (int64_t)two[0].header->start.monotonic);
+	for (size_t i = 1; i < PINGS; i += 2)
+		if (i > PINGS / 2) {
+			pings[i].asked -= 1000000000;
+			pings[i].back -= 1000000000;
+		}
+	trace = join_with(two, 2, 0, pings, PINGS);
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 990000000, 1010000000);
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 /* Makes it the recording of a virtual machine with a clock of its own, which the host has compared. */
 static void put_guest(struct recording *guest, int64_t ahead, uint64_t error)
 {
@@ -425,8 +524,8 @@ static void refuses_too_many(void **state)
 	for (size_t i = 0; i <= THRUM__WORLD_PARTS_MAX; i++)
 		parts[i] = (struct thrum__world_part){open_recording(&recording),
 			open_recording(&recording), NULL};
-	assert_int_equal(thrum__world_join(parts, THRUM__WORLD_PARTS_MAX + 1, &trace, &messages,
-				 &info),
+	assert_int_equal(thrum__world_join(parts, THRUM__WORLD_PARTS_MAX + 1, NULL, 0, &trace,
+				 &messages, &info),
 		-THRUM_E_ARGUMENT);
 	assert_string_equal(info.message, "more than 64 traces can't be joined");
 	recording_finish(&recording);
@@ -442,6 +541,8 @@ int main(void)
 		cmocka_unit_test(compares_the_clocks_of_machines),
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
+		cmocka_unit_test(compares_clocks_by_pings),
+		cmocka_unit_test(tells_of_a_step),
 		cmocka_unit_test(tells_doubtful_messages),
 		cmocka_unit_test(survives_damaged_clocks),
 		cmocka_unit_test(refuses_too_many),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """A program that records what a test tells it to, and commands that look at it meanwhile."""
 
+import atexit
 import os
 import select
 import subprocess
@@ -29,10 +30,10 @@ def finish():
 class Program:
     """tests/thrum/programs/obeys.c"""
 
-    def __init__(self, name="obeys", size="1M"):
+    def __init__(self, name="obeys", size="1M", under=()):
         self.path = os.path.join(folder.name, name + ".thrum")
         self.process = subprocess.Popen(
-            [PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [*under, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "THRUM_TRACE": self.path, "THRUM_SIZE": size})
         self.pid = str(self.process.pid)
         self.tell("gauge started 1")
@@ -51,9 +52,10 @@ class Program:
 class Command:
     """thrum with some arguments, which runs on beside the test."""
 
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen([THRUM, *arguments], stdout=subprocess.PIPE,
+    def __init__(self, *arguments, under=()):
+        self.process = subprocess.Popen([*under, THRUM, *arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, text=True, bufsize=1)
+        atexit.register(self.process.kill)
         self.output = self.pending = ""
 
     def read(self, seconds):

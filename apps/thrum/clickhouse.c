@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC */
+/* Speaks to ClickHouse over HTTP. libcurl is loaded when it is needed: it brings many others with it. */
+#define _GNU_SOURCE
+#include "clickhouse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "load.h"
+#include "text.h"
+
+#ifdef HAVE_CURL
+
+/* Else functions are macros. */
+#define CURL_DISABLE_TYPECHECK
+#include <curl/curl.h>
+#include <dlfcn.h>
+
+#define LIBRARY "libcurl.so.4"
+#define PATIENCE 10000L /* ms, to connect */
+
+#define FUNCTIONS(X) \
+	X(curl_easy_init) \
+	X(curl_easy_cleanup) \
+	X(curl_easy_setopt) \
+	X(curl_easy_perform) \
+	X(curl_easy_getinfo) \
+	X(curl_easy_escape) \
+	X(curl_easy_strerror) \
+	X(curl_free)
+
+struct clickhouse {
+#define X(name) __typeof__(&(name)) name;
+	FUNCTIONS(X)
+#undef X
+	CURL *curl;
+	char base[300];                  /* http://HOST:PORT/ */
+	char user[200];                  /* USER:PASSWORD; "": none */
+	char database[100];              /* "": not yet chosen */
+	struct thrum__base_text replied; /* to the latest request */
+	char error[CURL_ERROR_SIZE];
+};
+
+static bool load_library(struct clickhouse *c)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW);
+
+#define X(function) \
+	c->function = library ? (__typeof__(c->function))dlsym(library, #function) : NULL; \
+	if (!c->function) \
+		return false;
+	FUNCTIONS(X)
+#undef X
+	return true;
+}
+
+/* Takes an address apart. */
+static bool parse(const char *address, struct clickhouse *c, char database[100])
+{
+	bool is_safe = strncmp(address, "clickhouses:", 12) == 0;
+	const char *host = strstr(address, "://"), *at, *end;
+
+	if (!host || (!is_safe && strncmp(address, "clickhouse:", 11) != 0))
+		return false;
+	host += 3;
+	end = host + strcspn(host, "/");
+	at = memrchr(host, '@', (size_t)(end - host));
+	if (at &&
+		snprintf(c->user, sizeof(c->user), "%.*s", (int)(at - host), host) >=
+			(int)sizeof(c->user))
+		return false;
+	host = at ? at + 1 : host;
+	if (end == host || strlen(end) >= 100)
+		return false;
+	snprintf(database, 100, "%s", *end && end[1] ? end + 1 : "default");
+	return strcspn(database, "/?`\\") == strlen(database) &&
+		snprintf(c->base, sizeof(c->base), "%s://%.*s%s/", is_safe ? "https" : "http",
+			(int)(end - host), host,
+			memchr(host, ':', (size_t)(end - host)) ? ""
+				: is_safe                       ? ":8443"
+								: ":8123") < (int)sizeof(c->base);
+}
+
+static size_t take_reply(char *bytes, size_t size, size_t count, void *to)
+{
+	struct clickhouse *c = to;
+
+	/* The beginning of what it says is enough. */
+	if (c->replied.size < 1000)
+		thrum__base_text_bytes(&c->replied, bytes,
+			size * count < 1000 ? size * count : 1000);
+	return size * count;
+}
+
+/* Tells a failure, by the first line of the server's words. */
+static int fail(struct clickhouse *c, const char *words)
+{
+	complain("%s: %.*s", strstr(c->base, "://") + 3, (int)strcspn(words, "\n"), words);
+	return STATUS_FAILED;
+}
+
+/* Sends a query, and `size` bytes that belong to it. */
+static int request(struct clickhouse *c, const char *query, const char *bytes, size_t size)
+{
+	char *escaped = c->curl_easy_escape(c->curl, query, 0), url[4096];
+	long status = 0;
+	int length = escaped ? snprintf(url, sizeof(url), "%s?database=%s&query=%s", c->base,
+				       *c->database ? c->database : "default", escaped)
+			     : -1;
+
+	c->curl_free(escaped);
+	if (length < 0 || length >= (int)sizeof(url))
+		return load_no_memory();
+	thrum__base_text_clear(&c->replied);
+	c->error[0] = '\0';
+	c->curl_easy_setopt(c->curl, CURLOPT_URL, url);
+	c->curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, bytes);
+	c->curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+	CURLcode code = c->curl_easy_perform(c->curl);
+
+	if (code != CURLE_OK)
+		return fail(c, *c->error ? c->error : c->curl_easy_strerror(code));
+	c->curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status == 200)
+		return STATUS_OK;
+	return fail(c, c->replied.size > 0 ? c->replied.bytes : "it refuses, and doesn't say why");
+}
+
+static void set_options(struct clickhouse *c)
+{
+	c->curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+	c->curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, PATIENCE);
+	c->curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->error);
+	c->curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_reply);
+	c->curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
+	if (*c->user) {
+		c->curl_easy_setopt(c->curl, CURLOPT_USERPWD, c->user);
+		c->curl_easy_setopt(c->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	}
+}
+
+static int make_tables(struct clickhouse *c, const char *database)
+{
+	char query[200];
+	int status;
+
+	snprintf(query, sizeof(query), "CREATE DATABASE IF NOT EXISTS `%s`", database);
+	status = strcmp(database, "default") == 0 ? STATUS_OK : request(c, query, "", 0);
+	snprintf(c->database, sizeof(c->database), "%s", database);
+	for (int i = 0; i < THRUM__STORE_TABLE_COUNT && status == STATUS_OK; i++) {
+		struct thrum__base_text schema = thrum__store_schema((enum thrum__store_table)i);
+
+		status = schema.failed ? load_no_memory() : request(c, schema.bytes, "", 0);
+		thrum__base_text_free(&schema);
+	}
+	return status;
+}
+
+int clickhouse_open(const char *address, struct clickhouse **to)
+{
+	struct clickhouse *c = calloc(1, sizeof(*c));
+	char database[100];
+	int status = STATUS_OK;
+
+	if (!c)
+		return load_no_memory();
+	c->replied = thrum__base_text_growing();
+	if (!parse(address, c, database)) {
+		complain("--to is clickhouse://[USER:PASSWORD@]HOST[:PORT][/DATABASE]");
+		status = STATUS_USAGE;
+	} else if (!load_library(c)) {
+		complain("--to needs the library %s (Debian: libcurl4)", LIBRARY);
+		status = STATUS_FAILED;
+	} else if (!(c->curl = c->curl_easy_init())) {
+		status = load_no_memory();
+	}
+	if (status == STATUS_OK) {
+		set_options(c);
+		status = make_tables(c, database);
+	}
+	if (status == STATUS_OK)
+		*to = c;
+	else
+		clickhouse_close(c);
+	return status;
+}
+
+int clickhouse_insert(struct clickhouse *c, const struct thrum__store_file *file)
+{
+	char query[100];
+
+	snprintf(query, sizeof(query), "INSERT INTO %s FORMAT TabSeparated", file->table);
+	return request(c, query, file->bytes, file->size);
+}
+
+void clickhouse_close(struct clickhouse *c)
+{
+	if (!c)
+		return;
+	if (c->curl)
+		c->curl_easy_cleanup(c->curl);
+	thrum__base_text_free(&c->replied);
+	free(c);
+}
+
+#else
+
+int clickhouse_open(const char *address, struct clickhouse **to)
+{
+	(void)address, (void)to;
+	complain(
+		"this thrum was built without libcurl: install libcurl4-openssl-dev and build it again");
+	return STATUS_FAILED;
+}
+
+int clickhouse_insert(struct clickhouse *c, const struct thrum__store_file *file)
+{
+	(void)c, (void)file;
+	return STATUS_FAILED;
+}
+
+void clickhouse_close(struct clickhouse *c)
+{
+	(void)c;
+}
+
+#endif
