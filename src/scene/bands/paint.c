@@ -158,7 +158,8 @@ static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__b
 	if (n->failed == 0)
 		return;
 	thrum__words_number(n->failed, words);
-	thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD,
+	thrum__bands_text_right(pen, columns[3], y, font,
+		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
 		n->all_failed ? "all" : words);
 }
 
@@ -200,7 +201,8 @@ static void put_above(const struct thrum__bands_pen *pen,
 	thrum__words_number(n->failed, words);
 	if (n->failed > 0)
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			THRUM__COLOUR_BAD, n->all_failed ? "all" : words);
+			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
+			n->all_failed ? "all" : words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
@@ -346,10 +348,11 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
-		family->by_site ? "No task here has a label; these are call sites. "
-				  "thrum_task_label names them."
-				: "%s tasks, each a line from its beginning to its end; "
-				  "the higher, the longer it took (scale at the right)",
+		family->by_site
+			? "No task here has a label; these are call sites. "
+			  "thrum_task_label names them."
+			: "%s tasks in these bands, each a line from its beginning to its end; "
+			  "the higher, the longer it took (scale at the right)",
 		count);
 	paint_head(pen, place, "Work", words);
 }
@@ -380,12 +383,18 @@ static void paint_more(const struct thrum__bands_pen *pen,
 	float top = thrum__bands_top(pen, place);
 	char words[400], count[THRUM__NUMBER_ROOM];
 	size_t used = 0;
+	bool is_open;
 
-	snprintf(words, sizeof words, "+ %u more", (unsigned)family->more_count);
-	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+	is_open = !pen->other && thrum__scene_bands_opened(&pen->bands->shown, THRUM__BANDS_MORE);
+	snprintf(words, sizeof words, is_open ? "− %u more" : "+ %u more",
+		(unsigned)family->more_count);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE,
+		pen->other || pen->p->scene->is_still ? THRUM__COLOUR_MUTED : THRUM__COLOUR_RUN,
 		pen->left > 0 ? pen->left - 16 : MORE_ROOM, words);
 	if (pen->other && pen->left > 0)
 		thrum__bands_name_side(pen, pen->left - 12, top + 12);
+	if (is_open)
+		return;
 	words[0] = '\0';
 	for (uint32_t i = 0; i < family->more_count && i < MORE_SHOWN; i++) {
 		const struct thrum__group *group = &family->groups[family->more[i]];
