@@ -110,6 +110,7 @@ struct thrum__scene_bands {
 	uint32_t counted_room;
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
+	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
