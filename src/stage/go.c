@@ -287,6 +287,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 		status = finish_going(stage, part, status,
 			scene->selected != selected && command != THRUM__COMMAND_BACK);
 	}
+	if (status > 0 && command == THRUM__COMMAND_SLOW)
+		return status | THRUM__STAGE_YOURS; /* the panel tells the reasons */
 	if (status <= 0 || command != THRUM__COMMAND_BACK)
 		return status;
 	memcpy(stage->panel, scene->state.page, sizeof stage->panel);
