@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
-# What runs for each event, each item of a frame or each row is compiled to be fast, the rest to be
-# small.
+# What runs for each event, each item of a frame or each row is compiled to be fast (-O2 would be
+# no faster), the rest to be small.
 HOT = $(addprefix src/base/,array.c keys.c sort.c) \
 	$(addprefix src/read/thrum/,decode.c lane.c merge.c) \
 	$(addprefix src/model/,append.c forget.c ids.c lanes.c model.c rows.c strings.c tasks.c) \
@@ -26,6 +26,6 @@ $(FOLDER)/core.wasm: $(OBJECTS)
 
 $(FOLDER)/%.o: %.c tools/wasm.mk
 	@mkdir -p $(@D)
-	clang-14 $(FLAGS) $(if $(filter $(HOT),$<),-O2,-Oz) -MMD -MP -c $< -o $@
+	clang-14 $(FLAGS) $(if $(filter $(HOT),$<),-Os,-Oz) -MMD -MP -c $< -o $@
 
 -include $(OBJECTS:.o=.d)

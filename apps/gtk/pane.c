@@ -15,6 +15,7 @@ enum {
 	SIGNAL_GO_FINDING,
 	SIGNAL_GO_DIFFERENCE,
 	SIGNAL_GO_GROUP,
+	SIGNAL_GO_RUN,
 	SIGNAL_GO_SLOW,
 	SIGNAL_HOVER_TASK,
 	SIGNAL_PAGE,
@@ -65,10 +66,11 @@ static void follow_task(void *data, unsigned side, uint32_t task)
 {
 	AppPane *self = data;
 
+	/* First, so that going back leads to this page. */
+	pane_go_task(self, task);
 	/* A link on the page about a slow task leads to another: then the details tell of that one. */
 	if (is_page(self, "slow"))
 		app_pane_show_page(self, "details");
-	pane_go_task(self, task);
 }
 
 static void follow_time(void *data, int64_t time, int64_t until)
@@ -76,6 +78,13 @@ static void follow_time(void *data, int64_t time, int64_t until)
 	AppPane *self = data;
 
 	g_signal_emit(self, signals[SIGNAL_GO_TIME], 0, self->part, time, until);
+}
+
+static void follow_run(void *data, uint32_t run)
+{
+	AppPane *self = data;
+
+	g_signal_emit(self, signals[SIGNAL_GO_RUN], 0, self->part, run);
 }
 
 static void follow_slow(void *data, uint32_t task)
@@ -412,6 +421,7 @@ static void app_pane_class_init(AppPaneClass *class)
 		NULL, NULL, G_TYPE_NONE, 3, G_TYPE_UINT, G_TYPE_INT64, G_TYPE_INT64);
 	signals[SIGNAL_GO_FINDING] = add_signal("go-finding", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_DIFFERENCE] = add_signal("go-difference", 1, G_TYPE_POINTER, G_TYPE_NONE);
+	signals[SIGNAL_GO_RUN] = add_signal("go-run", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_SLOW] = add_signal("go-slow", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_GO_GROUP] = add_signal("go-group", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
@@ -455,8 +465,9 @@ static void add_head(AppPane *self)
 
 static void app_pane_init(AppPane *self)
 {
-	self->links = (struct pane_links){follow_task, follow_time, follow_slow, follow_difference,
-		follow_filter, follow_group, has_site, follow_site, follow_hover, self};
+	self->links = (struct pane_links){follow_task, follow_time, follow_run, follow_slow,
+		follow_difference, follow_filter, follow_group, has_site, follow_site, follow_hover,
+		self};
 	self->task = self->chosen = self->slow_task = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));

@@ -44,6 +44,7 @@ static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 	switch (read_link(uri, &side, &target, &until)) {
 	case THRUM__LINK_TO_TASK: links->go_task(links->data, side, (uint32_t)target); break;
 	case THRUM__LINK_TO_TIME: links->go_time(links->data, target, until); break;
+	case THRUM__LINK_TO_RUN: links->go_run(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_SLOW: links->go_slow(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_GROUP: links->go_group(links->data, (uint32_t)target); break;

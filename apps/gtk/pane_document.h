@@ -11,6 +11,7 @@
 struct pane_links {
 	void (*go_task)(void *data, unsigned side, uint32_t task);
 	void (*go_time)(void *data, int64_t time, int64_t until); /* until > time: all between */
+	void (*go_run)(void *data, uint32_t run);
 	void (*go_slow)(void *data, uint32_t task);
 	void (*go_difference)(void *data, uint32_t difference);
 	void (*go_filter)(void *data, const char *search);

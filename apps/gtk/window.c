@@ -118,6 +118,9 @@ void window_update(AppWindow *window, unsigned changes)
 		return;
 	update_bars(window);
 	update_status(window);
+	/* Going back leads to the page that was open then. */
+	app_pane_show_page(APP_PANE(window->pane),
+		window->stage->panel[0] ? window->stage->panel : "details");
 	if (changes & THRUM__CHANGED_SELECTION)
 		update_selection(window);
 	else
@@ -262,6 +265,11 @@ static void on_go_difference(AppPane *pane, const struct thrum__difference *diff
 	AppWindow *window)
 {
 	apply_change(window, thrum__stage_go_difference(window->stage, difference));
+}
+
+static void on_go_run(AppPane *pane, unsigned part, unsigned run, AppWindow *window)
+{
+	apply_change(window, thrum__stage_go_run(window->stage, part, run));
 }
 
 static void on_go_slow(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
@@ -535,6 +543,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	g_signal_connect(window->pane, "go-time", G_CALLBACK(on_go_time), window);
 	g_signal_connect(window->pane, "go-finding", G_CALLBACK(on_go_finding), window);
 	g_signal_connect(window->pane, "go-difference", G_CALLBACK(on_go_difference), window);
+	g_signal_connect(window->pane, "go-run", G_CALLBACK(on_go_run), window);
 	g_signal_connect(window->pane, "go-slow", G_CALLBACK(on_go_slow), window);
 	g_signal_connect(window->pane, "go-group", G_CALLBACK(on_go_group), window);
 	g_signal_connect(window->pane, "hover-task", G_CALLBACK(on_hover_task), window);

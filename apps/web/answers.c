@@ -400,6 +400,7 @@ static void put_picture(struct thrum__base_text *out)
 	json_key_integer(out, "focus", core.stage->focus);
 	json_key_integer(out, "selected",
 		scene->selected == THRUM__NONE ? -1 : (int64_t)scene->selected);
+	json_key_integer(out, "finding", scene->state.finding);
 	json_key_integer(out, "subject", thrum__scene_bands_subject(scene));
 	json_key_bool(out, "linked", core.stage->is_linked);
 	json_key_string(out, "theme", thrum__draw_theme_name(scene->state.theme));
@@ -478,6 +479,8 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 	json_text(out, document->text + piece->offset, piece->size);
 	if (piece->link == THRUM__LINK_TO_TASK)
 		json_key_integer(out, "task", piece->target);
+	if (piece->link == THRUM__LINK_TO_RUN)
+		json_key_integer(out, "run", piece->target);
 	if (piece->link == THRUM__LINK_TO_SLOW)
 		json_key_integer(out, "slow", piece->target);
 	if (piece->link == THRUM__LINK_TO_DIFFERENCE)

@@ -344,6 +344,11 @@ EXPORT(core_go_task) int core_go_task(unsigned part, uint32_t task)
 	return part < core.stage->count ? thrum__stage_go_task(core.stage, part, task) : 0;
 }
 
+EXPORT(core_go_run) int core_go_run(unsigned part, uint32_t run)
+{
+	return thrum__stage_go_run(core.stage, part, run);
+}
+
 EXPORT(core_go_slow) int core_go_slow(unsigned part, uint32_t task)
 {
 	return thrum__stage_go_slow(core.stage, part, task);

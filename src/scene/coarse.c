@@ -203,7 +203,7 @@ static void paint_busy(struct thrum__paint *p, const struct thrum__scene_coarse 
 	share = share < 1 ? share * 100 : 100;
 	thrum__words_decimal(share, share < 10, percent, sizeof percent);
 	if (lanes > 1)
-		snprintf(words, sizeof words, "Running: %s %% of %u lanes’ time", percent,
+		snprintf(words, sizeof words, "Running: %s %% of %u threads’ time", percent,
 			(unsigned)lanes);
 	else
 		snprintf(words, sizeof words, "Running: %s %% of the time", percent);

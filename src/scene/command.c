@@ -100,9 +100,18 @@ static int go_back(struct thrum__scene *scene)
 
 /* ---- Going somewhere ----------------------------------------------------------------------- */
 
+/* Scrolls so that the selected task is in sight. */
+static int show_selected(struct thrum__scene *scene)
+{
+	uint32_t unit = thrum__layout_unit(scene->layout, scene->selected);
+
+	return unit == THRUM__NONE
+		? 0
+		: thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
+}
+
 int thrum__scene_show_task(struct thrum__scene *scene, uint32_t task)
 {
-	uint32_t unit = thrum__layout_unit(scene->layout, task);
 	int64_t half = (scene->state.to - scene->state.from) / 2;
 	int64_t start = THRUM__TASK(scene->model, task, start);
 	int status;
@@ -111,8 +120,28 @@ int thrum__scene_show_task(struct thrum__scene *scene, uint32_t task)
 	if (start < scene->state.from || start > scene->state.to)
 		thrum__scene_set_window_around(scene, start, start, half);
 	status = thrum__scene_select(scene, task);
-	if (status == 0 && unit != THRUM__NONE)
-		status = thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
+	if (status == 0)
+		status = show_selected(scene);
+	return status < 0 ? status : 1;
+}
+
+int thrum__scene_show_run(struct thrum__scene *scene, uint32_t run)
+{
+	const struct thrum__model *model = scene->model;
+	int64_t from, to;
+	int status;
+
+	if (!thrum__model_has_row(&model->runs, run))
+		return 0;
+	from = THRUM__RUN(model, run, start);
+	to = THRUM__RUN(model, run, end) == THRUM__OPEN ? model->end : THRUM__RUN(model, run, end);
+	thrum__scene_remember(scene);
+	thrum__scene_set_window_around(scene, from, to, (to - from) / 2 + 1);
+	status = thrum__scene_select(scene, THRUM__RUN(model, run, task));
+	if (scene->shows_bands)
+		scene->state.track = 0; /* the threads are on top */
+	else if (status == 0)
+		status = show_selected(scene);
 	return status < 0 ? status : 1;
 }
 
@@ -425,6 +454,21 @@ static int toggle_alone(struct thrum__scene *scene)
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
+/* Shows rows in the place of bands, or the reverse, with the selected task in sight. */
+static int toggle_bands(struct thrum__scene *scene)
+{
+	int status;
+
+	scene->state.as = scene->shows_bands ? THRUM__AS_ROWS : THRUM__AS_BANDS;
+	scene->state.track = 0;
+	status = scene->width > 0 && scene->selected != THRUM__NONE
+		? thrum__scene_project(scene, scene->width, scene->height)
+		: 0;
+	if (status == 0 && scene->width > 0)
+		status = show_selected(scene);
+	return status < 0 ? status : 1;
+}
+
 int thrum__scene_command(struct thrum__scene *scene, int command)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -449,10 +493,7 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_SQUEEZE:
 		toggle_fold(&state->squeeze, thrum__scene_squeezes(scene));
 		return 1;
-	case THRUM__COMMAND_BANDS:
-		state->as = scene->shows_bands ? THRUM__AS_ROWS : THRUM__AS_BANDS;
-		state->track = 0;
-		return 1;
+	case THRUM__COMMAND_BANDS: return toggle_bands(scene);
 	case THRUM__COMMAND_FISHEYE: return toggle_fisheye(scene);
 	case THRUM__COMMAND_NEXT_MATCH: return show_next(scene, 1, is_match);
 	case THRUM__COMMAND_PREVIOUS_MATCH: return show_next(scene, -1, is_match);

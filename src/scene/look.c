@@ -10,6 +10,7 @@
 
 #define AWAITED_MAX 1000 /* tasks of a chain of waits that are followed */
 #define HOVERED_MAX 4096 /* edges of a hovered unit that are looked at */
+#define RUNS_SEARCHED 65536
 
 static uint32_t unit_of(const struct thrum__scene *scene, uint32_t task)
 {
@@ -248,6 +249,27 @@ static uint32_t task_at(const struct thrum__scene *scene, uint32_t unit, int64_t
 	return task;
 }
 
+/* Returns the run of a task at a time, among its latest ones, or NONE. */
+static uint32_t run_at(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	for (unsigned i = 0; i < RUNS_SEARCHED && thrum__model_has_row(&model->runs, run); i++) {
+		if (THRUM__RUN(model, run, start) <= time)
+			return time < THRUM__RUN(model, run, end) ? run : THRUM__NONE;
+		run = THRUM__RUN(model, run, prev);
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__scene_finding_at(const struct thrum__scene *scene, float x, float y)
+{
+	return scene->state.findings && scene->state.finding < scene->findings.count &&
+			thrum__paint_boxes_hit(&scene->memory->notes, x, y, 1, 1)
+		? scene->state.finding
+		: THRUM__NONE;
+}
+
 void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float slack,
 	struct thrum__scene_pick *pick)
 {
@@ -263,9 +285,14 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 		.unit = THRUM__NONE,
 		.task = THRUM__NONE,
 		.track = THRUM__NONE,
+		.run = THRUM__NONE,
 	};
 	if (scene->shows_bands) {
-		pick->task = thrum__scene_bands_pick(scene, x, y, slack, &pick->more);
+		int64_t ran = THRUM__OPEN;
+
+		pick->task = thrum__scene_bands_pick(scene, x, y, slack, &pick->more, &ran);
+		if (ran != THRUM__OPEN && thrum__model_has_row(&scene->model->tasks, pick->task))
+			pick->run = run_at(scene->model, pick->task, ran);
 		pick->unit = pick->task == THRUM__NONE ? THRUM__NONE : unit_of(scene, pick->task);
 		return;
 	}
@@ -288,5 +315,6 @@ void thrum__scene_pick(const struct thrum__scene *scene, float x, float y, float
 	if (nearest) {
 		pick->track = thrum__layout_track(scene->layout, pick->unit);
 		pick->task = task_at(scene, pick->unit, pick->time);
+		pick->run = run_at(scene->model, pick->task, pick->time);
 	}
 }

@@ -41,6 +41,9 @@ THRUM__MUST_USE int thrum__scene_show_task(struct thrum__scene *, uint32_t task)
 THRUM__MUST_USE int thrum__scene_show_life(struct thrum__scene *, uint32_t task);
 THRUM__MUST_USE int thrum__scene_show_finding(struct thrum__scene *, uint32_t finding);
 
+/* Selects the task of a run of the model, and zooms to the run. Returns as the three above. */
+THRUM__MUST_USE int thrum__scene_show_run(struct thrum__scene *, uint32_t run);
+
 /* Goes from the selected task along an arrow; `command` is CREATOR, AWAITED or WAKER. If no arrow
  * leads further, or after the user came back, goes to the next of several targets. Returns as
  * thrum__scene_command does. */

@@ -82,6 +82,7 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 		return;
 	if (scene->memory) {
 		free(scene->memory->boxes.rects);
+		free(scene->memory->notes.rects);
 		free(scene->memory->scratch);
 		free(scene->memory->seen);
 		free(scene->memory->found.all);

@@ -92,6 +92,7 @@ struct thrum__scene_bands_state {
 };
 
 /* All that another person needs to see the same. Plain data, copyable. */
+#define THRUM__PAGE_MAX 16
 struct thrum__scene_state {
 	int64_t from, to;   /* the window; to > from */
 	double track;       /* the track at the top, with fraction; fish-eye: the track in focus;
@@ -114,6 +115,8 @@ struct thrum__scene_state {
 	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64]; /* names of counters */
 	uint8_t counter_count;
 	struct thrum__scene_bands_state bands;
+	char page
+		[THRUM__PAGE_MAX]; /* the page of the panel that was beside it: the stage's, for BACK */
 };
 
 /* The last step along an arrow: `command` led from one task to the index-th of its targets. */
@@ -145,6 +148,7 @@ struct thrum__scene {
 	} pair;           /* the scene with whose bands this one's stand in pairs */
 	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
+	bool is_still;    /* a picture that nobody can press on: it has no buttons */
 	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
@@ -420,6 +424,8 @@ THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
 /* A press on the gutter of bands: gives the band there the focus, or opens it if it has the focus. On
  * the ruler, sorts the bands by the column at x, or ends that. Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_bands_press(struct thrum__scene *, float x, float y);
+/* Whether such a press is meant at a place beside the gutter, too. */
+bool thrum__scene_bands_is_button(const struct thrum__scene *, float x, float y);
 
 /*
  * Shows the bands of two scenes in pairs: each kind of task of the upper one above that of the lower
@@ -476,12 +482,16 @@ struct thrum__scene_pick {
 	uint32_t task; /* the unit's task at that time, or NONE */
 	uint32_t track;
 	uint32_t more; /* in bands: other lines there, up to THRUM__PICK_MOST */
+	uint32_t run;  /* the run there, of that task, or NONE */
 };
 #define THRUM__PICK_MOST 4095
 
 /* Finds the unit at a place of the last frame, at most `slack` pixels away. */
 void thrum__scene_pick(const struct thrum__scene *, float x, float y, float slack,
 	struct thrum__scene_pick *);
+
+/* The finding whose pin or note lies at a place of the last frame, or NONE. */
+uint32_t thrum__scene_finding_at(const struct thrum__scene *, float x, float y);
 
 /* Selects a task; NONE clears the selection. Costs as thrum__scene_settle. */
 THRUM__MUST_USE int thrum__scene_select(struct thrum__scene *, uint32_t task);

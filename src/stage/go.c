@@ -287,9 +287,12 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 		status = finish_going(stage, part, status,
 			scene->selected != selected && command != THRUM__COMMAND_BACK);
 	}
-	return status > 0 && command == THRUM__COMMAND_BACK
-		? status | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH
-		: status;
+	if (status > 0 && command == THRUM__COMMAND_SLOW)
+		return status | THRUM__STAGE_YOURS; /* the panel tells the reasons */
+	if (status <= 0 || command != THRUM__COMMAND_BACK)
+		return status;
+	memcpy(stage->panel, scene->state.page, sizeof stage->panel);
+	return status | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
 }
 
 /* ---- Links --------------------------------------------------------------------------------- */
@@ -336,8 +339,8 @@ int thrum__stage_go_finding(struct thrum__stage *stage, uint32_t part, uint32_t 
 		thrum__scene_show_finding(stage->parts[part].scene, finding), true);
 }
 
-/* Goes by `show` to a group or story of bands. */
-static int go_bands(struct thrum__stage *stage, uint32_t part, uint32_t target,
+/* Goes by `show` to a group, a story or a run. */
+static int go_by(struct thrum__stage *stage, uint32_t part, uint32_t target,
 	int (*show)(struct thrum__scene *, uint32_t target), bool is_target)
 {
 	if (part >= stage->count)
@@ -350,12 +353,17 @@ static int go_bands(struct thrum__stage *stage, uint32_t part, uint32_t target,
 
 int thrum__stage_go_group(struct thrum__stage *stage, uint32_t part, uint32_t group)
 {
-	return go_bands(stage, part, group, thrum__scene_show_group, false);
+	return go_by(stage, part, group, thrum__scene_show_group, false);
 }
 
 int thrum__stage_go_slow(struct thrum__stage *stage, uint32_t part, uint32_t task)
 {
-	return go_bands(stage, part, task, thrum__scene_show_story, true);
+	return go_by(stage, part, task, thrum__scene_show_story, true);
+}
+
+int thrum__stage_go_run(struct thrum__stage *stage, uint32_t part, uint32_t run)
+{
+	return go_by(stage, part, run, thrum__scene_show_run, false);
 }
 
 int thrum__stage_follow(struct thrum__stage *stage, const struct thrum__scene_item *item)

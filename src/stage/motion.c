@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Motion from the former spots to those of the states: 160 ms, slower towards the end. */
 #include <math.h>
+#include <string.h>
 
 #include "stage/parts.h"
 
@@ -20,8 +21,12 @@ void thrum__stage_motion_from(struct thrum__stage *stage)
 {
 	struct thrum__stage_private *own = stage->own;
 
-	for (uint32_t i = 0; i < stage->count; i++)
-		own->before[i] = own->is_moving ? own->shown[i] : spot_of(stage->parts[i].scene);
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+
+		own->before[i] = own->is_moving ? own->shown[i] : spot_of(scene);
+		memcpy(scene->state.page, stage->panel, sizeof stage->panel);
+	}
 }
 
 void thrum__stage_motion_begin(struct thrum__stage *stage)

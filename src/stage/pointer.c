@@ -94,7 +94,11 @@ static struct place place_at(const struct thrum__stage *stage, float x, float y,
 		find_edge(scene, x, with, &place);
 	} else if (place.y < scene->tracks.bottom + THRUM__PAD && x <= thrum__stage_right(scene)) {
 		thrum__scene_pick(scene, x, place.y, slack_of(with), &pick);
-		place.over = pick.unit != THRUM__NONE ? THRUM__OVER_TASK : THRUM__OVER_GROUND;
+		place.over = pick.unit != THRUM__NONE ||
+				thrum__scene_finding_at(scene, x, place.y) != THRUM__NONE ||
+				thrum__scene_bands_is_button(scene, x, place.y)
+			? THRUM__OVER_TASK
+			: THRUM__OVER_GROUND;
 		place.drag = THRUM__DRAG_NOT_YET;
 		if (place.over == THRUM__OVER_GROUND)
 			find_edge(scene, x, with, &place);
@@ -110,7 +114,9 @@ int thrum__stage_over(const struct thrum__stage *stage, float x, float y)
 static void pick_at(const struct thrum__stage *stage, const struct place *place, float x,
 	unsigned with, struct thrum__scene_pick *pick)
 {
-	*pick = (struct thrum__scene_pick){.unit = THRUM__NONE, .task = THRUM__NONE};
+	*pick = (struct thrum__scene_pick){.unit = THRUM__NONE,
+		.task = THRUM__NONE,
+		.run = THRUM__NONE};
 	if (place->over == THRUM__OVER_TASK)
 		thrum__scene_pick(stage->parts[place->part].scene, x, place->y, slack_of(with),
 			pick);
@@ -417,7 +423,17 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	struct thrum__scene *scene = stage->parts[place.part].scene;
 	struct thrum__scene_pick pick;
 
-	if (scene->shows_bands && x < scene->time.x0 && place.drag == THRUM__DRAG_NOT_YET) {
+	if (place.drag == THRUM__DRAG_NOT_YET) {
+		uint32_t finding = thrum__scene_finding_at(scene, x, place.y);
+
+		if (finding != THRUM__NONE) {
+			int changed = thrum__stage_go_finding(stage, place.part, finding);
+
+			return changed < 0 ? changed : changed | THRUM__STAGE_YOURS;
+		}
+	}
+	if (scene->shows_bands && place.drag == THRUM__DRAG_NOT_YET &&
+		(x < scene->time.x0 || thrum__scene_bands_is_button(scene, x, place.y))) {
 		if (thrum__scene_bands_press(scene, x, place.y) < 0 ||
 			thrum__stage_share(stage, place.part) < 0)
 			return -THRUM_E_MEMORY;

@@ -143,6 +143,7 @@ static int add_part(struct thrum__stage *stage, struct thrum__scene *scene, cons
 	strcpy(copy, name);
 	*part = (struct thrum__stage_part){.scene = scene, .name = copy};
 	scene->state.strip = !stage->is_still;
+	scene->is_still = stage->is_still;
 	stage->count++;
 	arrange_parts(stage);
 	show_whole(stage);

@@ -24,7 +24,7 @@
 #define THRUM__STAGE_MAX 16
 #define THRUM__HEAD 24 /* px: the line with a trace's name above its part, if there are several */
 #define THRUM__MOTION_MS 160 /* duration of a motion; ease-out cubic */
-#define THRUM__PANEL_MAX 16
+#define THRUM__PANEL_MAX THRUM__PAGE_MAX
 #define THRUM__ORDER_MAX 24
 
 /* Bits that say what a call changed, or that the front end has something to do. Negative results
@@ -35,7 +35,8 @@ enum thrum__stage_changed {
 	THRUM__CHANGED_SEARCH = 4,
 	THRUM__CHANGED_STATUS = 8,   /* the words of the status line */
 	THRUM__CHANGED_ADDRESS = 16, /* thrum__stage_state_print */
-	/* The front end carries out the command: search, details, why slow, go to a time, help. */
+	/* The front end carries out the command: search, details, why slow, go to a time, help. After a
+	 * press on the picture: it tells about the chosen finding. */
 	THRUM__STAGE_YOURS = 32,
 };
 
@@ -209,6 +210,8 @@ int thrum__stage_go_time(struct thrum__stage *, uint32_t part, int64_t time);
 /* Goes to all from a time until another, with some room at both sides. */
 int thrum__stage_go_span(struct thrum__stage *, uint32_t part, int64_t from, int64_t to);
 int thrum__stage_go_finding(struct thrum__stage *, uint32_t part, uint32_t finding);
+/* Selects the task of a run of the model, and shows that run. */
+int thrum__stage_go_run(struct thrum__stage *, uint32_t part, uint32_t run);
 /* Follows a link to the reasons why a task was slow: in bands, selects it and shows its story. */
 int thrum__stage_go_slow(struct thrum__stage *, uint32_t part, uint32_t task);
 /* Shows the bands of a part, with the focus on that of a group. */

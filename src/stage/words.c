@@ -200,15 +200,23 @@ size_t thrum__stage_finding_words(const struct thrum__stage *stage, uint32_t par
 size_t thrum__stage_card_words(const struct thrum__stage *stage, char *to, size_t size)
 {
 	const struct thrum__stage_private *own = stage->own;
-	uint32_t part, task = THRUM__NONE;
+	struct thrum__scene_pick pick = {.task = THRUM__NONE};
+	const struct thrum__model *model;
+	uint32_t part = 0;
+	size_t used;
 
 	if (size > 0)
 		to[0] = '\0';
 	if (stage->count > 0 && own->has_crosshair && own->drag == THRUM__DRAG_NONE)
-		task = thrum__stage_pick(stage, own->x, own->y, &part);
-	return task == THRUM__NONE
-		? 0
-		: thrum__words_card(stage->parts[part].scene->model, task, to, size);
+		part = thrum__stage_pick_all(stage, own->x, own->y, &pick);
+	if (pick.task == THRUM__NONE)
+		return 0;
+	model = stage->parts[part].scene->model;
+	used = thrum__words_card(model, pick.task, to, size);
+	if (pick.run == THRUM__NONE || used + 1 >= size)
+		return used;
+	to[used++] = '\n';
+	return used + thrum__words_run(model, pick.run, to + used, size - used);
 }
 
 size_t thrum__stage_file_words(const struct thrum__stage *stage, uint32_t part, char *to,

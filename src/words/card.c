@@ -91,3 +91,24 @@ size_t thrum__words_card(const struct thrum__model *model, uint32_t task, char *
 	}
 	return card.size;
 }
+
+size_t thrum__words_run(const struct thrum__model *model, uint32_t run, char *to, size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	uint32_t lane = THRUM__RUN(model, run, lane);
+	int64_t start = THRUM__RUN(model, run, start);
+	int64_t end = THRUM__RUN(model, run, end);
+	char words[64];
+
+	if (end == THRUM__OPEN)
+		end = model->end;
+	thrum__words_duration(thrum__base_time_between(start, end), 3, words, sizeof words);
+	thrum__base_text_format(&text, "runs %s from ", words);
+	thrum__words_event_time(start, words, sizeof words);
+	thrum__base_text_put(&text, words);
+	if (model->lane_count > 1 && thrum__model_has_row(&model->tasks, model->lanes[lane].task)) {
+		thrum__base_text_put(&text, " on ");
+		put_name(&text, model, model->lanes[lane].task);
+	}
+	return text.size;
+}

@@ -151,7 +151,8 @@ static void put_change(struct thrum__words_sentence *s, const struct thrum__comp
 		break;
 	}
 	default:
-		thrum__words_put(s, count > 0 ? ", while its lane runs " : "while the lane runs ");
+		thrum__words_put(s,
+			count > 0 ? ", while its thread runs " : "while the thread runs ");
 		thrum__words_put_task(s, c->model[THRUM__BAD], d->by_task, "other tasks");
 	}
 }

@@ -67,10 +67,10 @@ static void put_pattern(struct thrum__words_sentence *s, const struct thrum__pat
 static const char *lane_words(int doing)
 {
 	switch (doing) {
-	case THRUM__DOING_LATE: return "is due, but the lane runs ";
+	case THRUM__DOING_LATE: return "is due, but the thread runs ";
 	case THRUM__DOING_QUEUED: return "waits for its turn behind ";
-	case THRUM__DOING_MEANWHILE: return "waits for something unknown; the lane runs ";
-	default: return "could go on, but the lane runs ";
+	case THRUM__DOING_MEANWHILE: return "waits for something unknown; the thread runs ";
+	default: return "could go on, but the thread runs ";
 	}
 }
 
@@ -239,16 +239,16 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 		return;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s,
-			is_own ? "its lane was suspended: " : ", whose lane was suspended: ");
+			is_own ? "its thread was suspended: " : ", whose thread was suspended: ");
 		put_pattern(s, &answer->paths, link->frames[0]);
 		return;
 	case THRUM__DOING_READY:
 		thrum__words_put(s, who);
-		thrum__words_put(s, "could run, but its lane ran ");
+		thrum__words_put(s, "could run, but its thread ran ");
 		break;
 	case THRUM__DOING_LATE:
 		thrum__words_put(s, who);
-		thrum__words_put(s, "was due, but its lane ran ");
+		thrum__words_put(s, "was due, but its thread ran ");
 		break;
 	case THRUM__DOING_QUEUED:
 		thrum__words_put(s, who);
@@ -258,7 +258,7 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, who);
 		thrum__words_put(s,
 			"waited; the trace doesn't show for which task, but meanwhile "
-			"its lane ran ");
+			"its thread ran ");
 	}
 	put_link(s, answer, link);
 }

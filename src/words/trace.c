@@ -22,7 +22,7 @@ size_t thrum__words_missing(const struct thrum_trace_info *info, char *to, size_
 	char digits[THRUM__NUMBER_ROOM];
 
 	put_count(&text, info->damaged, " place is damaged", " places are damaged");
-	put_count(&text, info->gaps, " gap in a lane", " gaps in lanes");
+	put_count(&text, info->gaps, " gap in a thread", " gaps in threads");
 	put_count(&text, info->lost_total, " event was not recorded", " events were not recorded");
 	bool has_more = text.size > 0;
 

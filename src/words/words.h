@@ -71,6 +71,9 @@ size_t thrum__words_task(const struct thrum__model *, uint32_t task, char *to, s
  * failure, what it waits for, the call site. Returns as snprintf does. */
 size_t thrum__words_card(const struct thrum__model *, uint32_t task, char *to, size_t size);
 
+/* "runs 85.8 ms from 42 ms on loop 1" about a run of the model; the lane only if there are several. */
+size_t thrum__words_run(const struct thrum__model *, uint32_t run, char *to, size_t size);
+
 /* The kind's name, such as "bind". For a task that the trace never saw created: "task". */
 const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 

@@ -75,7 +75,7 @@ static void a_task_that_failed(void **state)
 		"section: Waited for\n"
 		"line: [get /10] -- [4.5 µs]\n"
 		"section: Ran\n"
-		"header: |when|for|lane\n"
+		"header: |when|for|thread\n"
 		"row: |[4.0 µs]|1 µs|main\n");
 	assert_int_equal(document_find(&r.document, "main")->target, story_task(r.model, 1));
 	assert_int_equal(document_find(&r.document, "get /10")->target, story_task(r.model, 3));
@@ -322,14 +322,14 @@ static void a_trace(void **state)
 	snprintf(wanted, sizeof wanted,
 		"title: a.thrum\n"
 		"pair Duration: 2.3 ms\n"
-		"pair Lanes: 1\n"
+		"pair Threads: 1\n"
 		"pair Events: 20\n"
 		"pair Tasks: 5\n"
 		"pair : [1 resolved]\n"
 		"pair : [1 became others]\n"
 		"pair : [1 pending]\n"
 		"pair : [!1 failed!]\n"
-		"pair : 1 for idle lanes\n"
+		"pair : 1 for idle threads\n"
 		"pair Counters: 1\n"
 		"pair Program: server\n"
 		"pair Process: 4711\n"

@@ -177,7 +177,7 @@ static void fills(void **state)
 	assert_true(has_grey_strip(&list));
 	assert_true(says(&list, "5 ms"));
 	assert_true(says(&list, "Tasks alive: at most 2,000"));
-	assert_true(says(&list, "Running: 25 % of 2 lanes’ time"));
+	assert_true(says(&list, "Running: 25 % of 2 threads’ time"));
 	thrum__draw_list_finish(&list);
 }
 

@@ -310,6 +310,10 @@ static void gaps_are_told(void **state)
 		show_settle(show);
 		show_set(show, "as=bands");
 		assert_non_null(strstr(painted(show), "127 lost"));
+		show_set(show, "as=bands");
+		assert_non_null(strstr(painted(show), "≥"));
+		show_set(show, "as=bands&t=0..15");
+		assert_null(strstr(painted(show), "≥"));
 		show_end((void **)&show);
 	}
 }
@@ -391,6 +395,142 @@ static void lines_in_the_same_place_are_counted(void **state)
 	assert_non_null(strstr(words, "; 19 more here"));
 }
 
+/* The button of a story's head puts it away, and a name in the gutter selects that task. */
+static void a_story_has_a_button(void **state)
+{
+	struct show *show = *state;
+	float y;
+
+	show_set(show, "as=bands&story=105,106");
+	y = name_y_of(show, THRUM__PLACE_STORY);
+	assert_non_null(strstr(painted(show), "close ×"));
+	press(show, NAME_X, y + THRUM__BANDS_HEAD);
+	assert_int_equal(scene_of(show)->selected, story_task(show->models[0], 105));
+	assert_int_equal(show_state(show, 0)->bands.story_count, 2);
+	assert_int_equal(thrum__stage_over(show->stage, (float)scene_of(show)->time.x1 - 20, y),
+		THRUM__OVER_TASK);
+	press(show, (float)scene_of(show)->time.x1 - 20, y);
+	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+	assert_int_equal(show_state(show, 0)->bands.stories[0], 106);
+}
+
+/* The groups without a band get places, too, when they are asked for. */
+static void the_other_groups_can_be_opened(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+	static char text[8000];
+	size_t used = (size_t)snprintf(text, sizeof text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	uint32_t count;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used,
+			"%d create 1 %d promise\n%d label %d \"%s %c\n%d resolve 1 %d\n", i,
+			100 + i, i, 100 + i, i < 28 ? "GET" : "rare", i < 28 ? '1' : 'a' + i % 26,
+			i, 100 + i);
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show, text);
+	show_settle(show);
+	show_set(show, "as=bands");
+	count = scene_of(show)->bands->place_count;
+	assert_null(strstr(painted(show), "\"rare c\""));
+	press(show, 700, name_y_of(show, THRUM__PLACE_MORE));
+	assert_int_equal(scene_of(show)->bands->place_count, count + 2);
+	assert_non_null(strstr(painted(show), "− 2 more"));
+	assert_non_null(strstr(painted(show), "rare c"));
+	press(show, NAME_X, name_y_of(show, THRUM__PLACE_MORE));
+	assert_int_equal(scene_of(show)->bands->place_count, count);
+	/* A link to such a group opens them. */
+	assert_true(thrum__stage_go_group(show->stage, 0,
+			    scene_of(show)->bands->all->family.more[1]) > 0);
+	show_settle(show);
+	assert_int_equal(scene_of(show)->bands->place_count, count + 2);
+	show_end((void **)&show);
+}
+
+/* A press on the pin of a finding leads to the finding, not to what lies below it. */
+static void a_pin_leads_to_its_finding(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+	const struct thrum__scene *scene;
+	const struct thrum__draw_rect *pin;
+
+	(void)state;
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"10 create 1 2 promise\n10 label 2 \"GET /a\n11 should-resolve 2\n"
+		"20 create 1 3 promise\n20 label 3 \"lookup\n21 wait 2 3\n900000 log 1 \"end\n");
+	show_settle(show);
+	show_set(show, "as=bands");
+	scene = scene_of(show);
+	assert_int_equal(scene->findings.count, 1);
+	assert_true(scene->memory->notes.count > 0);
+	pin = &scene->memory->notes.rects[0];
+	press(show, pin->x + 5, pin->y + 5);
+	assert_true(show_state(show, 0)->related_only);
+	assert_int_equal(scene->selected, scene->findings.findings[0].task);
+	show_end((void **)&show);
+}
+
+/* A link to a run shows that run, not all of its task; the pointer tells how long it is. Going back
+ * leads to the page of the panel, too. */
+static void a_run_can_be_shown(void **state)
+{
+	struct show *show = test_calloc(1, sizeof *show);
+	const struct thrum__model *model;
+	char words[400];
+	uint32_t task;
+
+	(void)state;
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	show_add(show,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"10 create 1 2 promise\n10 label 2 \"job\n100000 switch 2\n400000 switch 1\n"
+		"9000000 switch 2\n9100000 switch 1\n9900000 resolve 1 2\n10000000 log 1 \"end\n");
+	show_settle(show);
+	show_set(show, "as=bands&panel=slow");
+	model = show->models[0];
+	task = story_task(model, 2);
+	assert_int_equal(thrum__stage_go_run(show->stage, 0, 99), 0);
+	assert_true(thrum__stage_go_run(show->stage, 0,
+			    THRUM__RUN(model, THRUM__TASK(model, task, run), prev)) > 0);
+	strcpy(show->stage->panel, "details");
+	show_settle(show);
+	assert_int_equal(scene_of(show)->selected, task);
+	assert_true(show_state(show, 0)->from <= 100000 && show_state(show, 0)->to >= 400000);
+	assert_true(show_state(show, 0)->to < 1000000);
+	assert_true(thrum__stage_move(show->stage, x_of(show, 250000),
+			    name_y_of(show, THRUM__PLACE_THREAD) + 8, 0) >= 0);
+	thrum__stage_card_words(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, "runs 300 µs from 100"));
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
+	assert_string_equal(show->stage->panel, "slow");
+	assert_int_equal(scene_of(show)->selected, THRUM__NONE);
+	show_end((void **)&show);
+}
+
+/* The selected task is in sight where rows take the place of bands. */
+static void the_selected_task_stays_in_sight(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene *scene = scene_of(show);
+	uint32_t last = 0;
+
+	show_set(show, "as=rows");
+	for (uint32_t i = 0; i < scene->layout->unit_count; i++)
+		if (thrum__layout_track(scene->layout, i) >
+			thrum__layout_track(scene->layout, last))
+			last = i;
+	show_set(show, "as=bands&height=200");
+	assert_true(thrum__stage_select(show->stage, 0, scene->layout->units[last].task) > 0);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BANDS) > 0);
+	show_settle(show);
+	assert_int_equal(scene->tracks.boxes[scene->tracks.count - 1].track,
+		thrum__layout_track(scene->layout, last));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +546,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
 			show_end),
+		cmocka_unit_test_setup_teardown(a_story_has_a_button, set_up, show_end),
+		cmocka_unit_test(the_other_groups_can_be_opened),
+		cmocka_unit_test(a_pin_leads_to_its_finding),
+		cmocka_unit_test(a_run_can_be_shown),
+		cmocka_unit_test_setup_teardown(the_selected_task_stays_in_sight, set_up, show_end),
 		cmocka_unit_test(a_queue_leads_to_its_lock),
 		cmocka_unit_test(gaps_are_told),
 		cmocka_unit_test_setup_teardown(an_edge_of_the_range_can_be_dragged, set_up,

@@ -66,6 +66,35 @@ export async function drag(page, from, to) {
 
 export const tab = (page, name) => page.getByRole("tab", { name });
 
+/** Returns the upper end of the leftmost upright line of a colour ("r,g,b") with at least so many pixels,
+ *  below so many px of the picture. */
+export async function uprightOf(page, colour, least, top = 0) {
+  const clip = await place(page);
+  const png = await page.screenshot({ clip });
+  const [x, y] = await page.evaluate(
+    async ([url, colour, least, top]) => {
+      const image = new Image();
+      image.src = url;
+      await image.decode();
+      const { width, height } = image;
+      const made = Object.assign(document.createElement("canvas"), { width, height });
+      const context = made.getContext("2d");
+      context.drawImage(image, 0, 0);
+      const { data } = context.getImageData(0, 0, width, height);
+      for (let x = 0; x < width; x++)
+        for (let y = top, run = 0; y < height; y++) {
+          const at = 4 * (y * width + x);
+          run = data.slice(at, at + 3).join() === colour ? run + 1 : 0;
+          if (run === least) return [x, y - least + 1];
+        }
+      return [];
+    },
+    [`data:image/png;base64,${png.toString("base64")}`, colour, least, top],
+  );
+  expect(x !== undefined, `there is a line of ${colour}`);
+  return [clip.x + x, clip.y + y];
+}
+
 /** Counts the pixels of each colour in an area of the page. */
 export async function pixels(page, clip) {
   const png = await page.screenshot({ clip });

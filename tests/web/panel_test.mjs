@@ -78,6 +78,10 @@ test("why a task was slow: by link, key and tab; its links lead to details", asy
   await reaches(view, "the usual one is selected", (at) => at.get("sel") !== asked);
   same(await tab(view, "Details").getAttribute("aria-selected"), "true", "its details are shown");
   await view.locator("#picture canvas").focus();
+  await view.keyboard.press("Backspace");
+  await reaches(view, "going back leads to that page", (at) => at.get("panel") === "slow");
+  await until("the page is about the same", async () => (await heading.textContent()) === before);
+  same((await address(view)).get("sel"), asked, "the task is selected again");
   await view.keyboard.press("y");
   await until("the page is about it", async () => (await heading.count()) === 1);
   expect(before.includes("GET"), before);

@@ -14,6 +14,7 @@ import {
   reachesWindow,
   tab,
   timeAt,
+  uprightOf,
 } from "./page.mjs";
 
 const linear = "#fold=2&squeeze=2";
@@ -403,6 +404,40 @@ test("each kind of task has a band, or each task a row", async (open) => {
   await canvas(view).click({ position: { x: 700, y: 300 } });
   await view.keyboard.press("v");
   await reaches(view, "the key shows bands", (at) => at.get("as") === "bands");
+});
+
+test("a press on a finding's note tells about the finding; a story can be put away", async (open) => {
+  const view = await opened(open, page(hanging()), { hash: "#as=bands&panel=tasks" });
+  const [x, y] = await uprightOf(view, "196,22,28", 20, 84);
+  await view.mouse.click(x, y + 5);
+  await reaches(view, "it is shown", (at) => at.has("sel") && at.get("panel") === "details");
+  await until("its card is in sight", () =>
+    view
+      .locator("#findings article")
+      .first()
+      .evaluate((card) => {
+        const { top, bottom } = card.getBoundingClientRect();
+        return bottom > 0 && top < window.innerHeight;
+      }),
+  );
+  const box = await place(view);
+  await canvas(view).focus();
+  await view.keyboard.press("p");
+  await reaches(view, "its story is above", (at) => at.has("story"));
+  await view.mouse.click(box.x + box.width - 56 - 20, box.y + 52 + 30 + 8);
+  await reaches(view, "it is put away", (at) => !at.has("story"));
+});
+
+test("the list of keys fits a narrow screen", async (open) => {
+  const view = await opened(open, page(hanging()), { width: 1024, height: 700 });
+  await view.keyboard.press("?");
+  const dialog = view.getByRole("dialog");
+  const { width } = await dialog.boundingBox();
+  expect(width <= 1024, `it is ${width} px wide`);
+  const [seen, all] = await dialog.evaluate((its) => [its.clientWidth, its.scrollWidth]);
+  expect(all <= seen, "nothing is cut");
+  await dialog.evaluate((its) => its.scrollTo(0, its.scrollHeight));
+  await dialog.getByRole("button", { name: "Close" }).click();
 });
 
 test("a screen reader finds all that the picture shows", async (open) => {

@@ -12,6 +12,8 @@ export interface Piece {
   difference?: number;
   /** The text of a search: the link leads to the tasks that it finds. */
   filter?: string;
+  /** A run of the part's model. */
+  run?: number;
   /** A group of the part's bands. */
   group?: number;
   /** The part of the link in a document about the first two parts, if that isn't the first. */
@@ -91,6 +93,8 @@ export interface Changes {
   focus?: number;
   /** The selected task of the focused part, or -1. */
   selected?: number;
+  /** The chosen finding of the focused part. */
+  finding?: number;
   /** Changes when the document of the trace is to be asked for again. */
   subject?: number;
   search?: { text: string; found: number; at: number };
@@ -151,6 +155,7 @@ export type ToWorker =
       is: "go";
       part: number;
       task?: number;
+      run?: number;
       slow?: number;
       time?: string;
       finding?: number;
@@ -213,7 +218,8 @@ export type FromWorker =
   | { is: "failed"; name: string; message: string; hint: string }
   | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
-  | { is: "yours"; command: string } // search, details, mark, go-to-time, help: the page runs these
+  // The page runs search, details, mark, go-to-time, help, and "note": a finding was pressed.
+  | { is: "yours"; command: string }
   | { is: "menu"; menu: Menu }
   | { is: "outline"; items: Item[] }
   | { is: "window"; words: string } // also after an accepted "goText"

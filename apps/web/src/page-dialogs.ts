@@ -14,7 +14,7 @@ const KEY_NAMES: Record<string, string> = {
 function keysRow(keys: string, help: string) {
   const cell = make("td");
   for (const key of keys.split(" ")) cell.append(make("kbd", {}, KEY_NAMES[key] ?? key), " ");
-  return make("tr", {}, cell, make("td", {}, help));
+  return make("tr", {}, cell, make("td", {}, help.replace("bands: ", "")));
 }
 
 function makeHelp(): () => void {

@@ -179,6 +179,7 @@ export function listenToKeys(own: Record<string, () => void>) {
     event.preventDefault();
     // The page runs its own commands at once, so that the next keys reach the focused field.
     (own[known.name] ?? (() => command(known.name)))();
+    if (known.name === "slow") command("slow"); // the picture shows its story, too
   });
   on("yours", ({ command: name }) => own[name]?.());
 }

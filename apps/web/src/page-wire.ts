@@ -15,6 +15,7 @@ export const now = {
   parts: [] as Part[],
   focus: 0,
   selected: -1,
+  finding: 0,
   on: [] as string[],
   commands: [] as Command[],
 };
@@ -45,10 +46,11 @@ export const isShown = () => looked >= 0;
 function hear(message: FromWorker) {
   if (message.is === "ready") now.commands = message.commands;
   if (message.is === "changed") {
-    const { parts, focus, selected, on } = message.changes;
+    const { parts, focus, selected, finding, on } = message.changes;
     if (parts) now.parts = parts;
     if (focus !== undefined) now.focus = focus;
     if (selected !== undefined) now.selected = selected;
+    if (finding !== undefined) now.finding = finding;
     if (on) now.on = on;
   }
   for (const handler of handlers.get(message.is) ?? []) handler(message as never);

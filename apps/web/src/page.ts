@@ -14,7 +14,7 @@ import { embedded, listenToFiles, whenRead } from "./page-open";
 import { look, makeTheme } from "./page-theme";
 import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
-import { askSlow, makeDetails } from "./panel-document";
+import { askSlow, makeDetails, showFinding } from "./panel-document";
 import { makeTables } from "./panel-tables";
 import { fromBase91, gunzip } from "./unpack";
 
@@ -153,6 +153,7 @@ function run() {
   listenToKeys({
     search: openSearch,
     details: showDetails,
+    note: showFinding,
     slow: askSlow,
     ...makeDialogs(),
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // Documents as elements: each role has one look. All words come from the core.
-import { button, byId, listen, make, say, throttled } from "./page-dom";
+import { button, byId, isNarrow, listen, make, say, throttled } from "./page-dom";
 import type { Document, Paragraph, Piece, ToWorker } from "./messages";
 import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { onTab, openTab, setTab } from "./panel";
@@ -9,7 +9,7 @@ import { showTasks } from "./panel-tables";
 const FINDINGS_AT_ONCE = 20;
 
 /** The kinds of links, as members of pieces and of elements' data. */
-const LINKS = ["task", "time", "slow", "difference", "filter", "group"] as const;
+const LINKS = ["task", "run", "time", "slow", "difference", "filter", "group"] as const;
 
 function link(piece: Piece, part: number): HTMLElement {
   // Not a button: its words couldn't break between lines like those around them.
@@ -134,9 +134,11 @@ export function listenToLinks(root: HTMLElement) {
     event.preventDefault();
     const part = Number(data.part);
     if (data.task !== undefined) goTask(part, Number(data.task));
+    else if (data.run !== undefined) post({ is: "go", part, run: Number(data.run) });
     else if (data.filter !== undefined) showTasks(data.filter);
     else if (data.slow !== undefined) {
-      post({ is: "go", part, slow: Number(data.slow) });
+      now.selected = Number(data.slow); // soon
+      post({ is: "go", part, slow: now.selected });
       askSlow();
     } else if (data.difference !== undefined)
       post({ is: "go", part, difference: Number(data.difference) });
@@ -160,8 +162,8 @@ export function listenToLinks(root: HTMLElement) {
 
 /** A link on the page about a slow task leads to another: then the details tell of that one. */
 function goTask(part: number, task: number) {
+  post({ is: "go", part, task }); // first, so that Back leads to this page
   if (openTab() === "slow") setTab("details");
-  post({ is: "go", part, task });
 }
 
 let shownDocument = ""; // its tab and what it is about
@@ -184,7 +186,10 @@ function showDocument(document: Document, about: About, part: number) {
   article.className = about;
   article.replaceChildren(...documentElements(document, part, 2));
   if (about === "slow") article.append(slowPicture(part));
-  byId("details").scrollTop = 0;
+  article.removeAttribute("aria-busy");
+  if (isFindingWanted) scrollToFinding();
+  else byId("details").scrollTop = 0;
+  isFindingWanted = false;
   const { selected } = now;
   if (selected >= 0 && about !== "differences")
     say([...article.querySelectorAll("h2, .remark")].map((words) => words.textContent).join(", "));
@@ -205,6 +210,18 @@ function showDetails() {
     if (id === lastDetails) showDocument(document, about, part); // else another is wanted by now
   });
   lastDetails = id;
+  byId("document").setAttribute("aria-busy", "true");
+}
+
+let isFindingWanted = false; // the next document stays below it
+
+const scrollToFinding = () => byId("findings").children[now.finding + 1]?.scrollIntoView();
+
+/** Shows the chosen finding beside the picture. */
+export function showFinding() {
+  setTab(isNarrow() ? "findings" : "details");
+  isFindingWanted = true;
+  scrollToFinding();
 }
 
 /** Shows why the selected task was slow. */

@@ -115,7 +115,7 @@ export function makePanel() {
       isChosen = true;
       current = panel as Tab;
     }
-    if (part && !isChosen) {
+    if (part && (!isChosen || panel === "")) {
       isChosen = true;
       current = isNarrow() ? (part.findings ? "findings" : "picture") : "details";
     }

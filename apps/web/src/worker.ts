@@ -243,7 +243,7 @@ class Viewer {
   }
 
   pointer({ action, x, y, with: keys }: Message<"pointer">): void {
-    this.changed(this.core.call("core_" + action, x, y, keys));
+    this.did(this.core.call("core_" + action, x, y, keys), "note");
   }
 
   menu(x: number, y: number): void {
@@ -263,8 +263,12 @@ class Viewer {
 
   command(name: string): void {
     const bits = this.core.callText("core_command", name);
-    if (bits > 0 && bits & STAGE_YOURS) post({ is: "yours", command: name });
-    this.changed(bits > 0 ? (bits & ~STAGE_YOURS) | CHANGED_PARTS : bits);
+    this.did(bits > 0 ? bits | CHANGED_PARTS : bits, name);
+  }
+
+  private did(bits: number, command: string): void {
+    if (bits > 0 && bits & STAGE_YOURS) post({ is: "yours", command });
+    this.changed(bits > 0 ? bits & ~STAGE_YOURS : bits);
   }
 
   /** A search of millions of tasks takes seconds: only the latest of those that came is made. */
@@ -274,9 +278,10 @@ class Viewer {
     if (message === latestSearch) this.changed(this.core.callText("core_search", message.text));
   }
 
-  go({ part, task, slow, time, finding, difference, group }: Message<"go">): void {
+  go({ part, task, run, slow, time, finding, difference, group }: Message<"go">): void {
     const { core } = this;
     if (task !== undefined) this.changed(core.call("core_go_task", part, task));
+    if (run !== undefined) this.changed(core.call("core_go_run", part, run));
     if (slow !== undefined) this.changed(core.call("core_go_slow", part, slow));
     if (time !== undefined) this.changed(core.callText("core_go_time", time, part));
     if (group !== undefined) this.changed(core.call("core_go_group", part, group));
@@ -314,6 +319,12 @@ class Viewer {
   private answerAll(most = STEPS_MS): void {
     const { core, questions } = this;
     this.isPaused = false;
+    // A picture that moves goes first: some answers take a while.
+    if (this.isAsked && most < Infinity) {
+      this.isPaused = true;
+      void painted().then(() => inTurn(() => this.answerAll()));
+      return;
+    }
     for (let question = questions[0]; question; question = questions[0]) {
       const end = performance.now() + most;
       while (core.call("core_stats_step", question.part) !== 0)

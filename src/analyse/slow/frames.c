@@ -21,62 +21,49 @@ const char *thrum__slow_doing_name(int doing)
 
 /* ---- Rows by their owners ------------------------------------------------------------------ */
 
-static uint32_t wait_of(const struct thrum__model *model, uint32_t edge)
+/* The slices of edges. An edge belongs to two of them at most. */
+enum edge_slices {
+	BY_WAITS,
+	BY_GETS,
+	BY_ACTS,
+	BY_TAKES,
+	BY_ENDERS,
+	BY_READIES,
+	BY_SENDS,
+	EDGE_SLICES,
+};
+
+struct edge_place {
+	uint8_t slices; /* enum edge_slices */
+	uint32_t owner;
+};
+
+static unsigned places_of(const struct thrum__model *model, uint32_t edge,
+	struct edge_place places[2])
 {
-	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ? THRUM__EDGE(model, edge, from)
-								  : THRUM__NONE;
-}
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
 
-static uint32_t get_of(const struct thrum__model *model, uint32_t edge)
-{
-	uint8_t kind = THRUM__EDGE(model, edge, kind);
-
-	return kind == THRUM__EDGE_READ || kind == THRUM__EDGE_LOCK ? THRUM__EDGE(model, edge, from)
-								    : THRUM__NONE;
-}
-
-static uint32_t act_of(const struct thrum__model *model, uint32_t edge)
-{
-	uint8_t kind = THRUM__EDGE(model, edge, kind);
-
-	return kind == THRUM__EDGE_SIGNAL || kind == THRUM__EDGE_UNLOCK
-		? THRUM__EDGE(model, edge, to)
-		: THRUM__NONE;
-}
-
-static uint32_t take_of(const struct thrum__model *model, uint32_t edge)
-{
-	uint8_t kind = THRUM__EDGE(model, edge, kind);
-	uint32_t to = THRUM__EDGE(model, edge, to);
-	bool is_taken = kind == THRUM__EDGE_LOCK ||
-		(kind == THRUM__EDGE_READ && thrum__model_has_row(&model->tasks, to) &&
-			thrum__slow_is_buffer(model, to));
-
-	return is_taken ? to : THRUM__NONE;
-}
-
-static uint32_t readied_of(const struct thrum__model *model, uint32_t edge)
-{
-	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READY ? THRUM__EDGE(model, edge, to)
-								   : THRUM__NONE;
-}
-
-static uint32_t sender_of(const struct thrum__model *model, uint32_t edge)
-{
-	return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK ? THRUM__EDGE(model, edge, from)
-								  : THRUM__NONE;
-}
-
-static bool is_end(uint8_t kind)
-{
-	return kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL ||
-		kind == THRUM__EDGE_CANCEL;
-}
-
-static uint32_t ender_of(const struct thrum__model *model, uint32_t edge)
-{
-	return is_end(THRUM__EDGE(model, edge, kind)) ? THRUM__EDGE(model, edge, from)
-						      : THRUM__NONE;
+	switch (THRUM__EDGE(model, edge, kind)) {
+	case THRUM__EDGE_WAIT: places[0] = (struct edge_place){BY_WAITS, from}; return 1;
+	case THRUM__EDGE_LOCK:
+		places[0] = (struct edge_place){BY_GETS, from};
+		places[1] = (struct edge_place){BY_TAKES, to};
+		return 2;
+	case THRUM__EDGE_READ:
+		places[0] = (struct edge_place){BY_GETS, from};
+		places[1] = (struct edge_place){BY_TAKES, to};
+		return thrum__model_has_row(&model->tasks, to) && thrum__slow_is_buffer(model, to)
+			? 2
+			: 1;
+	case THRUM__EDGE_SIGNAL:
+	case THRUM__EDGE_UNLOCK: places[0] = (struct edge_place){BY_ACTS, to}; return 1;
+	case THRUM__EDGE_RESOLVE:
+	case THRUM__EDGE_FAIL:
+	case THRUM__EDGE_CANCEL: places[0] = (struct edge_place){BY_ENDERS, from}; return 1;
+	case THRUM__EDGE_READY: places[0] = (struct edge_place){BY_READIES, to}; return 1;
+	case THRUM__EDGE_LINK: places[0] = (struct edge_place){BY_SENDS, from}; return 1;
+	default: return 0;
+	}
 }
 
 static uint32_t creator_of(const struct thrum__model *model, uint32_t task)
@@ -167,28 +154,78 @@ int thrum__slow_heads_make(const struct thrum__model *model, uint32_t **heads)
 	return 0;
 }
 
-/* Finds the first edge by which each task was resolved, failed or was cancelled. */
-static int find_ends(struct thrum__paths *paths)
+/* Counts the edges of each owner, as thrum__analyse_slices_make does, and finds the first edge by which
+ * each task was resolved, failed or was cancelled. */
+static void count_edges(struct thrum__paths *paths, struct thrum__slices *const all[EDGE_SLICES],
+	uint32_t totals[EDGE_SLICES])
 {
 	const struct thrum__model *model = paths->model;
 	uint32_t tasks = model->tasks.count;
+
+	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
+		struct edge_place places[2];
+		unsigned count = thrum__model_has_row(&model->edges, edge)
+			? places_of(model, edge, places)
+			: 0;
+		uint32_t to = count > 0 ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
+
+		for (unsigned i = 0; i < count; i++)
+			if (places[i].owner < tasks) {
+				all[places[i].slices]->first[places[i].owner + 2]++;
+				totals[places[i].slices]++;
+			}
+		if (count > 0 && places[0].slices == BY_ENDERS && to < tasks &&
+			paths->resolved[to] == THRUM__NONE)
+			paths->resolved[to] = edge;
+	}
+}
+
+/* first[i + 1] is where the next edge of i goes, so it ends as the beginning of i + 1's. */
+static void fill_slices(const struct thrum__model *model,
+	struct thrum__slices *const all[EDGE_SLICES])
+{
+	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
+		struct edge_place places[2];
+		unsigned count = thrum__model_has_row(&model->edges, edge)
+			? places_of(model, edge, places)
+			: 0;
+
+		for (unsigned i = 0; i < count; i++) {
+			struct thrum__slices *slices = all[places[i].slices];
+
+			if (places[i].owner < model->tasks.count)
+				slices->rows[slices->first[places[i].owner + 1]++] = edge;
+		}
+	}
+}
+
+/* Sorts the edges into all their slices in two passes: many edges are far from the processor. */
+static int sort_edges(struct thrum__paths *paths)
+{
+	const struct thrum__model *model = paths->model;
+	struct thrum__slices *const all[EDGE_SLICES] = {&paths->waits, &paths->gets, &paths->acts,
+		&paths->takes, &paths->enders, &paths->readies, &paths->sends};
+	uint32_t tasks = model->tasks.count, totals[EDGE_SLICES] = {0};
 
 	paths->resolved = malloc(((size_t)tasks + 1) * sizeof(*paths->resolved));
 	if (!paths->resolved)
 		return -THRUM_E_MEMORY;
 	for (uint32_t task = 0; task < tasks; task++)
 		paths->resolved[task] = THRUM__NONE;
-	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
-		uint8_t kind;
-		uint32_t to;
-
-		if (!thrum__model_has_row(&model->edges, edge))
-			continue;
-		kind = THRUM__EDGE(model, edge, kind);
-		to = THRUM__EDGE(model, edge, to);
-		if (is_end(kind) && to < tasks && paths->resolved[to] == THRUM__NONE)
-			paths->resolved[to] = edge;
+	for (unsigned i = 0; i < EDGE_SLICES; i++) {
+		all[i]->first = calloc((size_t)tasks + 2, sizeof(*all[i]->first));
+		if (!all[i]->first)
+			return -THRUM_E_MEMORY;
 	}
+	count_edges(paths, all, totals);
+	for (unsigned i = 0; i < EDGE_SLICES; i++) {
+		all[i]->rows = malloc(((size_t)totals[i] + 1) * sizeof(*all[i]->rows));
+		if (!all[i]->rows)
+			return -THRUM_E_MEMORY;
+		for (uint32_t k = 2; k < tasks + 2; k++)
+			all[i]->first[k] += all[i]->first[k - 1];
+	}
+	fill_slices(model, all);
 	return 0;
 }
 
@@ -197,17 +234,7 @@ int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model
 	struct thrum__paths made = {.model = model};
 	uint32_t tasks = model->tasks.count;
 
-	if (thrum__slow_heads_make(model, &made.heads) < 0 || find_ends(&made) < 0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, wait_of, &made.waits) < 0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, get_of, &made.gets) < 0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, act_of, &made.acts) < 0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, take_of, &made.takes) < 0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, ender_of, &made.enders) <
-			0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, readied_of, &made.readies) <
-			0 ||
-		thrum__analyse_slices_make(model, &model->edges, tasks, sender_of, &made.sends) <
-			0 ||
+	if (thrum__slow_heads_make(model, &made.heads) < 0 || sort_edges(&made) < 0 ||
 		thrum__analyse_slices_make(model, &model->tasks, tasks, creator_of,
 			&made.children) < 0 ||
 		thrum__analyse_slices_make(model, &model->runs, tasks, run_of, &made.runs) < 0 ||

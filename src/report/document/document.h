@@ -56,6 +56,7 @@ const char *thrum__document_role_name(int role);
 	X(NONE, "none") \
 	X(TASK, "task")             /* `target`: a task's index in the model */ \
 	X(TIME, "time")             /* `target`: ns; with `until` after it, the time between */ \
+	X(RUN, "run")               /* `target`: a run's index in the model */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
 	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */ \

@@ -265,11 +265,11 @@ static void tell_runs(struct thrum__document_task_writer *t)
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_HEADER, "");
 	thrum__document_write_text(&t->w, "when");
 	thrum__document_write_text(&t->w, "for");
-	thrum__document_write_text(&t->w, "lane");
+	thrum__document_write_text(&t->w, "thread");
 	for (unsigned i = 0; i < latest.count; i++) {
 		thrum__document_write_paragraph(&t->w, THRUM__ROLE_ROW, "");
 		thrum__document_write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
-			THRUM__LINK_TO_TIME, latest.lines[i].time);
+			THRUM__LINK_TO_RUN, latest.lines[i].row);
 		thrum__document_write_duration(&t->w,
 			thrum__stats_run_length(model, latest.lines[i].row));
 		write_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));

@@ -54,13 +54,30 @@ static void write_task(struct about *a, uint32_t task)
 	write_name(a, task, name, size < sizeof name ? size : sizeof name - 1);
 }
 
-/* The task of a run, and whom it works for. */
-static void write_running(struct about *a, uint32_t task)
+/* Returns the row of a run of the bands in the model, or NONE. */
+static uint32_t row_of(const struct thrum__model *model, const struct thrum__bands_run *run)
+{
+	uint32_t row = thrum__model_has_row(&model->tasks, run->task)
+		? THRUM__TASK(model, run->task, run)
+		: THRUM__NONE;
+
+	while (thrum__model_has_row(&model->runs, row) && THRUM__RUN(model, row, start) > run->from)
+		row = THRUM__RUN(model, row, prev);
+	return thrum__model_has_row(&model->runs, row) ? row : THRUM__NONE;
+}
+
+/* The task of a run, and whom it works for, as a link to the run. */
+static void write_running(struct about *a, const struct thrum__bands_run *run)
 {
 	char name[300];
-	size_t size = thrum__words_running(&a->bands->family, task, name, sizeof name);
+	size_t size = thrum__words_running(&a->bands->family, run->task, name, sizeof name);
+	uint32_t row = row_of(a->bands->model, run);
 
-	write_name(a, task, name, size < sizeof name ? size : sizeof name - 1);
+	if (row == THRUM__NONE)
+		thrum__document_write_text(&a->w, name);
+	else
+		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
+			THRUM__LINK_TO_RUN, row);
 }
 
 static void write_duration(struct about *a, int64_t ns)
@@ -220,7 +237,7 @@ static void write_answer(struct about *a, const struct measured *measured)
 		return;
 	thrum__document_write_text(&a->w, "; ");
 	if (numbers->all_failed) {
-		thrum__document_write_bad(&a->w, "all fail");
+		thrum__document_write_text(&a->w, "all fail");
 		return;
 	}
 	write_bad_number(a, numbers->failed);
@@ -377,7 +394,7 @@ static void write_run(struct about *a, const struct thrum__bands_run *run)
 	write_moment(a, run->from);
 	thrum__document_write_until(&a->w, run->to);
 	thrum__document_write_text(&a->w, ": ");
-	write_running(a, run->task);
+	write_running(a, run);
 	thrum__document_write_text(&a->w, " runs for ");
 	write_duration(a, run->ran);
 	if (thrum__model_has_row(&a->bands->model->tasks, lane)) {

@@ -146,7 +146,7 @@ static void write_states(struct about *a)
 		write_state(a, stuck, " never resolved", THRUM__WORDS_STUCK, true);
 	else
 		write_state(a, stuck, " pending that should resolve", THRUM__WORDS_STUCK, false);
-	write_state(a, idle, " for idle lanes", -1, false);
+	write_state(a, idle, " for idle threads", -1, false);
 	if (a->is_clear && stuck > 0) {
 		thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
 		thrum__document_write_text(&a->w,
@@ -168,7 +168,7 @@ static void write_content(struct about *a)
 		thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "Kept from");
 		thrum__document_write_time(&a->w, model->forgotten);
 	}
-	write_count(a, "Lanes", model->lane_count);
+	write_count(a, "Threads", model->lane_count);
 	write_count(a, "Events", model->events);
 	write_states(a);
 	if (model->counter_count > 0)
@@ -205,7 +205,7 @@ static void write_lost(struct about *a)
 	if (known == 0)
 		write_line(a, "events", model->lost);
 	write_line(a, "damaged places", model->damaged);
-	write_line(a, "gaps in lanes", gaps);
+	write_line(a, "gaps in threads", gaps);
 	if (model->is_cut) {
 		thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
 		thrum__document_write_text(&a->w, "the beginning was overwritten");

@@ -106,7 +106,7 @@ static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
 		"kind " TALLY_FIRST, "running-total"),
 	[THRUM__TABLE_SITES] = FORM("site", "Call sites", site_columns, "site " TALLY_SHOWN,
 		TALLY_RARE, "site " TALLY_FIRST, "running-total"),
-	[THRUM__TABLE_LANES] = FORM("lane", "Lanes", lane_columns,
+	[THRUM__TABLE_LANES] = FORM("lane", "Threads", lane_columns,
 		"lane name use reason count total share max lost", "",
 		"name use total share reason", "lane"),
 	[THRUM__TABLE_COUNTERS] = FORM("counter", "Counters", counter_columns,

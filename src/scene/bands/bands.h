@@ -42,6 +42,7 @@ enum {
 	THRUM__BANDS_HEAD = 24,  /* of a section */
 	THRUM__BANDS_NAME = 8,   /* x of names */
 	THRUM__BANDS_INDENT = 12,
+	THRUM__BANDS_CLOSE = 56,      /* of a story's button that puts it away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
@@ -64,6 +65,9 @@ enum thrum__scene_bands_kind {
 	THRUM__PLACE_OPENED_THREAD, /* and thread */
 	THRUM__PLACE_MORE,          /* the groups that have no band */
 };
+
+/* The name of the place MORE, with which a state opens it. */
+#define THRUM__BANDS_MORE "~"
 
 /* Something with a height. The places lie below each other without holes. */
 struct thrum__scene_bands_place {
@@ -106,6 +110,7 @@ struct thrum__scene_bands {
 	uint32_t counted_room;
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
+	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
@@ -167,9 +172,10 @@ double thrum__scene_bands_place_at(const struct thrum__scene_bands *, float y);
 /* ---- pick.c -------------------------------------------------------------------------------- */
 
 /* Returns the line at a place of the last frame, at most `slack` px away: the first task of it, or
- * NONE. Failed ones come first, then those that end nearest. */
+ * NONE. Failed ones come first, then those that end nearest. On a thread it is a task that runs: at
+ * *ran, which stays as it was elsewhere. */
 uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack,
-	uint32_t *more);
+	uint32_t *more, int64_t *ran);
 
 /* Scrolls so that the band of a task's line is in sight. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
@@ -196,7 +202,7 @@ bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box
 /* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
 THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
 
-/* Writes the name of a band or thread; returns false for other places. */
+/* Writes the name of a place that may have the focus; returns false for other places. */
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, char name[THRUM__NAME_MAX]);
 

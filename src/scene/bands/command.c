@@ -2,7 +2,7 @@
 /* The commands of bands: the focus, opening and closing, stories, exceptions, the range. */
 #include <string.h>
 
-#include "scene/bands/bands.h"
+#include "scene/bands/story.h"
 #include "scene/move.h"
 
 /* ---- Focus --------------------------------------------------------------------------------- */
@@ -24,6 +24,7 @@ bool thrum__scene_bands_name(const struct thrum__scene_bands *bands,
 	case THRUM__PLACE_OPENED:
 		thrum__scene_bands_group_name(bands->all, place->index, name);
 		return true;
+	case THRUM__PLACE_MORE: strcpy(name, THRUM__BANDS_MORE); return true;
 	default: return false;
 	}
 }
@@ -116,57 +117,7 @@ static int select_lock(struct thrum__scene *scene, uint32_t queue)
 	return lock != THRUM__NONE && thrum__scene_select(scene, lock) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
-int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
-{
-	const struct thrum__scene_bands *bands = scene->bands;
-	double at = thrum__scene_track_at(scene, y);
-	char name[THRUM__NAME_MAX];
-	uint32_t task, more;
-
-	if (y < scene->tracks.top - THRUM__PAD)
-		return sort_by(scene, x);
-	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0, &more);
-	if (at < bands->place_count && task != THRUM__NONE &&
-		bands->places[(uint32_t)at].kind == THRUM__PLACE_OPENED)
-		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
-	if (at >= bands->place_count ||
-		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name)) {
-		scene->state.bands.focus[0] = 0;
-		return 1;
-	}
-	if (strcmp(name, scene->state.bands.focus) == 0)
-		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
-	strcpy(scene->state.bands.focus, name);
-	return bands->places[(uint32_t)at].kind == THRUM__PLACE_QUEUE
-		? select_lock(scene, bands->places[(uint32_t)at].index)
-		: 1;
-}
-
-uint32_t thrum__scene_bands_focus(const struct thrum__scene *scene)
-{
-	return scene->bands ? focused_group(scene) : THRUM__NONE;
-}
-
-int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
-{
-	uint32_t place;
-
-	if (thrum__scene_bands_make(scene) < 0)
-		return -THRUM_E_MEMORY;
-	if (group >= scene->bands->all->family.group_count)
-		return 0;
-	scene->state.as = THRUM__AS_BANDS;
-	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
-	place = focused_place(scene);
-	if (place == THRUM__NONE)
-		return 1;
-	show_place(scene, &scene->bands->places[place]);
-	return scene->bands->places[place].kind == THRUM__PLACE_QUEUE
-		? select_lock(scene, scene->bands->places[place].index)
-		: 1;
-}
-
-/* ---- Opening ------------------------------------------------------------------------------- */
+/* ---- Opening and pressing ------------------------------------------------------------------ */
 
 /* Opens the place with the focus, opens it wider, or closes it. */
 static int open_next(struct thrum__scene *scene)
@@ -210,8 +161,6 @@ static int close_all(struct thrum__scene_bands_state *state)
 	return had;
 }
 
-/* ---- Stories ------------------------------------------------------------------------------- */
-
 static void remove_story(struct thrum__scene_bands_state *state, unsigned index)
 {
 	state->story_count--;
@@ -228,6 +177,140 @@ static unsigned story_of(const struct thrum__scene_bands_state *state, uint64_t 
 		i++;
 	return i;
 }
+
+/* Returns the place at a height, or NULL; gives y from its top. */
+static const struct thrum__scene_bands_place *place_at(const struct thrum__scene *scene, float y,
+	float *within)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	double at = thrum__scene_track_at(scene, y);
+	const struct thrum__scene_bands_place *place;
+
+	if (!bands || y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count)
+		return NULL;
+	place = &bands->places[(uint32_t)at];
+	*within = y -
+		(scene->tracks.top - THRUM__PAD + place->y + place->inset -
+			thrum__scene_bands_scroll(bands, scene->state.track));
+	return place;
+}
+
+bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, float y)
+{
+	float within;
+	const struct thrum__scene_bands_place *place = place_at(scene, y, &within);
+
+	return place &&
+		(place->kind == THRUM__PLACE_MORE ||
+			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
+				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
+				x <= (float)scene->time.x1));
+}
+
+/* A press on a story: its head's button puts it away, and a name in the gutter selects that task. */
+static int press_story(struct thrum__scene *scene, const struct thrum__scene_bands_place *place,
+	float x, float y, float within)
+{
+	struct thrum__scene_bands_state *state = &scene->state.bands;
+	const struct thrum__scene_bands_story *story = &scene->bands->stories[place->index];
+	unsigned at = story_of(state, story->id);
+	uint32_t task = thrum__scene_bands_story_level(story, within);
+
+	if (thrum__scene_bands_is_button(scene, x, y)) {
+		if (at < state->story_count)
+			remove_story(state, at);
+		return 1;
+	}
+	return task != THRUM__NONE && thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
+}
+
+/* Opens the groups without a band, and scrolls so that they are in sight; or closes them. */
+static int press_more(struct thrum__scene *scene, const struct thrum__scene_bands_place *place)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	float top = place->y, bottom;
+
+	if (open_next(scene) == 0)
+		return 1;
+	if (thrum__scene_project(scene, scene->width, scene->height) < 0)
+		return -THRUM_E_MEMORY;
+	bottom = bands->content - bands->height;
+	if (bottom > thrum__scene_bands_scroll(bands, scene->state.track))
+		scene->state.track = thrum__scene_bands_track(bands, bottom < top ? bottom : top);
+	return 1;
+}
+
+int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__scene_bands_place *place;
+	char name[THRUM__NAME_MAX];
+	uint32_t task, more;
+	int64_t ran;
+	float within;
+
+	if (y < scene->tracks.top - THRUM__PAD)
+		return sort_by(scene, x);
+	place = place_at(scene, y, &within);
+	if (place && place->kind == THRUM__PLACE_STORY)
+		return press_story(scene, place, x, y, within);
+	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0, &more, &ran);
+	if (place && task != THRUM__NONE && place->kind == THRUM__PLACE_OPENED)
+		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
+	if (!place || !thrum__scene_bands_name(bands, place, name)) {
+		scene->state.bands.focus[0] = 0;
+		return 1;
+	}
+	if (strcmp(name, scene->state.bands.focus) == 0)
+		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	strcpy(scene->state.bands.focus, name);
+	if (place->kind == THRUM__PLACE_MORE)
+		return press_more(scene, place);
+	return place->kind == THRUM__PLACE_QUEUE ? select_lock(scene, place->index) : 1;
+}
+
+uint32_t thrum__scene_bands_focus(const struct thrum__scene *scene)
+{
+	return scene->bands ? focused_group(scene) : THRUM__NONE;
+}
+
+/* Opens the place of the groups without a band. Returns false if it can't, or is open. */
+static bool open_more(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands_state *state = &scene->state.bands;
+
+	if (scene->width <= 0 || thrum__scene_bands_opened(state, THRUM__BANDS_MORE) ||
+		state->opened_count == THRUM__OPENED_MAX)
+		return false;
+	strcpy(state->opened[state->opened_count++], THRUM__BANDS_MORE);
+	return true;
+}
+
+int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
+{
+	uint32_t place;
+
+	if (thrum__scene_bands_make(scene) < 0)
+		return -THRUM_E_MEMORY;
+	if (group >= scene->bands->all->family.group_count)
+		return 0;
+	scene->state.as = THRUM__AS_BANDS;
+	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
+	place = focused_place(scene);
+	if (place == THRUM__NONE && open_more(scene)) {
+		if (thrum__scene_project(scene, scene->width, scene->height) < 0)
+			return -THRUM_E_MEMORY;
+		place = focused_place(scene);
+	}
+	if (place == THRUM__NONE)
+		return 1;
+	show_place(scene, &scene->bands->places[place]);
+	return scene->bands->places[place].kind == THRUM__PLACE_QUEUE
+		? select_lock(scene, scene->bands->places[place].index)
+		: 1;
+}
+
+/* ---- Stories ------------------------------------------------------------------------------- */
 
 /* Puts the selected task's story on top, and goes to its life if `goes`. If it is there, puts it away, or
  * if it `stays`, does nothing. */

@@ -19,6 +19,7 @@
 #define ABOVE_NAME 150
 #define ABOVE_P99 60
 #define ABOVE_FAILED 8
+#define COUNT_ROOM (THRUM__NUMBER_ROOM + 3)
 #define MORE_ROOM 80   /* px for how many more there are */
 #define COLUMN_SLACK 6 /* px at the right of a column's head that belong to it */
 #define MORE_SHOWN 7   /* groups of the last row that are named */
@@ -111,6 +112,20 @@ static bool is_work(const struct thrum__scene_bands_place *place)
 		place->kind == THRUM__PLACE_OPENED;
 }
 
+/* Whether events are lost in one of the two stretches of a time. */
+static bool has_gap(const struct thrum__model *model, const struct thrum__bands_time *time)
+{
+	for (uint32_t gap = model->gaps.first; gap < model->gaps.count; gap++) {
+		if (!thrum__model_has_row(&model->gaps, gap))
+			continue;
+		for (int i = 0; i < 2; i++)
+			if (THRUM__GAP(model, gap, start) < time->to[i] &&
+				THRUM__GAP(model, gap, end) > time->from[i])
+				return true;
+	}
+	return false;
+}
+
 /* Computes the numbers of all bands for the window or range of this frame, unless they are known. */
 static void count_bands(struct thrum__bands_pen *pen)
 {
@@ -139,6 +154,8 @@ static void count_bands(struct thrum__bands_pen *pen)
 			thrum__bands_numbers(bands->all, place->index, &rest,
 				&bands->counted[i].rest);
 	}
+	bands->is_cut = has_gap(bands->all->model, &time);
+	bands->is_rest_cut = pen->has_range && has_gap(bands->all->model, &rest);
 	bands->has_numbers = true;
 	bands->numbers_of = time;
 	bands->rest_of = rest;
@@ -150,28 +167,37 @@ static const struct thrum__scene_bands_counted *counted_of(const struct thrum__b
 	return &pen->bands->counted[place - pen->bands->places];
 }
 
-static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
-	float y, int font)
+/* Writes a number of tasks; ≥ before it: others may be lost. */
+static void put_count(uint64_t count, bool is_cut, char to[COUNT_ROOM])
 {
-	char words[THRUM__NUMBER_ROOM];
+	strcpy(to, is_cut ? "≥" : "");
+	thrum__words_number(count, to + strlen(to));
+}
+
+static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
+	bool is_cut, float y, int font)
+{
+	char words[COUNT_ROOM];
 
 	if (n->failed == 0)
 		return;
-	thrum__words_number(n->failed, words);
-	thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD,
+	put_count(n->failed, is_cut, words);
+	thrum__bands_text_right(pen, columns[3], y, font,
+		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
 		n->all_failed ? "all" : words);
 }
 
 /* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
 static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
-	float y, int font, int colour)
+	bool is_cut, float y, int font, int colour)
 {
-	char rate[THRUM__NUMBER_ROOM] = "–", half[32], slow[32];
+	char rate[COUNT_ROOM] = "–", half[32], slow[32];
 
+	if (n->ended > 0)
+		put_count((uint64_t)(n->rate + 0.5), is_cut, rate);
 	if (n->ended > 0 && n->rate < 10)
-		thrum__words_decimal(n->rate, 1, rate, sizeof rate);
-	else if (n->ended > 0)
-		thrum__words_number((uint64_t)(n->rate + 0.5), rate);
+		thrum__words_decimal(n->rate, 1, rate + (is_cut ? strlen("≥") : 0),
+			THRUM__NUMBER_ROOM);
 	put_duration(half, n->half);
 	put_duration(slow, n->slow);
 	if (pen->is_narrow) {
@@ -182,7 +208,7 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 	thrum__bands_text_right(pen, columns[0], y, font, colour, rate);
 	thrum__bands_text_right(pen, columns[1], y, font, colour, half);
 	thrum__bands_text_right(pen, columns[2], y, font, colour, slow);
-	put_failed(pen, n, y, font);
+	put_failed(pen, n, is_cut, y, font);
 }
 
 /* Writes the few numbers that fit into the line above a band, where there is no gutter. */
@@ -200,7 +226,8 @@ static void put_above(const struct thrum__bands_pen *pen,
 	thrum__words_number(n->failed, words);
 	if (n->failed > 0)
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			THRUM__COLOUR_BAD, n->all_failed ? "all" : words);
+			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
+			n->all_failed ? "all" : words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
@@ -248,11 +275,13 @@ static void put_all_numbers(const struct thrum__bands_pen *pen,
 		return;
 	}
 	if (pen->has_range) {
-		put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_BASE, THRUM__COLOUR_INK);
-		put_numbers(pen, &counted->rest, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
+		put_numbers(pen, &counted->numbers, pen->bands->is_cut, top + 25, THRUM__FONT_BASE,
+			THRUM__COLOUR_INK);
+		put_numbers(pen, &counted->rest, pen->bands->is_rest_cut, top + 39,
+			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
 		return;
 	}
-	put_numbers(pen, &counted->numbers, top + 25, THRUM__FONT_NOTE,
+	put_numbers(pen, &counted->numbers, pen->bands->is_cut, top + 25, THRUM__FONT_NOTE,
 		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
 	put_ratios(pen, place, top + 11);
 	thrum__bands_where_words(pen->bands, place->index, words, sizeof words);
@@ -346,10 +375,11 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
-		family->by_site ? "No task here has a label; these are call sites. "
-				  "thrum_task_label names them."
-				: "%s tasks, each a line from its beginning to its end; "
-				  "the higher, the longer it took (scale at the right)",
+		family->by_site
+			? "No task here has a label; these are call sites. "
+			  "thrum_task_label names them."
+			: "%s tasks in these bands, each a line from its beginning to its end; "
+			  "the higher, the longer it took (scale at the right)",
 		count);
 	paint_head(pen, place, "Work", words);
 }
@@ -380,12 +410,18 @@ static void paint_more(const struct thrum__bands_pen *pen,
 	float top = thrum__bands_top(pen, place);
 	char words[400], count[THRUM__NUMBER_ROOM];
 	size_t used = 0;
+	bool is_open;
 
-	snprintf(words, sizeof words, "+ %u more", (unsigned)family->more_count);
-	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
+	is_open = !pen->other && thrum__scene_bands_opened(&pen->bands->shown, THRUM__BANDS_MORE);
+	snprintf(words, sizeof words, is_open ? "− %u more" : "+ %u more",
+		(unsigned)family->more_count);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE,
+		pen->other || pen->p->scene->is_still ? THRUM__COLOUR_MUTED : THRUM__COLOUR_RUN,
 		pen->left > 0 ? pen->left - 16 : MORE_ROOM, words);
 	if (pen->other && pen->left > 0)
 		thrum__bands_name_side(pen, pen->left - 12, top + 12);
+	if (is_open)
+		return;
 	words[0] = '\0';
 	for (uint32_t i = 0; i < family->more_count && i < MORE_SHOWN; i++) {
 		const struct thrum__group *group = &family->groups[family->more[i]];
@@ -424,7 +460,8 @@ static void paint_small(struct thrum__bands_pen *pen, const struct thrum__scene_
 			top + THRUM__BANDS_ABOVE_LINE, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 			words);
 	if (!pen->is_narrow)
-		put_failed(pen, &counted_of(pen, place)->numbers, top + 12, THRUM__FONT_NOTE);
+		put_failed(pen, &counted_of(pen, place)->numbers, pen->bands->is_cut, top + 12,
+			THRUM__FONT_NOTE);
 }
 
 static void paint_whole_band(struct thrum__bands_pen *pen,

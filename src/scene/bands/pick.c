@@ -83,19 +83,20 @@ static uint32_t pick_line(const struct thrum__scene *scene,
 	return best;
 }
 
-/* Returns what a thread ran longest near a time. */
+/* Returns what a thread ran longest near a time, and since when. */
 static uint32_t pick_run(const struct thrum__scene_bands *bands, uint32_t thread, int64_t from,
-	int64_t to)
+	int64_t to, int64_t *ran)
 {
 	struct thrum__bands_run run;
 
-	return thrum__bands_longest_runs(bands->all, thread, from, to + 1, 1, &run, 1) > 0
-		? run.task
-		: THRUM__NONE;
+	if (thrum__bands_longest_runs(bands->all, thread, from, to + 1, 1, &run, 1) == 0)
+		return THRUM__NONE;
+	*ran = run.from;
+	return run.task;
 }
 
 uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, float y, float slack,
-	uint32_t *more)
+	uint32_t *more, int64_t *ran)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
 	double at = thrum__scene_track_at(scene, y);
@@ -116,9 +117,10 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *scene, float x, floa
 		return pick_line(scene, place, x, top + place->base - y, slack, more);
 	case THRUM__PLACE_OPENED: return thrum__bands_opened_task(scene, place, y - top);
 	case THRUM__PLACE_OPENED_THREAD:
+		*ran = time;
 		return thrum__bands_lanes_task(bands, place, y - top, time, pixel);
 	case THRUM__PLACE_THREAD:
-		return pick_run(bands, place->index, time - 2 * pixel, time + 2 * pixel);
+		return pick_run(bands, place->index, time - 2 * pixel, time + 2 * pixel, ran);
 	case THRUM__PLACE_QUEUE: return thrum__bands_queue_task(bands, place, y - top, time, pixel);
 	case THRUM__PLACE_STORY:
 		return thrum__scene_bands_story_task(&bands->stories[place->index], y - top, time);

@@ -492,9 +492,38 @@ static float rest_height(const struct sides *sides, const struct chosen *chosen)
 	return heads + MORE * (float)more;
 }
 
+/* Adds a place for the groups without a band; opened, also one for each of them. If none has a band,
+ * there are only the latter. In pairs it stays closed: both sides may have other ones. */
+static void add_more(const struct sides *sides, const struct measure *measure)
+{
+	const struct thrum__scene_bands *bands = sides->bands[0];
+	const struct thrum__family *family = &bands->all->family;
+	struct pair more = {{THRUM__NONE, THRUM__NONE}};
+	bool is_all = sides->count == 1 && family->shown_count == 0;
+
+	for (unsigned i = 0; i < sides->count; i++)
+		more.index[i] = sides->bands[i]->all->family.more_count > 0 ? 0 : THRUM__NONE;
+	if (more.index[0] == THRUM__NONE && more.index[1] == THRUM__NONE)
+		return;
+	if (!is_all)
+		add_place(sides,
+			(struct thrum__scene_bands_place){.kind = THRUM__PLACE_MORE,
+				.height = MORE},
+			more, 0);
+	if (sides->count > 1 ||
+		(!is_all && !thrum__scene_bands_opened(&bands->shown, THRUM__BANDS_MORE)))
+		return;
+	for (uint32_t i = 0; i < family->more_count; i++) {
+		struct pair pair = {{family->more[i], THRUM__NONE}};
+		struct thrum__scene_bands_place place = measure_group(sides, pair, measure);
+
+		place.depth = sides->above > 0 || is_all ? 0 : 1;
+		add_place(sides, place, pair, 0);
+	}
+}
+
 static void add_bands(const struct sides *sides, float height)
 {
-	struct pair more = {{THRUM__NONE, THRUM__NONE}};
 	const struct measure *measure;
 	struct chosen chosen;
 
@@ -514,13 +543,7 @@ static void add_bands(const struct sides *sides, float height)
 				head, 0);
 		add_place(sides, measure_group(sides, pair, measure), pair, 0);
 	}
-	for (unsigned i = 0; i < sides->count; i++)
-		more.index[i] = sides->bands[i]->all->family.more_count > 0 ? 0 : THRUM__NONE;
-	if (more.index[0] != THRUM__NONE || more.index[1] != THRUM__NONE)
-		add_place(sides,
-			(struct thrum__scene_bands_place){.kind = THRUM__PLACE_MORE,
-				.height = MORE},
-			more, 0);
+	add_more(sides, measure);
 }
 
 /* ---- Making them --------------------------------------------------------------------------- */
@@ -593,7 +616,7 @@ int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float
 		sides.bands[i] = scenes[i]->bands;
 		all = sides.bands[i]->all;
 		most += THRUM__STORIES_MAX + (uint64_t)all->thread_count + all->queue_count +
-			all->family.shown_count;
+			all->family.shown_count + all->family.more_count;
 		are_all_right &= are_right(scenes[i], width, height);
 	}
 	if (are_all_right)

@@ -206,6 +206,15 @@ uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *st
 	return THRUM__NONE;
 }
 
+uint32_t thrum__scene_bands_story_level(const struct thrum__scene_bands_story *story, float y)
+{
+	float level = floorf((y - HEAD) / LEVEL);
+
+	if (level < 0 || level >= (float)story->story.level_count)
+		return THRUM__NONE;
+	return level == 0 ? story->task : story->story.levels[(unsigned)level].task;
+}
+
 /* ---- The gutter ---------------------------------------------------------------------------- */
 
 static void put_level_name(const struct thrum__scene_bands *bands,
@@ -272,6 +281,7 @@ static void paint_head(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, float top)
 {
 	char words[400], name[120], usual[120], count[THRUM__NUMBER_ROOM];
+	struct thrum__bands_pen before = *pen; /* the words end before the button */
 	size_t size;
 
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 17, THRUM__FONT_BASE, THRUM__COLOUR_MUTED,
@@ -292,8 +302,12 @@ static void paint_head(const struct thrum__bands_pen *pen,
 		snprintf(words + size, sizeof words - size, "; usual: %s, the median of %s", usual,
 			count);
 	}
-	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 17, THRUM__FONT_NOTE,
+	before.right -= pen->p->scene->is_still ? 0 : THRUM__BANDS_CLOSE;
+	thrum__bands_remark(&before, pen->left + THRUM__BANDS_REMARK, top + 17, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, words);
+	if (!pen->p->scene->is_still)
+		thrum__bands_remark(pen, pen->right - THRUM__BANDS_CLOSE + 8, top + 17,
+			THRUM__FONT_NOTE, THRUM__COLOUR_RUN, "close ×");
 }
 
 /* ---- The outside, and the usual one -------------------------------------------------------- */

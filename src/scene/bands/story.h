@@ -28,6 +28,9 @@ float thrum__scene_bands_story_height(const struct thrum__scene_bands_story *);
 uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *, float y,
 	int64_t time);
 
+/* The task of the level at y from a story's top, or NONE. */
+uint32_t thrum__scene_bands_story_level(const struct thrum__scene_bands_story *, float y);
+
 /* Writes what a level is about, and how long it takes, here and usually. */
 void thrum__bands_level_words(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_story *, unsigned level, char *to, size_t size);

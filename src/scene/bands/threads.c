@@ -14,6 +14,7 @@
 #define NAMED_LEAST 6 /* px of a run that is named */
 #define HOLE_LEAST 70 /* px of a hole that is told */
 #define HOLES_MAX 32  /* that are told in a frame */
+#define MARKED 4096   /* runs of the selected task that are marked at most, the latest */
 #define NAME_GAP 5    /* px between a run and its name */
 
 /* Returns how many ns so many px are, at least 1. */
@@ -138,11 +139,14 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 		float x2 = fminf(pen->right, thrum__paint_x(pen->p, runs[i].to)), x = x2 + NAME_GAP;
 		size_t size = thrum__words_duration(runs[i].to - runs[i].from, 3, words,
 			sizeof words);
+		bool is_selected = runs[i].task != THRUM__NONE &&
+			runs[i].task == pen->p->scene->selected;
+		int font = is_selected ? THRUM__FONT_STRONG : THRUM__FONT_NOTE;
 		float width;
 
 		thrum__words_running(&pen->bands->all->family, runs[i].task, name, sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
-		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE);
+		width = thrum__paint_width(pen->p, words, strlen(words), font);
 		if (x + width > pen->right || hits_run(pen, runs, count, x, width))
 			x = x1 - NAME_GAP - width;
 		if (x < pen->left || hits_run(pen, runs, count, x, width))
@@ -152,7 +156,37 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 				HEIGHT))
 			continue;
 		thrum__paint_boxes_add(pen->p->boxes, x, base - HEIGHT, width, HEIGHT);
-		thrum__bands_remark(pen, x, base - 7, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+		thrum__bands_remark(pen, x, base - 7, font,
+			is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+	}
+}
+
+static bool has_lane(const struct thrum__bands *all, uint32_t thread, uint32_t lane)
+{
+	for (uint32_t i = 0; i < all->threads[thread].count; i++)
+		if (all->thread_lanes[all->threads[thread].first + i] == lane)
+			return true;
+	return false;
+}
+
+/* Underlines the runs of the selected task. */
+static void mark_runs(const struct thrum__bands_pen *pen, uint32_t index, float base)
+{
+	const struct thrum__model *model = pen->p->model;
+	const struct thrum__bands *all = pen->bands->all;
+	uint32_t run = THRUM__TASK(model, pen->p->scene->selected, run);
+
+	for (unsigned i = 0; i < MARKED && thrum__model_has_row(&model->runs, run); i++) {
+		float x1 = thrum__paint_x(pen->p, THRUM__RUN(model, run, start));
+		float x2 = thrum__paint_x(pen->p, THRUM__RUN(model, run, end));
+
+		if (x2 < pen->left)
+			return;
+		if (x1 < pen->right && has_lane(all, index, THRUM__RUN(model, run, lane)))
+			thrum__draw_rect(pen->p->list, THRUM__Z_END, THRUM__COLOUR_INK,
+				fmaxf(x1, pen->left), base + 1,
+				fmaxf(2, fminf(x2, pen->right) - fmaxf(x1, pen->left)), 2);
+		run = THRUM__RUN(model, run, prev);
 	}
 }
 
@@ -233,6 +267,8 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	}
 	thrum__bands_name_thread(pen, place, base - 4, THRUM__FONT_LABEL);
 	name_runs(pen, place->index, base);
+	if (thrum__model_has_row(&pen->p->model->tasks, pen->p->scene->selected))
+		mark_runs(pen, place->index, base);
 	if (is_first)
 		name_holes(pen, base);
 }

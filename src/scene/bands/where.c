@@ -7,7 +7,7 @@
 #include "scene/bands/bands.h"
 
 #define SAMPLE 200          /* lines of a group whose paths are looked at */
-#define EVENTS_MOST 3000000 /* in greater models it is done only if there are paths already */
+#define EVENTS_MOST 6000000 /* in greater models it is done only if there are paths already */
 
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
 {

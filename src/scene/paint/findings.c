@@ -188,6 +188,7 @@ static void paint_note(const struct thrum__paint *p, const struct pin *pin,
 	if (!place_note(p, pin, &note, &x, &y))
 		return;
 	thrum__paint_boxes_add(p->boxes, x - 4, y - 4, note.width + 8, note.height + 8);
+	thrum__paint_boxes_add(&p->memory->notes, x, y, note.width, note.height);
 	thrum__draw_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD_BG, x, y, note.width,
 		note.height);
 	thrum__draw_rect(p->list, THRUM__Z_BADGE, THRUM__COLOUR_BAD, x, y, 2, note.height);
@@ -203,6 +204,7 @@ void thrum__paint_findings(struct thrum__paint *p)
 	const struct thrum__finding *finding;
 	struct pin pins[THRUM__STEPS_MAX];
 
+	p->memory->notes.count = 0;
 	if (p->state->finding >= findings->count)
 		return;
 	finding = &findings->findings[p->state->finding];
@@ -224,6 +226,8 @@ void thrum__paint_findings(struct thrum__paint *p)
 		if (!pins[i].is_seen)
 			continue;
 		paint_pin(p, &pins[i], i + 1);
+		thrum__paint_boxes_add(&p->memory->notes, pins[i].x - RADIUS, pins[i].y - RADIUS,
+			2 * RADIUS, 2 * RADIUS);
 		if (p->width >= NARROW && has_note)
 			paint_note(p, &pins[i], finding, i);
 	}

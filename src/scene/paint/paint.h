@@ -46,7 +46,8 @@ struct thrum__paint_strip_columns {
 /* Kept from frame to frame, so that a frame allocates nothing. */
 struct thrum__paint_memory {
 	struct thrum__paint_boxes boxes;
-	uint32_t *scratch; /* of scratch_room; used by one painter at a time */
+	struct thrum__paint_boxes notes; /* pins and notes of the chosen finding, for the pointer */
+	uint32_t *scratch;               /* of scratch_room; used by one painter at a time */
 	uint32_t scratch_room;
 	uint64_t *seen; /* bits; of seen_room words; used by one painter at a time */
 	uint32_t seen_room;
