@@ -110,6 +110,21 @@ static bool may_cancel(void)
 	return true;
 }
 
+/* Starts the recording of a program that waits for a pipe which others have an end of, too: they may never
+ * write to it, nor close it. Returns whether a call may have to wait, and is recorded. */
+static NOINLINE bool starts_pipe(int fd, bool writes)
+{
+	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && thrum__adapt_pipe_is_shared(fd, writes) &&
+		thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN))
+		thrum__adapt_start();
+	return may_wait(fd);
+}
+
+static inline bool may_wait_for(int fd, bool writes)
+{
+	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Whether the program itself has the other end: then the thread waits for it. */
@@ -136,8 +151,10 @@ static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *cal
 /* It may well wait for ever: for a request, a line, a connection. */
 static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
-	if (!begin_pipe(blocked, caller, fd, false))
-		begin_fd(blocked, THRUM_KIND_HANDLE, caller, verb, fd);
+	if (begin_pipe(blocked, caller, fd, false))
+		return;
+	begin_fd(blocked, THRUM_KIND_HANDLE, caller, verb, fd);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -148,8 +165,10 @@ static void begin_request(struct wait *blocked, const void *caller, const char *
 
 static void begin_write(struct wait *blocked, const void *caller, int fd)
 {
-	if (!begin_pipe(blocked, caller, fd, true))
-		begin_request(blocked, caller, "write to", fd);
+	if (begin_pipe(blocked, caller, fd, true))
+		return;
+	begin_request(blocked, caller, "write to", fd);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
@@ -177,6 +196,8 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process)
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	if (process > 0)
+		thrum__adapt_child_wait(blocked, label, process);
 }
 
 static void begin_signal(struct wait *blocked, const void *caller)
@@ -275,7 +296,7 @@ static inline ssize_t note_read(int fd, ssize_t result)
 	{ \
 		const void *caller = CALLER; \
 \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		return (type)note_read(fd, \
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
@@ -289,7 +310,7 @@ static inline ssize_t note_read(int fd, ssize_t result)
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		/* Where it waits for more, the first would take only a part of that. */ \
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
@@ -308,9 +329,12 @@ static inline ssize_t note_read(int fd, ssize_t result)
 /* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
 static bool note_write(int fd)
 {
-	bool is_sure = is_of_pipe(fd) && thrum__adapt_pipe_is_known(fd) &&
-		thrum__adapt_is_ready(fd, POLLOUT);
+	bool is_sure;
 
+	if (!is_of_pipe(fd))
+		return false;
+	thrum__adapt_pipe_use(fd);
+	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd);
 	return is_sure;
@@ -331,7 +355,7 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 \
 		if (rights) \
 			thrum__adapt_pipes_shared(); \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
 		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \
 \

@@ -162,8 +162,10 @@ static void forget(int fd)
 
 static void share(int fd)
 {
-	if (is_of_pipe(fd))
-		thrum__adapt_pipe_shared(fd);
+	if (!is_of_pipe(fd))
+		return;
+	thrum__adapt_pipe_use(fd);
+	thrum__adapt_pipe_shared(fd);
 }
 
 static void make_pipe(const int fds[2], const void *caller)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Pipes and pairs of sockets, both of whose ends the program has. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "adapt/descriptor.h"
 
 #define PIPES 1024u
@@ -8,6 +12,8 @@ struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
+	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
+	_Atomic ino_t to_inode;
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -27,6 +33,7 @@ static struct pipe *pipe_of(_Atomic uint16_t *number)
 void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker)
 {
 	static _Atomic uint32_t next;
+	struct stat status;
 
 	if ((unsigned)from >= DESCRIPTORS || (unsigned)to >= DESCRIPTORS)
 		return;
@@ -38,6 +45,8 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].from, from);
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
+		atomic_store(&pipes[n].is_used, false);
+		atomic_store(&pipes[n].to_inode, fstat(to, &status) == 0 ? status.st_ino : 0);
 		pipes[n].noun = noun;
 		pipes[n].maker = maker;
 		atomic_store(&reads[from], (uint16_t)(n + 1));
@@ -81,6 +90,47 @@ static void share(struct pipe *pipe)
 		"a pipe that others have, too");
 
 	thrum_task_become(atomic_exchange(&object->task, other), other);
+}
+
+void thrum__adapt_pipe_use(int fd)
+{
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+
+	if (pipe)
+		atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+}
+
+bool thrum__adapt_pipe_is_used(int fd, bool writes)
+{
+	struct pipe *pipe = is_of_pipe(fd) && writes ? pipe_of(&writes_to[fd]) : NULL;
+
+	/* Writes to an end that doesn't wait aren't seen. */
+	return !pipe || atomic_load(&pipe->is_used) || fcntl(fd, F_GETFL) & O_NONBLOCK;
+}
+
+ino_t thrum__adapt_pipe_peer(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe ? atomic_load(&pipe->to_inode) : 0;
+}
+
+bool thrum__adapt_pipe_is_shared(int fd, bool writes)
+{
+	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
+
+	return pipe && atomic_load(&pipe->is_shared);
+}
+
+void thrum__adapt_pipes_left(void)
+{
+	for (uint32_t i = 0; i < PIPES; i++)
+		if (atomic_load(&pipes[i].ends) > 0) {
+			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].from)],
+				(uint8_t)~DESCRIPTOR_PIPE);
+			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].to)],
+				(uint8_t)~DESCRIPTOR_PIPE);
+		}
 }
 
 void thrum__adapt_pipe_shared(int fd)
