@@ -412,7 +412,8 @@ struct wait {
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
 /* The same for a pipe: another process may have got an end of it. */
-void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller);
+void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller,
+	struct thrum_tag *reason);
 
 /* The running task waits for something outside of the program: a task of this kind and label, which ends
  * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */

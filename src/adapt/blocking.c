@@ -30,6 +30,9 @@
 
 /* Programs that are compiled with _FORTIFY_SOURCE call these. */
 ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
+char *__fgets_chk(char *to, size_t room, int size, FILE *stream);
+size_t __fread_chk(void *restrict to, size_t room, size_t size, size_t count,
+	FILE *restrict stream);
 ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int flags,
 	struct sockaddr *restrict peer, socklen_t *restrict length);
@@ -125,6 +128,21 @@ static inline bool may_wait_for(int fd, bool writes)
 	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
 }
 
+/* Whether a call that reads from a stream has to wait: nothing is in its buffer. */
+static bool waits_for_stream(FILE *stream)
+{
+#ifdef __GLIBC__
+	int fd;
+
+	if (LIKELY(stream->_IO_read_ptr < stream->_IO_read_end))
+		return false;
+	fd = fileno(stream);
+	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
+#else
+	return false;
+#endif
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Whether the program itself has the other end: then the thread waits for it. */
@@ -134,7 +152,7 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
 	if (object)
-		thrum__adapt_wait_pipe(blocked, object, caller);
+		thrum__adapt_wait_pipe(blocked, object, caller, &thrum__adapt_outside);
 	errno = error;
 	return object != NULL;
 }
@@ -161,6 +179,11 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
 	begin_fd(blocked, THRUM_KIND_REQUEST, caller, verb, fd);
+}
+
+static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
+{
+	begin_read(blocked, caller, "read from", fileno(stream));
 }
 
 static void begin_write(struct wait *blocked, const void *caller, int fd)

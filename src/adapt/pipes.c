@@ -157,7 +157,9 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
 		return NULL;
 	end = stpcpy(stpcpy(label, pipe->noun), " ");
 	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&pipe->to));
-	end = thrum__adapt_put_number(stpcpy(end, " to "), (uint64_t)atomic_load(&pipe->from));
+	if (atomic_load(&pipe->from) != atomic_load(&pipe->to))
+		end = thrum__adapt_put_number(stpcpy(end, " to "),
+			(uint64_t)atomic_load(&pipe->from));
 	*end = '\0';
 	return thrum__adapt_object_named(pipe, THRUM_KIND_STREAM, label, caller);
 }

@@ -63,9 +63,10 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
 }
 
-void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller)
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller,
+	struct thrum_tag *reason)
 {
-	begin_wait(wait, object, NULL, caller, &thrum__adapt_outside);
+	begin_wait(wait, object, NULL, caller, reason);
 }
 
 void thrum__adapt_wait_make(struct wait *wait, enum thrum_kind kind, const char *label,

@@ -136,6 +136,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
 	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")               /* alone serves the object `other` */ \
+	X(SERVES_ITSELF, "serves-itself") /* serves other, as others do: they all wait for it */ \
 	X(WOKEN, "woken")                 /* goes on after other ended, for which more waited */ \
 	X(NOT_WOKEN, "not-woken")         /* never goes on, though it waited for other as well */ \
 	X(ABSENT, "absent")               /* doesn't come to other, a barrier */ \

@@ -198,13 +198,17 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
 	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
+	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent), first;
 	bool is_awaited = path->length > 1;
 
 	for (unsigned i = 0; i < missing; i++)
 		if (!thrum__analyse_task_is_pending(model, absent[i]))
 			return THRUM__EVIDENCE_STRONG;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	/* All that could serve it wait for it themselves, and nothing else can happen. */
+	if (search->is_dead && servers.is_whole && servers.pending > 0 &&
+		thrum__why_able_servers(search, path->leaf, &servers, &first) == 0)
+		return THRUM__EVIDENCE_STRONG;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
 	for (unsigned i = 0; i < servers.count; i++) {

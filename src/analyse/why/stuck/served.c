@@ -89,6 +89,10 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		ended++;
 	if (able == 0 && ended < servers.count)
 		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
+	else if (able == 0)
+		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers.task[0], path->leaf,
+			thrum__analyse_graph_waits(&search->graph, servers.task[0]).waits[0].since,
+			servers.edge[0]);
 }
 
 void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,

@@ -231,8 +231,16 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 		return;
 	task = thrum__why_ended_source(search, path->leaf, &since);
 	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf, since,
-			THRUM__NONE);
+		int state = THRUM__TASK(model, task, state);
+		struct thrum__why_blame blame = {state == THRUM__STATE_CANCELLED
+				? THRUM__STEP_CANCELLED
+				: THRUM__STEP_FAILED,
+			task, path->leaf};
+
+		if (state != THRUM__STATE_RESOLVED)
+			thrum__why_add_blame(finding, model, &blame);
+		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf,
+			THRUM__TASK(model, task, end), THRUM__NONE);
 		return;
 	}
 	task = thrum__analyse_task_is_object(model, path->leaf)
