@@ -123,6 +123,15 @@ static NOINLINE bool starts_pipe(int fd, bool writes)
 	return may_wait(fd);
 }
 
+/* The same for a program that waits for a child, and has an end of a pipe that the child may have, too. */
+static bool waits_for_child(void)
+{
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+		thrum__adapt_has_shared())
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
 static inline bool may_wait_for(int fd, bool writes)
 {
 	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
@@ -171,8 +180,7 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 {
 	if (begin_pipe(blocked, caller, fd, false))
 		return;
-	begin_fd(blocked, THRUM_KIND_HANDLE, caller, verb, fd);
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -190,8 +198,7 @@ static void begin_write(struct wait *blocked, const void *caller, int fd)
 {
 	if (begin_pipe(blocked, caller, fd, true))
 		return;
-	begin_request(blocked, caller, "write to", fd);
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true, caller);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)

@@ -72,12 +72,16 @@ void thrum__adapt_pipe_shared(int fd);
 void thrum__adapt_pipes_shared(void);
 /* Whether others may use the pipe that is read by this descriptor, or written to. */
 bool thrum__adapt_pipe_is_shared(int fd, bool writes);
+/* Whether it has an end of any such pipe. */
+bool thrum__adapt_has_shared(void);
 /* A fork's child has the descriptors: it records nothing of them. */
 void thrum__adapt_pipes_left(void);
 /* This process uses an end that is written to. */
 void thrum__adapt_pipe_use(int fd);
 /* Whether it has, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
+/* Whether something was read from the pipe by this descriptor. */
+bool thrum__adapt_pipe_is_read(int fd);
 /* The inode of the other socket of a pair; 0: not known. */
 ino_t thrum__adapt_pipe_peer(int fd);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it isn't
@@ -92,13 +96,14 @@ void thrum__adapt_pipe_written(int fd);
 /* ---- ends.c ---- */
 
 /*
- * The thread is about to wait for a pipe that others have, too, and `wait` is recorded. Returns once it
- * need not wait any more, or might see a signal that the call itself should see. Records meanwhile who has the other end.
- * Keeps errno. Async-signal-safe.
+ * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe that
+ * others have, too, returns once it need not wait any more, or might see a signal that the call itself should
+ * see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
  */
-void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes);
+void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
+	const void *caller);
 
-/* The same for a child: looks whether it waits for this process. */
+/* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 #endif

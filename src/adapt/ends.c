@@ -44,6 +44,9 @@ struct look {
 	unsigned count, threads;
 	bool is_whole; /* there are no more of them */
 	bool is_alone; /* nothing but the thread that waits could do anything in this process */
+	/* Children wait for this process in vain: it has a single thread, or it is their output that a
+	 * thread waits for, as something of it came before. */
+	bool is_vain;
 };
 
 REAL(poll)
@@ -223,29 +226,16 @@ static bool is_told(pid_t process, int number)
 	return size == 0 || size == TEXT - 1;
 }
 
-/* Whether a copy of this process has used the end, or others, as it reads or writes. */
-static bool has_acted(pid_t process, bool writes)
-{
-	char text[TEXT];
-	const char *found = read_file(process, "/io", text)
-		? strstr(text, writes ? "syscw: " : "syscr: ")
-		: NULL;
-
-	return !found || atol(found + 7) > 0;
-}
-
-/* Whether a process that has an end at these descriptors is meant to: not if it runs another program that
- * wasn't told of it, nor if it is a copy of this one that never did anything of the kind. */
+/* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
+ * told of it. If this process has several threads, others may use it, unless they never did. */
 static bool is_meant(const struct look *look, pid_t process, const struct search *search)
 {
 	if (process == look->self)
-		return look->threads > 1 &&
+		return !look->is_alone &&
 			(search->at != search->last || search->end->is_socket ||
 				thrum__adapt_pipe_is_used(search->at, search->end->writes));
-	if (search->at <= STDERR_FILENO)
-		return true;
-	return is_other_program(look, process) ? is_told(process, search->at)
-					       : has_acted(process, search->end->writes);
+	return search->at <= STDERR_FILENO || !is_other_program(look, process) ||
+		is_told(process, search->at);
 }
 
 /* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
@@ -295,7 +285,8 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 	return task;
 }
 
-/* Makes the task of an end that should be closed. If this process has it and only one thread, that waits. */
+/* Makes the task of an end that should be closed: if this process has several threads, one of these may still
+ * want it. If it has but the one that waits, it is that which should. */
 static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
 	const struct holder *holder, int fd)
 {
@@ -309,7 +300,8 @@ static thrum_task make_end(struct wait *wait, const struct look *look, const str
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
 	put_holder(to, look, holder->process);
 	task = make(wait, THRUM_KIND_TASK, label);
-	thrum_task_should_resolve(task);
+	if (holder->process != look->self || look->threads == 1)
+		thrum_task_should_resolve(task);
 	if (holder->process == look->self && look->is_alone)
 		thrum_task_wait(task, wait->task);
 	return task;
@@ -340,6 +332,15 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 	return !holder->is_meant;
 }
 
+/* Whether a process does so. */
+static bool waits_here(const struct look *look, pid_t process)
+{
+	struct holder holder;
+	struct end end;
+
+	return look->is_vain && find_its_wait(look, process, &end, &holder);
+}
+
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
@@ -347,7 +348,7 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 	char label[CALL_MAX + TEXT];
 	struct holder holder;
 	struct end end;
-	bool waits = find_its_wait(look, process, &end, &holder);
+	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder);
 	thrum_task task;
 
 	put_holder(label, look, process);
@@ -358,33 +359,31 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 	return waits;
 }
 
-/* Records who has the end for which the call waits: those who are meant to, or if none is, all. */
+/* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
+ * can go on come last: the wait is for them first of all. */
 static void tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
 	const struct holder *holders, unsigned count)
 {
 	bool has_meant = false;
 
-	for (unsigned i = 0; i < count; i++)
-		if (holders[i].is_meant && holders[i].process != look->self) {
-			has_meant = true;
-			tell_process(wait, look, holders[i].process);
-		}
-	for (unsigned i = 0; i < count && !has_meant; i++)
-		if (holders[i].is_meant)
-			return; /* another thread of this process */
+	for (unsigned i = 0; i < count; i++) {
+		has_meant |= holders[i].is_meant;
+		/* What came out of the pipe was others': this process wants to read it only. */
+		if (holders[i].process == look->self &&
+			(holders[i].is_meant ||
+				!(look->is_alone ||
+					(end->writes && thrum__adapt_pipe_is_read(fd)))))
+			return;
+	}
+	for (int waits = 1; waits >= 0; waits--)
+		for (unsigned i = 0; i < count; i++)
+			if (holders[i].is_meant && waits_here(look, holders[i].process) == waits)
+				tell_process(wait, look, holders[i].process);
 	for (unsigned i = 0; i < count && !has_meant; i++)
 		thrum_task_wait(wait->source, make_end(wait, look, end, &holders[i], fd));
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
-
-static bool waits_here(const struct look *look, pid_t process)
-{
-	struct holder holder;
-	struct end end;
-
-	return find_its_wait(look, process, &end, &holder);
-}
 
 /* Differs if what is to be told does. */
 static uint64_t sum_of(const struct look *look, const struct holder *holders, unsigned count)
@@ -426,6 +425,7 @@ struct looked {
 	struct end end;
 	pid_t child;  /* whose end it waits for; 0: for a pipe */
 	uint64_t sum; /* of the look before */
+	bool is_begun;
 };
 
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
@@ -439,6 +439,8 @@ static void look_at(struct looked *looked)
 	uint64_t now;
 
 	find_processes(&look);
+	look.is_vain = look.threads == 1 ||
+		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
 	if (looked->child)
 		holders[0] = (struct holder){looked->child, 0, waits_here(&look, looked->child)};
 	else
@@ -447,13 +449,16 @@ static void look_at(struct looked *looked)
 	if (now == looked->sum || count == 0)
 		return;
 	looked->sum = now;
-	thrum__adapt_wait_end(wait);
-	thrum__adapt_wait_make(wait, looked->kind, looked->label, wait->caller);
+	if (looked->is_begun) {
+		thrum__adapt_wait_end(wait);
+		thrum__adapt_wait_make(wait, looked->kind, looked->label, wait->caller);
+	}
 	if (!looked->child)
 		tell_holders(wait, &look, &looked->end, looked->fd, holders, count);
 	else if (holders[0].is_meant)
 		tell_process(wait, &look, looked->child);
-	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	if (looked->is_begun)
+		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
 /* Whether enough time has passed since another look that didn't wait. */
@@ -465,42 +470,62 @@ static bool may_look(void)
 	return now - before >= PAUSE && atomic_compare_exchange_strong(&last, &before, now);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked, struct pollfd *one)
 {
-	int ms = FIRST_LOOK, ready;
+	int64_t pause = FIRST_LOOK, next = now_ms() + pause, left;
+	int ready;
 
-	while ((ready = real_poll(NULL)(one, 1, ms)) <= 0) {
-		if (ready < 0 && errno != EINTR)
-			break;
-		if (ready == 0)
+	do {
+		left = next - now_ms();
+		ready = real_poll(NULL)(one, 1, left > 0 ? (int)left : 0);
+		if (ready == 0) {
 			look_at(looked);
-		if (ready == 0 && ms < LAST_LOOK)
-			ms *= 2;
-	}
+			pause = pause < LAST_LOOK ? pause * 2 : pause;
+			next = now_ms() + pause;
+		}
+	} while (ready == 0 || (ready < 0 && errno == EINTR));
+}
+
+/* Whether it is a pipe, or one of a pair of sockets. Sets the end that others may have. */
+static bool find_end(struct looked *looked, bool writes)
+{
+	struct stat file;
+
+	if (fstat(looked->fd, &file) != 0)
+		return false;
+	looked->end.writes = !writes;
+	looked->end.is_socket = S_ISSOCK(file.st_mode);
+	looked->end.inode = looked->end.is_socket ? thrum__adapt_pipe_peer(looked->fd)
+						  : file.st_ino;
+	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
 }
 
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
-	bool writes)
+	bool writes, const void *caller)
 {
 	struct pollfd one = {.fd = fd, .events = writes ? POLLOUT : POLLIN};
-	struct looked looked = {.wait = wait, .kind = kind, .fd = fd, .end.writes = !writes};
 	char label[CALL_MAX];
+	struct looked looked = {.wait = wait, .kind = kind, .label = label, .fd = fd};
 	int error = errno;
-	struct stat file;
+	bool is_pipe = find_end(&looked, writes), is_timed = is_pipe && handlers() != INTERRUPTS;
 
-	if (fstat(fd, &file) != 0)
-		return;
-	looked.end.is_socket = S_ISSOCK(file.st_mode);
-	looked.end.inode = looked.end.is_socket ? thrum__adapt_pipe_peer(fd) : file.st_ino;
-	if (looked.end.inode != 0 && (looked.end.is_socket || S_ISFIFO(file.st_mode))) {
-		thrum__adapt_put_call(label, verb, fd);
-		looked.label = label;
-		if (handlers() != INTERRUPTS)
-			look_until(&looked, &one);
-		else if (may_look())
-			look_at(&looked);
-	}
+	thrum__adapt_put_call(label, verb, fd);
+	thrum__adapt_wait_make(wait, kind, label, caller);
+	if (is_pipe && !is_timed && may_look())
+		look_at(&looked);
+	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	looked.is_begun = true;
+	if (is_timed)
+		look_until(&looked, &one);
 	errno = error;
 }
 
@@ -509,7 +534,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	struct looked looked = {.wait = wait,
 		.kind = THRUM_KIND_REQUEST,
 		.label = label,
-		.child = child};
+		.child = child,
+		.is_begun = true};
 	int error = errno;
 
 	/* Others might see the descriptor. */

@@ -12,6 +12,7 @@ struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
+	_Atomic bool is_read; /* something came out of it */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
 	_Atomic ino_t to_inode;
 	const char *noun;
@@ -45,6 +46,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].from, from);
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
+		atomic_store(&pipes[n].is_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].to_inode, fstat(to, &status) == 0 ? status.st_ino : 0);
 		pipes[n].noun = noun;
@@ -108,6 +110,13 @@ bool thrum__adapt_pipe_is_used(int fd, bool writes)
 	return !pipe || atomic_load(&pipe->is_used) || fcntl(fd, F_GETFL) & O_NONBLOCK;
 }
 
+bool thrum__adapt_pipe_is_read(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_read);
+}
+
 ino_t thrum__adapt_pipe_peer(int fd)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
@@ -120,6 +129,15 @@ bool thrum__adapt_pipe_is_shared(int fd, bool writes)
 	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
 
 	return pipe && atomic_load(&pipe->is_shared);
+}
+
+bool thrum__adapt_has_shared(void)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < PIPES && !found; i++)
+		found = atomic_load(&pipes[i].ends) > 0 && atomic_load(&pipes[i].is_shared);
+	return found;
 }
 
 void thrum__adapt_pipes_left(void)
@@ -177,8 +195,11 @@ bool thrum__adapt_pipe_is_known(int fd)
 
 void thrum__adapt_pipe_read(int fd)
 {
-	struct object *object = known_object(pipe_of(&reads[fd]));
+	struct pipe *pipe = pipe_of(&reads[fd]);
+	struct object *object = known_object(pipe);
 
+	if (pipe)
+		atomic_store_explicit(&pipe->is_read, true, memory_order_relaxed);
 	if (object)
 		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
 }
