@@ -130,6 +130,10 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
 int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *subject);
 
+/* Whether the last task of a path waits far longer than it ever waited for the like, and others wait
+ * behind it for what it serves. */
+bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum__why_path *);
+
 /* Whether tasks that began later than one of the path's have ended before it, so that it hangs
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
