@@ -328,6 +328,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		if (is_hogged(search, path))
 			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
 				search->endless_since, THRUM__NONE);
+		else
+			thrum__why_add_busy_loop(finding, search, path->leaf);
 		add_pending(finding, search, path->leaf, last);
 		if (path->handle != THRUM__NONE)
 			thrum__why_add_silent(finding, model, path->handle, path->leaf,

@@ -284,6 +284,11 @@ void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *,
 void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
 
+/* Adds a step for the task, with its like, that runs again and again on the thread of a timer since that
+ * is due: their loop never comes to the timer. */
+void thrum__why_add_busy_loop(struct thrum__finding *, const struct thrum__search *,
+	uint32_t timer);
+
 /* Adds a step for the task that serves another one of the path. */
 void thrum__why_add_server(struct thrum__finding *, const struct thrum__model *,
 	const struct thrum__why_link *);
