@@ -341,7 +341,9 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			lost->time, THRUM__NONE);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 && (!last || last->wait.next != THRUM__NONE))
+	if (finding->step_count == 0 &&
+		(last ? last->wait.next != THRUM__NONE
+		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		add_unusual(finding, search, path);
 	if (!last)
 		return 0;
@@ -593,7 +595,10 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times))
 		return THRUM__FINDING_NEVER_RESOLVED;
-	return is_outside(search->model, path->leaf) && path->tries == 0
+	/* The program itself keeps a handle that nobody waits for. */
+	return is_outside(search->model, path->leaf) && path->tries == 0 &&
+			(path->length > 0 ||
+				THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_HANDLE)
 		? THRUM__FINDING_OUTSIDE
 		: THRUM__FINDING_NEVER_RESOLVED;
 }
