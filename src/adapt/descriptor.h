@@ -70,6 +70,8 @@ void thrum__adapt_pipe_closed(int fd);
 /* Others may use this end, or all pipes. */
 void thrum__adapt_pipe_shared(int fd);
 void thrum__adapt_pipes_shared(void);
+/* The descriptor of this process whose other end has this inode; -1: none that is open. */
+int thrum__adapt_pipe_to(ino_t inode);
 /* Whether others may use the pipe that is read by this descriptor, or written to. */
 bool thrum__adapt_pipe_is_shared(int fd, bool writes);
 /* Whether it has an end of any such pipe. */

@@ -320,12 +320,20 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 		return false;
 	number = strtol(at, &at, 10);
 	fd = strtol(at, &at, 16);
+	if (number == SYS_recvfrom || number == SYS_recvmsg)
+		number = SYS_read;
+	if (number == SYS_sendto || number == SYS_sendmsg)
+		number = SYS_write;
 	if (number != SYS_read && number != SYS_write)
 		return false;
 	*thrum__adapt_put_number(stpcpy(put_process(path, process), "/fd/"), (uint64_t)fd) = '\0';
-	if (stat(path, &file) != 0 || !S_ISFIFO(file.st_mode))
+	if (stat(path, &file) != 0 || (!S_ISFIFO(file.st_mode) && !S_ISSOCK(file.st_mode)))
 		return false;
-	*end = (struct end){file.st_ino, number == SYS_read, false};
+	*end = (struct end){file.st_ino, number == SYS_read, S_ISSOCK(file.st_mode)};
+	/* Each socket of a pair has its own. */
+	if (end->is_socket && fstat(thrum__adapt_pipe_to(file.st_ino), &file) != 0)
+		return false;
+	end->inode = file.st_ino;
 	if (find_holders(look, end, holders) != 1 || holders[0].process != look->self)
 		return false;
 	*holder = holders[0];

@@ -124,6 +124,15 @@ ino_t thrum__adapt_pipe_peer(int fd)
 	return pipe ? atomic_load(&pipe->to_inode) : 0;
 }
 
+int thrum__adapt_pipe_to(ino_t inode)
+{
+	for (uint32_t i = 0; i < PIPES; i++)
+		if (atomic_load(&pipes[i].ends) > 1 && atomic_load(&pipes[i].to_inode) == inode &&
+			atomic_load(&reads[atomic_load(&pipes[i].from)]) == i + 1)
+			return atomic_load(&pipes[i].from);
+	return -1;
+}
+
 bool thrum__adapt_pipe_is_shared(int fd, bool writes)
 {
 	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);

@@ -363,7 +363,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	int64_t since = last ? thrum__why_waits_since(model, last)
+			     : THRUM__TASK(model, path->leaf, created);
 	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
 	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;

@@ -435,7 +435,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	int64_t since = last && !last->is_served ? last->wait.since
+	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
 	int64_t share = model->end / FRESH, slack = SLACK;

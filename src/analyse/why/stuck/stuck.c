@@ -227,7 +227,7 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 	const struct thrum__peer *victims = thrum__why_peers_of(&search->peers, path->victim);
 	const struct thrum__peer *leaves = thrum__why_peers_of(&search->peers, path->leaf);
 	bool is_outside = THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST;
-	int64_t since = last && !last->is_served ? last->wait.since
+	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
 	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
