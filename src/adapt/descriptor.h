@@ -71,7 +71,7 @@ void thrum__adapt_pipe_closed(int fd);
 void thrum__adapt_pipe_shared(int fd);
 void thrum__adapt_pipes_shared(void);
 /* The descriptor of this process whose other end has this inode; -1: none that is open. */
-int thrum__adapt_pipe_to(ino_t inode);
+int thrum__adapt_pipe_to(uint64_t inode);
 /* Whether others may use the pipe that is read by this descriptor, or written to. */
 bool thrum__adapt_pipe_is_shared(int fd, bool writes);
 /* Whether it has an end of any such pipe. */
@@ -85,7 +85,7 @@ bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether something was read from the pipe by this descriptor. */
 bool thrum__adapt_pipe_is_read(int fd);
 /* The inode of the other socket of a pair; 0: not known. */
-ino_t thrum__adapt_pipe_peer(int fd);
+uint64_t thrum__adapt_pipe_peer(int fd);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it isn't
  * known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);

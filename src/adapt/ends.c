@@ -28,7 +28,7 @@
 
 /* An end of a pipe: of those who hold it, the lookers want these. */
 struct end {
-	ino_t inode;
+	uint64_t inode;
 	bool writes; /* the end of a pipe that is written to */
 	bool is_socket;
 };

@@ -14,7 +14,7 @@ struct pipe {
 	_Atomic bool is_shared;
 	_Atomic bool is_read; /* something came out of it */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
-	_Atomic ino_t to_inode;
+	_Atomic uint64_t to_inode;
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -117,14 +117,14 @@ bool thrum__adapt_pipe_is_read(int fd)
 	return pipe && atomic_load(&pipe->is_read);
 }
 
-ino_t thrum__adapt_pipe_peer(int fd)
+uint64_t thrum__adapt_pipe_peer(int fd)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
 
 	return pipe ? atomic_load(&pipe->to_inode) : 0;
 }
 
-int thrum__adapt_pipe_to(ino_t inode)
+int thrum__adapt_pipe_to(uint64_t inode)
 {
 	for (uint32_t i = 0; i < PIPES; i++)
 		if (atomic_load(&pipes[i].ends) > 1 && atomic_load(&pipes[i].to_inode) == inode &&
