@@ -8,6 +8,10 @@
 /* They would give functions that are defined here other names. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
+/* Nor should getline() be one of its header's. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__ 1
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>

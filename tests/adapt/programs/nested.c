@@ -4,6 +4,7 @@
  * thread that waits for credit, for some time again and again, after the thread has ended that gave it: `credit`. With
  * a second argument all goes well. SIGALRM ends it. It knows nothing of thrum.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
