@@ -40,6 +40,8 @@ struct holder {
 };
 
 struct look {
+	int fd; /* for which the thread waits, and for these events; or -1 */
+	short events;
 	pid_t self, processes[PROCESSES]; /* this one first */
 	unsigned count, threads;
 	bool is_whole; /* there are no more of them */
@@ -81,10 +83,9 @@ static size_t read_file(pid_t process, const char *name, char text[TEXT])
 typedef void visit_number(void *context, int directory, const char *name);
 
 /* Visits the entries of a directory whose names are numbers. */
-static bool each_number(pid_t process, const char *name, visit_number *visit, void *context)
+static bool each_number_in(int directory, visit_number *visit, void *context)
 {
 	char buffer[2048] __attribute__((aligned(8)));
-	int directory = open_of(process, name, O_DIRECTORY);
 	long size = 0;
 
 	if (directory < 0)
@@ -106,9 +107,14 @@ static bool each_number(pid_t process, const char *name, visit_number *visit, vo
 	return size == 0;
 }
 
+static bool each_number(pid_t process, const char *name, visit_number *visit, void *context)
+{
+	return each_number_in(open_of(process, name, O_DIRECTORY), visit, context);
+}
+
 /* ---- Signals ---------------------------------------------------------------------------------- */
 
-/* What signals may do while the thread waits. */
+/* The effect of signals while the thread waits. */
 enum handlers {
 	NO_HANDLER,
 	RESTARTS,  /* each call goes on after them */
@@ -160,7 +166,9 @@ static void add_children(void *context, int directory, const char *name)
 /* Finds this process and all that it started. */
 static void find_processes(struct look *look)
 {
-	*look = (struct look){.self = getpid(), .count = 1, .is_whole = true};
+	look->self = getpid();
+	look->count = 1;
+	look->is_whole = true;
 	look->processes[0] = look->self;
 	for (unsigned i = 0; i < look->count; i++) {
 		struct tasks tasks = {look, look->processes[i]};
@@ -238,6 +246,51 @@ static bool is_meant(const struct look *look, pid_t process, const struct search
 		is_told(process, search->at);
 }
 
+/* Whether a process has ended, though nobody has waited for it. */
+static bool is_over(pid_t process)
+{
+	char text[TEXT];
+	const char *name = read_file(process, "/stat", text) ? strrchr(text, ')') : NULL;
+
+	return !name || name[2] == 'Z' || name[2] == 'X';
+}
+
+struct others {
+	const struct look *look;
+	const struct end *end;
+	bool have_it;
+};
+
+static void look_at_other(void *context, int directory, const char *name)
+{
+	struct others *others = context;
+	struct search search = {others->end, -1, -1};
+	pid_t process = atoi(name);
+
+	(void)directory;
+	for (unsigned i = 0; i < others->look->count; i++)
+		if (others->look->processes[i] == process)
+			return;
+	/* The thread may have what it waits for. */
+	others->have_it |= real_poll(NULL)(&(struct pollfd){others->look->fd, others->look->events,
+						   0},
+				   1, 0) != 0;
+	if (!others->have_it)
+		each_number(process, "/fd", compare_end, &search);
+	others->have_it |= search.at >= 0;
+}
+
+/* Whether any other process has an end, as far as this user can see: one that left its parent, or that got the
+ * end by a message. */
+static bool is_elsewhere(const struct look *look, const struct end *end)
+{
+	struct others others = {look, end, false};
+
+	return !each_number_in(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY), look_at_other,
+		       &others) ||
+		others.have_it;
+}
+
 /* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
 static unsigned find_holders(const struct look *look, const struct end *end,
 	struct holder holders[PROCESSES])
@@ -246,9 +299,9 @@ static unsigned find_holders(const struct look *look, const struct end *end,
 
 	for (unsigned i = 0; i < look->count; i++) {
 		struct search search = {end, -1, -1};
-		bool is_known = each_number(look->processes[i], "/fd", compare_end, &search);
 
-		if (!is_known && i == 0)
+		if (!each_number(look->processes[i], "/fd", compare_end, &search) &&
+			!is_over(look->processes[i]))
 			return 0;
 		if (search.at >= 0) {
 			holders[count] = (struct holder){look->processes[i], search.at, false};
@@ -356,7 +409,8 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 	char label[CALL_MAX + TEXT];
 	struct holder holder;
 	struct end end;
-	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder);
+	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder) &&
+		!is_elsewhere(look, &end);
 	thrum_task task;
 
 	put_holder(label, look, process);
@@ -372,22 +426,23 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 static void tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
 	const struct holder *holders, unsigned count)
 {
-	bool has_meant = false;
+	bool has_meant = false, is_somewhere;
 
 	for (unsigned i = 0; i < count; i++) {
 		has_meant |= holders[i].is_meant;
-		/* What came out of the pipe was others': this process wants to read it only. */
+		/* Something came out of the pipe, and this process never wrote: it wants to read it only. */
 		if (holders[i].process == look->self &&
 			(holders[i].is_meant ||
 				!(look->is_alone ||
 					(end->writes && thrum__adapt_pipe_is_read(fd)))))
 			return;
 	}
+	is_somewhere = !has_meant && is_elsewhere(look, end);
 	for (int waits = 1; waits >= 0; waits--)
 		for (unsigned i = 0; i < count; i++)
 			if (holders[i].is_meant && waits_here(look, holders[i].process) == waits)
 				tell_process(wait, look, holders[i].process);
-	for (unsigned i = 0; i < count && !has_meant; i++)
+	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source, make_end(wait, look, end, &holders[i], fd));
 }
 
@@ -430,6 +485,7 @@ struct looked {
 	enum thrum_kind kind;
 	const char *label;
 	int fd;
+	struct pollfd one; /* as for poll() */
 	struct end end;
 	pid_t child;  /* whose end it waits for; 0: for a pipe */
 	uint64_t sum; /* of the look before */
@@ -442,7 +498,7 @@ static void look_at(struct looked *looked)
 {
 	struct wait *wait = looked->wait;
 	struct holder holders[PROCESSES];
-	struct look look;
+	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count = 1;
 	uint64_t now;
 
@@ -487,14 +543,14 @@ static int64_t now_ms(void)
 }
 
 /* Looks again and again, until the descriptor is ready. */
-static void look_until(struct looked *looked, struct pollfd *one)
+static void look_until(struct looked *looked)
 {
 	int64_t pause = FIRST_LOOK, next = now_ms() + pause, left;
 	int ready;
 
 	do {
 		left = next - now_ms();
-		ready = real_poll(NULL)(one, 1, left > 0 ? (int)left : 0);
+		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LAST_LOOK ? pause * 2 : pause;
@@ -520,9 +576,12 @@ static bool find_end(struct looked *looked, bool writes)
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
 	bool writes, const void *caller)
 {
-	struct pollfd one = {.fd = fd, .events = writes ? POLLOUT : POLLIN};
 	char label[CALL_MAX];
-	struct looked looked = {.wait = wait, .kind = kind, .label = label, .fd = fd};
+	struct looked looked = {.wait = wait,
+		.kind = kind,
+		.label = label,
+		.fd = fd,
+		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
 	bool is_pipe = find_end(&looked, writes), is_timed = is_pipe && handlers() != INTERRUPTS;
 
@@ -533,7 +592,7 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 	looked.is_begun = true;
 	if (is_timed)
-		look_until(&looked, &one);
+		look_until(&looked);
 	errno = error;
 }
 
@@ -548,12 +607,10 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 
 	/* Others might see the descriptor. */
 	if (handlers() != INTERRUPTS && is_single()) {
-		struct pollfd one = {.fd = (int)syscall(SYS_pidfd_open, child, 0),
-			.events = POLLIN};
-
-		if (one.fd >= 0) {
-			look_until(&looked, &one);
-			syscall(SYS_close, one.fd);
+		looked.one = (struct pollfd){(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
+		if (looked.one.fd >= 0) {
+			look_until(&looked);
+			syscall(SYS_close, looked.one.fd);
 		}
 	}
 	errno = error;

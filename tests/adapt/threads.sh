@@ -57,7 +57,7 @@ same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
 
-# Who serves the condition waits for it, too; or has ended.
+# Those who serve the condition wait for it, too; or the one that does has ended.
 same pool "$programs/nested" pool
 has pool why 'thread work.*: Serves .condition (finished|nested[+]0x).*waits for it itself'
 same credit "$programs/nested" credit
