@@ -280,8 +280,8 @@ static void look_at_other(void *context, int directory, const char *name)
 	others->have_it |= search.at >= 0;
 }
 
-/* Whether any other process has an end, as far as this user can see: one that left its parent, or that got the
- * end by a message. */
+/* Whether any other process has an end, as far as this user can see: one that left its parent, or that
+ * got the end by a message. */
 static bool is_elsewhere(const struct look *look, const struct end *end)
 {
 	struct others others = {look, end, false};

@@ -61,7 +61,8 @@ static int fd_of(uint64_t data)
 	return -1;
 }
 
-/* Whether poll() waits for what another thread of the program puts into a pipe: then the thread waits for that. */
+/* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
+ * for that. Else NULL. */
 static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_endless,
 	const void *caller)
 {

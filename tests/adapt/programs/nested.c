@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A pool whose jobs wait for other jobs of the same pool, until no thread is left to run these: `pool`. Or a
- * thread that waits for credit, for some time again and again, after the thread has ended that gave it: `credit`. With
- * a second argument all goes well. SIGALRM ends it. It knows nothing of thrum.
+ * A pool whose jobs wait for other jobs of the same pool, until no thread is left to run these: `pool`.
+ * Or a thread that waits for credit, for some time again and again, after the thread has ended that gave
+ * it: `credit`. With a second argument all goes well. SIGALRM ends it. It knows nothing of thrum.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

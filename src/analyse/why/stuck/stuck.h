@@ -167,8 +167,8 @@ unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,
 /* How often a task began to wait for the object in its whole life. */
 uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
 
-/* Since when a thread waits for a condition: again and again, each time for a time, with nothing in between. For
- * all else, since when it waits. */
+/* Since when a thread waits for a condition: again and again, each time for a time, with nothing in
+ * between. For all else, since when it waits. */
 int64_t thrum__why_waits_since(const struct thrum__model *, const struct thrum__why_link *);
 
 /* Whether a lock is held for much longer than it was ever before. */
