@@ -21,6 +21,7 @@
  *   blocking.def blocking.c                       other calls that wait for the outside
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
+ *   ends.c                                        who else has an end of a pipe
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
@@ -391,6 +392,7 @@ void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
 void thrum__adapt_go_on(struct pause *);
 
 /* A wait of the running task. */
+#define WAIT_ALSO 6
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
@@ -398,6 +400,9 @@ struct wait {
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */
 	bool ends_source;        /* it ends with the wait */
+	/* Tasks that end with the wait, too: those who have the other end of a pipe. */
+	thrum_task also[WAIT_ALSO];
+	unsigned also_count;
 };
 
 /* Whether the function of this name waits for some time at most. */
@@ -407,12 +412,17 @@ struct wait {
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
 /* The same for a pipe: another process may have got an end of it. */
-void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller);
+void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller,
+	struct thrum_tag *reason);
 
 /* The running task waits for something outside of the program: a task of this kind and label, which ends
  * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */
 void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label, int64_t due,
 	const void *caller);
+/* The same in two steps: makes the task for which the running one will wait, and begins the wait. */
+void thrum__adapt_wait_make(struct wait *, enum thrum_kind, const char *label, const void *caller);
+void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
+extern struct thrum_tag thrum__adapt_outside;
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
 

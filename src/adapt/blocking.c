@@ -8,6 +8,10 @@
 /* They would give functions that are defined here other names. */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE
+/* Nor should getline() be one of its header's. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__ 1
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -30,6 +34,9 @@
 
 /* Programs that are compiled with _FORTIFY_SOURCE call these. */
 ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
+char *__fgets_chk(char *to, size_t room, int size, FILE *stream);
+size_t __fread_chk(void *restrict to, size_t room, size_t size, size_t count,
+	FILE *restrict stream);
 ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int flags,
 	struct sockaddr *restrict peer, socklen_t *restrict length);
@@ -110,6 +117,45 @@ static bool may_cancel(void)
 	return true;
 }
 
+/* Starts the recording of a program that waits for a pipe which others have an end of, too: they may never
+ * write to it, nor close it. Returns whether a call may have to wait, and is recorded. */
+static NOINLINE bool starts_pipe(int fd, bool writes)
+{
+	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && thrum__adapt_pipe_is_shared(fd, writes) &&
+		thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN))
+		thrum__adapt_start();
+	return may_wait(fd);
+}
+
+/* The same for a program that waits for a child, and has an end of a pipe that the child may have, too. */
+static bool waits_for_child(void)
+{
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+		thrum__adapt_has_shared())
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
+static inline bool may_wait_for(int fd, bool writes)
+{
+	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
+}
+
+/* Whether a call that reads from a stream has to wait: nothing is in its buffer. */
+static bool waits_for_stream(FILE *stream)
+{
+#ifdef __GLIBC__
+	int fd;
+
+	if (LIKELY(stream->_IO_read_ptr < stream->_IO_read_end))
+		return false;
+	fd = fileno(stream);
+	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
+#else
+	return false;
+#endif
+}
+
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Whether the program itself has the other end: then the thread waits for it. */
@@ -119,7 +165,7 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
 	if (object)
-		thrum__adapt_wait_pipe(blocked, object, caller);
+		thrum__adapt_wait_pipe(blocked, object, caller, &thrum__adapt_outside);
 	errno = error;
 	return object != NULL;
 }
@@ -136,8 +182,9 @@ static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *cal
 /* It may well wait for ever: for a request, a line, a connection. */
 static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
-	if (!begin_pipe(blocked, caller, fd, false))
-		begin_fd(blocked, THRUM_KIND_HANDLE, caller, verb, fd);
+	if (begin_pipe(blocked, caller, fd, false))
+		return;
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -146,10 +193,16 @@ static void begin_request(struct wait *blocked, const void *caller, const char *
 	begin_fd(blocked, THRUM_KIND_REQUEST, caller, verb, fd);
 }
 
+static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
+{
+	begin_read(blocked, caller, "read from", fileno(stream));
+}
+
 static void begin_write(struct wait *blocked, const void *caller, int fd)
 {
-	if (!begin_pipe(blocked, caller, fd, true))
-		begin_request(blocked, caller, "write to", fd);
+	if (begin_pipe(blocked, caller, fd, true))
+		return;
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true, caller);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
@@ -177,6 +230,8 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process)
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	if (process > 0)
+		thrum__adapt_child_wait(blocked, label, process);
 }
 
 static void begin_signal(struct wait *blocked, const void *caller)
@@ -275,7 +330,7 @@ static inline ssize_t note_read(int fd, ssize_t result)
 	{ \
 		const void *caller = CALLER; \
 \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		return (type)note_read(fd, \
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
@@ -289,7 +344,7 @@ static inline ssize_t note_read(int fd, ssize_t result)
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		/* Where it waits for more, the first would take only a part of that. */ \
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
@@ -308,9 +363,12 @@ static inline ssize_t note_read(int fd, ssize_t result)
 /* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
 static bool note_write(int fd)
 {
-	bool is_sure = is_of_pipe(fd) && thrum__adapt_pipe_is_known(fd) &&
-		thrum__adapt_is_ready(fd, POLLOUT);
+	bool is_sure;
 
+	if (!is_of_pipe(fd))
+		return false;
+	thrum__adapt_pipe_use(fd);
+	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd);
 	return is_sure;
@@ -331,7 +389,7 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 \
 		if (rights) \
 			thrum__adapt_pipes_shared(); \
-		if (LIKELY(!may_wait(fd))) \
+		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
 		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \
 \

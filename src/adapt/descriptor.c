@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -162,8 +163,10 @@ static void forget(int fd)
 
 static void share(int fd)
 {
-	if (is_of_pipe(fd))
-		thrum__adapt_pipe_shared(fd);
+	if (!is_of_pipe(fd))
+		return;
+	thrum__adapt_pipe_use(fd);
+	thrum__adapt_pipe_shared(fd);
 }
 
 static void make_pipe(const int fds[2], const void *caller)
@@ -203,6 +206,20 @@ static void make_sockets(const int fds[2], const void *caller)
 		return real_##name(CALLER) arguments; \
 	}
 #include "adapt/descriptor.def"
+
+REAL(eventfd)
+
+/* It is a pipe both of whose ends are one descriptor. */
+STAND_IN int eventfd(unsigned count, int flags)
+{
+	int fd = real_eventfd(CALLER)(count, flags);
+
+	if (fd >= 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1) {
+		forget(fd);
+		thrum__adapt_pipe_made(fd, fd, "eventfd", CALLER);
+	}
+	return fd;
+}
 
 STAND_IN int dprintf(int fd, const char *format, ...)
 {

@@ -6,6 +6,8 @@
 #ifndef ADAPT_DESCRIPTOR_H
 #define ADAPT_DESCRIPTOR_H
 
+#include <sys/types.h>
+
 #include "adapt/adapt.h"
 
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
@@ -68,6 +70,22 @@ void thrum__adapt_pipe_closed(int fd);
 /* Others may use this end, or all pipes. */
 void thrum__adapt_pipe_shared(int fd);
 void thrum__adapt_pipes_shared(void);
+/* The descriptor of this process whose other end has this inode; -1: none that is open. */
+int thrum__adapt_pipe_to(uint64_t inode);
+/* Whether others may use the pipe that is read by this descriptor, or written to. */
+bool thrum__adapt_pipe_is_shared(int fd, bool writes);
+/* Whether it has an end of any such pipe. */
+bool thrum__adapt_has_shared(void);
+/* A fork's child has the descriptors: it records nothing of them. */
+void thrum__adapt_pipes_left(void);
+/* This process uses an end that is written to. */
+void thrum__adapt_pipe_use(int fd);
+/* Whether it has, or may have. Also true for descriptors that are no such end. */
+bool thrum__adapt_pipe_is_used(int fd, bool writes);
+/* Whether something was read from the pipe by this descriptor. */
+bool thrum__adapt_pipe_is_read(int fd);
+/* The inode of the other socket of a pair; 0: not known. */
+uint64_t thrum__adapt_pipe_peer(int fd);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it isn't
  * known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
@@ -76,5 +94,18 @@ bool thrum__adapt_pipe_is_known(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
+
+/* ---- ends.c ---- */
+
+/*
+ * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe that
+ * others have, too, returns once it need not wait any more, or might see a signal that the call itself should
+ * see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
+ */
+void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
+	const void *caller);
+
+/* The wait for a child is recorded: looks whether it waits for this process. */
+void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 #endif

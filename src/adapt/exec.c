@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adapt/adapt.h"
+#include "adapt/descriptor.h"
 
 REAL(execve)
 REAL(execvpe)
@@ -143,7 +143,11 @@ STAND_IN int execle(const char *path, const char *first, ...)
 STAND_IN pid_t fork(void)
 {
 	thrum__adapt_fork();
-	return real_fork(CALLER)();
+	pid_t child = real_fork(CALLER)();
+
+	if (child == 0)
+		thrum__adapt_pipes_left();
+	return child;
 }
 
 #define SPAWN(name) \

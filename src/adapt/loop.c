@@ -7,7 +7,7 @@
 #include <sys/select.h>
 #include <time.h>
 
-#include "adapt/adapt.h"
+#include "adapt/descriptor.h"
 
 #define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
 
@@ -16,7 +16,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 	const sigset_t *mask, size_t size);
 
-#define WAIT(name, parameters, arguments, waits, tell) REAL(name)
+#define WAIT(name, parameters, arguments, waits, object, tell) REAL(name)
 #include "adapt/loop.def"
 #undef WAIT
 
@@ -61,6 +61,17 @@ static int fd_of(uint64_t data)
 	return -1;
 }
 
+/* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
+ * for that. Else NULL. */
+static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_endless,
+	const void *caller)
+{
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_of_pipe(fds->fd) &&
+			is_on(ADAPTER_BLOCK)
+		? thrum__adapt_pipe(fds->fd, false, caller)
+		: NULL;
+}
+
 static void tell_epoll(const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count && i < TOLD_MAX; i++)
@@ -90,33 +101,40 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(struct pause *pause, bool waits)
+static bool begin(struct wait *wait, bool waits, struct object *object, const void *caller)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
-	thrum__adapt_pause(pause, THRUM_WAIT_FOR_WORK);
+	if (object)
+		thrum__adapt_wait_pipe(wait, object, caller, THRUM_WAIT_FOR_WORK);
+	else
+		thrum__adapt_pause(&wait->pause, THRUM_WAIT_FOR_WORK);
 	return true;
 }
 
 /* Also when the thread is cancelled. */
-static void end(struct pause *pause)
+static void end(struct wait *wait)
 {
-	thrum__adapt_go_on(pause);
+	if (wait->object)
+		thrum__adapt_wait_end(wait);
+	else
+		thrum__adapt_go_on(&wait->pause);
 }
 
-#define WAIT(name, parameters, arguments, waits, tell) \
+#define WAIT(name, parameters, arguments, waits, object, tell) \
 	STAND_IN int name parameters \
 	{ \
+		const void *caller = CALLER; \
 		int result; \
 		bool is_recorded = false; \
 		{ \
-			struct pause pause __attribute__((cleanup(end))) = {.is_over = true}; \
+			struct wait wait __attribute__((cleanup(end))) = {.pause.is_over = true}; \
 \
-			is_recorded = begin(&pause, waits); \
-			result = real_##name(CALLER) arguments; \
+			is_recorded = begin(&wait, waits, object, caller); \
+			result = real_##name(caller) arguments; \
 		} \
 		if (is_recorded && result > 0) \
 			tell; \

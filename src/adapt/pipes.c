@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Pipes and pairs of sockets, both of whose ends the program has. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "adapt/descriptor.h"
 
 #define PIPES 1024u
@@ -8,6 +12,9 @@ struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
+	_Atomic bool is_read; /* something came out of it */
+	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
+	_Atomic uint64_t to_inode;
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -27,6 +34,7 @@ static struct pipe *pipe_of(_Atomic uint16_t *number)
 void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker)
 {
 	static _Atomic uint32_t next;
+	struct stat status;
 
 	if ((unsigned)from >= DESCRIPTORS || (unsigned)to >= DESCRIPTORS)
 		return;
@@ -38,6 +46,9 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].from, from);
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
+		atomic_store(&pipes[n].is_read, false);
+		atomic_store(&pipes[n].is_used, false);
+		atomic_store(&pipes[n].to_inode, fstat(to, &status) == 0 ? status.st_ino : 0);
 		pipes[n].noun = noun;
 		pipes[n].maker = maker;
 		atomic_store(&reads[from], (uint16_t)(n + 1));
@@ -83,6 +94,72 @@ static void share(struct pipe *pipe)
 	thrum_task_become(atomic_exchange(&object->task, other), other);
 }
 
+void thrum__adapt_pipe_use(int fd)
+{
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+
+	if (pipe)
+		atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+}
+
+bool thrum__adapt_pipe_is_used(int fd, bool writes)
+{
+	struct pipe *pipe = is_of_pipe(fd) && writes ? pipe_of(&writes_to[fd]) : NULL;
+
+	/* Writes to an end that doesn't wait aren't seen. */
+	return !pipe || atomic_load(&pipe->is_used) || fcntl(fd, F_GETFL) & O_NONBLOCK;
+}
+
+bool thrum__adapt_pipe_is_read(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_read);
+}
+
+uint64_t thrum__adapt_pipe_peer(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe ? atomic_load(&pipe->to_inode) : 0;
+}
+
+int thrum__adapt_pipe_to(uint64_t inode)
+{
+	for (uint32_t i = 0; i < PIPES; i++)
+		if (atomic_load(&pipes[i].ends) > 1 && atomic_load(&pipes[i].to_inode) == inode &&
+			atomic_load(&reads[atomic_load(&pipes[i].from)]) == i + 1)
+			return atomic_load(&pipes[i].from);
+	return -1;
+}
+
+bool thrum__adapt_pipe_is_shared(int fd, bool writes)
+{
+	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
+
+	return pipe && atomic_load(&pipe->is_shared);
+}
+
+bool thrum__adapt_has_shared(void)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < PIPES && !found; i++)
+		found = atomic_load(&pipes[i].ends) > 0 && atomic_load(&pipes[i].is_shared);
+	return found;
+}
+
+void thrum__adapt_pipes_left(void)
+{
+	for (uint32_t i = 0; i < PIPES; i++)
+		if (atomic_load(&pipes[i].ends) > 0) {
+			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].from)],
+				(uint8_t)~DESCRIPTOR_PIPE);
+			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].to)],
+				(uint8_t)~DESCRIPTOR_PIPE);
+		}
+}
+
 void thrum__adapt_pipe_shared(int fd)
 {
 	share(pipe_of(&reads[fd]));
@@ -107,7 +184,9 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
 		return NULL;
 	end = stpcpy(stpcpy(label, pipe->noun), " ");
 	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&pipe->to));
-	end = thrum__adapt_put_number(stpcpy(end, " to "), (uint64_t)atomic_load(&pipe->from));
+	if (atomic_load(&pipe->from) != atomic_load(&pipe->to))
+		end = thrum__adapt_put_number(stpcpy(end, " to "),
+			(uint64_t)atomic_load(&pipe->from));
 	*end = '\0';
 	return thrum__adapt_object_named(pipe, THRUM_KIND_STREAM, label, caller);
 }
@@ -125,8 +204,11 @@ bool thrum__adapt_pipe_is_known(int fd)
 
 void thrum__adapt_pipe_read(int fd)
 {
-	struct object *object = known_object(pipe_of(&reads[fd]));
+	struct pipe *pipe = pipe_of(&reads[fd]);
+	struct object *object = known_object(pipe);
 
+	if (pipe)
+		atomic_store_explicit(&pipe->is_read, true, memory_order_relaxed);
 	if (object)
 		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
 }

@@ -14,7 +14,7 @@
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
 /* Something outside of the program may end it at any time, so it is never a deadlock. */
-static struct thrum_tag blocked_outside = THRUM__TAG("blocked by the outside");
+struct thrum_tag thrum__adapt_outside = THRUM__TAG("blocked by the outside");
 
 /* ---- Suspension ------------------------------------------------------------------------------ */
 
@@ -63,9 +63,29 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
 }
 
-void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller)
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller,
+	struct thrum_tag *reason)
 {
-	begin_wait(wait, object, NULL, caller, &blocked_outside);
+	begin_wait(wait, object, NULL, caller, reason);
+}
+
+void thrum__adapt_wait_make(struct wait *wait, enum thrum_kind kind, const char *label,
+	const void *caller)
+{
+	thrum__adapt_thread(); /* those who wait for what it holds want to know its task */
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = caller,
+		.task = thrum_task_current(),
+		.source = thrum__create(thrum__adapt_site(caller), (int)kind, label),
+		.ends_source = true};
+}
+
+void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
+{
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, reason);
+	wait->pause.is_wait = true;
 }
 
 void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
@@ -73,17 +93,10 @@ void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const ch
 {
 	int error = errno;
 
-	thrum__adapt_thread(); /* those who wait for what it holds want to know its task */
-	*wait = (struct wait){.caller = caller,
-		.task = thrum_task_current(),
-		.source = thrum__create(thrum__adapt_site(caller), (int)kind, label),
-		.ends_source = true};
+	thrum__adapt_wait_make(wait, kind, label, caller);
 	if (due >= 0)
 		thrum_task_due(wait->source, due);
-	if (THRUM__ON(THRUM__BIT_WAITS))
-		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, due >= 0 ? &blocked_for : &blocked_outside);
-	wait->pause.is_wait = true;
+	thrum__adapt_wait_go(wait, due >= 0 ? &blocked_for : &thrum__adapt_outside);
 	errno = error;
 }
 
@@ -99,6 +112,8 @@ static void end_wait(struct wait *wait, bool got)
 		atomic_fetch_sub(watch_of(wait->address), 1);
 	if (wait->ends_source)
 		thrum_task_resolve(wait->source);
+	for (unsigned i = 0; i < wait->also_count; i++)
+		thrum_task_resolve(wait->also[i]);
 	if (!got || !wait->is_lock)
 		thrum_task_read(wait->task, wait->source);
 }

@@ -328,6 +328,18 @@ static const char *const continuations[] = {
 	[THRUM__CAUSE_WOKEN] = ", which waited to be woken by ",
 };
 
+static void put_timeout(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
+	uint32_t timer)
+{
+	uint32_t task = thrum__slow_unanswered(answer->model, timer);
+
+	if (task == THRUM__NONE)
+		return;
+	thrum__words_put(s, ", as ");
+	put_quoted_name(s, answer->model, task);
+	thrum__words_put(s, " didn't come before");
+}
+
 static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer)
 {
 	const struct thrum__cause *cause = &answer->cause;
@@ -346,6 +358,13 @@ static void put_cause(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s, continuations[link->kind]);
 		put_link(s, answer, link);
 	}
+	for (uint32_t i = cause->count; i-- > 0;)
+		if (cause->links[i].kind != THRUM__CAUSE_DOING) {
+			put_timeout(s, answer, cause->links[i].task);
+			return;
+		} else if (cause->links[i].doing != THRUM__DOING_WAITS) {
+			return;
+		}
 }
 
 size_t thrum__words_slow_most(const struct thrum__slow_answer *answer, char *to, size_t size,

@@ -57,6 +57,16 @@ same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
 
+# Those who serve the condition wait for it, too; or the one that does has ended.
+same pool "$programs/nested" pool
+has pool why 'thread work.*: Serves .condition (finished|nested[+]0x).*waits for it itself'
+same credit "$programs/nested" credit
+has credit why 'thread grant.*: Ends.*nobody is left to serve'
+for case in pool credit; do
+	same "fine-$case" "$programs/nested" "$case" fine
+	has "fine-$case" why '^no findings'
+done
+
 same leak "$programs/permits" leak
 has leak why 'draw_broken: Ends, but still holds'
 is_at leak permits.c 'and never posts it'

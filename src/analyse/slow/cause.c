@@ -462,3 +462,35 @@ int thrum__slow_cause_find(const struct thrum__paths *paths, const struct thrum_
 	free(f.usual);
 	return error;
 }
+
+/* ---- Timeouts ------------------------------------------------------------------------------ */
+
+uint32_t thrum__slow_unanswered(const struct thrum__model *model, uint32_t timer)
+{
+	uint32_t edge, waiter = THRUM__NONE;
+
+	if (!thrum__model_has_row(&model->tasks, timer) ||
+		THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER ||
+		THRUM__TASK(model, timer, state) != THRUM__STATE_RESOLVED)
+		return THRUM__NONE;
+	edge = THRUM__TASK(model, timer, edge_in);
+	for (; thrum__model_has_row(&model->edges, edge); edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			waiter = THRUM__EDGE(model, edge, from);
+	if (!thrum__model_has_row(&model->tasks, waiter) ||
+		THRUM__TASK(model, waiter, kind) == THRUM_KIND_JOIN)
+		return THRUM__NONE;
+	edge = THRUM__TASK(model, waiter, edge_out);
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && to != timer &&
+			thrum__model_has_row(&model->tasks, to) &&
+			THRUM__EDGE(model, edge, time) < THRUM__TASK(model, timer, end) &&
+			THRUM__TASK(model, to, end) > THRUM__TASK(model, timer, end) &&
+			*thrum__model_task_name(model, to, NULL))
+			return to;
+	}
+	return THRUM__NONE;
+}

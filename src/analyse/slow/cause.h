@@ -47,4 +47,8 @@ struct thrum__cause {
 THRUM__MUST_USE int thrum__slow_cause_find(const struct thrum__paths *, const struct thrum__path *,
 	const struct thrum__path *usual, struct thrum__cause *);
 
+/* If a timer was a timeout: a task for which its waiter waited, too, and which hadn't ended when it
+ * came. Else NONE. O(waits). */
+uint32_t thrum__slow_unanswered(const struct thrum__model *, uint32_t timer);
+
 #endif

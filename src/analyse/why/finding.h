@@ -131,12 +131,14 @@ const char *thrum__why_certainty_name(int certainty);
 	X(TOOK, "took")       /* took an item from the mailbox `other`, as its like never do */ \
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again */ \
 	X(UNTAKEN, "untaken") /* puts something into other; nobody takes it */ \
-	X(LEFT_QUEUE, "left-queue")       /* took job after job at other, and ended */ \
-	X(LOGGED, "logged")               /* writes a log line meanwhile */ \
-	X(SERVER_ENDED, "server-ended")   /* was the last that served the object `other` */ \
-	X(SILENT, "silent")               /* does nothing more, though `other` needs it */ \
-	X(SERVES, "serves")               /* alone serves the object `other` */ \
-	X(WOKEN, "woken")                 /* goes on after other ended, for which more waited */ \
+	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
+	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
+	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
+	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
+	X(SERVES, "serves")                 /* alone serves the object `other` */ \
+	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
+	X(SERVES_ITSELF, "serves-itself")   /* serves other, as others do: they all wait for it */ \
+	X(WOKEN, "woken")                   /* goes on after other ended, for which more waited */ \
 	X(NOT_WOKEN, "not-woken")         /* never goes on, though it waited for other as well */ \
 	X(ABSENT, "absent")               /* doesn't come to other, a barrier */ \
 	X(ENDS_ABSENT, "ends-absent")     /* ended, and so doesn't come to other, a barrier */ \
@@ -170,7 +172,7 @@ struct thrum__step {
 	 * which was signalled since; 0 if others wait there. WAITS_FOR: 1 if other has ended or
 	 * become another, but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
 	 * ended to tell so, but they or others in its place were due much sooner. PENDING: 1 if it should
-	 * have come at `until`. */
+	 * have come at `until`. RUNS_MEANWHILE: how often. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

@@ -14,6 +14,7 @@
 #define OLD_WEAK 4  /* so many times as old as the longest life of its peers */
 #define OLD_STRONG 10
 #define OLD_MIN 50000000 /* ns; younger tasks are never suspicious */
+#define LONGER 20        /* so many times as long as ever before, a task waits too long */
 #define RARE 8           /* of so many peers that ended, one may be old */
 #define AGAIN 3 /* waits for the same object that show a worker which takes job after job */
 #define WAIT_MIN 50000000 /* ns; shorter waits are never suspicious */
@@ -198,13 +199,17 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	struct thrum__why_servers servers;
 	uint32_t absent[THRUM__ABSENT_MAX];
-	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent);
+	unsigned missing = thrum__why_absent(search, path->leaf, last->task, absent), first;
 	bool is_awaited = path->length > 1;
 
 	for (unsigned i = 0; i < missing; i++)
 		if (!thrum__analyse_task_is_pending(model, absent[i]))
 			return THRUM__EVIDENCE_STRONG;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	/* All that could serve it wait for it themselves, and nothing else can happen. */
+	if (search->is_dead && servers.is_whole && servers.pending > 0 &&
+		thrum__why_able_servers(search, path->leaf, &servers, &first) == 0)
+		return THRUM__EVIDENCE_STRONG;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
 	for (unsigned i = 0; i < servers.count; i++) {
@@ -288,6 +293,36 @@ static int path_peer_evidence(const struct thrum__search *search,
 	return best;
 }
 
+bool thrum__why_is_longest_wait(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	int64_t longest = 0, until = -1;
+	uint32_t edge, count = 0;
+
+	if (path->length < 2 || !last[-1].is_served)
+		return false;
+	edge = THRUM__TASK(model, last->task, edge_out);
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (!thrum__model_has_row(&model->tasks, to) ||
+			(to != path->leaf && !thrum__why_is_alike(search, to, path->leaf)))
+			continue;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ) {
+			until = time;
+		} else if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT && until >= 0) {
+			longest = until - time > longest ? until - time : longest;
+			count++;
+			until = -1;
+		}
+	}
+	return count >= PEERS_FEW && (model->end - last->wait.since) / LONGER > longest;
+}
+
 /* Whether some task of a path may wait for as long as somebody outside likes. */
 static bool may_last(const struct thrum__model *model, const struct thrum__why_path *path)
 {
@@ -328,7 +363,8 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	int64_t since = last ? last->wait.since : THRUM__TASK(model, path->leaf, created);
+	int64_t since = last ? thrum__why_waits_since(model, last)
+			     : THRUM__TASK(model, path->leaf, created);
 	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
 	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
@@ -347,7 +383,7 @@ int thrum__why_evidence(const struct thrum__search *search, const struct thrum__
 		return THRUM__EVIDENCE_STRONG;
 	if (thrum__why_lost_of(search, path))
 		return THRUM__EVIDENCE_STRONG;
-	if (is_unanswered_call(model, path))
+	if (is_unanswered_call(model, path) || thrum__why_is_longest_wait(search, path))
 		return THRUM__EVIDENCE_WEAK;
 	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&

@@ -22,6 +22,9 @@
 #define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
 #define PUT_OFF 20        /* so often a timer was due anew that it may never come */
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
+#define KEPT_PEERS 8
+#define KEPT_TIMES \
+	20 /* so many times as old as its peers became, a handle that should resolve is kept */
 #define UNSET_PEERS 2
 #define UNSET_TIMES 4
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */
@@ -365,6 +368,16 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 	return turns >= TURNS_MIN && age / FAR_LATE > longest;
 }
 
+/* Whether a handle that should resolve is far older than its peers became: somebody keeps it. */
+static bool is_kept(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, path->leaf);
+
+	return path->is_marked && peer && peer->ended >= KEPT_PEERS &&
+		thrum__why_peers_lateness(&search->peers, path->leaf) >= KEPT_TIMES &&
+		!thrum__why_is_lasting(search->model, path->leaf);
+}
+
 /* Whether the leaf is a handle that may be pending for ever. An overdue request that waits for it,
  * or a waiter that is far older than its peers became, shows that it should come. */
 static bool is_idle_handle(const struct thrum__search *search, const struct thrum__why_path *path)
@@ -375,8 +388,9 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 	if (THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE)
 		return false;
 	if (!last)
-		return true;
-	if (is_needed(model, path) || thrum__why_holds_up_loop(model, path->leaf))
+		return !is_kept(search, path);
+	if (is_needed(model, path) || thrum__why_is_longest_wait(search, path) ||
+		thrum__why_holds_up_loop(model, path->leaf))
 		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
@@ -421,7 +435,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
-	int64_t since = last && !last->is_served ? last->wait.since
+	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
 	int64_t share = model->end / FRESH, slack = SLACK;

@@ -184,15 +184,41 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 
 /* ---- Ends that nobody notices -------------------------------------------------------------- */
 
+/* The task that was cancelled or failed among those for which a task waited, if most of them were resolved:
+ * who counts ends may not have counted this one. Else NONE. */
+static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
+	int resolved = 0, others = 0;
+
+	for (int i = 0; i < TAKES_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, to))
+			continue;
+		to = thrum__model_heir(model, to);
+		if (THRUM__TASK(model, to, state) == THRUM__STATE_RESOLVED) {
+			resolved++;
+		} else {
+			others++;
+			found = to;
+		}
+	}
+	return others < resolved ? found : THRUM__NONE;
+}
+
 uint32_t thrum__why_ended_source(const struct thrum__search *search, uint32_t task, int64_t *since)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t wait = thrum__why_ready_since(search, task, since), source;
 
-	if (wait == THRUM__NONE)
-		return wait;
-	source = thrum__model_heir(model, THRUM__EDGE(model, wait, to));
-	return thrum__why_is_recent(model, *since) ? THRUM__NONE : source;
+	if (wait == THRUM__NONE || thrum__why_is_recent(model, *since))
+		return THRUM__NONE;
+	source = uncounted(model, task);
+	return source != THRUM__NONE ? source
+				     : thrum__model_heir(model, THRUM__EDGE(model, wait, to));
 }
 
 /* ---- Items that nobody takes --------------------------------------------------------------- */

@@ -3,6 +3,8 @@
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
+#define RUNS_BACK 4096 /* runs that are searched */
+#define RUNS_MIN 8     /* so many runs of the like show what a loop is busy with */
 
 /* When a task did something last, or another read it. */
 static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
@@ -89,6 +91,10 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		ended++;
 	if (able == 0 && ended < servers.count)
 		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
+	else if (able == 0)
+		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers.task[0], path->leaf,
+			thrum__analyse_graph_waits(&search->graph, servers.task[0]).waits[0].since,
+			servers.edge[0]);
 }
 
 void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
@@ -100,4 +106,35 @@ void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__m
 			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
 					  : THRUM__STEP_SHOULD_END,
 		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
+
+void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t timer)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t row = model->runs.count, all = 0, count = 0, found = THRUM__NONE, at;
+	int64_t due = thrum__why_due_of(model, timer);
+
+	if (due < 0 || due >= model->end || THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER)
+		return;
+	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, row) || THRUM__RUN(model, row, start) < due)
+			break;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) != THRUM__TASK(model, timer, lane) ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_lane(model, task))
+			continue;
+		found = found == THRUM__NONE ? task : found;
+		all++;
+		count += task == found || thrum__why_are_alike(search, task, found);
+	}
+	if (count < RUNS_MIN || count < all - all / RUNS_MIN)
+		return;
+	at = finding->step_count;
+	thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, found, timer, due, THRUM__NONE);
+	if (at < finding->step_count)
+		finding->steps[at].more = count;
 }

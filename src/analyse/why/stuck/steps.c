@@ -231,8 +231,16 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 		return;
 	task = thrum__why_ended_source(search, path->leaf, &since);
 	if (task != THRUM__NONE) {
-		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf, since,
-			THRUM__NONE);
+		int state = THRUM__TASK(model, task, state);
+		struct thrum__why_blame blame = {state == THRUM__STATE_CANCELLED
+				? THRUM__STEP_CANCELLED
+				: THRUM__STEP_FAILED,
+			task, path->leaf};
+
+		if (state != THRUM__STATE_RESOLVED)
+			thrum__why_add_blame(finding, model, &blame);
+		thrum__why_add_step(finding, THRUM__STEP_ENDED_UNNOTICED, task, path->leaf,
+			THRUM__TASK(model, task, end), THRUM__NONE);
 		return;
 	}
 	task = thrum__analyse_task_is_object(model, path->leaf)
@@ -320,6 +328,8 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		if (is_hogged(search, path))
 			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
 				search->endless_since, THRUM__NONE);
+		else
+			thrum__why_add_busy_loop(finding, search, path->leaf);
 		add_pending(finding, search, path->leaf, last);
 		if (path->handle != THRUM__NONE)
 			thrum__why_add_silent(finding, model, path->handle, path->leaf,
@@ -331,7 +341,9 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			lost->time, THRUM__NONE);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 && (!last || last->wait.next != THRUM__NONE))
+	if (finding->step_count == 0 &&
+		(last ? last->wait.next != THRUM__NONE
+		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		add_unusual(finding, search, path);
 	if (!last)
 		return 0;
@@ -583,7 +595,10 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times))
 		return THRUM__FINDING_NEVER_RESOLVED;
-	return is_outside(search->model, path->leaf) && path->tries == 0
+	/* The program itself keeps a handle that nobody waits for. */
+	return is_outside(search->model, path->leaf) && path->tries == 0 &&
+			(path->length > 0 ||
+				THRUM__TASK(search->model, path->leaf, kind) != THRUM_KIND_HANDLE)
 		? THRUM__FINDING_OUTSIDE
 		: THRUM__FINDING_NEVER_RESOLVED;
 }

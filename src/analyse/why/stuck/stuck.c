@@ -227,7 +227,7 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 	const struct thrum__peer *victims = thrum__why_peers_of(&search->peers, path->victim);
 	const struct thrum__peer *leaves = thrum__why_peers_of(&search->peers, path->leaf);
 	bool is_outside = THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST;
-	int64_t since = last && !last->is_served ? last->wait.since
+	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
 	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
@@ -411,7 +411,16 @@ static bool is_victim(const struct thrum__search *search, uint32_t task, bool is
 		!is_awaited(search, task) && !thrum__why_is_said_ready(model, task);
 }
 
-static int check_all(struct thrum__search *search, struct thrum__why_path *path)
+/* Whether a task waits for an object. The paths of these lead on to the task that serves it: so they are
+ * followed before that one alone is found to be idle. */
+static bool waits_for_object(const struct thrum__search *search, uint32_t task)
+{
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
+
+	return waits.count > 0 && thrum__analyse_task_is_object(search->model, waits.waits[0].on);
+}
+
+static int check_all(struct thrum__search *search, struct thrum__why_path *path, bool has_objects)
 {
 	unsigned sorts = path->is_marked ? THRUM__SORT_MARKED
 					 : THRUM__SORT_ACTED | THRUM__SORT_WANTED;
@@ -421,7 +430,8 @@ static int check_all(struct thrum__search *search, struct thrum__why_path *path)
 	for (uint32_t task = thrum__why_next(search, 0, sorts);
 		task < model->tasks.count && error == 0;
 		task = thrum__why_next(search, task + 1, sorts)) {
-		if (!is_victim(search, task, path->is_marked))
+		if ((has_objects && !waits_for_object(search, task)) ||
+			!is_victim(search, task, path->is_marked))
 			continue;
 		path->victim = task;
 		error = check_victim(search, path);
@@ -438,10 +448,12 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	search->is_silent = thrum__why_is_silent(search->model);
 	error = thrum__why_find_lost(search);
 	if (error == 0)
-		error = check_all(search, &path);
+		error = check_all(search, &path, false);
 	path.is_marked = false;
 	if (error == 0)
-		error = check_all(search, &path);
+		error = check_all(search, &path, true);
+	if (error == 0)
+		error = check_all(search, &path, false);
 	free(path.links);
 	return error;
 }

@@ -130,6 +130,10 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
 int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
 	uint32_t *subject);
 
+/* Whether the last task of a path waits far longer than it ever waited for the like, and others wait
+ * behind it for what it serves. */
+bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum__why_path *);
+
 /* Whether tasks that began later than one of the path's have ended before it, so that it hangs
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
@@ -162,6 +166,10 @@ unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,
 
 /* How often a task began to wait for the object in its whole life. */
 uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
+
+/* Since when a thread waits for a condition: again and again, each time for a time, with nothing in
+ * between. For all else, since when it waits. */
+int64_t thrum__why_waits_since(const struct thrum__model *, const struct thrum__why_link *);
 
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
@@ -279,6 +287,11 @@ void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *,
  * else the only one that still could, if it is silent. */
 void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,
 	const struct thrum__why_path *);
+
+/* Adds a step for the task, with its like, that runs again and again on the thread of a timer since that
+ * is due: their loop never comes to the timer. */
+void thrum__why_add_busy_loop(struct thrum__finding *, const struct thrum__search *,
+	uint32_t timer);
 
 /* Adds a step for the task that serves another one of the path. */
 void thrum__why_add_server(struct thrum__finding *, const struct thrum__model *,

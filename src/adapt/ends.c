@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Pipes that other processes have, too. A thread that has waited for one for some time looks who has the
+ * other end: /proc tells it of this process and of those that it started. So it is known later that only
+ * those have it who got it by mistake, or who wait for this process themselves.
+ *
+ * Nothing here allocates or locks. The thread looks while poll() has found nothing for a while, so that
+ * a call which waits shortly pays nothing.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+#include "port/port.h"
+
+#define FIRST_LOOK 50  /* ms; each time after the next look is twice as long */
+#define LAST_LOOK 1600 /* ms */
+#define PROCESSES 32   /* that are looked at */
+#define TEXT 256
+#define PAUSE 20000000 /* ns between two looks that don't wait first */
+
+/* An end of a pipe: of those who hold it, the lookers want these. */
+struct end {
+	uint64_t inode;
+	bool writes; /* the end of a pipe that is written to */
+	bool is_socket;
+};
+
+struct holder {
+	pid_t process;
+	int at;        /* the lowest descriptor */
+	bool is_meant; /* it uses the end, as far as is known */
+};
+
+struct look {
+	int fd; /* for which the thread waits, and for these events; or -1 */
+	short events;
+	pid_t self, processes[PROCESSES]; /* this one first */
+	unsigned count, threads;
+	bool is_whole; /* there are no more of them */
+	bool is_alone; /* nothing but the thread that waits could do anything in this process */
+	/* Children wait for this process in vain: it has a single thread, or it is their output that a
+	 * thread waits for, as something of it came before. */
+	bool is_vain;
+};
+
+REAL(poll)
+
+/* ---- Files of /proc -------------------------------------------------------------------------- */
+
+static char *put_process(char *to, pid_t process)
+{
+	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
+}
+
+static int open_of(pid_t process, const char *name, int flags)
+{
+	char path[64];
+
+	strcpy(put_process(path, process), name);
+	return open(path, O_RDONLY | O_CLOEXEC | flags);
+}
+
+/* Reads the beginning of such a file. Returns its length: 0 if there is nothing. */
+static size_t read_file(pid_t process, const char *name, char text[TEXT])
+{
+	int fd = open_of(process, name, 0);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, TEXT - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+typedef void visit_number(void *context, int directory, const char *name);
+
+/* Visits the entries of a directory whose names are numbers. */
+static bool each_number_in(int directory, visit_number *visit, void *context)
+{
+	char buffer[2048] __attribute__((aligned(8)));
+	long size = 0;
+
+	if (directory < 0)
+		return false;
+	while ((size = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0)
+		for (long at = 0; at < size;) {
+			const struct {
+				uint64_t inode, next;
+				unsigned short size;
+				unsigned char type;
+				char name[];
+			} *entry = (const void *)(buffer + at);
+
+			if (entry->name[0] >= '0' && entry->name[0] <= '9')
+				visit(context, directory, entry->name);
+			at += entry->size;
+		}
+	syscall(SYS_close, directory);
+	return size == 0;
+}
+
+static bool each_number(pid_t process, const char *name, visit_number *visit, void *context)
+{
+	return each_number_in(open_of(process, name, O_DIRECTORY), visit, context);
+}
+
+/* ---- Signals ---------------------------------------------------------------------------------- */
+
+/* The effect of signals while the thread waits. */
+enum handlers {
+	NO_HANDLER,
+	RESTARTS,  /* each call goes on after them */
+	INTERRUPTS /* it can't be told whether the call or poll() should end */
+};
+
+static enum handlers handlers(void)
+{
+	enum handlers found = NO_HANDLER;
+
+	for (int number = 1; number < 32; number++) {
+		struct sigaction action;
+
+		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
+			action.sa_handler == SIG_IGN)
+			continue;
+		if (!(action.sa_flags & SA_RESTART))
+			return INTERRUPTS;
+		found = RESTARTS;
+	}
+	return found;
+}
+
+/* ---- The processes --------------------------------------------------------------------------- */
+
+struct tasks {
+	struct look *look;
+	pid_t process;
+};
+
+static void add_children(void *context, int directory, const char *name)
+{
+	struct tasks *tasks = context;
+	struct look *look = tasks->look;
+	char path[48], text[TEXT], *at = text, *end;
+
+	(void)directory;
+	look->threads += tasks->process == look->self;
+	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
+	if (read_file(tasks->process, path, text) == TEXT - 1)
+		look->is_whole = false;
+	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
+		if (look->count < PROCESSES)
+			look->processes[look->count++] = (pid_t)child;
+		else
+			look->is_whole = false;
+}
+
+/* Finds this process and all that it started. */
+static void find_processes(struct look *look)
+{
+	look->self = getpid();
+	look->count = 1;
+	look->is_whole = true;
+	look->processes[0] = look->self;
+	for (unsigned i = 0; i < look->count; i++) {
+		struct tasks tasks = {look, look->processes[i]};
+
+		each_number(tasks.process, "/task", add_children, &tasks);
+	}
+	look->is_alone = look->threads == 1 && handlers() == NO_HANDLER;
+}
+
+/* ---- Those who hold an end ------------------------------------------------------------------- */
+
+struct search {
+	const struct end *end;
+	int at, last; /* the lowest and highest descriptor; -1: none */
+};
+
+static void compare_end(void *context, int directory, const char *name)
+{
+	struct search *search = context;
+	struct stat file, link;
+	int fd = atoi(name);
+
+	if (fstatat(directory, name, &file, 0) != 0 || file.st_ino != search->end->inode ||
+		(search->end->is_socket ? !S_ISSOCK(file.st_mode) : !S_ISFIFO(file.st_mode)))
+		return;
+	if (!search->end->is_socket &&
+		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!(link.st_mode & (search->end->writes ? S_IWUSR : S_IRUSR))))
+		return;
+	search->at = search->at < 0 || fd < search->at ? fd : search->at;
+	search->last = fd > search->last ? fd : search->last;
+}
+
+/* Whether a process runs another program than this one. */
+static bool is_other_program(const struct look *look, pid_t process)
+{
+	char path[2][64], target[2][TEXT];
+	ssize_t length[2];
+
+	for (int i = 0; i < 2; i++) {
+		strcpy(put_process(path[i], i ? process : look->self), "/exe");
+		length[i] = readlink(path[i], target[i], TEXT);
+	}
+	return length[0] != length[1] || length[0] < 0 ||
+		memcmp(target[0], target[1], (size_t)length[0]) != 0;
+}
+
+/* Whether a number stands in the arguments of a process: so it was told of that descriptor. */
+static bool is_told(pid_t process, int number)
+{
+	char text[TEXT];
+	size_t size = read_file(process, "/cmdline", text);
+
+	for (size_t i = 0; i < size; i++) {
+		char *end = text + i;
+
+		if (text[i] < '0' || text[i] > '9')
+			continue;
+		if (strtol(text + i, &end, 10) == number)
+			return true;
+		i = (size_t)(end - text);
+	}
+	return size == 0 || size == TEXT - 1;
+}
+
+/* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
+ * told of it. If this process has several threads, others may use it, unless they never did. */
+static bool is_meant(const struct look *look, pid_t process, const struct search *search)
+{
+	if (process == look->self)
+		return !look->is_alone &&
+			(search->at != search->last || search->end->is_socket ||
+				thrum__adapt_pipe_is_used(search->at, search->end->writes));
+	return search->at <= STDERR_FILENO || !is_other_program(look, process) ||
+		is_told(process, search->at);
+}
+
+/* Whether a process has ended, though nobody has waited for it. */
+static bool is_over(pid_t process)
+{
+	char text[TEXT];
+	const char *name = read_file(process, "/stat", text) ? strrchr(text, ')') : NULL;
+
+	return !name || name[2] == 'Z' || name[2] == 'X';
+}
+
+struct others {
+	const struct look *look;
+	const struct end *end;
+	bool have_it;
+};
+
+static void look_at_other(void *context, int directory, const char *name)
+{
+	struct others *others = context;
+	struct search search = {others->end, -1, -1};
+	pid_t process = atoi(name);
+
+	(void)directory;
+	for (unsigned i = 0; i < others->look->count; i++)
+		if (others->look->processes[i] == process)
+			return;
+	/* The thread may have what it waits for. */
+	others->have_it |= real_poll(NULL)(&(struct pollfd){others->look->fd, others->look->events,
+						   0},
+				   1, 0) != 0;
+	if (!others->have_it)
+		each_number(process, "/fd", compare_end, &search);
+	others->have_it |= search.at >= 0;
+}
+
+/* Whether any other process has an end, as far as this user can see: one that left its parent, or that
+ * got the end by a message. */
+static bool is_elsewhere(const struct look *look, const struct end *end)
+{
+	struct others others = {look, end, false};
+
+	return !each_number_in(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY), look_at_other,
+		       &others) ||
+		others.have_it;
+}
+
+/* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
+static unsigned find_holders(const struct look *look, const struct end *end,
+	struct holder holders[PROCESSES])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < look->count; i++) {
+		struct search search = {end, -1, -1};
+
+		if (!each_number(look->processes[i], "/fd", compare_end, &search) &&
+			!is_over(look->processes[i]))
+			return 0;
+		if (search.at >= 0) {
+			holders[count] = (struct holder){look->processes[i], search.at, false};
+			holders[count++].is_meant = is_meant(look, look->processes[i], &search);
+		}
+	}
+	return look->is_whole ? count : 0;
+}
+
+/* ---- Recording ------------------------------------------------------------------------------- */
+
+static char *put_holder(char *to, const struct look *look, pid_t process)
+{
+	char name[TEXT];
+
+	if (process == look->self)
+		return stpcpy(to, "this process");
+	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
+	if (read_file(process, "/comm", name) == 0)
+		return to;
+	name[strcspn(name, "\n")] = '\0';
+	return stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
+}
+
+/* Makes a task that ends with the wait. */
+static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *label)
+{
+	thrum_task task;
+
+	if (wait->also_count == WAIT_ALSO)
+		return THRUM_TASK_NONE;
+	task = thrum__create(thrum__adapt_site(wait->caller), (int)kind, label);
+	wait->also[wait->also_count++] = task;
+	return task;
+}
+
+/* Makes the task of an end that should be closed: if this process has several threads, one of these may still
+ * want it. If it has but the one that waits, it is that which should. */
+static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
+	const struct holder *holder, int fd)
+{
+	char label[CALL_MAX + TEXT], *to;
+	thrum_task task;
+
+	to = stpcpy(label,
+		end->is_socket        ? "other end of socket "
+			: end->writes ? "writing end of pipe "
+				      : "reading end of pipe ");
+	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
+	put_holder(to, look, holder->process);
+	task = make(wait, THRUM_KIND_TASK, label);
+	if (holder->process != look->self || look->threads == 1)
+		thrum_task_should_resolve(task);
+	if (holder->process == look->self && look->is_alone)
+		thrum_task_wait(task, wait->task);
+	return task;
+}
+
+/* If a process waits for a pipe whose other end only this process has, finds that end. */
+static bool find_its_wait(const struct look *look, pid_t process, struct end *end,
+	struct holder *holder)
+{
+	char text[TEXT], path[64], *at = text;
+	struct holder holders[PROCESSES];
+	struct stat file;
+	long number, fd;
+
+	if (read_file(process, "/syscall", text) == 0 || *text == 'r')
+		return false;
+	number = strtol(at, &at, 10);
+	fd = strtol(at, &at, 16);
+	if (number == SYS_recvfrom || number == SYS_recvmsg)
+		number = SYS_read;
+	if (number == SYS_sendto || number == SYS_sendmsg)
+		number = SYS_write;
+	if (number != SYS_read && number != SYS_write)
+		return false;
+	*thrum__adapt_put_number(stpcpy(put_process(path, process), "/fd/"), (uint64_t)fd) = '\0';
+	if (stat(path, &file) != 0 || (!S_ISFIFO(file.st_mode) && !S_ISSOCK(file.st_mode)))
+		return false;
+	*end = (struct end){file.st_ino, number == SYS_read, S_ISSOCK(file.st_mode)};
+	/* Each socket of a pair has its own. */
+	if (end->is_socket && fstat(thrum__adapt_pipe_to(file.st_ino), &file) != 0)
+		return false;
+	end->inode = file.st_ino;
+	if (find_holders(look, end, holders) != 1 || holders[0].process != look->self)
+		return false;
+	*holder = holders[0];
+	return !holder->is_meant;
+}
+
+/* Whether a process does so. */
+static bool waits_here(const struct look *look, pid_t process)
+{
+	struct holder holder;
+	struct end end;
+
+	return look->is_vain && find_its_wait(look, process, &end, &holder);
+}
+
+/* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
+ * whether it can't. */
+static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
+{
+	char label[CALL_MAX + TEXT];
+	struct holder holder;
+	struct end end;
+	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder) &&
+		!is_elsewhere(look, &end);
+	thrum_task task;
+
+	put_holder(label, look, process);
+	task = make(wait, waits ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
+	if (waits)
+		thrum_task_wait(task, make_end(wait, look, &end, &holder, holder.at));
+	thrum_task_wait(wait->source, task);
+	return waits;
+}
+
+/* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
+ * can go on come last: the wait is for them first of all. */
+static void tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
+	const struct holder *holders, unsigned count)
+{
+	bool has_meant = false, is_somewhere;
+
+	for (unsigned i = 0; i < count; i++) {
+		has_meant |= holders[i].is_meant;
+		/* Something came out of the pipe, and this process never wrote: it wants to read it only. */
+		if (holders[i].process == look->self &&
+			(holders[i].is_meant ||
+				!(look->is_alone ||
+					(end->writes && thrum__adapt_pipe_is_read(fd)))))
+			return;
+	}
+	is_somewhere = !has_meant && is_elsewhere(look, end);
+	for (int waits = 1; waits >= 0; waits--)
+		for (unsigned i = 0; i < count; i++)
+			if (holders[i].is_meant && waits_here(look, holders[i].process) == waits)
+				tell_process(wait, look, holders[i].process);
+	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
+		thrum_task_wait(wait->source, make_end(wait, look, end, &holders[i], fd));
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+/* Differs if what is to be told does. */
+static uint64_t sum_of(const struct look *look, const struct holder *holders, unsigned count)
+{
+	uint64_t sum = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		bool waits = holders[i].process != look->self &&
+			waits_here(look, holders[i].process);
+
+		sum = (sum ^ (uint64_t)holders[i].process << 2 ^ holders[i].is_meant << 1 ^ waits) *
+			UINT64_C(0x9e3779b97f4a7c15);
+	}
+	return sum;
+}
+
+static void count_thread(void *context, int directory, const char *name)
+{
+	(void)directory;
+	(void)name;
+	++*(unsigned *)context;
+}
+
+/* Whether this process has a single thread. */
+static bool is_single(void)
+{
+	unsigned count = 0;
+
+	each_number(getpid(), "/task", count_thread, &count);
+	return count == 1;
+}
+
+/* A wait that is looked at. */
+struct looked {
+	struct wait *wait;
+	enum thrum_kind kind;
+	const char *label;
+	int fd;
+	struct pollfd one; /* as for poll() */
+	struct end end;
+	pid_t child;  /* whose end it waits for; 0: for a pipe */
+	uint64_t sum; /* of the look before */
+	bool is_begun;
+};
+
+/* Looks who has the other end, or for what the child waits. If that differs from the look before, records
+ * the wait anew. */
+static void look_at(struct looked *looked)
+{
+	struct wait *wait = looked->wait;
+	struct holder holders[PROCESSES];
+	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
+	unsigned count = 1;
+	uint64_t now;
+
+	find_processes(&look);
+	look.is_vain = look.threads == 1 ||
+		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
+	if (looked->child)
+		holders[0] = (struct holder){looked->child, 0, waits_here(&look, looked->child)};
+	else
+		count = find_holders(&look, &looked->end, holders);
+	now = sum_of(&look, holders, count);
+	if (now == looked->sum || count == 0)
+		return;
+	looked->sum = now;
+	if (looked->is_begun) {
+		thrum__adapt_wait_end(wait);
+		thrum__adapt_wait_make(wait, looked->kind, looked->label, wait->caller);
+	}
+	if (!looked->child)
+		tell_holders(wait, &look, &looked->end, looked->fd, holders, count);
+	else if (holders[0].is_meant)
+		tell_process(wait, &look, looked->child);
+	if (looked->is_begun)
+		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
+/* Whether enough time has passed since another look that didn't wait. */
+static bool may_look(void)
+{
+	static _Atomic int64_t last;
+	int64_t now = rough_time(), before = atomic_load(&last);
+
+	return now - before >= PAUSE && atomic_compare_exchange_strong(&last, &before, now);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Looks again and again, until the descriptor is ready. */
+static void look_until(struct looked *looked)
+{
+	int64_t pause = FIRST_LOOK, next = now_ms() + pause, left;
+	int ready;
+
+	do {
+		left = next - now_ms();
+		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		if (ready == 0) {
+			look_at(looked);
+			pause = pause < LAST_LOOK ? pause * 2 : pause;
+			next = now_ms() + pause;
+		}
+	} while (ready == 0 || (ready < 0 && errno == EINTR));
+}
+
+/* Whether it is a pipe, or one of a pair of sockets. Sets the end that others may have. */
+static bool find_end(struct looked *looked, bool writes)
+{
+	struct stat file;
+
+	if (fstat(looked->fd, &file) != 0)
+		return false;
+	looked->end.writes = !writes;
+	looked->end.is_socket = S_ISSOCK(file.st_mode);
+	looked->end.inode = looked->end.is_socket ? thrum__adapt_pipe_peer(looked->fd)
+						  : file.st_ino;
+	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
+}
+
+void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
+	bool writes, const void *caller)
+{
+	char label[CALL_MAX];
+	struct looked looked = {.wait = wait,
+		.kind = kind,
+		.label = label,
+		.fd = fd,
+		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
+	int error = errno;
+	bool is_pipe = find_end(&looked, writes), is_timed = is_pipe && handlers() != INTERRUPTS;
+
+	thrum__adapt_put_call(label, verb, fd);
+	thrum__adapt_wait_make(wait, kind, label, caller);
+	if (is_pipe && !is_timed && may_look())
+		look_at(&looked);
+	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	looked.is_begun = true;
+	if (is_timed)
+		look_until(&looked);
+	errno = error;
+}
+
+void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
+{
+	struct looked looked = {.wait = wait,
+		.kind = THRUM_KIND_REQUEST,
+		.label = label,
+		.child = child,
+		.is_begun = true};
+	int error = errno;
+
+	/* Others might see the descriptor. */
+	if (handlers() != INTERRUPTS && is_single()) {
+		looked.one = (struct pollfd){(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
+		if (looked.one.fd >= 0) {
+			look_until(&looked);
+			syscall(SYS_close, looked.one.fd);
+		}
+	}
+	errno = error;
+}

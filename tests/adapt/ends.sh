@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Who has the other end of a pipe, of programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# hangs NAME PATTERN: the program hangs, and thrum names the cause.
+hangs() {
+	same "$1" "$programs/ends" "$1"
+	has "$1" why "$2"
+}
+hangs own 'Waits for .writing end of pipe [0-9]* in this process'
+hangs input 'process [0-9]* \(sort\): Waits for .writing end of pipe [0-9]* in this process'
+hangs child 'process [0-9]* \(cat\): Waits for .writing end of pipe [0-9]* in this process'
+hangs full 'process [0-9]* \(cat\): Waits for .reading end of pipe [0-9]* in this process'
+hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\)'
+for case in own input child full; do
+	has "$case" why '^deadlock'
+done
+
+# Nothing is wrong; most is not even worth recording.
+for case in own input child full stray; do
+	same "fine-$case" "$programs/ends" "$case" fine
+	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
+done
+# Threads wait for each other, though a child has an end, too.
+hangs wake '^no findings'
+same fine-wake "$programs/ends" wake fine
+has fine-wake why '^no findings'
+exit "$failed"

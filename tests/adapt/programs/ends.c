@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A program that talks with its children over pipes, and hangs as somebody has an end of one that he
+ * shouldn't. The argument says which; with a second one it closes it in time. SIGALRM ends it.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_fine;
+static int total;
+
+static void read_all(int fd)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	while ((n = read(fd, bytes, sizeof bytes)) > 0)
+		total += (int)n;
+}
+
+/* Starts a program that reads from one descriptor and writes to the other, unless they are -1. */
+static pid_t start(const char *name, const char *argument, int from, int to)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (from >= 0)
+		dup2(from, STDIN_FILENO);
+	if (to >= 0)
+		dup2(to, STDOUT_FILENO);
+	execlp(name, name, argument, (char *)NULL);
+	_exit(127);
+}
+
+static void make(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		exit(1);
+}
+
+/* It waits for the end of the child's output, whose end it has itself. */
+static void own(void)
+{
+	int output[2];
+	pid_t child;
+
+	make(output);
+	child = start("echo", "done", -1, output[1]);
+	if (is_fine)
+		close(output[1]);
+	read_all(output[0]);
+	waitpid(child, NULL, 0);
+}
+
+/* It waits for the output of a child that waits for the end of its input. */
+static void input(void)
+{
+	int in[2], output[2];
+	pid_t child;
+
+	make(in);
+	make(output);
+	child = start("sort", NULL, in[0], output[1]);
+	close(in[0]);
+	close(output[1]);
+	dprintf(in[1], "b\na\n");
+	if (is_fine)
+		close(in[1]);
+	read_all(output[0]);
+	waitpid(child, NULL, 0);
+}
+
+/* It waits until such a child has ended. */
+static void child(void)
+{
+	int in[2];
+	pid_t child;
+
+	make(in);
+	child = start("cat", NULL, in[0], open("/dev/null", O_WRONLY | O_CLOEXEC));
+	close(in[0]);
+	if (is_fine)
+		close(in[1]);
+	waitpid(child, NULL, 0);
+}
+
+/* It writes more than the child takes before somebody reads what that writes. */
+static void full(void)
+{
+	static char bytes[65536];
+	int in[2], output[2];
+	pid_t child;
+
+	make(in);
+	make(output);
+	child = start("cat", NULL, in[0], output[1]);
+	close(in[0]);
+	close(output[1]);
+	for (int i = 0; i < (is_fine ? 1 : 5); i++)
+		if (write(in[1], bytes, sizeof bytes) < 0)
+			exit(1);
+	close(in[1]);
+	read_all(output[0]);
+	waitpid(child, NULL, 0);
+}
+
+static void *read_output(void *fd)
+{
+	read_all(*(int *)fd);
+	return NULL;
+}
+
+/* A thread waits for the end of a child's output, whose end another child has got. */
+static void stray(void)
+{
+	pthread_t reader;
+	int output[2];
+	pid_t writer, other;
+
+	make(output);
+	if (!is_fine)
+		fcntl(output[1], F_SETFD, 0);
+	pthread_create(&reader, NULL, read_output, &output[0]);
+	writer = start("echo", "done", -1, output[1]);
+	other = start("sleep", "20", -1, -1);
+	close(output[1]);
+	waitpid(writer, NULL, 0);
+	pthread_join(reader, NULL);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
+/* All is well: a child has the end of a pipe by which threads wake each other. */
+static void wake(void)
+{
+	pthread_t reader;
+	pid_t other;
+	int ends[2];
+
+	make(ends);
+	fcntl(ends[1], F_SETFD, 0);
+	other = start("sleep", "20", -1, -1);
+	pthread_create(&reader, NULL, read_output, &ends[0]);
+	if (is_fine && write(ends[1], "x", 1) < 0)
+		exit(1);
+	pthread_join(reader, NULL);
+	waitpid(other, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
+		{"stray", stray}, {"wake", wake}};
+
+	is_fine = argc > 2;
+	alarm(1);
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(argv[1], cases[i].name) == 0)
+			cases[i].run();
+	printf("%d bytes\n", total);
+	return 0;
+}
