@@ -252,6 +252,12 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	return true;
 }
 
+/* Whether a path hangs although it may seem well. */
+static bool is_suspicious(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	return thrum__why_is_overtaken(search, path) || thrum__why_is_withheld(search, path);
+}
+
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
  * *subject to the task that the finding is about, and path->unjudged. */
 static int judge_path(struct thrum__search *search, struct thrum__why_path *path, uint32_t *subject)
@@ -260,13 +266,13 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 
 	*subject = path->victim;
 	if (may_be_well(search, path))
-		return thrum__why_is_overtaken(search, path) ? THRUM__POSSIBLE : -1;
+		return is_suspicious(search, path) ? THRUM__POSSIBLE : -1;
 	shorten_path(search, path);
 	if (path->is_marked)
 		return THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
-		(thrum__why_is_overtaken(search, path) ||
+		(is_suspicious(search, path) ||
 			thrum__why_holds_up_loop(search->model, path->leaf)))
 		evidence = THRUM__EVIDENCE_WEAK;
 	return evidence == THRUM__EVIDENCE_NONE    ? -1

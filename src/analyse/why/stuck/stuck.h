@@ -10,6 +10,7 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	withheld.c  tells whether a lock's holder does something else
  *	missed.c    finds signals that came before the wait for them
  *	wakes.c     tells whether a signal woke too few, or the wrong one
  *	barriers.c  tells who is missing at a barrier
@@ -173,6 +174,13 @@ int64_t thrum__why_waits_since(const struct thrum__model *, const struct thrum__
 
 /* Whether a lock is held for much longer than it was ever before. */
 bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
+
+/* ---- Locks that are withheld (withheld.c) --------------------------------------------------- */
+
+/* Whether a path's last wait but one is for a lock, for a second or longer, while the holder waits for
+ * one timer after the other, or in one call for the outside: it forgot that it has the lock, or should
+ * not have it there. Not for calls that wait for others to come, such as accept. */
+bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__why_path *);
 
 /* ---- Barriers (barriers.c) ----------------------------------------------------------------- */
 
