@@ -6,9 +6,9 @@
 #ifndef ADAPT_DESCRIPTOR_H
 #define ADAPT_DESCRIPTOR_H
 
-#include <sys/types.h>
-
 #include "adapt/adapt.h"
+
+#include <sys/types.h>
 
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
 enum descriptor_sort {

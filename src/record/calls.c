@@ -118,11 +118,11 @@ static bool note_end(struct lane *lane, const struct thrum__record *record, uint
 
 void thrum__record_write_end(struct thrum__record *record)
 {
-	const struct lane *lane = thrum__record_thread.lane[0];
+	struct lane *lane = thrum__record_thread.lane[0];
 
 	/* Only live tasks are recorded: there is no event to write. */
 	if (!is_on(THRUM__BIT_LIFE) && has_limit(lane)) {
-		live_end(lane, record->type == THRUM__R_BECOME ? record->task : record->other);
+		note_end(lane, record, 0);
 		return;
 	}
 	write_and_note(NULL, record, note_end);

@@ -26,16 +26,22 @@ static void reap(void)
 
 static void story(void)
 {
+	thrum_task stop;
+
 	state = TASK(LOCK, "state");
 	start_lane("reaper", reap);
 	at(20);
+	stop = TASK(TASK, "stop");
+	thrum_task_switch(stop);
 	if (broken) {
-		thrum_task_wait(thrum_task_current(), state);
+		thrum_task_wait(stop, state);
 	} else {
 		thrum_lock_acquired(state);
 		at(21);
 		thrum_lock_released(state);
+		thrum_task_resolve(stop);
 	}
+	thrum_task_switch(THRUM_TASK_NONE);
 	beat_until(1500);
 	killed();
 }

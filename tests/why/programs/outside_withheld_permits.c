@@ -31,8 +31,8 @@ static void import(unsigned ms)
 	thrum_task_switch(THRUM_TASK_NONE);
 }
 
-/* The importer sleeps once more. */
-static void pause_import(unsigned until)
+/* The importer begins to sleep once more. */
+static thrum_task begin_pause(void)
 {
 	thrum_task pause = TASK(TIMER, "pause");
 
@@ -40,7 +40,11 @@ static void pause_import(unsigned until)
 	thrum_task_switch(importer);
 	thrum_task_wait(importer, pause);
 	thrum_task_switch(THRUM_TASK_NONE);
-	at(until);
+	return pause;
+}
+
+static void end_pause(thrum_task pause)
+{
 	thrum_task_resolve(pause);
 	thrum_task_switch(importer);
 	thrum_task_read(importer, pause);
@@ -69,10 +73,13 @@ static void story(void)
 	else
 		thrum_task_resolve(page);
 	thrum_task_switch(THRUM_TASK_NONE);
-	for (unsigned i = 7; i < 150; i++)
-		pause_import(10 * i);
-	thrum_task_switch(importer);
-	thrum_task_wait(importer, TASK(TIMER, "pause"));
-	thrum_task_switch(THRUM_TASK_NONE);
+	for (unsigned i = 7; i < 150; i++) {
+		thrum_task pause = begin_pause();
+
+		at(10 * i);
+		end_pause(pause);
+	}
+	begin_pause();
+	at(1495);
 	killed();
 }

@@ -252,10 +252,18 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	return true;
 }
 
-/* Whether a path hangs although it may seem well. */
-static bool is_suspicious(const struct thrum__search *search, const struct thrum__why_path *path)
+/* If the path's lock is withheld, makes the holder the leaf: its latest sleep is not to blame. Returns
+ * whether it is. */
+static bool end_at_holder(struct thrum__search *search, struct thrum__why_path *path)
 {
-	return thrum__why_is_overtaken(search, path) || thrum__why_is_withheld(search, path);
+	if (!thrum__why_is_withheld(search, path))
+		return false;
+	if (THRUM__TASK(search->model, path->leaf, kind) == THRUM_KIND_TIMER) {
+		*thrum__cause(search, path->leaf) = THRUM__CAUSE_HEALTHY;
+		path->leaf = thrum__why_path_last(path)->task;
+		path->length--;
+	}
+	return true;
 }
 
 /* Returns the certainty with which a path's leaf is its cause, or -1 if there is no finding. Sets
@@ -266,13 +274,15 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 
 	*subject = path->victim;
 	if (may_be_well(search, path))
-		return is_suspicious(search, path) ? THRUM__POSSIBLE : -1;
+		return thrum__why_is_overtaken(search, path) || end_at_holder(search, path)
+			? THRUM__POSSIBLE
+			: -1;
 	shorten_path(search, path);
 	if (path->is_marked)
 		return THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
-		(is_suspicious(search, path) ||
+		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||
 			thrum__why_holds_up_loop(search->model, path->leaf)))
 		evidence = THRUM__EVIDENCE_WEAK;
 	return evidence == THRUM__EVIDENCE_NONE    ? -1
