@@ -16,9 +16,12 @@
 #include "output.h"
 #include "port/port.h"
 #include "text.h"
+#include "why.h"
+#include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
 #define SILENT (10 * SECOND) /* an agent tells something every second */
+#define FINDINGS_MAX 10
 
 enum {
 	FORMAT_TEXT,
@@ -28,6 +31,7 @@ enum {
 
 struct fleet_options {
 	int format;
+	bool findings;
 	int64_t interval;
 	uint64_t count;
 };
@@ -234,6 +238,68 @@ static int print_list(const struct fleet *fleet, int format)
 	return output_close(&out);
 }
 
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+/* Writes how well the clock of each process is known, compared with those of the other machines. */
+static void write_clocks(struct output *out, const struct thrum__model *model)
+{
+	char error[80];
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		uint32_t task = model->lanes[i].task;
+
+		if (thrum__words_clock_error(model, task, error, sizeof(error)) == 0)
+			continue;
+		output_text(out, "clock of ");
+		output_display(out, thrum__model_process(model, task),
+			strlen(thrum__model_process(model, task)), 60);
+		output_text(out, error);
+		output_text(out, "\n");
+	}
+}
+
+static void write_finding(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding)
+{
+	const char *process = thrum__model_process(model, finding->steps[0].task);
+
+	if (*process) {
+		output_display(out, process, strlen(process), 60);
+		output_text(out, ": ");
+	}
+	why_write_headline(out, model, finding, false);
+}
+
+/* Reads the recordings as one trace, and writes what is wrong in it. */
+static int print_findings(const struct command *command, const struct fleet *fleet)
+{
+	struct thrum__findings findings;
+	struct load load = {0};
+	struct output out;
+	int status = load_trace(command, fleet->name, &load);
+
+	if (status != STATUS_OK)
+		return status;
+	if (thrum__why_make(load.model, &findings) < 0) {
+		load_finish(&load);
+		return load_no_memory();
+	}
+	status = output_open(&out, STDOUT_FILENO) < 0 ? STATUS_FAILED : STATUS_OK;
+	if (status == STATUS_OK) {
+		output_text(&out, "\n");
+		write_clocks(&out, load.model);
+		for (uint32_t i = 0; i < findings.count && i < FINDINGS_MAX; i++)
+			write_finding(&out, load.model, &findings.findings[i]);
+		if (findings.count == 0)
+			output_text(&out, "no findings\n");
+		status = output_close(&out);
+		input_warn(&load.input);
+	}
+	thrum__why_free(&findings);
+	load_finish(&load);
+	return status;
+}
+
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
 /* Sets the rates of rows from what was stored since an earlier look. Both are sorted by name. */
@@ -328,6 +394,8 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 			argv[0]);
 	if (options.interval <= 0)
 		return complain_usage(command, "--interval must be longer than 0");
+	if (options.findings && (is_top || options.format != FORMAT_TEXT))
+		return complain_usage(command, "--findings goes with list as text");
 	fleet.name = argv[1];
 	if (thrum__fleet_parse(argv[1], (int64_t)thrum__port_realtime(), &fleet.address, &error) <
 		0)
@@ -340,6 +408,8 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 		status = look(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
+		if (status == STATUS_OK && options.findings && fleet.count > 0)
+			status = print_findings(command, &fleet);
 	}
 	free(fleet.rows);
 	thrum__fleet_close(fleet.server);
@@ -351,6 +421,9 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 static const struct option options_of_fleet[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"list: text is for people, tsv and json for programs"},
+	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
+		"list: also read all as one trace, and tell how well\n"
+		"the machines' clocks are known and what is wrong"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
 		"top: between looks; 2s if not given"},
 	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: look N times and end"},
@@ -372,6 +445,7 @@ const struct command command_fleet = {
 		"is the recordings of which something was told in that time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
+		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"
 		    "thrum fleet top nats://trace.example.org",
 	.statuses = "0  success\n"
 		    "2  the server can't be reached, or keeps no recordings\n"

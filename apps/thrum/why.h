@@ -11,7 +11,11 @@ enum why_format {
 	WHY_JSON
 };
 
-/* Writes a line on the finding and one for each step; after an empty line if is_next. */
+/* Writes a line on the finding. */
+void why_write_headline(struct output *, const struct thrum__model *, const struct thrum__finding *,
+	bool color);
+
+/* Writes that line and one for each step; after an empty line if is_next. */
 void why_write_text(struct output *, const struct thrum__model *, const struct thrum__finding *,
 	bool is_next, bool color);
 

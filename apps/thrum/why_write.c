@@ -124,14 +124,12 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	output_end_line(out, begin, STEP_INDENT);
 }
 
-void why_write_text(struct output *out, const struct thrum__model *model,
-	const struct thrum__finding *finding, bool is_next, bool color)
+void why_write_headline(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, bool color)
 {
+	size_t begin = output_begin_line(out);
 	char words[600], *to;
-	size_t begin;
 
-	output_text(out, is_next ? "\n" : "");
-	begin = output_begin_line(out);
 	output_text(out, color ? "\033[1;31m" : "");
 	output_text(out, thrum__why_class_name(finding->class));
 	output_text(out, color ? "\033[0m (" : " (");
@@ -146,6 +144,13 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
 	}
 	output_end_line(out, begin, 2);
+}
+
+void why_write_text(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, bool is_next, bool color)
+{
+	output_text(out, is_next ? "\n" : "");
+	why_write_headline(out, model, finding, color);
 	for (unsigned i = 0; i < finding->step_count; i++)
 		write_step(out, model, finding, i, color);
 }

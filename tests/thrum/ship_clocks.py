@@ -76,9 +76,10 @@ def pings():
     return json.loads(state).get("state", {}).get("subjects") or {}
 
 
-# At least two of them ask the one that answers. It may be killed, and another one takes its place.
+# At least two of them ask the one that answers; if two began to answer at once, all ask. The one that doesn't
+# ask may be killed, and another one takes its place.
 wait_until("pings", lambda: len(pings()) >= 2 and min(pings().values()) >= 2)
-quiet = next(name for i, name in enumerate(AHEAD) if f"thrum.rec.rack{i}.clock" not in pings())
+quiet = next((name for i, name in enumerate(AHEAD) if f"thrum.rec.rack{i}.clock" not in pings()), "database")
 agents[quiet].process.kill()
 agents[quiet].wait()
 before = sum(pings().values())
@@ -109,5 +110,10 @@ for pattern in "rack[01]/*", "*":
         # A program needs a moment from reading its clock to the event.
         check(abs(off) < 2 * error + 0.05 * S, name, "is off by", off, "ns, of", error)
         print(f"  {name}: off by {off / 1e6:.3f} ms")
+status, text, errors = run("fleet", "list", "--findings", server.url())
+check(status == 0 and len(re.findall("^clock of .* ± [0-9.]+ [mµ]?s$", text, re.M)) >= 2, text, errors)
+check(text.endswith("no findings\n"), "findings of what is well", text, errors)
+status, _, errors = run("fleet", "top", "--findings", server.url())
+check(status == 64 and "goes with list" in errors, errors)
 server.kill()
 finish()
