@@ -26,7 +26,10 @@
 
 #define WORKERS 3
 
-enum outcome { COPIED, SKIPPED };
+enum outcome {
+	COPIED,
+	SKIPPED
+};
 
 struct volume {
 	const char *name;
@@ -51,7 +54,8 @@ static struct volume volumes[] = {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t all_finished = PTHREAD_COND_INITIALIZER;
 static size_t next_volume, unfinished = VOLUMES;
-static pthread_mutex_t link_lock = PTHREAD_MUTEX_INITIALIZER; /* the uplink takes one block at a time */
+static pthread_mutex_t link_lock =
+	PTHREAD_MUTEX_INITIALIZER; /* the uplink takes one block at a time */
 static atomic_uint blocks_sent, throttles;
 static atomic_bool over;
 static bool count_skipped;
@@ -141,7 +145,8 @@ static void plan(void)
 	backup = thrum_task_create(THRUM_KIND_TASK, "nightly backup");
 	thrum_task_should_resolve(backup);
 	for (size_t i = 0; i < VOLUMES; i++) {
-		volumes[i].task = thrum_task_createf(THRUM_KIND_TASK, "back up %s", volumes[i].name);
+		volumes[i].task = thrum_task_createf(THRUM_KIND_TASK, "back up %s",
+			volumes[i].name);
 		thrum_task_wait(backup, volumes[i].task);
 	}
 }

@@ -139,7 +139,7 @@ static void *serve_pages(void *data)
 	for (int i = 0; i < PAGES; i++) {
 		query(&seed);
 		if (i % 8 == 0)
-			query(&seed); /* the cart, too */
+			query(&seed);                /* the cart, too */
 		pause_us(300 + rand_r(&seed) % 700); /* render */
 		pages_served++;
 	}

@@ -27,7 +27,13 @@
 #define CAPACITY 8
 #define ORDERS 60 /* of each gateway */
 
-enum type { LIMIT, BLOCK, HEDGE, CLOSE, END };
+enum type {
+	LIMIT,
+	BLOCK,
+	HEDGE,
+	CLOSE,
+	END
+};
 
 struct message {
 	enum type type;
@@ -42,8 +48,10 @@ struct queue {
 	thrum_task task;
 };
 
-static struct queue orders = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-static struct queue fills = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+static struct queue orders = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER};
+static struct queue fills = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER};
 static struct message backlog[128];
 static unsigned backlog_count, hedged, quotes;
 static bool keep_backlog;

@@ -14,6 +14,7 @@
  */
 /* A game server: two network threads serve players over sockets with epoll; a timer moves the world. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -27,7 +28,6 @@
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <linux/sockios.h>
 #include <unistd.h>
 
 #define PLAYERS 5
@@ -178,7 +178,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < PLAYERS; i++) {
 		if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
 			return 1;
-		players[i] = (struct player){.number = i + 1, .client = pair[0], .server = pair[1],
+		players[i] = (struct player){.number = i + 1,
+			.client = pair[0],
+			.server = pair[1],
 			.mobile = i == 2};
 		watch(&players[i], EPOLL_CTL_ADD);
 		pthread_create(&players[i].thread, NULL, play, &players[i]);

@@ -141,7 +141,8 @@ static struct thrum_promise *return_mail(struct thrum_loop *loop,
 static struct thrum_promise *deliver(struct thrum_loop *loop, int number)
 {
 	struct thrum_promise *known = directory_ask(loop, recipients[number]);
-	struct thrum_promise *mail = thrum_promise_try_bind(known, write_box, return_mail, NULL, NULL);
+	struct thrum_promise *mail = thrum_promise_try_bind(known, write_box, return_mail, NULL,
+		NULL);
 
 	return thrum_promise_should_resolve(thrum_promise_labelf(mail, "deliver mail %d", number));
 }
@@ -181,13 +182,13 @@ int main(int argc, char **argv)
 	refuse = argc < 2 || strcmp(argv[1], "broken");
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (bind(listening, (struct sockaddr *)&address, size) || listen(listening, 4)
-		|| getsockname(listening, (struct sockaddr *)&address, &size)
-		|| thrum_loop_create(uv_default_loop(), &loop))
+	if (bind(listening, (struct sockaddr *)&address, size) || listen(listening, 4) ||
+		getsockname(listening, (struct sockaddr *)&address, &size) ||
+		thrum_loop_create(uv_default_loop(), &loop))
 		return 1;
 	pthread_create(&service, NULL, run_directory, NULL);
-	all = thrum_promise_bind(thrum_tcp_connect(loop, (struct sockaddr *)&address), deliver_all, NULL,
-		NULL);
+	all = thrum_promise_bind(thrum_tcp_connect(loop, (struct sockaddr *)&address), deliver_all,
+		NULL, NULL);
 	result = thrum_promise_run(thrum_promise_label(all, "deliver all"));
 	thrum_stop();
 	fprintf(stderr, "%d delivered, %d returned\n", delivered, returned);

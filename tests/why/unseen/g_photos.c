@@ -114,8 +114,8 @@ static struct thrum_promise *upload_next(struct thrum_loop *loop, void *value, v
 	if (album->next == album->photos)
 		return thrum_promise_return(loop, thrum_value_none());
 	sent = thrum_semaphore_with(uplinks, send_photo, album, NULL);
-	return thrum_promise_catch(thrum_promise_bind(sent, on_sent, album, NULL), on_refused, album,
-		NULL);
+	return thrum_promise_catch(thrum_promise_bind(sent, on_sent, album, NULL), on_refused,
+		album, NULL);
 }
 
 static struct thrum_promise *list_photos(struct thrum_loop *loop, struct album *album)
@@ -125,8 +125,8 @@ static struct thrum_promise *list_photos(struct thrum_loop *loop, struct album *
 
 static struct thrum_promise *sync_album(struct thrum_loop *loop, struct album *album)
 {
-	struct thrum_promise *done =
-		thrum_promise_bind(list_photos(loop, album), upload_next, album, NULL);
+	struct thrum_promise *done = thrum_promise_bind(list_photos(loop, album), upload_next,
+		album, NULL);
 
 	return thrum_promise_should_resolve(thrum_promise_label(done, "sync"));
 }

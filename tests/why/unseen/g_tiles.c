@@ -38,7 +38,18 @@ struct client {
 
 static struct tile tiles[TILES];
 static struct client clients[CLIENTS] = {
-	{1, 0}, {2, 0}, {3, 1}, {4, 3}, {5, 3}, {6, 3}, {7, 3}, {8, 3}, {9, 4}, {10, 4}, {11, 5}, {12, 0},
+	{1, 0},
+	{2, 0},
+	{3, 1},
+	{4, 3},
+	{5, 3},
+	{6, 3},
+	{7, 3},
+	{8, 3},
+	{9, 4},
+	{10, 4},
+	{11, 5},
+	{12, 0},
 };
 static bool isolate;
 static int rendered, evictions;
@@ -67,8 +78,8 @@ static struct thrum_promise *render_tile(struct thrum_loop *loop, struct tile *t
 	struct thrum_promise *image;
 
 	image = thrum_promise_bind(thrum_sleep(loop, 15), draw, tile, NULL);
-	return thrum_promise_labelf(thrum_promise_map(image, tile_done, tile, NULL), "render tile %d",
-		tile->number);
+	return thrum_promise_labelf(thrum_promise_map(image, tile_done, tile, NULL),
+		"render tile %d", tile->number);
 }
 
 /* Returns a promise for the time when the tile is there. */
@@ -124,9 +135,10 @@ static struct thrum_promise *run_client(struct thrum_loop *loop, struct client *
 
 	client->request = thrum_promise_bind(arrival, serve_client, client, NULL);
 	thrum_promise_labelf(client->request, "GET for client %d", client->number);
-	return thrum_promise_should_resolve(thrum_promise_labelf(
-		thrum_promise_catch(thrum_promise_ref(client->request), handle_cancelled, client, NULL),
-		"client %d", client->number));
+	return thrum_promise_should_resolve(
+		thrum_promise_labelf(thrum_promise_catch(thrum_promise_ref(client->request),
+					     handle_cancelled, client, NULL),
+			"client %d", client->number));
 }
 
 /* Client 4 closes the page when all others of its tile have come. */
@@ -162,8 +174,9 @@ int main(int argc, char **argv)
 		thrum_promise_label(evict_old(loop, NULL, NULL), "evict old tiles"));
 	for (int i = 0; i < CLIENTS; i++)
 		all[i] = run_client(loop, &clients[i]);
-	thrum_promise_ignore_result(thrum_promise_label(
-		thrum_promise_bind(thrum_sleep(loop, 12), leave, &clients[3], NULL), "client 4 leaves"));
+	thrum_promise_ignore_result(thrum_promise_label(thrum_promise_bind(thrum_sleep(loop, 12),
+								leave, &clients[3], NULL),
+		"client 4 leaves"));
 	result = thrum_promise_run(
 		thrum_promise_label(thrum_promise_join(loop, all, CLIENTS), "all clients"));
 	thrum_stop();

@@ -125,8 +125,8 @@ static struct thrum_promise *fetch(struct page *page)
 {
 	struct thrum_promise *reply;
 
-	page->busy = thrum_promise_labelf(
-		thrum_promise_wait(loop, NULL, &page->busy_resolver), "busy %s", page->path);
+	page->busy = thrum_promise_labelf(thrum_promise_wait(loop, NULL, &page->busy_resolver),
+		"busy %s", page->path);
 	page->fetches++;
 	reply = thrum_promise_labelf(thrum_sleep(loop, page->origin_ms), "origin %s", page->path);
 	reply = thrum_promise_bind(reply, on_fetched, page, NULL);

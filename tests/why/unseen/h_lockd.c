@@ -31,7 +31,11 @@
 
 struct message {
 	uint64_t key; /* of the link: the client's process id and a number */
-	enum { LOCK, UNLOCK, WATCH } operation;
+	enum {
+		LOCK,
+		UNLOCK,
+		WATCH
+	} operation;
 	char lock[12];
 };
 
@@ -62,7 +66,8 @@ static void ask(int socket, int operation, const char *lock)
 	static const char *const verbs[] = {"lock", "unlock", "watch"};
 	static uint64_t number;
 	struct message message = {.operation = operation};
-	thrum_task request = thrum_task_createf(THRUM_KIND_REQUEST, "ask %s %s", verbs[operation], lock);
+	thrum_task request = thrum_task_createf(THRUM_KIND_REQUEST, "ask %s %s", verbs[operation],
+		lock);
 
 	message.key = (uint64_t)getpid() << 32 | ++number;
 	strncpy(message.lock, lock, sizeof(message.lock) - 1);
@@ -139,7 +144,8 @@ static void start_client(int number)
 static void reply(struct session *session)
 {
 	session->waiting = false;
-	if (write(session->socket, &session->request, sizeof(session->request)) < 0 && errno != EPIPE)
+	if (write(session->socket, &session->request, sizeof(session->request)) < 0 &&
+		errno != EPIPE)
 		perror("lockd: write");
 	thrum_task_resolve(session->work);
 }
@@ -199,7 +205,9 @@ static void on_request(struct session *session)
 		if (!strcmp(locks[i].name, request->lock))
 			lock = &locks[i];
 	session->work = thrum_task_createf(THRUM_KIND_TASK, "%s %s for %s",
-		request->operation == LOCK ? "lock" : request->operation == UNLOCK ? "unlock" : "watch",
+		request->operation == LOCK             ? "lock"
+			: request->operation == UNLOCK ? "unlock"
+						       : "watch",
 		lock->name, session->name);
 	thrum_task_should_resolve(session->work);
 	THRUM_RUN (session->work) {

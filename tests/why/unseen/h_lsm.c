@@ -25,7 +25,11 @@
 #define BATCHES 24
 #define L0_LIMIT 4 /* files that make the writer stall */
 
-enum priority { HIGH, LOW, PRIORITIES };
+enum priority {
+	HIGH,
+	LOW,
+	PRIORITIES
+};
 
 struct table {
 	const char *name;

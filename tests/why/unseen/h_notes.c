@@ -150,6 +150,7 @@ int main(int argc, char **argv)
 	uv_run(loop, UV_RUN_DEFAULT);
 	pthread_join(publisher, NULL);
 	uv_loop_close(loop);
-	printf("%d keys, %d blinks, %d checks, %zu bytes saved\n", keys, blinks, checks, saved_length);
+	printf("%d keys, %d blinks, %d checks, %zu bytes saved\n", keys, blinks, checks,
+		saved_length);
 	return 0;
 }

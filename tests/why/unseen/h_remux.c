@@ -24,7 +24,11 @@
 
 #define QUEUE_SIZE 6
 
-enum read_status { READ_OK, READ_END, READ_DAMAGED };
+enum read_status {
+	READ_OK,
+	READ_END,
+	READ_DAMAGED
+};
 
 struct packet {
 	int64_t pts;
@@ -42,9 +46,9 @@ struct packet_queue {
 
 struct input {
 	const char *name;
-	int packets;     /* in the file */
-	int damaged_at;  /* -1: the file is sound */
-	int64_t step;    /* time from one packet to the next */
+	int packets;    /* in the file */
+	int damaged_at; /* -1: the file is sound */
+	int64_t step;   /* time from one packet to the next */
 	unsigned read_us;
 	int position;
 	struct packet_queue queue;
@@ -132,17 +136,14 @@ static void *input_run(void *data)
 	pthread_setname_np(pthread_self(), input->name);
 	for (;;) {
 		switch (read_packet(input, &packet)) {
-		case READ_OK:
-			queue_put(&input->queue, &packet);
-			continue;
+		case READ_OK: queue_put(&input->queue, &packet); continue;
 		case READ_DAMAGED:
 			fprintf(stderr, "remux: %s: damaged packet at %lld\n", input->name,
 				(long long)packet.pts);
 			if (options.discard_damaged)
 				break;
 			return NULL;
-		case READ_END:
-			break;
+		case READ_END: break;
 		}
 		break;
 	}

@@ -25,7 +25,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum state { CREATED, RUNNING, STOPPED };
+enum state {
+	CREATED,
+	RUNNING,
+	STOPPED
+};
 
 struct container {
 	const char *name, *waiter;
