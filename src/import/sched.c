@@ -484,7 +484,7 @@ static void issue(struct sched *s, struct device *device, const struct request *
 			request->bytes / 1024);
 	*task = s->import->tasks++;
 	add_task(s, *task, index != UINT32_MAX ? s->threads[index].task : THRUM__IMPORT_NOBODY,
-		THRUM_KIND_REQUEST, label, size);
+		THRUM_KIND_HANDLE, label, size);
 	if (device->request_count++ == 0)
 		add(s, THRUM__IMPORT_SWITCH, device->work, NONE, NONE);
 }

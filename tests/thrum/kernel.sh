@@ -81,12 +81,12 @@ grep -q 'no findings' found || wrong "why: $(cat found err)"
 # A task that waits for a device: its requests are those of the thread that issued them.
 if [[ $(stat -f -c %T "$data") == tmpfs || ! -s $data/file ]] || ! lsblk >/dev/null 2>&1; then
 	echo "skipped: no file on a block device can be written directly"
-elif ! grep -q $'\trequest\t.*\t[^\t]* write 64 KiB\t' list; then
+elif ! grep -q $'\thandle\t.*\t[^\t]* write 64 KiB\t' list; then
 	wrong "no request: $(cat list)"
 else
 	grep -q $'\thandle\t.*\trequests of ' list || wrong "no device: $(cat list)"
 	main=$(grep $'\tthread\t.*\tkernel\t' list | head -n 1 | cut -f1)
-	[[ $(grep $'\trequest\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 10 ]] ||
+	[[ $(grep $'\thandle\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 10 ]] ||
 		wrong "the requests are not those of $main: $(cat list)"
 	grep -q $'\toff-cpu\t.*\tblocked in a page fault$' dumped || wrong "no page was read"
 fi

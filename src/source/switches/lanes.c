@@ -327,7 +327,8 @@ static void issue(struct machine *m, struct lane *lane, uint64_t ticks,
 			&(struct thrum__record){.type = THRUM__R_CREATE_IN,
 				.task = holding && holding->own ? holding->own : lane->fill.own,
 				.other = request.task,
-				.kind = THRUM_KIND_REQUEST,
+				/* It may well be pending when the program ends. */
+				.kind = THRUM_KIND_HANDLE,
 				.text = label});
 	}
 	grown[lane->request_count++] = request;
