@@ -469,6 +469,36 @@ static void writer_is_stuck(void **state)
 	expect_none();
 }
 
+/* All threads wait for a condition that two of them signalled before. One of these was told to hold a lock,
+ * after it had begun to wait. In the twin it read something after that. */
+static void tell_pool(const char *afterwards)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"finished\n");
+	tell("1" MS "create 1 6 lock\n1" MS "label 6 \"jobs\n");
+	for (int i = 0; i < 2; i++)
+		tell("1" MS "@%d create - %d thread\n1" MS "@%d label %d \"worker\n1" MS
+		     "@%d switch %d\n",
+			i + 1, i + 3, i + 1, i + 3, i + 1, i + 3);
+	for (int i = 0; i < 2; i++)
+		tell("%d" MS "wait 1 2\n%d" MS "@%d signal %d 2 =1\n%d" MS "read 1 2\n",
+			10 * i + 10, 10 * i + 11, i + 1, i + 3, 10 * i + 12);
+	tell("40" MS "wait 1 2\n40" MS "suspend \"blocked\n");
+	tell("50" MS "@1 wait 3 2\n50" MS "@1 suspend \"blocked\n");
+	tell("51" MS "@2 lock 3 6\n51" MS "@2 lock 4 6\n51" MS "@2 unlock 4 6\n%s", afterwards);
+	tell("52" MS "@2 wait 4 2\n52" MS "@2 suspend \"blocked\n900" MS "@3 log \"end\n");
+}
+
+static void pool_without_a_thread(void **state)
+{
+	tell_pool("");
+	(void)judge(1);
+	assert_int_equal(step(THRUM__STEP_SERVES_ITSELF)->other, task(2));
+	finish();
+	tell_pool("51" MS "@1 read 3 2\n");
+	expect_none();
+}
+
 /* Requests go over two connections. One of them says nothing more. */
 static void silent_connection(void **state)
 {
@@ -904,6 +934,7 @@ int main(void)
 		cmocka_unit_test(a_server_fails),
 		cmocka_unit_test(the_source_of_a_callback_is_cancelled),
 		cmocka_unit_test(writer_is_stuck),
+		cmocka_unit_test(pool_without_a_thread),
 		cmocka_unit_test(silent_connection),
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
