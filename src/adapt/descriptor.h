@@ -108,4 +108,7 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
+/* The call that started a child, if it is known; else NULL. Async-signal-safe. */
+const void *thrum__adapt_started_at(pid_t);
+
 #endif

@@ -313,17 +313,24 @@ static unsigned find_holders(const struct look *look, const struct end *end,
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
+/* Names a process, and where it was started. */
 static char *put_holder(char *to, const struct look *look, pid_t process)
 {
-	char name[TEXT];
+	const void *place = thrum__adapt_started_at(process);
+	char name[TEXT], started[PLACE_MAX];
 
 	if (process == look->self)
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
-	if (read_file(process, "/comm", name) == 0)
-		return to;
-	name[strcspn(name, "\n")] = '\0';
-	return stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
+	if (read_file(process, "/comm", name) > 0) {
+		name[strcspn(name, "\n")] = '\0';
+		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
+	}
+	if (place) {
+		thrum__adapt_label(started, ", started by", place);
+		to = stpcpy(to, started);
+	}
+	return to;
 }
 
 /* Makes a task that ends with the wait. */
@@ -343,7 +350,7 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
 	const struct holder *holder, int fd)
 {
-	char label[CALL_MAX + TEXT], *to;
+	char label[CALL_MAX + TEXT + PLACE_MAX], *to;
 	thrum_task task;
 
 	to = stpcpy(label,
@@ -406,7 +413,7 @@ static bool waits_here(const struct look *look, pid_t process)
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
 {
-	char label[CALL_MAX + TEXT];
+	char label[TEXT + PLACE_MAX + 40];
 	struct holder holder;
 	struct end end;
 	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder) &&

@@ -140,13 +140,39 @@ STAND_IN int execle(const char *path, const char *first, ...)
 
 /* ---- Children ------------------------------------------------------------------------------- */
 
+#define CHILDREN 64 /* of which it is known where they were started */
+
+/* By process number. */
+static struct {
+	_Atomic pid_t process;
+	const void *_Atomic caller;
+} children[CHILDREN];
+
+static void note_child(pid_t process, const void *caller)
+{
+	atomic_store(&children[process % CHILDREN].process, 0);
+	atomic_store(&children[process % CHILDREN].caller, caller);
+	atomic_store(&children[process % CHILDREN].process, process);
+}
+
+const void *thrum__adapt_started_at(pid_t process)
+{
+	const void *caller = atomic_load(&children[process % CHILDREN].caller);
+
+	return atomic_load(&children[process % CHILDREN].process) == process ? caller : NULL;
+}
+
 STAND_IN pid_t fork(void)
 {
+	const void *caller = CALLER;
+
 	thrum__adapt_fork();
-	pid_t child = real_fork(CALLER)();
+	pid_t child = real_fork(caller)();
 
 	if (child == 0)
 		thrum__adapt_pipes_left();
+	else if (child > 0)
+		note_child(child, caller);
 	return child;
 }
 
@@ -156,8 +182,10 @@ STAND_IN pid_t fork(void)
 		const posix_spawnattr_t *restrict attributes, char *const *restrict arguments, \
 		char *const *restrict environment) \
 	{ \
+		const void *caller = CALLER; \
 		struct variables variables; \
 		bool is_here = false; \
+		pid_t process; \
 \
 		thrum__adapt_variables(&variables); \
 		for (int i = 0; i < variables.count; i++) \
@@ -170,8 +198,13 @@ STAND_IN pid_t fork(void)
 			add_variables(copy, environment, &variables); \
 			environment = copy; \
 		} \
-		return real_##name( \
-			CALLER)(child, file, actions, attributes, arguments, environment); \
+		int error = real_##name( \
+			caller)(&process, file, actions, attributes, arguments, environment); \
+		if (error == 0) \
+			note_child(process, caller); \
+		if (error == 0 && child) \
+			*child = process; \
+		return error; \
 	}
 SPAWN(posix_spawn)
 SPAWN(posix_spawnp)

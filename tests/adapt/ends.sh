@@ -11,10 +11,10 @@ hangs() {
 	has "$1" why "$2"
 }
 hangs own 'Waits for .writing end of pipe [0-9]* in this process'
-hangs input 'process [0-9]* \(sort\): Waits for .writing end of pipe [0-9]* in this process'
-hangs child 'process [0-9]* \(cat\): Waits for .writing end of pipe [0-9]* in this process'
-hangs full 'process [0-9]* \(cat\): Waits for .reading end of pipe [0-9]* in this process'
-hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\)'
+hangs input 'process [0-9]* \(sort\), started by [^:]*: Waits for .writing end of pipe [0-9]* in this process'
+hangs child 'process [0-9]* \(cat\), started by [^:]*: Waits for .writing end of pipe [0-9]* in this process'
+hangs full 'process [0-9]* \(cat\), started by [^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
 for case in own input child full; do
 	has "$case" why '^deadlock'
 done
