@@ -199,11 +199,13 @@ static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 			!thrum__model_has_row(&model->tasks, to))
 			continue;
 		to = thrum__model_heir(model, to);
-		if (THRUM__TASK(model, to, state) == THRUM__STATE_RESOLVED) {
-			resolved++;
-		} else {
+		switch (THRUM__TASK(model, to, state)) {
+		case THRUM__STATE_RESOLVED: resolved++; break;
+		case THRUM__STATE_FAILED:
+		case THRUM__STATE_CANCELLED:
 			others++;
 			found = to;
+			break;
 		}
 	}
 	return others < resolved ? found : THRUM__NONE;
