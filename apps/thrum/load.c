@@ -58,7 +58,8 @@ static void forget_early(struct reading *reading)
 	size_t bytes = thrum__model_memory(model), before = SIZE_MAX;
 
 	reading->next_look = model->events + reading->most / LOOK_BYTES;
-	while (bytes > reading->most && bytes < before) {
+	/* Remembered tasks may be all that came yet, and lie before the part that is read. */
+	while (bytes > reading->most && bytes < before && model->last >= reading->from) {
 		reading->is_part = true;
 		if (reading->load->times && model->last > reading->load->times->end) {
 			reading->until = model->last;
