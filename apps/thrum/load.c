@@ -155,9 +155,11 @@ static void choose_part(struct reading *reading)
 		reading->is_part = true;
 		if (thrum__read_from(trace, reading->from))
 			load->model->unread = reading->from;
-	} else if (!load->is_exact) {
+	} else {
 		reading->until = INT64_MAX;
 	}
+	if (load->is_exact)
+		reading->until = load->times->end;
 	reading->from = load->model->unread;
 }
 
