@@ -58,7 +58,8 @@ static void forget_early(struct reading *reading)
 	size_t bytes = thrum__model_memory(model), before = SIZE_MAX;
 
 	reading->next_look = model->events + reading->most / LOOK_BYTES;
-	while (bytes > reading->most && bytes < before) {
+	/* Remembered tasks may be all that came yet, and lie before the part that is read. */
+	while (bytes > reading->most && bytes < before && model->last >= reading->from) {
 		reading->is_part = true;
 		if (reading->load->times && model->last > reading->load->times->end) {
 			reading->until = model->last;
@@ -154,9 +155,11 @@ static void choose_part(struct reading *reading)
 		reading->is_part = true;
 		if (thrum__read_from(trace, reading->from))
 			load->model->unread = reading->from;
-	} else if (!load->is_exact) {
+	} else {
 		reading->until = INT64_MAX;
 	}
+	if (load->is_exact)
+		reading->until = load->times->end;
 	reading->from = load->model->unread;
 }
 

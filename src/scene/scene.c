@@ -460,6 +460,7 @@ static struct thrum__paint paint_of(struct thrum__scene *scene, float width, flo
 	p.from = thrum__scene_time_axis_time(&scene->time, 0);
 	p.to = thrum__scene_time_axis_time(&scene->time, p.right);
 	p.boxes->count = 0;
+	scene->memory->notes.count = 0;
 	scene->memory->counter_count = 0;
 	return p;
 }

@@ -91,8 +91,9 @@ struct thrum__scene_bands_state {
 	uint8_t bookmark_count;
 };
 
-/* All that another person needs to see the same. Plain data, copyable. */
 #define THRUM__PAGE_MAX 16
+
+/* All that another person needs to see the same. Plain data, copyable. */
 struct thrum__scene_state {
 	int64_t from, to;   /* the window; to > from */
 	double track;       /* the track at the top, with fraction; fish-eye: the track in focus;
@@ -115,8 +116,7 @@ struct thrum__scene_state {
 	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64]; /* names of counters */
 	uint8_t counter_count;
 	struct thrum__scene_bands_state bands;
-	char page
-		[THRUM__PAGE_MAX]; /* the page of the panel that was beside it: the stage's, for BACK */
+	char page[THRUM__PAGE_MAX]; /* the panel's page beside it: the stage's, for BACK */
 };
 
 /* The last step along an arrow: `command` led from one task to the index-th of its targets. */

@@ -203,6 +203,7 @@ function showDetails() {
   shownDocument = name;
   if (index < 0) {
     lastDetails = 0;
+    byId("document").removeAttribute("aria-busy");
     byId("document").replaceChildren(make("p", { class: "none" }, nothingSelected));
     return;
   }

@@ -200,7 +200,7 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 	float within;
 	const struct thrum__scene_bands_place *place = place_at(scene, y, &within);
 
-	return place &&
+	return scene->shows_bands && place &&
 		(place->kind == THRUM__PLACE_MORE ||
 			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
 				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&

@@ -204,7 +204,6 @@ void thrum__paint_findings(struct thrum__paint *p)
 	const struct thrum__finding *finding;
 	struct pin pins[THRUM__STEPS_MAX];
 
-	p->memory->notes.count = 0;
 	if (p->state->finding >= findings->count)
 		return;
 	finding = &findings->findings[p->state->finding];

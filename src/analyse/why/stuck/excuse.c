@@ -23,8 +23,7 @@
 #define PUT_OFF 20        /* so often a timer was due anew that it may never come */
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
 #define KEPT_PEERS 8
-#define KEPT_TIMES \
-	20 /* so many times as old as its peers became, a handle that should resolve is kept */
+#define KEPT_TIMES 20 /* so many times as old as its peers became, a marked handle is kept */
 #define UNSET_PEERS 2
 #define UNSET_TIMES 4
 #define SUSPENSIONS_BACK 4096 /* suspensions that are searched for those of a lane */

@@ -184,8 +184,8 @@ uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t obj
 
 /* ---- Ends that nobody notices -------------------------------------------------------------- */
 
-/* The task that was cancelled or failed among those for which a task waited, if most of them were resolved:
- * who counts ends may not have counted this one. Else NONE. */
+/* The task that was cancelled or failed among those for which a task waited, if more of them were resolved:
+ * the waiting task, which counts their ends, may not have counted this one. Else NONE. */
 static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
@@ -199,11 +199,13 @@ static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
 			!thrum__model_has_row(&model->tasks, to))
 			continue;
 		to = thrum__model_heir(model, to);
-		if (THRUM__TASK(model, to, state) == THRUM__STATE_RESOLVED) {
-			resolved++;
-		} else {
+		switch (THRUM__TASK(model, to, state)) {
+		case THRUM__STATE_RESOLVED: resolved++; break;
+		case THRUM__STATE_FAILED:
+		case THRUM__STATE_CANCELLED:
 			others++;
 			found = to;
+			break;
 		}
 	}
 	return others < resolved ? found : THRUM__NONE;

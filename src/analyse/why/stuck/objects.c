@@ -153,14 +153,14 @@ uint32_t thrum__why_waits_on(const struct thrum__model *model, uint32_t task, ui
 
 int64_t thrum__why_waits_since(const struct thrum__model *model, const struct thrum__why_link *link)
 {
-	uint32_t on = link->wait.on, edge = THRUM__TASK(model, link->task, edge_out);
-	uint32_t signal = thrum__why_edge_to(model, on, THRUM__EDGE_SIGNAL);
-	int64_t since = link->wait.since;
-	int64_t signalled = signal == THRUM__NONE ? -1 : THRUM__EDGE(model, signal, time);
+	uint32_t on = link->wait.on, edge = THRUM__TASK(model, link->task, edge_out), signal;
+	int64_t since = link->wait.since, signalled;
 
 	if (link->is_served || THRUM__TASK(model, on, kind) != THRUM_KIND_CONDITION ||
 		THRUM__TASK(model, link->task, kind) != THRUM_KIND_THREAD)
 		return since;
+	signal = thrum__why_edge_to(model, on, THRUM__EDGE_SIGNAL);
+	signalled = signal == THRUM__NONE ? -1 : THRUM__EDGE(model, signal, time);
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, to) == on && THRUM__EDGE(model, edge, time) > signalled;
 		i++, edge = THRUM__EDGE(model, edge, prev_out))
