@@ -8,25 +8,28 @@
 #define TIMES 20      /* so many times as long as ever before, a lock isn't released */
 #define TIMERS_MIN 10 /* so many timers of the holder ended: it goes round and round */
 
-/* Whether a lock was released again and again, and now isn't for far longer than ever before. */
+/* Whether a lock was released again and again, and now is neither taken nor released for far longer than ever
+ * before. */
 static bool is_release_overdue(const struct thrum__model *model, uint32_t lock)
 {
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
-	int64_t longest = 0, next = -1, last = -1;
+	int64_t longest = 0, next = -1, latest = -1;
 
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
 		int64_t time = THRUM__EDGE(model, edge, time);
+		int kind = THRUM__EDGE(model, edge, kind);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
+		if (kind == THRUM__EDGE_LOCK || kind == THRUM__EDGE_UNLOCK)
+			latest = time > latest ? time : latest;
+		if (kind != THRUM__EDGE_UNLOCK)
 			continue;
-		if (releases++ == 0)
-			last = time;
-		else if (next - time > longest)
+		if (releases++ > 0 && next - time > longest)
 			longest = next - time;
 		next = time;
 	}
-	return releases >= RELEASES_MIN && (model->end - last) / TIMES > longest;
+	return releases >= RELEASES_MIN && model->end - latest >= WITHHELD_MIN &&
+		(model->end - latest) / TIMES > longest;
 }
 
 /* Whether a task stands for a call in which its thread waits for the outside. */
