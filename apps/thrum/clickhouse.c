@@ -19,6 +19,9 @@
 
 #define LIBRARY "libcurl.so.4"
 #define PATIENCE 10000L /* ms, to connect */
+#define SILENCE 300L    /* s, in which nothing comes or goes */
+/* In a database's name they would mean something else, in a query or in a URL. */
+#define SPECIAL "/?`\\@&#%+ "
 
 #define FUNCTIONS(X) \
 	X(curl_easy_init) \
@@ -59,7 +62,7 @@ static bool load_library(struct clickhouse *c)
 static bool parse(const char *address, struct clickhouse *c, char database[100])
 {
 	bool is_safe = strncmp(address, "clickhouses:", 12) == 0;
-	const char *host = strstr(address, "://"), *at, *end;
+	const char *host = strstr(address, "://"), *at, *end, *port;
 
 	if (!host || (!is_safe && strncmp(address, "clickhouse:", 11) != 0))
 		return false;
@@ -74,12 +77,16 @@ static bool parse(const char *address, struct clickhouse *c, char database[100])
 	if (end == host || strlen(end) >= 100)
 		return false;
 	snprintf(database, 100, "%s", *end && end[1] ? end + 1 : "default");
-	return strcspn(database, "/?`\\") == strlen(database) &&
+	/* An address of IPv6 stands in brackets. */
+	port = memrchr(host, ':', (size_t)(end - host));
+	if (port && memchr(port, ']', (size_t)(end - port)))
+		port = NULL;
+	return strcspn(database, SPECIAL) == strlen(database) &&
 		snprintf(c->base, sizeof(c->base), "%s://%.*s%s/", is_safe ? "https" : "http",
 			(int)(end - host), host,
-			memchr(host, ':', (size_t)(end - host)) ? ""
-				: is_safe                       ? ":8443"
-								: ":8123") < (int)sizeof(c->base);
+			port              ? ""
+				: is_safe ? ":8443"
+					  : ":8123") < (int)sizeof(c->base);
 }
 
 static size_t take_reply(char *bytes, size_t size, size_t count, void *to)
@@ -131,6 +138,8 @@ static void set_options(struct clickhouse *c)
 {
 	c->curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
 	c->curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, PATIENCE);
+	c->curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	c->curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, SILENCE);
 	c->curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->error);
 	c->curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_reply);
 	c->curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);

@@ -15,6 +15,7 @@
 #endif
 
 #include "base/text.h"
+#include "base/time.h"
 #include "command.h"
 #include "file.h"
 #include "import_tool.h"
@@ -187,11 +188,13 @@ static int set_beside(struct importing *importing, const char *beside)
 	struct thrum_error_info error = {0};
 	struct thrum_trace *trace;
 	const struct thrum_trace_info *info;
+	int64_t begin;
 	int status = STATUS_FAILED;
 
 	if (thrum_trace_open(beside, &trace, &error) < 0)
 		return input_failed(beside, &error);
 	info = thrum_trace_info(trace);
+	begin = thrum__base_time_clamp(info->monotonic);
 	if (!found->is_kernel)
 		complain("%s: --beside needs a trace of a kernel", path);
 	else if (info->boot == 0 || info->monotonic == 0)
@@ -201,13 +204,13 @@ static int set_beside(struct importing *importing, const char *beside)
 	else if (*host && *info->host && strcmp(host, info->host) != 0)
 		complain("%s: it is of the machine %s, and %s of %s", path, host, beside,
 			info->host);
-	else if (found->last < info->monotonic || found->first > info->monotonic + info->end)
+	else if (found->last < begin || found->first > begin + thrum__base_time_clamp(info->end))
 		complain("%s: none of its times lies within those of %s", path, beside);
 	else
 		status = STATUS_OK;
 	if (status == STATUS_OK)
 		thrum__import_set_clock(importing->import, info->boot,
-			info->start - info->monotonic);
+			thrum__base_time_clamp(info->start) - begin);
 	thrum_trace_close(trace);
 	return status;
 }

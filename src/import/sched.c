@@ -62,7 +62,7 @@ static const char *take_time(const char *at, int64_t *ns)
 	if (!isdigit((unsigned char)*at))
 		return NULL;
 	seconds = strtoll(at, &end, 10);
-	if (*end == ']' && seconds < INT64_MAX) {
+	if (*end == ']' && seconds <= INT64_MAX / 2) {
 		*ns = seconds;
 		return end;
 	}

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 THRUM = os.environ["THRUM"]
+PROGRAM = os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel")
 failed = []
 
 # As lttng-modules describes its events, in short. The trace is made here: LTTng needs a module in the kernel.
@@ -101,7 +102,7 @@ def try_lttng():
 def record():
     """Records a program, and returns the times before and after."""
     before = time.monotonic_ns()
-    done = run("record", "-o", "run.thrum", "--", os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel"))
+    done = run("record", "-o", "run.thrum", "--", PROGRAM)
     expect(done.returncode == 0, "record: " + done.stderr)
     return before, time.monotonic_ns()
 
@@ -133,11 +134,9 @@ def try_beside():
 def try_perf_beside():
     """perf tells whether its times can be compared."""
     for clock in ([], ["-k", "CLOCK_MONOTONIC"]):
-        with subprocess.Popen(["perf", "record", "-q", "-a", *clock, "-e", "sched:sched_switch", "-o", "beside.data",
-                               "--", "sleep", "1"], stderr=subprocess.DEVNULL) as perf:
-            time.sleep(0.3)
-            record()
-            perf.wait()
+        # perf begins before it starts a program, and ends after it.
+        subprocess.run(["perf", "record", "-q", "-a", *clock, "-e", "sched:sched_switch", "-o", "beside.data", "--",
+                        THRUM, "record", "-o", "run.thrum", "--", PROGRAM], stderr=subprocess.DEVNULL, check=False)
         done = run("import", "beside.data", "--beside=run.thrum", "-o", "x.thrum")
         if clock:
             expect(done.returncode == 0, "perf beside: " + done.stderr)

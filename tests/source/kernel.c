@@ -21,7 +21,7 @@
 /* The recordings' clock: 10 ns a tick, and these ticks at 5 s of CLOCK_MONOTONIC. */
 #define START UINT64_C(1000000)
 #define MONOTONIC UINT64_C(5000000000)
-#define DISK (259u << 20 | 7) /* a number that no device here has */
+#define DISK (259u << 20 | 0xfffff) /* the last number there is: no device has it */
 
 static char folder[] = "/tmp/thrum-kernel-XXXXXX";
 static char file[64];
@@ -271,16 +271,16 @@ static void requests_are_tasks_of_devices(void **state)
 	complete(&switches, 150, 16);
 	write_all(&switches);
 	assert_listed(MACHINES,
-		LANE_BEGINS("259:7", "requests") "1000 resume wait for work\n"
-						 "1000 switch\n"
-						 "1000 create\n"
-						 "1000 label 259:7 read 4 KiB\n"
-						 "1100 create\n"
-						 "1100 label 259:7 read\n"
-						 "1200 resolve\n"
-						 "1400 resolve\n"
-						 "1400 switch\n"
-						 "1400 suspend wait for work\n");
+		LANE_BEGINS("259:1048575", "requests") "1000 resume wait for work\n"
+						       "1000 switch\n"
+						       "1000 create\n"
+						       "1000 label 259:1048575 read 4 KiB\n"
+						       "1100 create\n"
+						       "1100 label 259:1048575 read\n"
+						       "1200 resolve\n"
+						       "1400 resolve\n"
+						       "1400 switch\n"
+						       "1400 suspend wait for work\n");
 	assert_int_equal(thrum_trace_open(file, &trace, NULL), 0);
 	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
 		for (size_t i = 0; i < count; i++)
@@ -305,11 +305,11 @@ static void losses_are_gaps_of_devices(void **state)
 	add(&switches, 400, 0, THRUM__KERNEL_LOST, 3);
 	write_all(&switches);
 	assert_listed(MACHINES,
-		LANE_BEGINS("259:7",
+		LANE_BEGINS("259:1048575",
 			"requests") "1000 resume wait for work\n"
 				    "1000 switch\n"
 				    "1000 create\n"
-				    "1000 label 259:7 read 4 KiB\n"
+				    "1000 label 259:1048575 read 4 KiB\n"
 				    "2000 lost the kernel told too fast of interrupts and devices 0\n"
 				    "3000 resolve\n"
 				    "3000 switch\n"

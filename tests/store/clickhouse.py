@@ -52,8 +52,10 @@ check("needs a folder" in run("store", "--follow", "nats://h", "--to", "clickhou
 if "built without" in subprocess.run([THRUM, "store", "web.thrum", "--to", "clickhouse://127.0.0.1:1"], check=False,
                                      cwd=folder.name, capture_output=True, text=True).stderr:
     skip("this thrum was built without libcurl")
-for address in "http://host", "clickhouse://", "clickhouse://host/a`b", "clickhouse://host/a?b=c":
-    check("clickhouse://" in run("store", "web.thrum", "--to", address, expected=64), address)
+for address in ("http://host", "clickhouse://", "clickhouse://host/a`b", "clickhouse://host/a?b=c",
+                "clickhouse://host/a&b", "clickhouse://me:sec/ret@host"):
+    errors = run("store", "web.thrum", "--to", address, expected=64)
+    check("clickhouse://" in errors and "sec" not in errors, address, errors)
 errors = run("store", "web.thrum", "--to", "clickhouse://me:secret@127.0.0.1:1", expected=2)
 check("127.0.0.1:1/: " in errors and "secret" not in errors, errors)
 if not shutil.which("clickhouse-server"):
@@ -162,7 +164,7 @@ for query in queries:
 # A server's recordings are inserted as they come, and once.
 sys.path.insert(0, os.path.join(SOURCE, "tests/thrum/driver"))
 from jetstream import Server, missing, wait_until  # noqa: E402
-from obeys import Command  # noqa: E402
+from obeys import Command, failures as late  # noqa: E402
 
 if missing():
     print("not tried: --follow, as", missing())
@@ -179,4 +181,4 @@ for more in recordings, ["open.thrum"]:
     check(store.end() == 0, store.output)
 check(not os.path.exists(os.path.join(folder.name, "note/tasks")), "no files")
 server.kill()
-sys.exit(1 if failures else 0)
+sys.exit(1 if failures or late else 0)

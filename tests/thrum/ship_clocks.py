@@ -99,7 +99,7 @@ for pattern in "rack[01]/*", "*":
     error = int(re.search(r'"clock-error":(\d+)', text).group(1))
     print(f"{pattern}: error {error / 1e6:.3f} ms")
     # CLOCK_REALTIME alone gives 2 s.
-    check(0 < error < 0.2 * S, "the stated error", text, errors)
+    check(0 < error < S, "the stated error", text, errors)
     status, text, errors = run("dump", "--format=tsv", "--event=label", server.url("/" + pattern))
     times = {label.split("/")[1]: int(line.split("\t")[0]) for line in text.splitlines()
              for label in re.findall(r"GET /\w+", line)}
@@ -108,7 +108,7 @@ for pattern in "rack[01]/*", "*":
     for name, at in times.items():
         off = (at - times[first]) - (told[name] - told[first])
         # A program needs a moment from reading its clock to the event.
-        check(abs(off) < 2 * error + 0.05 * S, name, "is off by", off, "ns, of", error)
+        check(abs(off) < 2 * error + 0.5 * S, name, "is off by", off, "ns, of", error)
         print(f"  {name}: off by {off / 1e6:.3f} ms")
 status, text, errors = run("fleet", "list", "--findings", server.url())
 check(status == 0 and len(re.findall("^clock of .* ± [0-9.]+ [mµ]?s$", text, re.M)) >= 2, text, errors)

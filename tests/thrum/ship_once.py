@@ -42,7 +42,7 @@ def state_of(stream):
 proxy = Proxy(server)
 web = Program("recordings/web")
 for step in range(1, 15):
-    proxy.left, proxy.loses_last = step, step % 3 == 0
+    proxy.left, proxy.loses_last, proxy.stop = step, step % 3 == 0, None
     web.tell(f"task 2 step {step}")
     web.tell(f"gauge counter/{step} {step}")
     agent = Command("ship", recordings, "--to", proxy.url(), "--state", state)

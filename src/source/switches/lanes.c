@@ -17,7 +17,7 @@
 
 #define OPEN_MAX 16         /* interrupts within each other */
 #define LANES_FROM 0x10000u /* their numbers, if the recording has no more lanes */
-#define DEVICE UINT64_C(1) << 32
+#define DEVICE (UINT64_C(1) << 32)
 #define UNKNOWN_NAME UINT32_MAX
 
 struct request {
@@ -51,6 +51,7 @@ struct machine {
 	uint16_t *definition_of;                     /* by name; 0: none so far */
 	uint64_t lost, next_task;
 	uint32_t slot;
+	uint64_t end; /* in the file: of what is written of the latest packet */
 	int error;
 };
 
@@ -60,14 +61,14 @@ struct machine {
 static void end_packet(struct machine *m, struct lane *lane)
 {
 	const struct thrum__header *header = &m->change->header;
+	uint64_t offset = header->packet.offset + (uint64_t)m->slot * header->packet_size;
 	size_t size = lane->fill.at;
 
 	if (size == 0 || m->error != 0)
 		return;
 	thrum__format_fill_end(&lane->fill, header, m->w->ticket + 1 + m->slot);
-	m->error = thrum__source_write_at(&m->change->fd,
-		header->packet.offset + (uint64_t)m->slot * header->packet_size, lane->fill.bytes,
-		size);
+	m->error = thrum__source_write_at(&m->change->fd, offset, lane->fill.bytes, size);
+	m->end = offset + size;
 	m->slot++;
 }
 
@@ -160,7 +161,7 @@ static void name_device(struct lane *lane)
 
 static struct lane *find_lane(struct machine *m, uint32_t number, bool is_device)
 {
-	uint32_t index = 0;
+	uint32_t index = UINT32_MAX;
 	struct lane *grown, *lane;
 
 	if (thrum__base_keys_add(&m->keys, number | (is_device ? DEVICE : 0), "", 0, &index) == 0 &&
@@ -460,8 +461,9 @@ static int finish(struct machine *m)
 		header->size = header->packet.offset + header->packet.size;
 	header->lost[THRUM__LOST_KERNEL] += m->lost;
 	/* The last packet has its whole length. */
-	return m->error ? m->error
-			: thrum__source_write_at(&m->change->fd, header->size - 1, "", 1);
+	return m->error || m->end == header->size
+		? m->error
+		: thrum__source_write_at(&m->change->fd, header->size - 1, "", 1);
 }
 
 int thrum__source_switches_add_lanes(struct writing *w, struct thrum__source_change *change)

@@ -156,7 +156,10 @@ class Proxy:
                     if not (is_last and self.loses_last):
                         there.sendall(line)
                     if is_last:
+                        # A client may get here before the test has set `stop`.
+                        wait_until("how to stop", lambda: self.stop)
                         self.stop()
+                        break
         except OSError:
             pass
         there.close()
