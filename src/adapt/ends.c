@@ -5,16 +5,20 @@
  * those have it who got it by mistake, or who wait for this process themselves.
  *
  * Nothing here allocates or locks. The thread looks while poll() has found nothing for a while, so that
- * a call which waits shortly pays nothing.
+ * a call which waits shortly pays little.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
@@ -125,7 +129,7 @@ static enum handlers handlers(void)
 {
 	enum handlers found = NO_HANDLER;
 
-	for (int number = 1; number < 32; number++) {
+	for (int number = 1; number <= SIGRTMAX; number++) {
 		struct sigaction action;
 
 		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
@@ -494,7 +498,7 @@ struct looked {
 
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
-static void look_at(struct looked *looked)
+static void look_once(struct looked *looked)
 {
 	struct wait *wait = looked->wait;
 	struct holder holders[PROCESSES];
@@ -525,6 +529,16 @@ static void look_at(struct looked *looked)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
+/* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
+static void look_at(struct looked *looked)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	look_once(looked);
+	pthread_setcancelstate(before, NULL);
+}
+
 /* Whether enough time has passed since another look that didn't wait. */
 static bool may_look(void)
 {
@@ -542,6 +556,21 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static _Atomic bool is_tracer; /* this process stopped a child by ptrace() */
+
+/* Whether a call that waits for a child may return: if it has ended, if it is traced and has stopped, or if
+ * it is no child. Only the first wakes poll(). */
+static bool may_return(pid_t child)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	if (syscall(SYS_waitid, P_PID, child, &told, WEXITED | WNOHANG | WNOWAIT, NULL) != 0)
+		return true;
+	if (told.si_pid && told.si_code == CLD_TRAPPED)
+		atomic_store(&is_tracer, true);
+	return told.si_pid != 0;
+}
+
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked)
 {
@@ -551,6 +580,8 @@ static void look_until(struct looked *looked)
 	do {
 		left = next - now_ms();
 		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		if (ready == 0 && looked->child && may_return(looked->child))
+			return;
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LAST_LOOK ? pause * 2 : pause;
@@ -573,6 +604,21 @@ static bool find_end(struct looked *looked, bool writes)
 	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
 }
 
+/* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
+ * unless a pipe is full; and a socket may have a time limit. */
+static bool is_like_poll(const struct looked *looked, bool writes)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ);
+
+	if (writes)
+		return room > 0 && ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room;
+	return !looked->end.is_socket ||
+		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
+			limit.tv_sec == 0 && limit.tv_usec == 0);
+}
+
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
 	bool writes, const void *caller)
 {
@@ -583,7 +629,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes), is_timed = is_pipe && handlers() != INTERRUPTS;
+	bool is_pipe = find_end(&looked, writes);
+	bool is_timed = is_pipe && is_like_poll(&looked, writes) && handlers() != INTERRUPTS;
 
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
@@ -606,7 +653,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	int error = errno;
 
 	/* Others might see the descriptor. */
-	if (handlers() != INTERRUPTS && is_single()) {
+	if (handlers() != INTERRUPTS && is_single() && !atomic_load(&is_tracer) &&
+		!may_return(child)) {
 		looked.one = (struct pollfd){(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
 		if (looked.one.fd >= 0) {
 			look_until(&looked);
