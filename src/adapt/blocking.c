@@ -145,11 +145,13 @@ static inline bool may_wait_for(int fd, bool writes)
 static bool waits_for_stream(FILE *stream)
 {
 #ifdef __GLIBC__
-	int fd;
+	int fd, error;
 
 	if (LIKELY(stream->_IO_read_ptr < stream->_IO_read_end))
 		return false;
+	error = errno;
 	fd = fileno(stream);
+	errno = error; /* it fails for a stream that has no descriptor */
 	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
 #else
 	return false;
