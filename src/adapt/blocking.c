@@ -225,14 +225,15 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
-static void begin_child(struct wait *blocked, const void *caller, pid_t process)
+static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
 {
 	char label[CALL_MAX] = "a child process";
 
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
-	if (process > 0)
+	/* Nothing but the child's end wakes one who looks. */
+	if (process > 0 && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);
 }
 
