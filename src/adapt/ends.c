@@ -116,6 +116,13 @@ static bool each_number(pid_t process, const char *name, visit_number *visit, vo
 	return each_number_in(open_of(process, name, O_DIRECTORY), visit, context);
 }
 
+/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
+static bool find_file(int directory, const char *name, struct statx *file)
+{
+	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		       file) == 0;
+}
+
 /* ---- Signals ---------------------------------------------------------------------------------- */
 
 /* The effect of signals while the thread waits. */
@@ -192,11 +199,12 @@ struct search {
 static void compare_end(void *context, int directory, const char *name)
 {
 	struct search *search = context;
-	struct stat file, link;
+	struct statx file;
+	struct stat link;
 	int fd = atoi(name);
 
-	if (fstatat(directory, name, &file, 0) != 0 || file.st_ino != search->end->inode ||
-		(search->end->is_socket ? !S_ISSOCK(file.st_mode) : !S_ISFIFO(file.st_mode)))
+	if (!find_file(directory, name, &file) || file.stx_ino != search->end->inode ||
+		(search->end->is_socket ? !S_ISSOCK(file.stx_mode) : !S_ISFIFO(file.stx_mode)))
 		return;
 	if (!search->end->is_socket &&
 		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -370,7 +378,8 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 {
 	char text[TEXT], path[64], *at = text;
 	struct holder holders[PROCESSES];
-	struct stat file;
+	struct statx file;
+	struct stat other;
 	long number, fd;
 
 	if (read_file(process, "/syscall", text) == 0 || *text == 'r')
@@ -384,13 +393,16 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 	if (number != SYS_read && number != SYS_write)
 		return false;
 	*thrum__adapt_put_number(stpcpy(put_process(path, process), "/fd/"), (uint64_t)fd) = '\0';
-	if (stat(path, &file) != 0 || (!S_ISFIFO(file.st_mode) && !S_ISSOCK(file.st_mode)))
+	if (!find_file(AT_FDCWD, path, &file) ||
+		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
-	*end = (struct end){file.st_ino, number == SYS_read, S_ISSOCK(file.st_mode)};
+	*end = (struct end){file.stx_ino, number == SYS_read, S_ISSOCK(file.stx_mode)};
 	/* Each socket of a pair has its own. */
-	if (end->is_socket && fstat(thrum__adapt_pipe_to(file.st_ino), &file) != 0)
-		return false;
-	end->inode = file.st_ino;
+	if (end->is_socket) {
+		if (fstat(thrum__adapt_pipe_to(file.stx_ino), &other) != 0)
+			return false;
+		end->inode = other.st_ino;
+	}
 	if (find_holders(look, end, holders) != 1 || holders[0].process != look->self)
 		return false;
 	*holder = holders[0];
