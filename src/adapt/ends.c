@@ -641,8 +641,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes);
-	bool is_timed = is_pipe && is_like_poll(&looked, writes) && handlers() != INTERRUPTS;
+	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, writes);
+	bool is_timed = is_pipe && handlers() != INTERRUPTS;
 
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
