@@ -64,9 +64,16 @@ static bool would_read(int fd, int flags)
 		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
 }
 
+/* The flags of a call that reads so much: for nothing it doesn't wait. */
+static int flags_for(size_t size)
+{
+	return size > 0 ? 0 : MSG_DONTWAIT;
+}
+
 static bool would_write(int fd, int flags, size_t size)
 {
-	return !(flags & MSG_DONTWAIT) && thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+	return size > 0 && !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
 }
 
 static size_t size_of(const struct iovec *parts, int count)
