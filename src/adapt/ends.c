@@ -617,13 +617,15 @@ static bool find_end(struct looked *looked, bool writes)
 }
 
 /* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
- * unless a pipe is full; and a socket may have a time limit. */
+ * unless a pipe is full; a socket may have a time limit; and the call fails at the wrong end of a pipe. */
 static bool is_like_poll(const struct looked *looked, bool writes)
 {
 	struct timeval limit = {0, 0};
 	socklen_t size = sizeof limit;
-	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ);
+	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
 
+	if ((flags & O_ACCMODE) == (writes ? O_RDONLY : O_WRONLY))
+		return false;
 	if (writes)
 		return room > 0 && ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room;
 	return !looked->end.is_socket ||
