@@ -277,16 +277,17 @@ static void look_at_other(void *context, int directory, const char *name)
 {
 	struct others *others = context;
 	struct search search = {others->end, -1, -1};
+	struct pollfd one = {others->look->fd, others->look->events, 0};
 	pid_t process = atoi(name);
 
 	(void)directory;
 	for (unsigned i = 0; i < others->look->count; i++)
 		if (others->look->processes[i] == process)
 			return;
+	if (others->have_it)
+		return;
 	/* The thread may have what it waits for. */
-	others->have_it |= real_poll(NULL)(&(struct pollfd){others->look->fd, others->look->events,
-						   0},
-				   1, 0) != 0;
+	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
 	if (!others->have_it)
 		each_number(process, "/fd", compare_end, &search);
 	others->have_it |= search.at >= 0;
