@@ -39,7 +39,7 @@
  *   READ_SIZE     src/format/packet.c    read_pair                atomic_thread_fence(memory_order_acquire)
  *   READ_BYTES    src/format/packet.c    try_to_read              atomic_thread_fence(memory_order_acquire)
  *   LIVE_BEGIN    src/record/live.c      thrum__record_live_begin atomic_thread_fence(memory_order_release)
- *   LIVE_BEGIN    src/record/hot.c       finish_create            atomic_thread_fence(memory_order_release)
+ *   LIVE_BEGIN    src/record/hot.c       finish_create            atomic_thread_fence(memory_order_acq_rel)
  *   LIVE_FILL     src/record/record.h    live_fill                __ATOMIC_RELEASE
  *   LIVE_FILL     src/record/record.h    live_fill                memory_order_release
  *   LIVE_WAIT     src/record/record.h    live_store               memory_order_release

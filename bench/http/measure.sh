@@ -41,7 +41,10 @@ uftrace_begin() {
 
 # run NAME COMMAND...: notes the CPU time of a request.
 run() {
-	"${@:2}" --rest 0 --requests 500 --seconds 60 >"$here/out" 2>"$here/err"
+	"${@:2}" --rest 0 --requests 500 --seconds 60 >"$here/out" 2>"$here/err" || {
+		cat "$here/err" >&2
+		exit 1
+	}
 	sed -n 's/.*requests, \([0-9.]*\) us .*/\1/p' "$here/out" >>"$here/$1.us"
 	rm -rf "$here"/recording* "$here/uftrace.data"
 }

@@ -10,4 +10,8 @@ count() {
 		sed -n 's/.*Collected : //p'
 }
 few=$(count 1000) many=$(count 3000)
+[ -n "$few" ] && [ -n "$many" ] || {
+	echo "instructions.sh: valgrind counted nothing" >&2
+	exit 2
+}
 echo $(((many - few + 1000) / 2000))

@@ -64,9 +64,16 @@ static bool would_read(int fd, int flags)
 		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
 }
 
+/* The flags of a call that reads so much: for nothing it doesn't wait. */
+static int flags_for(size_t size)
+{
+	return size > 0 ? 0 : MSG_DONTWAIT;
+}
+
 static bool would_write(int fd, int flags, size_t size)
 {
-	return !(flags & MSG_DONTWAIT) && thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+	return size > 0 && !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
 }
 
 static size_t size_of(const struct iovec *parts, int count)
@@ -145,11 +152,13 @@ static inline bool may_wait_for(int fd, bool writes)
 static bool waits_for_stream(FILE *stream)
 {
 #ifdef __GLIBC__
-	int fd;
+	int fd, error;
 
 	if (LIKELY(stream->_IO_read_ptr < stream->_IO_read_end))
 		return false;
+	error = errno;
 	fd = fileno(stream);
+	errno = error; /* it fails for a stream that has no descriptor */
 	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
 #else
 	return false;
@@ -223,14 +232,15 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
-static void begin_child(struct wait *blocked, const void *caller, pid_t process)
+static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
 {
 	char label[CALL_MAX] = "a child process";
 
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
-	if (process > 0)
+	/* Nothing but the child's end wakes one who looks. */
+	if (process > 0 && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);
 }
 

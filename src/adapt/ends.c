@@ -5,16 +5,20 @@
  * those have it who got it by mistake, or who wait for this process themselves.
  *
  * Nothing here allocates or locks. The thread looks while poll() has found nothing for a while, so that
- * a call which waits shortly pays nothing.
+ * a call which waits shortly pays little.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
@@ -112,6 +116,13 @@ static bool each_number(pid_t process, const char *name, visit_number *visit, vo
 	return each_number_in(open_of(process, name, O_DIRECTORY), visit, context);
 }
 
+/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
+static bool find_file(int directory, const char *name, struct statx *file)
+{
+	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		       file) == 0;
+}
+
 /* ---- Signals ---------------------------------------------------------------------------------- */
 
 /* The effect of signals while the thread waits. */
@@ -125,7 +136,7 @@ static enum handlers handlers(void)
 {
 	enum handlers found = NO_HANDLER;
 
-	for (int number = 1; number < 32; number++) {
+	for (int number = 1; number <= SIGRTMAX; number++) {
 		struct sigaction action;
 
 		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
@@ -188,11 +199,12 @@ struct search {
 static void compare_end(void *context, int directory, const char *name)
 {
 	struct search *search = context;
-	struct stat file, link;
+	struct statx file;
+	struct stat link;
 	int fd = atoi(name);
 
-	if (fstatat(directory, name, &file, 0) != 0 || file.st_ino != search->end->inode ||
-		(search->end->is_socket ? !S_ISSOCK(file.st_mode) : !S_ISFIFO(file.st_mode)))
+	if (!find_file(directory, name, &file) || file.stx_ino != search->end->inode ||
+		(search->end->is_socket ? !S_ISSOCK(file.stx_mode) : !S_ISFIFO(file.stx_mode)))
 		return;
 	if (!search->end->is_socket &&
 		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -265,16 +277,17 @@ static void look_at_other(void *context, int directory, const char *name)
 {
 	struct others *others = context;
 	struct search search = {others->end, -1, -1};
+	struct pollfd one = {others->look->fd, others->look->events, 0};
 	pid_t process = atoi(name);
 
 	(void)directory;
 	for (unsigned i = 0; i < others->look->count; i++)
 		if (others->look->processes[i] == process)
 			return;
+	if (others->have_it)
+		return;
 	/* The thread may have what it waits for. */
-	others->have_it |= real_poll(NULL)(&(struct pollfd){others->look->fd, others->look->events,
-						   0},
-				   1, 0) != 0;
+	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
 	if (!others->have_it)
 		each_number(process, "/fd", compare_end, &search);
 	others->have_it |= search.at >= 0;
@@ -373,7 +386,8 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 {
 	char text[TEXT], path[64], *at = text;
 	struct holder holders[PROCESSES];
-	struct stat file;
+	struct statx file;
+	struct stat other;
 	long number, fd;
 
 	if (read_file(process, "/syscall", text) == 0 || *text == 'r')
@@ -387,13 +401,16 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 	if (number != SYS_read && number != SYS_write)
 		return false;
 	*thrum__adapt_put_number(stpcpy(put_process(path, process), "/fd/"), (uint64_t)fd) = '\0';
-	if (stat(path, &file) != 0 || (!S_ISFIFO(file.st_mode) && !S_ISSOCK(file.st_mode)))
+	if (!find_file(AT_FDCWD, path, &file) ||
+		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
-	*end = (struct end){file.st_ino, number == SYS_read, S_ISSOCK(file.st_mode)};
+	*end = (struct end){file.stx_ino, number == SYS_read, S_ISSOCK(file.stx_mode)};
 	/* Each socket of a pair has its own. */
-	if (end->is_socket && fstat(thrum__adapt_pipe_to(file.st_ino), &file) != 0)
-		return false;
-	end->inode = file.st_ino;
+	if (end->is_socket) {
+		if (fstat(thrum__adapt_pipe_to(file.stx_ino), &other) != 0)
+			return false;
+		end->inode = other.st_ino;
+	}
 	if (find_holders(look, end, holders) != 1 || holders[0].process != look->self)
 		return false;
 	*holder = holders[0];
@@ -501,7 +518,7 @@ struct looked {
 
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
-static void look_at(struct looked *looked)
+static void look_once(struct looked *looked)
 {
 	struct wait *wait = looked->wait;
 	struct holder holders[PROCESSES];
@@ -532,6 +549,16 @@ static void look_at(struct looked *looked)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
+/* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
+static void look_at(struct looked *looked)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	look_once(looked);
+	pthread_setcancelstate(before, NULL);
+}
+
 /* Whether enough time has passed since another look that didn't wait. */
 static bool may_look(void)
 {
@@ -549,6 +576,21 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+static _Atomic bool is_tracer; /* this process stopped a child by ptrace() */
+
+/* Whether a call that waits for a child may return: if it has ended, if it is traced and has stopped, or if
+ * it is no child. Only the first wakes poll(). */
+static bool may_return(pid_t child)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	if (syscall(SYS_waitid, P_PID, child, &told, WEXITED | WNOHANG | WNOWAIT, NULL) != 0)
+		return true;
+	if (told.si_pid && told.si_code == CLD_TRAPPED)
+		atomic_store(&is_tracer, true);
+	return told.si_pid != 0;
+}
+
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked)
 {
@@ -558,6 +600,8 @@ static void look_until(struct looked *looked)
 	do {
 		left = next - now_ms();
 		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		if (ready == 0 && looked->child && may_return(looked->child))
+			return;
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LAST_LOOK ? pause * 2 : pause;
@@ -580,6 +624,23 @@ static bool find_end(struct looked *looked, bool writes)
 	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
 }
 
+/* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
+ * unless a pipe is full; a socket may have a time limit; and the call fails at the wrong end of a pipe. */
+static bool is_like_poll(const struct looked *looked, bool writes)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
+
+	if ((flags & O_ACCMODE) == (writes ? O_RDONLY : O_WRONLY))
+		return false;
+	if (writes)
+		return room > 0 && ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room;
+	return !looked->end.is_socket ||
+		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
+			limit.tv_sec == 0 && limit.tv_usec == 0);
+}
+
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
 	bool writes, const void *caller)
 {
@@ -590,7 +651,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes), is_timed = is_pipe && handlers() != INTERRUPTS;
+	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, writes);
+	bool is_timed = is_pipe && handlers() != INTERRUPTS;
 
 	thrum__adapt_put_call(label, verb, fd);
 	thrum__adapt_wait_make(wait, kind, label, caller);
@@ -613,7 +675,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	int error = errno;
 
 	/* Others might see the descriptor. */
-	if (handlers() != INTERRUPTS && is_single()) {
+	if (handlers() != INTERRUPTS && is_single() && !atomic_load(&is_tracer) &&
+		!may_return(child)) {
 		looked.one = (struct pollfd){(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
 		if (looked.one.fd >= 0) {
 			look_until(&looked);

@@ -169,7 +169,7 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
  * that starts less than 16 bytes before the end of a page, and the caller copies it another way. A
  * medium text is three such vectors.
  */
-#if defined(__x86_64__) && defined(__SSE2__) && !defined(THRUM__ASAN)
+#if defined(__x86_64__) && defined(__SSE2__) && !defined(THRUM__ASAN) && !defined(THRUM__TSAN)
 
 /* A text of at most 15 bytes. */
 struct short_text {

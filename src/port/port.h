@@ -85,8 +85,8 @@ void thrum__port_random(void *to, size_t size);
 /* Returns the size of the system's pages: a power of two from 4096 to 65536. */
 size_t thrum__port_page_size(void);
 
-/* Returns how much memory this process may have: the machine's, or less where the process's limits or its
- * control group say so. */
+/* Returns how much memory this process may have: the machine's, or less where the process's limits or,
+ * in a container, its control group say so. */
 uint64_t thrum__port_memory_size(void);
 
 /* Returns `size` bytes of zeroed, private, page-aligned memory that is never freed, or NULL. */

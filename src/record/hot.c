@@ -304,12 +304,12 @@ ALWAYS_INLINE thrum_task finish_create(enum form form, bool has_cells, struct th
 	uint64_t id = lane->next_id;
 	struct thrum__live_task *cell = has_cells ? own_cell(lane, id) : NULL;
 
-	/* Partner: live_end(). The fence orders all stores behind this look at the tag. */
 	if (UNLIKELY(id == lane->end_id) ||
 		(has_cells && UNLIKELY(has_bits((void *)&cell->tag, UINT32_MAX))))
 		return abandon_event(thread);
-	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
-	atomic_thread_fence(memory_order_release);
+	/* Partners: live_end(), whose store this look at the tag saw; and the reader's second look at
+	 * the tag, which was 0 before any of this. */
+	atomic_thread_fence(memory_order_acq_rel);
 	lane->next_id = id + 1;
 	if (has_cells) {
 		put_text(form, cell->label, label, true);

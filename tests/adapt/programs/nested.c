@@ -138,7 +138,7 @@ static void use_credit(void)
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
-	alarm(1);
+	alarm(is_fine ? 20 : 1);
 	if (argc > 1 && strcmp(argv[1], "pool") == 0)
 		use_pool();
 	else
