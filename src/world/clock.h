@@ -22,7 +22,9 @@
  * wrong by WANDER * t at most. */
 #define THRUM__WORLD_WANDER 0.3e-6
 #define THRUM__WORLD_TIME_MAX (INT64_C(1) << 58) /* ns, 9 years: later times are damage */
-#define THRUM__WORLD_DRIFT_MAX 200e-6            /* two clocks never differ more in speed */
+/* Two clocks never differ more in speed. So a step of a clock that is smaller than what they may drift
+ * apart between two messages can't be told from drift. */
+#define THRUM__WORLD_DRIFT_MAX 200e-6
 
 /* One message: what clock A showed, and clock B, when it was sent at one and received at the
  * other. */
