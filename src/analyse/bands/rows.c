@@ -6,6 +6,7 @@
 #include "analyse/bands/parts.h"
 #include "analyse/slow/path.h"
 #include "base/sort.h"
+#include "base/time.h"
 
 /* The lines in the order of their tasks, while they are sorted. */
 struct lines {
@@ -186,7 +187,8 @@ static int fill_rows(struct lines *lines)
 			row->failed += (lines->flags[line] & THRUM__LINE_FAILED) > 0;
 			row->pending += (lines->flags[line] & THRUM__LINE_PENDING) > 0;
 			length = rows->end[j] - rows->start[j];
-			row->longest = length > row->longest ? length : row->longest;
+			if (length > row->longest)
+				row->longest = thrum__base_time_clamp(length);
 			if (j == row->first || length < row->least)
 				row->least = length;
 		}
@@ -254,7 +256,7 @@ static bool list_runs(const struct thrum__bands *bands, const uint32_t *row_of, 
 		is_unsorted = is_unsorted || run.from < last[row_of[i - first]];
 		last[row_of[i - first]] = run.from;
 		if (run.to - run.from > row->longest_run)
-			row->longest_run = run.to - run.from;
+			row->longest_run = thrum__base_time_clamp(run.to - run.from);
 		if (row->slots > 0)
 			thrum__bands_sums_add_run(bands, row, run);
 		else
