@@ -28,4 +28,9 @@ done
 hangs wake '^no findings'
 same fine-wake "$programs/ends" wake fine
 has fine-wake why '^no findings'
+# Calls return where poll() would wait.
+for case in nothing limit room stopped traced; do
+	same "returns-$case" "$programs/returns" "$case"
+	has "returns-$case" dump 'thread end_at_once'
+done
 exit "$failed"
