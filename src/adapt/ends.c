@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/process.h"
 #include "port/port.h"
 
 #define FIRST_LOOK 50  /* ms; each time after the next look is twice as long */
 #define LAST_LOOK 1600 /* ms */
 #define PROCESSES 32   /* that are looked at */
-#define TEXT 256
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
 /* An end of a pipe: of those who hold it, the lookers want these. */
@@ -56,72 +56,6 @@ struct look {
 };
 
 REAL(poll)
-
-/* ---- Files of /proc -------------------------------------------------------------------------- */
-
-static char *put_process(char *to, pid_t process)
-{
-	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
-}
-
-static int open_of(pid_t process, const char *name, int flags)
-{
-	char path[64];
-
-	strcpy(put_process(path, process), name);
-	return open(path, O_RDONLY | O_CLOEXEC | flags);
-}
-
-/* Reads the beginning of such a file. Returns its length: 0 if there is nothing. */
-static size_t read_file(pid_t process, const char *name, char text[TEXT])
-{
-	int fd = open_of(process, name, 0);
-	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, TEXT - 1);
-
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
-
-typedef void visit_number(void *context, int directory, const char *name);
-
-/* Visits the entries of a directory whose names are numbers. */
-static bool each_number_in(int directory, visit_number *visit, void *context)
-{
-	char buffer[2048] __attribute__((aligned(8)));
-	long size = 0;
-
-	if (directory < 0)
-		return false;
-	while ((size = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0)
-		for (long at = 0; at < size;) {
-			const struct {
-				uint64_t inode, next;
-				unsigned short size;
-				unsigned char type;
-				char name[];
-			} *entry = (const void *)(buffer + at);
-
-			if (entry->name[0] >= '0' && entry->name[0] <= '9')
-				visit(context, directory, entry->name);
-			at += entry->size;
-		}
-	syscall(SYS_close, directory);
-	return size == 0;
-}
-
-static bool each_number(pid_t process, const char *name, visit_number *visit, void *context)
-{
-	return each_number_in(open_of(process, name, O_DIRECTORY), visit, context);
-}
-
-/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
-static bool find_file(int directory, const char *name, struct statx *file)
-{
-	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
-		       file) == 0;
-}
 
 /* ---- Signals ---------------------------------------------------------------------------------- */
 
@@ -160,12 +94,12 @@ static void add_children(void *context, int directory, const char *name)
 {
 	struct tasks *tasks = context;
 	struct look *look = tasks->look;
-	char path[48], text[TEXT], *at = text, *end;
+	char path[48], text[PROCESS_TEXT], *at = text, *end;
 
 	(void)directory;
 	look->threads += tasks->process == look->self;
 	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
-	if (read_file(tasks->process, path, text) == TEXT - 1)
+	if (thrum__adapt_process_read(tasks->process, path, text) == PROCESS_TEXT - 1)
 		look->is_whole = false;
 	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
 		if (look->count < PROCESSES)
@@ -184,12 +118,19 @@ static void find_processes(struct look *look)
 	for (unsigned i = 0; i < look->count; i++) {
 		struct tasks tasks = {look, look->processes[i]};
 
-		each_number(tasks.process, "/task", add_children, &tasks);
+		thrum__adapt_process_each(tasks.process, "/task", add_children, &tasks);
 	}
 	look->is_alone = look->threads == 1 && handlers() == NO_HANDLER;
 }
 
 /* ---- Those who hold an end ------------------------------------------------------------------- */
+
+/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
+static bool find_file(int directory, const char *name, struct statx *file)
+{
+	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		       file) == 0;
+}
 
 struct search {
 	const struct end *end;
@@ -214,38 +155,6 @@ static void compare_end(void *context, int directory, const char *name)
 	search->last = fd > search->last ? fd : search->last;
 }
 
-/* Whether a process runs another program than this one. */
-static bool is_other_program(const struct look *look, pid_t process)
-{
-	char path[2][64], target[2][TEXT];
-	ssize_t length[2];
-
-	for (int i = 0; i < 2; i++) {
-		strcpy(put_process(path[i], i ? process : look->self), "/exe");
-		length[i] = readlink(path[i], target[i], TEXT);
-	}
-	return length[0] != length[1] || length[0] < 0 ||
-		memcmp(target[0], target[1], (size_t)length[0]) != 0;
-}
-
-/* Whether a number stands in the arguments of a process: so it was told of that descriptor. */
-static bool is_told(pid_t process, int number)
-{
-	char text[TEXT];
-	size_t size = read_file(process, "/cmdline", text);
-
-	for (size_t i = 0; i < size; i++) {
-		char *end = text + i;
-
-		if (text[i] < '0' || text[i] > '9')
-			continue;
-		if (strtol(text + i, &end, 10) == number)
-			return true;
-		i = (size_t)(end - text);
-	}
-	return size == 0 || size == TEXT - 1;
-}
-
 /* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
  * told of it. If this process has several threads, others may use it, unless they never did. */
 static bool is_meant(const struct look *look, pid_t process, const struct search *search)
@@ -254,17 +163,8 @@ static bool is_meant(const struct look *look, pid_t process, const struct search
 		return !look->is_alone &&
 			(search->at != search->last || search->end->is_socket ||
 				thrum__adapt_pipe_is_used(search->at, search->end->writes));
-	return search->at <= STDERR_FILENO || !is_other_program(look, process) ||
-		is_told(process, search->at);
-}
-
-/* Whether a process has ended, though nobody has waited for it. */
-static bool is_over(pid_t process)
-{
-	char text[TEXT];
-	const char *name = read_file(process, "/stat", text) ? strrchr(text, ')') : NULL;
-
-	return !name || name[2] == 'Z' || name[2] == 'X';
+	return search->at <= STDERR_FILENO || !thrum__adapt_process_is_other(look->self, process) ||
+		thrum__adapt_process_is_told(process, search->at);
 }
 
 struct others {
@@ -289,7 +189,7 @@ static void look_at_other(void *context, int directory, const char *name)
 	/* The thread may have what it waits for. */
 	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
 	if (!others->have_it)
-		each_number(process, "/fd", compare_end, &search);
+		thrum__adapt_process_each(process, "/fd", compare_end, &search);
 	others->have_it |= search.at >= 0;
 }
 
@@ -299,8 +199,8 @@ static bool is_elsewhere(const struct look *look, const struct end *end)
 {
 	struct others others = {look, end, false};
 
-	return !each_number_in(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY), look_at_other,
-		       &others) ||
+	return !thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY),
+		       look_at_other, &others) ||
 		others.have_it;
 }
 
@@ -313,8 +213,8 @@ static unsigned find_holders(const struct look *look, const struct end *end,
 	for (unsigned i = 0; i < look->count; i++) {
 		struct search search = {end, -1, -1};
 
-		if (!each_number(look->processes[i], "/fd", compare_end, &search) &&
-			!is_over(look->processes[i]))
+		if (!thrum__adapt_process_each(look->processes[i], "/fd", compare_end, &search) &&
+			!thrum__adapt_process_is_over(look->processes[i]))
 			return 0;
 		if (search.at >= 0) {
 			holders[count] = (struct holder){look->processes[i], search.at, false};
@@ -330,12 +230,12 @@ static unsigned find_holders(const struct look *look, const struct end *end,
 static char *put_holder(char *to, const struct look *look, pid_t process)
 {
 	const void *place = thrum__adapt_started_at(process);
-	char name[TEXT], started[PLACE_MAX];
+	char name[PROCESS_TEXT], started[PLACE_MAX];
 
 	if (process == look->self)
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
-	if (read_file(process, "/comm", name) > 0) {
+	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
 		name[strcspn(name, "\n")] = '\0';
 		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
 	}
@@ -363,7 +263,7 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
 	const struct holder *holder, int fd)
 {
-	char label[CALL_MAX + TEXT + PLACE_MAX], *to;
+	char label[CALL_MAX + PROCESS_TEXT + PLACE_MAX], *to;
 	thrum_task task;
 
 	to = stpcpy(label,
@@ -384,13 +284,13 @@ static thrum_task make_end(struct wait *wait, const struct look *look, const str
 static bool find_its_wait(const struct look *look, pid_t process, struct end *end,
 	struct holder *holder)
 {
-	char text[TEXT], path[64], *at = text;
+	char text[PROCESS_TEXT], path[64], *at = text;
 	struct holder holders[PROCESSES];
 	struct statx file;
 	struct stat other;
 	long number, fd;
 
-	if (read_file(process, "/syscall", text) == 0 || *text == 'r')
+	if (thrum__adapt_process_read(process, "/syscall", text) == 0 || *text == 'r')
 		return false;
 	number = strtol(at, &at, 10);
 	fd = strtol(at, &at, 16);
@@ -400,7 +300,8 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 		number = SYS_write;
 	if (number != SYS_read && number != SYS_write)
 		return false;
-	*thrum__adapt_put_number(stpcpy(put_process(path, process), "/fd/"), (uint64_t)fd) = '\0';
+	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
+		(uint64_t)fd) = '\0';
 	if (!find_file(AT_FDCWD, path, &file) ||
 		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
 		return false;
@@ -430,7 +331,7 @@ static bool waits_here(const struct look *look, pid_t process)
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
 {
-	char label[TEXT + PLACE_MAX + 40];
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
 	struct holder holder;
 	struct end end;
 	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder) &&
@@ -499,7 +400,7 @@ static bool is_single(void)
 {
 	unsigned count = 0;
 
-	each_number(getpid(), "/task", count_thread, &count);
+	thrum__adapt_process_each(getpid(), "/task", count_thread, &count);
 	return count == 1;
 }
 

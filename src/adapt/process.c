@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: ISC */
+/* Reads /proc. Nothing here allocates. */
+#define _GNU_SOURCE
+#include "adapt/process.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/adapt.h"
+
+char *thrum__adapt_process_path(char *to, pid_t process)
+{
+	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
+}
+
+static int open_of(pid_t process, const char *name, int flags)
+{
+	char path[64];
+
+	strcpy(thrum__adapt_process_path(path, process), name);
+	return open(path, O_RDONLY | O_CLOEXEC | flags);
+}
+
+size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+{
+	int fd = open_of(process, name, 0);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, PROCESS_TEXT - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
+{
+	char buffer[2048] __attribute__((aligned(8)));
+	long size = 0;
+
+	if (directory < 0)
+		return false;
+	while ((size = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0)
+		for (long at = 0; at < size;) {
+			const struct {
+				uint64_t inode, next;
+				unsigned short size;
+				unsigned char type;
+				char name[];
+			} *entry = (const void *)(buffer + at);
+
+			if (entry->name[0] >= '0' && entry->name[0] <= '9')
+				visit(context, directory, entry->name);
+			at += entry->size;
+		}
+	syscall(SYS_close, directory);
+	return size == 0;
+}
+
+bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *visit,
+	void *context)
+{
+	return thrum__adapt_each_number(open_of(process, name, O_DIRECTORY), visit, context);
+}
+
+bool thrum__adapt_process_is_over(pid_t process)
+{
+	char text[PROCESS_TEXT];
+	const char *name = thrum__adapt_process_read(process, "/stat", text) ? strrchr(text, ')')
+									     : NULL;
+
+	return !name || name[2] == 'Z' || name[2] == 'X';
+}
+
+bool thrum__adapt_process_is_told(pid_t process, int number)
+{
+	char text[PROCESS_TEXT];
+	size_t size = thrum__adapt_process_read(process, "/cmdline", text);
+
+	for (size_t i = 0; i < size; i++) {
+		char *end = text + i;
+
+		if (text[i] < '0' || text[i] > '9')
+			continue;
+		if (strtol(text + i, &end, 10) == number)
+			return true;
+		i = (size_t)(end - text);
+	}
+	return size == 0 || size == PROCESS_TEXT - 1;
+}
+
+bool thrum__adapt_process_is_other(pid_t self, pid_t process)
+{
+	char path[2][64], target[2][PROCESS_TEXT];
+	ssize_t length[2];
+
+	for (int i = 0; i < 2; i++) {
+		strcpy(thrum__adapt_process_path(path[i], i ? process : self), "/exe");
+		length[i] = readlink(path[i], target[i], PROCESS_TEXT);
+	}
+	return length[0] != length[1] || length[0] < 0 ||
+		memcmp(target[0], target[1], (size_t)length[0]) != 0;
+}

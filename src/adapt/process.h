@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * process.c: what /proc tells of processes. Async-signal-safe. Changes errno. The caller holds off
+ * cancellation, since files are open meanwhile.
+ */
+#ifndef ADAPT_PROCESS_H
+#define ADAPT_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define PROCESS_TEXT 256
+
+/* Writes "/proc/1234" without a NUL. Returns the place behind it. */
+char *thrum__adapt_process_path(char *to, pid_t process);
+
+/* Reads the beginning of a process's file, such as "/stat". Returns its length: 0 if there is nothing. */
+size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
+
+typedef void thrum__adapt_visit(void *context, int directory, const char *name);
+
+/* Visits the entries of a directory whose names are numbers, and closes it. Returns whether it was read
+ * whole; false also if `directory` is negative. */
+bool thrum__adapt_each_number(int directory, thrum__adapt_visit *, void *context);
+
+/* The same for a process's directory, such as "/fd". */
+bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *,
+	void *context);
+
+/* Whether a process has ended, though nobody has waited for it. */
+bool thrum__adapt_process_is_over(pid_t process);
+
+/* Whether a number stands in the arguments of a process: so it was told of that descriptor. True also if
+ * these can't be read whole. */
+bool thrum__adapt_process_is_told(pid_t process, int number);
+
+/* Whether two processes run different programs, or that isn't known. */
+bool thrum__adapt_process_is_other(pid_t self, pid_t process);
+
+#endif
