@@ -70,7 +70,7 @@ struct thrum__finding *thrum__why_add(struct thrum__search *search, int class, i
 	return finding;
 }
 
-bool thrum__why_are_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+bool thrum__why_are_peers(const struct thrum__search *search, uint32_t a, uint32_t b)
 {
 	uint32_t key = a == b ? THRUM__NONE : thrum__why_peers_key(&search->peers, a);
 
@@ -83,7 +83,7 @@ struct thrum__finding *thrum__why_find_alike(struct thrum__search *search, int c
 
 	for (uint32_t i = 0; i < findings->count; i++)
 		if (findings->findings[i].class == class &&
-			thrum__why_are_alike(search, findings->findings[i].task, task))
+			thrum__why_are_peers(search, findings->findings[i].task, task))
 			return &findings->findings[i];
 	return NULL;
 }

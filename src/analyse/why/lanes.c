@@ -66,6 +66,15 @@ bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension,
 			reason) == 0;
 }
 
+bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,
+	const char *reason)
+{
+	uint32_t lane = THRUM__TASK(model, task, lane);
+
+	return lane < model->lane_count &&
+		thrum__why_rests_for(model, model->lanes[lane].suspended, reason);
+}
+
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
 {
 	const struct thrum__lane *at = &model->lanes[lane];

@@ -74,7 +74,8 @@ struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int cer
 	uint32_t task);
 
 /* Whether two tasks are peers, or the same. */
-bool thrum__why_are_alike(const struct thrum__search *, uint32_t a, uint32_t b);
+bool thrum__why_are_peers(const struct thrum__search *, uint32_t a, uint32_t b);
+
 /* Returns the finding of that class about this task or one like it, or NULL. */
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, uint32_t task);
 
@@ -177,6 +178,9 @@ static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint3
 
 /* Whether a lane was suspended for this reason: a row of suspensions; false if it isn't known. */
 bool thrum__why_rests_for(const struct thrum__model *, uint32_t suspension, const char *reason);
+
+/* Whether the lane of a task is suspended for this reason. */
+bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, const char *reason);
 
 /* Returns the task, or NONE if the model has forgotten it: for the other task of a step. */
 static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32_t task)

@@ -329,13 +329,13 @@ static bool is_needed(const struct thrum__model *model, const struct thrum__why_
 
 bool thrum__why_is_in_call(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t lane = THRUM__TASK(model, task, lane);
-	bool is_timer = THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER;
-
-	return lane < model->lane_count &&
-		(is_timer || THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE) &&
-		thrum__why_rests_for(model, model->lanes[lane].suspended,
-			is_timer ? "blocked for a time" : "blocked by the outside");
+	switch (THRUM__TASK(model, task, kind)) {
+	case THRUM_KIND_TIMER:
+		return thrum__why_thread_rests_for(model, task, "blocked for a time");
+	case THRUM_KIND_HANDLE:
+		return thrum__why_thread_rests_for(model, task, "blocked by the outside");
+	default: return false;
+	}
 }
 
 bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)

@@ -129,7 +129,7 @@ void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum
 			continue;
 		found = found == THRUM__NONE ? task : found;
 		all++;
-		count += task == found || thrum__why_are_alike(search, task, found);
+		count += task == found || thrum__why_are_peers(search, task, found);
 	}
 	if (count < RUNS_MIN || count < all - all / RUNS_MIN)
 		return;

@@ -168,7 +168,7 @@ static bool is_same_story(const struct thrum__search *search, const struct thrum
 		return false;
 	for (unsigned i = 0; i < a->step_count; i++)
 		if (a->steps[i].kind != b->steps[i].kind ||
-			!thrum__why_are_alike(search, a->steps[i].task, b->steps[i].task))
+			!thrum__why_are_peers(search, a->steps[i].task, b->steps[i].task))
 			return false;
 	return true;
 }

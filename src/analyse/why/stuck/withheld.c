@@ -32,15 +32,6 @@ static bool is_release_overdue(const struct thrum__model *model, uint32_t lock)
 		(model->end - latest) / TIMES > longest;
 }
 
-/* Whether a task stands for a call in which its thread waits for the outside. */
-static bool is_blocking_call(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t lane = THRUM__TASK(model, task, lane);
-
-	return THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST && lane < model->lane_count &&
-		thrum__why_rests_for(model, model->lanes[lane].suspended, "blocked by the outside");
-}
-
 bool thrum__why_is_withheld(const struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -59,6 +50,7 @@ bool thrum__why_is_withheld(const struct thrum__search *search, const struct thr
 	if (THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_TIMER)
 		return peer && peer->ended >= TIMERS_MIN &&
 			is_release_overdue(model, waiter->wait.on);
-	return is_blocking_call(model, path->leaf) &&
+	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_REQUEST &&
+		thrum__why_thread_rests_for(model, path->leaf, "blocked by the outside") &&
 		model->end - holder->wait.since >= WITHHELD_MIN;
 }
