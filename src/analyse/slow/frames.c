@@ -38,11 +38,16 @@ struct edge_place {
 	uint32_t owner;
 };
 
+/* Returns how many slices have the edge: none if it is forgotten. */
 static unsigned places_of(const struct thrum__model *model, uint32_t edge,
 	struct edge_place places[2])
 {
-	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	uint32_t from, to;
 
+	if (!thrum__model_has_row(&model->edges, edge))
+		return 0;
+	from = THRUM__EDGE(model, edge, from);
+	to = THRUM__EDGE(model, edge, to);
 	switch (THRUM__EDGE(model, edge, kind)) {
 	case THRUM__EDGE_WAIT: places[0] = (struct edge_place){BY_WAITS, from}; return 1;
 	case THRUM__EDGE_LOCK:
@@ -164,9 +169,7 @@ static void count_edges(struct thrum__paths *paths, struct thrum__slices *const 
 
 	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
 		struct edge_place places[2];
-		unsigned count = thrum__model_has_row(&model->edges, edge)
-			? places_of(model, edge, places)
-			: 0;
+		unsigned count = places_of(model, edge, places);
 		uint32_t to = count > 0 ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
 
 		for (unsigned i = 0; i < count; i++)
@@ -186,9 +189,7 @@ static void fill_slices(const struct thrum__model *model,
 {
 	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
 		struct edge_place places[2];
-		unsigned count = thrum__model_has_row(&model->edges, edge)
-			? places_of(model, edge, places)
-			: 0;
+		unsigned count = places_of(model, edge, places);
 
 		for (unsigned i = 0; i < count; i++) {
 			struct thrum__slices *slices = all[places[i].slices];
