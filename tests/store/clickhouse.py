@@ -10,7 +10,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.parse
@@ -18,15 +17,9 @@ import urllib.request
 
 THRUM, SOURCE, BUILD = os.environ["THRUM"], os.environ["SOURCE"], os.environ["BUILD"]
 PATIENCE = 100  # s
-folder = tempfile.TemporaryDirectory()
-failures = 0
-
-
-def check(right, *what):
-    global failures
-    if not right:
-        print("wrong:", *what)
-        failures += 1
+sys.path.insert(0, os.path.join(SOURCE, "tests/thrum/driver"))
+from jetstream import Server, missing, wait_until  # noqa: E402
+from obeys import Command, check, failures, finish, folder  # noqa: E402
 
 
 def run(*arguments, program=THRUM, expected=0):
@@ -162,13 +155,9 @@ for query in queries:
     check(ask(query) or "'failed'" in query, "a query of doc/fleet.md gives nothing:", query)
 
 # A server's recordings are inserted as they come, and once.
-sys.path.insert(0, os.path.join(SOURCE, "tests/thrum/driver"))
-from jetstream import Server, missing, wait_until  # noqa: E402
-from obeys import Command, failures as late  # noqa: E402
-
 if missing():
     print("not tried: --follow, as", missing())
-    sys.exit(1 if failures else 0)
+    finish()
 server, state = Server(), os.path.join(folder.name, "state")
 expected = int(counts["tasks"])
 for more in recordings, ["open.thrum"]:
@@ -181,4 +170,4 @@ for more in recordings, ["open.thrum"]:
     check(store.end() == 0, store.output)
 check(not os.path.exists(os.path.join(folder.name, "note/tasks")), "no files")
 server.kill()
-sys.exit(1 if failures or late else 0)
+finish()
