@@ -176,7 +176,10 @@ int clickhouse_open(const char *address, struct clickhouse **to)
 		return load_no_memory();
 	c->replied = thrum__base_text_growing();
 	if (!parse(address, c, database)) {
-		complain("--to is clickhouse://[USER:PASSWORD@]HOST[:PORT][/DATABASE]");
+		/* Text between :// and @ is left out of messages, as it may be a password. */
+		complain(
+			"--to is clickhouse://HOST[:PORT][/DATABASE], with USER:PASSWORD@ before HOST if "
+			"it asks for that");
 		status = STATUS_USAGE;
 	} else if (!load_library(c)) {
 		complain("--to needs the library %s (Debian: libcurl4)", LIBRARY);
