@@ -341,7 +341,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			lost->time, THRUM__NONE);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 &&
+	if (finding->step_count == 0 && !thrum__why_is_seen(model, path->leaf) &&
 		(last ? last->wait.next != THRUM__NONE
 		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		add_unusual(finding, search, path);

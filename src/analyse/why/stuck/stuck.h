@@ -119,6 +119,9 @@ bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const ch
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
+/* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
+bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
+
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
 enum thrum__evidence {
