@@ -76,10 +76,6 @@ static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
 	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
 }
 
-/* The last thing that a task did, or NONE. Locks don't count: others may find out later that it held one
- * until it began to wait. */
-uint32_t thrum__why_last_edge(const struct thrum__model *, uint32_t task);
-
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
