@@ -395,6 +395,11 @@ static void a_handle_is_left_open(void **state)
 		BACKUP "38 log 1 \"end\n", false, "");
 }
 
+#define LOAD_ONE \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"1 create 1 2 task\n" \
+	"1 label 2 \"load 1\n"
 #define LOAD_TWO \
 	"0 create - 1 thread\n" \
 	"0 switch 1\n" \
@@ -450,6 +455,21 @@ static void the_example_is_the_first_that_overlaps(void **state)
 	assert_int_equal(first->side[THRUM__BAD].count, 2);
 	assert_int_equal(first->side[THRUM__BAD].task, story_task(pair.bad, 12));
 	finish(&pair);
+}
+
+/* A condition comes between the steps, and is none itself. */
+static void objects_are_no_steps(void **state)
+{
+#define LOADED \
+	LOAD_ONE "3 create 1 8 condition\n" \
+		 "3 label 8 \"loaded\n"
+#define INDEX \
+	"25 create 1 5 task\n" \
+	"25 label 5 \"index\n" \
+	"30 resolve 1 5\n"
+	(void)state;
+	check(LOADED "20 resolve 1 2\n21 read 1 2\n" INDEX, LOADED INDEX "35 resolve 1 2\n", false,
+		"order index");
 }
 
 /* The creator waits for a join of several, and then goes on. */
@@ -610,6 +630,7 @@ int main(void)
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(the_example_is_the_first_that_overlaps),
+		cmocka_unit_test(objects_are_no_steps),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),
