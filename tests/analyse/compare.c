@@ -472,6 +472,44 @@ static void objects_are_no_steps(void **state)
 		"order index");
 }
 
+/* Six tasks draw, and tell those that wait for three of the drawings; one may be cancelled. */
+static void tell_drawings(char *to, size_t size, int cancelled)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int i = 0; i < 6; i++) {
+		int t = 100 * i, id = 10 * (i + 1);
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create 1 %d condition\n%d label %d \"drawn %d\n"
+			"%d create 1 %d task\n%d label %d \"draw %d\n",
+			t, id, t, id, i, t, id + 1, t, id + 1, i);
+		if (i >= 3)
+			used += (size_t)snprintf(to + used, size - used, "%d wait 1 %d\n", t, id);
+		if (i != cancelled)
+			used += (size_t)snprintf(to + used, size - used,
+				"%d signal %d %d =1\n%d read 1 %d\n", t + 8, id + 1, id, t + 8, id);
+		used += (size_t)snprintf(to + used, size - used, "%d %s 1 %d\n", t + 9,
+			i == cancelled ? "cancel" : "resolve", id + 1);
+	}
+	snprintf(to + used, size - used, "900 log 1 \"end\n");
+}
+
+static void who_should_have_signalled_is_cancelled(void **state)
+{
+	char good[4000], bad[4000];
+	struct pair pair;
+
+	(void)state;
+	tell_drawings(good, sizeof good, -1);
+	tell_drawings(bad, sizeof bad, 4);
+	check(good, bad, false, "no signal drawn #, cancelled draw #");
+	compare(&pair, good, bad, false);
+	assert_int_equal(pair.comparison.differences[pair.comparison.first].kind,
+		THRUM__DIFFERENCE_CANCELLED);
+	finish(&pair);
+}
+
 /* The creator waits for a join of several, and then goes on. */
 static void a_join_has_the_results(void **state)
 {
@@ -631,6 +669,7 @@ int main(void)
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(the_example_is_the_first_that_overlaps),
 		cmocka_unit_test(objects_are_no_steps),
+		cmocka_unit_test(who_should_have_signalled_is_cancelled),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),
