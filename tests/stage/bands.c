@@ -109,16 +109,16 @@ static void the_focus_is_a_sentence(void **state)
 
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_string_equal(words, "loop: runs 0 %");
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_non_null(strstr(words, ", level 1, closed: "));
 	assert_non_null(strstr(words, ", half within 4 ms, 1 in 100 over 4 ms, none failed"));
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_non_null(strstr(words, ", level 1, open: "));
 }
 
