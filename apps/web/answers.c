@@ -88,6 +88,7 @@ EXPORT(core_words) void core_words(void)
 
 	thrum__base_text_clear(out);
 	json_put(out, "{");
+	json_key_string(out, "whole", THRUM__TABLE_WHOLE);
 	json_key_string(out, "filter", THRUM__TABLE_FILTER);
 	json_key_string(out, "all", THRUM__CHART_ALL);
 	json_key_string(out, "hint", THRUM__CHART_HINT);

@@ -47,6 +47,7 @@ export interface Words {
   filter: string;
   all: string;
   hint: string;
+  whole: string;
   list: string;
   measures: string[];
   /** Stands in the place of the document on a slow task while none is selected. */
