@@ -315,3 +315,72 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *model, uint32_t
 	}
 	return task;
 }
+
+uint32_t thrum__analyse_task_before(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
+			thrum__model_has_row(&model->tasks, from) &&
+			THRUM__TASK(model, from, became) == task)
+			return from;
+	}
+	return THRUM__NONE;
+}
+
+/* Whether a task has a name, and it or one that it became should resolve. */
+static bool is_request(const struct thrum__model *model, uint32_t task)
+{
+	size_t size = 0;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		thrum__model_task_name(model, task, &size);
+	for (int i = 0; size > 0 && i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task);
+		i++) {
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return true;
+		task = THRUM__TASK(model, task, became);
+	}
+	return false;
+}
+
+uint32_t thrum__analyse_task_request(const struct thrum__model *model, uint32_t task)
+{
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (is_request(model, task))
+			return task;
+		task = task_above(model, task);
+	}
+	return THRUM__NONE;
+}
+
+/* The last request with which a task had to do in a run, or NONE. */
+static uint32_t request_in(const struct thrum__model *model, uint32_t task, uint32_t run)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (; thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
+		edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, time) <= THRUM__RUN(model, run, end) &&
+			is_request(model, THRUM__EDGE(model, edge, to)))
+			return THRUM__EDGE(model, edge, to);
+	return THRUM__NONE;
+}
+
+uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
+
+	for (int i = 0;
+		i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at) && found == THRUM__NONE;
+		i++) {
+		found = request_in(model, at, run);
+		at = THRUM__TASK(model, at, became);
+	}
+	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;
+}
