@@ -159,6 +159,9 @@ uint32_t thrum__analyse_lock_ender(const struct thrum__model *, const struct thr
 unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait *wait);
 
+/* The same task, whether or not it has ended, if this one has a name and should resolve; or NONE. */
+uint32_t thrum__analyse_task_server(const struct thrum__model *, uint32_t task);
+
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
  * sent messages may be forgotten. Reads the last 64 edges of both. */
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);
@@ -177,8 +180,8 @@ bool thrum__analyse_task_is_plain(const struct thrum__model *, uint32_t task);
  * else its creators, that is not plain; or else itself. */
 uint32_t thrum__analyse_task_known_as(const struct thrum__model *, uint32_t task);
 
-/* The request for which a task works: itself, or the nearest above it, that has a name and should resolve.
- * NONE: there is none. */
+/* The request for which a task works: the highest of itself and those above it that has a name and should
+ * resolve. NONE: there is none. */
 uint32_t thrum__analyse_task_request(const struct thrum__model *, uint32_t task);
 
 /* The request on which a run worked: the last one that the running task, or one that it became, had to do

@@ -186,6 +186,32 @@ static void a_thread(void **state)
 	end(&r);
 }
 
+/* From a client's promise of a reply to the server's request, the outer one. */
+static void a_message(void **state)
+{
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		"100 create 1 2 bind\n100 switch 2\n110 link-send 2 \"7\n"
+		"120 create 2 3 request\n120 label 3 \"reply\n120 should-resolve 3\n130 switch 1\n"
+		"200 create 1 4 bind\n200 switch 4\n210 link-receive 4 \"7\n"
+		"220 create 4 5 task\n220 label 5 \"lookup\n220 should-resolve 5\n"
+		"230 create 4 6 bind\n230 label 6 \"GET /1\n230 should-resolve 6\n230 wait 6 5\n"
+		"240 switch 1\n300 resolve 1 5\n310 resolve 1 6\n400 resolve 1 3\n",
+		false);
+	text = read_task(&r, 3);
+	assert_non_null(strstr(text, "pair Served by: [GET /1]\n"));
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "section: Sent to\nline: [bind 4] -- [210 ns]\n"));
+	text = read_task(&r, 4);
+	assert_non_null(strstr(text, "section: Received from\nline: [bind 2] -- [210 ns]\n"));
+	assert_null(strstr(read_task(&r, 6), "Served by"));
+	end(&r);
+}
+
 /* A lock tells who held it. A bind that gives it back did so for the task that waits for the bind. */
 static void a_lock(void **state)
 {
@@ -542,6 +568,7 @@ int main(void)
 		cmocka_unit_test(counters_and_those_who_wait),
 		cmocka_unit_test(a_run),
 		cmocka_unit_test(a_thread),
+		cmocka_unit_test(a_message),
 		cmocka_unit_test(a_lock),
 		cmocka_unit_test(a_chain),
 		cmocka_unit_test(chains_of_waits),

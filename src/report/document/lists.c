@@ -377,5 +377,7 @@ void thrum__document_tell_lists(struct thrum__document_task_writer *t)
 	tell_edges(t, "Read by", THRUM__EDGE_READ, false);
 	tell_edges(t, "Signalled by", THRUM__EDGE_SIGNAL, false);
 	tell_edges(t, "Made ready by", THRUM__EDGE_READY, false);
+	tell_edges(t, "Sent to", THRUM__EDGE_LINK, true);
+	tell_edges(t, "Received from", THRUM__EDGE_LINK, false);
 	tell_runs(t);
 }

@@ -445,6 +445,17 @@ static void write_waits(struct thrum__document_task_writer *t)
 	}
 }
 
+/* Writes the task that works on the message for whose answer this one stands. */
+static void write_server(struct thrum__document_task_writer *t)
+{
+	uint32_t server = thrum__analyse_task_server(t->w.model, t->tasks[0]);
+
+	if (server == THRUM__NONE)
+		return;
+	write_pair(t, "Served by");
+	thrum__document_tell_task(t, server);
+}
+
 /* The latest edge by which the chain read a result, or NONE. */
 static uint32_t waking_edge(const struct thrum__document_task_writer *t)
 {
@@ -561,6 +572,7 @@ int thrum__document_task(const struct thrum__stats *stats, uint32_t task, uint32
 		write_times(&t);
 	}
 	write_waits(&t);
+	write_server(&t);
 	write_waker(&t);
 	write_kind(&t);
 	write_site(&t);
