@@ -103,19 +103,33 @@ static int make_range(struct thrum__scene *scene, const struct thrum__document_p
 	return thrum__document_range(program, &range, document);
 }
 
-/* Writes about the program at work where bands are shown, else about the trace. */
+/* Writes about a group of the bands. */
+static int make_group(struct thrum__scene *scene, const struct thrum__document_program *program,
+	uint32_t group, struct thrum__document *document)
+{
+	const struct thrum__bands_time time = {{program->from, 0}, {program->to, 0}};
+	struct thrum__story_where where;
+
+	return thrum__scene_bands_where_in(scene, group, &time, &where) < 0
+		? -THRUM_E_MEMORY
+		: thrum__document_group(program, group, &where, document);
+}
+
+/* Writes about the program at work where bands are shown, about the band or the thread with the
+ * focus if there is one; else about the trace. */
 static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
 	AppTrace *trace = self->traces[self->part];
 	struct thrum__scene *scene = self->stage->parts[self->part].scene;
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	uint32_t thread = thrum__scene_bands_focus_thread(scene);
+	uint32_t group = thrum__scene_bands_focus(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
 		.info = app_trace_info(trace),
 		.is_clear = scene->findings.count == 0 && !scene->lacks_findings};
 
-	self->subject = thrum__scene_bands_subject(scene);
 	if (!bands)
 		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
 			program.is_clear, document);
@@ -123,6 +137,10 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)
 		return make_range(scene, &program, document);
+	if (thread < stats->task_count)
+		return thrum__document_task(stats, thread, THRUM__NONE, document);
+	if (group != THRUM__NONE)
+		return make_group(scene, &program, group, document);
 	if (thrum__scene_bands_look(scene) < 0)
 		return -THRUM_E_MEMORY;
 	program.where = thrum__scene_bands_where(scene);
@@ -132,9 +150,13 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 static int make_document(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
+	const struct thrum__scene *scene = self->stage->parts[self->part].scene;
+
+	self->subject = thrum__scene_bands_subject(scene);
 	if (self->task == THRUM__NONE)
 		return make_trace(self, stats, document);
-	return thrum__document_task(stats, self->task, document);
+	return thrum__document_task(stats, self->task,
+		scene->selected == self->task ? scene->run : THRUM__NONE, document);
 }
 
 /* Whether the selected task has statistics: it may be newer than they are, or forgotten. */

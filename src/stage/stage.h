@@ -275,8 +275,7 @@ int thrum__stage_set_time(struct thrum__stage *, double at);
 
 /*
  * The status line. The left text: the time below the pointer and the task and counter there, or the
- * duration that is measured, or a sentence about the band with the focus. The right text: the window,
- * and which folds are on.
+ * duration that is measured. The right text: the window, and which folds are on.
  */
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);

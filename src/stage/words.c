@@ -117,7 +117,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	}
 	scene = stage->parts[own->pointer_part].scene;
 	if (!own->has_crosshair)
-		return thrum__scene_focus_words(stage->parts[stage->focus].scene, to, size);
+		return words.size;
 	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
 		sizeof text);
 	thrum__base_text_format(&words, "%s", text);
