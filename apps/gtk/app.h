@@ -92,7 +92,8 @@ static inline void app_call(GtkWidget *widget, const char *name)
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
 
 /* Signals: "changed" (unsigned: bits of enum thrum__stage_changed), "command" (int: a command that
- * the stage leaves to the front end), "menu" (double x, y: where the context menu is wanted). */
+ * the stage leaves to the front end), "menu" (double x, y: where the context menu is wanted), "note" (a
+ * finding was pressed, and chosen by that). */
 GtkWidget *app_picture_new(struct thrum__stage *);
 /* Takes the result of a stage call: asks for a frame if it has changed something. The next frame
  * emits "changed". */
@@ -122,6 +123,8 @@ void app_pane_trace_grew(AppPane *, unsigned part);
 void app_pane_turn(AppPane *);
 /* "details", "tasks", "statistics", "slow", "differences" */
 void app_pane_show_page(AppPane *, const char *word);
+/* Shows a finding among the details. The keyboard stays where it is. */
+void app_pane_show_finding(AppPane *, uint32_t finding);
 /* Shows why the task that the panel is about was slow. */
 void app_pane_ask_slow(AppPane *);
 

@@ -23,6 +23,7 @@ struct _AppPane {
 	/* Details */
 	GtkWidget *details, *details_box; /* a scrolled window and its content */
 	bool is_new;                      /* another task or trace is to be shown than before */
+	uint32_t wanted; /* the finding that is to be scrolled to, or THRUM__NONE */
 	/* Tasks */
 	PaneTable *tasks;
 	GtkWidget *tasks_scroller, *filter, *filtered, *unnarrow;

@@ -174,6 +174,16 @@ static void on_command(AppPicture *picture, int command, AppWindow *window)
 	}
 }
 
+/* The pressed finding stands among the details. The keys are still those of the picture. */
+static void on_note(AppPicture *picture, AppWindow *window)
+{
+	const struct thrum__stage *stage = window->stage;
+
+	gtk_widget_set_visible(window->pane, TRUE);
+	app_pane_show_finding(APP_PANE(window->pane),
+		stage->parts[stage->focus].scene->state.finding);
+}
+
 static void on_menu(AppPicture *picture, double x, double y, AppWindow *window)
 {
 	window_popup(window, x, y);
@@ -394,6 +404,7 @@ static GtkWidget *make_picture(AppWindow *window)
 	g_signal_connect(window->picture, "changed", G_CALLBACK(on_changed), window);
 	g_signal_connect(window->picture, "command", G_CALLBACK(on_command), window);
 	g_signal_connect(window->picture, "menu", G_CALLBACK(on_menu), window);
+	g_signal_connect(window->picture, "note", G_CALLBACK(on_note), window);
 	return overlay;
 }
 
