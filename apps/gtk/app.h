@@ -69,6 +69,8 @@ void app_trace_arrange(AppTrace *);
 bool app_trace_take_findings(AppTrace *, struct thrum__findings *);
 struct thrum__bands *app_trace_take_bands(AppTrace *);
 void app_trace_pause(AppTrace *, bool is_paused);
+/* Whether bands of it are shown. Then it forgets when there are new ones that lack what goes. */
+void app_trace_show_bands(AppTrace *, bool);
 void app_trace_keep(AppTrace *, int64_t ns); /* forgets older events as it grows; 0: keeps all */
 /* Copies the recording as it is now to a file, in a thread. Then calls `done`, which gets the
  * result from app_trace_snapshot_finish. */

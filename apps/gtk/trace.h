@@ -37,6 +37,8 @@ struct _AppTrace {
 	int64_t look_begin, look_next, arrange_begin, arrange_next;
 	bool looked_at_end;
 	int64_t keep, forget_next;
+	bool shows_bands;           /* then the old is forgotten once there are bands without it, */
+	struct thrum__model *ahead; /* which are made from this; else NULL */
 	/* When it was first shown: the model's end, and the bytes that were read. */
 	int64_t shown_end;
 	uint64_t shown_bytes;
@@ -52,11 +54,16 @@ struct _AppTrace {
 	gint percent_laid_out; /* atomic */
 };
 
+#define FORGET_US G_USEC_PER_SEC
+
 /* Whether the model and all else belong to the main thread. */
 static inline bool trace_is_there(const AppTrace *self)
 {
 	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
 }
+
+/* Whether it is time to forget old events. */
+bool trace_has_old(const AppTrace *);
 
 /* Frees what the threads have made. */
 void trace_work_finish(AppTrace *);

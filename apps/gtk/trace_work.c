@@ -22,6 +22,25 @@
 #define ARRANGE_PART 9   /* making bands takes at most one in so many parts of the time */
 #define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
 
+bool trace_has_old(const AppTrace *self)
+{
+	return self->keep > 0 && self->model->last - self->keep > self->model->forgotten &&
+		g_get_monotonic_time() >= self->forget_next;
+}
+
+/* Forgets what the new bands lack, once no thread reads the model any more. */
+static void forget_at_last(AppTrace *self)
+{
+	if (!self->ahead || self->is_arranging || self->working > 0)
+		return;
+	thrum__model_forget_end(self->model, g_steal_pointer(&self->ahead));
+	if (self->bands)
+		thrum__bands_rebase(self->bands, self->model);
+	self->told_forgotten = self->model->forgotten;
+	g_signal_emit_by_name(self, "worked");
+	g_signal_emit_by_name(self, "grown");
+}
+
 /* ---- Statistics, in a thread --------------------------------------------------------------- */
 
 static void free_stats(void *data)
@@ -71,6 +90,7 @@ static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->stats_next = now + STATS_PART * (now - self->stats_begin);
 	g_signal_emit_by_name(self, "changed");
+	forget_at_last(self);
 }
 
 /* Returns how long following may stop, in µs. */
@@ -173,6 +193,7 @@ static void has_looked(GObject *source, GAsyncResult *task, gpointer data)
 	self->findings = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->look_next = now + thrum__scene_findings_pause((now - self->look_begin) * 1000) / 1000;
 	g_signal_emit_by_name(self, "worked");
+	forget_at_last(self);
 }
 
 void app_trace_look(AppTrace *self)
@@ -212,9 +233,10 @@ static void free_bands(void *bands)
 static void arrange_in_thread(GTask *task, gpointer source, gpointer data,
 	GCancellable *cancellable)
 {
+	const AppTrace *self = APP_TRACE(source);
 	struct thrum__bands *bands;
 
-	if (thrum__bands_make(APP_TRACE(source)->model, NULL, NULL, &bands) < 0)
+	if (thrum__bands_make(self->ahead ? self->ahead : self->model, NULL, NULL, &bands) < 0)
 		bands = NULL;
 	g_task_return_pointer(task, bands, free_bands);
 }
@@ -229,27 +251,44 @@ static void was_arranged(GObject *source, GAsyncResult *task, gpointer data)
 	thrum__bands_destroy(self->bands);
 	self->bands = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->arrange_next = now + ARRANGE_PART * (now - self->arrange_begin);
-	g_signal_emit_by_name(self, "worked");
+	if (self->ahead)
+		forget_at_last(self);
+	else
+		g_signal_emit_by_name(self, "worked");
+}
+
+static void start_arranging(AppTrace *self, int64_t now)
+{
+	GTask *task = g_task_new(self, NULL, was_arranged, NULL);
+
+	self->is_arranging = true;
+	self->working++;
+	self->arrange_begin = now;
+	g_task_run_in_thread(task, arrange_in_thread);
+	g_object_unref(task);
 }
 
 void app_trace_arrange(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
-	GTask *task;
 
-	if (self->is_arranging || (now < self->arrange_next && self->state == APP_TRACE_LIVE))
+	if (self->is_arranging || self->ahead ||
+		(now < self->arrange_next && self->state == APP_TRACE_LIVE))
 		return;
-	self->is_arranging = true;
-	self->working++;
-	self->arrange_begin = now;
-	task = g_task_new(self, NULL, was_arranged, NULL);
-	g_task_run_in_thread(task, arrange_in_thread);
-	g_object_unref(task);
+	if (trace_has_old(self)) {
+		/* This changes the model, so no thread may read it. */
+		if (self->working > 0)
+			return;
+		self->forget_next = now + FORGET_US;
+		self->ahead = thrum__model_forget_begin(self->model,
+			self->model->last - self->keep);
+	}
+	start_arranging(self, now);
 }
 
 struct thrum__bands *app_trace_take_bands(AppTrace *self)
 {
-	return g_steal_pointer(&self->bands);
+	return self->ahead ? NULL : g_steal_pointer(&self->bands);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -260,4 +299,5 @@ void trace_work_finish(AppTrace *self)
 	free_stats(self->measured);
 	free_findings(self->findings);
 	thrum__bands_destroy(self->bands);
+	thrum__model_ahead_free(self->ahead);
 }

@@ -116,6 +116,8 @@ void window_update(AppWindow *window, unsigned changes)
 	window_update_bar(window, changes);
 	if (window->count == 0)
 		return;
+	for (unsigned i = 0; i < window->count; i++)
+		app_trace_show_bands(window->traces[i], window->stage->parts[i].scene->shows_bands);
 	update_bars(window);
 	update_status(window);
 	/* Going back leads to the page that was open then. */

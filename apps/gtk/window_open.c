@@ -172,6 +172,7 @@ static void ask_for_work(AppWindow *window, unsigned part)
 
 	if (state != APP_TRACE_SHOWN || scene->lacks_findings)
 		app_trace_look(window->traces[part]);
+	app_trace_show_bands(window->traces[part], scene->shows_bands);
 	if (thrum__scene_bands_lag(scene))
 		app_trace_arrange(window->traces[part]);
 }
