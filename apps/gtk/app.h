@@ -68,6 +68,11 @@ void app_trace_look(AppTrace *);
 void app_trace_arrange(AppTrace *);
 bool app_trace_take_findings(AppTrace *, struct thrum__findings *);
 struct thrum__bands *app_trace_take_bands(AppTrace *);
+/* The same for the rows of a trace that doesn't grow: makes them once. *rows is NULL when there was no
+ * memory for them. */
+void app_trace_lay_out(AppTrace *);
+int app_trace_percent_laid_out(AppTrace *);
+bool app_trace_take_rows(AppTrace *, struct thrum__scene_rows **rows);
 void app_trace_pause(AppTrace *, bool is_paused);
 /* Whether bands of it are shown. Then it forgets when there are new ones that lack what goes. */
 void app_trace_show_bands(AppTrace *, bool);

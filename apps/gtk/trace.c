@@ -177,7 +177,7 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
-static bool note_laid_out(void *context, double part)
+bool trace_note_laid_out(void *context, double part)
 {
 	AppTrace *self = context;
 
@@ -208,7 +208,7 @@ static void *make_bands(void *data)
 /* Gives the scene the bands that the first picture will probably show, if it shows any. */
 static int take_first_bands(AppTrace *self, struct first_bands *bands)
 {
-	self->scene->bands_later = true;
+	self->scene->bands_later = self->scene->rows_later = true;
 	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true)) {
 		thrum__bands_destroy(bands->made);
 		return 0;
@@ -231,7 +231,8 @@ static int lay_out(AppTrace *self)
 		.no_findings = is_big};
 	struct first_bands bands = {.trace = self};
 	GThread *thread = is_big ? g_thread_try_new("bands", make_bands, &bands, NULL) : NULL;
-	int result = thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
+	int result = thrum__scene_create(self->model, &options, trace_note_laid_out, self,
+		&self->scene);
 
 	if (thread)
 		g_thread_join(thread);

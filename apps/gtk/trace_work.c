@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Work on a trace's model in threads: statistics, findings and bands. The model doesn't change until it
+ * Work on a trace's model in threads: statistics, findings, bands and rows. The model doesn't change until it
  * is done.
  */
 #define _GNU_SOURCE
@@ -291,6 +291,64 @@ struct thrum__bands *app_trace_take_bands(AppTrace *self)
 	return self->ahead ? NULL : g_steal_pointer(&self->bands);
 }
 
+/* ---- Rows, in a thread --------------------------------------------------------------------- */
+
+static void free_rows(void *rows)
+{
+	thrum__scene_free_rows(rows);
+}
+
+static void lay_out_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	const struct thrum__scene_options options = {.by_lane = true};
+	struct thrum__scene_rows *rows;
+
+	if (thrum__scene_rows_make(APP_TRACE(source)->model, &options, trace_note_laid_out, source,
+		    &rows) != 0)
+		rows = NULL;
+	g_task_return_pointer(task, rows, free_rows);
+}
+
+static void was_laid_out(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+
+	self->is_laying_out = false;
+	self->working--;
+	self->rows = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->has_rows = true;
+	g_signal_emit_by_name(self, "worked");
+}
+
+void app_trace_lay_out(AppTrace *self)
+{
+	GTask *task;
+
+	if (self->is_laying_out || self->has_rows)
+		return;
+	self->is_laying_out = true;
+	self->working++;
+	g_atomic_int_set(&self->percent_laid_out, 0);
+	task = g_task_new(self, NULL, was_laid_out, NULL);
+	g_task_run_in_thread(task, lay_out_in_thread);
+	g_object_unref(task);
+}
+
+int app_trace_percent_laid_out(AppTrace *self)
+{
+	return g_atomic_int_get(&self->percent_laid_out);
+}
+
+bool app_trace_take_rows(AppTrace *self, struct thrum__scene_rows **rows)
+{
+	bool has_rows = self->has_rows;
+
+	*rows = g_steal_pointer(&self->rows);
+	self->has_rows = false;
+	return has_rows;
+}
+
 /* ---- The end ------------------------------------------------------------------------------- */
 
 void trace_work_finish(AppTrace *self)
@@ -300,4 +358,5 @@ void trace_work_finish(AppTrace *self)
 	free_findings(self->findings);
 	thrum__bands_destroy(self->bands);
 	thrum__model_ahead_free(self->ahead);
+	thrum__scene_free_rows(self->rows);
 }

@@ -42,10 +42,24 @@ char *window_state(AppWindow *window)
 	return print_stage(thrum__stage_state_print, window->stage);
 }
 
+/* Returns the status line's part on what is visible, with how far rows are made. */
+static char *seen_words(AppWindow *window)
+{
+	char *seen = print_stage(thrum__stage_seen_words, window->stage), *more;
+	unsigned focus = window->stage->focus;
+
+	if (window->count == 0 || !thrum__scene_awaits_rows(window->stage->parts[focus].scene))
+		return seen;
+	more = g_strdup_printf("%s: %d %%", seen,
+		app_trace_percent_laid_out(window->traces[focus]));
+	g_free(seen);
+	return more;
+}
+
 char *window_status(AppWindow *window)
 {
 	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
+	g_autofree char *seen = seen_words(window);
 
 	return g_strconcat(pointer, *pointer && *seen ? " · " : "", seen, NULL);
 }
@@ -97,8 +111,7 @@ static void update_selection(AppWindow *window)
 static void update_status(AppWindow *window)
 {
 	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
-	g_autofree char *name = NULL;
+	g_autofree char *seen = seen_words(window), *name = NULL;
 	char band[400] = "";
 
 	if (window->count > 0)
@@ -118,6 +131,7 @@ void window_update(AppWindow *window, unsigned changes)
 		return;
 	for (unsigned i = 0; i < window->count; i++)
 		app_trace_show_bands(window->traces[i], window->stage->parts[i].scene->shows_bands);
+	window_ask_for_rows(window);
 	update_bars(window);
 	update_status(window);
 	/* Going back leads to the page that was open then. */
