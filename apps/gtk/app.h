@@ -9,6 +9,8 @@
 
 #include <gtk/gtk.h>
 
+#include "analyse/slow/answer.h"
+#include "analyse/slow/flame.h"
 #include "analyse/stats/stats.h"
 #include "model/model.h"
 #include "scene/coarse.h"
@@ -73,6 +75,17 @@ struct thrum__bands *app_trace_take_bands(AppTrace *);
 void app_trace_lay_out(AppTrace *);
 int app_trace_percent_laid_out(AppTrace *);
 bool app_trace_take_rows(AppTrace *, struct thrum__scene_rows **rows);
+/* Why a task was slow, with the flame graph of its label if that can be made. */
+struct app_slow {
+	struct thrum__slow_answer answer;
+	struct thrum__flame flame;
+	bool has_flame;
+};
+/* Finds that in a thread, and calls `done`. _finish gives what was found, or NULL; free it with
+ * app_slow_free (NULL is fine). */
+void app_trace_ask_slow(AppTrace *, uint32_t task, GAsyncReadyCallback done, void *data);
+struct app_slow *app_trace_slow_finish(GAsyncResult *);
+void app_slow_free(struct app_slow *);
 void app_trace_pause(AppTrace *, bool is_paused);
 /* Whether bands of it are shown. Then it forgets when there are new ones that lack what goes. */
 void app_trace_show_bands(AppTrace *, bool);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Work on a trace's model in threads: statistics, findings, bands and rows. The model doesn't change until it
- * is done.
+ * Work on a trace's model in threads: statistics, findings, bands, rows, and why a task was slow. The
+ * model doesn't change until it is done.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -347,6 +347,70 @@ bool app_trace_take_rows(AppTrace *self, struct thrum__scene_rows **rows)
 	*rows = g_steal_pointer(&self->rows);
 	self->has_rows = false;
 	return has_rows;
+}
+
+/* ---- Why a task was slow, in a thread ------------------------------------------------------ */
+
+void app_slow_free(struct app_slow *slow)
+{
+	if (slow && slow->has_flame)
+		thrum__slow_flame_free(&slow->flame);
+	if (slow)
+		thrum__slow_answer_free(&slow->answer);
+	g_free(slow);
+}
+
+static void free_slow(void *slow)
+{
+	app_slow_free(slow);
+}
+
+static void answer_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	struct app_slow *slow = g_new0(struct app_slow, 1);
+
+	if (thrum__slow_answer_of(APP_TRACE(source)->model, GPOINTER_TO_UINT(data), &slow->answer) <
+		0)
+		g_clear_pointer(&slow, g_free);
+	else
+		slow->has_flame = slow->answer.lives.count > 0 &&
+			thrum__slow_flame_make(&slow->answer.paths, &slow->answer.lives,
+				&slow->flame) == 0;
+	g_task_return_pointer(task, slow, free_slow);
+}
+
+/* Who asked. */
+struct asker {
+	GAsyncReadyCallback done;
+	void *data;
+};
+
+/* The answer is used before anything of the model can go. */
+static void was_answered(GObject *source, GAsyncResult *task, gpointer data)
+{
+	g_autofree struct asker *asker = data;
+	AppTrace *self = APP_TRACE(source);
+
+	asker->done(source, task, asker->data);
+	self->working--;
+	forget_at_last(self);
+}
+
+void app_trace_ask_slow(AppTrace *self, uint32_t row, GAsyncReadyCallback done, void *data)
+{
+	struct asker *asker = g_new(struct asker, 1);
+	GTask *task = g_task_new(self, NULL, was_answered, asker);
+
+	*asker = (struct asker){done, data};
+	self->working++;
+	g_task_set_task_data(task, GUINT_TO_POINTER(row), NULL);
+	g_task_run_in_thread(task, answer_in_thread);
+	g_object_unref(task);
+}
+
+struct app_slow *app_trace_slow_finish(GAsyncResult *task)
+{
+	return g_task_propagate_pointer(G_TASK(task), NULL);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
