@@ -16,7 +16,7 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 	const sigset_t *mask, size_t size);
 
-#define WAIT(name, parameters, arguments, waits, object, tell) REAL(name)
+#define WAIT(name, parameters, arguments, waits, object, socket, tell) REAL(name)
 #include "adapt/loop.def"
 #undef WAIT
 
@@ -72,6 +72,15 @@ static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_
 		: NULL;
 }
 
+/* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
+static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endless)
+{
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_socket(fds->fd) &&
+			thrum__adapt_socket_is_known(fds->fd) && is_on(ADAPTER_BLOCK)
+		? fds->fd
+		: -1;
+}
+
 static void tell_epoll(const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count && i < TOLD_MAX; i++)
@@ -101,7 +110,8 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(struct wait *wait, bool waits, struct object *object, const void *caller)
+static bool begin(struct wait *wait, bool waits, struct object *object, int socket,
+	const void *caller)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
@@ -110,6 +120,8 @@ static bool begin(struct wait *wait, bool waits, struct object *object, const vo
 		return false;
 	if (object)
 		thrum__adapt_wait_pipe(wait, object, caller, THRUM_WAIT_FOR_WORK);
+	else if (socket >= 0)
+		thrum__adapt_socket_wait(wait, socket, caller);
 	else
 		thrum__adapt_pause(&wait->pause, THRUM_WAIT_FOR_WORK);
 	return true;
@@ -118,13 +130,13 @@ static bool begin(struct wait *wait, bool waits, struct object *object, const vo
 /* Also when the thread is cancelled. */
 static void end(struct wait *wait)
 {
-	if (wait->object)
+	if (wait->object || wait->ends_source)
 		thrum__adapt_wait_end(wait);
 	else
 		thrum__adapt_go_on(&wait->pause);
 }
 
-#define WAIT(name, parameters, arguments, waits, object, tell) \
+#define WAIT(name, parameters, arguments, waits, object, socket, tell) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -133,7 +145,7 @@ static void end(struct wait *wait)
 		{ \
 			struct wait wait __attribute__((cleanup(end))) = {.pause.is_over = true}; \
 \
-			is_recorded = begin(&wait, waits, object, caller); \
+			is_recorded = begin(&wait, waits, object, socket, caller); \
 			result = real_##name(caller) arguments; \
 		} \
 		if (is_recorded && result > 0) \
