@@ -163,7 +163,7 @@ static int make_tables(struct clickhouse *c, const char *database)
 		status = schema.failed ? load_no_memory() : request(c, schema.bytes, "", 0);
 		thrum__base_text_free(&schema);
 	}
-	return status;
+	return status == STATUS_OK ? request(c, thrum__store_view(), "", 0) : status;
 }
 
 int clickhouse_open(const char *address, struct clickhouse **to)

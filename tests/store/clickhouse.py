@@ -154,6 +154,25 @@ check(len(queries) >= 10, "queries for ClickHouse in doc/fleet.md")
 for query in queries:
     check(ask(query) or "'failed'" in query, "a query of doc/fleet.md gives nothing:", query)
 
+# A finding that a later look doesn't have is no more.
+found = ask("select count() from findings final where class <> ''")
+check(ask("select count() from last_findings") == found != [["0"]], "findings of the only look")
+program = subprocess.Popen([f"{BUILD}/tests/thrum/programs/obeys"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           text=True, env={**os.environ, "THRUM_TRACE": os.path.join(folder.name, "late.thrum")})
+for lines, pause, late in (("task 20 query 1", "resolve", "task 1 query 2"), 2, 1), (("resolve",), 0, 0):
+    for line in lines:
+        program.stdin.write(line + "\n")
+        program.stdin.flush()
+        program.stdout.readline()
+    time.sleep(pause)
+    run("store", "late.thrum", "--to", TO)
+    got = ask("select count() from last_findings where program = 'late'")
+    check(got == [[str(late)]], "findings of the last look", got, late)
+found = ask("select count() from findings final where program = 'late' and class <> ''")
+check(found == [["1"]], "the look before", found)
+program.stdin.close()
+program.wait()
+
 # A server's recordings are inserted as they come, and once.
 if missing():
     print("not tried: --follow, as", missing())
