@@ -7,7 +7,7 @@
  *   listen.c   opens the events, and empties the kernel's rings
  *   records.c  takes the records about the process      machine.c  those about the machine
  *   write.c    finds each thread's lane, and writes     entries.c  pairs the switches of a thread
- *   lanes.c    makes lanes of the machine
+ *   lanes.c    makes lanes of the machine           requests.c the requests that a device has
  */
 #ifndef SOURCE_SWITCHES_H
 #define SOURCE_SWITCHES_H
@@ -47,18 +47,19 @@ struct thrum__source_switch {
 /* An event of the machine, not of a thread. */
 struct thrum__source_kernel_event {
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
-	/* BEGIN, END: tells which interrupt; ISSUE, COMPLETE: the first sector; LOST: how many events the
+	/* BEGIN, END: tells which interrupt; ISSUE, REQUEUE, COMPLETE: the first sector; LOST: how many events the
 	 * kernel had no room for, since the event before */
 	uint64_t key;
 	uint32_t cpu;
 	uint32_t tid;    /* ISSUE: the thread that issued it */
-	uint32_t device; /* ISSUE, COMPLETE: its number, as the kernel has it */
+	uint32_t device; /* ISSUE, REQUEUE, COMPLETE: its number, as the kernel has it */
 	uint32_t bytes;  /* ISSUE */
 	uint32_t name;   /* BEGIN, ISSUE: an index of `names` */
 	enum thrum__source_kernel_type {
 		THRUM__KERNEL_BEGIN, /* an interrupt, hard or soft */
 		THRUM__KERNEL_END,
-		THRUM__KERNEL_ISSUE, /* a request to a block device */
+		THRUM__KERNEL_ISSUE,   /* a request to a block device */
+		THRUM__KERNEL_REQUEUE, /* the device had no room for it */
 		THRUM__KERNEL_COMPLETE,
 		THRUM__KERNEL_LOST,
 	} type;
@@ -74,6 +75,7 @@ enum thrum__source_point_use {
 	THRUM__POINT_VECTOR, /* an interrupt of the processor itself; `name` tells which */
 	THRUM__POINT_VECTOR_END,
 	THRUM__POINT_ISSUE,
+	THRUM__POINT_REQUEUE,
 	THRUM__POINT_COMPLETE,
 };
 
