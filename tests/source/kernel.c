@@ -343,6 +343,47 @@ static void requests_end_before_others(void **state)
 	assert_int_equal(resolved, 700);
 }
 
+/* While it is written, others listen. */
+static void events_come_while_it_is_written(void **state)
+{
+	struct thrum__source_switches switches = {0}, kept;
+	struct thrum_error_info error;
+
+	(void)state;
+	save(100);
+	begin(&switches, 100, 1, "irq disk", 24);
+	end(&switches, 110, 1, 24);
+	assert_int_equal(thrum__source_switches_split(&switches, &kept), 0);
+	assert_true(switches.event_count == 0 && kept.event_count == 2);
+	begin(&switches, 200, 1, "irq net", 25);
+	end(&switches, 210, 1, 25);
+	begin(&switches, 220, 1, "irq disk", 24);
+	switches.forgotten = 7;
+	assert_int_equal(thrum__source_switches_write(&kept, file, &error), 0);
+	thrum__source_switches_join(&switches, &kept);
+	assert_true(switches.event_count == 5 && switches.names.count == 2);
+	assert_int_equal(switches.forgotten, 7);
+	assert_int_equal(switches.events[4].name, switches.events[0].name);
+	save(100);
+	write_all(&switches);
+	assert_listed(MACHINES,
+		LANE_BEGINS("CPU 1", "interrupts") "1000 resume wait for work\n"
+						   "1000 switch\n"
+						   "1000 span-begin irq disk\n"
+						   "1100 span-end irq disk\n"
+						   "1100 switch\n"
+						   "1100 suspend wait for work\n"
+						   "2000 resume wait for work\n"
+						   "2000 switch\n"
+						   "2000 span-begin irq net\n"
+						   "2100 span-end irq net\n"
+						   "2100 switch\n"
+						   "2100 suspend wait for work\n"
+						   "2200 resume wait for work\n"
+						   "2200 switch\n"
+						   "2200 span-begin irq disk\n");
+}
+
 /* The end of a request may be among the events that are lost. */
 static void losses_are_gaps_of_devices(void **state)
 {
@@ -729,6 +770,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(requests_are_tasks_of_devices),
 		cmocka_unit_test(losses_are_gaps_of_devices),
 		cmocka_unit_test(requests_end_before_others),
+		cmocka_unit_test(events_come_while_it_is_written),
 		cmocka_unit_test(many_events_have_many_packets),
 		cmocka_unit_test(faults_are_not_the_threads_own_time),
 		cmocka_unit_test(interrupts_take_a_threads_processor),

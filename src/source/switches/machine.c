@@ -102,7 +102,7 @@ static int text_of(const struct sample *s, int field, bool is_elsewhere, const c
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void keep_event(struct thrum__source_switches *switches,
+void thrum__source_switches_keep_event(struct thrum__source_switches *switches,
 	const struct thrum__source_kernel_event *event)
 {
 	struct thrum__source_kernel_event *grown;
@@ -227,7 +227,7 @@ static void take_point(struct thrum__source_switches *switches, const struct sam
 			point->use == THRUM__POINT_VECTOR
 		? THRUM__KERNEL_BEGIN
 		: THRUM__KERNEL_END;
-	keep_event(switches, &event);
+	thrum__source_switches_keep_event(switches, &event);
 }
 
 static void take_sample(struct thrum__source_switches *switches, const uint8_t *body, size_t size)
@@ -279,5 +279,5 @@ void thrum__source_switches_machine_record(struct thrum__source_switches *switch
 	memcpy(&id, record + size - sizeof id, sizeof id);
 	event.time = id.time;
 	event.cpu = id.cpu;
-	keep_event(switches, &event);
+	thrum__source_switches_keep_event(switches, &event);
 }

@@ -8,6 +8,7 @@
  *   records.c  takes the records about the process      machine.c  those about the machine
  *   write.c    finds each thread's lane, and writes     entries.c  pairs the switches of a thread
  *   lanes.c    makes lanes of the machine           requests.c the requests that a device has
+ *   split.c    lets others listen while it is written
  */
 #ifndef SOURCE_SWITCHES_H
 #define SOURCE_SWITCHES_H
@@ -47,8 +48,8 @@ struct thrum__source_switch {
 /* An event of the machine, not of a thread. */
 struct thrum__source_kernel_event {
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
-	/* BEGIN, END: tells which interrupt; ISSUE, REQUEUE, COMPLETE: the first sector; LOST: how many events the
-	 * kernel had no room for, since the event before */
+	/* BEGIN, END: tells which interrupt; ISSUE, REQUEUE, COMPLETE: the first sector; LOST: how many
+	 * events the kernel had no room for, since the event before */
 	uint64_t key;
 	uint32_t cpu;
 	uint32_t tid;    /* ISSUE: the thread that issued it */
@@ -160,6 +161,16 @@ void thrum__source_switches_machine_record(struct thrum__source_switches *, cons
 /* Finds the places of a tracepoint's fields in its description, from tracefs. False: it lacks one that is
  * needed. */
 bool thrum__source_switches_describe(struct thrum__source_point *, const char *format);
+
+/*
+ * Moves all that is kept to *kept, which thrum__source_switches_write takes while others go on to wait and
+ * take. Returns 0, or -THRUM_E_MEMORY with *kept untouched.
+ */
+int thrum__source_switches_split(struct thrum__source_switches *,
+	struct thrum__source_switches *kept);
+/* Moves it back, with what came since behind it. */
+void thrum__source_switches_join(struct thrum__source_switches *,
+	struct thrum__source_switches *kept);
 
 /*
  * Adds to a recording that nobody writes to any more when its threads were off their processors in its
