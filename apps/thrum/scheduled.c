@@ -151,12 +151,21 @@ void scheduled_stop(struct scheduled *scheduled)
 	close(scheduled->stop);
 }
 
+/* The thread goes on to listen meanwhile: the kernel's rings have room for less than that takes. */
 int scheduled_write(struct scheduled *scheduled, const char *file, struct thrum_error_info *info)
 {
+	struct thrum__source_switches kept;
+	int error;
+
 	pthread_mutex_lock(&scheduled->lock);
 	thrum__source_switches_take(&scheduled->switches);
-	int error = thrum__source_switches_write(&scheduled->switches, file, info);
-
+	error = thrum__source_switches_split(&scheduled->switches, &kept);
+	pthread_mutex_unlock(&scheduled->lock);
+	if (error)
+		return error;
+	error = thrum__source_switches_write(&kept, file, info);
+	pthread_mutex_lock(&scheduled->lock);
+	thrum__source_switches_join(&scheduled->switches, &kept);
 	pthread_mutex_unlock(&scheduled->lock);
 	return error;
 }
