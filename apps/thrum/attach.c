@@ -214,8 +214,8 @@ static const struct option options_of_attach[] = {
 	{"snapshot", 0, OPTION_FLAG, OFFSET(snapshot), NULL, NULL,
 		"copy its recording, which goes on (default)"},
 	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
-		"record or copy to FILE (default: ./%e-%p.thrum as for\n"
-		"record; NAME-snapshot.thrum for a copy)"},
+		"record or copy to FILE (default: ./%e-%p.thrum as\n"
+		"for record; NAME-snapshot.thrum for a copy)"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
 		"the greatest size of the recording (default: 1G)"},
 	{"counters-only", 0, OPTION_FLAG, OFFSET(counters_only), NULL, NULL,
@@ -224,23 +224,23 @@ static const struct option options_of_attach[] = {
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
 	{"wait", 0, OPTION_TIME, OFFSET(wait), "TIME", NULL,
-		"wait as long for the process's next event\n"
+		"wait this long for the process to start or stop\n"
 		"(default: 5s)"},
 	{0},
 };
 
 const struct command command_attach = {
 	.name = "attach",
-	.purpose = "start, stop or copy the recording of a running process, or tell why not",
+	.purpose = "start, stop or copy the recording of a running process",
 	.arguments = "PID",
 	.min = 1,
 	.max = 1,
 	.options = options_of_attach,
-	.more = "The process starts or stops by itself, at its next event, on the thread that makes\n"
-		"it: a process that waits for input does so when it gets some. It needs libthrum, its\n"
-		"own or that of thrum record --later. In any other process, thrum tells what of it\n"
-		"could be seen if it were started under thrum record. FILE is written by the process,\n"
-		"with its rights. You must be its user or root, and the kernel must allow it.",
+	.more = "The process starts or stops by itself, at its next event, on the thread that\n"
+		"makes it: a process that waits for input does so when it gets some. It needs\n"
+		"libthrum, its own or that of thrum record --later. About any other process,\n"
+		"thrum says what thrum record could see of it. The process writes FILE, with its\n"
+		"rights. You must be its user or root, and the kernel must allow it.",
 	.examples = "thrum attach 4711 --start -o /tmp/now.thrum --size=64M\n"
 		    "thrum attach 4711 --stop\n"
 		    "thrum attach $(pidof server) -o copy.thrum",

@@ -275,15 +275,16 @@ static int run_metrics(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_metrics[] = {
 	{"listen", 'l', OPTION_STRING, OFFSET(listen), "ADDRESS:PORT", NULL,
-		"serve http://ADDRESS:PORT/metrics until all processes\n"
-		"have ended; port 0: any that is free"},
+		"serve http://ADDRESS:PORT/metrics until all\n"
+		"processes have ended; port 0: any that is free"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL, "print the metrics and end"},
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
 		"count the tasks of each label, too: how many ended,\n"
 		"and their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "openmetrics|prometheus",
-		"with --once: OpenMetrics 1.0, or the older text format\n"
-		"of Prometheus. Over HTTP, clients ask for either"},
+		"with --once: OpenMetrics 1.0 (default), or the older\n"
+		"text format of Prometheus. Over HTTP, clients ask\n"
+		"for either"},
 	{0},
 };
 
@@ -295,9 +296,9 @@ const struct command command_metrics = {
 	.max = UINT32_MAX,
 	.options = options_of_metrics,
 	.reads_processes = true,
-	.more = "Looking costs the processes nothing. The metrics are the programs' counters,\n"
-		"and the live tasks by label, the load of their threads, and events that could\n"
-		"not be recorded (thrum_...). The counter server/latency-us becomes\n"
+	.more = "The processes notice nothing. The metrics are the programs' counters, the live\n"
+		"tasks by label, the load of the threads, and the events that could not be\n"
+		"recorded (thrum_...). The counter server/latency-us becomes\n"
 		"server_latency_seconds: names with -ns, -us, -ms are converted to seconds, and\n"
 		"other characters than letters and digits become _. Distributions become\n"
 		"histograms. Each metric has the labels program and pid.\n"

@@ -269,20 +269,22 @@ static const struct option options_of_render[] = {
 	{"duration", 'd', OPTION_TIME, OPTION(duration), "TIME", NULL, "show no more than this"},
 	{"align", 0, OPTION_STRING, OPTION(align), "LABEL", NULL,
 		"align several traces at their first task of this\n"
-		"label, or at their start; --start counts from there"},
+		"label (default: start, their beginnings); --start\n"
+		"counts from there"},
 	{"projection", 'p', OPTION_CHOICE, OPTION(projection), NULL, "auto|linear|folded|fisheye",
-		"time as it is (linear) or with idle time folded; or\n"
-		"tracks large in the middle and small outside\n"
-		"(fisheye)"},
+		"time as it is (linear) or with idle time folded\n"
+		"(default: auto chooses); or tracks large in the\n"
+		"middle and small outside (fisheye)"},
 	AS_OPTIONS(struct render_options, as),
 	{"width", 'w', OPTION_COUNT, OPTION(width), "N", NULL, "width in pixels (default: 1600)"},
 	{"height", 0, OPTION_COUNT, OPTION(height), "N", NULL,
 		"height in pixels (default: as tracks need, at most\n"
 		"900 a trace)"},
 	{"scale", 0, OPTION_COUNT, OPTION(scale), "N", NULL,
-		"PNG: enlarge each pixel to N x N, 1 to 8"},
+		"PNG: enlarge each pixel to N x N, 1 to 8\n"
+		"(default: 1)"},
 	{"theme", 't', OPTION_CHOICE, OPTION(theme), NULL, "light|dark|contrast",
-		"choose the colours"},
+		"choose the colours (default: light)"},
 	{"counters", 'c', OPTION_STRING, OPTION(counters), "NAME,...", NULL,
 		"draw the curves of these counters"},
 	{"highlight", 0, OPTION_STRING, OPTION(highlight), "TEXT", NULL,

@@ -345,13 +345,13 @@ static int run_top(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_top[] = {
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
-		"look so often (default: 1s); rates are those of this\n"
-		"time"},
+		"time between two samples (default: 1s); rates are\n"
+		"those of this time"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"print all rows after one interval, and end"},
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
-		"count the tasks of each label, too: alive, ended, and\n"
-		"their durations. thrum reads all events for that"},
+		"count the tasks of each label, too: alive, ended,\n"
+		"and their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"with --once: text is for people, tsv and json for\n"
 		"programs"},
@@ -372,7 +372,7 @@ const struct command command_top = {
 	.more = "A table that is refreshed: the counters as a tree, with their values, rates and\n"
 		"past; live tasks by label, with their ages; and threads, with the share of time\n"
 		"in which they worked. Enter shows all about a row, of a counter also the average\n"
-		"of the last 5 minutes; ? lists the keys. Looking costs the processes nothing.",
+		"of the last 5 minutes; ? lists the keys. The processes notice nothing.",
 	.examples = "thrum top 4711\n"
 		    "thrum top $(pidof server)\n"
 		    "thrum top --once --format=json 4711\n"

@@ -146,8 +146,9 @@ static const struct option options_of_view[] = {
 	TOGETHER_OPTION(OFFSET(together)),
 	AS_OPTIONS(struct view_options, as),
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
-		"show the same as another viewer; STATE is the text of\n"
-		"its Copy View, or the part of a page's address after #"},
+		"show the same as another viewer; STATE is the text\n"
+		"of its Copy View, or the part of a page's address\n"
+		"after #"},
 	{0},
 };
 
