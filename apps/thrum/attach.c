@@ -177,10 +177,12 @@ static int copy_recording(const char *name, long pid, const struct attach_option
 	struct thrum_error_info error = {0};
 	char path[PATH_MAX];
 
-	if (thrum_process_recording(pid, path, sizeof(path), &error) == 0)
+	int result = thrum_process_recording(pid, path, sizeof(path), &error);
+
+	if (result == 0)
 		return snapshot_to_file(path, options->output);
 	complain("%s", error.message);
-	return explain(name, pid);
+	return result == -THRUM_E_NOT_RECORDING ? explain(name, pid) : STATUS_FAILED;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
