@@ -62,7 +62,7 @@ static int keep(struct live *live, int fd, const char *path, struct thrum__monit
 	uint32_t left_out = 0;
 
 	while (!is_interrupted) {
-		int status = live_look(live, 0);
+		int status = live_sample(live, 0);
 		uint64_t now = thrum__port_monotonic();
 
 		if (status != STATUS_OK)

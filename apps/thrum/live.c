@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Looks at the recordings of running processes. */
+/* Samples the recordings of running processes. */
 #define _GNU_SOURCE
 #include "live.h"
 
@@ -98,7 +98,7 @@ int live_want_labels(struct live *list, size_t count)
 	return STATUS_OK;
 }
 
-/* Reads the events since the last look, and adds the counters by label. Returns 0 or a negative enum
+/* Reads the events since the last sample, and adds the counters by label. Returns 0 or a negative enum
  * thrum_error. */
 static int add_labels(struct live *live, struct thrum__read_counters *counters)
 {
@@ -111,7 +111,7 @@ static int add_labels(struct live *live, struct thrum__read_counters *counters)
 	return result < 0 ? result : thrum__monitor_labels_put(live->labels, counters);
 }
 
-int live_look(struct live *live, unsigned parts)
+int live_sample(struct live *live, unsigned parts)
 {
 	struct thrum__read_counters counters;
 	uint64_t now = thrum__port_monotonic();
@@ -121,7 +121,8 @@ int live_look(struct live *live, unsigned parts)
 		live->life_known = now;
 		live->has_ended = thrum__source_was_killed(&live->input, &live->header);
 	}
-	error = thrum__monitor_look(live->monitor, parts, live->has_ended ? 0 : now, &live->sample);
+	error = thrum__monitor_take_sample(live->monitor, parts, live->has_ended ? 0 : now,
+		&live->sample);
 	if (error == 0) {
 		live->has_ended |= !live->sample->is_recording;
 		error = thrum__read_counters(&live->input, &live->header, &counters);

@@ -37,7 +37,7 @@ struct exporter {
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
-/* Looks at all processes and writes their metrics. Returns STATUS_OK, or STATUS_FAILED after a
+/* Samples all processes and writes their metrics. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */
 static int export(struct exporter *exporter, enum thrum__monitor_format format,
 	struct thrum__base_text *text)
@@ -45,7 +45,7 @@ static int export(struct exporter *exporter, enum thrum__monitor_format format,
 	for (size_t i = 0; i < exporter->count; i++) {
 		struct live *live = &exporter->lives[i];
 
-		if (live_look(live, PARTS) != STATUS_OK)
+		if (live_sample(live, PARTS) != STATUS_OK)
 			return STATUS_FAILED;
 		exporter->sources[i] = (struct thrum__monitor_source){live->header.program,
 			live->header.pid, live->has_ended, live->sample, &live->counters};
@@ -178,7 +178,7 @@ static void announce(struct MHD_Daemon *server, const char *listen)
 		colon > listen ? listen : "127.0.0.1", info ? (unsigned)info->port : 0);
 }
 
-/* Reads the recordings alone, as another thread may look at the processes meanwhile. */
+/* Reads the recordings alone, as another thread may sample the processes meanwhile. */
 static bool have_ended(const struct exporter *exporter)
 {
 	for (size_t i = 0; i < exporter->count; i++) {

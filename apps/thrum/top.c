@@ -236,11 +236,11 @@ static int show(struct top *top, struct top_screen *screen)
 	struct top_input input;
 
 	while (status == STATUS_OK && !is_interrupted) {
-		int64_t left = (int64_t)top->looked + top->interval -
+		int64_t left = (int64_t)top->sampled + top->interval -
 			(int64_t)thrum__port_monotonic();
 
 		if (left <= 0 && !top->is_paused)
-			status = top_look(top);
+			status = top_sample(top);
 		if (status != STATUS_OK)
 			break;
 		top_paint(top, screen);
@@ -287,7 +287,7 @@ static int print_page(struct top *top, struct output *out)
 	return STATUS_OK;
 }
 
-/* Rates need two looks. */
+/* Rates need two samples. */
 static int run_once(struct top *top, const struct top_options *options)
 {
 	const struct timespec pause = {top->interval / SECOND, top->interval % SECOND};
@@ -296,7 +296,7 @@ static int run_once(struct top *top, const struct top_options *options)
 
 	signal(SIGPIPE, SIG_IGN);
 	nanosleep(&pause, NULL);
-	status = top_look(top);
+	status = top_sample(top);
 	if (status != STATUS_OK || output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	top->interval = 0;
@@ -333,7 +333,7 @@ static int run_top(const struct command *command, int argc, char **argv)
 		top.parts[part].selected_series = UINT32_MAX;
 	status = options.labels ? live_want_labels(top.lives, top.count) : STATUS_OK;
 	if (status == STATUS_OK)
-		status = top_look(&top);
+		status = top_sample(&top);
 	if (status == STATUS_OK)
 		status = options.once ? run_once(&top, &options) : run_on_terminal(&top, &options);
 	top_finish(&top);

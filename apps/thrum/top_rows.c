@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The rows of `thrum top`: made anew at each look, sorted, filtered, with their past. */
+/* The rows of `thrum top`: made anew at each sample, sorted, filtered, with their past. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "top.h"
 #include "words/words.h"
 
-#define LOOK_PARTS (THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES)
+#define SAMPLE_PARTS (THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES)
 
 const struct thrum__read_counter *top_counter(const struct top *top, const struct top_row *row)
 {
@@ -63,7 +63,7 @@ static void add_point(struct top_series *series, double point)
 	series->was_seen = true;
 }
 
-/* Notes the observations since the look before. */
+/* Notes the observations since the sample before. */
 static int note_observations(struct top_series *series, const struct thrum__read_counter *counter)
 {
 	uint32_t count = counter->bucket_count, left;
@@ -95,12 +95,12 @@ static int note_observations(struct top_series *series, const struct thrum__read
 	return STATUS_OK;
 }
 
-/* Notes a counter's value, and since the look before its rate. */
+/* Notes a counter's value, and since the sample before its rate. */
 static int note_counter(struct top *top, struct top_series *series,
 	const struct thrum__read_counter *counter)
 {
-	double seconds = (double)(top->looked - top->looked_before) / 1e9;
-	bool was_known = series->is_known && top->looked_before != 0;
+	double seconds = (double)(top->sampled - top->sampled_before) / 1e9;
+	bool was_known = series->is_known && top->sampled_before != 0;
 	int status = STATUS_OK;
 
 	if (was_known && seconds > 0)
@@ -434,17 +434,18 @@ static int note_history(struct top *top, uint32_t process)
 		top->histories = calloc(top->count, sizeof(*top->histories));
 	if (!top->histories ||
 		thrum__monitor_history_add(&top->histories[process], &top->lives[process].counters,
-			thrum__port_realtime() / 1000000000, top->looked - top->looked_before) < 0)
+			thrum__port_realtime() / 1000000000,
+			top->sampled - top->sampled_before) < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }
 
-int top_look(struct top *top)
+int top_sample(struct top *top)
 {
-	top->looked_before = top->looked;
-	top->looked = thrum__port_monotonic();
+	top->sampled_before = top->sampled;
+	top->sampled = thrum__port_monotonic();
 	for (uint32_t p = 0; p < top->count; p++) {
-		int status = live_look(&top->lives[p], LOOK_PARTS);
+		int status = live_sample(&top->lives[p], SAMPLE_PARTS);
 
 		if (status == STATUS_OK)
 			status = note_process(top, p);

@@ -17,7 +17,7 @@
 #include "text.h"
 
 #define STATUS_NEVER 1
-#define LOOK_NS 50000000 /* between two looks: actions begin within 200 ms */
+#define SAMPLE_NS 50000000 /* between two samples: actions begin within 200 ms */
 #define COOLDOWN_NS INT64_C(60000000000)
 
 struct watch_options {
@@ -115,12 +115,12 @@ static bool may_fire(const struct watch *w)
 
 static int watch(struct watch *w)
 {
-	const struct timespec pause = {0, LOOK_NS};
+	const struct timespec pause = {0, SAMPLE_NS};
 	double numbers[THRUM__RULE_TERMS];
 	enum thrum__rule_truth truth;
 
 	while (!is_interrupted && output_is_open(&w->out)) {
-		int status = watch_numbers_look(&w->numbers, &truth, numbers);
+		int status = watch_numbers_sample(&w->numbers, &truth, numbers);
 
 		if (status != STATUS_OK)
 			return status;
