@@ -172,26 +172,22 @@ static int write_picture(struct render *render)
 
 static int draw_traces(struct render *render, int argc, char **argv)
 {
-	int status = STATUS_OK;
+	int status;
 
 	if (thrum__stage_create(&render->stage) < 0)
 		return load_no_memory();
 	render->stage->is_still = true;
-	/* An SVG doesn't depend on the fonts here, as its readers have others. */
-	if (render->format == PICTURE_SVG)
-		render->metrics = thrum__draw_metrics_plain;
-	else if (thrum__draw_metrics_make(&render->metrics) < 0)
-		return load_no_memory();
-	if (status == STATUS_OK)
-		status = add_traces(render, argc, argv);
+	status = picture_metrics_make(render->format, render->options.output, &render->metrics);
+	if (status != STATUS_OK)
+		return status;
+	status = add_traces(render, argc, argv);
 	if (status == STATUS_OK && render->options.as.pair)
 		status = add_trace(render, render->options.as.pair);
 	if (status == STATUS_OK)
 		status = render_set_states(render);
 	if (status == STATUS_OK)
 		status = paint_stage(render);
-	if (render->format != PICTURE_SVG)
-		thrum__draw_metrics_free(&render->metrics);
+	picture_metrics_free(render->format, &render->metrics);
 	return status == STATUS_OK ? write_picture(render) : status;
 }
 
@@ -216,13 +212,8 @@ static int check_options(struct render *render)
 		return complain_usage(command, "--scale must be from 1 to %d", SCALE_MAX);
 	if (options->duration < 0)
 		return complain_usage(command, "--duration can't be negative");
-	if (render->format == PICTURE_SVG)
-		return STATUS_OK;
-	if (!thrum__draw_has_cairo()) {
-		complain("this thrum was built without cairo and pango, and writes only SVG");
-		return STATUS_FAILED;
-	}
-	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
+	if (render->format != PICTURE_SVG && strcmp(options->output, "-") == 0 &&
+		isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a picture can't be shown on a terminal; redirect it: > FILE");
 	return STATUS_OK;
