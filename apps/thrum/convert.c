@@ -3,7 +3,6 @@
  * functions, for other machines. */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,8 +90,7 @@ static int convert_model(const struct command *command, const char *trace, int f
 	struct load load = {0};
 	int status;
 
-	/* A pipe's reader may close it early: export_write treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	status = load_trace(command, trace, &load);
 	if (status != STATUS_OK)
 		return status;

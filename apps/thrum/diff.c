@@ -274,8 +274,7 @@ static int run_diff(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	for (; loaded < THRUM__SIDES && status == STATUS_OK; loaded++) {
 		status = load_trace(command, argv[loaded], &diff.load[loaded]);
 		if (status != STATUS_OK)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* `thrum stats`: counts and measures a trace. */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,8 +202,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return complain_usage(command,
 			"--counters shows them at the end; --by=counter "
 			"those of a part of the time");
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	if (options.counters)
 		return counter_tree_write(command, argv[0], options.format, options.labels);
 	status = load_traces(command, argv, argc, options.together, &load);
