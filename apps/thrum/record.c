@@ -324,13 +324,38 @@ static int end_like(int status, const struct signals *signals)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+/* Waits for the program that has started, and finishes its recordings. Returns its status. */
+static int finish_program(const struct record_options *options, const char *name,
+	const struct program *program, struct recorded *recorded, struct scheduled *scheduled,
+	struct signals *signals)
+{
+	struct segments segments = {0};
+	const struct thrum__source_segments_options kept = {.size = options->segment,
+		.keep = options->keep,
+		.compress = options->compress};
+	int status;
+
+	recorded->scheduled = scheduled->is_running ? scheduled : NULL;
+	if (options->segment && segments_start(&segments, recorded, &kept) == STATUS_OK)
+		recorded->segments = &segments;
+	recorded->status = wait_for(recorded->pid, signals);
+	begin_line();
+	scheduled_stop(scheduled);
+	if (recorded->segments)
+		segments_stop(&segments);
+	if (recorded_report(recorded) == 0 && !options->later)
+		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
+	status = end_like(recorded->status, signals);
+	segments_finish(&segments);
+	return status;
+}
+
 static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded = {.compress = options->compress};
-	struct segments segments = {0};
 	struct scheduled scheduled = {0};
 	struct signals signals;
-	struct program looked;
+	struct program file;
 	int status;
 	pid_t child;
 
@@ -347,32 +372,18 @@ static int record_program(const struct record_options *options, char **program)
 		complain("out of memory");
 		return STATUS_FAILED;
 	}
-	program_of_file(program[0], &looked); /* if that fails, so does the start */
-	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
+	program_of_file(program[0], &file); /* if that fails, so does the start */
+	recorded.may_be_empty = preload_adapters(&options->preload, &file);
 	take_signals(&signals);
-	status = start_program(&looked, program, &signals, options->sched ? &scheduled : NULL,
+	status = start_program(&file, program, &signals, options->sched ? &scheduled : NULL,
 		&options->also, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
-		recorded.scheduled = scheduled.is_running ? &scheduled : NULL;
-		if (options->segment &&
-			segments_start(&segments, &recorded,
-				&(struct thrum__source_segments_options){.size = options->segment,
-					.keep = options->keep,
-					.compress = options->compress}) == STATUS_OK)
-			recorded.segments = &segments;
-		recorded.status = wait_for(child, &signals);
-		begin_line();
-		scheduled_stop(&scheduled);
-		if (recorded.segments)
-			segments_stop(&segments);
-		if (recorded_report(&recorded) == 0 && !options->later)
-			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
-		status = end_like(recorded.status, &signals);
+		status = finish_program(options, program[0], &file, &recorded, &scheduled,
+			&signals);
 	}
-	segments_finish(&segments);
 	scheduled_finish(&scheduled);
-	program_free(&looked);
+	program_free(&file);
 	recorded_finish(&recorded);
 	return status;
 }

@@ -229,6 +229,49 @@ static double order_of_counter(const struct top *top, const struct top_row *row,
 	return column == 1 ? (double)counter->value : top->series[row->series].rate;
 }
 
+/* Adds the row above the counters of one of several processes. Returns NULL without memory. */
+static struct top_row *add_process(struct top *top, uint32_t process)
+{
+	const struct live *live = &top->lives[process];
+	struct top_row *row = add_row(&top->parts[TOP_COUNTERS]);
+
+	if (!row)
+		return NULL;
+	row->name = live->name;
+	row->process = process;
+	row->item = UINT32_MAX;
+	row->has_children = live->counters.count > 0;
+	row->is_folded = is_folded(top, process, "");
+	row->series = find_series(top, TOP_COUNTERS, process, "");
+	return row->series == UINT32_MAX ? NULL : row;
+}
+
+/* Adds the row of a counter, or of a place in the tree. Returns NULL without memory. */
+static struct top_row *add_counter(struct top *top, uint32_t process, uint32_t item)
+{
+	const struct thrum__read_counters *counters = &top->lives[process].counters;
+	const struct thrum__read_counter *counter = &counters->items[item];
+	struct top_rows *rows = &top->parts[TOP_COUNTERS];
+	bool is_tree = rows->sorted == 0;
+	struct top_row *row = add_row(rows);
+
+	if (!row)
+		return NULL;
+	row->name = is_tree ? counter->name : counter->path;
+	row->process = process;
+	row->item = item;
+	row->depth = (uint8_t)(is_tree ? counter->depth + (top->count > 1) : 0);
+	row->has_children = is_tree && item + 1 < counters->count &&
+		counters->items[item + 1].depth > counter->depth;
+	row->is_folded = row->has_children && is_folded(top, process, counter->path);
+	row->series = find_series(top, TOP_COUNTERS, process, counter->path);
+	if (row->series == UINT32_MAX)
+		return NULL;
+	if (!is_tree)
+		row->order = order_of_counter(top, row, rows->sorted);
+	return row;
+}
+
 /* Adds the counters of a process: as a tree, or by value or rate as a list. */
 static int add_counters(struct top *top, uint32_t process)
 {
@@ -236,25 +279,18 @@ static int add_counters(struct top *top, uint32_t process)
 	struct top_rows *rows = &top->parts[TOP_COUNTERS];
 	bool is_tree = rows->sorted == 0;
 	uint32_t hidden_below = UINT32_MAX;
-	struct top_row *row;
 
 	if (top->count > 1 && is_tree) {
-		row = add_row(rows);
+		const struct top_row *row = add_process(top, process);
+
 		if (!row)
-			return -1;
-		row->name = top->lives[process].name;
-		row->process = process;
-		row->item = UINT32_MAX;
-		row->has_children = counters->count > 0;
-		row->is_folded = is_folded(top, process, "");
-		row->series = find_series(top, TOP_COUNTERS, process, "");
-		if (row->series == UINT32_MAX)
 			return -1;
 		if (row->is_folded)
 			return 0;
 	}
 	for (uint32_t i = 0; i < counters->count; i++) {
 		const struct thrum__read_counter *counter = &counters->items[i];
+		const struct top_row *row;
 
 		rows->all += counter->is_counter;
 		if (is_tree ? counter->depth > hidden_below : !counter->is_counter)
@@ -262,21 +298,9 @@ static int add_counters(struct top *top, uint32_t process)
 		hidden_below = UINT32_MAX;
 		if (!(is_tree ? has_wanted(top, counters, i) : is_wanted(top, counter->path)))
 			continue;
-		row = add_row(rows);
+		row = add_counter(top, process, i);
 		if (!row)
 			return -1;
-		row->name = is_tree ? counter->name : counter->path;
-		row->process = process;
-		row->item = i;
-		row->depth = (uint8_t)(is_tree ? counter->depth + (top->count > 1) : 0);
-		row->has_children = is_tree && i + 1 < counters->count &&
-			counters->items[i + 1].depth > counter->depth;
-		row->is_folded = row->has_children && is_folded(top, process, counter->path);
-		row->series = find_series(top, TOP_COUNTERS, process, counter->path);
-		if (row->series == UINT32_MAX)
-			return -1;
-		if (!is_tree)
-			row->order = order_of_counter(top, row, rows->sorted);
 		if (row->is_folded)
 			hidden_below = counter->depth;
 	}
