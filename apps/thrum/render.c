@@ -136,7 +136,7 @@ static int paint_stage(struct render *render)
 		height = (float)render->options.height;
 	if (thrum__stage_size(stage, width, height) < 0)
 		return load_no_memory();
-	head = stage->count > 1 && !thrum__stage_shows_pairs(stage) ? THRUM__HEAD : 0;
+	head = thrum__stage_head_height(stage);
 	for (uint32_t i = 0; i < stage->count; i++)
 		if (stage->parts[i].height - head < PART_LEAST)
 			return complain_usage(render->command, "--height: too small");

@@ -113,6 +113,9 @@ void thrum__stage_divide(struct thrum__stage *, uint32_t part, float y);
 /* Sets the heights of all parts in a picture of this size, and whether they have room for strip and
  * key line. */
 void thrum__stage_place(struct thrum__stage *, float width, float height);
+/* Does the same for a frame, which may be the first one: on auto, chooses rows or bands. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__stage_resize(struct thrum__stage *, float width, float height);
 
 /* ---- Motion (motion.c) --------------------------------------------------------------------- */
 
