@@ -406,6 +406,15 @@ bool thrum__model_message(const struct thrum__model *, uint32_t number, struct t
  */
 void thrum__model_forget(struct thrum__model *, int64_t before);
 
+/*
+ * The same in two steps, for work that must be ready when the rows go. `begin` returns the model as it
+ * will be, or NULL without memory. It may be read, in a thread too, as long as the model doesn't change
+ * otherwise. `end` then makes the model so, and frees it. thrum__model_ahead_free gives up; NULL is fine.
+ */
+struct thrum__model *thrum__model_forget_begin(struct thrum__model *, int64_t before);
+void thrum__model_forget_end(struct thrum__model *, struct thrum__model *ahead);
+void thrum__model_ahead_free(struct thrum__model *ahead);
+
 /* Returns the bytes of memory that the model has allocated. */
 size_t thrum__model_memory(const struct thrum__model *);
 
