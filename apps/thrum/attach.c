@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * `thrum attach`: what can be had from a process that runs already. If the recorder is loaded into it, a
- * recording can be started and stopped; if it records, copied; else it tells why not.
+ * `thrum attach`: starts, stops or copies the recording of a process that runs already, or says why that
+ * is impossible.
  */
 #include "attach.h"
 

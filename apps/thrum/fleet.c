@@ -20,7 +20,7 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent tells something every second */
+#define SILENT (10 * SECOND) /* an agent reports every second */
 #define FINDINGS_MAX 10
 
 enum {
@@ -102,7 +102,7 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : a->began < b->began ? -1 : a->began > b->began;
 }
 
-/* The busiest first, then those that tell no more. */
+/* The greatest rate first. */
 static int compare_rates(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -113,7 +113,7 @@ static int compare_rates(const void *left, const void *right)
 }
 
 /* Asks the server for all recordings. Returns STATUS_OK, or STATUS_FAILED after a message. */
-static int look(struct fleet *fleet)
+static int sample(struct fleet *fleet)
 {
 	struct thrum_error_info error = {0};
 
@@ -302,7 +302,7 @@ static int print_findings(const struct command *command, const struct fleet *fle
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* Sets the rates of rows from what was stored since an earlier look. Both are sorted by name. */
+/* Sets the rates of rows from what was stored since an earlier sample. Both are sorted by name. */
 static void set_rates(struct fleet *fleet, const struct row *before, size_t count)
 {
 	size_t i = 0;
@@ -353,7 +353,7 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 	bool is_terminal = isatty(STDOUT_FILENO);
 	struct row *before = NULL;
 	size_t before_count = 0;
-	int status = look(fleet);
+	int status = sample(fleet);
 
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
@@ -367,7 +367,7 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 		nanosleep(&pause, NULL);
 		if (is_interrupted)
 			break;
-		status = look(fleet);
+		status = sample(fleet);
 		set_rates(fleet, before, before_count);
 		if (status == STATUS_OK)
 			status = print_top(fleet, is_terminal);
@@ -405,7 +405,7 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 	if (is_top) {
 		status = run_top(&fleet, &options);
 	} else {
-		status = look(&fleet);
+		status = sample(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)

@@ -12,7 +12,7 @@
 #include "port/port.h"
 #include "source/input.h"
 
-#define LIFE_NS UINT64_C(200000000) /* so often a process is looked for */
+#define LIFE_NS UINT64_C(200000000) /* between two checks whether the process lives */
 
 int live_open(const struct command *command, const char *argument, struct live *live)
 {

@@ -21,7 +21,7 @@ struct live {
 	/* Reads all events, for the counters by label; NULL: they aren't wanted. */
 	struct thrum_trace *trace;
 	struct thrum__monitor_labels *labels;
-	uint64_t life_known; /* CLOCK_MONOTONIC, ns: when the process was last looked for */
+	uint64_t life_known; /* CLOCK_MONOTONIC, ns: the last check that the process lives */
 };
 
 /* Finds and opens a recording. Returns STATUS_OK, after which the caller calls live_close; or

@@ -120,7 +120,7 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	return count_file(s, file);
 }
 
-/* Removes the files of an earlier look that have no rows any more. */
+/* Removes files that were stored earlier and have no rows any more. */
 static void remove_empty(const struct storing *s)
 {
 	char path[2 * PATH_MAX], host[64], slot[32];

@@ -116,7 +116,7 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 		stage->parts[i].share = (float)(weight(stage->parts[i].scene) / all);
 }
 
-/* Resets the data that depend on the parts' numbers and times. To be called after parts came
+/* Resets the data that depend on the parts' numbers and times. Call it after parts came
  * or went. */
 static void arrange_parts(struct thrum__stage *stage)
 {
