@@ -325,7 +325,7 @@ static int tell(const struct thrum__monitor_history *history, const struct histo
 	}
 	if (count == 0 || output_open(&out, STDOUT_FILENO) < 0) {
 		if (count == 0)
-			complain("%s knows nothing of %s of that time", path,
+			complain("%s has no values of %s in that time", path,
 				wanted ? wanted : "counters");
 		free(rows);
 		return count == 0 ? STATUS_UNKNOWN : STATUS_FAILED;

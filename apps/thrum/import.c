@@ -166,11 +166,11 @@ static void tell(const struct importing *importing, const char *output)
 	const char *path = input_path(importing->path);
 
 	if (found->left_out > 0)
-		complain("%s: %" PRIu64 " event%s of kinds that can't be told %s left out", path,
-			found->left_out, found->left_out == 1 ? "" : "s",
+		complain("%s: %" PRIu64 " event%s of kinds that a recording can't hold %s left out",
+			path, found->left_out, found->left_out == 1 ? "" : "s",
 			found->left_out == 1 ? "was" : "were");
 	if (found->is_cut)
-		complain("%s: ends in the middle; what comes before is there", path);
+		complain("%s: ends in the middle; the events before that are there", path);
 	if (strcmp(output, "-") != 0)
 		complain("wrote %" PRIu64 " events of %s, of %" PRIu32 " process%s, to %s",
 			found->events, found->format, found->parts, found->parts == 1 ? "" : "es",
@@ -199,10 +199,10 @@ static int set_beside(struct importing *importing, const char *beside)
 		complain("%s: --beside needs a trace of a kernel", path);
 	else if (info->boot == 0 || info->monotonic == 0)
 		complain(
-			"%s: it doesn't tell its machine's start, so nothing can be compared with it",
+			"%s: it has no time of its machine's start, so its clock can't be compared",
 			beside);
 	else if (*host && *info->host && strcmp(host, info->host) != 0)
-		complain("%s: it is of the machine %s, and %s of %s", path, host, beside,
+		complain("%s is from the machine %s, but %s is from %s", path, host, beside,
 			info->host);
 	else if (found->last < begin || found->first > begin + thrum__base_time_clamp(info->end))
 		complain("%s: none of its times lies within those of %s", path, beside);

@@ -31,8 +31,8 @@ int live_open(const struct command *command, const char *argument, struct live *
 	owner = thrum__source_owner(&live->input);
 	if (owner->is_written && !live->header.host_clock.boot &&
 		thrum__source_ticks_now(&live->input) == 0) {
-		complain("%s: its clock can't be compared with this machine's, so nobody knows how "
-			 "old its tasks are",
+		complain("%s: its clock can't be compared with this machine's, so the ages of its "
+			 "tasks are unknown",
 			live->path);
 		thrum__source_close(live->input.owner);
 		return STATUS_FAILED;
