@@ -132,7 +132,7 @@ static void a_run(void **state)
 	assert_string_equal(document_show(&r.document),
 		"title: A run of 7 µs\n"
 		"pair From: [2.0 µs]\n"
-		"pair Thread: main\n"
+		"pair Thread: [main]\n"
 		"pair Works on: [GET /1]\n"
 		"section: In this run\n"
 		"line: parsed -- [2.100 µs]\n"
