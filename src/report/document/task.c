@@ -184,7 +184,8 @@ static void write_holders(struct thrum__document_task_writer *t)
 
 	write_pair(t, "State");
 	thrum__analyse_lock_look(t->w.model, t->task, &lock, holds);
-	thrum__document_write_text(&t->w, lock.count == 0 ? "free" : "held by ");
+	thrum__document_write_text(&t->w,
+		lock.count == 0 ? "free at the end" : "at the end held by ");
 	for (uint32_t i = 0; i < lock.count; i++) {
 		if (i > 0)
 			thrum__document_write_text(&t->w, ", ");
