@@ -460,28 +460,35 @@ uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t t
 	return above == THRUM__NONE || above == task ? next : above;
 }
 
-/* The last request with which a task had to do in a run, or NONE. */
-static uint32_t request_in(const struct thrum__model *model, uint32_t task, uint32_t run)
+/* Looks for requests with which a task had to do in a run. Returns false if there are several. */
+static bool find_request(const struct thrum__model *model, uint32_t task, uint32_t run,
+	uint32_t *found)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
 	for (; thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
-		edge = THRUM__EDGE(model, edge, prev_out))
-		if (THRUM__EDGE(model, edge, time) <= THRUM__RUN(model, run, end) &&
-			is_request(model, THRUM__EDGE(model, edge, to)))
-			return THRUM__EDGE(model, edge, to);
-	return THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, time) > THRUM__RUN(model, run, end) ||
+			!is_request(model, to))
+			continue;
+		to = thrum__analyse_task_request(model, to);
+		if (*found != THRUM__NONE && *found != to)
+			return false;
+		*found = to;
+	}
+	return true;
 }
 
 uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
 {
 	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
 
-	for (int i = 0;
-		i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at) && found == THRUM__NONE;
-		i++) {
-		found = request_in(model, at, run);
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at); i++) {
+		if (!find_request(model, at, run, &found))
+			return THRUM__NONE;
 		at = THRUM__TASK(model, at, became);
 	}
 	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;

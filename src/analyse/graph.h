@@ -189,8 +189,8 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *, uint32_t task
  * resolve. NONE: there is none. */
 uint32_t thrum__analyse_task_request(const struct thrum__model *, uint32_t task);
 
-/* The request on which a run worked: the last one that the running task, or one that it became, had to do
- * with in that run; else the one for which it works. NONE: there is none. */
+/* The request on which a run worked: the one with which the running task, or one that it became, had to do
+ * in that run; else the one for which it works. NONE: there is none, or several. */
 uint32_t thrum__analyse_run_request(const struct thrum__model *, uint32_t run);
 
 #endif
