@@ -544,6 +544,8 @@ static void test_threads(void **state)
 		least = runs[count - 1].ran;
 		for (uint32_t i = 1; i < count; i++)
 			assert_true(runs[i - 1].ran >= runs[i].ran);
+		for (uint32_t i = 0; i < count; i++)
+			assert_int_equal(THRUM__RUN(seen.model, runs[i].run, start), runs[i].from);
 		for (uint32_t i = 0; i < seen.model->runs.count; i++) {
 			int64_t start = THRUM__RUN(seen.model, i, start);
 			int64_t end = run_end(seen.model, i);

@@ -251,6 +251,7 @@ struct thrum__bands_run {
 	int64_t ran; /* ns of it; less than to - from if it stands for several runs */
 	uint32_t lane;
 	uint32_t task; /* the task, or for whom it ran; NONE: unknown, or several */
+	uint32_t run;  /* the model's, of the longest runs; else NONE */
 };
 
 /* Finds the longest runs of a thread (NONE: of all) in from … to that take `least` ns or more, the
