@@ -146,6 +146,10 @@ static void threads_with_like_names_are_pairs(void **state)
 		}
 	}
 	assert_int_equal(found, 3);
+	/* The groups without a band stay closed. */
+	strcpy(show->stage->parts[0].scene->state.bands.focus, THRUM__BANDS_MORE);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN), 0);
+	assert_int_equal(show->stage->parts[0].scene->state.bands.opened_count, 0);
 	assert_int_equal(show_end((void **)&show), 0);
 }
 

@@ -492,8 +492,8 @@ static float rest_height(const struct sides *sides, const struct chosen *chosen)
 	return heads + MORE * (float)more;
 }
 
-/* Adds a place for the groups without a band; opened, also one for each of them. If none has a band,
- * there are only the latter. In pairs it stays closed: both sides may have other ones. */
+/* Adds a place for the groups without a band; opened, also one for each of them, but not for thousands. If
+ * none has a band, it is always open, and says no more than is seen unless some are left out. In pairs it stays closed: both sides may have other ones. */
 static void add_more(const struct sides *sides, const struct measure *measure)
 {
 	const struct thrum__scene_bands *bands = sides->bands[0];
@@ -505,7 +505,7 @@ static void add_more(const struct sides *sides, const struct measure *measure)
 		more.index[i] = sides->bands[i]->all->family.more_count > 0 ? 0 : THRUM__NONE;
 	if (more.index[0] == THRUM__NONE && more.index[1] == THRUM__NONE)
 		return;
-	if (!is_all)
+	if (!is_all || family->more_count > THRUM__BANDS_MORE_MOST)
 		add_place(sides,
 			(struct thrum__scene_bands_place){.kind = THRUM__PLACE_MORE,
 				.height = MORE},
@@ -513,7 +513,7 @@ static void add_more(const struct sides *sides, const struct measure *measure)
 	if (sides->count > 1 ||
 		(!is_all && !thrum__scene_bands_opened(&bands->shown, THRUM__BANDS_MORE)))
 		return;
-	for (uint32_t i = 0; i < family->more_count; i++) {
+	for (uint32_t i = 0; i < family->more_count && i < THRUM__BANDS_MORE_MOST; i++) {
 		struct pair pair = {{family->more[i], THRUM__NONE}};
 		struct thrum__scene_bands_place place = measure_group(sides, pair, measure);
 
@@ -616,7 +616,7 @@ int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float
 		sides.bands[i] = scenes[i]->bands;
 		all = sides.bands[i]->all;
 		most += THRUM__STORIES_MAX + (uint64_t)all->thread_count + all->queue_count +
-			all->family.shown_count + all->family.more_count;
+			all->family.shown_count + THRUM__BANDS_MORE_MOST;
 		are_all_right &= are_right(scenes[i], width, height);
 	}
 	if (are_all_right)
