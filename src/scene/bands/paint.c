@@ -375,7 +375,9 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
-		family->by_site
+		family->shown_count + family->more_count == 0
+			? "No task was recorded but the threads' own."
+			: family->by_site
 			? "No task here has a label; these are call sites. "
 			  "thrum_task_label names them."
 			: "%s tasks in these bands, each a line from its beginning to its end; "
