@@ -6,6 +6,7 @@
  *
  *	bands.c    makes and keeps what the analysis (analyse/bands/bands.h) gives, and the window
  *	place.c    who stands where, from top to bottom
+ *	choose.c   which bands there are, and how high
  *	pair.c     two scenes whose bands stand in pairs
  *	paint.c    the frame: gutter, scale, heads
  *	cells.c    the cells of closed bands
