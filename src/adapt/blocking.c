@@ -179,7 +179,9 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
 	if (object)
-		thrum__adapt_wait_pipe(blocked, object, caller, &thrum__adapt_outside);
+		thrum__adapt_wait_pipe(blocked, object,
+			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
+			&thrum__adapt_outside);
 	errno = error;
 	return object != NULL;
 }
@@ -327,10 +329,12 @@ static void end(struct wait *blocked)
 		return wait_in_##name(caller, LIST arguments); \
 	}
 /* Tells who takes from a pipe of the program. */
-static inline ssize_t note_read(int fd, ssize_t result)
+static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 {
-	if (UNLIKELY(is_of_pipe(fd)) && result > 0)
+	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
 		thrum__adapt_pipe_read(fd);
+		thrum__adapt_pipe_took(fd, (size_t)result, caller);
+	}
 	return result;
 }
 
@@ -344,7 +348,8 @@ static inline ssize_t note_read(int fd, ssize_t result)
 			return real_##name(caller) arguments; \
 		return (type)note_read(fd, \
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
-					      : real_##name(caller) arguments); \
+					      : real_##name(caller) arguments, \
+			caller); \
 	}
 #define RECEIVES(name, parameters, arguments, first) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
@@ -361,23 +366,25 @@ static inline ssize_t note_read(int fd, ssize_t result)
 			ssize_t result = real_##name(caller) first; \
 \
 			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
-				return note_read(fd, result); \
+				return note_read(fd, result, caller); \
 			errno = error; \
 		} \
 		return note_read(fd, \
 			would_read(fd, flags | MSG_WAITALL) \
 				? wait_in_##name(caller, LIST arguments) \
-				: real_##name(caller) arguments); \
+				: real_##name(caller) arguments, \
+			caller); \
 	}
 
 /* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
-static bool note_write(int fd)
+static bool note_write(int fd, size_t size)
 {
 	bool is_sure;
 
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);
+	thrum__adapt_pipe_gives(fd, size);
 	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd);
@@ -401,7 +408,7 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			thrum__adapt_pipes_shared(); \
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
-		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \
+		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
 \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \

@@ -85,7 +85,8 @@ static bool begin(struct looking *looking, bool waits, struct object *object)
 		thrum__adapt_watch_turn();
 	thrum__adapt_look_before(looking);
 	if (object)
-		thrum__adapt_wait_pipe(looking->wait, object, looking->caller, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
+			THRUM_WAIT_FOR_WORK);
 	else
 		thrum__adapt_pause(&looking->wait->pause, THRUM_WAIT_FOR_WORK);
 	return true;
