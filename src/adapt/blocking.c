@@ -198,6 +198,8 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 	if (begin_pipe(blocked, caller, fd, false))
 		return;
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
+	if (is_socket(fd))
+		thrum__adapt_socket_receive(fd);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -325,13 +327,15 @@ static void end(struct wait *blocked)
 		errno = error; \
 		return wait_in_##name(caller, LIST arguments); \
 	}
-/* Tells who takes from a pipe of the program. */
+/* Tells who takes from a pipe of the program, or from another process. */
 static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 {
 	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
 		thrum__adapt_pipe_read(fd);
 		thrum__adapt_pipe_took(fd, (size_t)result, caller);
 	}
+	if (is_socket(fd) && result > 0)
+		thrum__adapt_socket_receive(fd);
 	return result;
 }
 
@@ -362,7 +366,8 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT || \
+				!may_block(fd)) \
 				return note_read(fd, result, caller); \
 			errno = error; \
 		} \
@@ -373,11 +378,14 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 			caller); \
 	}
 
-/* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
+/* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
+ * succeed. */
 static bool note_write(int fd, size_t size)
 {
 	bool is_sure;
 
+	if (is_socket(fd))
+		thrum__adapt_socket_send(fd);
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);

@@ -45,7 +45,8 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* The edge of the first link that a task sent at `since` or later and that arrived, or NONE. */
+/* The edge of the first link that a task sent at `since` or later and that arrived, or NONE. No promise
+ * stands for an answer over a connection. */
 static uint32_t first_link(const struct thrum__model *model, uint32_t sender, int64_t since)
 {
 	uint32_t at = THRUM__TASK(model, sender, edge_out), found = THRUM__NONE;
@@ -53,7 +54,8 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at) &&
 		THRUM__EDGE(model, at, time) >= since;
 		i++) {
-		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK)
+		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK &&
+			!(THRUM__EDGE(model, at, value) & THRUM__LINK_CONNECTION))
 			found = at;
 		at = THRUM__EDGE(model, at, prev_out);
 	}
@@ -62,7 +64,7 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 
 /* The task that a receiver created for a message: the first that should resolve among the 64 tasks
  * created next, or else the first of the receiver's, or the receiver itself if it should resolve.
- * NONE if that task, or the one that it became, has ended. */
+ * NONE: there is none. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
 	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;
@@ -81,10 +83,18 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 	if (first == THRUM__NONE && thrum__model_has_row(&model->tasks, receiver) &&
 		THRUM__TASK(model, receiver, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		first = receiver;
-	if (first == THRUM__NONE)
-		return first;
-	first = thrum__model_heir(model, first);
-	return thrum__analyse_task_is_pending(model, first) ? first : THRUM__NONE;
+	return first;
+}
+
+/* The same, or the task that it became, if that is pending; else NONE. */
+static uint32_t pending_server(const struct thrum__model *model, uint32_t receiver, int64_t time)
+{
+	uint32_t task = served_by(model, receiver, time);
+
+	if (task == THRUM__NONE)
+		return task;
+	task = thrum__model_heir(model, task);
+	return thrum__analyse_task_is_pending(model, task) ? task : THRUM__NONE;
 }
 
 /* The first of the tasks that became one another up to `task`, as far as each created the next. */
@@ -101,29 +111,118 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 	return task;
 }
 
-unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
-	struct thrum__analyse_wait *wait)
+/* Whether a task has a name, and it or one that it became should resolve. */
+static bool is_request(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t first, next, creator, edge;
+	size_t size = 0;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		thrum__model_task_name(model, task, &size);
+	for (int i = 0; size > 0 && i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task);
+		i++) {
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return true;
+		task = THRUM__TASK(model, task, became);
+	}
+	return false;
+}
+
+/* The message for whose answer a promise stands (thrum__analyse_link_wait): the edge of its link, or
+ * NONE. */
+static uint32_t message_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t first, creator, edge;
 	int64_t since;
 
 	if (!model->has_links)
-		return 0;
+		return THRUM__NONE;
 	first = first_of_chain(model, task);
 	since = THRUM__TASK(model, first, created);
 	creator = THRUM__TASK(model, first, creator);
 	edge = first_link(model, task, since);
-	if (edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
-		edge = first_link(model, creator, since);
+	return edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator)
+		? first_link(model, creator, since)
+		: edge;
+}
+
+/* Whether a task waits: its latest edge is a wait for one that is pending. */
+static bool rests(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+		thrum__analyse_task_is_pending(model, THRUM__EDGE(model, edge, to));
+}
+
+/* The task that should answer over a connection: the one that received the last message, if it can do nothing
+ * else meanwhile, or else what it began for it. NONE: it isn't known. */
+static uint32_t answerer_of(const struct thrum__model *model, const struct thrum__awaited *a)
+{
+	uint32_t task = thrum__model_heir(model, a->server);
+
+	if (!thrum__analyse_task_is_lane(model, task) || rests(model, task))
+		return thrum__analyse_task_is_pending(model, task) ? task : THRUM__NONE;
+	task = a->received < THRUM__OPEN ? pending_server(model, a->server, a->received)
+					 : THRUM__NONE;
+	return task != THRUM__NONE &&
+			(THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST ||
+				THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+		? task
+		: THRUM__NONE;
+}
+
+uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32_t number,
+	struct thrum__analyse_wait *wait)
+{
+	struct thrum__awaited a;
+	uint32_t next;
+
+	if (!thrum__model_awaited(model, number, &a) ||
+		!thrum__analyse_task_is_pending(model, a.waiter) ||
+		!thrum__model_has_row(&model->tasks, a.server))
+		return THRUM__NONE;
+	/* The answer is left to others if it waits for more over the same connection. */
+	if (thrum__analyse_task_is_pending(model, a.waits) &&
+		THRUM__TASK(model, a.waits, creator) == a.server)
+		return THRUM__NONE;
+	next = answerer_of(model, &a);
+	if (next == THRUM__NONE || next == a.waiter)
+		return THRUM__NONE;
+	*wait = (struct thrum__analyse_wait){.on = next,
+		.next = next,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, a.waiter, created),
+		.is_link = true};
+	return a.waiter;
+}
+
+/* The same for a task that may stand for the next message of some connection. */
+static unsigned find_connection(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	uint32_t count = thrum__model_message_count(model);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (thrum__analyse_connection_wait(model, i, wait) == task)
+			return 1;
+	return 0;
+}
+
+unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	uint32_t edge = message_of(model, task), next;
+
 	if (edge == THRUM__NONE)
 		return 0;
-	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	next = pending_server(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
 	if (next == THRUM__NONE || next == task)
 		return 0;
 	*wait = (struct thrum__analyse_wait){.on = next,
 		.next = next,
 		.edge = edge,
-		.since = since,
+		.since = THRUM__TASK(model, first_of_chain(model, task), created),
 		.is_link = true};
 	return 1;
 }
@@ -258,6 +357,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 			.is_stale = thrum__analyse_last_run(model, task) >
 				THRUM__EDGE(model, edge, time)};
 	}
+	if (count == 0 && model->has_connections)
+		count = find_connection(model, task, waits);
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);
 	return count;
@@ -314,4 +415,81 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *model, uint32_t
 		above = task_above(model, above);
 	}
 	return task;
+}
+
+uint32_t thrum__analyse_task_before(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
+			thrum__model_has_row(&model->tasks, from) &&
+			THRUM__TASK(model, from, became) == task)
+			return from;
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__analyse_task_request(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t found = THRUM__NONE;
+
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (is_request(model, task))
+			found = task;
+		task = task_above(model, task);
+	}
+	return found;
+}
+
+uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = is_request(model, task) ? message_of(model, task) : THRUM__NONE, next,
+		 above;
+	int64_t end = THRUM__TASK(model, thrum__model_heir(model, task), end);
+
+	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, time) > end)
+		return THRUM__NONE;
+	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	if (next == THRUM__NONE || next == task)
+		return THRUM__NONE;
+	above = thrum__analyse_task_request(model, next);
+	return above == THRUM__NONE || above == task ? next : above;
+}
+
+/* Looks for requests with which a task had to do in a run. Returns false if there are several. */
+static bool find_request(const struct thrum__model *model, uint32_t task, uint32_t run,
+	uint32_t *found)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (; thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, time) > THRUM__RUN(model, run, end) ||
+			!is_request(model, to))
+			continue;
+		to = thrum__analyse_task_request(model, to);
+		if (*found != THRUM__NONE && *found != to)
+			return false;
+		*found = to;
+	}
+	return true;
+}
+
+uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
+
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at); i++) {
+		if (!find_request(model, at, run, &found))
+			return THRUM__NONE;
+		at = THRUM__TASK(model, at, became);
+	}
+	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;
 }

@@ -92,6 +92,10 @@ bool thrum__bands_is_broken(const struct thrum__bands *);
  * Without memory they are freed. */
 THRUM__MUST_USE int thrum__bands_replace(struct thrum__bands *, struct thrum__bands *made);
 
+/* From now on the bands, which were made from what thrum__model_forget_begin gave, are those of the model
+ * itself: after thrum__model_forget_end. */
+void thrum__bands_rebase(struct thrum__bands *, const struct thrum__model *);
+
 /* Returns about how many bytes the bands have allocated. */
 size_t thrum__bands_memory(const struct thrum__bands *);
 
@@ -253,6 +257,10 @@ struct thrum__bands_run {
  * longest first. Returns how many of them: at most `most`. */
 uint32_t thrum__bands_longest_runs(const struct thrum__bands *, uint32_t thread, int64_t from,
 	int64_t to, int64_t least, struct thrum__bands_run *runs, uint32_t most);
+
+/* The row in the model of a run that stands for no others, or NONE: it isn't among the last 4,096 of its
+ * task. */
+uint32_t thrum__bands_run_row(const struct thrum__model *, const struct thrum__bands_run *);
 
 /* The rows of an opened thread. */
 enum thrum__bands_level {

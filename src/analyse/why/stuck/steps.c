@@ -96,9 +96,8 @@ static bool are_holders_over(const struct thrum__model *model,
 	return lock && lock->count > 0;
 }
 
-/* Adds steps for a lock that no pending task will release. If it is still held, by tasks that have ended
- * or as it was taken at most once since the wait began, its holders; else the last task that had it
- * (FREE). */
+/* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
+ * took it since the wait began still hold it, its holders; else the last task that had it (FREE). */
 static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -118,7 +117,7 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 	}
 	if (are_holders_over(model, lock))
 		finding->count = 0;
-	if (lock && lock->count > 0 && finding->count < 2)
+	if (lock && lock->count > 0 && finding->count <= lock->count)
 		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
 	else if (last != THRUM__NONE)
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
