@@ -113,6 +113,16 @@ thrum_task thrum__adapt_pipe_waiter(int fd);
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
 
+/* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
+ * byte, and gives it back. So it is a semaphore. */
+
+/* The calling thread has read so much from it, or is about to write so much. */
+void thrum__adapt_pipe_took(int fd, size_t size, const void *caller);
+void thrum__adapt_pipe_gives(int fd, size_t size);
+/* The semaphore of the pipe that is read by this descriptor: not its address, but as those of
+ * permits.c. NULL: it has no tokens. */
+const void *thrum__adapt_pipe_tokens(int fd);
+
 /* ---- sockets.c ---- */
 
 /*

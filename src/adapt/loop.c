@@ -94,7 +94,8 @@ static bool begin(struct looking *looking, bool waits, struct object *object, in
 		thrum__adapt_watch_turn();
 	thrum__adapt_look_before(looking);
 	if (object)
-		thrum__adapt_wait_pipe(looking->wait, object, looking->caller, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
+			THRUM_WAIT_FOR_WORK);
 	else if (socket >= 0)
 		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
