@@ -246,7 +246,7 @@ struct thrum__fleet_stored {
 	int64_t time; /* when it was stored, ns since 1970 */
 };
 
-/* Messages of one stream. */
+/* Messages of one stream. Tables that came after `last` are given, too: they may have replaced others. */
 struct thrum__fleet_range {
 	bool is_tables;
 	const char *filter;   /* of subjects */
