@@ -6,7 +6,7 @@
  *   address.c  nats://SERVER/PATTERN?last=10m
  *   clock.c    a recording's clock and the time of day
  *   message.c  what a message is called, and what its header says
- *   send.c     a recording that is being written, as messages
+ *   send.c     a recording that is being written, as messages; send_tables.c: its tables
  *   gather.c   messages, as a recording
  *   server.c   the server, through libnats
  *   fetch.c    all messages of the recordings that an address names
