@@ -31,6 +31,8 @@
 	".pane .value, .pane .line, .pane .aside { padding: 2px 0;" \
 	"  font-feature-settings: \"tnum\"; }" \
 	".pane .aside link { color: @ink; }" \
+	".pane .whole { color: @muted; font-size: 11px; padding: 0 12px 4px; }" \
+	".pane .marked { background: @selBg; }" \
 	".pane .more { color: @muted; padding: 2px 0; }" \
 	".pane .section { color: @muted; font-size: 11px; font-weight: 600; margin-top: 10px;" \
 	"  padding: 12px 0 4px; border-top: 1px solid @rule; }" \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The page of details: the selected task, or the trace, and the findings about it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "pane_parts.h"
 #include "report/document/program.h"
@@ -36,6 +37,22 @@ static void show_finding(GtkButton *button, gpointer data)
 	pane_go_finding(data, GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "finding")));
 }
 
+/* Scrolls to a card as soon as it has its place. */
+static gboolean scroll_to_card(GtkWidget *card, GdkFrameClock *clock, gpointer data)
+{
+	AppPane *self = data;
+	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->details);
+	graphene_rect_t bounds;
+
+	if (gtk_widget_get_height(card) == 0)
+		return G_SOURCE_CONTINUE;
+	if (gtk_widget_compute_bounds(card, self->details_box, &bounds))
+		gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller),
+			bounds.origin.y);
+	self->wanted = THRUM__NONE;
+	return G_SOURCE_REMOVE;
+}
+
 static GtkWidget *make_card(AppPane *self, uint32_t index, const struct thrum__document *document)
 {
 	GtkWidget *card = pane_document_new(document, &self->links);
@@ -44,11 +61,14 @@ static GtkWidget *make_card(AppPane *self, uint32_t index, const struct thrum__d
 
 	snprintf(name, sizeof name, "show-finding-%u", index);
 	gtk_widget_set_name(button, name);
+	gtk_widget_set_name(card, name + strlen("show-"));
 	gtk_widget_set_halign(button, GTK_ALIGN_START);
 	gtk_widget_add_css_class(card, "finding");
 	g_object_set_data(G_OBJECT(button), "finding", GUINT_TO_POINTER(index));
 	g_signal_connect(button, "clicked", G_CALLBACK(show_finding), self);
 	gtk_box_append(GTK_BOX(card), button);
+	if (index == self->wanted)
+		gtk_widget_add_tick_callback(card, scroll_to_card, self, NULL);
 	return card;
 }
 
@@ -103,19 +123,33 @@ static int make_range(struct thrum__scene *scene, const struct thrum__document_p
 	return thrum__document_range(program, &range, document);
 }
 
-/* Writes about the program at work where bands are shown, else about the trace. */
+/* Writes about a group of the bands. */
+static int make_group(struct thrum__scene *scene, const struct thrum__document_program *program,
+	uint32_t group, struct thrum__document *document)
+{
+	const struct thrum__bands_time time = {{program->from, 0}, {program->to, 0}};
+	struct thrum__story_where where;
+
+	return thrum__scene_bands_where_in(scene, group, &time, &where) < 0
+		? -THRUM_E_MEMORY
+		: thrum__document_group(program, group, &where, document);
+}
+
+/* Writes about the program at work where bands are shown, about the band or the thread with the
+ * focus if there is one; else about the trace. */
 static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
 	AppTrace *trace = self->traces[self->part];
 	struct thrum__scene *scene = self->stage->parts[self->part].scene;
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	uint32_t thread = thrum__scene_bands_focus_thread(scene);
+	uint32_t group = thrum__scene_bands_focus(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
 		.info = app_trace_info(trace),
 		.is_clear = scene->findings.count == 0 && !scene->lacks_findings};
 
-	self->subject = thrum__scene_bands_subject(scene);
 	if (!bands)
 		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
 			program.is_clear, document);
@@ -123,6 +157,10 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)
 		return make_range(scene, &program, document);
+	if (thread < stats->task_count)
+		return thrum__document_task(stats, thread, THRUM__NONE, document);
+	if (group != THRUM__NONE)
+		return make_group(scene, &program, group, document);
 	if (thrum__scene_bands_look(scene) < 0)
 		return -THRUM_E_MEMORY;
 	program.where = thrum__scene_bands_where(scene);
@@ -132,9 +170,13 @@ static int make_trace(AppPane *self, const struct thrum__stats *stats,
 static int make_document(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
+	const struct thrum__scene *scene = self->stage->parts[self->part].scene;
+
+	self->subject = thrum__scene_bands_subject(scene);
 	if (self->task == THRUM__NONE)
 		return make_trace(self, stats, document);
-	return thrum__document_task(stats, self->task, document);
+	return thrum__document_task(stats, self->task,
+		scene->selected == self->task ? scene->run : THRUM__NONE, document);
 }
 
 /* Whether the selected task has statistics: it may be newer than they are, or forgotten. */
@@ -169,7 +211,7 @@ void pane_details_fill(AppPane *self)
 	bool had_focus = old && gtk_widget_get_focus_child(self->details_box);
 
 	/* The user goes from link to link: the events that a growing trace adds can wait. */
-	if (had_focus && !self->is_new && self->part < self->count &&
+	if (had_focus && !self->is_new && self->wanted == THRUM__NONE && self->part < self->count &&
 		app_trace_state(self->traces[self->part]) == APP_TRACE_LIVE)
 		return;
 	/* The followed link is removed. The focus goes to the first link of the new page. */

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "words/match.h"
-
 #define KEY_WIDTH 84 /* pixels, so that values are aligned */
 
 struct making {
@@ -21,7 +19,7 @@ struct making {
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* Reads a link "KIND:SIDE:TARGET:UNTIL" that add_piece has made. Returns its kind, or
+/* Reads a link "KIND:SIDE:TARGET:UNTIL:SEARCH" that add_piece has made. Returns its kind, or
  * THRUM__LINK_TO_NONE. */
 static int read_link(const char *uri, unsigned *side, int64_t *target, int64_t *until)
 {
@@ -33,6 +31,14 @@ static int read_link(const char *uri, unsigned *side, int64_t *target, int64_t *
 		if (strcmp(thrum__document_link_name(link), word) == 0)
 			return link;
 	return THRUM__LINK_TO_NONE;
+}
+
+/* The search at the end of a link. */
+static const char *search_of(const char *uri)
+{
+	for (int i = 0; i < 4 && uri; i++)
+		uri = strchr(uri, ':') ? strchr(uri, ':') + 1 : NULL;
+	return uri ? uri : "";
 }
 
 static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
@@ -49,9 +55,7 @@ static gboolean follow_link(GtkLabel *label, const char *uri, gpointer data)
 	case THRUM__LINK_TO_DIFFERENCE: links->go_difference(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_GROUP: links->go_group(links->data, (uint32_t)target); break;
 	case THRUM__LINK_TO_SITE: links->go_site(links->data, (uint32_t)target); break;
-	case THRUM__LINK_TO_FILTER:
-		links->go_filter(links->data, thrum__words_state_search((int)target));
-		break;
+	case THRUM__LINK_TO_FILTER: links->go_filter(links->data, search_of(uri)); break;
 	default: break;
 	}
 	return TRUE;
@@ -96,17 +100,22 @@ static bool add_piece(GString *markup, const struct making *making,
 	const struct pane_links *links = making->links;
 	char *text = g_markup_escape_text(making->document->text + piece->offset,
 		(gssize)piece->size);
+	char *search = piece->link == THRUM__LINK_TO_FILTER
+		? g_markup_escape_text(making->document->text + piece->target, (gssize)piece->until)
+		: NULL;
 	bool is_link = piece->link != THRUM__LINK_TO_NONE &&
 		(piece->link != THRUM__LINK_TO_SITE ||
 			links->has_site(links->data, (uint32_t)piece->target));
 
 	if (is_link)
-		g_string_append_printf(markup, "<a href=\"%s:%u:%" PRId64 ":%" PRId64 "\">%s</a>",
+		g_string_append_printf(markup,
+			"<a href=\"%s:%u:%" PRId64 ":%" PRId64 ":%s\">%s</a>",
 			thrum__document_link_name(piece->link), piece->side, piece->target,
-			piece->until, text);
+			piece->until, search ? search : "", text);
 	else
 		g_string_append(markup, text);
 	g_free(text);
+	g_free(search);
 	return is_link;
 }
 
@@ -188,6 +197,8 @@ static void add_line(struct making *making, const struct thrum__document_paragra
 		gtk_label_set_wrap(GTK_LABEL(aside), FALSE);
 		gtk_box_append(GTK_BOX(row), aside);
 	}
+	if (paragraph->is_marked)
+		gtk_widget_add_css_class(row, "marked");
 	gtk_box_append(GTK_BOX(making->box), row);
 }
 
@@ -226,6 +237,8 @@ static void add_row(struct making *making, const struct thrum__document_paragrap
 		GtkWidget *cell = make_label(making,
 			making->document->pieces + paragraph->first + i, 1, class);
 
+		if (paragraph->is_marked)
+			gtk_widget_add_css_class(cell, "marked");
 		gtk_grid_attach(GTK_GRID(making->table), cell, (int)i, making->rows, 1, 1);
 	}
 	making->rows++;

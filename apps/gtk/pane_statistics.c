@@ -129,11 +129,15 @@ static GtkWidget *make_head(AppPane *self)
 void pane_statistics_init(AppPane *self)
 {
 	GtkWidget *page = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	GtkWidget *whole = gtk_label_new(THRUM__TABLE_WHOLE);
 
+	gtk_label_set_xalign(GTK_LABEL(whole), 0);
+	gtk_widget_add_css_class(whole, "whole");
 	self->statistics = pane_table_new();
 	self->statistics_scroller = gtk_scrolled_window_new();
 	gtk_widget_set_vexpand(self->statistics_scroller, TRUE);
 	gtk_box_append(GTK_BOX(page), make_head(self));
+	gtk_box_append(GTK_BOX(page), whole);
 	gtk_box_append(GTK_BOX(page), self->statistics_scroller);
 	gtk_box_append(GTK_BOX(page), pane_chart_new(self));
 	gtk_stack_add_titled(GTK_STACK(self->stack), page, "statistics", "Statistics");

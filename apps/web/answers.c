@@ -5,7 +5,6 @@
 
 #include "core.h"
 #include "report/document/program.h"
-#include "words/match.h"
 
 #define LONGEST_RUNS 1000
 #define COUNTERS_MAX 500 /* in the menu of counters */
@@ -89,6 +88,7 @@ EXPORT(core_words) void core_words(void)
 	thrum__base_text_clear(out);
 	json_put(out, "{");
 	json_key_string(out, "filter", THRUM__TABLE_FILTER);
+	json_key_string(out, "whole", THRUM__TABLE_WHOLE);
 	json_key_string(out, "all", THRUM__CHART_ALL);
 	json_key_string(out, "hint", THRUM__CHART_HINT);
 	json_key_string(out, "list", THRUM__CHART_LIST);
@@ -487,8 +487,10 @@ static void put_piece(struct thrum__base_text *out, const struct thrum__document
 		json_key_integer(out, "difference", piece->target);
 	if (piece->link == THRUM__LINK_TO_GROUP)
 		json_key_integer(out, "group", piece->target);
-	if (piece->link == THRUM__LINK_TO_FILTER)
-		json_key_string(out, "filter", thrum__words_state_search((int)piece->target));
+	if (piece->link == THRUM__LINK_TO_FILTER) {
+		json_key(out, "filter");
+		json_text(out, document->text + piece->target, (size_t)piece->until);
+	}
 	if (piece->side > 0)
 		json_key_integer(out, "side", piece->side);
 	if (piece->link == THRUM__LINK_TO_TIME) {
@@ -512,6 +514,8 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 	json_next(out);
 	json_put(out, "{");
 	json_key_string(out, "role", thrum__document_role_name(paragraph->role));
+	if (paragraph->is_marked)
+		json_key_bool(out, "marked", true);
 	if (paragraph->key && *paragraph->key)
 		json_key_string(out, "key", paragraph->key);
 	if (paragraph->number > 0)
@@ -544,11 +548,26 @@ static int write_range(struct thrum__scene *scene, const struct thrum__document_
 	return thrum__document_range(program, &range, document);
 }
 
-/* Writes about the program at work where bands are shown, else about the trace. */
+/* Writes about a group of the bands. */
+static int write_group(struct thrum__scene *scene, const struct thrum__document_program *program,
+	uint32_t group, struct thrum__document *document)
+{
+	const struct thrum__bands_time time = {{program->from, 0}, {program->to, 0}};
+	struct thrum__story_where where;
+
+	return thrum__scene_bands_where_in(scene, group, &time, &where) < 0
+		? -THRUM_E_MEMORY
+		: thrum__document_group(program, group, &where, document);
+}
+
+/* Writes about the program at work where bands are shown, about the band or the thread with the
+ * focus if there is one; else about the trace. */
 static int write_trace(struct thrum__scene *scene, const struct thrum__stats *stats,
 	unsigned number, struct thrum__document *document)
 {
 	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
+	uint32_t thread = thrum__scene_bands_focus_thread(scene);
+	uint32_t group = thrum__scene_bands_focus(scene);
 	struct thrum__document_program program = {.bands = bands,
 		.stats = stats,
 		.info = &core.parts[number].info,
@@ -561,6 +580,10 @@ static int write_trace(struct thrum__scene *scene, const struct thrum__stats *st
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)
 		return write_range(scene, &program, document);
+	if (thread != THRUM__NONE)
+		return thrum__document_task(stats, thread, THRUM__NONE, document);
+	if (group != THRUM__NONE)
+		return write_group(scene, &program, group, document);
 	if (thrum__scene_bands_look(scene) < 0)
 		return -THRUM_E_MEMORY;
 	program.where = thrum__scene_bands_where(scene);
@@ -589,7 +612,8 @@ static int make_document(int what, unsigned number, uint32_t index,
 				  document)
 			: 0;
 	return thrum__model_has_row(&stats->model->tasks, index)
-		? thrum__document_task(stats, index, document)
+		? thrum__document_task(stats, index,
+			  index == scene->selected ? scene->run : THRUM__NONE, document)
 		: 0;
 }
 

@@ -133,7 +133,11 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 
 // The page has to be small, so all is packed but boot.ts, which unpacks it.
 const css = themes(ask("core_tokens")) + readFileSync(here("page.css"), "utf8");
+const [head, body, rest] = readFileSync(here("page.html"), "utf8").split(
+  /(?<=<body>)|<!--packed-->/,
+);
 const bundle = {
+  body: body.replaceAll(/\s+/g, " ").trim(),
   style: transformSync(css, { loader: "css", minify: true, charset: "utf8" }).code,
   worker: await script("src/worker.ts"),
   page: await script("src/page.ts"),
@@ -143,10 +147,7 @@ const parts = {
   bundle: pack(JSON.stringify(bundle)),
   boot: `<script>${(await script("src/boot.ts")).trimEnd()}</script>`,
 };
-let html = readFileSync(here("page.html"), "utf8").replaceAll(
-  /<!--(core|bundle|boot)-->/g,
-  (_, name) => parts[name],
-);
+let html = (head + rest).replaceAll(/<!--(core|bundle|boot)-->/g, (_, name) => parts[name]);
 const inline = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map((match) => match[1]);
 html = html.replace(
   'content="csp"',

@@ -117,6 +117,7 @@ void thrum__adapt_descriptor_changes(int fd)
 
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 {
+	thrum__adapt_watches_forget(first, last);
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
 		if (is_of_pipe((int)fd))
 			thrum__adapt_pipe_closed((int)fd);

@@ -64,7 +64,7 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 
 /* The task that a receiver created for a message: the first that should resolve among the 64 tasks
  * created next, or else the first of the receiver's, or the receiver itself if it should resolve.
- * NONE if that task, or the one that it became, has ended. */
+ * NONE: there is none. */
 static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, int64_t time)
 {
 	uint32_t task = thrum__analyse_task_from(model, time), first = THRUM__NONE;
@@ -83,10 +83,7 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 	if (first == THRUM__NONE && thrum__model_has_row(&model->tasks, receiver) &&
 		THRUM__TASK(model, receiver, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		first = receiver;
-	if (first == THRUM__NONE)
-		return first;
-	first = thrum__model_heir(model, first);
-	return thrum__analyse_task_is_pending(model, first) ? first : THRUM__NONE;
+	return first;
 }
 
 /* The first of the tasks that became one another up to `task`, as far as each created the next. */
@@ -106,7 +103,7 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 /* Whether a task waits: its latest edge is a wait for one that is pending. */
 static bool rests(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	uint32_t edge = thrum__model_last_edge(model, task);
 
 	return thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
@@ -146,29 +143,51 @@ static unsigned find_connection(const struct thrum__model *model, uint32_t task,
 	return 0;
 }
 
+/* Whether a task has a name, and it or one that it became should resolve. */
+static bool is_request(const struct thrum__model *model, uint32_t task)
+{
+	size_t size = 0;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		thrum__model_task_name(model, task, &size);
+	for (int i = 0; size > 0 && i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task);
+		i++) {
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return true;
+		task = THRUM__TASK(model, task, became);
+	}
+	return false;
+}
+
+/* The message for whose answer a promise stands (thrum__analyse_link_wait): the edge of its link, or
+ * NONE. */
+static uint32_t message_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t first = first_of_chain(model, task);
+	uint32_t creator = THRUM__TASK(model, first, creator);
+	int64_t since = THRUM__TASK(model, first, created);
+	uint32_t edge = model->has_links ? first_link(model, task, since) : THRUM__NONE;
+
+	if (model->has_links && edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
+		edge = first_link(model, creator, since);
+	return edge;
+}
+
 unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
-	uint32_t first, next, creator, edge;
-	int64_t since;
+	uint32_t edge = message_of(model, task), next;
 
-	if (!model->has_links)
-		return 0;
-	first = first_of_chain(model, task);
-	since = THRUM__TASK(model, first, created);
-	creator = THRUM__TASK(model, first, creator);
-	edge = first_link(model, task, since);
-	if (edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
-		edge = first_link(model, creator, since);
 	if (edge == THRUM__NONE)
 		return 0;
 	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
-	if (next == THRUM__NONE || next == task)
+	next = next == THRUM__NONE ? next : thrum__model_heir(model, next);
+	if (next == task || !thrum__analyse_task_is_pending(model, next))
 		return 0;
 	*wait = (struct thrum__analyse_wait){.on = next,
 		.next = next,
 		.edge = edge,
-		.since = since,
+		.since = THRUM__TASK(model, first_of_chain(model, task), created),
 		.is_link = true};
 	return 1;
 }
@@ -361,4 +380,74 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *model, uint32_t
 		above = task_above(model, above);
 	}
 	return task;
+}
+
+uint32_t thrum__analyse_task_before(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
+			thrum__model_has_row(&model->tasks, from) &&
+			THRUM__TASK(model, from, became) == task)
+			return from;
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__analyse_task_request(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t found = THRUM__NONE;
+
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (is_request(model, task))
+			found = task;
+		task = task_above(model, task);
+	}
+	return found;
+}
+
+uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = is_request(model, task) ? message_of(model, task) : THRUM__NONE, next,
+		 above;
+	int64_t end = THRUM__TASK(model, thrum__model_heir(model, task), end);
+
+	if (edge == THRUM__NONE || THRUM__EDGE(model, edge, time) > end)
+		return THRUM__NONE;
+	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	if (next == THRUM__NONE || next == task)
+		return THRUM__NONE;
+	above = thrum__analyse_task_request(model, next);
+	return above == THRUM__NONE || above == task ? next : above;
+}
+
+/* The last request with which a task had to do in a run, or NONE. */
+static uint32_t request_in(const struct thrum__model *model, uint32_t task, uint32_t run)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (; thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
+		edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, time) <= THRUM__RUN(model, run, end) &&
+			is_request(model, THRUM__EDGE(model, edge, to)))
+			return THRUM__EDGE(model, edge, to);
+	return THRUM__NONE;
+}
+
+uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
+{
+	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
+
+	for (int i = 0;
+		i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at) && found == THRUM__NONE;
+		i++) {
+		found = request_in(model, at, run);
+		at = THRUM__TASK(model, at, became);
+	}
+	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;
 }

@@ -164,6 +164,9 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 uint32_t thrum__analyse_connection_wait(const struct thrum__model *, uint32_t number,
 	struct thrum__analyse_wait *wait);
 
+/* The same task, whether or not it has ended, if this one has a name and should resolve; or NONE. */
+uint32_t thrum__analyse_task_server(const struct thrum__model *, uint32_t task);
+
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
  * sent messages may be forgotten. Reads the last 64 edges of both. */
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);
@@ -172,11 +175,22 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
+/* The latest of the tasks that became this one, or NONE. */
+uint32_t thrum__analyse_task_before(const struct thrum__model *, uint32_t task);
+
 /* Whether a task has no name and only hands on results of others, as a bind does. */
 bool thrum__analyse_task_is_plain(const struct thrum__model *, uint32_t task);
 
 /* The task by whose name people know this one: the nearest above it, along those that wait for it or
  * else its creators, that is not plain; or else itself. */
 uint32_t thrum__analyse_task_known_as(const struct thrum__model *, uint32_t task);
+
+/* The request for which a task works: the highest of itself and those above it that has a name and should
+ * resolve. NONE: there is none. */
+uint32_t thrum__analyse_task_request(const struct thrum__model *, uint32_t task);
+
+/* The request on which a run worked: the last one that the running task, or one that it became, had to do
+ * with in that run; else the one for which it works. NONE: there is none. */
+uint32_t thrum__analyse_run_request(const struct thrum__model *, uint32_t run);
 
 #endif

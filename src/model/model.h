@@ -402,6 +402,10 @@ uint32_t thrum__model_message_count(const struct thrum__model *);
  * if no task has sent it, it is forgotten, or it came over a connection. */
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
+/* The last thing that a task did, or NONE. Others may find out later that it held a lock until it began to
+ * wait, or receive later what it sent over a connection: that doesn't count. */
+uint32_t thrum__model_last_edge(const struct thrum__model *, uint32_t task);
+
 /* The next message of a connection to another process. */
 struct thrum__awaited {
 	uint32_t waiter; /* the task that stands for it */
@@ -421,6 +425,15 @@ bool thrum__model_awaited(const struct thrum__model *, uint32_t number, struct t
  * pending task waits for another one. Takes at most time in proportion to all rows.
  */
 void thrum__model_forget(struct thrum__model *, int64_t before);
+
+/*
+ * The same in two steps, for work that must be ready when the rows go. `begin` returns the model as it
+ * will be, or NULL without memory. It may be read, in a thread too, as long as the model doesn't change
+ * otherwise. `end` then makes the model so, and frees it. thrum__model_ahead_free gives up; NULL is fine.
+ */
+struct thrum__model *thrum__model_forget_begin(struct thrum__model *, int64_t before);
+void thrum__model_forget_end(struct thrum__model *, struct thrum__model *ahead);
+void thrum__model_ahead_free(struct thrum__model *ahead);
 
 /* Returns the bytes of memory that the model has allocated. */
 size_t thrum__model_memory(const struct thrum__model *);

@@ -28,8 +28,10 @@ THRUM__MUST_USE int thrum__model_rows_grow(struct thrum__model_rows *, size_t bl
 	unsigned shift);
 /* Frees all blocks. */
 void thrum__model_rows_finish(struct thrum__model_rows *);
-/* Frees block number i, and moves `first` behind all blocks at the front that are gone. */
+/* Frees block number i, and trims. */
 void thrum__model_rows_free_block(struct thrum__model_rows *, uint32_t i, unsigned shift);
+/* Moves `first` behind all blocks at the front that are gone. */
+void thrum__model_rows_trim(struct thrum__model_rows *, unsigned shift);
 /* Returns how many blocks are not forgotten. */
 uint32_t thrum__model_rows_blocks(const struct thrum__model_rows *);
 

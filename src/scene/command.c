@@ -137,7 +137,7 @@ int thrum__scene_show_run(struct thrum__scene *scene, uint32_t run)
 	to = THRUM__RUN(model, run, end) == THRUM__OPEN ? model->end : THRUM__RUN(model, run, end);
 	thrum__scene_remember(scene);
 	thrum__scene_set_window_around(scene, from, to, (to - from) / 2 + 1);
-	status = thrum__scene_select(scene, THRUM__RUN(model, run, task));
+	status = thrum__scene_select_run(scene, run);
 	if (scene->shows_bands)
 		scene->state.track = 0; /* the threads are on top */
 	else if (status == 0)
@@ -459,7 +459,8 @@ static int toggle_bands(struct thrum__scene *scene)
 {
 	int status;
 
-	scene->state.as = scene->shows_bands ? THRUM__AS_ROWS : THRUM__AS_BANDS;
+	scene->state.as = scene->shows_bands && !thrum__scene_awaits_rows(scene) ? THRUM__AS_ROWS
+										 : THRUM__AS_BANDS;
 	scene->state.track = 0;
 	status = scene->width > 0 && scene->selected != THRUM__NONE
 		? thrum__scene_project(scene, scene->width, scene->height)

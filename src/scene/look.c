@@ -167,6 +167,23 @@ static void look_at_related(struct thrum__scene *scene)
 
 /* ---- Settling ------------------------------------------------------------------------------ */
 
+/* The run of the selected task that the state names, or NONE. */
+static uint32_t chosen_run(const struct thrum__scene *scene)
+{
+	const struct thrum__model *model = scene->model;
+	uint32_t run = THRUM__NONE;
+
+	if (scene->state.has_run && thrum__model_has_row(&model->tasks, scene->selected))
+		run = THRUM__TASK(model, scene->selected, run);
+	while (thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) > scene->state.run)
+		run = THRUM__RUN(model, run, prev);
+	return thrum__model_has_row(&model->runs, run) &&
+			THRUM__RUN(model, run, start) == scene->state.run
+		? run
+		: THRUM__NONE;
+}
+
 int thrum__scene_settle(struct thrum__scene *scene)
 {
 	const struct thrum__model *model = scene->model;
@@ -181,6 +198,7 @@ int thrum__scene_settle(struct thrum__scene *scene)
 	scene->selected = scene->state.has_selected
 		? thrum__model_find(model, scene->state.selected)
 		: THRUM__NONE;
+	scene->run = chosen_run(scene);
 	for (uint32_t task = model->tasks.first; task < model->tasks.count; task++) {
 		int mark = thrum__why_marks(&scene->findings, task);
 
@@ -222,7 +240,18 @@ int thrum__scene_select(struct thrum__scene *scene, uint32_t task)
 {
 	scene->state.has_selected = thrum__model_has_row(&scene->model->tasks, task);
 	scene->state.selected = scene->state.has_selected ? THRUM__TASK(scene->model, task, id) : 0;
+	scene->state.has_run = false;
 	return thrum__scene_settle(scene);
+}
+
+int thrum__scene_select_run(struct thrum__scene *scene, uint32_t run)
+{
+	int status = thrum__scene_select(scene, THRUM__RUN(scene->model, run, task));
+
+	scene->state.has_run = true;
+	scene->state.run = THRUM__RUN(scene->model, run, start);
+	scene->run = chosen_run(scene);
+	return status;
 }
 
 int thrum__scene_search(struct thrum__scene *scene, const char *text)

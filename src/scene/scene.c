@@ -46,7 +46,7 @@ int thrum__scene_create(const struct thrum__model *model,
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->model = model;
-	made->selected = made->hovered = made->hovered_group = THRUM__NONE;
+	made->selected = made->run = made->hovered = made->hovered_group = THRUM__NONE;
 	made->seen_edges = model->edges.count;
 	made->seen_notes = model->notes.count;
 	thrum__scene_time_axis_init(&made->time);
@@ -372,10 +372,20 @@ static float right_edge(const struct thrum__scene *scene, float width)
 		: width;
 }
 
-bool thrum__scene_shows_bands(const struct thrum__scene *scene)
+static bool wants_bands(const struct thrum__scene *scene)
 {
 	return scene->state.as == THRUM__AS_BANDS ||
 		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
+}
+
+bool thrum__scene_awaits_rows(const struct thrum__scene *scene)
+{
+	return scene->rows_later && !scene->has_rows && !wants_bands(scene);
+}
+
+bool thrum__scene_shows_bands(const struct thrum__scene *scene)
+{
+	return wants_bands(scene) || thrum__scene_awaits_rows(scene);
 }
 
 float thrum__scene_bands_spare(const struct thrum__scene *scene)

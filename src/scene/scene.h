@@ -111,7 +111,8 @@ struct thrum__scene_state {
 	uint8_t theme;
 	uint32_t finding;  /* the chosen finding, from 0 */
 	uint64_t selected; /* the id of the selected task, if has_selected */
-	bool has_selected;
+	int64_t run;       /* the start of the chosen run of that task, if has_run */
+	bool has_selected, has_run;
 	char search[THRUM__SEARCH_MAX]; /* part of a name, in any ASCII case; "": no search */
 	char counter_shown[THRUM__COUNTERS_SHOWN_MAX][64]; /* names of counters */
 	uint8_t counter_count;
@@ -150,6 +151,7 @@ struct thrum__scene {
 	bool hides_legend;
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
 	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
+	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
@@ -165,6 +167,7 @@ struct thrum__scene {
 	} seen;
 	/* Made from the state by thrum__scene_settle: */
 	uint32_t selected; /* task, or NONE */
+	uint32_t run;      /* the chosen run of that task, or NONE */
 	uint8_t *looks;    /* by unit: bits of enum thrum__scene_look */
 	uint32_t look_room;
 	uint32_t seen_edges, seen_notes; /* how many the model had at the last update */
@@ -317,6 +320,19 @@ bool thrum__scene_is_crowded(const struct thrum__scene *, float height, bool who
 /* Makes the rows, if there are none yet, as the first frame that shows them does. */
 THRUM__MUST_USE int thrum__scene_make_rows(struct thrum__scene *);
 /*
+ * For callers that set `rows_later`, of a model that doesn't grow. The first makes the rows of a model, in a
+ * thread for instance; `progress` and the result are as for thrum__scene_create. Free them with
+ * thrum__scene_free_rows (NULL is fine), or give them to the scene, which takes them also without
+ * memory. `awaits` tells whether rows are wanted that aren't there yet.
+ */
+struct thrum__scene_rows;
+THRUM__MUST_USE int thrum__scene_rows_make(const struct thrum__model *,
+	const struct thrum__scene_options *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__scene_rows **);
+void thrum__scene_free_rows(struct thrum__scene_rows *);
+THRUM__MUST_USE int thrum__scene_take_rows(struct thrum__scene *, struct thrum__scene_rows *);
+bool thrum__scene_awaits_rows(const struct thrum__scene *);
+/*
  * For callers that set `bands_later`. The first tells whether bands that are shown should be made anew,
  * since the model has grown. The second takes bands that thrum__bands_make has made of it as it is
  * now, in a thread for instance, also the first ones. Returns 0 or -THRUM_E_MEMORY.
@@ -455,11 +471,13 @@ THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint3
 /* Chooses the durations between two heights of the picture with the range, if they are apart and the first
  * lies in a band, which gets the focus; else no durations. */
 void thrum__scene_bands_choose(struct thrum__scene *, float y1, float y2);
-/* A number that changes when a document about the bands is to be written anew: with the range, and with
- * the focus while there is one. 0: no bands are shown. */
+/* A number that changes when a document about the selected task, or about the bands, is to be written anew:
+ * with the chosen run, the range, and the focus. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
-/* The group of the band with the focus, or NONE. */
+/* The group of the band with the focus, or NONE; the own task of the first lane of the thread with the focus,
+ * or NONE. */
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
+uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *);
 /* Writes a sentence about the band, thread or queue with the focus, with the numbers of the last frame;
  * "" if there is none. Returns as snprintf does. */
 size_t thrum__scene_focus_words(const struct thrum__scene *, char *to, size_t size);
@@ -493,8 +511,10 @@ void thrum__scene_pick(const struct thrum__scene *, float x, float y, float slac
 /* The finding whose pin or note lies at a place of the last frame, or NONE. */
 uint32_t thrum__scene_finding_at(const struct thrum__scene *, float x, float y);
 
-/* Selects a task; NONE clears the selection. Costs as thrum__scene_settle. */
+/* Selects a task; NONE clears the selection. No run is chosen then. Costs as thrum__scene_settle. */
 THRUM__MUST_USE int thrum__scene_select(struct thrum__scene *, uint32_t task);
+/* Selects the task of a run of the model, and chooses that run. */
+THRUM__MUST_USE int thrum__scene_select_run(struct thrum__scene *, uint32_t run);
 
 /* Shows a task's edges as if it were selected and, while nothing is selected, the units related to
  * it. NONE ends that. Looks at 4,096 edges at most, and at each unit if unrelated ones fade. */

@@ -129,6 +129,8 @@ void thrum__scene_address_put(struct thrum__base_text *line, const char *prefix,
 #undef PUT
 	if (state->has_selected)
 		thrum__scene_address_number(line, prefix, "sel", (int64_t)state->selected);
+	if (state->has_selected && state->has_run)
+		thrum__scene_address_number(line, prefix, "run", state->run);
 	if (strcmp(state->search, plain->search) != 0)
 		thrum__scene_address_text(line, prefix, "find", state->search);
 	for (unsigned i = 0; i < state->counter_count; i++)
@@ -276,6 +278,10 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 		state->selected = (uint64_t)number;
 		state->has_selected = true;
 		return NULL;
+	}
+	if (strcmp(key, "run") == 0) {
+		state->has_run = thrum__scene_address_integer(value, &state->run);
+		return state->has_run ? NULL : "run is a time in ns";
 	}
 	if (strcmp(key, "find") == 0)
 		return thrum__scene_address_unescape(value, state->search, sizeof state->search)

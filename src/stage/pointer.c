@@ -440,12 +440,13 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
 	}
 	pick_at(stage, &place, x, with, &pick);
-	if (pick.task == scene->selected)
+	if (pick.task == scene->selected && pick.run == scene->run)
 		return 0;
 	/* Without a selection no unit is unrelated; the next selection begins without fading. */
 	if (pick.task == THRUM__NONE)
 		scene->state.related_only = false;
-	if (thrum__scene_select(scene, pick.task) < 0)
+	if ((pick.run == THRUM__NONE ? thrum__scene_select(scene, pick.task)
+				     : thrum__scene_select_run(scene, pick.run)) < 0)
 		return -THRUM_E_MEMORY;
 	stage->own->is_painted = false;
 	return THRUM__MOVED | THRUM__CHANGED_SELECTION;

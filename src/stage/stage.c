@@ -256,6 +256,15 @@ int thrum__stage_take_bands(struct thrum__stage *stage, uint32_t part, struct th
 	return thrum__scene_take_bands(stage->parts[part].scene, bands);
 }
 
+int thrum__stage_take_rows(struct thrum__stage *stage, uint32_t part,
+	struct thrum__scene_rows *rows)
+{
+	int status = thrum__scene_take_rows(stage->parts[part].scene, rows);
+
+	thrum__stage_relate(stage);
+	return status;
+}
+
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
 bool thrum__stage_shows_pairs(const struct thrum__stage *stage)

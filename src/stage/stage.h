@@ -112,12 +112,13 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
 	int64_t length);
 /* Looks for a part's findings in steps, as thrum__scene_find, and refreshes the stage in the end. */
 THRUM__MUST_USE int thrum__stage_find(struct thrum__stage *, uint32_t part);
-/* Takes findings or bands that were made elsewhere, as thrum__scene_take_findings and
- * thrum__scene_take_bands. */
+/* Take findings, bands or rows that were made elsewhere, as thrum__scene_take_findings and so on. */
 THRUM__MUST_USE int thrum__stage_take_findings(struct thrum__stage *, uint32_t part,
 	const struct thrum__findings *);
 THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part,
 	struct thrum__bands *);
+THRUM__MUST_USE int thrum__stage_take_rows(struct thrum__stage *, uint32_t part,
+	struct thrum__scene_rows *);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if
@@ -275,8 +276,7 @@ int thrum__stage_set_time(struct thrum__stage *, double at);
 
 /*
  * The status line. The left text: the time below the pointer and the task and counter there, or the
- * duration that is measured, or a sentence about the band with the focus. The right text: the window,
- * and which folds are on.
+ * duration that is measured. The right text: the window, and which folds are on.
  */
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);

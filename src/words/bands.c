@@ -18,6 +18,20 @@ size_t thrum__words_group(const struct thrum__family *family, uint32_t group, ch
 	return text.size;
 }
 
+size_t thrum__words_group_failed(const struct thrum__family *family, uint32_t group, char *to,
+	size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	char name[THRUM__WORDS_GROUP_ROOM];
+
+	thrum__words_group(family, group, name, sizeof name);
+	for (char *at = name; *at; at++)
+		if (*at == '#' || *at == '"')
+			*at = '*';
+	thrum__base_text_format(&text, "state:failed label:\"=%s\"", name);
+	return text.size;
+}
+
 size_t thrum__words_thread(const struct thrum__bands *bands, uint32_t thread, char *to, size_t size)
 {
 	const struct thrum__bands_thread *of = &bands->threads[thread];

@@ -13,6 +13,11 @@
  * sites. */
 size_t thrum__words_group(const struct thrum__family *, uint32_t group, char *to, size_t size);
 
+/* The search that finds the failed tasks of a group: state:failed label:"=GET /user/[*]", with the star
+ * alone. */
+size_t thrum__words_group_failed(const struct thrum__family *, uint32_t group, char *to,
+	size_t size);
+
 /* The name of a thread with the number of its lanes: "loop 1", "pool ×4", "others ×12". */
 size_t thrum__words_thread(const struct thrum__bands *, uint32_t thread, char *to, size_t size);
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Says the most important of a task in few lines, for a card beside the pointer. */
+#include "analyse/graph.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "words/words.h"
+
+#define CHAIN_MAX 64 /* tasks that became one another */
 
 static void put_words(struct thrum__base_text *card, const char *words, size_t size, size_t room)
 {
@@ -27,8 +30,15 @@ static void put_state(struct thrum__base_text *card, const struct thrum__model *
 	int state = THRUM__TASK(model, heir, state);
 	bool has_ended = state != THRUM__STATE_PENDING;
 	int64_t end = has_ended ? THRUM__TASK(model, heir, end) : model->end;
+	int most = CHAIN_MAX;
 	char words[64];
 
+	/* The whole chain counts, as in the details. */
+	for (uint32_t before = task; thrum__model_has_row(&model->tasks, before) && most > 0;
+		most--) {
+		task = before;
+		before = thrum__analyse_task_before(model, task);
+	}
 	thrum__base_text_format(card, "%s %s ",
 		thrum__model_is_stuck(model, heir) ? "never resolved"
 						   : thrum__model_state_name(state),

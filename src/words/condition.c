@@ -137,14 +137,16 @@ void thrum__words_conditions_take(struct thrum__words_conditions *conditions, ch
 /* ---- Testing ------------------------------------------------------------------------------- */
 
 /* Whether a text fits a pattern, in which * stands for any text. Without a * the text has to contain
- * the pattern. */
+ * the pattern, or with a = before it, to be equal. */
 static bool fits(const char *pattern, const char *text, size_t size)
 {
-	const char *star = strchr(pattern, '*');
+	bool is_equal = *pattern == '=';
+	const char *star = strchr(pattern += is_equal, '*');
 	size_t head, tail;
 
 	if (!star)
-		return thrum__words_text_contains(text, size, pattern, strlen(pattern));
+		return (!is_equal || size == strlen(pattern)) &&
+			thrum__words_text_contains(text, size, pattern, strlen(pattern));
 	head = (size_t)(star - pattern);
 	if (size < head || !thrum__words_text_contains(text, head, pattern, head))
 		return false;

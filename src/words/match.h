@@ -9,7 +9,7 @@
  *
  *	life>50ms  life<1.5s     how long it lived until now; without a unit, ms
  *	label:GET*               its name in words; * stands for any text, and without one the name
- *	                         has to contain the value
+ *	                         has to contain the value, or to be equal with a = before it
  *	kind:timer  site:io.c    the same for its kind and its call site
  *	state:failed,cancelled   one of pending, resolved, failed, cancelled, became, and stuck: a
  *	                         pending task that should resolve

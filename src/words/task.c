@@ -20,6 +20,21 @@ const char *thrum__words_kind(const struct thrum__model *model, uint32_t task)
 		: thrum_kind_name(THRUM__TASK(model, task, kind));
 }
 
+const char *thrum__words_kind_help(int kind)
+{
+	switch (kind) {
+	case THRUM_KIND_BIND:
+		return "calls a function with a result, and waits for what that returns";
+	case THRUM_KIND_TRY: return "calls one of two functions, after a result or a failure";
+	case THRUM_KIND_MAP: return "resolves with what a function makes of a result";
+	case THRUM_KIND_CHOOSE: return "resolves as the first of several does";
+	case THRUM_KIND_PICK:
+		return "resolves as the first of several does, and cancels the others";
+	case THRUM_KIND_JOIN: return "resolves when all of several have";
+	default: return "";
+	}
+}
+
 /* Prints the id without snprintf where it fits, as a search asks for each of a million tasks. */
 size_t thrum__words_kind_and_id(const struct thrum__model *model, uint32_t task, char *to,
 	size_t size)

@@ -77,6 +77,10 @@ size_t thrum__words_run(const struct thrum__model *, uint32_t run, char *to, siz
 /* The kind's name, such as "bind". For a task that the trace never saw created: "task". */
 const char *thrum__words_kind(const struct thrum__model *, uint32_t task);
 
+/* A sentence that says what a task of this kind does, for those kinds whose names don't: "bind"; else "".
+ * Static. */
+const char *thrum__words_kind_help(int kind);
+
 /* "bind 12", or "main context". */
 size_t thrum__words_kind_and_id(const struct thrum__model *, uint32_t task, char *to, size_t size);
 

@@ -29,7 +29,8 @@ static void begin(struct read *r, const char *lines, bool is_mirage)
 
 static const char *read_task(struct read *r, uint64_t id)
 {
-	assert_int_equal(thrum__document_task(&r->stats, story_task(r->model, id), &r->document),
+	assert_int_equal(thrum__document_task(&r->stats, story_task(r->model, id), THRUM__NONE,
+				 &r->document),
 		0);
 	document_check(&r->document, r->model);
 	return document_show(&r->document);
@@ -68,6 +69,7 @@ static void a_task_that_failed(void **state)
 		"pair Begins: [1.0 µs], from [main]\n"
 		"pair Ends: [6.0 µs]\n"
 		"pair Failed by: [main]\n"
+		"pair Took: 5 µs\n"
 		"pair Running: 1 µs\n"
 		"pair Waiting: 4 µs · [why slow?]\n"
 		"section: Log\n"
@@ -104,6 +106,112 @@ static void counters_and_those_who_wait(void **state)
 	end(&r);
 }
 
+/* A run comes first: when and where it was, its request, what the task did in it, and where nothing is
+ * recorded. Its lines in the lists of the whole task are marked. */
+static void a_run(void **state)
+{
+	struct read r;
+	uint32_t task;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		"500 create 1 2 bind\n"
+		"600 switch 2\n700 log 2 \"before\n800 switch 1\n"
+		"2000 switch 2\n2100 log 2 \"parsed\n"
+		"8000 create 2 3 request\n8000 label 3 \"GET /1\n8000 should-resolve 3\n"
+		"9000 wait 2 3\n9000 switch 1\n"
+		"10000 resolve 1 3\n11000 switch 2\n11100 log 2 \"after\n11200 switch 1\n",
+		false);
+	task = story_task(r.model, 2);
+	assert_int_equal(thrum__document_task(&r.stats, task,
+				 THRUM__RUN(r.model, THRUM__TASK(r.model, task, run), prev),
+				 &r.document),
+		0);
+	document_check(&r.document, r.model);
+	assert_string_equal(document_show(&r.document),
+		"title: A run of 7 µs\n"
+		"pair From: [2.0 µs]\n"
+		"pair Thread: main\n"
+		"pair Works on: [GET /1]\n"
+		"section: In this run\n"
+		"line: parsed -- [2.100 µs]\n"
+		"more: 5.9 µs without an event\n"
+		"line: creates [GET /1] -- [8.000 µs]\n"
+		"line: waits for [GET /1] -- [9.000 µs]\n"
+		"section: Its task: bind 2\n"
+		"pair State: pending\n"
+		"pair Begins: [500 ns], from [main]\n"
+		"pair Last activity: [11.2 µs]\n"
+		"pair Pending for: 10.7 µs\n"
+		"pair Running: 7.4 µs in 3 stretches\n"
+		"pair Waiting: 3.3 µs · [why slow?]\n"
+		"pair Kind: bind: calls a function with a result, and waits for what that returns\n"
+		"section: Log\n"
+		"line: before -- [700 ns]\n"
+		"line marked: parsed -- [2.100 µs]\n"
+		"line: after -- [11.100 µs]\n"
+		"section: Created\n"
+		"line marked: [GET /1] -- [8.0 µs]\n"
+		"section: Waited for\n"
+		"line marked: [GET /1] -- [9.0 µs]\n"
+		"section: Ran\n"
+		"header: |when|for|thread\n"
+		"row: |[600 ns]|200 ns|main\n"
+		"row marked: |[2.000 µs]|7 µs|main\n"
+		"row: |[11.000 µs]|200 ns|main\n");
+	end(&r);
+}
+
+/* A lane's own task tells of all that the lane runs. */
+static void a_thread(void **state)
+{
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"1000 create 1 2 request\n1000 label 2 \"GET /1\n1000 should-resolve 2\n"
+		"1000 create 2 3 bind\n1000 wait 2 3\n"
+		"2000 switch 3\n2500 switch 1\n3000 switch 3\n5000 switch 1\n10000 switch 1\n",
+		false);
+	text = read_task(&r, 1);
+	assert_non_null(strstr(text, "pair Runs: 25 % of the time: 2.5 µs in 2 runs\n"));
+	assert_non_null(strstr(text,
+		"section: Its longest runs\n"
+		"line: [2 µs] [GET /1] -- [3.0 µs]\n"
+		"line: [500 ns] [GET /1] -- [2.0 µs]\n"));
+	assert_int_equal(document_find(&r.document, "2 µs")->link, THRUM__LINK_TO_RUN);
+	end(&r);
+}
+
+/* From a client's promise of a reply to the server's request, the outer one. */
+static void a_message(void **state)
+{
+	struct read r;
+	const char *text;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		"100 create 1 2 bind\n100 switch 2\n110 link-send 2 \"7\n"
+		"120 create 2 3 request\n120 label 3 \"reply\n120 should-resolve 3\n130 switch 1\n"
+		"200 create 1 4 bind\n200 switch 4\n210 link-receive 4 \"7\n"
+		"220 create 4 5 task\n220 label 5 \"lookup\n220 should-resolve 5\n"
+		"230 create 4 6 bind\n230 label 6 \"GET /1\n230 should-resolve 6\n230 wait 6 5\n"
+		"240 switch 1\n300 resolve 1 5\n310 resolve 1 6\n400 resolve 1 3\n",
+		false);
+	text = read_task(&r, 3);
+	assert_non_null(strstr(text, "pair Served by: [GET /1]\n"));
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "section: Sent to\nline: [bind 4] -- [210 ns]\n"));
+	text = read_task(&r, 4);
+	assert_non_null(strstr(text, "section: Received from\nline: [bind 2] -- [210 ns]\n"));
+	assert_null(strstr(read_task(&r, 6), "Served by"));
+	end(&r);
+}
+
 /* A lock tells who held it. A bind that gives it back did so for the task that waits for the bind. */
 static void a_lock(void **state)
 {
@@ -121,6 +229,7 @@ static void a_lock(void **state)
 		"700 lock 5 2\n800 unlock 5 2\n1010 switch 1\n",
 		false);
 	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "pair State: free\n"));
 	assert_non_null(strstr(text, "pair Held: 70 % of the time, 2 times\n"));
 	assert_non_null(strstr(text,
 		"section: Held longest by\n"
@@ -129,6 +238,18 @@ static void a_lock(void **state)
 	assert_null(strstr(text, "why slow?"));
 	assert_int_equal(document_find(&r.document, "GET /1")->target, story_task(r.model, 3));
 	assert_int_equal(document_find(&r.document, "100 ns")->until, 700);
+	end(&r);
+	/* Held at the end, for a request. */
+	begin(&r,
+		"0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+		"10 create 1 2 lock\n10 label 2 \"database\n"
+		"10 create 1 3 request\n10 label 3 \"GET /1\n10 should-resolve 3\n"
+		"10 create 3 4 task\n10 label 4 \"query\n10 wait 3 4\n"
+		"100 lock 4 2\n1010 switch 1\n",
+		false);
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "pair State: held by [query]\n"));
+	assert_non_null(strstr(text, "line: [GET /1], [query] for 910 ns, from [100 ns]\n"));
 	end(&r);
 }
 
@@ -274,9 +395,9 @@ static void no_such_task(void **state)
 	(void)state;
 	begin(&r, story, false);
 	read_task(&r, 2);
-	assert_int_equal(thrum__document_task(&r.stats, 12345, &r.document), 0);
+	assert_int_equal(thrum__document_task(&r.stats, 12345, THRUM__NONE, &r.document), 0);
 	assert_int_equal(r.document.count, 0);
-	assert_int_equal(thrum__document_task(&r.stats, THRUM__NONE, &r.document), 0);
+	assert_int_equal(thrum__document_task(&r.stats, THRUM__NONE, THRUM__NONE, &r.document), 0);
 	assert_int_equal(r.document.count, 0);
 	end(&r);
 }
@@ -291,7 +412,9 @@ static void random_traces(void **state)
 
 		assert_int_equal(thrum__stats_make(r.model, seed % 3 == 0, 10, &r.stats), 0);
 		for (uint32_t task = 0; task < r.model->tasks.count; task++) {
-			assert_int_equal(thrum__document_task(&r.stats, task, &r.document), 0);
+			assert_int_equal(thrum__document_task(&r.stats, task, THRUM__NONE,
+						 &r.document),
+				0);
 			document_check(&r.document, r.model);
 		}
 		end(&r);
@@ -326,7 +449,7 @@ static void a_trace(void **state)
 		"pair Events: 20\n"
 		"pair Tasks: 5\n"
 		"pair : [1 resolved]\n"
-		"pair : [1 became others]\n"
+		"pair : [1 went on as others]\n"
 		"pair : [1 pending]\n"
 		"pair : [!1 failed!]\n"
 		"pair : 1 for idle threads\n"
@@ -413,7 +536,7 @@ static void read_all(const char *name, const struct thrum__model *model)
 	assert_int_equal(thrum__stats_make(model, true, 10, &stats), 0);
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	for (uint32_t task = 0; task < model->tasks.count; task++) {
-		assert_int_equal(thrum__document_task(&stats, task, &document), 0);
+		assert_int_equal(thrum__document_task(&stats, task, THRUM__NONE, &document), 0);
 		document_check(&document, model);
 		assert_true(document.count > 0);
 	}
@@ -443,6 +566,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_that_failed),
 		cmocka_unit_test(counters_and_those_who_wait),
+		cmocka_unit_test(a_run),
+		cmocka_unit_test(a_thread),
+		cmocka_unit_test(a_message),
 		cmocka_unit_test(a_lock),
 		cmocka_unit_test(a_chain),
 		cmocka_unit_test(chains_of_waits),

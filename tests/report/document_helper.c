@@ -31,6 +31,8 @@ const char *document_show(const struct thrum__document *d)
 
 		at += (size_t)snprintf(text + at, sizeof text - at, "%s",
 			thrum__document_role_name(p->role));
+		if (p->is_marked)
+			at += (size_t)snprintf(text + at, sizeof text - at, " marked");
 		if (p->number > 0)
 			at += (size_t)snprintf(text + at, sizeof text - at, " %u", p->number);
 		if (p->role == THRUM__ROLE_PAIR)

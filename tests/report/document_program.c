@@ -123,7 +123,7 @@ static void a_server(void **state)
 		"line: [loop 1] runs 3 % of the time\n"
 		"section: How fast it answers\n"
 		"line: [GET /#]: 9.4 a second, half within 51 ms, 1 in 100 over 80 ms, "
-		"the slowest [80 ms]; !3!! fail!\n"
+		"the slowest [80 ms]; [!3 of 29!] fail\n"
 		"section: Where it waits\n"
 		"line: [GET /#] spends 94 % of its time waiting for the lock "
 		"[database]. That is held "
@@ -131,7 +131,7 @@ static void a_server(void **state)
 		"section: Out of the ordinary\n"
 		"line: [750 ms]: [GET /7] runs for 30 ms on [loop 1]\n"
 		"line: [1 ms]: nothing runs for 49 ms\n"
-		"line: !3!! of !!29! [GET /#] fail after about 51 ms: “timed out”\n"
+		"line: [!3 of 29!] [GET /#] fail after about 51 ms: “timed out”\n"
 		"line: !1! [GET /#] is pending at the end, since [2.900 s]\n"
 		"section: Findings\n"
 		"line: [“GET /29” never resolves]\n"
@@ -183,15 +183,15 @@ static void a_range(void **state)
 	assert_int_equal(thrum__document_range(&r->program, &range, &r->document), 0);
 	document_check(&r->document, r->model);
 	assert_string_equal(document_show(&r->document),
-		"title: 600.0 ms + 300 ms\n"
-		"remark: beside the other 2.8 s in sight\n"
+		"title: 600.0 ms … 900.0 ms\n"
+		"remark: these 300 ms beside the other 2.8 s in sight\n"
 		"section: Greatest differences\n"
 		"line: Nothing differs by more than a third.\n"
 		"section: Threads\n"
 		"header: ||here|else|\n"
 		"row: |loop 1|12 %|2 %|× 6.2\n"
-		"row: |[GET /7]|on loop 1||30 ms\n"
-		"row: |nothing runs|[at 601.0 ms]||49 ms\n"
+		"line: [750.0 ms]: [GET /7] runs for 30 ms on [loop 1]\n"
+		"line: [601.0 ms]: nothing runs for 49 ms\n"
 		"section: Where the time of GET /# goes\n"
 		"header: ||here|else|\n"
 		"row: |waits for database|81 %|96 %|\n"
@@ -199,6 +199,38 @@ static void a_range(void **state)
 		"section: Failed\n"
 		"header: ||here|else|\n"
 		"row: |[GET /#]|0|3|\n");
+	end(r);
+}
+
+static void a_group(void **state)
+{
+	struct read *r = begin();
+	uint32_t group = thrum__family_find(&r->bands->family, "GET /#", 6);
+	const struct thrum__document_piece *failed;
+
+	(void)state;
+	assert_int_equal(thrum__document_group(&r->program, group,
+				 &r->where[r->bands->family.groups[group].shown], &r->document),
+		0);
+	document_check(&r->document, r->model);
+	assert_string_equal(document_show(&r->document),
+		"title: GET /#\n"
+		"remark: 30 tasks in 3.1 s\n"
+		"pair Ended: 29, 9.4 a second\n"
+		"pair Took: half within 51 ms, 1 in 100 over 80 ms, the slowest [80 ms]\n"
+		"pair Failed: [!3 of 29!] after about 51 ms: “timed out”\n"
+		"pair Pending: 1 at the end\n"
+		"section: Where its time goes\n"
+		"line: [GET /#] spends 94 % of its time waiting for the lock [database]. That is held 50 % of the time; 0.5 wait for it at a time\n"
+		"line: [GET /#] runs for 6 % of its time\n");
+	failed = document_find(&r->document, "3 of 29");
+	assert_int_equal(failed->link, THRUM__LINK_TO_FILTER);
+	assert_int_equal(failed->until, strlen("state:failed label:\"=GET /*\""));
+	assert_memory_equal(r->document.text + failed->target, "state:failed label:\"=GET /*\"",
+		(size_t)failed->until);
+	assert_int_equal(thrum__document_group(&r->program, THRUM__NONE, r->where, &r->document),
+		0);
+	assert_int_equal(r->document.count, 0);
 	end(r);
 }
 
@@ -291,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_server),
 		cmocka_unit_test(a_part),
 		cmocka_unit_test(a_range),
+		cmocka_unit_test(a_group),
 		cmocka_unit_test(a_range_of_durations),
 		cmocka_unit_test(nothing),
 		cmocka_unit_test(words),

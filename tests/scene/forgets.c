@@ -151,7 +151,8 @@ static void tell_tasks(const struct thrum__stats *stats, uint64_t *random)
 
 		thrum__document_init(&document);
 		if (thrum__model_has_row(&model->tasks, task))
-			assert_int_equal(thrum__document_task(stats, task, &document), 0);
+			assert_int_equal(thrum__document_task(stats, task, THRUM__NONE, &document),
+				0);
 		thrum__document_finish(&document);
 	}
 }

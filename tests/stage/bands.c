@@ -109,16 +109,16 @@ static void the_focus_is_a_sentence(void **state)
 
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_string_equal(words, "loop: runs 0 %");
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_DOWN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_non_null(strstr(words, ", level 1, closed: "));
 	assert_non_null(strstr(words, ", half within 4 ms, 1 in 100 over 4 ms, none failed"));
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
 	show_settle(show);
-	thrum__stage_pointer_words(show->stage, words, sizeof words);
+	thrum__scene_focus_words(scene_of(show), words, sizeof words);
 	assert_non_null(strstr(words, ", level 1, open: "));
 }
 
@@ -481,7 +481,7 @@ static void a_run_can_be_shown(void **state)
 	struct show *show = test_calloc(1, sizeof *show);
 	const struct thrum__model *model;
 	char words[400];
-	uint32_t task;
+	uint32_t task, first, subject;
 
 	(void)state;
 	assert_int_equal(thrum__stage_create(&show->stage), 0);
@@ -505,6 +505,34 @@ static void a_run_can_be_shown(void **state)
 			    name_y_of(show, THRUM__PLACE_THREAD) + 8, 0) >= 0);
 	thrum__stage_card_words(show->stage, words, sizeof words);
 	assert_non_null(strstr(words, "runs 300 µs from 100"));
+	/* The run is chosen, and part of the address, until another task or run is. */
+	first = THRUM__RUN(model, THRUM__TASK(model, task, run), prev);
+	assert_int_equal(scene_of(show)->run, first);
+	thrum__stage_state_print(show->stage, words, sizeof words);
+	assert_non_null(strstr(words, "sel=2&run=100000"));
+	subject = thrum__scene_bands_subject(scene_of(show));
+	show_set(show, "as=bands&sel=2");
+	assert_int_equal(scene_of(show)->run, THRUM__NONE);
+	assert_int_not_equal(thrum__scene_bands_subject(scene_of(show)), subject);
+	show_set(show, "as=bands&sel=2&run=100001"); /* none begins then */
+	assert_int_equal(scene_of(show)->run, THRUM__NONE);
+	show_set(show, "as=bands&sel=2&run=100000&t=0..600000");
+	assert_int_equal(scene_of(show)->run, first);
+	press(show, NAME_X, name_y_of(show, THRUM__PLACE_THREAD));
+	assert_int_equal(scene_of(show)->selected, THRUM__NONE);
+	assert_int_equal(scene_of(show)->run, THRUM__NONE);
+	assert_int_equal(thrum__scene_bands_focus_thread(scene_of(show)), story_task(model, 1));
+	assert_int_equal(thrum__scene_bands_focus(scene_of(show)), THRUM__NONE);
+	press(show, x_of(show, 250000), name_y_of(show, THRUM__PLACE_THREAD) + 8);
+	assert_int_equal(scene_of(show)->selected, task);
+	assert_int_equal(scene_of(show)->run, first);
+	press(show, NAME_X, name_y_of(show, THRUM__PLACE_SMALL));
+	assert_int_equal(scene_of(show)->selected, THRUM__NONE);
+	assert_int_equal(thrum__scene_bands_focus_thread(scene_of(show)), THRUM__NONE);
+	assert_int_not_equal(thrum__scene_bands_focus(scene_of(show)), THRUM__NONE);
+	show_set(show, "as=bands&panel=slow");
+	assert_true(thrum__stage_go_run(show->stage, 0, first) > 0);
+	show_settle(show);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
 	assert_string_equal(show->stage->panel, "slow");
 	assert_int_equal(scene_of(show)->selected, THRUM__NONE);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: ISC
-// Unpacks the page's style and scripts, which build.mjs has packed, and starts them. The page's
+// Unpacks the page's markup, style and scripts, which build.mjs has packed, and starts them. The page's
 // policy names their hashes, so nothing else can be started this way.
 
 import { isAble } from "./page-able";
 import { fromBase91, gunzip } from "./unpack";
 
 interface Bundle {
+  body: string;
   style: string;
   worker: string;
   page: string;
@@ -20,8 +21,9 @@ function add(name: "style" | "script", text: string): void {
 async function boot(): Promise<void> {
   const element = document.getElementById("bundle")!;
   const bytes = await gunzip(fromBase91((element.textContent ?? "").trim()));
-  const { style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
+  const { body, style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
   element.remove();
+  document.body.insertAdjacentHTML("afterbegin", body);
   document.getElementById("worker")!.textContent = worker;
   add("style", style);
   document.documentElement.hidden = false; // the page's script measures elements

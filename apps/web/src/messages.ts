@@ -27,6 +27,8 @@ export interface Paragraph {
   role: "title" | "remark" | "section" | "pair" | "line" | "row" | "header" | "step" | "more";
   key?: string;
   number?: number;
+  /** Belongs to the run that the document is about. */
+  marked?: true;
   pieces: Piece[];
   aside?: Piece;
 }
@@ -45,6 +47,7 @@ export interface Command {
 /** The words around tables and histogram. */
 export interface Words {
   filter: string;
+  whole: string;
   all: string;
   hint: string;
   list: string;
@@ -95,7 +98,7 @@ export interface Changes {
   selected?: number;
   /** The chosen finding of the focused part. */
   finding?: number;
-  /** Changes when the document of the trace is to be asked for again. */
+  /** Changes when a document is to be asked for again. */
   subject?: number;
   search?: { text: string; found: number; at: number };
   status?: { pointer: string; seen: string; card: string[] };

@@ -11,7 +11,7 @@ export function isAble(): boolean {
     "transferControlToOffscreen" in HTMLCanvasElement.prototype;
   if (!able) {
     const message = document.getElementById("unable") as HTMLTemplateElement;
-    document.getElementById("picture")?.replaceChildren(message.content);
+    document.body.prepend(message.content);
   }
   return able;
 }

@@ -30,8 +30,12 @@ function piece(from: Piece, part: number): Node {
 
 const pieces = (from: Paragraph, part: number) => from.pieces.map((each) => piece(each, part));
 
+/** Lines of the run that the document is about stand out. */
+const marked = (from: Paragraph): Record<string, string> =>
+  from.marked ? { class: "marked" } : {};
+
 function line(from: Paragraph, part: number): HTMLElement {
-  const item = make("li", {}, make("span", {}, ...pieces(from, part)));
+  const item = make("li", marked(from), make("span", {}, ...pieces(from, part)));
   if (from.aside) item.append(make("span", { class: "at" }, piece(from.aside, part)));
   return item;
 }
@@ -45,7 +49,11 @@ function step(from: Paragraph, part: number): HTMLElement {
 
 function row(from: Paragraph, part: number, cell: "td" | "th"): HTMLElement {
   const attributes: Record<string, string> = cell === "th" ? { scope: "col" } : {};
-  return make("tr", {}, ...from.pieces.map((each) => make(cell, attributes, piece(each, part))));
+  return make(
+    "tr",
+    marked(from),
+    ...from.pieces.map((each) => make(cell, attributes, piece(each, part))),
+  );
 }
 
 /** Makes the element for adjacent paragraphs of a role: a list, a table; null: each stands alone. */
@@ -314,11 +322,7 @@ export function makeDetails() {
     if (theme) drawSlow();
     if (parts && isShown() && parts[now.focus]?.findings !== shownFindings) showFindings();
     if (!isShown()) return;
-    if (selected === undefined) {
-      if (subject !== undefined && wanted().about === "trace") showDetails();
-      return;
-    }
-    showDetails();
+    if (selected !== undefined || subject !== undefined) showDetails();
   });
   listenToLinks(byId("panel"));
 }

@@ -260,6 +260,7 @@ function makeStatistics(narrow: Narrow) {
   on("ready", (message) => {
     words = message.words;
     reset.textContent = words.all;
+    whole.textContent = words.whole;
   });
   const of = choice(
     "Table",
@@ -277,7 +278,8 @@ function makeStatistics(narrow: Narrow) {
   };
   const all = () => show(ALL, words.all);
   const reset = button("", all);
-  byId("statistics").append(make("div", { class: "row" }, of, reset), table.element, chart.element);
+  const whole = make("p", { class: "aside" });
+  byId("statistics").append(make("div", { class: "row" }, of, reset, whole), table.element, chart.element);
   on("table", ({ head }) => table.answer(head));
   on("rows", ({ part, table: of, first, rows }) => {
     if (table.isIts(part, of)) table.answerRows(first, rows);

@@ -162,6 +162,15 @@ void thrum__document_write_link(struct thrum__document_writer *w, const char *te
 	add_piece(w, text, size, link, target, false);
 }
 
+void thrum__document_write_filter(struct thrum__document_writer *w, const char *text,
+	const char *search)
+{
+	struct thrum__document_piece found = make_piece(w, search, strlen(search));
+
+	thrum__document_write_link(w, text, strlen(text), THRUM__LINK_TO_FILTER, found.offset);
+	thrum__document_write_until(w, found.size);
+}
+
 void thrum__document_write_sentence(struct thrum__document_writer *w, const char *text, size_t size,
 	size_t room, const struct thrum__words_mention *mentions, unsigned count, int side)
 {

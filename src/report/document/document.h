@@ -13,9 +13,10 @@
  * how a paragraph looks by its role, and add no words of their own. All texts are clean: valid
  * UTF-8 without control or bidi characters, at most THRUM__DOCUMENT_TEXT bytes each.
  *
- *	trace.c  task.c  lists.c  lock.c  finding.c  slow.c  diff.c  program.c  range.c
- *	            the documents; lists.c and lock.c hold the task's sections; the face of the last two
- *	            is program.h
+ *	trace.c  task.c  lists.c  lock.c  lane.c  finding.c  slow.c  diff.c
+ *	program.c  group.c  range.c
+ *	            the documents; lists.c, lock.c and lane.c hold the task's sections; the face of the
+ *	            last three is program.h
  *	document.c  writes paragraphs and pieces
  */
 #ifndef REPORT_DOCUMENT_DOCUMENT_H
@@ -59,7 +60,8 @@ const char *thrum__document_role_name(int role);
 	X(RUN, "run")               /* `target`: a run's index in the model */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
-	X(FILTER, "filter")         /* the tasks that thrum__words_state_search(target) finds */ \
+	X(FILTER, "filter") /* the tasks that a search finds: its text is at the place `target` of the
+			       document's text and has `until` bytes */ \
 	X(GROUP, "group")           /* a group of the trace's bands: `target` is its number */ \
 	X(SITE, "site")             /* the call site of the task with index `target` */
 
@@ -82,6 +84,7 @@ struct thrum__document_piece {
 struct thrum__document_paragraph {
 	uint8_t role; /* enum thrum__document_role */
 	uint8_t number;
+	bool is_marked;                     /* belongs to the run that the document is about */
 	const char *key;                    /* such as "Waits for", static; or "" */
 	uint32_t first, count;              /* its pieces */
 	struct thrum__document_piece aside; /* size 0: none */
@@ -109,8 +112,11 @@ void thrum__document_finish(struct thrum__document *);
  * resolved it; its waits, each down to the task that waits for nothing; its labels, log lines, the
  * tasks that it created, its edges, and a table of its runs; of a lock, who held it. Its findings
  * have documents of their own. The document is empty if the model doesn't have the task.
+ *
+ * `run`: a run of that task, or THRUM__NONE. The document then begins with that run: when and where it
+ * was, the request on which it worked, and what the task did in it. Its lines in the lists are marked.
  */
-THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t task,
+THRUM__MUST_USE int thrum__document_task(const struct thrum__stats *, uint32_t task, uint32_t run,
 	struct thrum__document *);
 
 /* Writes about a finding: its title, how certain it is, and its steps as sentences, the cause

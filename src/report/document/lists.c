@@ -11,10 +11,12 @@ struct latest {
 	struct {
 		int64_t time;
 		uint32_t row; /* of the model: a note, value, task or run */
-		uint32_t of;  /* a value's counter, or OF_NOTE */
+		uint32_t of;  /* a value's counter, or OF_NOTE, OF_TASK, OF_EDGE */
 	} lines[THRUM__DETAILS_MOST];
 	unsigned count;
-	uint64_t all; /* lines, also those that aren't kept */
+	uint64_t all;  /* lines, also those that aren't kept */
+	int64_t until; /* lines after this time make room for those before it */
+	const struct thrum__document_task_writer *only; /* only lines of its run; NULL: all */
 };
 
 /* Keeps a line if it is among the latest. A line with the same time as others comes before those
@@ -24,8 +26,15 @@ static void keep_line(struct latest *latest, int64_t time, uint32_t row, uint32_
 	bool is_full = latest->count == THRUM__DETAILS_MOST;
 	unsigned at = 0;
 
+	if (latest->only && (time < latest->only->from || time > latest->only->to))
+		return;
 	latest->all++;
-	if (is_full && time <= latest->lines[0].time)
+	if (is_full && latest->lines[latest->count - 1].time > latest->until &&
+		time < latest->lines[latest->count - 1].time) {
+		latest->count--;
+		is_full = false;
+	}
+	if (is_full && (time <= latest->lines[0].time || time > latest->until))
 		return;
 	while (at < latest->count && latest->lines[at].time < time)
 		at++;
@@ -37,6 +46,12 @@ static void keep_line(struct latest *latest, int64_t time, uint32_t row, uint32_
 	latest->lines[at].time = time;
 	latest->lines[at].row = row;
 	latest->lines[at].of = of;
+}
+
+/* The lines of a run with which the document begins come first. */
+static int64_t until_of(const struct thrum__document_task_writer *t)
+{
+	return t->run == THRUM__NONE ? INT64_MAX : t->to;
 }
 
 /* Writes the section's heading, and how many lines it doesn't show. Returns false, and writes
@@ -51,8 +66,9 @@ static bool begin_section(struct thrum__document_task_writer *t, const char *nam
 		thrum__document_write_paragraph(&t->w, THRUM__ROLE_MORE, "");
 		thrum__document_write_number(&t->w, latest->all - latest->count);
 		thrum__document_write_text(&t->w,
-			latest->all - latest->count == 1 ? " earlier one isn't shown"
-							 : " earlier ones aren't shown");
+			latest->until < INT64_MAX                  ? " more not shown"
+				: latest->all - latest->count == 1 ? " earlier one isn't shown"
+								   : " earlier ones aren't shown");
 	}
 	return true;
 }
@@ -68,20 +84,25 @@ static size_t put_time(const struct latest *latest, unsigned line, char *to, siz
 					  : thrum__words_event_time(time, to, size);
 }
 
+/* Begins a line, which is marked in lists of the whole task if it belongs to the document's run. */
 static void begin_line(struct thrum__document_task_writer *t, const struct latest *latest,
 	unsigned line)
 {
 	int64_t time = latest->lines[line].time;
 	char words[64];
 
-	thrum__document_write_paragraph(&t->w, THRUM__ROLE_LINE, "");
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_LINE, "")->is_marked = !latest->only &&
+		time >= t->from && time <= t->to;
 	put_time(latest, line, words, sizeof words);
 	thrum__document_write_aside(&t->w, words, THRUM__LINK_TO_TIME, time);
 }
 
 /* ---- Labels, log lines, tags, values of counters -------------------------------------------- */
 
-#define OF_NOTE THRUM__NONE /* the line is a note, not a counter's value */
+/* A line that isn't a counter's value: */
+#define OF_NOTE THRUM__NONE       /* a note */
+#define OF_TASK (THRUM__NONE - 1) /* a task that was created */
+#define OF_EDGE (THRUM__NONE - 2)
 
 static void keep_notes(const struct thrum__document_task_writer *t, bool labels,
 	struct latest *latest)
@@ -153,7 +174,7 @@ static void write_note(struct thrum__document_task_writer *t, uint32_t note)
 
 static void tell_log(struct thrum__document_task_writer *t)
 {
-	struct latest latest = {.count = 0};
+	struct latest latest = {.until = until_of(t)};
 
 	keep_notes(t, false, &latest);
 	keep_values(t, &latest);
@@ -172,7 +193,7 @@ static void tell_log(struct thrum__document_task_writer *t)
 /* Writes the labels if there are several; a single one is the title already. */
 static void tell_labels(struct thrum__document_task_writer *t)
 {
-	struct latest latest = {.count = 0};
+	struct latest latest = {.until = until_of(t)};
 
 	keep_notes(t, true, &latest);
 	if (latest.all < 2 || !begin_section(t, "Labels", &latest))
@@ -192,19 +213,25 @@ static void tell_tasks(struct thrum__document_task_writer *t, const char *name,
 		return;
 	for (unsigned i = 0; i < latest->count; i++) {
 		begin_line(t, latest, i);
-		thrum__document_tell_task(t, latest->lines[i].row);
+		thrum__document_tell_for(t, latest->lines[i].row);
 	}
 }
 
-static void tell_created(struct thrum__document_task_writer *t)
+static void keep_created(const struct thrum__document_task_writer *t, struct latest *latest)
 {
 	const struct thrum__model *model = t->w.model;
-	struct latest latest = {.count = 0};
 
 	for (uint32_t task = model->tasks.count; task-- > model->tasks.first;)
 		if (thrum__model_has_row(&model->tasks, task) &&
 			is_member(t, THRUM__TASK(model, task, creator)) && !is_member(t, task))
-			keep_line(&latest, THRUM__TASK(model, task, created), task, 0);
+			keep_line(latest, THRUM__TASK(model, task, created), task, OF_TASK);
+}
+
+static void tell_created(struct thrum__document_task_writer *t)
+{
+	struct latest latest = {.until = until_of(t)};
+
+	keep_created(t, &latest);
 	tell_tasks(t, "Created", &latest);
 }
 
@@ -212,7 +239,7 @@ static void tell_created(struct thrum__document_task_writer *t)
 static void tell_edges(struct thrum__document_task_writer *t, const char *name, int kind, bool out)
 {
 	const struct thrum__model *model = t->w.model;
-	struct latest latest = {.count = 0};
+	struct latest latest = {.until = until_of(t)};
 
 	for (unsigned i = t->count; i-- > 0;) {
 		uint32_t edge = out ? THRUM__TASK(model, t->tasks[i], edge_out)
@@ -233,7 +260,7 @@ static void tell_edges(struct thrum__document_task_writer *t, const char *name, 
 
 /* ---- Runs ---------------------------------------------------------------------------------- */
 
-static void write_lane(struct thrum__document_task_writer *t, uint32_t lane)
+void thrum__document_tell_lane(struct thrum__document_task_writer *t, uint32_t lane)
 {
 	const struct thrum__model *model = t->w.model;
 	uint32_t own = lane < model->lane_count ? model->lanes[lane].task : THRUM__NONE;
@@ -251,7 +278,7 @@ static void write_lane(struct thrum__document_task_writer *t, uint32_t lane)
 static void tell_runs(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
-	struct latest latest = {.count = 0};
+	struct latest latest = {.until = until_of(t)};
 	char words[64];
 
 	for (unsigned i = t->count; i-- > 0;) {
@@ -267,13 +294,77 @@ static void tell_runs(struct thrum__document_task_writer *t)
 	thrum__document_write_text(&t->w, "for");
 	thrum__document_write_text(&t->w, "thread");
 	for (unsigned i = 0; i < latest.count; i++) {
-		thrum__document_write_paragraph(&t->w, THRUM__ROLE_ROW, "");
+		thrum__document_write_paragraph(&t->w, THRUM__ROLE_ROW, "")->is_marked =
+			latest.lines[i].row == t->run;
 		thrum__document_write_link(&t->w, words, put_time(&latest, i, words, sizeof words),
 			THRUM__LINK_TO_RUN, latest.lines[i].row);
 		thrum__document_write_duration(&t->w,
 			thrum__stats_run_length(model, latest.lines[i].row));
-		write_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));
+		thrum__document_tell_lane(t, THRUM__RUN(model, latest.lines[i].row, lane));
 	}
+}
+
+/* ---- A run ---------------------------------------------------------------------------------- */
+
+static void keep_edges(const struct thrum__document_task_writer *t, struct latest *latest)
+{
+	const struct thrum__model *model = t->w.model;
+
+	for (unsigned i = t->count; i-- > 0;) {
+		uint32_t edge = THRUM__TASK(model, t->tasks[i], edge_out);
+
+		for (; thrum__model_has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, time) >= t->from;
+			edge = THRUM__EDGE(model, edge, prev_out))
+			if (!is_member(t, THRUM__EDGE(model, edge, to)))
+				keep_line(latest, THRUM__EDGE(model, edge, time), edge, OF_EDGE);
+	}
+}
+
+/* Tells of a part of the run in which nothing is recorded, if that is a good part of it. */
+static void tell_silence(struct thrum__document_task_writer *t, int64_t from, int64_t to)
+{
+	if (to - from <= (t->to - t->from) / 4)
+		return;
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_MORE, "");
+	thrum__document_write_duration(&t->w, to - from);
+	thrum__document_write_text(&t->w, " without an event");
+}
+
+void thrum__document_tell_done(struct thrum__document_task_writer *t)
+{
+	const struct thrum__model *model = t->w.model;
+	struct latest latest = {.until = t->to, .only = t};
+
+	keep_edges(t, &latest);
+	keep_created(t, &latest);
+	keep_notes(t, true, &latest);
+	keep_notes(t, false, &latest);
+	keep_values(t, &latest);
+	if (!begin_section(t, "In this run", &latest))
+		return;
+	for (unsigned i = 0; i < latest.count; i++) {
+		uint32_t row = latest.lines[i].row, of = latest.lines[i].of;
+
+		if (i > 0 || latest.all == latest.count)
+			tell_silence(t, i > 0 ? latest.lines[i - 1].time : t->from,
+				latest.lines[i].time);
+		begin_line(t, &latest, i);
+		if (of == OF_NOTE) {
+			write_note(t, row);
+		} else if (of == OF_TASK) {
+			thrum__document_write_text(&t->w, "creates ");
+			thrum__document_tell_task(t, row);
+		} else if (of == OF_EDGE) {
+			thrum__document_write_text(&t->w,
+				thrum__model_edge_name(THRUM__EDGE(model, row, kind)));
+			thrum__document_write_text(&t->w, " ");
+			thrum__document_tell_task(t, THRUM__EDGE(model, row, to));
+		} else {
+			write_value(t, &model->counters[of], row);
+		}
+	}
+	tell_silence(t, latest.lines[latest.count - 1].time, t->to);
 }
 
 void thrum__document_tell_lists(struct thrum__document_task_writer *t)
@@ -286,5 +377,7 @@ void thrum__document_tell_lists(struct thrum__document_task_writer *t)
 	tell_edges(t, "Read by", THRUM__EDGE_READ, false);
 	tell_edges(t, "Signalled by", THRUM__EDGE_SIGNAL, false);
 	tell_edges(t, "Made ready by", THRUM__EDGE_READY, false);
+	tell_edges(t, "Sent to", THRUM__EDGE_LINK, true);
+	tell_edges(t, "Received from", THRUM__EDGE_LINK, false);
 	tell_runs(t);
 }

@@ -51,7 +51,7 @@ void thrum__document_tell_lock(struct thrum__document_task_writer *t)
 		const struct thrum__analyse_held *held = &history.holds[i];
 
 		thrum__document_write_paragraph(&t->w, THRUM__ROLE_LINE, "");
-		thrum__document_tell_task(t, held->task);
+		thrum__document_tell_for(t, held->task);
 		thrum__document_write_text(&t->w, " for ");
 		thrum__document_write_duration(&t->w, held->to - held->from);
 		thrum__document_write_text(&t->w, ", from ");

@@ -41,6 +41,9 @@ void thrum__document_write_link(struct thrum__document_writer *, const char *tex
  * become links to tasks of the side. */
 void thrum__document_write_sentence(struct thrum__document_writer *, const char *text, size_t size,
 	size_t room, const struct thrum__words_mention *, unsigned count, int side);
+/* A link to the tasks that a search finds. */
+void thrum__document_write_filter(struct thrum__document_writer *, const char *text,
+	const char *search);
 /* A string of the model. */
 void thrum__document_write_string(struct thrum__document_writer *, uint32_t string);
 /* A time, as a link to it. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyse/graph.h"
-#include "report/document/parts.h"
+#include "report/document/about.h"
 #include "words/bands.h"
 
 #define THREADS_MOST 4
@@ -17,20 +17,13 @@
 #define RUNS_MOST 3        /* long runs */
 #define RUNS_LOOKED_AT 64  /* runs among which these are chosen */
 #define RUN_LEAST 10000000 /* ns of a long run, and of a hole */
-#define APART 300000000    /* ns between the beginnings of two long runs that are told */
+#define APART 300000000    /* ns between two long runs that are told */
 #define FAILED_MOST 3      /* groups of failures, and of tasks that are pending */
 #define REASON_MOST 200    /* bytes of the reason of a failure */
 
-struct about {
-	struct thrum__document_writer w;
-	const struct thrum__document_program *program;
-	const struct thrum__bands *bands;
-	struct thrum__bands_time time;
-};
-
 /* ---- Words ---------------------------------------------------------------------------------- */
 
-static void write_group(struct about *a, uint32_t group)
+void thrum__document_about_group(struct thrum__document_about *a, uint32_t group)
 {
 	char name[THRUM__WORDS_GROUP_ROOM];
 
@@ -38,7 +31,8 @@ static void write_group(struct about *a, uint32_t group)
 	thrum__document_write_link(&a->w, name, strlen(name), THRUM__LINK_TO_GROUP, group);
 }
 
-static void write_name(struct about *a, uint32_t task, const char *name, size_t size)
+static void write_name(struct thrum__document_about *a, uint32_t task, const char *name,
+	size_t size)
 {
 	if (thrum__model_has_row(&a->bands->model->tasks, task))
 		thrum__document_write_link(&a->w, name, size, THRUM__LINK_TO_TASK, task);
@@ -46,7 +40,7 @@ static void write_name(struct about *a, uint32_t task, const char *name, size_t 
 		thrum__document_write_text(&a->w, name);
 }
 
-static void write_task(struct about *a, uint32_t task)
+void thrum__document_about_task(struct thrum__document_about *a, uint32_t task)
 {
 	char name[300];
 	size_t size = thrum__words_task(a->bands->model, task, name, sizeof name);
@@ -66,21 +60,29 @@ static uint32_t row_of(const struct thrum__model *model, const struct thrum__ban
 	return thrum__model_has_row(&model->runs, row) ? row : THRUM__NONE;
 }
 
-/* The task of a run, and whom it works for, as a link to the run. */
-static void write_running(struct about *a, const struct thrum__bands_run *run)
+/* The task of a run, for whom it works, and the request on which it works, as a link to the run. */
+static void write_running(struct thrum__document_about *a, const struct thrum__bands_run *run)
 {
-	char name[300];
-	size_t size = thrum__words_running(&a->bands->family, run->task, name, sizeof name);
+	const struct thrum__family *family = &a->bands->family;
 	uint32_t row = row_of(a->bands->model, run);
+	uint32_t request = row == THRUM__NONE ? THRUM__NONE
+					      : thrum__analyse_run_request(family->model, row);
+	char name[600];
+	size_t size = 0;
 
+	if (request != THRUM__NONE && request != thrum__family_worker(family, run->task)) {
+		thrum__words_task(family->model, request, name, 300);
+		strcat(name, ", ");
+		size = strlen(name);
+	}
+	thrum__words_running(family, run->task, name + size, sizeof name - 302);
 	if (row == THRUM__NONE)
 		thrum__document_write_text(&a->w, name);
 	else
-		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
-			THRUM__LINK_TO_RUN, row);
+		thrum__document_write_link(&a->w, name, strlen(name), THRUM__LINK_TO_RUN, row);
 }
 
-static void write_duration(struct about *a, int64_t ns)
+void thrum__document_about_duration(struct thrum__document_about *a, int64_t ns)
 {
 	char words[64];
 
@@ -89,7 +91,7 @@ static void write_duration(struct about *a, int64_t ns)
 }
 
 /* A moment, as precise as tells apart a thousandth of the window. */
-static void write_moment(struct about *a, int64_t time)
+void thrum__document_about_moment(struct thrum__document_about *a, int64_t time)
 {
 	char words[64];
 	size_t size = thrum__words_time(time, (a->time.to[0] - a->time.from[0]) / 1000, words,
@@ -98,7 +100,7 @@ static void write_moment(struct about *a, int64_t time)
 	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, time);
 }
 
-static void write_percent(struct about *a, double share)
+void thrum__document_about_percent(struct thrum__document_about *a, double share)
 {
 	char words[32];
 
@@ -106,7 +108,7 @@ static void write_percent(struct about *a, double share)
 	thrum__document_write_text(&a->w, words);
 }
 
-static void write_bad_number(struct about *a, uint64_t number)
+static void write_bad_number(struct thrum__document_about *a, uint64_t number)
 {
 	char words[THRUM__NUMBER_ROOM];
 
@@ -114,14 +116,28 @@ static void write_bad_number(struct about *a, uint64_t number)
 	thrum__document_write_bad(&a->w, words);
 }
 
-static void begin_line(struct about *a)
+/* How many of a group failed, as a link to these tasks: "65 of 5,561". */
+void thrum__document_about_failing(struct thrum__document_about *a, uint32_t group,
+	const struct thrum__bands_numbers *numbers)
+{
+	char words[2 * THRUM__NUMBER_ROOM + 8], search[THRUM__WORDS_GROUP_ROOM + 32];
+	size_t size = thrum__words_number(numbers->failed, words);
+
+	strcpy(words + size, " of ");
+	thrum__words_number(numbers->ended, words + size + strlen(" of "));
+	thrum__words_group_failed(&a->bands->family, group, search, sizeof search);
+	thrum__document_write_filter(&a->w, words, search);
+	thrum__document_mark_bad(&a->w);
+}
+
+static void begin_line(struct thrum__document_about *a)
 {
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_LINE, "");
 }
 
 /* ---- Where it runs -------------------------------------------------------------------------- */
 
-static void write_threads(struct about *a)
+static void write_threads(struct thrum__document_about *a)
 {
 	const struct thrum__bands *bands = a->bands;
 	/* A line that says "and 1 more" takes as much room as that one. */
@@ -143,7 +159,7 @@ static void write_threads(struct about *a)
 		else
 			thrum__document_write_bytes(&a->w, name, size);
 		thrum__document_write_text(&a->w, thread->count > 1 ? " run " : " runs ");
-		write_percent(a,
+		thrum__document_about_percent(a,
 			thrum__bands_thread_share(bands, i, a->time.from[0], a->time.to[0]));
 		thrum__document_write_text(&a->w, " of the time");
 	}
@@ -189,7 +205,7 @@ static int by_ended(const void *a, const void *b)
 }
 
 /* Writes how long the slowest took that ended in the time, as a link to the reasons. */
-static void write_slowest(struct about *a, uint32_t group)
+void thrum__document_about_slowest(struct thrum__document_about *a, uint32_t group)
 {
 	struct thrum__bands_line line, slowest = {.task = THRUM__NONE};
 	int64_t most = 0;
@@ -215,13 +231,13 @@ static void write_slowest(struct about *a, uint32_t group)
 		slowest.task);
 }
 
-static void write_answer(struct about *a, const struct measured *measured)
+static void write_answer(struct thrum__document_about *a, const struct measured *measured)
 {
 	const struct thrum__bands_numbers *numbers = &measured->numbers;
 	char rate[THRUM__NUMBER_ROOM];
 
 	begin_line(a);
-	write_group(a, measured->group);
+	thrum__document_about_group(a, measured->group);
 	if (numbers->rate >= 10)
 		thrum__words_number((uint64_t)(numbers->rate + 0.5), rate);
 	else
@@ -229,22 +245,18 @@ static void write_answer(struct about *a, const struct measured *measured)
 	thrum__document_write_text(&a->w, ": ");
 	thrum__document_write_text(&a->w, rate);
 	thrum__document_write_text(&a->w, " a second, half within ");
-	write_duration(a, numbers->half);
+	thrum__document_about_duration(a, numbers->half);
 	thrum__document_write_text(&a->w, ", 1 in 100 over ");
-	write_duration(a, numbers->slow);
-	write_slowest(a, measured->group);
+	thrum__document_about_duration(a, numbers->slow);
+	thrum__document_about_slowest(a, measured->group);
 	if (numbers->failed == 0)
 		return;
 	thrum__document_write_text(&a->w, "; ");
-	if (numbers->all_failed) {
-		thrum__document_write_text(&a->w, "all fail");
-		return;
-	}
-	write_bad_number(a, numbers->failed);
-	thrum__document_write_bad(&a->w, numbers->failed == 1 ? " fails" : " fail");
+	thrum__document_about_failing(a, measured->group, numbers);
+	thrum__document_write_text(&a->w, numbers->failed == 1 ? " fails" : " fail");
 }
 
-static void write_answers(struct about *a)
+static void write_answers(struct thrum__document_about *a)
 {
 	const struct thrum__family *family = &a->bands->family;
 	struct measured groups[THRUM__FAMILY_BANDS];
@@ -282,7 +294,7 @@ static bool waits_outside(const struct thrum__family *family,
 
 /* The index in `shown` of the requests that wait longest in all, of those whose paths are known; NONE:
  * there are none. Requests that only wait for the outside count (`any`) if there are no others. */
-static uint32_t find_slowest(const struct about *a, bool any)
+static uint32_t find_slowest(const struct thrum__document_about *a, bool any)
 {
 	const struct thrum__family *family = &a->bands->family;
 	uint32_t best = THRUM__NONE;
@@ -301,32 +313,33 @@ static uint32_t find_slowest(const struct about *a, bool any)
 	return best;
 }
 
-static void write_queue(struct about *a, uint32_t queue)
+static void write_queue(struct thrum__document_about *a, uint32_t queue)
 {
 	struct thrum__bands_queue_numbers numbers;
 	char words[32];
 
 	thrum__bands_queue_numbers(a->bands, queue, a->time.from[0], a->time.to[0], &numbers);
 	thrum__document_write_text(&a->w, ". That is held ");
-	write_percent(a, numbers.held);
+	thrum__document_about_percent(a, numbers.held);
 	thrum__document_write_text(&a->w, " of the time; ");
 	thrum__words_decimal(numbers.waiting, numbers.waiting < 10, words, sizeof words);
 	thrum__document_write_text(&a->w, words);
 	thrum__document_write_text(&a->w, " wait for it at a time");
 }
 
-static void write_part(struct about *a, uint32_t group, const struct thrum__story_part *part)
+void thrum__document_about_part(struct thrum__document_about *a, uint32_t group,
+	const struct thrum__story_part *part)
 {
 	const struct thrum__family *family = &a->bands->family;
 	uint32_t queue;
 
 	begin_line(a);
-	write_group(a, group);
+	thrum__document_about_group(a, group);
 	thrum__document_write_text(&a->w,
 		part->kind == THRUM__WHERE_RUNS           ? " runs for "
 			: part->kind == THRUM__WHERE_BUSY ? " is ready for "
 							  : " spends ");
-	write_percent(a, part->share);
+	thrum__document_about_percent(a, part->share);
 	switch (part->kind) {
 	case THRUM__WHERE_RUNS: thrum__document_write_text(&a->w, " of its time"); return;
 	case THRUM__WHERE_BUSY:
@@ -345,12 +358,12 @@ static void write_part(struct about *a, uint32_t group, const struct thrum__stor
 			thrum__words_kind(a->bands->model, family->groups[part->group].sample));
 		thrum__document_write_text(&a->w, " ");
 	}
-	write_group(a, part->group);
+	thrum__document_about_group(a, part->group);
 	if (queue != THRUM__NONE)
 		write_queue(a, queue);
 }
 
-static void write_waits(struct about *a)
+static void write_waits(struct thrum__document_about *a)
 {
 	uint32_t slowest = find_slowest(a, false);
 	const struct thrum__story_where *where;
@@ -363,13 +376,15 @@ static void write_waits(struct about *a)
 	thrum__document_write_section(&a->w, "Where it waits");
 	for (uint32_t i = 0; i < where->count && i < PARTS_MOST; i++)
 		if (i == 0 || where->parts[i].share >= PART_LEAST)
-			write_part(a, a->bands->family.shown[slowest], &where->parts[i]);
+			thrum__document_about_part(a, a->bands->family.shown[slowest],
+				&where->parts[i]);
 }
 
 /* ---- Oddities ------------------------------------------------------------------------------- */
 
 /* How many lanes have a run of at least half that length at that time. */
-static uint32_t count_held_up(const struct about *a, const struct thrum__bands_run *run)
+static uint32_t count_held_up(const struct thrum__document_about *a,
+	const struct thrum__bands_run *run)
 {
 	struct thrum__bands_run runs[RUNS_LOOKED_AT];
 	uint32_t count = thrum__bands_longest_runs(a->bands, THRUM__NONE, run->from, run->to,
@@ -386,20 +401,20 @@ static uint32_t count_held_up(const struct about *a, const struct thrum__bands_r
 	return lanes;
 }
 
-static void write_run(struct about *a, const struct thrum__bands_run *run)
+static void write_run(struct thrum__document_about *a, const struct thrum__bands_run *run)
 {
 	uint32_t lane = a->bands->model->lanes[run->lane].task, held_up = count_held_up(a, run);
 
 	begin_line(a);
-	write_moment(a, run->from);
+	thrum__document_about_moment(a, run->from);
 	thrum__document_write_until(&a->w, run->to);
 	thrum__document_write_text(&a->w, ": ");
 	write_running(a, run);
 	thrum__document_write_text(&a->w, " runs for ");
-	write_duration(a, run->ran);
+	thrum__document_about_duration(a, run->ran);
 	if (thrum__model_has_row(&a->bands->model->tasks, lane)) {
 		thrum__document_write_text(&a->w, " on ");
-		write_task(a, lane);
+		thrum__document_about_task(a, lane);
 	}
 	if (held_up < 2)
 		return;
@@ -408,7 +423,7 @@ static void write_run(struct about *a, const struct thrum__bands_run *run)
 	thrum__document_write_text(&a->w, " threads are held up at once");
 }
 
-uint32_t thrum__document_long_runs(const struct thrum__bands *bands, int64_t from, int64_t to,
+static uint32_t long_runs(const struct thrum__bands *bands, int64_t from, int64_t to,
 	struct thrum__bands_run *chosen, uint32_t most)
 {
 	struct thrum__bands_run runs[RUNS_LOOKED_AT];
@@ -422,15 +437,15 @@ uint32_t thrum__document_long_runs(const struct thrum__bands *bands, int64_t fro
 
 		for (uint32_t j = 0; j < told; j++)
 			is_apart = is_apart &&
-				(runs[i].from - chosen[j].from >= apart ||
-					chosen[j].from - runs[i].from >= apart);
+				(runs[i].from - chosen[j].to >= apart ||
+					chosen[j].from - runs[i].to >= apart);
 		if (is_apart)
 			chosen[told++] = runs[i];
 	}
 	return told;
 }
 
-bool thrum__document_long_hole(const struct thrum__bands *bands, int64_t from, int64_t to,
+static bool long_hole(const struct thrum__bands *bands, int64_t from, int64_t to,
 	struct thrum__bands_hole *hole)
 {
 	struct thrum__bands_hole holes[RUNS_LOOKED_AT];
@@ -444,22 +459,22 @@ bool thrum__document_long_hole(const struct thrum__bands *bands, int64_t from, i
 	return count > 0;
 }
 
-static void write_runs(struct about *a)
+void thrum__document_about_runs(struct thrum__document_about *a)
 {
 	struct thrum__bands_run runs[RUNS_MOST];
 	struct thrum__bands_hole hole;
 	int64_t from = a->time.from[0], to = a->time.to[0];
-	uint32_t count = thrum__document_long_runs(a->bands, from, to, runs, RUNS_MOST);
+	uint32_t count = long_runs(a->bands, from, to, runs, RUNS_MOST);
 
 	for (uint32_t i = 0; i < count; i++)
 		write_run(a, &runs[i]);
-	if (!thrum__document_long_hole(a->bands, from, to, &hole))
+	if (!long_hole(a->bands, from, to, &hole))
 		return;
 	begin_line(a);
-	write_moment(a, hole.from);
+	thrum__document_about_moment(a, hole.from);
 	thrum__document_write_until(&a->w, hole.to);
 	thrum__document_write_text(&a->w, ": nothing runs for ");
-	write_duration(a, hole.to - hole.from);
+	thrum__document_about_duration(a, hole.to - hole.from);
 }
 
 static int by_value(const void *a, const void *b)
@@ -470,13 +485,13 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The reason of a line's failure, a string of the model, or NONE. */
-static uint32_t reason_of(const struct about *a, uint32_t task)
+static uint32_t reason_of(const struct thrum__document_about *a, uint32_t task)
 {
 	return THRUM__TASK(a->bands->model, thrum__model_heir(a->bands->model, task), failure);
 }
 
 /* Tells how long the failed lines of a group took, nearly all of them, and the commonest reason. */
-static void write_failed(struct about *a, uint32_t group, uint32_t failed)
+void thrum__document_about_reasons(struct thrum__document_about *a, uint32_t group, uint32_t failed)
 {
 	int64_t *lengths = malloc(failed * sizeof *lengths);
 	struct thrum__bands_walk walk;
@@ -510,11 +525,11 @@ static void write_failed(struct about *a, uint32_t group, uint32_t failed)
 		thrum__document_write_text(&a->w, count >= 10 ? ", nearly all after " : " after ");
 		if (lengths[high] <= lengths[low] + lengths[low] / 4) {
 			thrum__document_write_text(&a->w, "about ");
-			write_duration(a, lengths[count / 2]);
+			thrum__document_about_duration(a, lengths[count / 2]);
 		} else {
-			write_duration(a, lengths[low]);
+			thrum__document_about_duration(a, lengths[low]);
 			thrum__document_write_text(&a->w, " to ");
-			write_duration(a, lengths[high]);
+			thrum__document_about_duration(a, lengths[high]);
 		}
 	}
 	free(lengths);
@@ -526,21 +541,19 @@ static void write_failed(struct about *a, uint32_t group, uint32_t failed)
 	thrum__document_write_text(&a->w, "”");
 }
 
-static void write_failures_of(struct about *a, uint32_t group,
+static void write_failures_of(struct thrum__document_about *a, uint32_t group,
 	const struct thrum__bands_numbers *numbers)
 {
 	begin_line(a);
-	write_bad_number(a, numbers->failed);
-	thrum__document_write_bad(&a->w, " of ");
-	write_bad_number(a, numbers->ended);
+	thrum__document_about_failing(a, group, numbers);
 	thrum__document_write_text(&a->w, " ");
-	write_group(a, group);
+	thrum__document_about_group(a, group);
 	thrum__document_write_text(&a->w, numbers->failed == 1 ? " fails" : " fail");
-	write_failed(a, group, numbers->failed);
+	thrum__document_about_reasons(a, group, numbers->failed);
 }
 
 /* Tells of failures; last of groups that always fail, as these mostly mean to. */
-static void write_failures(struct about *a)
+static void write_failures(struct thrum__document_about *a)
 {
 	const struct thrum__family *family = &a->bands->family;
 	uint32_t told = 0;
@@ -560,7 +573,7 @@ static void write_failures(struct about *a)
 }
 
 /* Tells of the lines that should resolve and are pending at the end, and since when the oldest is. */
-static void write_pending(struct about *a)
+static void write_pending(struct thrum__document_about *a)
 {
 	const struct thrum__family *family = &a->bands->family;
 	uint32_t told = 0;
@@ -582,26 +595,26 @@ static void write_pending(struct about *a)
 		begin_line(a);
 		write_bad_number(a, group->pending);
 		thrum__document_write_text(&a->w, " ");
-		write_group(a, family->shown[i]);
+		thrum__document_about_group(a, family->shown[i]);
 		thrum__document_write_text(&a->w,
 			group->pending == 1 ? " is pending at the end, since "
 					    : " are pending at the end; the oldest, ");
 		if (group->pending > 1) {
-			write_task(a, oldest.task);
+			thrum__document_about_task(a, oldest.task);
 			thrum__document_write_text(&a->w, ", since ");
 		}
-		write_moment(a, oldest.start);
+		thrum__document_about_moment(a, oldest.start);
 		told++;
 	}
 }
 
 /* Writes the section, or nothing if nothing is odd. */
-static void write_oddities(struct about *a)
+static void write_oddities(struct thrum__document_about *a)
 {
 	uint32_t before = a->w.document->count;
 
 	thrum__document_write_section(&a->w, "Out of the ordinary");
-	write_runs(a);
+	thrum__document_about_runs(a);
 	write_failures(a);
 	write_pending(a);
 	if (!a->w.failed && a->w.document->count == before + 1) {
@@ -612,7 +625,7 @@ static void write_oddities(struct about *a)
 
 /* ---- Findings ------------------------------------------------------------------------------- */
 
-static void write_findings(struct about *a)
+static void write_findings(struct thrum__document_about *a)
 {
 	const struct thrum__findings *findings = a->program->findings;
 	char words[1000];
@@ -640,7 +653,7 @@ static void write_findings(struct about *a)
 /* ---- All of it ------------------------------------------------------------------------------ */
 
 /* How many lines of all groups touch the time. */
-static uint64_t count_lines(const struct about *a)
+static uint64_t count_lines(const struct thrum__document_about *a)
 {
 	const struct thrum__family *family = &a->bands->family;
 	uint64_t count = 0;
@@ -656,7 +669,7 @@ static uint64_t count_lines(const struct about *a)
 	return count;
 }
 
-static void write_head(struct about *a)
+static void write_head(struct thrum__document_about *a)
 {
 	int64_t from = a->time.from[0], to = a->time.to[0];
 	bool is_whole = from <= a->bands->from && to >= a->bands->to;
@@ -667,17 +680,17 @@ static void write_head(struct about *a)
 	thrum__document_write_number(&a->w, count_lines(a));
 	thrum__document_write_text(&a->w,
 		a->bands->family.by_site ? " tasks in " : " labelled tasks in ");
-	write_duration(a, to - from);
+	thrum__document_about_duration(a, to - from);
 	if (!is_whole) {
 		thrum__document_write_text(&a->w, " from ");
-		write_moment(a, from);
+		thrum__document_about_moment(a, from);
 	}
 }
 
 int thrum__document_program(const struct thrum__document_program *program,
 	struct thrum__document *document)
 {
-	struct about a = {.program = program, .bands = program->bands};
+	struct thrum__document_about a = {.program = program, .bands = program->bands};
 
 	a.time = (struct thrum__bands_time){{program->from, 0}, {program->to, 0}};
 	thrum__document_write_begin(&a.w, program->bands->model, document);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Documents of a program at work, made of its bands: all of a window of time, or a range of it beside
- * the rest. Groups, threads, moments and tasks are links.
+ * Documents of a program at work, made of its bands: all of a window of time, a range of it beside
+ * the rest, or one group. Groups, threads, moments and tasks are links.
  */
 #ifndef REPORT_DOCUMENT_PROGRAM_H
 #define REPORT_DOCUMENT_PROGRAM_H
@@ -32,6 +32,11 @@ struct thrum__document_program {
 THRUM__MUST_USE int thrum__document_program(const struct thrum__document_program *,
 	struct thrum__document *);
 
+/* Writes about a group of the bands: how fast it answers, failures, where its time goes, its parts. The
+ * document is empty if there is no such group. Returns 0, or -THRUM_E_MEMORY with an empty document. */
+THRUM__MUST_USE int thrum__document_group(const struct thrum__document_program *, uint32_t group,
+	const struct thrum__story_where *, struct thrum__document *);
+
 /* A range of the window. */
 struct thrum__document_range {
 	int64_t from, to;
@@ -47,12 +52,5 @@ struct thrum__document_range {
  * 0, or -THRUM_E_MEMORY with an empty document. */
 THRUM__MUST_USE int thrum__document_range(const struct thrum__document_program *,
 	const struct thrum__document_range *, struct thrum__document *);
-
-/* Private to the room: the longest runs in a time that lie apart, at most `most`, and the longest hole.
- */
-uint32_t thrum__document_long_runs(const struct thrum__bands *, int64_t from, int64_t to,
-	struct thrum__bands_run *, uint32_t most);
-bool thrum__document_long_hole(const struct thrum__bands *, int64_t from, int64_t to,
-	struct thrum__bands_hole *);
 
 #endif

@@ -3,13 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/document/parts.h"
-#include "report/document/program.h"
+#include "report/document/about.h"
 #include "words/bands.h"
 
 #define RATIO_LEAST 1.5 /* of shares; a smaller one isn't told */
 #define PART_LEAST 0.005
-#define RUNS_MOST 3
 
 struct about {
 	struct thrum__document_writer w;
@@ -155,52 +153,17 @@ static double share_of(const struct about *a, uint32_t thread, const struct thru
 	return all > 0 ? ran / all : 0;
 }
 
-static void write_run(struct about *a, const struct thrum__bands_run *run)
+/* Writes the longest runs and the longest time in which nothing runs. */
+static void write_long(struct about *a)
 {
-	const struct thrum__model *model = a->bands->model;
-	uint32_t lane = model->lanes[run->lane].task;
-	char name[300], words[340] = "";
-	size_t size = thrum__words_running(&a->bands->family, run->task, name, sizeof name);
+	struct thrum__document_about program = {.w = a->w, .bands = a->bands, .time = a->here};
 
-	begin_row(a);
-	if (thrum__model_has_row(&model->tasks, run->task))
-		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
-			THRUM__LINK_TO_TASK, run->task);
-	else
-		thrum__document_write_text(&a->w, name);
-	if (thrum__model_has_row(&model->tasks, lane)) {
-		thrum__words_task(model, lane, name, sizeof name);
-		snprintf(words, sizeof words, "on %s", name);
-	}
-	thrum__document_write_text(&a->w, words);
-	thrum__document_write_text(&a->w, "");
-	write_duration(a, "", run->ran);
-}
-
-static void write_hole(struct about *a)
-{
-	struct thrum__bands_hole hole;
-	char words[80] = "at ";
-	size_t size;
-
-	if (!thrum__document_long_hole(a->bands, a->here.from[0], a->here.to[0], &hole))
-		return;
-	size = 3 +
-		thrum__words_time(hole.from, (a->here.to[0] - a->here.from[0]) / 1000, words + 3,
-			sizeof words - 3);
-	begin_row(a);
-	thrum__document_write_text(&a->w, "nothing runs");
-	thrum__document_write_link(&a->w, words, size, THRUM__LINK_TO_TIME, hole.from);
-	thrum__document_write_until(&a->w, hole.to);
-	thrum__document_write_text(&a->w, "");
-	write_duration(a, "", hole.to - hole.from);
+	thrum__document_about_runs(&program);
+	a->w = program.w;
 }
 
 static void write_threads(struct about *a)
 {
-	struct thrum__bands_run runs[RUNS_MOST];
-	uint32_t count;
-
 	thrum__document_write_section(&a->w, "Threads");
 	write_header(a);
 	for (uint32_t i = 0; i < a->bands->thread_count; i++) {
@@ -214,11 +177,7 @@ static void write_threads(struct about *a)
 		write_percent(a, other);
 		write_ratio(a, here, other, RATIO_LEAST);
 	}
-	count = thrum__document_long_runs(a->bands, a->here.from[0], a->here.to[0], runs,
-		RUNS_MOST);
-	for (uint32_t i = 0; i < count; i++)
-		write_run(a, &runs[i]);
-	write_hole(a);
+	write_long(a);
 }
 
 /* ---- Where time goes ------------------------------------------------------------------------ */
@@ -357,14 +316,17 @@ static int write_box(struct about *a, const struct thrum__document_range *range)
 static void write_head(struct about *a, const struct thrum__document_program *program)
 {
 	int64_t length = a->here.to[0] - a->here.from[0];
-	char words[80];
+	char words[160];
+	size_t size;
 
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_TITLE, "");
-	thrum__words_time(a->here.from[0], length / 1000, words, sizeof words);
+	size = thrum__words_time(a->here.from[0], length / 1000, words, sizeof words);
+	size += (size_t)snprintf(words + size, sizeof words - size, " … ");
+	thrum__words_time(a->here.to[0], length / 1000, words + size, sizeof words - size);
 	thrum__document_write_text(&a->w, words);
-	write_duration(a, " + ", length);
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_REMARK, "");
-	thrum__document_write_text(&a->w, "beside the other ");
+	write_duration(a, "these ", length);
+	thrum__document_write_text(&a->w, " beside the other ");
 	write_duration(a, "", program->to - program->from - length);
 	thrum__document_write_text(&a->w, " in sight");
 }

@@ -28,23 +28,6 @@ static bool is_member(const struct thrum__document_task_writer *t, uint32_t task
 	return false;
 }
 
-/* The latest of the tasks that became this one, or NONE. */
-static uint32_t task_before(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
-
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_in)) {
-		uint32_t from = THRUM__EDGE(model, edge, from);
-
-		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
-			thrum__model_has_row(&model->tasks, from) &&
-			THRUM__TASK(model, from, became) == task)
-			return from;
-	}
-	return THRUM__NONE;
-}
-
 static void find_chain(struct thrum__document_task_writer *t, uint32_t task)
 {
 	const struct thrum__model *model = t->w.model;
@@ -52,7 +35,7 @@ static void find_chain(struct thrum__document_task_writer *t, uint32_t task)
 	/* Goes back from the task, turns the list round, then goes forth. */
 	for (uint32_t at = task; t->count < THRUM__CHAIN_MAX / 2 &&
 		thrum__model_has_row(&model->tasks, at) && !is_member(t, at);
-		at = task_before(model, at))
+		at = thrum__analyse_task_before(model, at))
 		t->tasks[t->count++] = at;
 	for (unsigned i = 0; i < t->count / 2; i++) {
 		uint32_t other = t->tasks[i];
@@ -114,6 +97,19 @@ void thrum__document_tell_task(struct thrum__document_task_writer *t, uint32_t t
 	thrum__document_write_link(&t->w, words, size, THRUM__LINK_TO_TASK, task);
 }
 
+void thrum__document_tell_for(struct thrum__document_task_writer *t, uint32_t task)
+{
+	uint32_t request = thrum__analyse_task_is_lock(t->w.model, t->task)
+		? thrum__analyse_task_request(t->w.model, task)
+		: THRUM__NONE;
+
+	if (request != THRUM__NONE && request != task) {
+		thrum__document_tell_task(t, request);
+		thrum__document_write_text(&t->w, ", ");
+	}
+	thrum__document_tell_task(t, task);
+}
+
 static void write_pair(struct thrum__document_task_writer *t, const char *key)
 {
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
@@ -156,7 +152,10 @@ static void write_head(struct thrum__document_task_writer *t)
 	char words[THRUM__DOCUMENT_TEXT], kind[128];
 	size_t size = thrum__words_task(model, t->task, words, sizeof words);
 
-	thrum__document_write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_paragraph(&t->w,
+		t->run == THRUM__NONE ? THRUM__ROLE_TITLE : THRUM__ROLE_SECTION, "");
+	if (t->run != THRUM__NONE)
+		thrum__document_write_text(&t->w, "Its task: ");
 	thrum__document_write_bytes(&t->w, words, size < sizeof words ? size : sizeof words - 1);
 	for (unsigned i = 0; i < t->count; i++)
 		should |= THRUM__TASK(model, t->tasks[i], flags) & THRUM__TASK_SHOULD_RESOLVE;
@@ -175,6 +174,26 @@ static bool is_idle(const struct thrum__document_task_writer *t)
 {
 	return THRUM__TASK(t->w.model, t->heir, flags) & THRUM__TASK_LANE ||
 		thrum__words_is_main_context(t->w.model, t->heir);
+}
+
+/* Writes whether a lock is free, or who holds it at the end. */
+static void write_holders(struct thrum__document_task_writer *t)
+{
+	struct thrum__analyse_hold holds[THRUM__HOLDS_MAX];
+	struct thrum__analyse_lock lock;
+
+	write_pair(t, "State");
+	thrum__analyse_lock_look(t->w.model, t->task, &lock, holds);
+	thrum__document_write_text(&t->w, lock.count == 0 ? "free" : "held by ");
+	for (uint32_t i = 0; i < lock.count; i++) {
+		if (i > 0)
+			thrum__document_write_text(&t->w, ", ");
+		if (holds[i].task == THRUM__NONE)
+			thrum__document_write_text(&t->w, "a task that isn't known");
+		else
+			thrum__document_tell_task(t,
+				thrum__analyse_task_known_as(t->w.model, holds[i].task));
+	}
 }
 
 static void write_state(struct thrum__document_task_writer *t)
@@ -201,6 +220,20 @@ static void write_state(struct thrum__document_task_writer *t)
 	}
 	if (thrum__model_is_unsure(model, t->heir))
 		thrum__document_write_text(&t->w, "; events are missing, so this may be wrong");
+}
+
+/* Tells what the kind is. */
+static void write_kind(struct thrum__document_task_writer *t)
+{
+	int kind = THRUM__TASK(t->w.model, t->task, kind);
+	const char *help = thrum__words_kind_help(kind);
+
+	if (!*help)
+		return;
+	write_pair(t, "Kind");
+	thrum__document_write_text(&t->w, thrum_kind_name(kind));
+	thrum__document_write_text(&t->w, ": ");
+	thrum__document_write_text(&t->w, help);
 }
 
 static void write_site(struct thrum__document_task_writer *t)
@@ -304,6 +337,19 @@ static int64_t run_within_life(const struct thrum__document_task_writer *t, uint
 	return end > start ? thrum__base_time_between(start, end) : 0;
 }
 
+/* Writes how long the chain took, or has been pending: the number that all front ends tell of it. */
+static void write_took(struct thrum__document_task_writer *t)
+{
+	bool is_open = THRUM__TASK(t->w.model, t->heir, end) == THRUM__OPEN;
+	char words[64];
+
+	if (is_idle(t) || t->end < t->start)
+		return;
+	write_pair(t, is_open ? "Pending for" : "Took");
+	thrum__words_duration(thrum__base_time_between(t->start, t->end), 3, words, sizeof words);
+	thrum__document_write_text(&t->w, words);
+}
+
 static void write_times(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
@@ -320,7 +366,7 @@ static void write_times(struct thrum__document_task_writer *t)
 			stretches++;
 		}
 	}
-	write_pair(t, "Running");
+	write_pair(t, thrum__analyse_task_is_lane(model, t->heir) ? "Own task" : "Running");
 	if (stretches == 0)
 		thrum__document_write_text(&t->w, "never");
 	else
@@ -399,6 +445,17 @@ static void write_waits(struct thrum__document_task_writer *t)
 	}
 }
 
+/* Writes the task that works on the message for whose answer this one stands. */
+static void write_server(struct thrum__document_task_writer *t)
+{
+	uint32_t server = thrum__analyse_task_server(t->w.model, t->tasks[0]);
+
+	if (server == THRUM__NONE)
+		return;
+	write_pair(t, "Served by");
+	thrum__document_tell_task(t, server);
+}
+
 /* The latest edge by which the chain read a result, or NONE. */
 static uint32_t waking_edge(const struct thrum__document_task_writer *t)
 {
@@ -430,6 +487,36 @@ static void write_waker(struct thrum__document_task_writer *t)
 	thrum__document_write_time(&t->w, THRUM__EDGE(t->w.model, edge, time));
 }
 
+/* ---- A run ---------------------------------------------------------------------------------- */
+
+/* Writes about the run with which the document begins. */
+static void write_run(struct thrum__document_task_writer *t)
+{
+	const struct thrum__model *model = t->w.model;
+	uint32_t request, known = thrum__analyse_task_known_as(model, t->task);
+
+	if (t->run == THRUM__NONE)
+		return;
+	request = thrum__analyse_run_request(model, t->run);
+	thrum__document_write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
+	thrum__document_write_text(&t->w, "A run of ");
+	thrum__document_write_duration(&t->w, t->to - t->from);
+	write_pair(t, "From");
+	thrum__document_write_time(&t->w, t->from);
+	thrum__document_write_until(&t->w, t->to);
+	write_pair(t, "Thread");
+	thrum__document_tell_lane(t, THRUM__RUN(model, t->run, lane));
+	if (request != THRUM__NONE && request != t->task) {
+		write_pair(t, "Works on");
+		thrum__document_tell_task(t, request);
+	}
+	if (known != t->task && known != request) {
+		write_pair(t, "Part of");
+		thrum__document_tell_task(t, known);
+	}
+	thrum__document_tell_done(t);
+}
+
 /* ---- The document -------------------------------------------------------------------------- */
 
 /* Finds the chain, its start and its end. */
@@ -448,7 +535,20 @@ static void begin_chain(struct thrum__document_task_writer *t, uint32_t task)
 		t->end = model->end;
 }
 
-int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
+static void begin_run(struct thrum__document_task_writer *t, uint32_t run)
+{
+	const struct thrum__model *model = t->w.model;
+
+	t->run = thrum__model_has_row(&model->runs, run) ? run : THRUM__NONE;
+	t->from = 0;
+	t->to = -1;
+	if (t->run == THRUM__NONE)
+		return;
+	t->from = THRUM__RUN(model, run, start);
+	t->to = t->from + thrum__stats_run_length(model, run);
+}
+
+int thrum__document_task(const struct thrum__stats *stats, uint32_t task, uint32_t run,
 	struct thrum__document *document)
 {
 	struct thrum__document_task_writer t = {.stats = stats};
@@ -457,17 +557,27 @@ int thrum__document_task(const struct thrum__stats *stats, uint32_t task,
 	if (!thrum__model_has_row(&stats->model->tasks, task))
 		return 0;
 	begin_chain(&t, task);
+	begin_run(&t, run);
+	write_run(&t);
 	write_head(&t);
-	write_state(&t);
+	if (thrum__analyse_task_is_lock(stats->model, task))
+		write_holders(&t);
+	else
+		write_state(&t);
 	write_beginning(&t);
 	write_end(&t);
 	/* A lock neither runs nor waits. */
-	if (!thrum__analyse_task_is_lock(stats->model, task))
+	if (!thrum__analyse_task_is_lock(stats->model, task)) {
+		write_took(&t);
 		write_times(&t);
+	}
 	write_waits(&t);
+	write_server(&t);
 	write_waker(&t);
+	write_kind(&t);
 	write_site(&t);
 	thrum__document_tell_lock(&t);
+	thrum__document_tell_lane_times(&t);
 	thrum__document_tell_lists(&t);
 	return thrum__document_write_end(&t.w);
 }

@@ -90,8 +90,7 @@ static void write_state(struct about *a, uint64_t count, const char *state, int 
 	if (filter < 0)
 		thrum__document_write_text(&a->w, words);
 	else
-		thrum__document_write_link(&a->w, words, strlen(words), THRUM__LINK_TO_FILTER,
-			filter);
+		thrum__document_write_filter(&a->w, words, thrum__words_state_search(filter));
 	if (is_bad)
 		thrum__document_mark_bad(&a->w);
 }
@@ -124,9 +123,9 @@ static void write_states(struct about *a)
 	static const struct {
 		uint8_t state;
 		const char *words;
-	} order[] = {{THRUM__STATE_RESOLVED, " resolved"}, {THRUM__STATE_BECAME, " became others"},
-		{THRUM__STATE_CANCELLED, " cancelled"}, {THRUM__STATE_PENDING, " pending"},
-		{THRUM__STATE_FAILED, " failed"}};
+	} order[] = {{THRUM__STATE_RESOLVED, " resolved"},
+		{THRUM__STATE_BECAME, " went on as others"}, {THRUM__STATE_CANCELLED, " cancelled"},
+		{THRUM__STATE_PENDING, " pending"}, {THRUM__STATE_FAILED, " failed"}};
 	const struct thrum__tallies *kinds = &a->stats->by[THRUM__BY_KIND];
 	uint64_t idle = count_idle(a->stats), tasks = idle, states[5] = {0}, stuck = 0;
 

@@ -30,6 +30,8 @@
 	X(RUNS, "run")      /* the longest runs */ \
 	X(TREE, "counters") /* the counters as a tree by their paths, with sums */
 
+/* Stands above statistics, as a range may be chosen in the picture. */
+#define THRUM__TABLE_WHOLE "These numbers are of the whole recording."
 /* The text in an empty field for the text that narrows the tasks. */
 #define THRUM__TABLE_FILTER "Filter: name, state:failed, life>5ms"
 

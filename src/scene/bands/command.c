@@ -266,12 +266,28 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	strcpy(scene->state.bands.focus, name);
 	if (place->kind == THRUM__PLACE_MORE)
 		return press_more(scene, place);
-	return place->kind == THRUM__PLACE_QUEUE ? select_lock(scene, place->index) : 1;
+	if (place->kind == THRUM__PLACE_QUEUE)
+		return select_lock(scene, place->index);
+	/* The panel tells about the band or the thread, unless a task is selected. */
+	return scene->state.has_selected && thrum__scene_select(scene, THRUM__NONE) < 0
+		? -THRUM_E_MEMORY
+		: 1;
 }
 
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *scene)
 {
 	return scene->bands ? focused_group(scene) : THRUM__NONE;
+}
+
+uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *scene)
+{
+	uint32_t place = scene->bands ? focused_place(scene) : THRUM__NONE;
+	int kind = place == THRUM__NONE ? THRUM__PLACE_NONE : scene->bands->places[place].kind;
+	const struct thrum__bands *all = scene->bands ? scene->bands->all : NULL;
+
+	return kind == THRUM__PLACE_THREAD || kind == THRUM__PLACE_OPENED_THREAD
+		? all->model->lanes[all->threads[scene->bands->places[place].index].lane].task
+		: THRUM__NONE;
 }
 
 /* Opens the place of the groups without a band. Returns false if it can't, or is open. */

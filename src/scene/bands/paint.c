@@ -183,8 +183,7 @@ static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__b
 		return;
 	put_count(n->failed, is_cut, words);
 	thrum__bands_text_right(pen, columns[3], y, font,
-		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
-		n->all_failed ? "all" : words);
+		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
 }
 
 /* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
@@ -226,8 +225,7 @@ static void put_above(const struct thrum__bands_pen *pen,
 	thrum__words_number(n->failed, words);
 	if (n->failed > 0)
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD,
-			n->all_failed ? "all" : words);
+			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The place with the focus as a sentence, for the status line and screen readers. */
+/* The place with the focus as a sentence, for screen readers. */
 #include <stdio.h>
 #include <string.h>
 

@@ -21,10 +21,9 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
 	if (!thrum__scene_bands_of(scene))
-		return 0;
-	if (state->range_from >= state->range_to)
-		return 1;
-	return (uint32_t)thrum__base_hash_text(seed, state->focus, strlen(state->focus)) | 2;
+		return scene->run + 1;
+	return (uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
+		strlen(state->focus));
 }
 
 /* Looks at the paths of lines that ended in a time. */
