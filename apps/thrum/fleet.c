@@ -21,7 +21,7 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent tells something every second */
+#define SILENT (10 * SECOND) /* an agent reports every second */
 #define FINDINGS_MAX 10
 /* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
 #define FINDINGS_PAUSE (10 * SECOND)
@@ -107,7 +107,7 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : a->began < b->began ? -1 : a->began > b->began;
 }
 
-/* The busiest first, then those that tell no more. */
+/* The greatest rate first. */
 static int compare_rates(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -118,7 +118,7 @@ static int compare_rates(const void *left, const void *right)
 }
 
 /* Asks the server for all recordings. Returns STATUS_OK, or STATUS_FAILED after a message. */
-static int look(struct fleet *fleet)
+static int sample(struct fleet *fleet)
 {
 	struct thrum_error_info error = {0};
 
@@ -356,7 +356,7 @@ static int print_found(const struct found *found)
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* Sets the rates of rows from what was stored since an earlier look. Both are sorted by name. */
+/* Sets the rates of rows from what was stored since an earlier sample. Both are sorted by name. */
 static void set_rates(struct fleet *fleet, const struct row *before, size_t count)
 {
 	size_t i = 0;
@@ -409,7 +409,7 @@ static int run_top(const struct command *command, struct fleet *fleet,
 	struct row *before = NULL;
 	size_t before_count = 0;
 	struct found found = {.fd = -1};
-	int status = look(fleet);
+	int status = sample(fleet);
 
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
@@ -423,7 +423,7 @@ static int run_top(const struct command *command, struct fleet *fleet,
 		nanosleep(&pause, NULL);
 		if (is_interrupted)
 			break;
-		status = look(fleet);
+		status = sample(fleet);
 		set_rates(fleet, before, before_count);
 		if (status == STATUS_OK && options->findings)
 			status = find_again(command, fleet, &found);
@@ -467,7 +467,7 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 	if (is_top) {
 		status = run_top(command, &fleet, &options);
 	} else {
-		status = look(&fleet);
+		status = sample(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)
@@ -484,29 +484,29 @@ static const struct option options_of_fleet[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"list: text is for people, tsv and json for programs"},
 	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
-		"also read all as one trace, and tell how well the\n"
-		"machines' clocks are known and what is wrong"},
+		"also read all as one trace, and show the errors of\n"
+		"the machines' clocks and the findings"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
-		"top: between looks; 2s if not given"},
-	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: look N times and end"},
+		"top: time between two samples (default: 2s)"},
+	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: end after N samples"},
 	{0},
 };
 
 const struct command command_fleet = {
 	.name = "fleet",
-	.purpose = "list the machines and programs of which a NATS server keeps recordings",
+	.purpose = "list the recordings that a NATS server keeps",
 	.arguments = "list|top nats://SERVER[/PATTERN]",
 	.min = 2,
 	.max = 2,
 	.options = options_of_fleet,
-	.more = "The agents of thrum ship tell something every second. A program that hasn't\n"
-		"ended, and of which nothing was told for 10 seconds, is silent: its agent or its\n"
-		"machine is down, or can't reach the server. Overwritten are packets that were\n"
-		"gone before they could be stored, lost are events that the recorder had no room\n"
-		"for. top shows how much is stored a second, the busiest first. With ?last=1h it\n"
-		"is the recordings of which something was told in that time. top --findings looks\n"
-		"again when more was stored, after 10 seconds at the earliest and for a tenth of\n"
-		"the time at most; at the last ten minutes, unless the address names a time.",
+	.more = "Each agent (thrum ship) reports every second. A program that hasn't ended is\n"
+		"silent if there was no report for 10 seconds: its agent or its machine is down,\n"
+		"or can't reach the server. Overwritten packets were gone before they could be\n"
+		"stored. For lost events the recorder had no room. top shows how much is stored\n"
+		"each second, the busiest first. ?last=1h selects the recordings with a report in\n"
+		"that time. top --findings looks again when more was stored, after 10 seconds at\n"
+		"the earliest and for a tenth of the time at most; at the last ten minutes,\n"
+		"unless the address names a time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
 		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"

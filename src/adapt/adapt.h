@@ -22,10 +22,10 @@
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c                                        who else has an end of a pipe
- *   sockets.c                                     messages to other processes of the machine
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for
  *   watch.c                                       watches of epoll that are not armed again
+ *   sockets.c                                     messages to other processes of the machine
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent

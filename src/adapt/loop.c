@@ -45,8 +45,7 @@ static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_
 static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endless)
 {
 	return count == 1 && is_endless && fds && fds->events & POLLIN && is_socket(fds->fd) &&
-			!is_of_pipe(fds->fd) && thrum__adapt_socket_is_known(fds->fd) &&
-			is_on(ADAPTER_BLOCK)
+			thrum__adapt_socket_is_known(fds->fd) && is_on(ADAPTER_BLOCK)
 		? fds->fd
 		: -1;
 }
@@ -143,7 +142,8 @@ static void end(struct wait *wait)
 		{ \
 			LOOKING(epoll) \
 			is_recorded = begin(&looking, limit != 0, object, socket); \
-			bool looks = is_recorded && limit < 0 && !wait.source && \
+			bool looks = is_recorded && limit < 0 && \
+				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
 			do { \

@@ -86,6 +86,17 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 	return first;
 }
 
+/* The same, or the task that it became, if that is pending; else NONE. */
+static uint32_t pending_server(const struct thrum__model *model, uint32_t receiver, int64_t time)
+{
+	uint32_t task = served_by(model, receiver, time);
+
+	if (task == THRUM__NONE)
+		return task;
+	task = thrum__model_heir(model, task);
+	return thrum__analyse_task_is_pending(model, task) ? task : THRUM__NONE;
+}
+
 /* The first of the tasks that became one another up to `task`, as far as each created the next. */
 static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 {
@@ -98,6 +109,40 @@ static uint32_t first_of_chain(const struct thrum__model *model, uint32_t task)
 		creator = THRUM__TASK(model, task, creator);
 	}
 	return task;
+}
+
+/* Whether a task has a name, and it or one that it became should resolve. */
+static bool is_request(const struct thrum__model *model, uint32_t task)
+{
+	size_t size = 0;
+
+	if (thrum__model_has_row(&model->tasks, task))
+		thrum__model_task_name(model, task, &size);
+	for (int i = 0; size > 0 && i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task);
+		i++) {
+		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
+			return true;
+		task = THRUM__TASK(model, task, became);
+	}
+	return false;
+}
+
+/* The message for whose answer a promise stands (thrum__analyse_link_wait): the edge of its link, or
+ * NONE. */
+static uint32_t message_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t first, creator, edge;
+	int64_t since;
+
+	if (!model->has_links)
+		return THRUM__NONE;
+	first = first_of_chain(model, task);
+	since = THRUM__TASK(model, first, created);
+	creator = THRUM__TASK(model, first, creator);
+	edge = first_link(model, task, since);
+	return edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator)
+		? first_link(model, creator, since)
+		: edge;
 }
 
 /* Whether a task waits: its latest edge is a wait for one that is pending. */
@@ -143,36 +188,6 @@ static unsigned find_connection(const struct thrum__model *model, uint32_t task,
 	return 0;
 }
 
-/* Whether a task has a name, and it or one that it became should resolve. */
-static bool is_request(const struct thrum__model *model, uint32_t task)
-{
-	size_t size = 0;
-
-	if (thrum__model_has_row(&model->tasks, task))
-		thrum__model_task_name(model, task, &size);
-	for (int i = 0; size > 0 && i < ABOVE_MAX && thrum__model_has_row(&model->tasks, task);
-		i++) {
-		if (THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
-			return true;
-		task = THRUM__TASK(model, task, became);
-	}
-	return false;
-}
-
-/* The message for whose answer a promise stands (thrum__analyse_link_wait): the edge of its link, or
- * NONE. */
-static uint32_t message_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t first = first_of_chain(model, task);
-	uint32_t creator = THRUM__TASK(model, first, creator);
-	int64_t since = THRUM__TASK(model, first, created);
-	uint32_t edge = model->has_links ? first_link(model, task, since) : THRUM__NONE;
-
-	if (model->has_links && edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
-		edge = first_link(model, creator, since);
-	return edge;
-}
-
 unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
@@ -180,9 +195,8 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t tas
 
 	if (edge == THRUM__NONE)
 		return 0;
-	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
-	next = next == THRUM__NONE ? next : thrum__model_heir(model, next);
-	if (next == task || !thrum__analyse_task_is_pending(model, next))
+	next = pending_server(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	if (next == THRUM__NONE || next == task)
 		return 0;
 	*wait = (struct thrum__analyse_wait){.on = next,
 		.next = next,
@@ -425,28 +439,35 @@ uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t t
 	return above == THRUM__NONE || above == task ? next : above;
 }
 
-/* The last request with which a task had to do in a run, or NONE. */
-static uint32_t request_in(const struct thrum__model *model, uint32_t task, uint32_t run)
+/* Looks for requests with which a task had to do in a run. Returns false if there are several. */
+static bool find_request(const struct thrum__model *model, uint32_t task, uint32_t run,
+	uint32_t *found)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
 	for (; thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
-		edge = THRUM__EDGE(model, edge, prev_out))
-		if (THRUM__EDGE(model, edge, time) <= THRUM__RUN(model, run, end) &&
-			is_request(model, THRUM__EDGE(model, edge, to)))
-			return THRUM__EDGE(model, edge, to);
-	return THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, time) > THRUM__RUN(model, run, end) ||
+			!is_request(model, to))
+			continue;
+		to = thrum__analyse_task_request(model, to);
+		if (*found != THRUM__NONE && *found != to)
+			return false;
+		*found = to;
+	}
+	return true;
 }
 
 uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
 {
 	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
 
-	for (int i = 0;
-		i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at) && found == THRUM__NONE;
-		i++) {
-		found = request_in(model, at, run);
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at); i++) {
+		if (!find_request(model, at, run, &found))
+			return THRUM__NONE;
 		at = THRUM__TASK(model, at, became);
 	}
 	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;

@@ -41,7 +41,7 @@ recordings = ["web.thrum", "stock.thrum", "database.thrum"]
 
 # Errors that need no server.
 check("takes the place" in run("store", "web.thrum", "-o", "x", "--to", "clickhouse://h", expected=64), "both")
-check("needs a folder" in run("store", "--follow", "nats://h", "--to", "clickhouse://h", expected=64), "no folder")
+check("needs -o FOLDER" in run("store", "--follow", "nats://h", "--to", "clickhouse://h", expected=64), "no folder")
 if "built without" in subprocess.run([THRUM, "store", "web.thrum", "--to", "clickhouse://127.0.0.1:1"], check=False,
                                      cwd=folder.name, capture_output=True, text=True).stderr:
     skip("this thrum was built without libcurl")

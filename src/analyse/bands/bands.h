@@ -258,6 +258,10 @@ struct thrum__bands_run {
 uint32_t thrum__bands_longest_runs(const struct thrum__bands *, uint32_t thread, int64_t from,
 	int64_t to, int64_t least, struct thrum__bands_run *runs, uint32_t most);
 
+/* The row in the model of a run that stands for no others, or NONE: it isn't among the last 4,096 of its
+ * task. */
+uint32_t thrum__bands_run_row(const struct thrum__model *, const struct thrum__bands_run *);
+
 /* The rows of an opened thread. */
 enum thrum__bands_level {
 	THRUM__BANDS_OLDEST, /* the oldest owner whose group has at least THRUM__FAMILY_FEW lines */

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 
 #define OWNERS 8 /* steps up from a run to those for whom it is */
+#define RUNS_SEARCHED 4096
 #define MANY 400 /* runs of a column of which a few don't matter */
 
 static int64_t start_of(const struct thrum__bands *bands, const struct thrum__bands_lane *lane,
@@ -225,6 +226,20 @@ double thrum__bands_thread_share(const struct thrum__bands *bands, uint32_t thre
 }
 
 /* ---- The longest runs ----------------------------------------------------------------------- */
+
+uint32_t thrum__bands_run_row(const struct thrum__model *model, const struct thrum__bands_run *run)
+{
+	uint32_t row = thrum__model_has_row(&model->tasks, run->task)
+		? THRUM__TASK(model, run->task, run)
+		: THRUM__NONE;
+
+	for (int i = 0; i < RUNS_SEARCHED && thrum__model_has_row(&model->runs, row); i++) {
+		if (THRUM__RUN(model, row, start) <= run->from)
+			return row;
+		row = THRUM__RUN(model, row, prev);
+	}
+	return THRUM__NONE;
+}
 
 struct longest {
 	const struct thrum__bands *bands;

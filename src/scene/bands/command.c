@@ -263,6 +263,7 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	}
 	if (strcmp(name, scene->state.bands.focus) == 0)
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	thrum__scene_remember(scene);
 	strcpy(scene->state.bands.focus, name);
 	if (place->kind == THRUM__PLACE_MORE)
 		return press_more(scene, place);
@@ -310,6 +311,7 @@ int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
 		return -THRUM_E_MEMORY;
 	if (group >= scene->bands->all->family.group_count)
 		return 0;
+	thrum__scene_remember(scene);
 	scene->state.as = THRUM__AS_BANDS;
 	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
 	place = focused_place(scene);
