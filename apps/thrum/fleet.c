@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +23,10 @@
 #define SECOND INT64_C(1000000000)
 #define SILENT (10 * SECOND) /* an agent reports every second */
 #define FINDINGS_MAX 10
+/* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
+#define FINDINGS_PAUSE (10 * SECOND)
+#define FINDINGS_SHARE 9
+#define FINDINGS_TIME "last=10m" /* in this time, if the address names none */
 
 enum {
 	FORMAT_TEXT,
@@ -270,13 +275,13 @@ static void write_finding(struct output *out, const struct thrum__model *model,
 	why_write_headline(out, model, finding, false);
 }
 
-/* Reads the recordings as one trace, and writes what is wrong in it. */
-static int print_findings(const struct command *command, const struct fleet *fleet)
+/* Reads the recordings of an address as one trace, and writes what is wrong in it to a file. */
+static int write_findings(const struct command *command, const char *name, int fd)
 {
 	struct thrum__findings findings;
 	struct load load = {0};
 	struct output out;
-	int status = load_trace(command, fleet->name, &load);
+	int status = load_trace(command, name, &load);
 
 	if (status != STATUS_OK)
 		return status;
@@ -284,7 +289,7 @@ static int print_findings(const struct command *command, const struct fleet *fle
 		load_finish(&load);
 		return load_no_memory();
 	}
-	status = output_open(&out, STDOUT_FILENO) < 0 ? STATUS_FAILED : STATUS_OK;
+	status = output_open(&out, fd) < 0 ? STATUS_FAILED : STATUS_OK;
 	if (status == STATUS_OK) {
 		output_text(&out, "\n");
 		write_clocks(&out, load.model);
@@ -293,11 +298,60 @@ static int print_findings(const struct command *command, const struct fleet *fle
 		if (findings.count == 0)
 			output_text(&out, "no findings\n");
 		status = output_close(&out);
-		input_warn(&load.input);
+		if (fd == STDOUT_FILENO)
+			input_warn(&load.input);
 	}
 	thrum__why_free(&findings);
 	load_finish(&load);
 	return status;
+}
+
+/* The latest findings of top. */
+struct found {
+	int fd;         /* has their text; -1: there are none so far */
+	uint64_t bytes; /* so many were stored then */
+	int64_t next;   /* monotonic ns: not again before that */
+};
+
+/* Looks for findings, if it is time and more was stored since. */
+static int find_again(const struct command *command, const struct fleet *fleet, struct found *found)
+{
+	const struct thrum__fleet_address *a = &fleet->address;
+	bool is_bounded = a->from != INT64_MIN || a->until != INT64_MAX, is_recent = is_bounded;
+	int64_t began = (int64_t)thrum__port_monotonic(), took;
+	uint64_t bytes = 0;
+	char name[2048];
+	int status;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		bytes += fleet->rows[i].known.count.bytes;
+		is_recent |= fleet->now - fleet->rows[i].known.told < 60 * SECOND;
+	}
+	if (began < found->next || bytes == found->bytes || !is_recent)
+		return STATUS_OK;
+	if (found->fd >= 0)
+		close(found->fd);
+	found->fd = memfd_create("findings", MFD_CLOEXEC);
+	if (found->fd < 0)
+		return load_no_memory();
+	snprintf(name, sizeof(name), "%s%s", fleet->name,
+		is_bounded                         ? ""
+			: strchr(fleet->name, '?') ? "&" FINDINGS_TIME
+						   : "?" FINDINGS_TIME);
+	status = write_findings(command, name, found->fd);
+	took = (int64_t)thrum__port_monotonic() - began;
+	found->bytes = bytes;
+	found->next = began + took +
+		(took * FINDINGS_SHARE > FINDINGS_PAUSE ? took * FINDINGS_SHARE : FINDINGS_PAUSE);
+	return status;
+}
+
+static int print_found(const struct found *found)
+{
+	if (found->fd < 0)
+		return STATUS_OK;
+	lseek(found->fd, 0, SEEK_SET);
+	return output_copy(found->fd, "findings", STDOUT_FILENO);
 }
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
@@ -347,12 +401,14 @@ static int print_top(const struct fleet *fleet, bool is_terminal)
 	return status;
 }
 
-static int run_top(struct fleet *fleet, const struct fleet_options *options)
+static int run_top(const struct command *command, struct fleet *fleet,
+	const struct fleet_options *options)
 {
 	const struct timespec pause = {options->interval / SECOND, options->interval % SECOND};
 	bool is_terminal = isatty(STDOUT_FILENO);
 	struct row *before = NULL;
 	size_t before_count = 0;
+	struct found found = {.fd = -1};
 	int status = sample(fleet);
 
 	signal(SIGINT, interrupt);
@@ -369,9 +425,15 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 			break;
 		status = sample(fleet);
 		set_rates(fleet, before, before_count);
+		if (status == STATUS_OK && options->findings)
+			status = find_again(command, fleet, &found);
 		if (status == STATUS_OK)
 			status = print_top(fleet, is_terminal);
+		if (status == STATUS_OK)
+			status = print_found(&found);
 	}
+	if (found.fd >= 0)
+		close(found.fd);
 	free(before);
 	return status;
 }
@@ -394,8 +456,8 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 			argv[0]);
 	if (options.interval <= 0)
 		return complain_usage(command, "--interval must be longer than 0");
-	if (options.findings && (is_top || options.format != FORMAT_TEXT))
-		return complain_usage(command, "--findings goes with list as text");
+	if (options.findings && options.format != FORMAT_TEXT)
+		return complain_usage(command, "--findings are text");
 	fleet.name = argv[1];
 	if (thrum__fleet_parse(argv[1], (int64_t)thrum__port_realtime(), &fleet.address, &error) <
 		0)
@@ -403,13 +465,13 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 	if (thrum__fleet_connect(&fleet.address, &fleet.server, &error) < 0)
 		return input_failed(argv[1], &error);
 	if (is_top) {
-		status = run_top(&fleet, &options);
+		status = run_top(command, &fleet, &options);
 	} else {
 		status = sample(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)
-			status = print_findings(command, &fleet);
+			status = write_findings(command, fleet.name, STDOUT_FILENO);
 	}
 	free(fleet.rows);
 	thrum__fleet_close(fleet.server);
@@ -422,8 +484,8 @@ static const struct option options_of_fleet[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"list: text is for people, tsv and json for programs"},
 	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
-		"list: also read all as one trace, and show the\n"
-		"errors of the machines' clocks and the findings"},
+		"also read all as one trace, and show the errors of\n"
+		"the machines' clocks and the findings"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
 		"top: time between two samples (default: 2s)"},
 	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: end after N samples"},
@@ -442,7 +504,9 @@ const struct command command_fleet = {
 		"or can't reach the server. Overwritten packets were gone before they could be\n"
 		"stored. For lost events the recorder had no room. top shows how much is stored\n"
 		"each second, the busiest first. ?last=1h selects the recordings with a report in\n"
-		"that time.",
+		"that time. top --findings looks again when more was stored, after 10 seconds at\n"
+		"the earliest and for a tenth of the time at most; at the last ten minutes,\n"
+		"unless the address names a time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
 		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"

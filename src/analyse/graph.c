@@ -148,49 +148,28 @@ static uint32_t message_of(const struct thrum__model *model, uint32_t task)
 /* Whether a task waits: its latest edge is a wait for one that is pending. */
 static bool rests(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	uint32_t edge = thrum__model_last_edge(model, task);
 
 	return thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 		thrum__analyse_task_is_pending(model, THRUM__EDGE(model, edge, to));
 }
 
-/* The task that should answer over a connection: the one that received the last message, if it can do nothing
- * else meanwhile, or else what it began for it. NONE: it isn't known. */
-static uint32_t answerer_of(const struct thrum__model *model, const struct thrum__awaited *a)
-{
-	uint32_t task = thrum__model_heir(model, a->server);
-
-	if (!thrum__analyse_task_is_lane(model, task) || rests(model, task))
-		return thrum__analyse_task_is_pending(model, task) ? task : THRUM__NONE;
-	task = a->received < THRUM__OPEN ? pending_server(model, a->server, a->received)
-					 : THRUM__NONE;
-	return task != THRUM__NONE &&
-			(THRUM__TASK(model, task, kind) == THRUM_KIND_REQUEST ||
-				THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE)
-		? task
-		: THRUM__NONE;
-}
-
 uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32_t number,
 	struct thrum__analyse_wait *wait)
 {
 	struct thrum__awaited a;
-	uint32_t next;
 
+	/* A loop may do anything meanwhile. A thread that waits for more over the same connection has
+	 * left the answer to others. */
 	if (!thrum__model_awaited(model, number, &a) ||
 		!thrum__analyse_task_is_pending(model, a.waiter) ||
-		!thrum__model_has_row(&model->tasks, a.server))
+		!thrum__analyse_task_is_pending(model, a.server) || !rests(model, a.server) ||
+		(thrum__analyse_task_is_pending(model, a.waits) &&
+			THRUM__TASK(model, a.waits, creator) == a.server))
 		return THRUM__NONE;
-	/* The answer is left to others if it waits for more over the same connection. */
-	if (thrum__analyse_task_is_pending(model, a.waits) &&
-		THRUM__TASK(model, a.waits, creator) == a.server)
-		return THRUM__NONE;
-	next = answerer_of(model, &a);
-	if (next == THRUM__NONE || next == a.waiter)
-		return THRUM__NONE;
-	*wait = (struct thrum__analyse_wait){.on = next,
-		.next = next,
+	*wait = (struct thrum__analyse_wait){.on = a.server,
+		.next = a.server,
 		.edge = THRUM__NONE,
 		.since = THRUM__TASK(model, a.waiter, created),
 		.is_link = true};

@@ -402,12 +402,15 @@ uint32_t thrum__model_message_count(const struct thrum__model *);
  * if no task has sent it, it is forgotten, or it came over a connection. */
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
+/* The last thing that a task did, or NONE. Others may find out later that it held a lock until it began to
+ * wait, or receive later what it sent over a connection: that doesn't count. */
+uint32_t thrum__model_last_edge(const struct thrum__model *, uint32_t task);
+
 /* The next message of a connection to another process. */
 struct thrum__awaited {
-	uint32_t waiter;  /* the task that stands for it */
-	uint32_t server;  /* the task that received the last message of the other direction */
-	int64_t received; /* when; OPEN: one that was sent since is not yet received */
-	uint32_t waits;   /* the task that stands for the other direction's next message, or NONE */
+	uint32_t waiter; /* the task that stands for it */
+	uint32_t server; /* the task that received the last message of the other direction */
+	uint32_t waits;  /* the task that stands for the other direction's next message, or NONE */
 };
 
 /* Sets *awaited to that of a key, or returns false if nobody waits for it, or nobody is known who has

@@ -6,6 +6,7 @@
 #include "model/parts.h"
 #include "read/connection.h"
 
+#define LATER_MAX 8 /* edges that others add to what a task did before */
 #define KEY_MAX 192 /* of a connection, with the name of a process before it */
 
 /* ---- Counters ------------------------------------------------------------------------------ */
@@ -153,12 +154,25 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	note_first(s, link);
 }
 
+uint32_t thrum__model_last_edge(const struct thrum__model *m, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(m, task, edge_out);
+
+	for (int i = 0; i < LATER_MAX && thrum__model_has_row(&m->edges, edge) &&
+		(THRUM__EDGE(m, edge, kind) == THRUM__EDGE_LOCK ||
+			(THRUM__EDGE(m, edge, kind) == THRUM__EDGE_LINK &&
+				THRUM__EDGE(m, edge, value) & THRUM__LINK_CONNECTION));
+		i++)
+		edge = THRUM__EDGE(m, edge, prev_out);
+	return edge;
+}
+
 /* The task waits for the next message of a connection, by its latest wait. */
 static void await_message(struct thrum__model_input *s, uint32_t number, uint32_t task)
 {
 	const struct thrum_event *e = s->event;
 	struct thrum__model *m = s->model;
-	uint32_t wait = THRUM__TASK(m, task, edge_out);
+	uint32_t wait = thrum__model_last_edge(m, task);
 	char key[KEY_MAX];
 	struct thrum__link *twin;
 
@@ -249,8 +263,7 @@ bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
 	/* An answer that has come since may be the whole one. */
 	if (!twin || link->awaiting == 0 || twin->taker == 0 || link->sent > twin->taken)
 		return false;
-	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->taken,
-		twin->awaiting - 1};
+	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->awaiting - 1};
 	return true;
 }
 
