@@ -122,7 +122,7 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *to)
 	return size * count;
 }
 
-/* Tells a failure, by the first line of the server's words. */
+/* Reports a failure by the first line of the server's words. */
 static int fail(struct clickhouse *c, const char *words)
 {
 	complain("%s: %.*s", strstr(c->base, "://") + 3, (int)strcspn(words, "\n"), words);

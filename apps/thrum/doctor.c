@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum doctor`: tells how much of a program thrum can see, and what to do about the rest. */
+/* `thrum doctor`: says how much of a program thrum can see, and what to do about the rest. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -256,7 +256,7 @@ static const struct option options_of_doctor[] = {{0}};
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.purpose = "tell how much of a program thrum can see",
+	.purpose = "say how much of a program thrum can see",
 	.arguments = "PROGRAM|PID",
 	.min = 1,
 	.max = 1,

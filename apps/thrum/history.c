@@ -276,7 +276,7 @@ static void write_json(struct output *out, const struct row *rows, size_t count)
 	}
 }
 
-/* Finds the time from which to tell, s since 1970. Returns false if --since is no time. */
+/* Finds the time from which to show, s since 1970. Returns false if --since is no time. */
 static bool find_start(const struct history_options *options, time_t now, uint64_t *from)
 {
 	unsigned hour = 0, minute = 0;
@@ -308,7 +308,7 @@ static bool find_start(const struct history_options *options, time_t now, uint64
 	return true;
 }
 
-static int tell(const struct thrum__monitor_history *history, const struct history_options *options,
+static int show(const struct thrum__monitor_history *history, const struct history_options *options,
 	const char *path, const char *wanted, uint64_t from, uint64_t to)
 {
 	struct row *rows = calloc(history->count + (size_t)1, sizeof(*rows));
@@ -371,7 +371,7 @@ static int run_history(const struct command *command, int argc, char **argv)
 			options.since);
 	status = history_file_read(argv[0], &history);
 	if (status == STATUS_OK)
-		status = tell(&history, &options, argv[0], argc > 1 ? argv[1] : NULL, from,
+		status = show(&history, &options, argv[0], argc > 1 ? argv[1] : NULL, from,
 			(uint64_t)now);
 	thrum__monitor_history_finish(&history);
 	return status;

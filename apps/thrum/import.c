@@ -160,7 +160,7 @@ static int write_parts(void *context, const char *path, int fd)
 	return error < 0 ? failed(path, error) : status;
 }
 
-static void tell(const struct importing *importing, const char *output)
+static void report(const struct importing *importing, const char *output)
 {
 	const struct thrum__import_found *found = &importing->found;
 	const char *path = input_path(importing->path);
@@ -236,7 +236,7 @@ static int import_file(const char *path, const char *output, const char *beside)
 		status = file_write(output, FILE_RECORDING, write_parts, &importing);
 	}
 	if (status == STATUS_OK)
-		tell(&importing, output);
+		report(&importing, output);
 	thrum__import_destroy(importing.import);
 	return status;
 }

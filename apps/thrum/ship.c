@@ -44,7 +44,7 @@ struct ship {
 	uint64_t look;    /* when to look for the streams again */
 	uint64_t ping;    /* when to compare clocks again */
 	bool has_failed;  /* the latest try */
-	char told[sizeof(((struct thrum_error_info *)0)->message)]; /* how, as a message has told */
+	char failure[sizeof(((struct thrum_error_info *)0)->message)]; /* the last one reported */
 	int status; /* STATUS_FAILED: a recording was damaged meanwhile */
 	int again;  /* ms until the next try */
 	int pause;  /* ms until the next step */
@@ -88,7 +88,7 @@ static const char *name_server(const struct ship *ship)
 	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
 }
 
-/* Tells a failure, unless it is the same as before, and waits longer after each. The next try connects
+/* Reports a failure, unless it is the same as before, and waits longer after each. The next try connects
  * anew, and looks for the streams. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
@@ -97,11 +97,11 @@ static void note_failure(struct ship *ship, const struct thrum_error_info *error
 	thrum__fleet_close(ship->server);
 	ship->server = NULL;
 
-	if (!ship->has_failed || strcmp(ship->told, error->message) != 0)
+	if (!ship->has_failed || strcmp(ship->failure, error->message) != 0)
 		complain("%s: %s%s", name_server(ship), error->message,
 			ship->options->once ? "" : "; tries again");
 	ship->has_failed = true;
-	memcpy(ship->told, error->message, sizeof(ship->told));
+	memcpy(ship->failure, error->message, sizeof(ship->failure));
 	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
 	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
 	thrum__port_random(&random, sizeof(random));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The headers of new messages tell of which ten minutes they are; and agents tell up to which time their
- * recordings go. These ten minutes are stored again as a whole, which replaces their files. Only then the
- * numbers of the last messages are noted. So whenever this is killed, it
- * does the last of its work again, to the same end.
+ * The headers of new messages say to which ten minutes they belong, and agents report up to which time
+ * their recordings reach. These ten minutes are stored again as a whole, which replaces their files. Only
+ * then the numbers of the last messages are noted. So a thrum that was killed repeats its last step, with
+ * the same result.
  */
 #define _GNU_SOURCE
 #include "store_follow.h"
