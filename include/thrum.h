@@ -530,6 +530,11 @@ THRUM__API void thrum__label(thrum_task, const char *label);
 THRUM__API void thrum__should_resolve(thrum_task);
 THRUM__API void thrum__due(thrum_task, int64_t ns_from_now);
 THRUM__API thrum_task thrum__current(void) THRUM__DIRECT;
+/* The calling thread's own task; 0: it has no lane. */
+THRUM__API thrum_task thrum__own(void);
+/* Whether that task runs, its lane isn't suspended, and this is the task that it waited for last (0: it never
+ * waited). */
+THRUM__API bool thrum__own_runs(thrum_task waited);
 THRUM__API void thrum__switch(thrum_task) THRUM__DIRECT;
 THRUM__API thrum_task thrum__enter(thrum_task) THRUM__DIRECT;
 THRUM__API void thrum__wait(thrum_task waiter, thrum_task source) THRUM__DIRECT;

@@ -151,8 +151,8 @@ static bool print_program(struct output *out, const struct program *program)
 			return false;
 		if (records_itself(program))
 			output_text(out,
-				"As it records its own tasks, the calls of other libraries are "
-				"recorded only\nif --only names them.\n");
+				"As it records its own tasks, only waits of threads that tell "
+				"nothing are recorded\nbesides, unless --only names more.\n");
 		return true;
 	case PROGRAM_STATIC:
 		if (program_mentions(program, PROGRAM_LIBTHRUM)) {

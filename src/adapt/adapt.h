@@ -76,6 +76,9 @@ enum adapter {
 };
 /* The chosen adapters, as bits. */
 extern unsigned thrum__adapt_chosen;
+/* The program reports to the recorder itself. Then only waits of threads are recorded for which it tells
+ * nothing, and their own tasks stand for them. */
+extern bool thrum__adapt_is_beside;
 
 /* Starts the recording, if it is not started yet: an adapter has something to record. Never in a
  * fork's child. Keeps errno. Not async-signal-safe. */
@@ -218,6 +221,9 @@ struct thread {
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	int timed;                  /* its own: so many releases look how long the lock was held */
+	/* Its own, beside a program that reports itself: */
+	bool tells;      /* the program tells what it does */
+	uint64_t waited; /* for what an adapter let it wait last */
 	struct {
 		_Atomic uintptr_t lock, caller;
 		int64_t since;    /* the thread's own: when it took it, by rough_time */
@@ -237,6 +243,11 @@ struct thread *thrum__adapt_threads(void);
 /* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
  * no memory. */
 struct thread *thrum__adapt_thread(void);
+/* Whether the adapters speak for the calling thread. */
+bool thrum__adapt_speaks(void);
+/* The task for which the calling thread takes locks and permits, and signals: the running one, or, beside a
+ * program that reports itself, the thread's own. */
+thrum_task thrum__adapt_actor(void);
 /* The calling thread begins, and its work is that task; 0: not known yet. */
 struct thread *thrum__adapt_thread_begin(thrum_task task);
 /* The calling thread ends. */
@@ -397,9 +408,11 @@ static inline bool is_time(const struct timespec *time)
 struct pause {
 	struct pause *outer; /* the one during which a signal's handler runs */
 	bool is_wait;        /* it is a struct wait's */
+	bool is_untold;      /* nothing is recorded of it */
 	bool is_over;
 };
 
+/* reason NULL: nothing is recorded. */
 void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
 void thrum__adapt_go_on(struct pause *);
 

@@ -59,6 +59,19 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 	thrum__adapt_wait_begin(&c->wait, object, condition, caller, is_timed);
 }
 
+/* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
+ * may end at once, and others go on to signal. */
+static void signal_object(struct object *object, uint32_t waiters)
+{
+	thrum_task signaller = thrum__adapt_actor(), before = thrum_task_current();
+
+	if (before != signaller)
+		thrum_task_switch(signaller);
+	thrum_task_signal(atomic_load(&object->task), waiters);
+	if (before != signaller)
+		thrum_task_switch(before);
+}
+
 /* Records a signal. If nobody hears one after the other, ever fewer of them are recorded. */
 static void tell_signal(const void *condition, const void *caller)
 {
@@ -71,7 +84,7 @@ static void tell_signal(const void *condition, const void *caller)
 	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
 
 	if (waiters || (unheard & (unheard - 1)) == 0)
-		thrum_task_signal(atomic_load(&object->task), waiters);
+		signal_object(object, waiters);
 }
 
 /* ---- Semaphores ---------------------------------------------------------------------------- */
@@ -104,7 +117,7 @@ static bool is_new_poster(const void *semaphore)
 {
 	_Atomic uint32_t *last =
 		&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores];
-	uint32_t poster = (uint32_t)thrum_task_current() ^ thrum__recording() << 24;
+	uint32_t poster = (uint32_t)thrum__adapt_actor() ^ thrum__recording() << 24;
 
 	if (atomic_load_explicit(last, memory_order_relaxed) == poster)
 		return false;
@@ -127,7 +140,7 @@ static void tell_post(const void *semaphore, const void *caller)
 	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
 
 	if (waiters || (is_new && object))
-		thrum_task_signal(atomic_load(&object->task), waiters);
+		signal_object(object, waiters);
 }
 
 /* ---- Barriers ------------------------------------------------------------------------------ */
@@ -155,7 +168,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	const void *caller = CALLER;
 	struct wait wait = {.pause.is_over = true};
 
-	if (!is_on(ADAPTER_PTHREAD))
+	/* Beside a program that reports itself, some of those who come would be unknown. */
+	if (!is_on(ADAPTER_PTHREAD) || thrum__adapt_is_beside)
 		return real_pthread_barrier_wait(caller)(barrier);
 	struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier",
 		caller);

@@ -16,6 +16,7 @@ __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) all;
 
+bool thrum__adapt_is_beside;
 int64_t thrum__adapt_long = 10000000;
 static struct thrum_category locks = {"locks", 0};
 static struct thrum_tag held_long = {"held for ms", &locks, 1, 0, 0};
@@ -66,6 +67,8 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->holds, 0);
 	atomic_store(&self->permits, 0);
 	self->timed = TIMED;
+	self->tells = false;
+	self->waited = 0;
 	atomic_store(&self->task, task);
 	atomic_store(&self->recording, thrum__recording());
 	thrum__adapt_self = self;
@@ -110,10 +113,31 @@ struct thread *thrum__adapt_thread(void)
 		(!atomic_load_explicit(&self->task, memory_order_relaxed) ||
 			atomic_load_explicit(&self->recording, memory_order_relaxed) !=
 				recording)) {
-		atomic_store(&self->task, thrum_task_current());
+		atomic_store(&self->task,
+			thrum__adapt_is_beside ? thrum__own() : thrum_task_current());
 		atomic_store(&self->recording, recording);
+		self->waited = 0;
 	}
 	return self;
+}
+
+bool thrum__adapt_speaks(void)
+{
+	struct thread *self;
+
+	if (!thrum__adapt_is_beside)
+		return true;
+	self = thrum__adapt_thread();
+	if (self && !self->tells)
+		self->tells = !thrum__own_runs(self->waited);
+	return self && !self->tells;
+}
+
+thrum_task thrum__adapt_actor(void)
+{
+	struct thread *self = thrum__adapt_thread();
+
+	return self && thrum__adapt_is_beside ? atomic_load(&self->task) : thrum_task_current();
 }
 
 void thrum__adapt_thread_end(void)
@@ -180,7 +204,7 @@ void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
 	uintptr_t before = atomic_fetch_or(caller, RECORDED);
 
 	if (!(before & RECORDED))
-		thrum__lock_held(thrum__adapt_site((const void *)before), thrum_task_current(),
+		thrum__lock_held(thrum__adapt_site((const void *)before), thrum__adapt_actor(),
 			atomic_load(&object->task));
 }
 
@@ -204,7 +228,7 @@ static void tell_long(struct thread *thread, uint32_t place, const char *noun)
 	if (!object)
 		return;
 	atomic_fetch_or(&thread->held[place].caller, RECORDED);
-	thrum__lock_held(thrum__adapt_site(caller), thrum_task_current(),
+	thrum__lock_held(thrum__adapt_site(caller), thrum__adapt_actor(),
 		atomic_load(&object->task));
 	thrum_tag_value(&held_long, time / 1000000);
 }

@@ -105,12 +105,18 @@ static struct object *make(const void *address, enum thrum_kind kind, const char
 		char place[PLACE_MAX];
 		int error = errno;
 
-		if (!label)
+		if (!label) {
 			thrum__adapt_label(place, noun, address);
+			label = place;
+		}
 		errno = error;
 		atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
+		/* The program's own tasks have no children that it doesn't know. */
 		atomic_store_explicit(&object->task,
-			thrum__create(thrum__adapt_site(caller), (int)kind, label ? label : place),
+			thrum__adapt_is_beside
+				? thrum__create_in(thrum__adapt_site(caller), thrum__own(),
+					  (int)kind, label)
+				: thrum__create(thrum__adapt_site(caller), (int)kind, label),
 			memory_order_release);
 	}
 	return task_of(object) ? object : NULL;

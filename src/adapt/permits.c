@@ -135,7 +135,7 @@ void thrum__adapt_permit_take(const void *semaphore, const void *caller)
 	atomic_store_explicit(&self->permit[n].semaphore, (uintptr_t)semaphore,
 		memory_order_relaxed);
 	atomic_store_explicit(&self->permit[n].caller, (uintptr_t)caller, memory_order_relaxed);
-	atomic_store_explicit(&self->permit[n].task, thrum_task_current(), memory_order_relaxed);
+	atomic_store_explicit(&self->permit[n].task, thrum__adapt_actor(), memory_order_relaxed);
 	atomic_store_explicit(&self->permits, n + 1, memory_order_release);
 	if (!is_watched(semaphore) || !is_told(semaphore))
 		return;
@@ -150,7 +150,7 @@ void thrum__adapt_permit_take(const void *semaphore, const void *caller)
 static uint32_t find_permit(const struct thread *self, const void *semaphore)
 {
 	uint32_t i = atomic_load_explicit(&self->permits, memory_order_relaxed), found = UINT32_MAX;
-	uint64_t task = i > 1 ? thrum_task_current() : 0;
+	uint64_t task = i > 1 ? thrum__adapt_actor() : 0;
 
 	while (i-- > 0) {
 		if (!is_of(self, i, semaphore))

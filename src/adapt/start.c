@@ -278,10 +278,12 @@ __attribute__((constructor)) static void on_load(void)
 		leave_preload(own.path);
 		unsetenv("THRUM_ADAPT");
 	}
-	/* A program that reports to the recorder itself is not watched too, unless somebody asks. */
+	/* A program that reports to the recorder itself tells more, unless somebody asks. */
 	if (is_annotated(own.path)) {
-		if (!has_word(list, "anyway"))
-			thrum__adapt_chosen = 0;
+		if (!has_word(list, "anyway")) {
+			thrum__adapt_chosen &= 1U << ADAPTER_PTHREAD;
+			thrum__adapt_is_beside = true;
+		}
 		thrum__adapt_start();
 	}
 }

@@ -40,13 +40,17 @@ struct start {
 	} routine;
 	void *argument;
 	thrum_task task;
+	bool is_pools; /* libuv waits for work in it */
+	char label[PLACE_MAX];
 	_Atomic int state; /* an enum start_state */
 };
 
 static void end_thread(void *task)
 {
-	thrum_task_resolve(*(thrum_task *)task);
-	thrum_task_switch(THRUM_TASK_NONE);
+	if (!thrum__adapt_is_beside) {
+		thrum_task_resolve(*(thrum_task *)task);
+		thrum_task_switch(THRUM_TASK_NONE);
+	}
 	thrum__adapt_thread_end();
 }
 
@@ -63,16 +67,29 @@ static void wait_a_little(void)
 static struct start begin_thread(void *argument)
 {
 	struct start *given = argument;
-	struct start start = {given->routine, given->argument, given->task, START_NEW};
+	struct start start = {.routine = given->routine,
+		.argument = given->argument,
+		.task = given->task,
+		.is_pools = given->is_pools};
 	int state = START_NEW;
 
+	/* The program knows the thread by the recorder's task for it. */
+	if (thrum__adapt_is_beside) {
+		start.task = thrum__own();
+		thrum_lane_name(given->label);
+		thrum_task_become(given->task, start.task);
+	} else {
+		thrum_task_switch(start.task);
+	}
 	if (!atomic_compare_exchange_strong(&given->state, &state, START_BEGUN)) {
 		while (atomic_load(&given->state) == START_NOTING)
 			wait_a_little();
 		free(given);
 	}
-	thrum_task_switch(start.task);
-	thrum__adapt_thread_begin(start.task);
+	struct thread *self = thrum__adapt_thread_begin(start.task);
+
+	if (self)
+		self->tells = start.is_pools;
 	thrum__adapt_object_note(KEY_OF_HANDLE(pthread_self()), start.task);
 	return start;
 }
@@ -147,21 +164,29 @@ static const void *address_of_work(const void *routine, const void *argument)
 	return function ? function : table;
 }
 
+/* Whether a function is libuv's own: the promises tell of the work in its pool. */
+static bool is_libuvs(const void *routine)
+{
+	struct thrum__port_module module;
+
+	return thrum__port_find_module(routine, &module) && strstr(module.path, "/libuv.so");
+}
+
 /* Creates the task of a thread. Returns NULL if nothing is recorded. */
 static struct start *make_start(const void *routine, void *argument, const void *caller)
 {
 	if (thrum__adapt_chosen >> ADAPTER_PTHREAD & 1)
 		thrum__adapt_start();
 	struct start *start = is_on(ADAPTER_PTHREAD) ? malloc(sizeof *start) : NULL;
-	char label[PLACE_MAX];
 
 	if (!start)
 		return NULL;
 	thrum__adapt_thread();
-	thrum__adapt_label(label, "thread", address_of_work(routine, argument));
+	thrum__adapt_label(start->label, "thread", address_of_work(routine, argument));
+	start->is_pools = thrum__adapt_is_beside && is_libuvs(routine);
 	start->argument = argument;
 	atomic_init(&start->state, START_NEW);
-	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, label);
+	start->task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_THREAD, start->label);
 	return start;
 }
 
@@ -230,7 +255,8 @@ static void begin_join(struct wait *wait, pthread_t thread, const void *caller, 
 	struct object *object = is_on(ADAPTER_PTHREAD) ? thrum__adapt_object(KEY_OF_HANDLE(thread))
 						       : NULL;
 
-	if (object)
+	/* A loop's own task may rest when the program ends. */
+	if (object && !thrum__adapt_is_beside)
 		thrum_task_should_resolve(atomic_load(&object->task));
 	thrum__adapt_wait_begin(wait, object, NULL, caller, is_timed);
 }

@@ -22,9 +22,10 @@ static __thread struct pause *current __attribute__((tls_model("initial-exec")))
 
 void thrum__adapt_pause(struct pause *pause, struct thrum_tag *reason)
 {
-	*pause = (struct pause){.outer = current};
+	*pause = (struct pause){.outer = current, .is_untold = !reason};
 	current = pause;
-	thrum_suspend(reason);
+	if (reason)
+		thrum_suspend(reason);
 }
 
 void thrum__adapt_go_on(struct pause *pause)
@@ -33,10 +34,25 @@ void thrum__adapt_go_on(struct pause *pause)
 		return;
 	pause->is_over = true;
 	current = pause->outer;
-	thrum_resume();
+	if (!pause->is_untold)
+		thrum_resume();
 }
 
 /* ---- Waits ----------------------------------------------------------------------------------- */
+
+static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *reason)
+{
+	/* Those who wait for it later want to know its task. */
+	struct thread *self = thrum__adapt_thread();
+
+	wait->task = thrum_task_current();
+	wait->source = source;
+	if (self)
+		self->waited = source;
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, reason);
+}
 
 static void begin_wait(struct wait *wait, struct object *object, const void *address,
 	const void *caller, struct thrum_tag *reason)
@@ -47,14 +63,18 @@ static void begin_wait(struct wait *wait, struct object *object, const void *add
 		.caller = caller};
 	if (!object)
 		return;
-	thrum__adapt_thread(); /* those who wait for it later want to know its task */
-	wait->task = thrum_task_current();
-	wait->source = atomic_load(&object->task);
-	atomic_store_explicit(&object->waiter, wait->task, memory_order_relaxed);
+
+	bool speaks = thrum__adapt_speaks();
+
+	if (speaks) {
+		thrum__adapt_thread(); /* makes its task */
+		atomic_store_explicit(&object->waiter, thrum_task_current(), memory_order_relaxed);
+	}
 	atomic_fetch_add(&object->waiters, 1);
-	if (THRUM__ON(THRUM__BIT_WAITS))
-		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);
-	thrum__adapt_pause(&wait->pause, reason);
+	if (speaks)
+		tell_wait(wait, atomic_load(&object->task), reason);
+	else
+		thrum__adapt_pause(&wait->pause, NULL);
 	wait->pause.is_wait = true;
 }
 
@@ -121,7 +141,7 @@ static void end_wait(struct wait *wait, bool got)
 		thrum_task_resolve(wait->source);
 	for (unsigned i = 0; i < wait->also_count; i++)
 		thrum_task_resolve(wait->also[i]);
-	if (!got || !wait->is_lock)
+	if ((!got || !wait->is_lock) && !wait->pause.is_untold)
 		thrum_task_read(wait->task, wait->source);
 }
 
@@ -133,6 +153,10 @@ void thrum__adapt_wait_end(struct wait *wait)
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed)
 {
+	if (!thrum__adapt_speaks()) {
+		*wait = (struct wait){.pause.is_over = true, .address = lock, .caller = caller};
+		return;
+	}
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
 	struct object *object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
@@ -148,6 +172,11 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,
 	bool is_timed)
 {
+	if (!thrum__adapt_speaks()) {
+		begin_wait(wait, thrum__adapt_object((uintptr_t)semaphore), semaphore, caller,
+			NULL);
+		return;
+	}
 	/* First, so that whoever takes a permit from now on says so. */
 	atomic_fetch_add(watch_of(semaphore), 1);
 	struct object *object = thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE,

@@ -401,6 +401,26 @@ void thrum__link_receive(const void *key, size_t size)
 
 /* ---- Lanes, tags, spans --------------------------------------------------------------------- */
 
+thrum_task thrum__own(void)
+{
+	thrum__record_thread_attach(&thrum__record_thread);
+	return thrum__record_thread.own;
+}
+
+bool thrum__own_runs(thrum_task waited)
+{
+	const struct thread *thread = &thrum__record_thread;
+	const struct lane *lane = thread->lane[0];
+	const struct thrum__live_task *cell;
+
+	if (thread->running != thread->own || !lane->table)
+		return false;
+	cell = live_cell(lane, thread->own);
+	return !lane->suspended &&
+		(!live_is_in(cell, thread->own) ||
+			atomic_load_explicit(&cell->waiting, memory_order_relaxed) == waited);
+}
+
 void thrum__lane_name(const char *name)
 {
 	thrum__record_thread_attach(&thrum__record_thread);

@@ -472,6 +472,26 @@ static void objects_are_no_steps(void **state)
 		"order index");
 }
 
+/* Nobody had to wait for the lock in GOOD, and in BAD so long. */
+static void check_lock(int ms, const char *expected)
+{
+	char bad[1000];
+
+	snprintf(bad, sizeof bad,
+		LOAD_ONE "5 create 1 7 lock\n5 label 7 \"mutex table\n5 wait 1 7\n"
+			 "%d000000 lock 1 7\n50000000 resolve 1 2\n",
+		ms);
+	check(LOAD_ONE "50000000 resolve 1 2\n", bad, false, expected);
+	check(bad, LOAD_ONE "50000000 resolve 1 2\n", false, "");
+}
+
+static void a_lock_may_be_unknown(void **state)
+{
+	(void)state;
+	check_lock(5, "");
+	check_lock(40, "added mutex table");
+}
+
 /* Six tasks draw, and tell those that wait for three of the drawings; one may be cancelled. */
 static void tell_drawings(char *to, size_t size, int cancelled)
 {
@@ -669,6 +689,7 @@ int main(void)
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(the_example_is_the_first_that_overlaps),
 		cmocka_unit_test(objects_are_no_steps),
+		cmocka_unit_test(a_lock_may_be_unknown),
 		cmocka_unit_test(who_should_have_signalled_is_cancelled),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),

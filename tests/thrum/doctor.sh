@@ -20,7 +20,7 @@ says() {
 
 every=$BUILD/tests/thrum/programs/every
 if [[ $SANITIZE == none ]]; then
-	says 0 'every is linked dynamically.*libthrum.so.*libc.so.*recorded only.if --only names them' "$every"
+	says 0 'every is linked dynamically.*libthrum.so.*libc.so.*only waits of threads that tell nothing' "$every"
 else
 	says 0 'built for a sanitizer.*the tasks that it records itself' "$every"
 fi

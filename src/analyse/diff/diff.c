@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/diff/parts.h"
+#include "analyse/locks.h"
 #include "analyse/stats/parts.h"
 #include "base/array.h"
 
@@ -432,7 +433,8 @@ static void compare_times(struct comparing *c, uint32_t group)
 }
 
 /* Adds a difference for a group that only one recording has, unless the other recording ended
- * before the group's first task would have come. */
+ * before the group's first task would have come. A lock counts if tasks wait for
+ * it in BAD, for long. */
 static void compare_presence(struct comparing *c, uint32_t group)
 {
 	int which = c->members[THRUM__GOOD].count > 0 ? THRUM__GOOD : THRUM__BAD;
@@ -442,6 +444,9 @@ static void compare_presence(struct comparing *c, uint32_t group)
 	struct thrum__difference *difference;
 
 	if (members->in->named[task] > other->end ||
+		(thrum__analyse_task_is_lock(members->in->model, task) &&
+			(which == THRUM__GOOD ||
+				thrum__diff_longest_wait(members->in->model, task) < NOTABLE)) ||
 		thrum__diff_group_is_in_both(c->comparison, group))
 		return;
 	difference = thrum__diff_add(c->comparison,

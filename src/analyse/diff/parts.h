@@ -76,6 +76,9 @@ THRUM__MUST_USE int thrum__diff_unsignalled(struct thrum__comparison *,
 /* Whether there is a difference of this kind and group. Sets *index to its place. */
 bool thrum__diff_has(const struct thrum__comparison *, int kind, uint32_t group, uint32_t *index);
 
+/* The longest time for which a task waited for a lock, in ns. */
+int64_t thrum__diff_longest_wait(const struct thrum__model *, uint32_t lock);
+
 /* Adds differences SEQUENTIAL, PARALLEL, MORE, LESS, USES and UNUSED. Returns 0 or
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_counts(struct thrum__comparison *,

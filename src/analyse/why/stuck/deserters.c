@@ -17,7 +17,8 @@ static bool is_server(const struct thrum__why_servers *servers, uint32_t task)
 	return false;
 }
 
-/* Whether a task owes the object something: out of a mailbox or stream it has taken what its like put back. */
+/* Whether a task owes the object something: out of a mailbox or stream it has taken what its like put
+ * back. */
 static bool owes(const struct thrum__model *model, uint32_t task, uint32_t object)
 {
 	uint32_t edge = THRUM__TASK(model, object, edge_in);
@@ -70,7 +71,7 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 		}
 		if (!owes(model, i, object))
 			continue;
-		/* What it did may be forgotten. */
+		/* Its signals may be forgotten. */
 		if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
 			THRUM__TASK(model, i, created) <= search->gap)
 			return none;

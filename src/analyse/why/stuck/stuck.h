@@ -10,6 +10,7 @@
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
  *	objects.c   tells who serves a condition, mailbox, stream or lock
+ *	holders.c   tells who holds the locks on the way, or may hold them
  *	withheld.c  tells whether a lock's holder does something else
  *	missed.c    finds signals that came before the wait for them
  *	wakes.c     tells whether a signal woke too few, or the wrong one
@@ -184,6 +185,17 @@ bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
  * one timer after the other, or in one call for the outside: it forgot that it has the lock, or should
  * not have it there. Not for calls that wait for others to come, such as accept. */
 bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__why_path *);
+
+/* ---- Holders (holders.c) -------------------------------------------------------------------- */
+
+/* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
+ * took it since the wait began still hold it, its holders; else the last task that had it (FREE). */
+void thrum__why_add_lock(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do
+ * what the waiter waits for. */
+void thrum__why_add_held(struct thrum__finding *, const struct thrum__search *, uint32_t task);
 
 /* ---- Barriers (barriers.c) ----------------------------------------------------------------- */
 
