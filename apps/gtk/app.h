@@ -9,6 +9,8 @@
 
 #include <gtk/gtk.h>
 
+#include "analyse/slow/answer.h"
+#include "analyse/slow/flame.h"
 #include "analyse/stats/stats.h"
 #include "model/model.h"
 #include "scene/coarse.h"
@@ -68,7 +70,25 @@ void app_trace_look(AppTrace *);
 void app_trace_arrange(AppTrace *);
 bool app_trace_take_findings(AppTrace *, struct thrum__findings *);
 struct thrum__bands *app_trace_take_bands(AppTrace *);
+/* The same for the rows of a trace that doesn't grow: makes them once. *rows is NULL when there was no
+ * memory for them. */
+void app_trace_lay_out(AppTrace *);
+int app_trace_percent_laid_out(AppTrace *);
+bool app_trace_take_rows(AppTrace *, struct thrum__scene_rows **rows);
+/* Why a task was slow, with the flame graph of its label if that can be made. */
+struct app_slow {
+	struct thrum__slow_answer answer;
+	struct thrum__flame flame;
+	bool has_flame;
+};
+/* Finds that in a thread, and calls `done`. _finish gives what was found, or NULL; free it with
+ * app_slow_free (NULL is fine). */
+void app_trace_ask_slow(AppTrace *, uint32_t task, GAsyncReadyCallback done, void *data);
+struct app_slow *app_trace_slow_finish(GAsyncResult *);
+void app_slow_free(struct app_slow *);
 void app_trace_pause(AppTrace *, bool is_paused);
+/* Whether bands of it are shown. Then it forgets when there are new ones that lack what goes. */
+void app_trace_show_bands(AppTrace *, bool);
 void app_trace_keep(AppTrace *, int64_t ns); /* forgets older events as it grows; 0: keeps all */
 /* Copies the recording as it is now to a file, in a thread. Then calls `done`, which gets the
  * result from app_trace_snapshot_finish. */
@@ -92,7 +112,8 @@ static inline void app_call(GtkWidget *widget, const char *name)
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
 
 /* Signals: "changed" (unsigned: bits of enum thrum__stage_changed), "command" (int: a command that
- * the stage leaves to the front end), "menu" (double x, y: where the context menu is wanted). */
+ * the stage leaves to the front end), "menu" (double x, y: where the context menu is wanted), "note" (a
+ * finding was pressed, and chosen by that). */
 GtkWidget *app_picture_new(struct thrum__stage *);
 /* Takes the result of a stage call: asks for a frame if it has changed something. The next frame
  * emits "changed". */
@@ -122,6 +143,8 @@ void app_pane_trace_grew(AppPane *, unsigned part);
 void app_pane_turn(AppPane *);
 /* "details", "tasks", "statistics", "slow", "differences" */
 void app_pane_show_page(AppPane *, const char *word);
+/* Shows a finding among the details. The keyboard stays where it is. */
+void app_pane_show_finding(AppPane *, uint32_t finding);
 /* Shows why the task that the panel is about was slow. */
 void app_pane_ask_slow(AppPane *);
 

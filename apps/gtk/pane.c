@@ -252,7 +252,7 @@ static void empty_pages(AppPane *self)
 	pane_slow_clear(self);
 	pane_diff_clear(self);
 	self->count = self->part = 0;
-	self->task = self->chosen = self->slow_task = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = self->wanted = THRUM__NONE;
 	self->is_new = true;
 	take_stats(self);
 	pane_details_fill(self);
@@ -343,6 +343,13 @@ void app_pane_ask_slow(AppPane *self)
 	self->slow_part = self->part;
 	self->slow_task = self->task;
 	app_pane_show_page(self, "slow");
+	fill_soon(self);
+}
+
+void app_pane_show_finding(AppPane *self, uint32_t finding)
+{
+	self->wanted = finding;
+	app_pane_show_page(self, "details");
 	fill_soon(self);
 }
 
@@ -467,7 +474,7 @@ static void app_pane_init(AppPane *self)
 	self->links = (struct pane_links){follow_task, follow_time, follow_run, follow_slow,
 		follow_difference, follow_filter, follow_group, has_site, follow_site, follow_hover,
 		self};
-	self->task = self->chosen = self->slow_task = THRUM__NONE;
+	self->task = self->chosen = self->slow_task = self->wanted = THRUM__NONE;
 	self->box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
 	gtk_widget_set_parent(self->box, GTK_WIDGET(self));
 	gtk_widget_add_css_class(GTK_WIDGET(self), "pane");

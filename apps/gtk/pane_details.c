@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The page of details: the selected task, or the trace, and the findings about it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "pane_parts.h"
 #include "report/document/program.h"
@@ -36,6 +37,22 @@ static void show_finding(GtkButton *button, gpointer data)
 	pane_go_finding(data, GPOINTER_TO_UINT(g_object_get_data(G_OBJECT(button), "finding")));
 }
 
+/* Scrolls to a card as soon as it has its place. */
+static gboolean scroll_to_card(GtkWidget *card, GdkFrameClock *clock, gpointer data)
+{
+	AppPane *self = data;
+	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->details);
+	graphene_rect_t bounds;
+
+	if (gtk_widget_get_height(card) == 0)
+		return G_SOURCE_CONTINUE;
+	if (gtk_widget_compute_bounds(card, self->details_box, &bounds))
+		gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller),
+			bounds.origin.y);
+	self->wanted = THRUM__NONE;
+	return G_SOURCE_REMOVE;
+}
+
 static GtkWidget *make_card(AppPane *self, uint32_t index, const struct thrum__document *document)
 {
 	GtkWidget *card = pane_document_new(document, &self->links);
@@ -44,11 +61,14 @@ static GtkWidget *make_card(AppPane *self, uint32_t index, const struct thrum__d
 
 	snprintf(name, sizeof name, "show-finding-%u", index);
 	gtk_widget_set_name(button, name);
+	gtk_widget_set_name(card, name + strlen("show-"));
 	gtk_widget_set_halign(button, GTK_ALIGN_START);
 	gtk_widget_add_css_class(card, "finding");
 	g_object_set_data(G_OBJECT(button), "finding", GUINT_TO_POINTER(index));
 	g_signal_connect(button, "clicked", G_CALLBACK(show_finding), self);
 	gtk_box_append(GTK_BOX(card), button);
+	if (index == self->wanted)
+		gtk_widget_add_tick_callback(card, scroll_to_card, self, NULL);
 	return card;
 }
 
@@ -191,7 +211,7 @@ void pane_details_fill(AppPane *self)
 	bool had_focus = old && gtk_widget_get_focus_child(self->details_box);
 
 	/* The user goes from link to link: the events that a growing trace adds can wait. */
-	if (had_focus && !self->is_new && self->part < self->count &&
+	if (had_focus && !self->is_new && self->wanted == THRUM__NONE && self->part < self->count &&
 		app_trace_state(self->traces[self->part]) == APP_TRACE_LIVE)
 		return;
 	/* The followed link is removed. The focus goes to the first link of the new page. */

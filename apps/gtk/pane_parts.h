@@ -23,6 +23,7 @@ struct _AppPane {
 	/* Details */
 	GtkWidget *details, *details_box; /* a scrolled window and its content */
 	bool is_new;                      /* another task or trace is to be shown than before */
+	uint32_t wanted; /* the finding that is to be scrolled to, or THRUM__NONE */
 	/* Tasks */
 	PaneTable *tasks;
 	GtkWidget *tasks_scroller, *filter, *filtered, *unnarrow;
@@ -44,9 +45,10 @@ struct _AppPane {
 	struct thrum__draw_text_cache chart_texts;
 	/* Why slow (pane_slow.c) */
 	GtkWidget *slow, *slow_box, *slow_area; /* a scrolled window, its content, the picture */
-	struct thrum__slow_answer answer;
-	struct thrum__flame flame;
-	bool has_answer, has_flame;
+	struct app_slow *answer;                /* NULL: there is none, or not yet */
+	unsigned slow_asked;                    /* the number of the last question */
+	bool slow_waits;                        /* for the answer to it */
+	guint slow_patience;                    /* the source that then says so, or 0 */
 	unsigned slow_part; /* the task that the page is about, or is to be about */
 	uint32_t slow_task;
 	unsigned slow_shown_part; /* the task that it is about now */

@@ -3,11 +3,13 @@
  * its label. It is made when it is asked for; a trace that grows meanwhile doesn't change it. */
 #include "pane_parts.h"
 
+#define PATIENCE_MS 1000 /* until the page says that it waits */
+
 /* ---- The picture --------------------------------------------------------------------------- */
 
 static const struct thrum__flame *flame_of(AppPane *self)
 {
-	return self->has_flame ? &self->flame : NULL;
+	return self->answer && self->answer->has_flame ? &self->answer->flame : NULL;
 }
 
 static void draw_picture(GtkDrawingArea *area, cairo_t *cr, int width, int height, gpointer data)
@@ -15,9 +17,9 @@ static void draw_picture(GtkDrawingArea *area, cairo_t *cr, int width, int heigh
 	AppPane *self = data;
 	const struct thrum__scene *scene = pane_scene(self);
 
-	if (!self->has_answer)
+	if (!self->answer)
 		return;
-	(void)!thrum__report_slow_frame(&self->answer, flame_of(self), (float)width,
+	(void)!thrum__report_slow_frame(&self->answer->answer, flame_of(self), (float)width,
 		&self->slow_texts.metrics, &self->slow_list);
 	thrum__draw_replay(cr, &self->slow_list, 1, scene ? scene->state.theme : THRUM__THEME_LIGHT,
 		&self->slow_texts);
@@ -30,8 +32,8 @@ static gboolean fit_height(gpointer data)
 	int width = self->slow_area ? gtk_widget_get_width(self->slow_area) : 0;
 
 	self->slow_idle = 0;
-	if (self->has_answer && width > 0 &&
-		thrum__report_slow_frame(&self->answer, flame_of(self), (float)width,
+	if (self->answer && width > 0 &&
+		thrum__report_slow_frame(&self->answer->answer, flame_of(self), (float)width,
 			&self->slow_texts.metrics, &self->slow_list) == 0)
 		gtk_drawing_area_set_content_height(GTK_DRAWING_AREA(self->slow_area),
 			(int)self->slow_list.height);
@@ -49,7 +51,7 @@ static void resize_picture(GtkDrawingArea *area, int width, int height, gpointer
 
 static void find_spot(AppPane *self, double x, double y, struct thrum__report_spot *spot)
 {
-	thrum__report_slow_spot(&self->answer, flame_of(self),
+	thrum__report_slow_spot(&self->answer->answer, flame_of(self),
 		(float)gtk_widget_get_width(self->slow_area), &self->slow_texts.metrics, (float)x,
 		(float)y, spot);
 }
@@ -60,7 +62,7 @@ static gboolean tell_spot(GtkWidget *area, int x, int y, gboolean is_keyboard, G
 	AppPane *self = data;
 	struct thrum__report_spot spot;
 
-	if (!self->has_answer || is_keyboard)
+	if (!self->answer || is_keyboard)
 		return FALSE;
 	find_spot(self, x, y, &spot);
 	gtk_tooltip_set_text(tooltip, spot.words);
@@ -72,7 +74,7 @@ static void go_to_spot(GtkGestureClick *click, int count, double x, double y, gp
 	AppPane *self = data;
 	struct thrum__report_spot spot;
 
-	if (!self->has_answer)
+	if (!self->answer)
 		return;
 	find_spot(self, x, y, &spot);
 	if (spot.task == THRUM__NONE)
@@ -114,33 +116,17 @@ static void drop_page(AppPane *self)
 void pane_slow_clear(AppPane *self)
 {
 	drop_page(self);
-	if (self->has_flame)
-		thrum__slow_flame_free(&self->flame);
-	if (self->has_answer)
-		thrum__slow_answer_free(&self->answer);
-	self->has_answer = self->has_flame = false;
+	g_clear_handle_id(&self->slow_patience, g_source_remove);
+	g_clear_pointer(&self->answer, app_slow_free);
+	self->slow_asked++;
+	self->slow_waits = false;
 }
 
-/* Answers for the page's task, if its model has it. */
-static void find_answer(AppPane *self)
+static void add_words(AppPane *self, const char *name, const char *words)
 {
-	const struct thrum__model *model = self->slow_part < self->count
-		? app_trace_model(self->traces[self->slow_part])
-		: NULL;
+	GtkWidget *label = gtk_label_new(words);
 
-	if (!model || !thrum__model_has_row(&model->tasks, self->slow_task) ||
-		thrum__slow_answer_of(model, self->slow_task, &self->answer) < 0)
-		return;
-	self->has_answer = true;
-	self->has_flame = self->answer.lives.count > 0 &&
-		thrum__slow_flame_make(&self->answer.paths, &self->answer.lives, &self->flame) == 0;
-}
-
-static void add_empty(AppPane *self)
-{
-	GtkWidget *label = gtk_label_new(THRUM__DOCUMENT_SLOW_NONE);
-
-	gtk_widget_set_name(label, "slow-empty");
+	gtk_widget_set_name(label, name);
 	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
 	gtk_label_set_xalign(GTK_LABEL(label), 0);
 	gtk_widget_add_css_class(label, "empty");
@@ -153,7 +139,7 @@ static void add_answer(AppPane *self)
 	GtkWidget *words;
 
 	thrum__document_init(&document);
-	if (thrum__document_slow(&self->answer, &document) == 0) {
+	if (thrum__document_slow(&self->answer->answer, &document) == 0) {
 		words = pane_document_new(&document, &self->links);
 		gtk_widget_set_name(words, "slow-words");
 		gtk_box_append(GTK_BOX(self->slow_box), words);
@@ -163,10 +149,62 @@ static void add_answer(AppPane *self)
 	gtk_box_append(GTK_BOX(self->slow_box), self->slow_area);
 }
 
+/* A question that a thread answers. */
+struct question {
+	AppPane *pane; /* a reference */
+	unsigned number;
+};
+
+static void take_answer(GObject *trace, GAsyncResult *asked, gpointer data)
+{
+	g_autofree struct question *question = data;
+	g_autoptr(AppPane) self = question->pane;
+	struct app_slow *answer = app_trace_slow_finish(asked);
+
+	if (question->number != self->slow_asked) {
+		app_slow_free(answer);
+		return;
+	}
+	pane_slow_clear(self);
+	self->answer = answer;
+	if (answer)
+		add_answer(self);
+	else
+		add_words(self, "slow-empty", THRUM__DOCUMENT_SLOW_NONE);
+}
+
+static gboolean lose_patience(gpointer data)
+{
+	AppPane *self = data;
+
+	self->slow_patience = 0;
+	add_words(self, "slow-waits", "Finding where its time went…");
+	return G_SOURCE_REMOVE;
+}
+
+/* Asks about the page's task, if its model has it. */
+static void ask(AppPane *self)
+{
+	AppTrace *trace = self->slow_part < self->count ? self->traces[self->slow_part] : NULL;
+	const struct thrum__model *model = trace ? app_trace_model(trace) : NULL;
+	struct question *question;
+
+	if (!model || !thrum__model_has_row(&model->tasks, self->slow_task)) {
+		add_words(self, "slow-empty", THRUM__DOCUMENT_SLOW_NONE);
+		return;
+	}
+	question = g_new(struct question, 1);
+	*question = (struct question){g_object_ref(self), self->slow_asked};
+	self->slow_waits = true;
+	self->slow_patience = g_timeout_add(PATIENCE_MS, lose_patience, self);
+	app_trace_ask_slow(trace, self->slow_task, take_answer, question);
+}
+
 void pane_slow_fill(AppPane *self)
 {
 	GtkScrolledWindow *scroller = GTK_SCROLLED_WINDOW(self->slow);
-	bool is_shown = self->has_answer || gtk_widget_get_first_child(self->slow_box);
+	bool is_shown = self->slow_waits || self->answer ||
+		gtk_widget_get_first_child(self->slow_box);
 
 	if (is_shown && self->slow_shown_part == self->slow_part &&
 		self->slow_shown_task == self->slow_task)
@@ -174,11 +212,7 @@ void pane_slow_fill(AppPane *self)
 	pane_slow_clear(self);
 	self->slow_shown_part = self->slow_part;
 	self->slow_shown_task = self->slow_task;
-	find_answer(self);
-	if (self->has_answer)
-		add_answer(self);
-	else
-		add_empty(self);
+	ask(self);
 	gtk_adjustment_set_value(gtk_scrolled_window_get_vadjustment(scroller), 0);
 }
 

@@ -11,6 +11,7 @@ enum {
 	SIGNAL_CHANGED,
 	SIGNAL_COMMAND,
 	SIGNAL_MENU,
+	SIGNAL_NOTE,
 	SIGNALS,
 };
 static unsigned signals[SIGNALS];
@@ -173,6 +174,8 @@ static void app_picture_class_init(AppPictureClass *class)
 		NULL, G_TYPE_NONE, 1, G_TYPE_INT);
 	signals[SIGNAL_MENU] = g_signal_new("menu", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
 		G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+	signals[SIGNAL_NOTE] = g_signal_new("note", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
+		G_TYPE_NONE, 0);
 }
 
 static void app_picture_init(AppPicture *picture)

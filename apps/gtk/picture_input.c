@@ -109,11 +109,15 @@ static void on_drag_update(GtkGestureDrag *drag, double dx, double dy, AppPictur
 static void end_drag(AppPicture *picture)
 {
 	float x = (float)picture->x, y = (float)picture->y;
+	int changed;
 
 	if (!picture->is_dragging)
 		return;
 	picture->is_dragging = picture->measures = false;
-	app_picture_did(picture, thrum__stage_release(picture->stage, x, y, picture->with));
+	changed = thrum__stage_release(picture->stage, x, y, picture->with);
+	app_picture_did(picture, changed);
+	if (changed > 0 && changed & THRUM__STAGE_YOURS)
+		g_signal_emit_by_name(picture, "note");
 	/* A double press comes after the release, as in a browser. */
 	if (picture->is_double)
 		app_picture_did(picture,

@@ -14,10 +14,9 @@
 
 #define PROGRESS_MS 50
 #define FOLLOW_MS 100
-#define BEHIND_US 200000 /* how often new events are shown while more wait to be read */
-#define REST_US 20000    /* if showing them takes longer, every second look is left out */
-#define SLICE_US 6000    /* of the 16 ms of a frame */
-#define FORGET_US G_USEC_PER_SEC
+#define BEHIND_US 200000  /* how often new events are shown while more wait to be read */
+#define REST_US 20000     /* if showing them takes longer, every second look is left out */
+#define SLICE_US 6000     /* of the 16 ms of a frame */
 #define AGE_NS 1000000000 /* an idle program's end is shown so often */
 #define LIKELY_HEIGHT 800 /* px of the picture */
 
@@ -83,7 +82,9 @@ static void tell_grown(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
 
-	if (self->keep > 0 && now >= self->forget_next) {
+	/* Bands must not outlive what they show, and take long to make. So what is old goes when there
+	 * are new ones. */
+	if (trace_has_old(self) && !self->shows_bands) {
 		self->forget_next = now + FORGET_US;
 		thrum__model_forget(self->model, self->model->last - self->keep);
 	}
@@ -95,6 +96,8 @@ static void tell_grown(AppTrace *self)
 	self->told_forgotten = self->model->forgotten;
 	self->told_next = now + BEHIND_US;
 	g_signal_emit(self, signals[SIGNAL_GROWN], 0);
+	if (self->shows_bands && trace_has_old(self))
+		app_trace_arrange(self);
 	self->rests = g_get_monotonic_time() - now > REST_US;
 }
 
@@ -174,7 +177,7 @@ static bool note_progress(void *context, const struct thrum__model *model)
 	return !g_cancellable_is_cancelled(self->cancellable);
 }
 
-static bool note_laid_out(void *context, double part)
+bool trace_note_laid_out(void *context, double part)
 {
 	AppTrace *self = context;
 
@@ -205,7 +208,7 @@ static void *make_bands(void *data)
 /* Gives the scene the bands that the first picture will probably show, if it shows any. */
 static int take_first_bands(AppTrace *self, struct first_bands *bands)
 {
-	self->scene->bands_later = true;
+	self->scene->bands_later = self->scene->rows_later = true;
 	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true)) {
 		thrum__bands_destroy(bands->made);
 		return 0;
@@ -228,7 +231,8 @@ static int lay_out(AppTrace *self)
 		.no_findings = is_big};
 	struct first_bands bands = {.trace = self};
 	GThread *thread = is_big ? g_thread_try_new("bands", make_bands, &bands, NULL) : NULL;
-	int result = thrum__scene_create(self->model, &options, note_laid_out, self, &self->scene);
+	int result = thrum__scene_create(self->model, &options, trace_note_laid_out, self,
+		&self->scene);
 
 	if (thread)
 		g_thread_join(thread);
@@ -489,6 +493,11 @@ void app_trace_pause(AppTrace *self, bool is_paused)
 		start_following(self);
 		set_state(self, APP_TRACE_LIVE);
 	}
+}
+
+void app_trace_show_bands(AppTrace *self, bool shows_bands)
+{
+	self->shows_bands = shows_bands;
 }
 
 void app_trace_keep(AppTrace *self, int64_t ns)

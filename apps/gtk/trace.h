@@ -23,7 +23,7 @@ struct _AppTrace {
 	bool rests;     /* leaves out the next look, to leave time for frames */
 	/* Work in threads (trace_work.c). */
 	unsigned working; /* threads that read the model; until they end it stays as it is */
-	bool is_measuring, is_looking, is_arranging;
+	bool is_measuring, is_looking, is_arranging, is_laying_out;
 	bool stats_wait;    /* a new count waits for a pause */
 	double stats_us;    /* the processor time of the last count; written by its thread */
 	double stats_us_mb; /* the same for a megabyte of the model */
@@ -36,7 +36,11 @@ struct _AppTrace {
 	struct thrum__bands *bands;
 	int64_t look_begin, look_next, arrange_begin, arrange_next;
 	bool looked_at_end;
+	bool has_rows;                  /* app_trace_take_rows can be called, */
+	struct thrum__scene_rows *rows; /* and gives these; NULL: there was no memory */
 	int64_t keep, forget_next;
+	bool shows_bands;           /* then the old is forgotten once there are bands without it, */
+	struct thrum__model *ahead; /* which are made from this; else NULL */
 	/* When it was first shown: the model's end, and the bytes that were read. */
 	int64_t shown_end;
 	uint64_t shown_bytes;
@@ -49,14 +53,22 @@ struct _AppTrace {
 	struct thrum__scene_coarse coarse; /* under the lock */
 	/* Atomic. kib_all 0: not reading yet; kib_read > kib_all: laying out. */
 	gint kib_read, kib_all;
-	gint percent_laid_out; /* atomic */
+	gint percent_laid_out; /* atomic; of rows that are made later, too */
 };
+
+#define FORGET_US G_USEC_PER_SEC
 
 /* Whether the model and all else belong to the main thread. */
 static inline bool trace_is_there(const AppTrace *self)
 {
 	return self->state != APP_TRACE_OPENING && self->state != APP_TRACE_FAILED;
 }
+
+/* Whether it is time to forget old events. */
+bool trace_has_old(const AppTrace *);
+
+/* Notes the part of the layout that is done, of the AppTrace `context`; false: the trace is cancelled. */
+bool trace_note_laid_out(void *context, double part);
 
 /* Frees what the threads have made. */
 void trace_work_finish(AppTrace *);

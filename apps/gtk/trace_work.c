@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Work on a trace's model in threads: statistics, findings and bands. The model doesn't change until it
- * is done.
+ * Work on a trace's model in threads: statistics, findings, bands, rows, and why a task was slow. The
+ * model doesn't change until it is done.
  */
 #define _GNU_SOURCE
 #include <time.h>
@@ -21,6 +21,25 @@
 #define FIRST_STATS_US 1500000
 #define ARRANGE_PART 9   /* making bands takes at most one in so many parts of the time */
 #define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
+
+bool trace_has_old(const AppTrace *self)
+{
+	return self->keep > 0 && self->model->last - self->keep > self->model->forgotten &&
+		g_get_monotonic_time() >= self->forget_next;
+}
+
+/* Forgets what the new bands lack, once no thread reads the model any more. */
+static void forget_at_last(AppTrace *self)
+{
+	if (!self->ahead || self->is_arranging || self->working > 0)
+		return;
+	thrum__model_forget_end(self->model, g_steal_pointer(&self->ahead));
+	if (self->bands)
+		thrum__bands_rebase(self->bands, self->model);
+	self->told_forgotten = self->model->forgotten;
+	g_signal_emit_by_name(self, "worked");
+	g_signal_emit_by_name(self, "grown");
+}
 
 /* ---- Statistics, in a thread --------------------------------------------------------------- */
 
@@ -71,6 +90,7 @@ static void was_measured(GObject *source, GAsyncResult *task, gpointer data)
 	self->measured = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->stats_next = now + STATS_PART * (now - self->stats_begin);
 	g_signal_emit_by_name(self, "changed");
+	forget_at_last(self);
 }
 
 /* Returns how long following may stop, in µs. */
@@ -173,6 +193,7 @@ static void has_looked(GObject *source, GAsyncResult *task, gpointer data)
 	self->findings = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->look_next = now + thrum__scene_findings_pause((now - self->look_begin) * 1000) / 1000;
 	g_signal_emit_by_name(self, "worked");
+	forget_at_last(self);
 }
 
 void app_trace_look(AppTrace *self)
@@ -212,9 +233,10 @@ static void free_bands(void *bands)
 static void arrange_in_thread(GTask *task, gpointer source, gpointer data,
 	GCancellable *cancellable)
 {
+	const AppTrace *self = APP_TRACE(source);
 	struct thrum__bands *bands;
 
-	if (thrum__bands_make(APP_TRACE(source)->model, NULL, NULL, &bands) < 0)
+	if (thrum__bands_make(self->ahead ? self->ahead : self->model, NULL, NULL, &bands) < 0)
 		bands = NULL;
 	g_task_return_pointer(task, bands, free_bands);
 }
@@ -229,27 +251,166 @@ static void was_arranged(GObject *source, GAsyncResult *task, gpointer data)
 	thrum__bands_destroy(self->bands);
 	self->bands = g_task_propagate_pointer(G_TASK(task), NULL);
 	self->arrange_next = now + ARRANGE_PART * (now - self->arrange_begin);
-	g_signal_emit_by_name(self, "worked");
+	if (self->ahead)
+		forget_at_last(self);
+	else
+		g_signal_emit_by_name(self, "worked");
+}
+
+static void start_arranging(AppTrace *self, int64_t now)
+{
+	GTask *task = g_task_new(self, NULL, was_arranged, NULL);
+
+	self->is_arranging = true;
+	self->working++;
+	self->arrange_begin = now;
+	g_task_run_in_thread(task, arrange_in_thread);
+	g_object_unref(task);
 }
 
 void app_trace_arrange(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
-	GTask *task;
 
-	if (self->is_arranging || (now < self->arrange_next && self->state == APP_TRACE_LIVE))
+	if (self->is_arranging || self->ahead ||
+		(now < self->arrange_next && self->state == APP_TRACE_LIVE))
 		return;
-	self->is_arranging = true;
-	self->working++;
-	self->arrange_begin = now;
-	task = g_task_new(self, NULL, was_arranged, NULL);
-	g_task_run_in_thread(task, arrange_in_thread);
-	g_object_unref(task);
+	if (trace_has_old(self)) {
+		/* This changes the model, so no thread may read it. */
+		if (self->working > 0)
+			return;
+		self->forget_next = now + FORGET_US;
+		self->ahead = thrum__model_forget_begin(self->model,
+			self->model->last - self->keep);
+	}
+	start_arranging(self, now);
 }
 
 struct thrum__bands *app_trace_take_bands(AppTrace *self)
 {
-	return g_steal_pointer(&self->bands);
+	return self->ahead ? NULL : g_steal_pointer(&self->bands);
+}
+
+/* ---- Rows, in a thread --------------------------------------------------------------------- */
+
+static void free_rows(void *rows)
+{
+	thrum__scene_free_rows(rows);
+}
+
+static void lay_out_in_thread(GTask *task, gpointer source, gpointer data,
+	GCancellable *cancellable)
+{
+	const struct thrum__scene_options options = {.by_lane = true};
+	struct thrum__scene_rows *rows;
+
+	if (thrum__scene_rows_make(APP_TRACE(source)->model, &options, trace_note_laid_out, source,
+		    &rows) != 0)
+		rows = NULL;
+	g_task_return_pointer(task, rows, free_rows);
+}
+
+static void was_laid_out(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+
+	self->is_laying_out = false;
+	self->working--;
+	self->rows = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->has_rows = true;
+	g_signal_emit_by_name(self, "worked");
+}
+
+void app_trace_lay_out(AppTrace *self)
+{
+	GTask *task;
+
+	if (self->is_laying_out || self->has_rows)
+		return;
+	self->is_laying_out = true;
+	self->working++;
+	g_atomic_int_set(&self->percent_laid_out, 0);
+	task = g_task_new(self, NULL, was_laid_out, NULL);
+	g_task_run_in_thread(task, lay_out_in_thread);
+	g_object_unref(task);
+}
+
+int app_trace_percent_laid_out(AppTrace *self)
+{
+	return g_atomic_int_get(&self->percent_laid_out);
+}
+
+bool app_trace_take_rows(AppTrace *self, struct thrum__scene_rows **rows)
+{
+	bool has_rows = self->has_rows;
+
+	*rows = g_steal_pointer(&self->rows);
+	self->has_rows = false;
+	return has_rows;
+}
+
+/* ---- Why a task was slow, in a thread ------------------------------------------------------ */
+
+void app_slow_free(struct app_slow *slow)
+{
+	if (slow && slow->has_flame)
+		thrum__slow_flame_free(&slow->flame);
+	if (slow)
+		thrum__slow_answer_free(&slow->answer);
+	g_free(slow);
+}
+
+static void free_slow(void *slow)
+{
+	app_slow_free(slow);
+}
+
+static void answer_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	struct app_slow *slow = g_new0(struct app_slow, 1);
+
+	if (thrum__slow_answer_of(APP_TRACE(source)->model, GPOINTER_TO_UINT(data), &slow->answer) <
+		0)
+		g_clear_pointer(&slow, g_free);
+	else
+		slow->has_flame = slow->answer.lives.count > 0 &&
+			thrum__slow_flame_make(&slow->answer.paths, &slow->answer.lives,
+				&slow->flame) == 0;
+	g_task_return_pointer(task, slow, free_slow);
+}
+
+/* Who asked. */
+struct asker {
+	GAsyncReadyCallback done;
+	void *data;
+};
+
+/* The answer is used before anything of the model can go. */
+static void was_answered(GObject *source, GAsyncResult *task, gpointer data)
+{
+	g_autofree struct asker *asker = data;
+	AppTrace *self = APP_TRACE(source);
+
+	asker->done(source, task, asker->data);
+	self->working--;
+	forget_at_last(self);
+}
+
+void app_trace_ask_slow(AppTrace *self, uint32_t row, GAsyncReadyCallback done, void *data)
+{
+	struct asker *asker = g_new(struct asker, 1);
+	GTask *task = g_task_new(self, NULL, was_answered, asker);
+
+	*asker = (struct asker){done, data};
+	self->working++;
+	g_task_set_task_data(task, GUINT_TO_POINTER(row), NULL);
+	g_task_run_in_thread(task, answer_in_thread);
+	g_object_unref(task);
+}
+
+struct app_slow *app_trace_slow_finish(GAsyncResult *task)
+{
+	return g_task_propagate_pointer(G_TASK(task), NULL);
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -260,4 +421,6 @@ void trace_work_finish(AppTrace *self)
 	free_stats(self->measured);
 	free_findings(self->findings);
 	thrum__bands_destroy(self->bands);
+	thrum__model_ahead_free(self->ahead);
+	thrum__scene_free_rows(self->rows);
 }

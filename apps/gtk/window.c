@@ -42,10 +42,24 @@ char *window_state(AppWindow *window)
 	return print_stage(thrum__stage_state_print, window->stage);
 }
 
+/* Returns the status line's part on what is visible, with how far rows are made. */
+static char *seen_words(AppWindow *window)
+{
+	char *seen = print_stage(thrum__stage_seen_words, window->stage), *more;
+	unsigned focus = window->stage->focus;
+
+	if (window->count == 0 || !thrum__scene_awaits_rows(window->stage->parts[focus].scene))
+		return seen;
+	more = g_strdup_printf("%s: %d %%", seen,
+		app_trace_percent_laid_out(window->traces[focus]));
+	g_free(seen);
+	return more;
+}
+
 char *window_status(AppWindow *window)
 {
 	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
+	g_autofree char *seen = seen_words(window);
 
 	return g_strconcat(pointer, *pointer && *seen ? " · " : "", seen, NULL);
 }
@@ -97,8 +111,7 @@ static void update_selection(AppWindow *window)
 static void update_status(AppWindow *window)
 {
 	g_autofree char *pointer = print_stage(thrum__stage_pointer_words, window->stage);
-	g_autofree char *seen = print_stage(thrum__stage_seen_words, window->stage);
-	g_autofree char *name = NULL;
+	g_autofree char *seen = seen_words(window), *name = NULL;
 	char band[400] = "";
 
 	if (window->count > 0)
@@ -116,6 +129,9 @@ void window_update(AppWindow *window, unsigned changes)
 	window_update_bar(window, changes);
 	if (window->count == 0)
 		return;
+	for (unsigned i = 0; i < window->count; i++)
+		app_trace_show_bands(window->traces[i], window->stage->parts[i].scene->shows_bands);
+	window_ask_for_rows(window);
 	update_bars(window);
 	update_status(window);
 	/* Going back leads to the page that was open then. */
@@ -172,6 +188,16 @@ static void on_command(AppPicture *picture, int command, AppWindow *window)
 	case THRUM__COMMAND_HELP: dialog_keys(window); break;
 	default: break;
 	}
+}
+
+/* The pressed finding stands among the details. The keys are still those of the picture. */
+static void on_note(AppPicture *picture, AppWindow *window)
+{
+	const struct thrum__stage *stage = window->stage;
+
+	gtk_widget_set_visible(window->pane, TRUE);
+	app_pane_show_finding(APP_PANE(window->pane),
+		stage->parts[stage->focus].scene->state.finding);
 }
 
 static void on_menu(AppPicture *picture, double x, double y, AppWindow *window)
@@ -394,6 +420,7 @@ static GtkWidget *make_picture(AppWindow *window)
 	g_signal_connect(window->picture, "changed", G_CALLBACK(on_changed), window);
 	g_signal_connect(window->picture, "command", G_CALLBACK(on_command), window);
 	g_signal_connect(window->picture, "menu", G_CALLBACK(on_menu), window);
+	g_signal_connect(window->picture, "note", G_CALLBACK(on_note), window);
 	return overlay;
 }
 

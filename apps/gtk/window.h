@@ -19,6 +19,7 @@ struct _AppWindow {
 	bool compares;        /* their differences are shown then */
 	char *coming_state;   /* the view to show then, or NULL */
 	unsigned patience;    /* timer: progress is shown when it fires */
+	unsigned rows_wait;   /* timer: tells how far rows are made, or 0 */
 	char *failure;        /* the message of the last failure, or NULL */
 	char *hidden_message; /* the message that was closed and isn't shown again, or NULL */
 	int64_t keep;         /* how much of live traces is kept, in ns; 0: all */
@@ -62,6 +63,7 @@ void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
 void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
+void window_ask_for_rows(AppWindow *); /* makes rows in a thread, where some are wanted */
 void window_close_trace(AppWindow *, unsigned part); /* does nothing if it is the only one */
 void window_close_all(AppWindow *);
 

@@ -417,13 +417,20 @@ static void on_fold(GtkToggleButton *fold, AppWindow *window)
 	app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_FOLD);
 }
 
+/* Whether bands are chosen: they are also seen until rows are made. */
+static bool has_chosen_bands(AppWindow *window)
+{
+	const struct thrum__scene *scene = window->count > 0
+		? window->stage->parts[window->stage->focus].scene
+		: NULL;
+
+	return scene && scene->shows_bands && !thrum__scene_awaits_rows(scene);
+}
+
 /* A click has already changed the button's own state: the answer sets both anew. */
 static void on_as(GtkToggleButton *choice, AppWindow *window)
 {
-	bool shows_bands = window->count > 0 &&
-		window->stage->parts[window->stage->focus].scene->shows_bands;
-
-	if (shows_bands != (GTK_WIDGET(choice) == window->bands))
+	if (has_chosen_bands(window) != (GTK_WIDGET(choice) == window->bands))
 		app_picture_command(APP_PICTURE(window->picture), THRUM__COMMAND_BANDS);
 	window_update_bar(window, 0);
 }
@@ -592,7 +599,7 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	gtk_widget_set_sensitive(window->search_box, is_shown);
 	if (!is_shown)
 		return;
-	shows_bands = window->stage->parts[window->stage->focus].scene->shows_bands;
+	shows_bands = has_chosen_bands(window);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->rows), !shows_bands);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->bands), shows_bands);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),

@@ -11,6 +11,7 @@
 #include "window.h"
 
 #define PATIENCE_MS 150
+#define ROWS_MS 250    /* how often it is told how far rows are made */
 #define PROGRESS_ALL 2 /* the value of "progress" for a trace that is read and laid out */
 
 /* ---- Messages ------------------------------------------------------------------------------ */
@@ -163,6 +164,45 @@ static void run_out(AppWindow *window, AppTrace *trace)
 		app_trace_name(trace));
 }
 
+/* While rows are made, the status line tells how far that is. */
+static gboolean tell_rows(void *data)
+{
+	AppWindow *window = data;
+
+	for (unsigned i = 0; i < window->count; i++) {
+		if (!thrum__scene_awaits_rows(window->stage->parts[i].scene))
+			continue;
+		app_picture_did(APP_PICTURE(window->picture), THRUM__CHANGED_STATUS);
+		return G_SOURCE_CONTINUE;
+	}
+	window->rows_wait = 0;
+	return G_SOURCE_REMOVE;
+}
+
+void window_ask_for_rows(AppWindow *window)
+{
+	for (unsigned i = 0; i < window->count; i++) {
+		if (!thrum__scene_awaits_rows(window->stage->parts[i].scene))
+			continue;
+		app_trace_lay_out(window->traces[i]);
+		if (!window->rows_wait)
+			window->rows_wait = g_timeout_add(ROWS_MS, tell_rows, window);
+	}
+}
+
+/* Takes the rows that a thread has made. Without them the main thread makes them, or fails. */
+static int take_rows(AppWindow *window, AppTrace *trace, unsigned part)
+{
+	struct thrum__scene_rows *rows;
+
+	if (!app_trace_take_rows(trace, &rows))
+		return 0;
+	if (rows)
+		return thrum__stage_take_rows(window->stage, part, rows);
+	window->stage->parts[part].scene->rows_later = false;
+	return 0;
+}
+
 /* Looks for findings, whose cost grows with the trace, now and then while it grows, and once more when the
  * program has ended. Bands that are shown are made anew. */
 static void ask_for_work(AppWindow *window, unsigned part)
@@ -172,6 +212,7 @@ static void ask_for_work(AppWindow *window, unsigned part)
 
 	if (state != APP_TRACE_SHOWN || scene->lacks_findings)
 		app_trace_look(window->traces[part]);
+	app_trace_show_bands(window->traces[part], scene->shows_bands);
 	if (thrum__scene_bands_lag(scene))
 		app_trace_arrange(window->traces[part]);
 }
@@ -190,6 +231,8 @@ static void on_worked(AppTrace *trace, AppWindow *window)
 	bands = app_trace_take_bands(trace);
 	if (bands && result == 0)
 		result = thrum__stage_take_bands(window->stage, (unsigned)part, bands);
+	if (result == 0)
+		result = take_rows(window, trace, (unsigned)part);
 	if (result < 0) {
 		run_out(window, trace);
 		return;
@@ -487,6 +530,7 @@ void window_close_all(AppWindow *window)
 		drop_trace(window, window->coming[i]);
 	window->coming_count = 0;
 	g_clear_handle_id(&window->patience, g_source_remove);
+	g_clear_handle_id(&window->rows_wait, g_source_remove);
 	for (unsigned i = 0; i < window->count; i++) {
 		g_signal_handlers_disconnect_by_data(window->traces[i], window);
 		app_trace_cancel(window->traces[i]);

@@ -27,7 +27,7 @@ static const struct {
 	{"libgio-2.0.so", "GTask, calls over D-Bus, processes, files and streams"},
 	{"libglib-2.0.so", "sources of the main loop, with their names"},
 	{"liburing.so", "operations from submission to result, the waiting for results"},
-	{"libc.so", "threads, locks, conditions; epoll, poll, select and other calls as waiting"},
+	{"libc.so", "threads, locks, conditions; waits in epoll, poll, select and other calls"},
 };
 
 static bool needs(const struct program *program, const char *library)

@@ -20,7 +20,7 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent tells something every second */
+#define SILENT (10 * SECOND) /* an agent reports every second */
 #define FINDINGS_MAX 10
 
 enum {
@@ -102,7 +102,7 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : a->began < b->began ? -1 : a->began > b->began;
 }
 
-/* The busiest first, then those that tell no more. */
+/* The greatest rate first. */
 static int compare_rates(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -113,7 +113,7 @@ static int compare_rates(const void *left, const void *right)
 }
 
 /* Asks the server for all recordings. Returns STATUS_OK, or STATUS_FAILED after a message. */
-static int look(struct fleet *fleet)
+static int sample(struct fleet *fleet)
 {
 	struct thrum_error_info error = {0};
 
@@ -302,7 +302,7 @@ static int print_findings(const struct command *command, const struct fleet *fle
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* Sets the rates of rows from what was stored since an earlier look. Both are sorted by name. */
+/* Sets the rates of rows from what was stored since an earlier sample. Both are sorted by name. */
 static void set_rates(struct fleet *fleet, const struct row *before, size_t count)
 {
 	size_t i = 0;
@@ -353,7 +353,7 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 	bool is_terminal = isatty(STDOUT_FILENO);
 	struct row *before = NULL;
 	size_t before_count = 0;
-	int status = look(fleet);
+	int status = sample(fleet);
 
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
@@ -367,7 +367,7 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 		nanosleep(&pause, NULL);
 		if (is_interrupted)
 			break;
-		status = look(fleet);
+		status = sample(fleet);
 		set_rates(fleet, before, before_count);
 		if (status == STATUS_OK)
 			status = print_top(fleet, is_terminal);
@@ -405,7 +405,7 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 	if (is_top) {
 		status = run_top(&fleet, &options);
 	} else {
-		status = look(&fleet);
+		status = sample(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)
@@ -422,27 +422,27 @@ static const struct option options_of_fleet[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"list: text is for people, tsv and json for programs"},
 	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
-		"list: also read all as one trace, and tell how well\n"
-		"the machines' clocks are known and what is wrong"},
+		"list: also read all as one trace, and show the\n"
+		"errors of the machines' clocks and the findings"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
-		"top: between looks; 2s if not given"},
-	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: look N times and end"},
+		"top: time between two samples (default: 2s)"},
+	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: end after N samples"},
 	{0},
 };
 
 const struct command command_fleet = {
 	.name = "fleet",
-	.purpose = "list the machines and programs of which a NATS server keeps recordings",
+	.purpose = "list the recordings that a NATS server keeps",
 	.arguments = "list|top nats://SERVER[/PATTERN]",
 	.min = 2,
 	.max = 2,
 	.options = options_of_fleet,
-	.more = "The agents of thrum ship tell something every second. A program that hasn't\n"
-		"ended, and of which nothing was told for 10 seconds, is silent: its agent or its\n"
-		"machine is down, or can't reach the server. Overwritten are packets that were\n"
-		"gone before they could be stored, lost are events that the recorder had no room\n"
-		"for. top shows how much is stored a second, the busiest first. With ?last=1h it\n"
-		"is the recordings of which something was told in that time.",
+	.more = "Each agent (thrum ship) reports every second. A program that hasn't ended is\n"
+		"silent if there was no report for 10 seconds: its agent or its machine is down,\n"
+		"or can't reach the server. Overwritten packets were gone before they could be\n"
+		"stored. For lost events the recorder had no room. top shows how much is stored\n"
+		"each second, the busiest first. ?last=1h selects the recordings with a report in\n"
+		"that time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
 		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"

@@ -30,9 +30,9 @@ struct watch_numbers {
 int watch_numbers_start(struct watch_numbers *);
 void watch_numbers_finish(struct watch_numbers *);
 
-/* Looks at the recording and tells whether the rule holds now. Returns STATUS_OK, or STATUS_FAILED
+/* Samples the recording and tells whether the rule holds now. Returns STATUS_OK, or STATUS_FAILED
  * after a message. */
-int watch_numbers_look(struct watch_numbers *, enum thrum__rule_truth *truth,
+int watch_numbers_sample(struct watch_numbers *, enum thrum__rule_truth *truth,
 	double numbers[THRUM__RULE_TERMS]);
 
 /* Writes "p99(latency) 61 ms, pending('x') 104" of the numbers that were asked for; as snprintf. */

@@ -22,6 +22,10 @@
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c                                        who else has an end of a pipe
+ *   look.c                                        long waits that look what they missed
+ *   children.c                                    children that ended and are not waited for
+ *   watch.c                                       watches of epoll that are not armed again
+ *   sockets.c                                     messages to other processes of the machine
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
@@ -160,6 +164,7 @@ struct object {
 	_Atomic uint64_t task;      /* 0: none any more */
 	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t waiters;
+	_Atomic uint64_t waiter; /* the task that began to wait last */
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard. */
 	_Atomic uint32_t count, arrived;
@@ -209,6 +214,8 @@ struct thread {
 	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
+	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
+	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	int timed;                  /* its own: so many releases look how long the lock was held */
 	struct {
 		_Atomic uintptr_t lock, caller;

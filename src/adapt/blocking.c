@@ -25,6 +25,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,12 +47,16 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
 #define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
+#define REAPS(name, parameters, arguments, first) REAL(name)
 #include "adapt/blocking.def"
 #undef WAITS
 #undef TRIES
 #undef READS
 #undef RECEIVES
 #undef WRITES
+#undef REAPS
+REAL(sigwait)
+REAL(sigwaitinfo)
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
@@ -107,9 +112,9 @@ static bool have_rights(const struct mmsghdr *messages, unsigned count)
 	return false;
 }
 
-/* Starts the recording of a program that asks another machine, as that may not answer: also one with a single
- * thread and no loop is then seen to hang. A peer on this machine alone (NULL: none is known) is asked by
- * many a small tool. Returns whether the call is recorded. */
+/* Starts the recording of a program that asks another machine, as that may not answer: also one with a
+ * single thread and no loop is then seen to hang. A peer on this machine alone (NULL: none is known) is
+ * asked by many a small tool. Returns whether the call is recorded. */
 static bool starts(const struct sockaddr *peer)
 {
 	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && (!peer || peer->sa_family != AF_UNIX))
@@ -194,6 +199,8 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 	if (begin_pipe(blocked, caller, fd, false))
 		return;
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
+	if (is_socket(fd))
+		thrum__adapt_socket_receive(fd);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -242,11 +249,6 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process,
 	/* Nothing but the child's end wakes one who looks. */
 	if (process > 0 && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);
-}
-
-static void begin_signal(struct wait *blocked, const void *caller)
-{
-	thrum__adapt_wait_outside(blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 }
 
 static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
@@ -326,11 +328,13 @@ static void end(struct wait *blocked)
 		errno = error; \
 		return wait_in_##name(caller, LIST arguments); \
 	}
-/* Tells who takes from a pipe of the program. */
+/* Tells who takes from a pipe of the program, or from another process. */
 static inline ssize_t note_read(int fd, ssize_t result)
 {
 	if (UNLIKELY(is_of_pipe(fd)) && result > 0)
 		thrum__adapt_pipe_read(fd);
+	if (is_socket(fd) && result > 0)
+		thrum__adapt_socket_receive(fd);
 	return result;
 }
 
@@ -360,7 +364,8 @@ static inline ssize_t note_read(int fd, ssize_t result)
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT || \
+				!may_block(fd)) \
 				return note_read(fd, result); \
 			errno = error; \
 		} \
@@ -370,11 +375,14 @@ static inline ssize_t note_read(int fd, ssize_t result)
 				: real_##name(caller) arguments); \
 	}
 
-/* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
+/* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
+ * succeed. */
 static bool note_write(int fd)
 {
 	bool is_sure;
 
+	if (is_socket(fd))
+		thrum__adapt_socket_send(fd);
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);
@@ -407,7 +415,119 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			waits ? wait_in_##name(caller, LIST arguments) \
 			      : real_##name(caller) arguments); \
 	}
+
+static pid_t note_taken(const void *caller, pid_t process, int options, pid_t result)
+{
+	if (result > 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
+		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
+	return result;
+}
+
+#define REAPS(name, parameters, arguments, first) \
+	WAIT_IN(pid_t, name, parameters, arguments, \
+		begin_child(&blocked, caller, process, options)) \
+	STAND_IN pid_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (options & WNOHANG || !waits_for_child()) \
+			return note_taken(caller, process, options, \
+				real_##name(caller) arguments); \
+		pid_t result = real_##name(caller) first; \
+\
+		if (result == 0) { \
+			errno = error; \
+			result = wait_in_##name(caller, LIST arguments); \
+		} \
+		return note_taken(caller, process, options, result); \
+	}
 #include "adapt/blocking.def"
+
+/* ---- Signals ---------------------------------------------------------------------------------- */
+
+/* Whether a thread that waits for these signals is told of children that end. Until it is, all signals
+ * have to wait: else their handlers may run while it looks. */
+static bool is_told_of_children(const sigset_t *set)
+{
+	sigset_t blocked;
+
+	if (!set || sigismember(set, SIGCHLD) != 1 ||
+		pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0)
+		return false;
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(set, number) == 1 && sigismember(&blocked, number) != 1)
+			return false;
+	return true;
+}
+
+/* Starts the recording of a program that waits for the end of a child, where one has ended already.
+ * Returns whether the call is recorded. */
+static bool starts_signal(const sigset_t *set)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && set &&
+		sigismember(set, SIGCHLD) == 1 &&
+		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
+		told.si_pid)
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
+/* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
+static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
+{
+	struct wait blocked __attribute__((cleanup(end)));
+	struct looking looking = {.wait = &blocked,
+		.caller = caller,
+		.reason = &thrum__adapt_outside,
+		.epoll = -1,
+		.is_told = is_told_of_children(set),
+		.pause = LOOK_FIRST};
+	int error = errno, result;
+	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
+
+	thrum__adapt_look_before(&looking);
+	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+	while (goes_on) {
+		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
+
+		result = sigtimedwait(set, told, &pause);
+		if (result >= 0 || errno != EAGAIN)
+			return result;
+		errno = error;
+		goes_on = thrum__adapt_look(&looking);
+	}
+	return real_sigwaitinfo(caller)(set, told);
+}
+
+STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
+{
+	if (!starts_signal(set))
+		return real_sigwaitinfo(CALLER)(set, told);
+	return wait_for_signal(set, told, CALLER);
+}
+
+/* It returns the error, and is never interrupted by a handler. */
+STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+	int error = errno, result;
+
+	if (!starts_signal(set))
+		return real_sigwait(CALLER)(set, number);
+	do
+		result = wait_for_signal(set, NULL, CALLER);
+	while (result < 0 && errno == EINTR);
+	if (result < 0) {
+		result = errno;
+		errno = error;
+		return result;
+	}
+	*number = result;
+	errno = error;
+	return 0;
+}
 
 /* ---- fcntl() ---------------------------------------------------------------------------------- */
 

@@ -17,7 +17,8 @@ enum descriptor_sort {
 	DESCRIPTOR_SLOW = 2,  /* a pipe, socket, terminal or the like that blocks */
 	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
 	DESCRIPTOR_LOW =
-		8 /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
+		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
+	DESCRIPTOR_SOCKET = 16 /* with QUICK or SLOW: its peer may be a process of this machine */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -28,11 +29,26 @@ static inline bool may_wait(int fd)
 		DESCRIPTOR_QUICK;
 }
 
+/* Whether a call may wait whose descriptor is known. */
+static inline bool may_block(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SLOW;
+}
+
 static inline bool is_of_pipe(int fd)
 {
 	return (unsigned)fd < DESCRIPTORS &&
 		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
 		DESCRIPTOR_PIPE;
+}
+
+static inline bool is_socket(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SOCKET;
 }
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
@@ -86,27 +102,113 @@ bool thrum__adapt_pipe_is_used(int fd, bool writes);
 bool thrum__adapt_pipe_is_read(int fd);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
-/* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it isn't
- * known who has the other end. */
+/* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
+ * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
 /* Whether somebody has waited for the pipe to which is written by this descriptor. */
 bool thrum__adapt_pipe_is_known(int fd);
+/* The task that waits for the pipe to which is written by a descriptor, or NONE. */
+thrum_task thrum__adapt_pipe_waiter(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
 
+/* ---- sockets.c ---- */
+
+/*
+ * A connection between two processes of this machine, or two parts of one. Its messages are recorded as those
+ * of a link, so that readers of both recordings know who answers whom. Only for descriptors that are
+ * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
+ */
+
+/* The running task is about to send by the descriptor. */
+void thrum__adapt_socket_send(int fd);
+/* It has received; or, while its lane is suspended, it waits for what comes next. */
+void thrum__adapt_socket_receive(int fd);
+/* Whether a message went over it. */
+bool thrum__adapt_socket_is_known(int fd);
+/* The running task waits for what comes next. */
+void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
+/* The descriptor is closed. */
+void thrum__adapt_socket_forget(unsigned fd);
+
 /* ---- ends.c ---- */
 
 /*
- * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe that
- * others have, too, returns once it need not wait any more, or might see a signal that the call itself should
- * see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
+ * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe
+ * that others have, too, returns once it need not wait any more, or might see a signal that the call
+ * itself should see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
  */
 void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
 	const void *caller);
 
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
+
+/* Whether the program has a handler for any signal. */
+bool thrum__adapt_has_handlers(void);
+
+/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
+ * PLACE_MAX. */
+char *thrum__adapt_put_process(char *to, pid_t);
+
+/* ---- children.c ---- */
+
+/* The calling thread took a child that had ended, there. is_quick: by a call that never waits; else the
+ * call waited for `process` alone, or for any (-1). */
+void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
+/* Other code takes its own children. */
+void thrum__adapt_children_divided(void);
+/* Whether the calling thread is the one that takes children which ended. is_told: it waits for the
+ * signal that tells of them. */
+bool thrum__adapt_takes_children(bool is_told);
+/* Looks for children that ended and aren't taken, and records those that are seen for some time.
+ * Returns the task of one, for which the calling thread should wait; or NONE. */
+thrum_task thrum__adapt_children_look(bool is_told);
+
+/* ---- watch.c ---- */
+
+/* Watches of epoll that tell once (EPOLLONESHOT), and have to be armed again. */
+
+struct epoll_event;
+/* Whether there are any. */
+bool thrum__adapt_watches_once(void);
+/* The calling thread is about to wait for events. */
+void thrum__adapt_watch_turn(void);
+/* It got this event. Returns its descriptor, or -1. */
+int thrum__adapt_watch_told(const struct epoll_event *);
+/* These descriptors are about to be closed. */
+void thrum__adapt_watches_forget(unsigned first, unsigned last);
+/* Looks for descriptors that have data of which no thread is told, as their watches are not armed
+ * again, and records those that are seen for some time. Returns the task of one of this epoll, or NONE. */
+thrum_task thrum__adapt_watches_look(int epoll);
+
+/* ---- look.c ---- */
+
+/*
+ * Threads that are about to wait for events or signals look from time to time what they missed:
+ * children that ended, watches that are not armed again. So do waits without a time limit. Only what is
+ * seen for LOOK_TWICE is recorded.
+ */
+#define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
+#define LOOK_TWICE 100000000 /* ns */
+struct looking {
+	struct wait *wait;
+	const void *caller;
+	struct thrum_tag *reason;
+	int epoll;    /* it waits for its events; -1: for others */
+	bool is_told; /* it waits for the signal that children end */
+	int pause;    /* ms until the next look */
+	thrum_task told;
+};
+/* The thread is about to wait. Keeps errno. */
+void thrum__adapt_look_before(struct looking *);
+/* Whether a wait may look: there is something to look for, and no signal's handler that might end the
+ * call. */
+bool thrum__adapt_looks(const struct looking *);
+/* Looks during the wait, which begins anew if that tells for what it waits. Returns whether it may look
+ * again. Keeps errno. */
+bool thrum__adapt_look(struct looking *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);

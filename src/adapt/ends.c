@@ -83,43 +83,24 @@ static enum handlers handlers(void)
 	return found;
 }
 
-/* ---- The processes --------------------------------------------------------------------------- */
-
-struct tasks {
-	struct look *look;
-	pid_t process;
-};
-
-static void add_children(void *context, int directory, const char *name)
+bool thrum__adapt_has_handlers(void)
 {
-	struct tasks *tasks = context;
-	struct look *look = tasks->look;
-	char path[48], text[PROCESS_TEXT], *at = text, *end;
-
-	(void)directory;
-	look->threads += tasks->process == look->self;
-	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
-	if (thrum__adapt_process_read(tasks->process, path, text) == PROCESS_TEXT - 1)
-		look->is_whole = false;
-	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
-		if (look->count < PROCESSES)
-			look->processes[look->count++] = (pid_t)child;
-		else
-			look->is_whole = false;
+	return handlers() != NO_HANDLER;
 }
+
+/* ---- The processes --------------------------------------------------------------------------- */
 
 /* Finds this process and all that it started. */
 static void find_processes(struct look *look)
 {
-	look->self = getpid();
-	look->count = 1;
-	look->is_whole = true;
-	look->processes[0] = look->self;
-	for (unsigned i = 0; i < look->count; i++) {
-		struct tasks tasks = {look, look->processes[i]};
+	struct found_processes found = {look->processes, 1, PROCESSES, true};
 
-		thrum__adapt_process_each(tasks.process, "/task", add_children, &tasks);
-	}
+	look->self = look->processes[0] = getpid();
+	look->threads = thrum__adapt_process_children(look->self, &found);
+	for (unsigned i = 1; i < found.count; i++)
+		thrum__adapt_process_children(look->processes[i], &found);
+	look->count = found.count;
+	look->is_whole = found.is_whole;
 	look->is_alone = look->threads == 1 && handlers() == NO_HANDLER;
 }
 
@@ -226,14 +207,11 @@ static unsigned find_holders(const struct look *look, const struct end *end,
 
 /* ---- Recording ------------------------------------------------------------------------------- */
 
-/* Names a process, and where it was started. */
-static char *put_holder(char *to, const struct look *look, pid_t process)
+char *thrum__adapt_put_process(char *to, pid_t process)
 {
 	const void *place = thrum__adapt_started_at(process);
 	char name[PROCESS_TEXT], started[PLACE_MAX];
 
-	if (process == look->self)
-		return stpcpy(to, "this process");
 	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
 	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
 		name[strcspn(name, "\n")] = '\0';
@@ -244,6 +222,12 @@ static char *put_holder(char *to, const struct look *look, pid_t process)
 		to = stpcpy(to, started);
 	}
 	return to;
+}
+
+static char *put_holder(char *to, const struct look *look, pid_t process)
+{
+	return process == look->self ? stpcpy(to, "this process")
+				     : thrum__adapt_put_process(to, process);
 }
 
 /* Makes a task that ends with the wait. */

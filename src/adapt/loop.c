@@ -16,9 +16,11 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 	const sigset_t *mask, size_t size);
 
-#define WAIT(name, parameters, arguments, waits, object, tell) REAL(name)
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) REAL(name)
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) REAL(name)
 #include "adapt/loop.def"
 #undef WAIT
+#undef LOOKS
 
 static struct thrum_category loop = {"loop", 0};
 static struct thrum_tag woken_by = {"woken by descriptor", &loop, 1, 0, 0};
@@ -26,39 +28,6 @@ static struct thrum_tag woken_by = {"woken by descriptor", &loop, 1, 0, 0};
 static bool is_later(const struct timespec *timeout)
 {
 	return !timeout || timeout->tv_sec || timeout->tv_nsec;
-}
-
-/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors
- * below FDS_MAX are remembered with it. */
-#define FDS_MAX 1024
-static _Atomic uint64_t registered[FDS_MAX];
-static _Atomic int fds_used; /* no descriptor from this one on was registered */
-
-REAL(epoll_ctl)
-
-STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
-{
-	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
-
-	if (event && operation != EPOLL_CTL_DEL && fd >= 0 && fd < FDS_MAX) {
-		atomic_store_explicit(&registered[fd], event->data.u64, memory_order_relaxed);
-		while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
-			;
-	}
-	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
-}
-
-/* Returns the descriptor that was registered with this, or -1. */
-static int fd_of(uint64_t data)
-{
-	uint32_t guess = (uint32_t)data;
-
-	if (guess < FDS_MAX && atomic_load(&registered[guess]) == data)
-		return (int)guess;
-	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
-		if (atomic_load_explicit(&registered[fd], memory_order_relaxed) == data)
-			return fd;
-	return -1;
 }
 
 /* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
@@ -72,10 +41,23 @@ static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_
 		: NULL;
 }
 
+/* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
+static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endless)
+{
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_socket(fds->fd) &&
+			thrum__adapt_socket_is_known(fds->fd) && is_on(ADAPTER_BLOCK)
+		? fds->fd
+		: -1;
+}
+
 static void tell_epoll(const struct epoll_event *events, int count)
 {
-	for (int i = 0; i < count && i < TOLD_MAX; i++)
-		thrum_tag_value(&woken_by, fd_of(events[i].data.u64));
+	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {
+		int fd = thrum__adapt_watch_told(&events[i]);
+
+		if (i < TOLD_MAX)
+			thrum_tag_value(&woken_by, fd);
+	}
 }
 
 static void tell_poll(const struct pollfd *fds, nfds_t count)
@@ -101,40 +83,75 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(struct wait *wait, bool waits, struct object *object, const void *caller)
+static bool begin(struct looking *looking, bool waits, struct object *object, int socket)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
+	if (looking->epoll >= 0)
+		thrum__adapt_watch_turn();
+	thrum__adapt_look_before(looking);
 	if (object)
-		thrum__adapt_wait_pipe(wait, object, caller, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_wait_pipe(looking->wait, object, looking->caller, THRUM_WAIT_FOR_WORK);
+	else if (socket >= 0)
+		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
-		thrum__adapt_pause(&wait->pause, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_pause(&looking->wait->pause, THRUM_WAIT_FOR_WORK);
 	return true;
 }
 
 /* Also when the thread is cancelled. */
 static void end(struct wait *wait)
 {
-	if (wait->object)
+	if (wait->source)
 		thrum__adapt_wait_end(wait);
 	else
 		thrum__adapt_go_on(&wait->pause);
 }
 
-#define WAIT(name, parameters, arguments, waits, object, tell) \
+#define LOOKING(of_epoll) \
+	struct wait wait __attribute__((cleanup(end))) = {.pause.is_over = true}; \
+	struct looking looking = {.wait = &wait, \
+		.caller = CALLER, \
+		.reason = THRUM_WAIT_FOR_WORK, \
+		.epoll = of_epoll, \
+		.pause = LOOK_FIRST};
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
 		int result; \
 		bool is_recorded = false; \
 		{ \
-			struct wait wait __attribute__((cleanup(end))) = {.pause.is_over = true}; \
-\
-			is_recorded = begin(&wait, waits, object, caller); \
+			LOOKING(epoll) \
+			is_recorded = begin(&looking, waits, object, socket); \
 			result = real_##name(caller) arguments; \
+		} \
+		if (is_recorded && result > 0) \
+			tell; \
+		return result; \
+	}
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int result, limit = timeout; \
+		bool is_recorded = false; \
+		{ \
+			LOOKING(epoll) \
+			is_recorded = begin(&looking, limit != 0, object, socket); \
+			bool looks = is_recorded && limit < 0 && \
+				(!wait.source || wait.ends_source) && \
+				thrum__adapt_looks(&looking); \
+\
+			do { \
+				timeout = looks ? looking.pause : limit; \
+				result = real_##name(caller) arguments; \
+				if (looks && result == 0) \
+					looks = thrum__adapt_look(&looking); \
+			} while (result == 0 && timeout != limit); \
 		} \
 		if (is_recorded && result > 0) \
 			tell; \

@@ -202,6 +202,14 @@ bool thrum__adapt_pipe_is_known(int fd)
 	return known_object(pipe_of(&writes_to[fd])) != NULL;
 }
 
+thrum_task thrum__adapt_pipe_waiter(int fd)
+{
+	struct object *object = is_of_pipe(fd) ? known_object(pipe_of(&writes_to[fd])) : NULL;
+
+	return object && atomic_load(&object->waiters) > 0 ? atomic_load(&object->waiter)
+							   : THRUM_TASK_NONE;
+}
+
 void thrum__adapt_pipe_read(int fd)
 {
 	struct pipe *pipe = pipe_of(&reads[fd]);

@@ -65,6 +65,38 @@ bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_vis
 	return thrum__adapt_each_number(open_of(process, name, O_DIRECTORY), visit, context);
 }
 
+struct threads {
+	struct found_processes *found;
+	pid_t process;
+	unsigned count;
+};
+
+static void add_children(void *context, int directory, const char *name)
+{
+	struct threads *threads = context;
+	struct found_processes *found = threads->found;
+	char path[48], text[PROCESS_TEXT], *at = text, *end;
+
+	(void)directory;
+	threads->count++;
+	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
+	if (thrum__adapt_process_read(threads->process, path, text) == PROCESS_TEXT - 1)
+		found->is_whole = false;
+	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
+		if (found->count < found->room)
+			found->list[found->count++] = (pid_t)child;
+		else
+			found->is_whole = false;
+}
+
+unsigned thrum__adapt_process_children(pid_t process, struct found_processes *found)
+{
+	struct threads threads = {found, process, 0};
+
+	thrum__adapt_process_each(process, "/task", add_children, &threads);
+	return threads.count;
+}
+
 bool thrum__adapt_process_is_over(pid_t process)
 {
 	char text[PROCESS_TEXT];

@@ -28,6 +28,16 @@ bool thrum__adapt_each_number(int directory, thrum__adapt_visit *, void *context
 bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *,
 	void *context);
 
+/* Processes that are found one after the other. */
+struct found_processes {
+	pid_t *list;
+	unsigned count, room;
+	bool is_whole; /* there was room for all, and all that tells of them was read */
+};
+
+/* Adds a process's children. Returns how many threads the process has. */
+unsigned thrum__adapt_process_children(pid_t process, struct found_processes *);
+
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
 

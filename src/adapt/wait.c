@@ -50,6 +50,7 @@ static void begin_wait(struct wait *wait, struct object *object, const void *add
 	thrum__adapt_thread(); /* those who wait for it later want to know its task */
 	wait->task = thrum_task_current();
 	wait->source = atomic_load(&object->task);
+	atomic_store_explicit(&object->waiter, wait->task, memory_order_relaxed);
 	atomic_fetch_add(&object->waiters, 1);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(caller), wait->task, wait->source);

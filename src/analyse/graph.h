@@ -162,6 +162,11 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 /* The same task, whether or not it has ended, if this one has a name and should resolve; or NONE. */
 uint32_t thrum__analyse_task_server(const struct thrum__model *, uint32_t task);
 
+/* If a task waits for what comes over a connection in one direction, by the number of its key, and another
+ * one should answer, sets *wait and returns the task that waits; else returns NONE. */
+uint32_t thrum__analyse_connection_wait(const struct thrum__model *, uint32_t number,
+	struct thrum__analyse_wait *wait);
+
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
  * sent messages may be forgotten. Reads the last 64 edges of both. */
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);

@@ -389,9 +389,12 @@ static void append_event(struct thrum__model_input *s)
 
 	s->time = e->time < 0 ? 0 : e->time == THRUM__OPEN ? THRUM__OPEN - 1 : e->time;
 	s->now = s->time > lane->last && !is_remembered ? s->time : lane->last;
-	m->late += s->time < m->last;
-	m->last = s->time < m->last ? m->last : s->time;
-	m->end = m->last < m->end ? m->end : m->last;
+	if (s->time < m->last)
+		m->late++;
+	else
+		m->last = s->time;
+	if (m->end < m->last)
+		m->end = m->last;
 	/* A category's event belongs to no lane, and the kernel's aren't among those of a lane. */
 	bool is_lanes = !is_remembered && e->type != THRUM_EVENT_CATEGORY &&
 		e->type != THRUM_EVENT_OFF_CPU;

@@ -2,11 +2,23 @@
 /*
  * Forgets old rows. A block is freed when all of its rows are old; indexes of its rows then name
  * nothing (thrum__model_has_row). Texts that no row uses any more are freed when they are about
- * half of all.
+ * half of all. The model that lacks the old rows is made first: it has lists of blocks of its own, and
+ * shares the blocks. Then the blocks that it lacks are freed.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/parts.h"
+
+/* The tables of a model whose blocks have THRUM__BLOCK rows, but for the tasks. */
+#define TABLES(X) X(runs) X(edges) X(notes) X(spans) X(suspensions) X(gaps) X(off_cpu)
+
+/* Takes block i from a table whose blocks are shared with another one. */
+static void drop_block(struct thrum__model_rows *rows, uint32_t i)
+{
+	rows->block[i] = NULL;
+	thrum__model_rows_trim(rows, THRUM__BLOCK_SHIFT);
+}
 
 /* Returns the number of rows in block i; 0 if it is forgotten, or not full yet. */
 static uint32_t count_if_full(const struct thrum__model_rows *rows, uint32_t i, unsigned shift)
@@ -32,7 +44,7 @@ static bool are_old(const int64_t *times, uint32_t count, int64_t before)
 		uint32_t count = count_if_full(rows, i, THRUM__BLOCK_SHIFT); \
 \
 		if (count && are_old(block->member, count, before)) \
-			thrum__model_rows_free_block(rows, i, THRUM__BLOCK_SHIFT); \
+			drop_block(rows, i); \
 	}
 
 /*
@@ -82,7 +94,7 @@ static void forget_edges(struct thrum__model *m, int64_t before)
 		if (kept < KEPT_MAX && has_waits(m, block, count))
 			kept++;
 		else
-			thrum__model_rows_free_block(&m->edges, i, THRUM__BLOCK_SHIFT);
+			drop_block(&m->edges, i);
 	}
 }
 
@@ -145,22 +157,13 @@ static uint32_t choose_blocks(const struct thrum__model *m, int64_t before, bool
 	return count;
 }
 
-static void free_tasks(struct thrum__model *m, uint32_t number)
-{
-	const struct thrum__tasks *block = m->tasks.block[number];
-
-	for (uint32_t i = 0; i < THRUM__BLOCK; i++)
-		thrum__model_ids_remove(m->ids, block->id[i], (number << THRUM__BLOCK_SHIFT) + i);
-	thrum__model_rows_free_block(&m->tasks, number, THRUM__BLOCK_SHIFT);
-}
-
 /*
  * Freeing tasks takes time in proportion to all tasks, for their heirs. So it waits until more than
  * one block in so many may go.
  */
 #define GOES_PART 16
 
-/* Frees old blocks of tasks if there are enough of them. Does nothing when there is no memory. */
+/* Drops old blocks of tasks if there are enough of them. Does nothing when there is no memory. */
 static void forget_tasks(struct thrum__model *m, int64_t before)
 {
 	bool *goes = calloc((size_t)m->tasks.blocks + 1, sizeof *goes);
@@ -170,7 +173,7 @@ static void forget_tasks(struct thrum__model *m, int64_t before)
 		thrum__model_heirs_shorten(m, goes);
 		for (uint32_t i = 0; i < m->tasks.blocks; i++)
 			if (goes[i])
-				free_tasks(m, i);
+				drop_block(&m->tasks, i);
 		thrum__model_heirs_part(m);
 	}
 	free(goes);
@@ -220,17 +223,93 @@ static void sweep_texts(struct thrum__model *m)
 	free(is_used);
 }
 
-void thrum__model_forget(struct thrum__model *m, int64_t before)
+/* ---- The model without the old rows ---------------------------------------------------------- */
+
+/* Gives a table a list of blocks of its own. Returns false when there is no memory. */
+static bool part_rows(struct thrum__model_rows *rows)
 {
-	if (m->failed)
+	void **block = malloc(((size_t)rows->blocks + 1) * sizeof *block);
+
+	if (block && rows->blocks > 0)
+		memcpy(block, rows->block, rows->blocks * sizeof *block);
+	rows->block = block;
+	return block != NULL;
+}
+
+void thrum__model_ahead_free(struct thrum__model *ahead)
+{
+	if (!ahead)
 		return;
-	if (m->forgotten < before)
-		m->forgotten = before;
-	forget_rows(m, before);
+#define FREE(table) free(ahead->table.block);
+	TABLES(FREE)
+#undef FREE
+	free(ahead->tasks.block);
+	free(ahead);
+}
+
+struct thrum__model *thrum__model_forget_begin(struct thrum__model *m, int64_t before)
+{
+	struct thrum__model *ahead = m->failed ? NULL : malloc(sizeof *ahead);
+	bool is_whole;
+
+	if (!ahead)
+		return NULL;
+	*ahead = *m;
+	is_whole = part_rows(&ahead->tasks);
+#define PART(table) is_whole &= part_rows(&ahead->table);
+	TABLES(PART)
+#undef PART
+	if (!is_whole) {
+		thrum__model_ahead_free(ahead);
+		return NULL;
+	}
+	ahead->forgotten = m->forgotten > before ? m->forgotten : before;
+	forget_rows(ahead, before);
+	forget_tasks(ahead, before);
+	return ahead;
+}
+
+/* Frees the blocks of a table that `ahead` lacks. */
+static void free_rows(struct thrum__model_rows *rows, const struct thrum__model_rows *ahead)
+{
+	for (uint32_t i = 0; i < ahead->blocks; i++)
+		if (rows->block[i] && !ahead->block[i])
+			thrum__model_rows_free_block(rows, i, THRUM__BLOCK_SHIFT);
+}
+
+static void free_tasks(struct thrum__model *m, const struct thrum__model *ahead)
+{
+	for (uint32_t i = 0; i < ahead->tasks.blocks; i++) {
+		const struct thrum__tasks *block = ahead->tasks.block[i] ? NULL : m->tasks.block[i];
+
+		for (uint32_t k = 0; block && k < THRUM__BLOCK; k++)
+			thrum__model_ids_remove(m->ids, block->id[k],
+				(i << THRUM__BLOCK_SHIFT) + k);
+	}
+	free_rows(&m->tasks, &ahead->tasks);
+}
+
+void thrum__model_forget_end(struct thrum__model *m, struct thrum__model *ahead)
+{
+	int64_t before = ahead->forgotten;
+
+	m->forgotten = before;
+#define FREE(table) free_rows(&m->table, &ahead->table);
+	TABLES(FREE)
+#undef FREE
+	free_tasks(m, ahead);
+	thrum__model_ahead_free(ahead);
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		forget_values(&m->counters[i], before);
-	forget_tasks(m, before);
 	thrum__model_links_forget(m, before);
 	if (m->strings->bytes / 2 > m->strings->swept)
 		sweep_texts(m);
+}
+
+void thrum__model_forget(struct thrum__model *m, int64_t before)
+{
+	struct thrum__model *ahead = thrum__model_forget_begin(m, before);
+
+	if (ahead)
+		thrum__model_forget_end(m, ahead);
 }

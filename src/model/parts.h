@@ -28,8 +28,10 @@ THRUM__MUST_USE int thrum__model_rows_grow(struct thrum__model_rows *, size_t bl
 	unsigned shift);
 /* Frees all blocks. */
 void thrum__model_rows_finish(struct thrum__model_rows *);
-/* Frees block number i, and moves `first` behind all blocks at the front that are gone. */
+/* Frees block number i, and trims. */
 void thrum__model_rows_free_block(struct thrum__model_rows *, uint32_t i, unsigned shift);
+/* Moves `first` behind all blocks at the front that are gone. */
+void thrum__model_rows_trim(struct thrum__model_rows *, unsigned shift);
 /* Returns how many blocks are not forgotten. */
 uint32_t thrum__model_rows_blocks(const struct thrum__model_rows *);
 
@@ -167,8 +169,11 @@ struct thrum__model_links {
 		int64_t sent, taken;       /* when; taken: OPEN until the message is received */
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
 		uint32_t taker;            /* who received it */
-		int64_t at;                /* the event that waits for the other: when, */
-		uint32_t lane;             /* and in which lane */
+		uint32_t awaiting;         /* task + 1 that waits for the next message */
+		uint32_t twin;         /* of a connection: the number + 1 of its other direction */
+		int64_t at;            /* the event that waits for the other: when, */
+		uint32_t lane;         /* and in which lane */
+		bool is_of_connection; /* it has message after message */
 	} * all;
 	uint32_t room;
 };

@@ -49,7 +49,12 @@ void thrum__model_rows_free_block(struct thrum__model_rows *rows, uint32_t i, un
 {
 	free(rows->block[i]);
 	rows->block[i] = NULL;
-	for (i = rows->first >> shift; i < rows->blocks && !rows->block[i]; i++)
+	thrum__model_rows_trim(rows, shift);
+}
+
+void thrum__model_rows_trim(struct thrum__model_rows *rows, unsigned shift)
+{
+	for (uint32_t i = rows->first >> shift; i < rows->blocks && !rows->block[i]; i++)
 		rows->first = (i + 1) << shift;
 }
 

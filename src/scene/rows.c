@@ -4,8 +4,10 @@
 #include "scene/rows.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <thrum.h>
 
+#include "scene/move.h"
 #include "scene/paint/paint.h"
 
 #define BUSY_LEAST 1000 /* tasks of a trace that may be shown as bands on auto */
@@ -63,16 +65,14 @@ static uint32_t most_alive(const struct thrum__scene *scene)
 	return most;
 }
 
-static int make_rows(struct thrum__scene *scene, const struct thrum__scene_progress *progress)
+/* Gives a layout's units tracks and makes its index; that takes the first `whole` of the progress. */
+static int make_rows(const struct thrum__model *model, struct thrum__layout *layout,
+	const struct thrum__scene_progress *progress, double whole, struct thrum__index **index)
 {
-	struct step layout = {progress, 0, 0.3}, index = {progress, 0.3, 0.8};
-	int status = thrum__layout_update(scene->layout, scene->model, tell_part, &layout);
+	struct step first = {progress, 0, 0.4 * whole}, second = {progress, 0.4 * whole, whole};
+	int status = thrum__layout_update(layout, model, tell_part, &first);
 
-	if (status == 0)
-		status = thrum__index_make(scene->model, scene->layout, tell_part, &index,
-			&scene->index);
-	scene->has_rows = status == 0;
-	return status;
+	return status == 0 ? thrum__index_make(model, layout, tell_part, &second, index) : status;
 }
 
 int thrum__scene_begin_rows(struct thrum__scene *scene,
@@ -84,10 +84,77 @@ int thrum__scene_begin_rows(struct thrum__scene *scene,
 
 	if (status == 0 && scene->layout->unit_count > 0)
 		scene->crowd = most_alive(scene);
-	if (status < 0 || scene->crowd < CROWD_LEAST)
-		return status < 0 ? status : make_rows(scene, progress);
-	return thrum__index_outline(scene->model, scene->layout, &scene->index);
+	if (status < 0)
+		return status;
+	if (scene->crowd >= CROWD_LEAST)
+		return thrum__index_outline(scene->model, scene->layout, &scene->index);
+	status = make_rows(scene->model, scene->layout, progress, 0.8, &scene->index);
+	scene->has_rows = status == 0;
+	return status;
 }
+
+/* ---- Rows that are made elsewhere ---------------------------------------------------------- */
+
+struct thrum__scene_rows {
+	struct thrum__layout *layout;
+	struct thrum__index *index;
+};
+
+int thrum__scene_rows_make(const struct thrum__model *model,
+	const struct thrum__scene_options *options, bool (*tell)(void *context, double part),
+	void *context, struct thrum__scene_rows **rows)
+{
+	struct thrum__scene_progress progress = {tell, context};
+	struct thrum__scene_rows *made = calloc(1, sizeof *made);
+	int status = made
+		? thrum__layout_create(!options->no_simplify, options->by_lane, &made->layout)
+		: -THRUM_E_MEMORY;
+
+	if (status == 0)
+		status = make_rows(model, made->layout, &progress, 1, &made->index);
+	if (status == 0)
+		*rows = made;
+	else
+		thrum__scene_free_rows(made);
+	return status;
+}
+
+void thrum__scene_free_rows(struct thrum__scene_rows *rows)
+{
+	if (!rows)
+		return;
+	thrum__index_destroy(rows->index);
+	thrum__layout_destroy(rows->layout);
+	free(rows);
+}
+
+int thrum__scene_take_rows(struct thrum__scene *scene, struct thrum__scene_rows *rows)
+{
+	struct thrum__scene_rows old = {scene->layout, scene->index};
+	uint32_t unit;
+	int status;
+
+	if (scene->has_rows) {
+		thrum__scene_free_rows(rows);
+		return 0;
+	}
+	scene->layout = rows->layout;
+	scene->index = rows->index;
+	*rows = old;
+	thrum__scene_free_rows(rows);
+	scene->has_rows = true;
+	scene->memory->strip.is_known = false;
+	status = thrum__scene_settle(scene);
+	unit = thrum__layout_unit(scene->layout, scene->selected);
+	if (status < 0 || scene->width <= 0 || unit == THRUM__NONE)
+		return status;
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status < 0 || scene->shows_bands
+		? status
+		: thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
+}
+
+/* ---- Rows at once -------------------------------------------------------------------------- */
 
 int thrum__scene_make_rows(struct thrum__scene *scene)
 {

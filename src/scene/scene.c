@@ -372,10 +372,20 @@ static float right_edge(const struct thrum__scene *scene, float width)
 		: width;
 }
 
-bool thrum__scene_shows_bands(const struct thrum__scene *scene)
+static bool wants_bands(const struct thrum__scene *scene)
 {
 	return scene->state.as == THRUM__AS_BANDS ||
 		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
+}
+
+bool thrum__scene_awaits_rows(const struct thrum__scene *scene)
+{
+	return scene->rows_later && !scene->has_rows && !wants_bands(scene);
+}
+
+bool thrum__scene_shows_bands(const struct thrum__scene *scene)
+{
+	return wants_bands(scene) || thrum__scene_awaits_rows(scene);
 }
 
 float thrum__scene_bands_spare(const struct thrum__scene *scene)

@@ -151,6 +151,7 @@ struct thrum__scene {
 	bool hides_legend;
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
 	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
+	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
@@ -318,6 +319,19 @@ THRUM__MUST_USE int thrum__scene_state_parse(struct thrum__scene *, const char *
 bool thrum__scene_is_crowded(const struct thrum__scene *, float height, bool whole);
 /* Makes the rows, if there are none yet, as the first frame that shows them does. */
 THRUM__MUST_USE int thrum__scene_make_rows(struct thrum__scene *);
+/*
+ * For callers that set `rows_later`, of a model that doesn't grow. The first makes the rows of a model, in a
+ * thread for instance; `progress` and the result are as for thrum__scene_create. Free them with
+ * thrum__scene_free_rows (NULL is fine), or give them to the scene, which takes them also without
+ * memory. `awaits` tells whether rows are wanted that aren't there yet.
+ */
+struct thrum__scene_rows;
+THRUM__MUST_USE int thrum__scene_rows_make(const struct thrum__model *,
+	const struct thrum__scene_options *, bool (*progress)(void *context, double part),
+	void *context, struct thrum__scene_rows **);
+void thrum__scene_free_rows(struct thrum__scene_rows *);
+THRUM__MUST_USE int thrum__scene_take_rows(struct thrum__scene *, struct thrum__scene_rows *);
+bool thrum__scene_awaits_rows(const struct thrum__scene *);
 /*
  * For callers that set `bands_later`. The first tells whether bands that are shown should be made anew,
  * since the model has grown. The second takes bands that thrum__bands_make has made of it as it is

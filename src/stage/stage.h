@@ -112,12 +112,13 @@ THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bo
 	int64_t length);
 /* Looks for a part's findings in steps, as thrum__scene_find, and refreshes the stage in the end. */
 THRUM__MUST_USE int thrum__stage_find(struct thrum__stage *, uint32_t part);
-/* Takes findings or bands that were made elsewhere, as thrum__scene_take_findings and
- * thrum__scene_take_bands. */
+/* Take findings, bands or rows that were made elsewhere, as thrum__scene_take_findings and so on. */
 THRUM__MUST_USE int thrum__stage_take_findings(struct thrum__stage *, uint32_t part,
 	const struct thrum__findings *);
 THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part,
 	struct thrum__bands *);
+THRUM__MUST_USE int thrum__stage_take_rows(struct thrum__stage *, uint32_t part,
+	struct thrum__scene_rows *);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if
@@ -146,6 +147,9 @@ THRUM__MUST_USE int thrum__stage_fit(struct thrum__stage *, float width, float m
  * can ask where things will be. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float height);
+
+/* Returns the height of each part's head in px, 0 if parts have none. */
+float thrum__stage_head_height(const struct thrum__stage *);
 
 /* Paints the head of a part, for pictures that are made without a stage. The list must be
  * initialized; it is cleared. */

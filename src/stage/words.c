@@ -156,7 +156,9 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 		thrum__base_text_format(&words, ", fish-eye");
 	if (scene->is_related)
 		thrum__base_text_format(&words, ", unrelated tasks faded");
-	if (scene->shows_bands && scene->state.as == THRUM__AS_AUTO &&
+	if (thrum__scene_awaits_rows(scene))
+		thrum__base_text_format(&words, ", the rows are being made");
+	else if (scene->shows_bands && scene->state.as == THRUM__AS_AUTO &&
 		!thrum__scene_is_crowded(scene, scene->height, false))
 		thrum__base_text_format(&words, ", rows would fit here: v");
 	return words.size;

@@ -42,6 +42,7 @@ enum step_text {
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	LEFT_LAST,
+	UNSERVED_SOME,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
 };
@@ -165,6 +166,11 @@ static const struct {
 	[SIGNALLED_BEFORE] = {"Ends; it signalled “$o” before the wait",
 		"nobody is left to serve it",
 		"$t ends; it signalled $o before the wait, and nobody is left to serve it."},
+	[THRUM__STEP_ENDS_UNSERVED] = {"Ends without serving “$o”", "others like it served it",
+		"$t ends without serving $o; others like it served it."},
+	[UNSERVED_SOME] = {"Ends without serving “$o”",
+		"and so do $x more; others like it served it",
+		"$t ends without serving $o, and so do $x more; others like it served it."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
@@ -224,6 +230,7 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 	case THRUM__STEP_WOKEN_INSTEAD:
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
+	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
 	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
 	case THRUM__STEP_LEFT_QUEUE: return finding->steps[i].more > 0 ? LEFT_LAST : kind;
 	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;

@@ -715,6 +715,58 @@ static void test_update(void **state)
 	free(events);
 }
 
+/* Asserts that bands say the same as others of the same model. */
+static void same_bands(const struct thrum__bands *a, const struct thrum__bands *b)
+{
+	struct thrum__bands_time all = {{a->from, 0}, {a->to, 0}};
+
+	assert_int_equal(a->from, b->from);
+	assert_int_equal(a->to, b->to);
+	assert_int_equal(a->thread_count, b->thread_count);
+	assert_int_equal(a->queue_count, b->queue_count);
+	assert_int_equal(a->family.group_count, b->family.group_count);
+	for (uint32_t i = 0; i < a->family.group_count; i++) {
+		struct thrum__bands_numbers is, should;
+
+		thrum__bands_numbers(a, i, &all, &is);
+		thrum__bands_numbers(b, i, &all, &should);
+		assert_int_equal(is.ended, should.ended);
+		assert_int_equal(is.touched, should.touched);
+		assert_int_equal(is.half, should.half);
+	}
+	for (uint32_t i = 0; i < a->thread_count; i++)
+		assert_true(thrum__bands_thread_share(a, i, a->from, a->to) ==
+			thrum__bands_thread_share(b, i, a->from, a->to));
+}
+
+/* Bands can be made without what the model is about to forget; the old ones are right until then. */
+static void test_ahead(void **state)
+{
+	struct thrum_event *events = layout_events(12, 60000, 2);
+	struct thrum__model *model = layout_model(events, 60000), *ahead;
+	struct thrum__bands *bands, *made, *wanted;
+	uint32_t first;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	ahead = thrum__model_forget_begin(model, model->end / 2);
+	assert_int_equal(thrum__bands_make(ahead, NULL, NULL, &made), 0);
+	assert_false(thrum__bands_is_broken(bands));
+	first = model->runs.first;
+	thrum__model_forget_end(model, ahead);
+	assert_true(model->runs.first > first);
+	assert_true(thrum__bands_is_broken(bands));
+	thrum__bands_rebase(made, model);
+	assert_int_equal(thrum__bands_replace(bands, made), 0);
+	assert_false(thrum__bands_is_broken(bands));
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &wanted), 0);
+	same_bands(bands, wanted);
+	thrum__bands_destroy(bands);
+	thrum__bands_destroy(wanted);
+	thrum__model_destroy(model);
+	free(events);
+}
+
 /* Bands of a big model wait until it has grown by a part. */
 static void test_growth(void **state)
 {
@@ -781,6 +833,7 @@ int main(void)
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_empty),
 	};

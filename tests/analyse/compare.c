@@ -395,6 +395,11 @@ static void a_handle_is_left_open(void **state)
 		BACKUP "38 log 1 \"end\n", false, "");
 }
 
+#define LOAD_ONE \
+	"0 create - 1 thread\n" \
+	"0 switch 1\n" \
+	"1 create 1 2 task\n" \
+	"1 label 2 \"load 1\n"
 #define LOAD_TWO \
 	"0 create - 1 thread\n" \
 	"0 switch 1\n" \
@@ -449,6 +454,59 @@ static void the_example_is_the_first_that_overlaps(void **state)
 	assert_int_equal(first->kind, THRUM__DIFFERENCE_ENDS_LATER);
 	assert_int_equal(first->side[THRUM__BAD].count, 2);
 	assert_int_equal(first->side[THRUM__BAD].task, story_task(pair.bad, 12));
+	finish(&pair);
+}
+
+/* A condition comes between the steps, and is none itself. */
+static void objects_are_no_steps(void **state)
+{
+#define LOADED \
+	LOAD_ONE "3 create 1 8 condition\n" \
+		 "3 label 8 \"loaded\n"
+#define INDEX \
+	"25 create 1 5 task\n" \
+	"25 label 5 \"index\n" \
+	"30 resolve 1 5\n"
+	(void)state;
+	check(LOADED "20 resolve 1 2\n21 read 1 2\n" INDEX, LOADED INDEX "35 resolve 1 2\n", false,
+		"order index");
+}
+
+/* Six tasks draw, and tell those that wait for three of the drawings; one may be cancelled. */
+static void tell_drawings(char *to, size_t size, int cancelled)
+{
+	size_t used = (size_t)snprintf(to, size, "0 create - 1 thread\n0 switch 1\n");
+
+	for (int i = 0; i < 6; i++) {
+		int t = 100 * i, id = 10 * (i + 1);
+
+		used += (size_t)snprintf(to + used, size - used,
+			"%d create 1 %d condition\n%d label %d \"drawn %d\n"
+			"%d create 1 %d task\n%d label %d \"draw %d\n",
+			t, id, t, id, i, t, id + 1, t, id + 1, i);
+		if (i >= 3)
+			used += (size_t)snprintf(to + used, size - used, "%d wait 1 %d\n", t, id);
+		if (i != cancelled)
+			used += (size_t)snprintf(to + used, size - used,
+				"%d signal %d %d =1\n%d read 1 %d\n", t + 8, id + 1, id, t + 8, id);
+		used += (size_t)snprintf(to + used, size - used, "%d %s 1 %d\n", t + 9,
+			i == cancelled ? "cancel" : "resolve", id + 1);
+	}
+	snprintf(to + used, size - used, "900 log 1 \"end\n");
+}
+
+static void who_should_have_signalled_is_cancelled(void **state)
+{
+	char good[4000], bad[4000];
+	struct pair pair;
+
+	(void)state;
+	tell_drawings(good, sizeof good, -1);
+	tell_drawings(bad, sizeof bad, 4);
+	check(good, bad, false, "no signal drawn #, cancelled draw #");
+	compare(&pair, good, bad, false);
+	assert_int_equal(pair.comparison.differences[pair.comparison.first].kind,
+		THRUM__DIFFERENCE_CANCELLED);
 	finish(&pair);
 }
 
@@ -610,6 +668,8 @@ int main(void)
 		cmocka_unit_test(a_slower_cause_comes_before_its_victims),
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(the_example_is_the_first_that_overlaps),
+		cmocka_unit_test(objects_are_no_steps),
+		cmocka_unit_test(who_should_have_signalled_is_cancelled),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),

@@ -248,6 +248,34 @@ static void chain_behind_what_is_never_resolved(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Two requests wait for one lookup: the steps are those of the one that is told, not the other's. */
+static void chain_of_the_first_victim(void **state)
+{
+	static const char story[] = "0 create - 1 async\n0 label 1 \"lookup\n0 should-resolve 1\n"
+				    "10 create - 2 task\n10 wait 2 1\n"
+				    "10 create - 3 try\n10 label 3 \"GET /a\n"
+				    "10 should-resolve 3\n10 wait 3 2\n"
+				    "20 create - 4 task\n20 wait 4 1\n"
+				    "20 create - 5 try\n20 label 5 \"GET /b\n"
+				    "20 should-resolve 5\n20 wait 5 4\n"
+				    "900000000 log - \"end\n";
+	struct thrum__model *model = story_model(story, false);
+	const struct thrum__step *steps;
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	assert_int_equal(findings.findings[0].behind, 1);
+	assert_int_equal(findings.findings[0].step_count, 3);
+	steps = findings.findings[0].steps;
+	assert_int_equal(steps[0].task, story_task(model, 1));
+	assert_int_equal(steps[1].task, story_task(model, 2));
+	assert_int_equal(steps[1].time, 10);
+	assert_int_equal(steps[2].task, story_task(model, 3));
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 static void a_cycle_ends(void **state)
 {
 	struct thrum__finding finding;
@@ -304,6 +332,7 @@ int main(void)
 		cmocka_unit_test(mirage_signal_before_wait),
 		cmocka_unit_test(many_mirage_signals_take_no_square),
 		cmocka_unit_test(chain_behind_what_is_never_resolved),
+		cmocka_unit_test(chain_of_the_first_victim),
 		cmocka_unit_test(a_cycle_ends),
 		cmocka_unit_test(healthy_is_silent),
 		cmocka_unit_test(a_chain_that_resolves_is_no_finding),

@@ -610,6 +610,40 @@ static void holder_ends(void **state)
 	expect_none();
 }
 
+/* Two permits, taken one after the other since the wait began, by tasks that end. The semaphore is taken
+ * often, but not free. */
+static void tell_permits(bool gives_back)
+{
+	begin();
+	tell("0 create 1 2 semaphore\n0 label 2 \"slots\n0 create 1 3 task\n0 label 3 \"publish\n"
+	     "0 should-resolve 3\n");
+	for (int id = 4; id < 8; id++)
+		tell("0 create 1 %d task\n0 label %d \"upload %d\n", id, id, id);
+	tell("1" MS "lock 4 2\n1" MS "lock 5 2\n2" MS "wait 3 2\n");
+	for (int id = 4; id < 6; id++)
+		tell("%d" MS "unlock %d 2\n%d" MS "resolve %d %d\n%d" MS "lock %d 2\n", id, id, id,
+			id, id, id, id + 2);
+	for (int id = 6; id < 8; id++) {
+		if (gives_back)
+			tell("%d" MS "unlock %d 2\n", id + 4, id);
+		tell("%d" MS "resolve %d %d\n", id + 4, id, id);
+	}
+	tell("900" MS "log 1 \"end\n");
+}
+
+static void permits_that_nobody_gives_back(void **state)
+{
+	(void)state;
+	tell_permits(false);
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_STILL_HOLDS)->other, task(2));
+	finish();
+	tell_permits(true);
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_FREE)->task, task(2));
+	finish();
+}
+
 /* ---- Joins --------------------------------------------------------------------------------- */
 
 static void tell_join(int open, int end)
@@ -939,6 +973,7 @@ int main(void)
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),
+		cmocka_unit_test(permits_that_nobody_gives_back),
 		cmocka_unit_test(join_kept_open),
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),

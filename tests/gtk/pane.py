@@ -3,13 +3,15 @@
 """The side panel of the desktop viewer: links, lists, the histogram."""
 
 import os
+import re
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import check, find, is_quiet, page, program, record, shown, wait_selected, window_of
+from common import (check, exported, find, is_quiet, page, program, record, selected, shown,
+                    wait_selected, window_of)
 
 
 def links(desktop):
@@ -24,6 +26,25 @@ def links(desktop):
     wait_selected(viewer, 4)
     viewer.key("BackSpace")
     wait_selected(viewer, 3)
+    is_quiet(viewer)
+
+
+def notes(desktop):
+    """A press on a finding's note shows its card; the keys stay those of the picture."""
+    viewer = shown(desktop)
+    viewer.key("b")
+    viewer.wait("the finding is shown", lambda window: selected(window.state))
+    page(viewer, "tasks", "tasks")
+    viewer.key("Escape")
+    place = re.search(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>Signal lost', exported(viewer))
+    viewer.click("picture", float(place[1]) + 10, float(place[2]) - 4)
+    viewer.wait_seen("finding-0")
+    viewer.settle()
+    top, pane = viewer.window().places["finding-0"][1], viewer.window().places["pane-details"]
+    check(pane[1] <= top < pane[1] + pane[3], f"its card is at {top}, in a pane at {pane}")
+    before = window_of(viewer.window().state)
+    viewer.key("Right")
+    viewer.wait("the picture has the keys", lambda window: window_of(window.state) != before)
     is_quiet(viewer)
 
 
@@ -178,5 +199,5 @@ def opens_sites(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, opens_sites, tasks, statistics, counters, why_slow, follows_the_selection,
+driver.run([links, notes, opens_sites, tasks, statistics, counters, why_slow, follows_the_selection,
             differences])

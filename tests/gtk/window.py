@@ -4,6 +4,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,8 +12,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"))
 # pylint: disable=wrong-import-position
 import desktop as driver
-from common import (SECOND, check, exported, find, is_quiet, program, record, selected, shown,
-                    wait_selected, window_of)
+from common import (SECOND, check, exported, find, is_quiet, program, record, recorded, selected,
+                    shown, wait_selected, window_of)
 
 
 def fold(state):
@@ -258,6 +259,23 @@ def exports(desktop):
     is_quiet(viewer)
 
 
+def makes_rows(desktop):
+    """Many tasks at once are shown as bands; their rows are made when they are asked for."""
+    file = os.path.join(desktop.folder, "flood.thrum")
+    with recorded(file, [program("bench", "gtk", "flood"), file, "100000"]):
+        time.sleep(0.5)
+        shutil.copy(file, file + ".then")
+    viewer = shown(desktop, file + ".then")
+    check("as=" not in viewer.window().state, "rows are shown")
+    viewer.key("v")
+    viewer.wait("rows are shown", lambda window: "as=rows" in window.state and
+                "being made" not in window.status)
+    check("GET /item" in exported(viewer), "no task is named")
+    viewer.click("bands")
+    viewer.wait("bands are shown again", lambda window: "as=bands" in window.state)
+    is_quiet(viewer)
+
+
 def state(desktop):
     viewer = shown(desktop, "--state", "t=1000000..6000000&sel=3", record(desktop))
     viewer.wait("it shows what the text says", lambda window:
@@ -268,4 +286,5 @@ def state(desktop):
 
 
 driver.run([opens, zooms, buttons, makes_room, searches, tells_the_picture, menu, chooses_a_theme,
-            goes_to_a_time, measures, marks_a_time, two_traces, two_traces_as_one, exports, state])
+            goes_to_a_time, measures, marks_a_time, two_traces, two_traces_as_one, exports, makes_rows,
+            state])

@@ -169,6 +169,53 @@ static void test_rows(void **state)
 	tear_down(&both);
 }
 
+static bool stop(void *context, double part)
+{
+	(void)context;
+	return part < 0.5;
+}
+
+/* Rows that are made elsewhere: until they come, frames show bands. */
+static void test_elsewhere(void **state)
+{
+	static const struct thrum__scene_options options = {.by_lane = true};
+	struct thrum__scene_rows *rows;
+	struct both both;
+
+	(void)state;
+	set_up(&both);
+	both.later->rows_later = true;
+	set_as(&both, THRUM__AS_BANDS);
+	assert_false(thrum__scene_awaits_rows(both.later));
+	same_frames(&both);
+	run(&both, THRUM__COMMAND_NEXT_MATCH);
+	assert_int_equal(thrum__scene_search(both.later, "1"), 0);
+	assert_int_equal(thrum__scene_search(both.now, "1"), 0);
+	run(&both, THRUM__COMMAND_NEXT_MATCH);
+	assert_int_not_equal(both.later->selected, THRUM__NONE);
+	run(&both, THRUM__COMMAND_BANDS);
+	free(paint(both.later).bytes);
+	assert_true(thrum__scene_awaits_rows(both.later));
+	assert_true(both.later->shows_bands);
+	/* The command takes it back, and asks again. */
+	assert_true(thrum__scene_command(both.later, THRUM__COMMAND_BANDS) >= 0);
+	assert_false(thrum__scene_awaits_rows(both.later));
+	assert_true(thrum__scene_command(both.later, THRUM__COMMAND_BANDS) >= 0);
+	assert_true(thrum__scene_awaits_rows(both.later));
+	assert_int_equal(thrum__scene_rows_make(both.model, &options, stop, NULL, &rows), 1);
+	assert_int_equal(thrum__scene_rows_make(both.model, &options, NULL, NULL, &rows), 0);
+	assert_int_equal(thrum__scene_take_rows(both.later, rows), 0);
+	assert_false(thrum__scene_awaits_rows(both.later));
+	assert_false(both.later->shows_bands);
+	same_frames(&both);
+	/* Rows that come too late are not needed. */
+	assert_int_equal(thrum__scene_rows_make(both.model, &options, NULL, NULL, &rows), 0);
+	assert_int_equal(thrum__scene_take_rows(both.later, rows), 0);
+	same_frames(&both);
+	thrum__scene_free_rows(NULL);
+	tear_down(&both);
+}
+
 /* Whether bands are shown on auto doesn't depend on rows in pictures of usual heights. */
 static void test_crowded(void **state)
 {
@@ -213,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bands),
 		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_update),
 	};

@@ -135,6 +135,11 @@ int thrum__bands_replace(struct thrum__bands *bands, struct thrum__bands *made)
 	return 0;
 }
 
+void thrum__bands_rebase(struct thrum__bands *bands, const struct thrum__model *model)
+{
+	bands->model = bands->family.model = model;
+}
+
 int thrum__bands_update(struct thrum__bands *bands)
 {
 	struct thrum__bands *made;

@@ -92,6 +92,10 @@ bool thrum__bands_is_broken(const struct thrum__bands *);
  * Without memory they are freed. */
 THRUM__MUST_USE int thrum__bands_replace(struct thrum__bands *, struct thrum__bands *made);
 
+/* From now on the bands, which were made from what thrum__model_forget_begin gave, are those of the model
+ * itself: after thrum__model_forget_end. */
+void thrum__bands_rebase(struct thrum__bands *, const struct thrum__model *);
+
 /* Returns about how many bytes the bands have allocated. */
 size_t thrum__bands_memory(const struct thrum__bands *);
 

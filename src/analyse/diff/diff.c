@@ -547,6 +547,8 @@ int thrum__diff_make(const struct thrum__model *good, const struct thrum__model 
 		error = c.failed ? -THRUM_E_MEMORY : thrum__diff_order(&made, c.aligned);
 	}
 	if (error == 0)
+		error = thrum__diff_unsignalled(&made, c.aligned);
+	if (error == 0)
 		error = thrum__diff_items(&made, c.aligned);
 	if (error == 0)
 		error = thrum__diff_counts(&made, c.aligned);

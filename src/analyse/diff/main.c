@@ -253,8 +253,24 @@ static uint32_t earliest_of(const struct thrum__comparison *comparison, int from
 	return best;
 }
 
+/* The difference that those who signal a condition in GOOD fail or are cancelled in BAD, if nobody signals
+ * it there; else NONE. */
+static uint32_t ended_signaller(const struct thrum__comparison *comparison,
+	const struct thrum__aligned aligned[THRUM__SIDES], uint32_t order)
+{
+	uint32_t group = thrum__diff_signallers(&comparison->differences[order], aligned), index;
+
+	return group != THRUM__NONE &&
+			(thrum__diff_has(comparison, THRUM__DIFFERENCE_FAILS, group, &index) ||
+				thrum__diff_has(comparison, THRUM__DIFFERENCE_CANCELLED, group,
+					&index))
+		? index
+		: THRUM__NONE;
+}
+
 /* Chooses among orders and ends. */
-static uint32_t choose_end(const struct thrum__comparison *comparison, uint32_t slowest)
+static uint32_t choose_end(const struct thrum__comparison *comparison,
+	const struct thrum__aligned aligned[THRUM__SIDES], uint32_t slowest)
 {
 	uint32_t order = earliest_of(comparison, THRUM__DIFFERENCE_SIGNAL_FIRST,
 		THRUM__DIFFERENCE_ENDS_LATER);
@@ -263,6 +279,12 @@ static uint32_t choose_end(const struct thrum__comparison *comparison, uint32_t 
 	uint32_t ends = earliest_of(comparison, THRUM__DIFFERENCE_NEVER_ENDS,
 		THRUM__DIFFERENCE_NEVER_ENDS);
 
+	if (order != THRUM__NONE) {
+		uint32_t ended = ended_signaller(comparison, aligned, order);
+
+		if (ended != THRUM__NONE)
+			return ended;
+	}
 	if (order != THRUM__NONE &&
 		(comparison->differences[order].kind != THRUM__DIFFERENCE_ENDS_LATER ||
 			fails != THRUM__NONE || ends != THRUM__NONE || slowest == THRUM__NONE))
@@ -353,7 +375,7 @@ int thrum__diff_main(struct thrum__comparison *comparison,
 		free_changes(&changes);
 	}
 	comparison->slowest = slowest;
-	comparison->first = choose_end(comparison, slowest);
+	comparison->first = choose_end(comparison, aligned, slowest);
 	if (comparison->first == THRUM__NONE)
 		comparison->first = order_before(comparison, cause);
 	if (comparison->first == THRUM__NONE && comparison->count > 0)

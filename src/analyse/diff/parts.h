@@ -66,6 +66,16 @@ THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
 THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
+/* The group of those that signal a condition in GOOD, if the difference is that nobody does in BAD; else
+ * NONE. */
+uint32_t thrum__diff_signallers(const struct thrum__difference *,
+	const struct thrum__aligned aligned[THRUM__SIDES]);
+/* Adds differences CANCELLED of such groups. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__diff_unsignalled(struct thrum__comparison *,
+	struct thrum__aligned aligned[THRUM__SIDES]);
+/* Whether there is a difference of this kind and group. Sets *index to its place. */
+bool thrum__diff_has(const struct thrum__comparison *, int kind, uint32_t group, uint32_t *index);
+
 /* Adds differences SEQUENTIAL, PARALLEL, MORE, LESS, USES and UNUSED. Returns 0 or
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_counts(struct thrum__comparison *,

@@ -100,17 +100,18 @@ static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool ha
 	const struct thrum__model *model = marked->search->model;
 	uint32_t place = thrum__place(&marked->search->findings->places, task);
 	uint32_t *ready = &marked->ready[place], run = marked->last[place];
+
+	if (*ready == THRUM__NONE)
+		return;
 	struct thrum__delay delay = {.kind = THRUM__DELAY_MARKED,
 		.task = task,
 		.ran = ran,
 		.edge = THRUM__NONE,
 		.certainty = THRUM__LIKELY,
-		.has_run = has_run};
+		.has_run = has_run,
+		.ready = THRUM__EDGE(model, *ready, time),
+		.by = thrum__why_known(model, THRUM__EDGE(model, *ready, from))};
 
-	if (*ready == THRUM__NONE)
-		return;
-	delay.ready = THRUM__EDGE(model, *ready, time);
-	delay.by = thrum__why_known(model, THRUM__EDGE(model, *ready, from));
 	*ready = THRUM__NONE;
 	if (ran - delay.ready < LATE || marked->left == 0)
 		return;

@@ -134,6 +134,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
 	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
+	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")                 /* alone serves the object `other` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \
@@ -172,7 +173,7 @@ struct thrum__step {
 	 * which was signalled since; 0 if others wait there. WAITS_FOR: 1 if other has ended or
 	 * become another, but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
 	 * ended to tell so, but they or others in its place were due much sooner. PENDING: 1 if it should
-	 * have come at `until`. RUNS_MEANWHILE: how often. */
+	 * have come at `until`. RUNS_MEANWHILE: how often. ENDS_UNSERVED: how many more did so. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

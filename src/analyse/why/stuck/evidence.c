@@ -191,9 +191,20 @@ static bool is_idle_worker(const struct thrum__search *search, const struct thru
 		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
+/* Whether a task waits for an object since before the last of those ended that served it, and of their like
+ * one or more ended without doing so. */
+static bool is_deserted(struct thrum__search *search, const struct thrum__why_path *path,
+	const struct thrum__why_servers *servers)
+{
+	struct thrum__why_deserters found = thrum__why_deserters_of(search, path->leaf, servers);
+
+	return found.count > 0 && thrum__why_path_last(path)->wait.since < found.last &&
+		search->model->end - found.last >= WAIT_MIN;
+}
+
 /* The evidence that nobody serves an object any more: all that ever did have ended, and each of
  * them was the only one of its sort. Tasks that signal once and end are followed by others. */
-static int object_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
+static int object_evidence(struct thrum__search *search, const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
@@ -212,6 +223,8 @@ static int object_evidence(const struct thrum__search *search, const struct thru
 		return THRUM__EVIDENCE_STRONG;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
+	if (is_deserted(search, path, &servers))
+		return THRUM__EVIDENCE_WEAK;
 	for (unsigned i = 0; i < servers.count; i++) {
 		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
 			servers.task[i]);
@@ -358,7 +371,7 @@ static bool is_unanswered_call(const struct thrum__model *model, const struct th
 		thrum__why_begins_with(model, path->leaf, words, sizeof words / sizeof *words);
 }
 
-int thrum__why_evidence(const struct thrum__search *search, const struct thrum__why_path *path,
+int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t *subject)
 {
 	const struct thrum__model *model = search->model;

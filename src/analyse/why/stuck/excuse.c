@@ -301,6 +301,14 @@ bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
+bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"one-shot watch of", "wait for ended process",
+		"writing end of", "reading end of", "other end of"};
+
+	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
 /* Whether the path's last waiter is needed elsewhere: it alone serves an object for which it often
  * waited itself, and others have signalled that object since it waits for the leaf. */
 static bool is_needed(const struct thrum__model *model, const struct thrum__why_path *path)

@@ -6,7 +6,6 @@
 #define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
 #define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
 #define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
-#define HELD_MAX 8      /* locks of which others tell that a task held them */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
@@ -120,17 +119,6 @@ static uint32_t pick_of_task(const struct thrum__search *search, struct thrum__a
 		chosen = i;
 	}
 	return chosen;
-}
-
-uint32_t thrum__why_last_edge(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	for (int i = 0; i < HELD_MAX && thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
-		i++)
-		edge = THRUM__EDGE(model, edge, prev_out);
-	return edge;
 }
 
 bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,

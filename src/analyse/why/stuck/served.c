@@ -57,6 +57,24 @@ static void add_ended_server(struct thrum__finding *finding, const struct thrum_
 		finding->steps[at].more = 1;
 }
 
+/* Adds steps for those who ended without serving the path's leaf, as their like did. Returns whether there
+ * are any. */
+static bool add_deserters(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	struct thrum__why_deserters found = thrum__why_deserters_of(search, path->leaf, servers);
+
+	for (uint32_t i = 0; i < found.count && i < THRUM__DESERTERS_MAX; i++) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_ENDS_UNSERVED, found.task[i], path->leaf,
+			THRUM__TASK(search->model, found.task[i], end), THRUM__NONE);
+		if (at < finding->step_count && i + 1 == THRUM__DESERTERS_MAX)
+			finding->steps[at].more = found.count - THRUM__DESERTERS_MAX;
+	}
+	return found.count > 0;
+}
+
 void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -84,7 +102,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (able == 0) {
 		blame = thrum__why_blame_server(search, path->leaf, &servers);
 		thrum__why_add_blame(finding, model, &blame);
-		if (blame.kind >= 0)
+		if (blame.kind >= 0 || add_deserters(finding, search, path, &servers))
 			return;
 	}
 	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))

@@ -86,8 +86,8 @@ static void add_suspects(struct thrum__finding *finding, const struct thrum__sea
 	}
 }
 
-/* Adds steps for a lock that no pending task will release. If it was taken at most once since the
- * wait began and is still held, its holders; else the last task that had it (FREE). */
+/* Adds steps for a lock that no pending task will release. If all that took it since the wait began still
+ * hold it, its holders; else the last task that had it (FREE). */
 static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -105,7 +105,7 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
-	if (lock && lock->count > 0 && finding->count < 2)
+	if (lock && lock->count > 0 && finding->count <= lock->count)
 		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
 	else if (last != THRUM__NONE)
 		thrum__why_add_step(finding, THRUM__STEP_FREE, path->leaf,
@@ -341,7 +341,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			lost->time, THRUM__NONE);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 &&
+	if (finding->step_count == 0 && !thrum__why_is_seen(model, path->leaf) &&
 		(last ? last->wait.next != THRUM__NONE
 		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		add_unusual(finding, search, path);

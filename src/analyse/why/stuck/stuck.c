@@ -116,6 +116,23 @@ static uint32_t victim_of(const struct thrum__model *model, const struct thrum__
 		: THRUM__NONE;
 }
 
+/* If a finding's last step tells of a waiter for the path's leaf that may not be on the path, tells of
+ * the one that is instead. The path's victim gets a step of its own. */
+static void replace_waiter(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__why_link *link = thrum__why_path_last(path);
+	const struct thrum__step *last = &finding->steps[finding->step_count - 1];
+
+	if (last->kind != THRUM__STEP_BEHIND || last->other != path->leaf || !link ||
+		link->is_served || link->task == last->task)
+		return;
+	finding->step_count--;
+	if (link->task != thrum__model_heir(search->model, path->victim))
+		thrum__why_add_step(finding, THRUM__STEP_BEHIND, link->task, link->wait.on,
+			link->wait.since, link->wait.edge);
+}
+
 /* Adds a path to the finding that it leads to. If it leads to that finding's victim, its own victim
  * becomes the last step. The finding's task stays: it is named in the headline. */
 static void join_finding(struct thrum__search *search, const struct thrum__why_path *path)
@@ -141,6 +158,7 @@ static void join_finding(struct thrum__search *search, const struct thrum__why_p
 	}
 	if (finding->class == THRUM__FINDING_STARVED)
 		thrum__why_tell_between(finding, search, path, path->length);
+	replace_waiter(finding, search, path);
 	thrum__why_tell_victim(finding, search, path);
 }
 

@@ -14,6 +14,7 @@
  *	missed.c    finds signals that came before the wait for them
  *	wakes.c     tells whether a signal woke too few, or the wrong one
  *	barriers.c  tells who is missing at a barrier
+ *	deserters.c tells who ended without serving an object, as its like did
  *	leavers.c   tells which worker left its queue
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
@@ -76,10 +77,6 @@ static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
 	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
 }
 
-/* The last thing that a task did, or NONE. Locks don't count: others may find out later that it held one
- * until it began to wait. */
-uint32_t thrum__why_last_edge(const struct thrum__model *, uint32_t task);
-
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
@@ -119,6 +116,9 @@ bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const ch
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
+/* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
+bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
+
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
 enum thrum__evidence {
@@ -132,8 +132,7 @@ int thrum__why_peer_evidence(const struct thrum__search *, uint32_t task);
 
 /* The evidence that the waits of a path never end, although its victim need not resolve. Sets
  * *subject to the task that the evidence is about. */
-int thrum__why_evidence(const struct thrum__search *, const struct thrum__why_path *,
-	uint32_t *subject);
+int thrum__why_evidence(struct thrum__search *, const struct thrum__why_path *, uint32_t *subject);
 
 /* Whether the last task of a path waits far longer than it ever waited for the like, and others wait
  * behind it for what it serves. */
@@ -252,6 +251,21 @@ struct thrum__why_leaver {
 
 /* Finds the only such task at another queue than the leaf; its task is NONE if there is none. */
 struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
+
+/* ---- Those who ended without serving (deserters.c) ------------------------------------------ */
+
+#define THRUM__DESERTERS_MAX 2
+
+/* The tasks that ended without serving an object, though at least two others like them did before they ended,
+ * and more of them, and no task like them is left that could. */
+struct thrum__why_deserters {
+	uint32_t task[THRUM__DESERTERS_MAX],
+		count; /* count: how many there are; 0: none, or not known */
+	int64_t last;  /* when the last of all like them ended */
+};
+
+struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint32_t object,
+	const struct thrum__why_servers *);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 

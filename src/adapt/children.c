@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Children that ended, and that nobody waits for any more. Several signals SIGCHLD become one while a
+ * thread is busy; a thread that then takes one child leaves the others, and waits for a signal that
+ * never comes.
+ */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+#include "adapt/process.h"
+#include "port/port.h"
+
+#define PROCESSES 32 /* that are looked at */
+#define LEFT 8       /* of which is told */
+
+/* The thread that took a child last, and where. */
+struct taker {
+	_Atomic uint32_t tid; /* 0: none did */
+	const void *_Atomic caller;
+	/* NULL: it took any; else it asked for a certain child, which was started there. */
+	const void *_Atomic started;
+};
+/* By any call, and by a call that never waits. */
+static struct taker last, last_quick;
+/* The thread that waited last for a certain child, however long it takes; several threads: SEVERAL. */
+static _Atomic uint32_t owner;
+#define SEVERAL UINT32_MAX
+
+/* Children that ended and are left. One thread at a time looks. */
+static struct left {
+	_Atomic pid_t process; /* 0: it is free */
+	int64_t since;         /* when it was seen first */
+	_Atomic uint64_t task;
+	bool is_marked; /* as one that should resolve: the others wait for the first */
+} left[LEFT];
+
+/* It may take a child that was started there. */
+static bool may_take(const struct taker *taker, pid_t child)
+{
+	const void *started = atomic_load(&taker->started);
+
+	return !started || started == thrum__adapt_started_at(child);
+}
+
+static void note(struct taker *taker, uint32_t tid, const void *caller, const void *started)
+{
+	atomic_store_explicit(&taker->started, started, memory_order_relaxed);
+	atomic_store_explicit(&taker->tid, tid, memory_order_relaxed);
+	atomic_store_explicit(&taker->caller, caller, memory_order_relaxed);
+}
+
+void thrum__adapt_children_divided(void)
+{
+	atomic_store(&owner, SEVERAL);
+}
+
+void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller)
+{
+	uint32_t tid = thrum__port_tid(), nobody = 0;
+	const void *started = process > 0 ? thrum__adapt_started_at(child) : NULL;
+
+	for (unsigned i = 0; i < LEFT; i++)
+		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
+			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+	if (process > 0 && !started)
+		started = caller; /* unknown: it takes no others */
+	note(&last, tid, caller, started);
+	if (is_quick)
+		note(&last_quick, tid, caller, started);
+	else if (process > 0 && !atomic_compare_exchange_strong(&owner, &nobody, tid) &&
+		nobody != tid)
+		atomic_store(&owner, SEVERAL);
+}
+
+/* Returns who took children last, if that was the calling thread. Else the others are the business of
+ * another. */
+static const struct taker *taker_of(bool is_told, uint32_t tid)
+{
+	const struct taker *taker = is_told ? &last : &last_quick;
+	uint32_t waits = atomic_load_explicit(&owner, memory_order_relaxed);
+
+	return atomic_load_explicit(&taker->tid, memory_order_relaxed) == tid &&
+			(waits == 0 || waits == tid)
+		? taker
+		: NULL;
+}
+
+bool thrum__adapt_takes_children(bool is_told)
+{
+	return is_told ||
+		(atomic_load_explicit(&last_quick.tid, memory_order_relaxed) != 0 &&
+			taker_of(false, thrum__port_tid()));
+}
+
+/* ---- Looking ----------------------------------------------------------------------------------- */
+
+static _Atomic bool is_busy;
+
+/* Finds the children that ended, if the calling thread should take them. Returns how many. */
+static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
+{
+	struct found_processes found = {ended, 0, PROCESSES, true};
+	siginfo_t told = {.si_pid = 0};
+	const struct taker *taker = taker_of(is_told, thrum__port_tid());
+	unsigned count = 0, threads;
+	sigset_t pending;
+
+	/* Its signal comes yet. */
+	if (sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1)
+		return 0;
+	if (syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
+		told.si_pid == 0)
+		return 0;
+	threads = thrum__adapt_process_children(getpid(), &found);
+	for (unsigned i = 0; i < found.count; i++)
+		if ((!taker || may_take(taker, ended[i])) && thrum__adapt_process_is_over(ended[i]))
+			ended[count++] = ended[i];
+	/* If none was ever taken, all signals may have come too early. A child that lives may bring
+	 * another. */
+	return taker ||
+			(is_told && threads == 1 && count == found.count && found.is_whole &&
+				!atomic_load(&last.tid))
+		? count
+		: 0;
+}
+
+static void tell(struct left *child)
+{
+	const void *caller = atomic_load(&last.caller);
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+
+	thrum__adapt_put_process(stpcpy(label, "wait for ended "), child->process);
+	if (!caller)
+		caller = thrum__adapt_started_at(child->process);
+	atomic_store(&child->task,
+		thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label));
+}
+
+static struct left *left_of(pid_t process)
+{
+	for (unsigned i = 0; i < LEFT; i++)
+		if (left[i].process == process)
+			return &left[i];
+	return NULL;
+}
+
+/* Forgets those that don't count any more. */
+static void sort_out(const pid_t *ended, unsigned count)
+{
+	for (unsigned i = 0; i < LEFT; i++) {
+		unsigned at = 0;
+
+		while (at < count && ended[at] != left[i].process)
+			at++;
+		if (at == count && left[i].process) {
+			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			left[i].process = 0;
+		}
+	}
+}
+
+/* Notes that a child ended. Returns whether it is told of. */
+static bool note_ended(struct left *child, pid_t process)
+{
+	if (child->process != process) {
+		child->since = rough_time();
+		child->is_marked = false;
+		atomic_store(&child->process, process);
+	}
+	if (!atomic_load(&child->task) && rough_time() - child->since >= LOOK_TWICE)
+		tell(child);
+	return atomic_load(&child->task) != 0;
+}
+
+static thrum_task look(bool is_told)
+{
+	pid_t ended[PROCESSES];
+	unsigned count = find_ended(ended, is_told);
+	struct left *first = NULL;
+
+	sort_out(ended, count);
+	for (unsigned i = 0; i < count; i++) {
+		struct left *child = left_of(ended[i]);
+		bool is_new = !child || !atomic_load(&child->task);
+
+		if (!child)
+			child = left_of(0);
+		if (!child || !note_ended(child, ended[i]))
+			continue;
+		if (!first)
+			first = child;
+		else if (is_new)
+			thrum_task_wait(atomic_load(&child->task), atomic_load(&first->task));
+	}
+	if (first && !first->is_marked) {
+		first->is_marked = true;
+		thrum_task_should_resolve(atomic_load(&first->task));
+	}
+	return first ? atomic_load(&first->task) : THRUM_TASK_NONE;
+}
+
+thrum_task thrum__adapt_children_look(bool is_told)
+{
+	thrum_task told;
+
+	if (atomic_exchange(&is_busy, true))
+		return THRUM_TASK_NONE;
+	told = look(is_told);
+	atomic_store(&is_busy, false);
+	return told;
+}

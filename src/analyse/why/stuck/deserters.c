@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds tasks that ended without serving an object, though all others like them did before they ended: who
+ * returned early and didn't count a latch down, or kept a token that came out of a pipe.
+ */
+#include "analyse/places.h"
+#include "analyse/why/stuck/stuck.h"
+
+#define LIKE_MIN 2     /* so many show that tasks like them serve the object */
+#define LOOK_BACK 1024 /* edges of an object that are searched, from the latest back */
+
+static bool is_server(const struct thrum__why_servers *servers, uint32_t task)
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (servers->task[i] == task)
+			return true;
+	return false;
+}
+
+/* Whether a task owes the object something: out of a mailbox or stream it has taken what its like put back. */
+static bool owes(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX &&
+		THRUM__TASK(model, object, kind) != THRUM_KIND_STREAM)
+		return true;
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			THRUM__EDGE(model, edge, from) == task)
+			return true;
+	return false;
+}
+
+/* Whether a pending task may still serve the object, as it doesn't wait for it itself. */
+static bool may_serve(const struct thrum__search *search, uint32_t task, uint32_t object)
+{
+	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph, task);
+
+	return waits.count == 0 || waits.waits[0].on != object ||
+		!thrum__why_is_blocked(search->model, task, &waits.waits[0]);
+}
+
+/* Looks at all tasks like one that served an object. */
+static struct thrum__why_deserters look_at_like(struct thrum__search *search, uint32_t object,
+	uint32_t like, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_deserters found = {0}, none = {0};
+	uint32_t served = 0;
+
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		if (search->budget == 0)
+			return none;
+		search->budget--;
+		if (!thrum__why_is_alike(search, like, i))
+			continue;
+		if (thrum__analyse_task_is_pending(model, i)) {
+			if (may_serve(search, i, object))
+				return none;
+			continue;
+		}
+		found.last = THRUM__TASK(model, i, end) > found.last ? THRUM__TASK(model, i, end)
+								     : found.last;
+		if (is_server(servers, i)) {
+			served++;
+			continue;
+		}
+		if (!owes(model, i, object))
+			continue;
+		/* What it did may be forgotten. */
+		if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
+			THRUM__TASK(model, i, created) <= search->gap)
+			return none;
+		if (found.count < THRUM__DESERTERS_MAX)
+			found.task[found.count] = i;
+		found.count++;
+	}
+	return served >= LIKE_MIN && found.count < served ? found : none;
+}
+
+struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *search, uint32_t object,
+	const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+
+	for (unsigned i = 0; i < servers->count && servers->is_whole; i++)
+		if (!thrum__analyse_task_is_pending(model, servers->task[i]) &&
+			!thrum__analyse_task_is_lane(model, servers->task[i]))
+			return look_at_like(search, object, servers->task[i], servers);
+	return (struct thrum__why_deserters){0};
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Threads that miss what they wait for, in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# misses NAME PATTERN: the program hangs, and thrum names what was missed.
+misses() {
+	same "$1" "$programs/missed" "$1"
+	has "$1" why "$2"
+}
+misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
+misses early '.wait for ended process [0-9]* \(missed\), started by .* never resolves'
+misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
+misses watch 'thread (serve|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
+misses answer 'thread (ask|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
+
+for case in children early loop watch answer owner handed; do
+	same "fine-$case" "$programs/missed" "$case" fine
+	[[ -e fine-$case.thrum ]] || continue
+	has "fine-$case" why '^no findings'
+	"$THRUM" dump "fine-$case.thrum" | grep -E 'wait for ended|one-shot' && wrong "fine-$case: nothing is missed"
+done
+exit "$failed"

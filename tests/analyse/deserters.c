@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks that end without serving an object, as others like them did. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+#define PARTS 5
+
+/* An upload, 2, waits for a latch, 3, until the parts, from 10 on, have counted it down. */
+struct latch {
+	bool is_stream;  /* it is one, and they took something out of it that they put back */
+	bool is_marked;  /* the upload should resolve */
+	bool waits_last; /* it waits only when all parts have ended */
+	int odd;         /* the part that doesn't count; -1: none */
+	int pending;     /* the part that doesn't end; -1: none */
+	int untaken;     /* the part that took nothing out of the stream; -1: none */
+};
+
+static size_t tell_part(char *to, size_t size, const struct latch *latch, int i)
+{
+	int id = 10 + i;
+	size_t used = 0;
+
+	if (latch->is_stream && i != latch->untaken)
+		used += (size_t)snprintf(to + used, size - used, "%d" MS "read %d 3\n", id, id);
+	if (i != latch->odd)
+		used += (size_t)snprintf(to + used, size - used, "%d" MS "signal %d 3 =1\n", id,
+			id);
+	if (i != latch->pending)
+		used += (size_t)snprintf(to + used, size - used, "%d" MS "resolve %d %d\n", id, id,
+			id);
+	return used;
+}
+
+/* Writes the story. The program goes on for a second. */
+static void tell(char *to, size_t size, const struct latch *latch)
+{
+	size_t used = (size_t)snprintf(to, size,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"upload\n%s"
+		"0 create 1 3 %s\n0 label 3 \"parts left\n",
+		latch->is_marked ? "0 should-resolve 2\n" : "",
+		latch->is_stream ? "stream" : "condition");
+
+	for (int i = 0; i < PARTS; i++)
+		used += (size_t)snprintf(to + used, size - used,
+			"0 create 1 %d fiber\n0 label %d \"part %d\n", 10 + i, 10 + i, i);
+	if (!latch->waits_last)
+		used += (size_t)snprintf(to + used, size - used, "1" MS "wait 2 3\n");
+	for (int i = 0; i < PARTS; i++)
+		used += tell_part(to + used, size - used, latch, i);
+	if (latch->waits_last)
+		used += (size_t)snprintf(to + used, size - used, "30" MS "wait 2 3\n");
+	for (int i = 4; i < 100; i++)
+		used += (size_t)snprintf(to + used, size - used, "%d" MS "log 1 \"beat\n", 10 * i);
+}
+
+/* Expects a finding whose first step blames a part, or (part -1) doesn't blame any. count: of findings. */
+static void expect(const struct latch *latch, uint32_t count, int part)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	char lines[8000];
+
+	tell(lines, sizeof lines, latch);
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct thrum__step *step = &findings.findings[i].steps[0];
+
+		assert_int_equal(step->kind == THRUM__STEP_ENDS_UNSERVED, part >= 0);
+		if (part >= 0) {
+			assert_int_equal(step->task, story_task(model, 10 + (uint64_t)part));
+			assert_int_equal(step->other, story_task(model, 3));
+			assert_int_equal(findings.findings[i].certainty,
+				latch->is_marked ? THRUM__LIKELY : THRUM__POSSIBLE);
+		}
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void who_returns_early_is_to_blame(void **state)
+{
+	struct latch latch = {.is_marked = true, .odd = 2, .pending = -1, .untaken = -1};
+
+	(void)state;
+	expect(&latch, 1, 2);
+	/* All served it. */
+	latch.odd = -1;
+	expect(&latch, 1, -1);
+	/* One that may still count is left. */
+	latch.odd = latch.pending = 4;
+	expect(&latch, 1, -1);
+}
+
+static void it_is_evidence(void **state)
+{
+	struct latch latch = {.odd = 2, .pending = -1, .untaken = -1};
+
+	(void)state;
+	expect(&latch, 1, 2);
+	latch.odd = -1;
+	expect(&latch, 0, -1);
+	/* It waits for others that come later. */
+	latch.odd = 2;
+	latch.waits_last = true;
+	expect(&latch, 0, -1);
+}
+
+static void who_took_nothing_owes_nothing(void **state)
+{
+	struct latch latch = {.is_marked = true,
+		.is_stream = true,
+		.odd = 1,
+		.pending = -1,
+		.untaken = -1};
+
+	(void)state;
+	expect(&latch, 1, 1);
+	latch.untaken = 1;
+	expect(&latch, 1, -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_returns_early_is_to_blame),
+		cmocka_unit_test(it_is_evidence),
+		cmocka_unit_test(who_took_nothing_owes_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
