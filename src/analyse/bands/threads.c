@@ -7,7 +7,6 @@
 #include "base/sort.h"
 
 #define OWNERS 8 /* steps up from a run to those for whom it is */
-#define RUNS_SEARCHED 4096
 #define MANY 400 /* runs of a column of which a few don't matter */
 
 static int64_t start_of(const struct thrum__bands *bands, const struct thrum__bands_lane *lane,
@@ -197,6 +196,9 @@ void thrum__bands_thread_shares(const struct thrum__bands *bands, uint32_t threa
 	const uint32_t *lanes;
 	uint32_t count = lanes_of(bands, thread, &lanes);
 
+	if (window->columns > 0 && thread < bands->thread_count &&
+		thrum__bands_slots_shares(bands, thread, window, shares))
+		return;
 	memset(shares, 0, window->columns * sizeof *shares);
 	for (uint32_t i = 0; window->columns > 0 && i < count; i++)
 		if (bands->lanes->lanes[lanes[i]].count > 0)
@@ -227,20 +229,6 @@ double thrum__bands_thread_share(const struct thrum__bands *bands, uint32_t thre
 
 /* ---- The longest runs ----------------------------------------------------------------------- */
 
-uint32_t thrum__bands_run_row(const struct thrum__model *model, const struct thrum__bands_run *run)
-{
-	uint32_t row = thrum__model_has_row(&model->tasks, run->task)
-		? THRUM__TASK(model, run->task, run)
-		: THRUM__NONE;
-
-	for (int i = 0; i < RUNS_SEARCHED && thrum__model_has_row(&model->runs, row); i++) {
-		if (THRUM__RUN(model, row, start) <= run->from)
-			return row;
-		row = THRUM__RUN(model, row, prev);
-	}
-	return THRUM__NONE;
-}
-
 struct longest {
 	const struct thrum__bands *bands;
 	struct thrum__bands_run *runs;
@@ -255,7 +243,7 @@ static void keep_run(struct longest *longest, uint32_t i)
 	const struct thrum__bands *bands = longest->bands;
 	const struct thrum__bands_lane *lane = &bands->lanes->lanes[longest->lane];
 	int64_t start = start_of(bands, lane, i), end = end_of(bands, lane, i);
-	uint32_t at = longest->count;
+	uint32_t at = longest->count, run = bands->lanes->runs[lane->first + i];
 
 	if (end - start < longest->least)
 		return;
@@ -271,7 +259,8 @@ static void keep_run(struct longest *longest, uint32_t i)
 		.to = end,
 		.ran = end - start,
 		.lane = longest->lane,
-		.task = THRUM__RUN(bands->model, bands->lanes->runs[lane->first + i], task),
+		.task = THRUM__RUN(bands->model, run, task),
+		.run = run,
 	};
 	if (longest->count == longest->most)
 		longest->least = longest->runs[longest->most - 1].ran + 1;
@@ -392,6 +381,7 @@ static int64_t take_runs(struct thrum__bands_boxes *boxes, struct thrum__bands_r
 		.lane = boxes->lane,
 		.task = key_of(bands, boxes->level,
 			THRUM__RUN(bands->model, bands->lanes->runs[lane->first + best], task)),
+		.run = THRUM__NONE,
 	};
 	return end_of(bands, lane, best) - start_of(bands, lane, best);
 }

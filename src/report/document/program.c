@@ -51,15 +51,15 @@ void thrum__document_about_task(struct thrum__document_about *a, uint32_t task)
 /* On what a run works, as a link to the run. */
 static void write_running(struct thrum__document_about *a, const struct thrum__bands_run *run)
 {
-	uint32_t row = thrum__bands_run_row(a->bands->model, run);
 	char name[300];
-	size_t size = thrum__words_run_name(&a->bands->family, run->task, row, name, sizeof name);
+	size_t size = thrum__words_run_name(&a->bands->family, run->task, run->run, name,
+		sizeof name);
 
-	if (row == THRUM__NONE)
+	if (!thrum__model_has_row(&a->bands->model->runs, run->run))
 		thrum__document_write_text(&a->w, name);
 	else
 		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
-			THRUM__LINK_TO_RUN, row);
+			THRUM__LINK_TO_RUN, run->run);
 }
 
 void thrum__document_about_duration(struct thrum__document_about *a, int64_t ns)
