@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "report/chart.h"
 #include "report/document/document.h"
+#include "report/document/program.h"
 #include "stage/stage.h"
 
 #define PARTS 3
@@ -491,6 +492,7 @@ static void do_type(struct play *p)
 static void any_document(struct play *p, uint32_t part, const struct thrum__stats *stats)
 {
 	const struct thrum__scene *scene = p->stage->parts[part].scene;
+	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
 	const struct thrum_trace_info info = {.format = "thrum",
 		.program = words[2],
 		.host = "",
@@ -508,8 +510,15 @@ static void any_document(struct play *p, uint32_t part, const struct thrum__stat
 		require(thrum__document_finding(stats->model,
 				&scene->findings.findings[how / 4 % scene->findings.count],
 				&document) == 0);
+	else if (how % 8 == 2 && bands)
+		require(thrum__document_group(&(struct thrum__document_program){.bands = bands,
+						      .from = bands->from,
+						      .to = bands->to},
+				how / 8 % (bands->family.group_count + 1),
+				&(struct thrum__story_where){0}, &document) == 0);
 	else if (thrum__model_has_row(&stats->model->tasks, task))
-		require(thrum__document_task(stats, task, THRUM__TASK(stats->model, task, run),
+		require(thrum__document_task(stats, task,
+				how % 8 == 3 ? THRUM__TASK(stats->model, task, run) : THRUM__NONE,
 				&document) == 0);
 	if (document.count > 0)
 		check_document(&document, stats->model);

@@ -221,7 +221,8 @@ static void a_group(void **state)
 		"pair Failed: [!3 of 29!] after about 51 ms: “timed out”\n"
 		"pair Pending: 1 at the end\n"
 		"section: Where its time goes\n"
-		"line: [GET /#] spends 94 % of its time waiting for the lock [database]. That is held 50 % of the time; 0.5 wait for it at a time\n"
+		"line: [GET /#] spends 94 % of its time waiting for the lock [database]. "
+		"That is held 50 % of the time; 0.5 wait for it at a time\n"
 		"line: [GET /#] runs for 6 % of its time\n");
 	failed = document_find(&r->document, "3 of 29");
 	assert_int_equal(failed->link, THRUM__LINK_TO_FILTER);

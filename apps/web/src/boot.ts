@@ -23,7 +23,7 @@ async function boot(): Promise<void> {
   const bytes = await gunzip(fromBase91((element.textContent ?? "").trim()));
   const { body, style, worker, page } = JSON.parse(new TextDecoder().decode(bytes)) as Bundle;
   element.remove();
-  document.body.insertAdjacentHTML("afterbegin", body);
+  document.body.prepend(...new DOMParser().parseFromString(body, "text/html").body.childNodes);
   document.getElementById("worker")!.textContent = worker;
   add("style", style);
   document.documentElement.hidden = false; // the page's script measures elements

@@ -279,7 +279,11 @@ function makeStatistics(narrow: Narrow) {
   const all = () => show(ALL, words.all);
   const reset = button("", all);
   const whole = make("p", { class: "aside" });
-  byId("statistics").append(make("div", { class: "row" }, of, reset, whole), table.element, chart.element);
+  byId("statistics").append(
+    make("div", { class: "row" }, of, reset, whole),
+    table.element,
+    chart.element,
+  );
   on("table", ({ head }) => table.answer(head));
   on("rows", ({ part, table: of, first, rows }) => {
     if (table.isIts(part, of)) table.answerRows(first, rows);
