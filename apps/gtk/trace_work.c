@@ -379,7 +379,7 @@ static void answer_in_thread(GTask *task, gpointer source, gpointer data, GCance
 	g_task_return_pointer(task, slow, free_slow);
 }
 
-/* Who asked. */
+/* The one who asked for an answer. */
 struct asker {
 	GAsyncReadyCallback done;
 	void *data;

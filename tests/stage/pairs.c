@@ -148,7 +148,7 @@ static void threads_with_like_names_are_pairs(void **state)
 		}
 	}
 	assert_int_equal(found, 3);
-	assert_true(is_painted(show, "below trace 2, which ends at 70 ns; "));
+	assert_true(is_painted(show, "below trace 2, which ends at 70 ns"));
 	/* The groups without a band stay closed. */
 	strcpy(show->stage->parts[0].scene->state.bands.focus, THRUM__BANDS_MORE);
 	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN), 0);

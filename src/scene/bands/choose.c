@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "scene/bands/opened.h"
-#include "scene/bands/places.h"
 
 /* Heights in px. */
 #define SMALL 24

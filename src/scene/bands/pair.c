@@ -73,10 +73,8 @@ void thrum__bands_pair_words(const struct thrum__bands_pen *pen, char *to, size_
 		step *= 10;
 	if (below < end - end / 100)
 		thrum__words_time(below, step, time, sizeof time);
-	snprintf(to, size,
-		"each kind twice on one scale: above %s, below %s%s%s; × and ÷ compare it with the "
-		"one above",
-		scene->pair.name, other->pair.name, *time ? ", which ends at " : "", time);
+	snprintf(to, size, "each kind twice on one scale: above %s, below %s%s%s", scene->pair.name,
+		other->pair.name, *time ? ", which ends at " : "", time);
 }
 
 void thrum__bands_paint_rules(const struct thrum__bands_pen *pen)

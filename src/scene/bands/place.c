@@ -7,7 +7,6 @@
 #include "analyse/label.h"
 #include "base/array.h"
 #include "scene/bands/opened.h"
-#include "scene/bands/places.h"
 #include "scene/bands/state.h"
 #include "scene/bands/story.h"
 
@@ -250,8 +249,9 @@ static float rest_height(const struct thrum__bands_sides *sides,
 	return heads + MORE * (float)more;
 }
 
-/* Adds a place for the groups without a band; opened, also one for each of them, but not for thousands. If
- * none has a band, it is always open, and says no more than is seen unless some are left out. In pairs it stays closed: both sides may have other ones. */
+/* Adds a place for the groups without a band; opened, also one for each of them, but not for thousands.
+ * If none has a band, that is always open, and only left out ones need the former. In pairs it stays
+ * closed: both sides may have other ones. */
 static void add_more(const struct thrum__bands_sides *sides,
 	const struct thrum__bands_decade *measure)
 {
