@@ -2,7 +2,8 @@
 /*
  * Gives the events of all lanes in the order of time. A binary heap holds the lanes by the time of
  * their next event; if a lane's next packet was not read yet, by the packet's time. The earliest
- * lane gives its events up to the next lane's time in one piece, as they lie in its batch.
+ * lane gives its events up to the next lane's time in one piece, as they lie in its batch; if they
+ * are few, the next events of all lanes are copied together.
  */
 #include <string.h>
 
