@@ -670,6 +670,29 @@ static void lock_is_a_gate(void **state)
 	expect_none();
 }
 
+/* The only thread that ever signalled a condition ends with the program; in the twin long before. */
+static void tell_last_server(int end)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"jobs\n");
+	tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
+	tell("1" MS "@2 create - 4 thread\n1" MS "label 4 \"boss\n5" MS "@2 signal 4 2\n");
+	tell("5" MS "@1 read 3 2\n6" MS "@1 wait 3 2\n");
+	tell("%d" MS "@2 resolve 4 4\n900" MS "log 1 \"end\n", end);
+}
+
+static void server_ends_with_the_program(void **state)
+{
+	for (int end = 400; end <= 899; end += 499) {
+		tell_last_server(end);
+		judged.model = story_model(story.lines, false);
+		judged.model->ending = THRUM_ENDING_EXITED;
+		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+		assert_int_equal(judged.findings.count, end == 400);
+		finish();
+	}
+}
+
 /* ---- Joins --------------------------------------------------------------------------------- */
 
 static void tell_join(int open, int end)
@@ -1000,6 +1023,7 @@ int main(void)
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),
 		cmocka_unit_test(lock_is_a_gate),
+		cmocka_unit_test(server_ends_with_the_program),
 		cmocka_unit_test(permits_that_nobody_gives_back),
 		cmocka_unit_test(join_kept_open),
 		cmocka_unit_test(handler_is_to_blame),

@@ -191,6 +191,18 @@ static bool is_idle_worker(const struct thrum__search *search, const struct thru
 		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
+/* When the last of those ended that served an object. */
+static int64_t last_end_of(const struct thrum__model *model,
+	const struct thrum__why_servers *servers)
+{
+	int64_t last = -1;
+
+	for (unsigned i = 0; i < servers->count; i++)
+		if (THRUM__TASK(model, servers->task[i], end) > last)
+			last = THRUM__TASK(model, servers->task[i], end);
+	return last;
+}
+
 /* Whether a task waits for an object since before the last of those ended that served it, and of their like
  * one or more ended without doing so. */
 static bool is_deserted(struct thrum__search *search, const struct thrum__why_path *path,
@@ -225,6 +237,10 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 		return THRUM__EVIDENCE_NONE;
 	if (is_deserted(search, path, &servers))
 		return THRUM__EVIDENCE_WEAK;
+	/* The program exits as soon as its last server has ended: the waiter was needed till then. */
+	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
+		thrum__why_is_recent(model, last_end_of(model, &servers)))
+		return THRUM__EVIDENCE_NONE;
 	for (unsigned i = 0; i < servers.count; i++) {
 		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
 			servers.task[i]);
