@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Fuzzes the look at a running process: takes any bytes as a recording, looks twice at its tasks,
- * lanes and counters, and writes them as metrics. Fails unless shares of time are shares and the
+ * Fuzzes the sampling of a running process: takes any bytes as a recording, samples its tasks,
+ * lanes and counters twice, and writes them as metrics. Fails unless shares of time are shares and the
  * metrics are lines.
  */
 #include <stdlib.h>
@@ -86,8 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	require(thrum__monitor_create(&input, &header, &monitor) == 0);
 	for (uint64_t now = 0; now < UINT64_C(20000000000); now += UINT64_C(10000000000)) {
-		if (thrum__monitor_look(monitor, THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES, now,
-			    &sample) != 0)
+		if (thrum__monitor_take_sample(monitor, THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES,
+			    now, &sample) != 0)
 			break;
 		check(sample);
 		write_metrics(&input, &header, sample,

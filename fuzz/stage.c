@@ -509,7 +509,8 @@ static void any_document(struct play *p, uint32_t part, const struct thrum__stat
 				&scene->findings.findings[how / 4 % scene->findings.count],
 				&document) == 0);
 	else if (thrum__model_has_row(&stats->model->tasks, task))
-		require(thrum__document_task(stats, task, &document) == 0);
+		require(thrum__document_task(stats, task, THRUM__TASK(stats->model, task, run),
+				&document) == 0);
 	if (document.count > 0)
 		check_document(&document, stats->model);
 	thrum__document_finish(&document);

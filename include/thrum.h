@@ -456,10 +456,12 @@ THRUM__INLINE void thrum_resume(void);
 /*
  * Counters have values also while nothing is recorded. While recording, each change leaves an
  * event, unless thrum_level("counter", -1) forbids that, and other processes can read all counters,
- * also when this one was killed. A NULL counter is ignored. Recordings of 16 MiB have room for about
- * 1,900 blocks: one for each counter, one for each thread and 16 counters that it changes, and, for
- * each thread that observes values of a distribution, one and one for each power of two. When none is
- * left, threads share cells; a new counter is then known to this process only.
+ * also when this one was killed. A NULL counter is ignored.
+ *
+ * Recordings of 16 MiB have room for about 1,900 blocks of values. A counter takes one. A thread takes
+ * one for each 16 counters that it changes. For each distribution that it observes, it takes one, and
+ * one for each power of two in which a value lies. When none is left, threads share blocks, and a new
+ * counter is known to this process only.
  */
 struct thrum_counter;
 #define THRUM_COUNTERS_MAX 4096

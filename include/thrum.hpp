@@ -109,9 +109,10 @@ public:
 };
 
 /*
- * A std::mutex that tells who waits for it and who holds it; for std::lock_guard, std::unique_lock and
- * std::condition_variable_any. `thrum record` sees each std::mutex anyway; this one sees the task that
- * runs, also where the program isn't loaded by it. The label is copied.
+ * A std::mutex that records who waits for it and who holds it; for std::lock_guard, std::unique_lock
+ * and std::condition_variable_any. `thrum record` also sees every other std::mutex, but only the thread
+ * that holds it. This one is held by the running task, and needs no `thrum record`. The label is
+ * copied.
  */
 class mutex {
 public:

@@ -243,8 +243,7 @@ void app_pane_turn(AppPane *self)
 {
 	const struct thrum__scene *scene = pane_scene(self);
 
-	if (scene && is_page(self, "details") &&
-		thrum__scene_bands_subject(scene) != self->subject)
+	if (scene && is_page(self, "details") && thrum__scene_bands_subject(scene) != self->subject)
 		fill_soon(self);
 }
 

@@ -128,7 +128,8 @@ void pane_tasks_tell(AppPane *self)
 {
 	char room[THRUM__NUMBER_ROOM], *title = g_strdup("Tasks");
 
-	if (self->stats) {
+	/* Beside the tab of differences there is no room for the number. */
+	if (self->stats && self->count == 1) {
 		g_free(title);
 		title = g_strdup_printf("Tasks %s",
 			trace_words_count(thrum__table_items(self->stats, THRUM__TABLE_TASKS),

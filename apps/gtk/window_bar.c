@@ -602,6 +602,9 @@ void window_update_bar(AppWindow *window, unsigned changes)
 	shows_bands = has_chosen_bands(window);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->rows), !shows_bands);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->bands), shows_bands);
+	gtk_widget_set_sensitive(window->counters, !shows_bands);
+	gtk_widget_set_tooltip_text(window->counters,
+		shows_bands ? "Only rows show counters" : NULL);
 	gtk_toggle_button_set_active(GTK_TOGGLE_BUTTON(window->fold),
 		thrum__scene_folds(window->stage->parts[window->stage->focus].scene));
 	if (changes & (THRUM__CHANGED_SEARCH | THRUM__CHANGED_SELECTION))

@@ -18,7 +18,7 @@ struct as_options {
 #define AS_OPTIONS(type, member) \
 	{"as", 'a', OPTION_CHOICE, offsetof(type, member.as), NULL, AS_CHOICES, \
 		"a row for each task, or a band for each kind of\n" \
-		"task; auto: bands if there are too many rows"}, \
+		"task (default: auto, bands if the rows don't fit)"}, \
 		{"open", 0, OPTION_TEXTS, offsetof(type, member.open), "NAME", NULL, \
 			"open the band or thread of this name, for a row\n" \
 			"each; NAME* shows more of a band; repeatable"}, \

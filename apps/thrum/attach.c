@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * `thrum attach`: what can be had from a process that runs already. If the recorder is loaded into it, a
- * recording can be started and stopped; if it records, copied; else it tells why not.
+ * `thrum attach`: starts, stops or copies the recording of a process that runs already, or says why that
+ * is impossible.
  */
 #include "attach.h"
 
@@ -177,10 +177,12 @@ static int copy_recording(const char *name, long pid, const struct attach_option
 	struct thrum_error_info error = {0};
 	char path[PATH_MAX];
 
-	if (thrum_process_recording(pid, path, sizeof(path), &error) == 0)
+	int result = thrum_process_recording(pid, path, sizeof(path), &error);
+
+	if (result == 0)
 		return snapshot_to_file(path, options->output);
 	complain("%s", error.message);
-	return explain(name, pid);
+	return result == -THRUM_E_NOT_RECORDING ? explain(name, pid) : STATUS_FAILED;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -214,8 +216,8 @@ static const struct option options_of_attach[] = {
 	{"snapshot", 0, OPTION_FLAG, OFFSET(snapshot), NULL, NULL,
 		"copy its recording, which goes on (default)"},
 	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
-		"record or copy to FILE (default: ./%e-%p.thrum as for\n"
-		"record; NAME-snapshot.thrum for a copy)"},
+		"record or copy to FILE (default: ./%e-%p.thrum as\n"
+		"for record; NAME-snapshot.thrum for a copy)"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
 		"the greatest size of the recording (default: 1G)"},
 	{"counters-only", 0, OPTION_FLAG, OFFSET(counters_only), NULL, NULL,
@@ -224,23 +226,23 @@ static const struct option options_of_attach[] = {
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
 	{"wait", 0, OPTION_TIME, OFFSET(wait), "TIME", NULL,
-		"wait as long for the process's next event\n"
+		"wait this long for the process to start or stop\n"
 		"(default: 5s)"},
 	{0},
 };
 
 const struct command command_attach = {
 	.name = "attach",
-	.purpose = "start, stop or copy the recording of a running process, or tell why not",
+	.purpose = "start, stop or copy the recording of a running process",
 	.arguments = "PID",
 	.min = 1,
 	.max = 1,
 	.options = options_of_attach,
-	.more = "The process starts or stops by itself, at its next event, on the thread that makes\n"
-		"it: a process that waits for input does so when it gets some. It needs libthrum, its\n"
-		"own or that of thrum record --later. In any other process, thrum tells what of it\n"
-		"could be seen if it were started under thrum record. FILE is written by the process,\n"
-		"with its rights. You must be its user or root, and the kernel must allow it.",
+	.more = "The process starts or stops by itself, at its next event, on the thread that\n"
+		"makes it: a process that waits for input does so when it gets some. It needs\n"
+		"libthrum, its own or that of thrum record --later. About any other process,\n"
+		"thrum says what thrum record could see of it. The process writes FILE, with its\n"
+		"rights. You must be its user or root, and the kernel must allow it.",
 	.examples = "thrum attach 4711 --start -o /tmp/now.thrum --size=64M\n"
 		    "thrum attach 4711 --stop\n"
 		    "thrum attach $(pidof server) -o copy.thrum",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The parts of other commands of which `thrum attach` is made. */
+/* Parts of other commands that `thrum attach` uses. */
 #ifndef ATTACH_H
 #define ATTACH_H
 
@@ -7,7 +7,7 @@
 
 /* Copies a recording to a file, or, if name is NULL, to a free name in the current directory. */
 int snapshot_to_file(const char *recording, const char *name);
-/* Tells what of a process can be seen. Returns the exit status of `thrum doctor`. */
+/* Says what can be seen of a process. Returns the exit status of `thrum doctor`. */
 int doctor_process(struct output *, const char *name, long pid);
 
 #endif

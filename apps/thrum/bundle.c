@@ -89,7 +89,7 @@ static int run_bundle(const struct command *command, int argc, char **argv)
 	if (bundling.count < 0)
 		return status;
 	if (!options.output)
-		return complain_usage(command, "give the bundle's name: -o FILE");
+		return complain_usage(command, "bundle needs -o FILE");
 	if (strcmp(options.output, "-") == 0 && isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a bundle can't be shown on a terminal; redirect it: > FILE");

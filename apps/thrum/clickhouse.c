@@ -30,6 +30,7 @@
 	X(curl_easy_perform) \
 	X(curl_easy_getinfo) \
 	X(curl_easy_escape) \
+	X(curl_easy_unescape) \
 	X(curl_easy_strerror) \
 	X(curl_free)
 
@@ -39,7 +40,7 @@ struct clickhouse {
 #undef X
 	CURL *curl;
 	char base[300];                  /* http://HOST:PORT/ */
-	char user[200];                  /* USER:PASSWORD; "": none */
+	char user[200], password[200];   /* "": none */
 	char database[100];              /* "": not yet chosen */
 	struct thrum__base_text replied; /* to the latest request */
 	char error[CURL_ERROR_SIZE];
@@ -58,6 +59,29 @@ static bool load_library(struct clickhouse *c)
 	return true;
 }
 
+/* Takes over a part of an address, in which %40 stands for @. */
+static bool decode(const struct clickhouse *c, const char *from, const char *end, char *to,
+	size_t room)
+{
+	int size = 0;
+	char *text = c->curl_easy_unescape(c->curl, from, (int)(end - from), &size);
+	bool fits = text && (size_t)size < room && !memchr(text, 0, (size_t)size);
+
+	if (fits)
+		snprintf(to, room, "%s", text);
+	c->curl_free(text);
+	return fits;
+}
+
+/* Takes USER or USER:PASSWORD. */
+static bool take_user(struct clickhouse *c, const char *user, const char *end)
+{
+	const char *colon = memchr(user, ':', (size_t)(end - user));
+
+	return decode(c, user, colon ? colon : end, c->user, sizeof(c->user)) &&
+		(!colon || decode(c, colon + 1, end, c->password, sizeof(c->password)));
+}
+
 /* Takes an address apart. */
 static bool parse(const char *address, struct clickhouse *c, char database[100])
 {
@@ -69,9 +93,7 @@ static bool parse(const char *address, struct clickhouse *c, char database[100])
 	host += 3;
 	end = host + strcspn(host, "/");
 	at = memrchr(host, '@', (size_t)(end - host));
-	if (at &&
-		snprintf(c->user, sizeof(c->user), "%.*s", (int)(at - host), host) >=
-			(int)sizeof(c->user))
+	if (at && !take_user(c, host, at))
 		return false;
 	host = at ? at + 1 : host;
 	if (end == host || strlen(end) >= 100)
@@ -100,7 +122,7 @@ static size_t take_reply(char *bytes, size_t size, size_t count, void *to)
 	return size * count;
 }
 
-/* Tells a failure, by the first line of the server's words. */
+/* Reports a failure by the first line of the server's words. */
 static int fail(struct clickhouse *c, const char *words)
 {
 	complain("%s: %.*s", strstr(c->base, "://") + 3, (int)strcspn(words, "\n"), words);
@@ -144,7 +166,8 @@ static void set_options(struct clickhouse *c)
 	c->curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_reply);
 	c->curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
 	if (*c->user) {
-		c->curl_easy_setopt(c->curl, CURLOPT_USERPWD, c->user);
+		c->curl_easy_setopt(c->curl, CURLOPT_USERNAME, c->user);
+		c->curl_easy_setopt(c->curl, CURLOPT_PASSWORD, c->password);
 		c->curl_easy_setopt(c->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 	}
 }
@@ -163,7 +186,7 @@ static int make_tables(struct clickhouse *c, const char *database)
 		status = schema.failed ? load_no_memory() : request(c, schema.bytes, "", 0);
 		thrum__base_text_free(&schema);
 	}
-	return status;
+	return status == STATUS_OK ? request(c, thrum__store_view(), "", 0) : status;
 }
 
 int clickhouse_open(const char *address, struct clickhouse **to)
@@ -175,17 +198,17 @@ int clickhouse_open(const char *address, struct clickhouse **to)
 	if (!c)
 		return load_no_memory();
 	c->replied = thrum__base_text_growing();
-	if (!parse(address, c, database)) {
+	if (!load_library(c)) {
+		complain("--to needs the library %s (Debian: libcurl4)", LIBRARY);
+		status = STATUS_FAILED;
+	} else if (!(c->curl = c->curl_easy_init())) {
+		status = load_no_memory();
+	} else if (!parse(address, c, database)) {
 		/* Text between :// and @ is left out of messages, as it may be a password. */
 		complain(
 			"--to is clickhouse://HOST[:PORT][/DATABASE], with USER:PASSWORD@ before HOST if "
 			"it asks for that");
 		status = STATUS_USAGE;
-	} else if (!load_library(c)) {
-		complain("--to needs the library %s (Debian: libcurl4)", LIBRARY);
-		status = STATUS_FAILED;
-	} else if (!(c->curl = c->curl_easy_init())) {
-		status = load_no_memory();
 	}
 	if (status == STATUS_OK) {
 		set_options(c);

@@ -105,7 +105,7 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *nearest(const char *word, const char *const *words, size_t count)
 {
-	size_t best = 1 + strlen(word) / 3;
+	size_t best = (strlen(word) + 2) / 3;
 	const char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,6 @@
  * functions, for other machines. */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,8 +90,7 @@ static int convert_model(const struct command *command, const char *trace, int f
 	struct load load = {0};
 	int status;
 
-	/* A pipe's reader may close it early: export_write treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	status = load_trace(command, trace, &load);
 	if (status != STATUS_OK)
 		return status;
@@ -146,15 +144,15 @@ static const struct option options_of_convert[] = {
 		"collector, Jaeger and the like;\n"
 		"pprof: a profile for go tool pprof"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
-		"write a recording instead, with the names of\n"
-		"functions and lines in it, which other machines\n"
-		"can't look up"},
+		"write a recording instead, with the names and lines\n"
+		"of its functions, for machines that lack the\n"
+		"program's files"},
 	{0},
 };
 
 const struct command command_convert = {
 	.name = "convert",
-	.purpose = "write a trace in the formats of other viewers, or with names",
+	.purpose = "write a trace in the formats of other viewers",
 	.arguments = "TRACE|PID|- DIR|FILE|-",
 	.min = 2,
 	.max = 2,
@@ -164,22 +162,21 @@ const struct command command_convert = {
 		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
-		"FILE is a recording with --symbols; - is standard output. Perfetto's and Chrome's\n"
+		"FILE is for --to and --symbols; - is standard output. Perfetto's and Chrome's\n"
 		"formats get tasks, runs, spans, reads and counters, Perfetto's also log lines,\n"
 		"tags and gaps; speedscope's the runs of each lane with the spans within them. In\n"
 		"OpenTelemetry's each task is a span: a trace begins with a task that should\n"
-		"resolve, and goes on where its messages go (see man thrum). Programs that know\n"
-		"nothing of thrum have addresses in their recordings, which --symbols names from the\n"
-		"program's files.",
+		"resolve, and goes on where its messages go (see man thrum). A program that\n"
+		"knows nothing of thrum has addresses in its recording. --symbols looks up their\n"
+		"names in the program's files.",
 	.examples = "thrum convert --to=perfetto server.thrum server.pftrace\n"
 		    "thrum convert --to=otlp shop.thrums - | curl --data-binary @- \\\n"
 		    "  -H 'Content-Type: application/x-protobuf' http://localhost:4318/v1/traces\n"
 		    "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf\n"
 		    "thrum convert --symbols memcached-4711.thrum named.thrum",
-	.statuses =
-		"0  success, even if damaged packets were left out (standard error says how many)\n"
-		"2  not a trace, or DIR or FILE could not be written\n"
-		"64 usage error",
+	.statuses = "0  success, even if damaged packets are left out (standard error says so)\n"
+		    "2  not a trace, or DIR or FILE could not be written\n"
+		    "64 usage error",
 	.run = run_convert,
 };

@@ -180,10 +180,10 @@ const struct command command_ctl = {
 	.max = 1,
 	.options = options_of_ctl,
 	.more = "A change takes effect at the next event of every thread. Categories are task,\n"
-		"counter, log and those that the program has; one that it doesn't have yet gets\n"
-		"its level when it comes to be. Parts of task are life (when tasks begin and end),\n"
-		"wait (waits, reads, locks) and switch (which task runs). The recording says what\n"
-		"was off, and when.\n\n"
+		"counter, log and those that the program has; one that it makes later has its\n"
+		"level from the beginning. Parts of task are life (when tasks begin and end),\n"
+		"wait (waits, reads, locks) and switch (which task runs). The recording says\n"
+		"what was off, and when.\n\n"
 		"Before a program starts, THRUM_ENABLE=NAME=LEVEL,... does the same; none,NAME\n"
 		"turns off all others, and with none alone only counters are kept.",
 	.examples = "thrum ctl 4711\n"

@@ -274,8 +274,7 @@ static int run_diff(const struct command *command, int argc, char **argv)
 
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	for (; loaded < THRUM__SIDES && status == STATUS_OK; loaded++) {
 		status = load_trace(command, argv[loaded], &diff.load[loaded]);
 		if (status != STATUS_OK)
@@ -315,12 +314,12 @@ const struct command command_diff = {
 	.max = 2,
 	.options = options_of_diff,
 	.reads_traces = true,
-	.more = "thrum diff shows the main difference, which explains most, then the others: tasks\n"
-		"that never end, fail, are missing, come many times as often or one after the\n"
-		"other, wait for others, or take longer. It compares tasks of the same\n"
-		"label (numbers in labels don't count) whose creators have the same label. It\n"
-		"compares durations only where there are many tasks and chance doesn't explain\n"
-		"the difference. It ignores the part of a recording after the other one's end.",
+	.more = "Shows the main difference, which explains most, then the others: tasks that\n"
+		"never end, fail, are missing, come many times as often or one after the other,\n"
+		"wait for others, or take longer. It compares tasks of the same label (numbers in\n"
+		"labels don't count) whose creators have the same label. It compares durations\n"
+		"only where there are many tasks and chance doesn't explain the difference. It\n"
+		"ignores the part of a recording after the other one's end.",
 	.examples = "thrum diff good.thrum bad.thrum\n"
 		    "thrum diff --render=both.svg good.thrum bad.thrum\n"
 		    "thrum diff --format=json yesterday.thrum today.thrum | jq .difference",

@@ -135,30 +135,20 @@ static int draw_diff(struct drawing *drawing, const struct picture *picture, con
 int diff_render(const struct diff *diff, const char *file)
 {
 	const struct thrum__comparison *comparison = &diff->comparison;
-	struct drawing drawing = {.diff = diff, .metrics = thrum__draw_metrics_plain};
+	struct drawing drawing = {.diff = diff};
 	struct picture picture = {.format = picture_format_of(file),
 		.theme = THRUM__THEME_LIGHT,
 		.scale = 1,
 		.title = "thrum: two recordings"};
-	int status;
+	int status = picture_metrics_make(picture.format, file, &drawing.metrics);
 
-	if (picture.format == PICTURE_UNKNOWN) {
-		complain("%s: the name must end in .svg, .png or .pdf", file);
-		return STATUS_USAGE;
-	}
-	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
-		complain("this thrum was built without cairo and pango, and writes only SVG");
-		return STATUS_FAILED;
-	}
+	if (status != STATUS_OK)
+		return status;
 	if (comparison->count > 0)
 		drawing.difference = &comparison->differences[comparison->first == THRUM__NONE
 				? 0
 				: comparison->first];
-	/* An SVG doesn't depend on the fonts here, as its readers have others. */
-	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&drawing.metrics) < 0)
-		return load_no_memory();
 	status = draw_diff(&drawing, &picture, file);
-	if (picture.format != PICTURE_SVG)
-		thrum__draw_metrics_free(&drawing.metrics);
+	picture_metrics_free(picture.format, &drawing.metrics);
 	return status;
 }

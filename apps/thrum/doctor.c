@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum doctor`: tells how much of a program thrum can see, and what to do about the rest. */
+/* `thrum doctor`: says how much of a program thrum can see, and what to do about the rest. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct {
 	{"libgio-2.0.so", "GTask, calls over D-Bus, processes, files and streams"},
 	{"libglib-2.0.so", "sources of the main loop, with their names"},
 	{"liburing.so", "operations from submission to result, the waiting for results"},
-	{"libc.so", "threads, locks, conditions; epoll, poll, select and other calls as waiting"},
+	{"libc.so", "threads, locks, conditions; waits in epoll, poll, select and other calls"},
 };
 
 static bool needs(const struct program *program, const char *library)
@@ -256,7 +256,7 @@ static const struct option options_of_doctor[] = {{0}};
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.purpose = "tell how much of a program thrum can see",
+	.purpose = "say how much of a program thrum can see",
 	.arguments = "PROGRAM|PID",
 	.min = 1,
 	.max = 1,

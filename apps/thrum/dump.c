@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "dump.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -189,8 +188,7 @@ static int run_dump(const struct command *command, int argc, char **argv)
 		goto out;
 	if (status != STATUS_OK)
 		goto out;
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	status = input_open_all(command, argv, argc, options.together, &input);
 	if (status != STATUS_OK)
 		goto out;

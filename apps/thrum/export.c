@@ -73,7 +73,7 @@ static int write_file(void *context, const char *path, int fd)
 	if (result < 0)
 		return load_no_memory();
 	if (export.left_out > 0)
-		complain("%s: %" PRIu64 " span%s left out, inside of more than 60 others", path,
+		complain("%s: %" PRIu64 " span%s left out, nested deeper than 64 levels", path,
 			export.left_out, export.left_out == 1 ? " is" : "s are");
 	/* It is no failure if the reader of a pipe closes it. */
 	if (error == 0 || (error == EPIPE && fd == STDOUT_FILENO))

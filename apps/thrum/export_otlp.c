@@ -67,7 +67,7 @@ struct otlp {
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* One to one (David Stafford's mix 13). */
+/* A bijection: different values give different results (David Stafford's mix 13). */
 static uint64_t mix(uint64_t value)
 {
 	value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

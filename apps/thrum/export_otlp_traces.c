@@ -64,7 +64,8 @@ static bool is_message(const struct thrum__model *model, uint32_t edge)
 		THRUM__EDGE(model, edge, to) < model->tasks.count;
 }
 
-/* Finds for each request the message that its maker received before it. A message is of one. */
+/* Finds for each request the message that its maker received before it. Each message is taken for one
+ * request only. */
 static void find_messages(struct export_traces *traces, const struct thrum__model *model,
 	struct mail *mail)
 {

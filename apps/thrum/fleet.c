@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,8 +21,12 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent tells something every second */
+#define SILENT (10 * SECOND) /* an agent reports every second */
 #define FINDINGS_MAX 10
+/* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
+#define FINDINGS_PAUSE (10 * SECOND)
+#define FINDINGS_SHARE 9
+#define FINDINGS_TIME "last=10m" /* in this time, if the address names none */
 
 enum {
 	FORMAT_TEXT,
@@ -102,7 +107,7 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : a->began < b->began ? -1 : a->began > b->began;
 }
 
-/* The busiest first, then those that tell no more. */
+/* The greatest rate first. */
 static int compare_rates(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
@@ -113,7 +118,7 @@ static int compare_rates(const void *left, const void *right)
 }
 
 /* Asks the server for all recordings. Returns STATUS_OK, or STATUS_FAILED after a message. */
-static int look(struct fleet *fleet)
+static int sample(struct fleet *fleet)
 {
 	struct thrum_error_info error = {0};
 
@@ -270,13 +275,13 @@ static void write_finding(struct output *out, const struct thrum__model *model,
 	why_write_headline(out, model, finding, false);
 }
 
-/* Reads the recordings as one trace, and writes what is wrong in it. */
-static int print_findings(const struct command *command, const struct fleet *fleet)
+/* Reads the recordings of an address as one trace, and writes what is wrong in it to a file. */
+static int write_findings(const struct command *command, const char *name, int fd)
 {
 	struct thrum__findings findings;
 	struct load load = {0};
 	struct output out;
-	int status = load_trace(command, fleet->name, &load);
+	int status = load_trace(command, name, &load);
 
 	if (status != STATUS_OK)
 		return status;
@@ -284,7 +289,7 @@ static int print_findings(const struct command *command, const struct fleet *fle
 		load_finish(&load);
 		return load_no_memory();
 	}
-	status = output_open(&out, STDOUT_FILENO) < 0 ? STATUS_FAILED : STATUS_OK;
+	status = output_open(&out, fd) < 0 ? STATUS_FAILED : STATUS_OK;
 	if (status == STATUS_OK) {
 		output_text(&out, "\n");
 		write_clocks(&out, load.model);
@@ -293,16 +298,65 @@ static int print_findings(const struct command *command, const struct fleet *fle
 		if (findings.count == 0)
 			output_text(&out, "no findings\n");
 		status = output_close(&out);
-		input_warn(&load.input);
+		if (fd == STDOUT_FILENO)
+			input_warn(&load.input);
 	}
 	thrum__why_free(&findings);
 	load_finish(&load);
 	return status;
 }
 
+/* The latest findings of top. */
+struct found {
+	int fd;         /* has their text; -1: there are none so far */
+	uint64_t bytes; /* so many were stored then */
+	int64_t next;   /* monotonic ns: not again before that */
+};
+
+/* Looks for findings, if it is time and more was stored since. */
+static int find_again(const struct command *command, const struct fleet *fleet, struct found *found)
+{
+	const struct thrum__fleet_address *a = &fleet->address;
+	bool is_bounded = a->from != INT64_MIN || a->until != INT64_MAX, is_recent = is_bounded;
+	int64_t began = (int64_t)thrum__port_monotonic(), took;
+	uint64_t bytes = 0;
+	char name[2048];
+	int status;
+
+	for (size_t i = 0; i < fleet->count; i++) {
+		bytes += fleet->rows[i].known.count.bytes;
+		is_recent |= fleet->now - fleet->rows[i].known.told < 60 * SECOND;
+	}
+	if (began < found->next || bytes == found->bytes || !is_recent)
+		return STATUS_OK;
+	if (found->fd >= 0)
+		close(found->fd);
+	found->fd = memfd_create("findings", MFD_CLOEXEC);
+	if (found->fd < 0)
+		return load_no_memory();
+	snprintf(name, sizeof(name), "%s%s", fleet->name,
+		is_bounded                         ? ""
+			: strchr(fleet->name, '?') ? "&" FINDINGS_TIME
+						   : "?" FINDINGS_TIME);
+	status = write_findings(command, name, found->fd);
+	took = (int64_t)thrum__port_monotonic() - began;
+	found->bytes = bytes;
+	found->next = began + took +
+		(took * FINDINGS_SHARE > FINDINGS_PAUSE ? took * FINDINGS_SHARE : FINDINGS_PAUSE);
+	return status;
+}
+
+static int print_found(const struct found *found)
+{
+	if (found->fd < 0)
+		return STATUS_OK;
+	lseek(found->fd, 0, SEEK_SET);
+	return output_copy(found->fd, "findings", STDOUT_FILENO);
+}
+
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-/* Sets the rates of rows from what was stored since an earlier look. Both are sorted by name. */
+/* Sets the rates of rows from what was stored since an earlier sample. Both are sorted by name. */
 static void set_rates(struct fleet *fleet, const struct row *before, size_t count)
 {
 	size_t i = 0;
@@ -347,13 +401,15 @@ static int print_top(const struct fleet *fleet, bool is_terminal)
 	return status;
 }
 
-static int run_top(struct fleet *fleet, const struct fleet_options *options)
+static int run_top(const struct command *command, struct fleet *fleet,
+	const struct fleet_options *options)
 {
 	const struct timespec pause = {options->interval / SECOND, options->interval % SECOND};
 	bool is_terminal = isatty(STDOUT_FILENO);
 	struct row *before = NULL;
 	size_t before_count = 0;
-	int status = look(fleet);
+	struct found found = {.fd = -1};
+	int status = sample(fleet);
 
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
@@ -367,11 +423,17 @@ static int run_top(struct fleet *fleet, const struct fleet_options *options)
 		nanosleep(&pause, NULL);
 		if (is_interrupted)
 			break;
-		status = look(fleet);
+		status = sample(fleet);
 		set_rates(fleet, before, before_count);
+		if (status == STATUS_OK && options->findings)
+			status = find_again(command, fleet, &found);
 		if (status == STATUS_OK)
 			status = print_top(fleet, is_terminal);
+		if (status == STATUS_OK)
+			status = print_found(&found);
 	}
+	if (found.fd >= 0)
+		close(found.fd);
 	free(before);
 	return status;
 }
@@ -394,8 +456,8 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 			argv[0]);
 	if (options.interval <= 0)
 		return complain_usage(command, "--interval must be longer than 0");
-	if (options.findings && (is_top || options.format != FORMAT_TEXT))
-		return complain_usage(command, "--findings goes with list as text");
+	if (options.findings && options.format != FORMAT_TEXT)
+		return complain_usage(command, "--findings are text");
 	fleet.name = argv[1];
 	if (thrum__fleet_parse(argv[1], (int64_t)thrum__port_realtime(), &fleet.address, &error) <
 		0)
@@ -403,13 +465,13 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 	if (thrum__fleet_connect(&fleet.address, &fleet.server, &error) < 0)
 		return input_failed(argv[1], &error);
 	if (is_top) {
-		status = run_top(&fleet, &options);
+		status = run_top(command, &fleet, &options);
 	} else {
-		status = look(&fleet);
+		status = sample(&fleet);
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)
-			status = print_findings(command, &fleet);
+			status = write_findings(command, fleet.name, STDOUT_FILENO);
 	}
 	free(fleet.rows);
 	thrum__fleet_close(fleet.server);
@@ -422,27 +484,29 @@ static const struct option options_of_fleet[] = {
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"list: text is for people, tsv and json for programs"},
 	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
-		"list: also read all as one trace, and tell how well\n"
-		"the machines' clocks are known and what is wrong"},
+		"also read all as one trace, and show the errors of\n"
+		"the machines' clocks and the findings"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
-		"top: between looks; 2s if not given"},
-	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: look N times and end"},
+		"top: time between two samples (default: 2s)"},
+	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: end after N samples"},
 	{0},
 };
 
 const struct command command_fleet = {
 	.name = "fleet",
-	.purpose = "list the machines and programs of which a NATS server keeps recordings",
+	.purpose = "list the recordings that a NATS server keeps",
 	.arguments = "list|top nats://SERVER[/PATTERN]",
 	.min = 2,
 	.max = 2,
 	.options = options_of_fleet,
-	.more = "The agents of thrum ship tell something every second. A program that hasn't\n"
-		"ended, and of which nothing was told for 10 seconds, is silent: its agent or its\n"
-		"machine is down, or can't reach the server. Overwritten are packets that were\n"
-		"gone before they could be stored, lost are events that the recorder had no room\n"
-		"for. top shows how much is stored a second, the busiest first. With ?last=1h it\n"
-		"is the recordings of which something was told in that time.",
+	.more = "Each agent (thrum ship) reports every second. A program that hasn't ended is\n"
+		"silent if there was no report for 10 seconds: its agent or its machine is down,\n"
+		"or can't reach the server. Overwritten packets were gone before they could be\n"
+		"stored. For lost events the recorder had no room. top shows how much is stored\n"
+		"each second, the busiest first. ?last=1h selects the recordings with a report in\n"
+		"that time. top --findings looks again when more was stored, after 10 seconds at\n"
+		"the earliest and for a tenth of the time at most; at the last ten minutes,\n"
+		"unless the address names a time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
 		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"

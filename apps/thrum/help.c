@@ -35,6 +35,17 @@ static const char *value_of(const struct option *option)
 	return option->kind == OPTION_FLAG ? "" : option->value ? option->value : option->choices;
 }
 
+/* Returns an option without its letter, if the letter is one of the command's own options. */
+static struct option as_parsed(const struct command *command, const struct option *place)
+{
+	struct option shown = *place;
+
+	for (const struct option *option = command->options; option->name; option++)
+		if (option->letter == place->letter)
+			shown.letter = 0;
+	return shown;
+}
+
 static void print_option(struct output *out, const struct option *option)
 {
 	const char *value = value_of(option);
@@ -80,8 +91,11 @@ int help_command(const struct command *command)
 	output_text(&out, "\nOptions:\n");
 	for (const struct option *option = command->options; option->name; option++)
 		print_option(&out, option);
-	for (const struct option *place = places_of(command); place->name; place++)
-		print_option(&out, place);
+	for (const struct option *place = places_of(command); place->name; place++) {
+		struct option shown = as_parsed(command, place);
+
+		print_option(&out, &shown);
+	}
 	print_option(&out, &option_help);
 	print_section(&out, "Examples", command->examples);
 	print_section(&out, "Exit status", command->statuses);
@@ -116,7 +130,8 @@ static const char conclusion[] =
 	"  2  bad input, or another failure\n"
 	"  64 usage error\n"
 	"\n"
-	"thrum records programs that use libthrum: see thrum.h. More: man thrum.\n";
+	"thrum records any dynamically linked program. One that uses libthrum (thrum.h)\n"
+	"records its own tasks. More: man thrum.\n";
 
 int help_all(void)
 {
@@ -167,8 +182,11 @@ int help_table(void)
 		print_row(&out, command->name, &row);
 		for (const struct option *option = command->options; option->name; option++)
 			print_row(&out, command->name, option);
-		for (const struct option *place = places_of(command); place->name; place++)
-			print_row(&out, command->name, place);
+		for (const struct option *place = places_of(command); place->name; place++) {
+			struct option shown = as_parsed(command, place);
+
+			print_row(&out, command->name, &shown);
+		}
 		print_row(&out, command->name, &option_help);
 	}
 	return output_close(&out);

@@ -197,7 +197,7 @@ int histogram_write(struct output *out, const struct thrum__stats *stats, const 
 	if (!wanted)
 		return load_no_memory();
 	if (choose_labels(tallies, label, wanted) == 0) {
-		complain("no task has a label like \"%s\"", label);
+		complain("no task has a label that matches \"%s\"", label);
 		free(wanted);
 		return STATUS_FAILED;
 	}

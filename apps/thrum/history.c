@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* `thrum history`: keeps what the counters of a process were, and tells it. */
+/* `thrum history`: keeps a history of a process's counters, and shows it. */
 #define _GNU_SOURCE
 #include "history.h"
 
@@ -62,7 +62,7 @@ static int keep(struct live *live, int fd, const char *path, struct thrum__monit
 	uint32_t left_out = 0;
 
 	while (!is_interrupted) {
-		int status = live_look(live, 0);
+		int status = live_sample(live, 0);
 		uint64_t now = thrum__port_monotonic();
 
 		if (status != STATUS_OK)
@@ -276,7 +276,7 @@ static void write_json(struct output *out, const struct row *rows, size_t count)
 	}
 }
 
-/* Finds the time from which to tell, s since 1970. Returns false if --since is no time. */
+/* Finds the time from which to show, s since 1970. Returns false if --since is no time. */
 static bool find_start(const struct history_options *options, time_t now, uint64_t *from)
 {
 	unsigned hour = 0, minute = 0;
@@ -308,7 +308,7 @@ static bool find_start(const struct history_options *options, time_t now, uint64
 	return true;
 }
 
-static int tell(const struct thrum__monitor_history *history, const struct history_options *options,
+static int show(const struct thrum__monitor_history *history, const struct history_options *options,
 	const char *path, const char *wanted, uint64_t from, uint64_t to)
 {
 	struct row *rows = calloc(history->count + (size_t)1, sizeof(*rows));
@@ -325,7 +325,7 @@ static int tell(const struct thrum__monitor_history *history, const struct histo
 	}
 	if (count == 0 || output_open(&out, STDOUT_FILENO) < 0) {
 		if (count == 0)
-			complain("%s knows nothing of %s of that time", path,
+			complain("%s has no values of %s in that time", path,
 				wanted ? wanted : "counters");
 		free(rows);
 		return count == 0 ? STATUS_UNKNOWN : STATUS_FAILED;
@@ -371,7 +371,7 @@ static int run_history(const struct command *command, int argc, char **argv)
 			options.since);
 	status = history_file_read(argv[0], &history);
 	if (status == STATUS_OK)
-		status = tell(&history, &options, argv[0], argc > 1 ? argv[1] : NULL, from,
+		status = show(&history, &options, argv[0], argc > 1 ? argv[1] : NULL, from,
 			(uint64_t)now);
 	thrum__monitor_history_finish(&history);
 	return status;
@@ -381,37 +381,36 @@ static int run_history(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_history[] = {
 	{"output", 'o', OPTION_STRING, OFFSET(output), "FILE", NULL,
-		"look at the process each second until it ends, and\n"
-		"keep in FILE what its counters were"},
+		"read the process's counters each second until it\n"
+		"ends, and keep them in FILE"},
 	{"last", 'l', OPTION_TIME, OFFSET(last), "TIME", NULL,
-		"tell of the last so much time (default: 5min)"},
+		"show the last TIME, 1s to 720h (default: 5min)"},
 	{"since", 's', OPTION_STRING, OFFSET(since), "TIME", NULL,
-		"tell of the time since midnight, or HH:MM of the\n"
+		"show the time since midnight, or since HH:MM of the\n"
 		"last 24 hours"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, TABLE_FORMATS,
-		"text is for people (default), the others for programs"},
+		"text is for people, tsv and json for programs"},
 	{0},
 };
 
 const struct command command_history = {
 	.name = "history",
-	.purpose = "keep what a process's counters were, and tell it",
+	.purpose = "keep a history of a process's counters, and show it",
 	.arguments = "PID|RECORDING|FILE [COUNTER]",
 	.min = 1,
 	.max = 2,
 	.options = options_of_history,
-	.more = "With -o, looks at the counters each second, which costs the process nothing. If\n"
-		"FILE has a history already, goes on with it, also for another process. FILE has\n"
-		"seconds for 5 minutes, minutes for 24 hours and hours for 30 days, of at most\n"
-		"256 counters, and does not grow beyond that: 134 KiB for a counter, 490 KiB for\n"
-		"a distribution.\n"
+	.more = "With -o, reads the counters each second; the process notices nothing. A FILE\n"
+		"that has a history is continued, also for another process. FILE has seconds for\n"
+		"5 minutes, minutes for 24 hours and hours for 30 days, of at most 256 counters.\n"
+		"It takes 134 KiB for a counter and 490 KiB for a distribution.\n"
 		"\n"
-		"Without -o, tells of each counter, or of those whose path is like COUNTER (with\n"
-		"* and ?): in how many seconds somebody looked, and of these the mean, least and\n"
-		"greatest value and the last one of a gauge; growth, growth for each second (rate)\n"
-		"and the last value of a cumulative counter; and of a distribution the number of\n"
-		"observations, their rate, mean, bounds and percentiles. Percentiles are rough if\n"
-		"the values differ much. Nothing is known of times when nobody looked.",
+		"Without -o, shows each counter, or those whose path matches COUNTER (with * and\n"
+		"?). The columns are the number of seconds that were sampled, and of these: mean,\n"
+		"least, greatest and last value of a gauge; growth, growth for each second (rate)\n"
+		"and last value of a cumulative counter; number of observations, rate, mean,\n"
+		"bounds and percentiles of a distribution. Percentiles are rough if the values\n"
+		"differ much. Times in which no thrum history ran are unknown.",
 	.examples = "thrum history 4711 -o server.history &\n"
 		    "thrum history server.history --last=5min\n"
 		    "thrum history server.history --since=midnight --format=tsv 'http/*'",

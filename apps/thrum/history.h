@@ -13,7 +13,7 @@ int history_file_read(const char *path, struct thrum__monitor_history *);
  * Returns a descriptor for the caller to close; or -1 after a message. */
 int history_file_open(const char *path, struct thrum__monitor_history *);
 
-/* Writes what the last look changed. A reader sees all of it or nothing. Returns STATUS_OK, or
+/* Writes what the last sample changed. A reader sees all of it or nothing. Returns STATUS_OK, or
  * STATUS_FAILED after a message. */
 int history_file_write(int fd, const char *path, const struct thrum__monitor_history *);
 

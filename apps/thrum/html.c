@@ -448,7 +448,7 @@ static const struct option options_of_html[] = {
 		"write to FILE, or with - to standard output"},
 	{"title", 0, OPTION_STRING, OPTION(title), "TEXT", NULL,
 		"the page's title (default: the traces' names)"},
-	TIMES_OPTIONS(struct html_options, times, "keep only what happened"),
+	TIMES_OPTIONS(struct html_options, times, "keep what happened"),
 	TOGETHER_OPTION(OPTION(together)),
 	AS_OPTIONS(struct html_options, as),
 	{"view", 0, OPTION_STRING, OPTION(scene), "STATE", NULL,
@@ -470,9 +470,9 @@ const struct command command_html = {
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
 		"Others can open it as it is. Several traces are one if messages go between them\n"
 		"(and all times are kept), else they stand one above the other on one scale of\n"
-		"time. The part after # of the page's address says what it shows, so\n"
-		"that a copied link shows the same. An older FILE is replaced, but never a trace\n"
-		"or a symbolic link.",
+		"time. The part after # of the page's address says what it shows, so that a\n"
+		"copied link shows the same. An older FILE is replaced, but never a trace or a\n"
+		"symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"
 		    "thrum html good.ctf bad.ctf -o both.html\n"
 		    "thrum html 4711 -o now.html\n"

@@ -160,17 +160,17 @@ static int write_parts(void *context, const char *path, int fd)
 	return error < 0 ? failed(path, error) : status;
 }
 
-static void tell(const struct importing *importing, const char *output)
+static void report(const struct importing *importing, const char *output)
 {
 	const struct thrum__import_found *found = &importing->found;
 	const char *path = input_path(importing->path);
 
 	if (found->left_out > 0)
-		complain("%s: %" PRIu64 " event%s of kinds that can't be told %s left out", path,
-			found->left_out, found->left_out == 1 ? "" : "s",
+		complain("%s: %" PRIu64 " event%s of kinds that a recording can't hold %s left out",
+			path, found->left_out, found->left_out == 1 ? "" : "s",
 			found->left_out == 1 ? "was" : "were");
 	if (found->is_cut)
-		complain("%s: ends in the middle; what comes before is there", path);
+		complain("%s: ends in the middle; the events before that are there", path);
 	if (strcmp(output, "-") != 0)
 		complain("wrote %" PRIu64 " events of %s, of %" PRIu32 " process%s, to %s",
 			found->events, found->format, found->parts, found->parts == 1 ? "" : "es",
@@ -199,10 +199,10 @@ static int set_beside(struct importing *importing, const char *beside)
 		complain("%s: --beside needs a trace of a kernel", path);
 	else if (info->boot == 0 || info->monotonic == 0)
 		complain(
-			"%s: it doesn't tell its machine's start, so nothing can be compared with it",
+			"%s: it has no time of its machine's start, so its clock can't be compared",
 			beside);
 	else if (*host && *info->host && strcmp(host, info->host) != 0)
-		complain("%s: it is of the machine %s, and %s of %s", path, host, beside,
+		complain("%s is from the machine %s, but %s is from %s", path, host, beside,
 			info->host);
 	else if (found->last < begin || found->first > begin + thrum__base_time_clamp(info->end))
 		complain("%s: none of its times lies within those of %s", path, beside);
@@ -236,7 +236,7 @@ static int import_file(const char *path, const char *output, const char *beside)
 		status = file_write(output, FILE_RECORDING, write_parts, &importing);
 	}
 	if (status == STATUS_OK)
-		tell(&importing, output);
+		report(&importing, output);
 	thrum__import_destroy(importing.import);
 	return status;
 }
@@ -249,7 +249,7 @@ static int run_import(const struct command *command, int argc, char **argv)
 	if (options_parse(command, argc, argv, &options, &status) < 0)
 		return status;
 	if (!options.output)
-		return complain_usage(command, "give the recording's name: -o FILE");
+		return complain_usage(command, "import needs -o FILE");
 	if (strcmp(options.output, "-") == 0 && isatty(STDOUT_FILENO))
 		return complain_usage(command,
 			"a recording can't be shown on a terminal; redirect it: > FILE");
@@ -262,9 +262,9 @@ static const struct option options_of_import[] = {
 		"custom it ends in .thrum, or in .thrums for\n"
 		"several processes"},
 	{"beside", 0, OPTION_STRING, offsetof(struct import_options, beside), "TRACE", NULL,
-		"FILE tells of the kernel while TRACE was recorded on\n"
-		"the same machine: give it that machine's clock, so\n"
-		"that --together shows both on one time"},
+		"give FILE, a trace of the kernel, the clock of\n"
+		"TRACE, which was recorded on the same machine\n"
+		"meanwhile: so --together shows both on one time"},
 	{0},
 };
 
@@ -275,25 +275,29 @@ const struct command command_import = {
 	.min = 1,
 	.max = 1,
 	.options = options_of_import,
-	.more = "FILE's content tells its format:\n"
-		"Chrome's trace events in JSON, as browsers, node, compilers and many other programs\n"
-		"write them. A slice of a thread becomes a task that runs there, and for which the\n"
-		"slice around it waits; an asynchronous slice a task; a flow a message. Arguments and\n"
-		"instants become log lines, counters are rounded to whole numbers.\n"
-		"OpenTelemetry's spans in JSON (OTLP), as its collector's file exporter writes them: a\n"
-		"span becomes a task, a service a process; a span waits for those below it that end\n"
-		"before it does, and messages go from a span to those below it in other services.\n"
-		"perf.data of perf sched record, or perf record -e 'sched:*,irq:*' -a, which perf reads;\n"
-		"and a folder with an LTTng trace of the kernel, which babeltrace2 reads. A processor is\n"
-		"a lane, a thread a task that runs there; who wakes a thread makes it ready. Interrupts\n"
-		"are spans; a block device is a lane, too, and its requests are tasks.\n"
-		"FILE may be packed by gzip. Several processes become a bundle, in which each has a\n"
-		"recording.",
-	.examples =
-		"thrum import trace.json -o browser.thrums && thrum view browser.thrums\n"
-		"thrum import trace.json.gz -o - > build.thrum\n"
-		"thrum import spans.jsonl -o shop.thrums && thrum why --slow='GET *' shop.thrums\n"
-		"thrum import perf.data --beside=run.thrum -o kernel.thrum",
+	.more = "FILE's content tells its format, one of these:\n"
+		"\n"
+		"Chrome's trace events in JSON, as browsers, node and compilers write them. A\n"
+		"slice of a thread becomes a task that runs there, and for which the slice around\n"
+		"it waits; an asynchronous slice a task; a flow a message. Arguments and instants\n"
+		"become log lines. Counters are rounded to whole numbers.\n"
+		"\n"
+		"OpenTelemetry's spans in JSON (OTLP), as its collector's file exporter writes\n"
+		"them. A span becomes a task, a service a process. A span waits for its children\n"
+		"that end before it does; those in other services get a message from it.\n"
+		"\n"
+		"perf.data of perf sched record, or of perf record -e 'sched:*,irq:*' -a, which\n"
+		"perf reads; and a folder with an LTTng trace of the kernel, which babeltrace2\n"
+		"reads. A processor is a lane, a thread a task that runs there. The waker of a\n"
+		"thread makes it ready. Interrupts are spans; a block device is a lane, too, and\n"
+		"its requests are tasks.\n"
+		"\n"
+		"FILE may be compressed with gzip. Several processes become a bundle with a\n"
+		"recording for each.",
+	.examples = "thrum import trace.json -o browser.thrums && thrum view browser.thrums\n"
+		    "thrum import trace.json.gz -o - > build.thrum\n"
+		    "thrum import spans.jsonl -o shop.thrums && thrum why -s 'GET *' shop.thrums\n"
+		    "thrum import perf.data --beside=run.thrum -o kernel.thrum",
 	.statuses = "0  success, even if events were left out (standard error says how many)\n"
 		    "2  not a trace that thrum knows, damaged, or FILE could not be written\n"
 		    "64 usage error",

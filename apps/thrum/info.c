@@ -349,9 +349,10 @@ const struct command command_info = {
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"
 		"records; - standard input.\n"
-		"`damaged` counts what can't be right. A recording has no checksum: a flipped bit in\n"
-		"an id, a text or the low bits of a time passes unnoticed; so do zeroed live tasks and\n"
-		"counters, and zeroed packets at a thread's end if the program was killed.",
+		"`damaged` counts the places that can't be valid. A recording has no checksum:\n"
+		"a flipped bit in an id, a text or the low bits of a time passes unnoticed; so do\n"
+		"zeroed live tasks and counters, and zeroed packets at a thread's end if the\n"
+		"program was killed.",
 	.examples = "thrum info server.thrum\n"
 		    "thrum info 4711\n"
 		    "thrum info --format=tsv server.thrum | awk '$1 == \"lost\" { print $2 }'",

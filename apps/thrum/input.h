@@ -41,8 +41,8 @@ int input_join(const struct command *, char *const *arguments, int count, bool i
 #define TOGETHER_OPTION(member) \
 	{ \
 		"together", 0, OPTION_FLAG, member, NULL, NULL, \
-			"take several traces as one, even if no message of one\n" \
-			"arrives in another" \
+			"take several traces as one, even if no message goes\n" \
+			"from one to another" \
 	}
 
 /* Finds and opens a command's trace, or several as one. That they are not one is a usage error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Looks at the recordings of running processes. */
+/* Samples the recordings of running processes. */
 #define _GNU_SOURCE
 #include "live.h"
 
@@ -12,7 +12,7 @@
 #include "port/port.h"
 #include "source/input.h"
 
-#define LIFE_NS UINT64_C(200000000) /* so often a process is looked for */
+#define LIFE_NS UINT64_C(200000000) /* between two checks whether the process lives */
 
 int live_open(const struct command *command, const char *argument, struct live *live)
 {
@@ -31,8 +31,8 @@ int live_open(const struct command *command, const char *argument, struct live *
 	owner = thrum__source_owner(&live->input);
 	if (owner->is_written && !live->header.host_clock.boot &&
 		thrum__source_ticks_now(&live->input) == 0) {
-		complain("%s: its clock can't be compared with this machine's, so nobody knows how "
-			 "old its tasks are",
+		complain("%s: its clock can't be compared with this machine's, so the ages of its "
+			 "tasks are unknown",
 			live->path);
 		thrum__source_close(live->input.owner);
 		return STATUS_FAILED;
@@ -98,7 +98,7 @@ int live_want_labels(struct live *list, size_t count)
 	return STATUS_OK;
 }
 
-/* Reads the events since the last look, and adds the counters by label. Returns 0 or a negative enum
+/* Reads the events since the last sample, and adds the counters by label. Returns 0 or a negative enum
  * thrum_error. */
 static int add_labels(struct live *live, struct thrum__read_counters *counters)
 {
@@ -111,7 +111,7 @@ static int add_labels(struct live *live, struct thrum__read_counters *counters)
 	return result < 0 ? result : thrum__monitor_labels_put(live->labels, counters);
 }
 
-int live_look(struct live *live, unsigned parts)
+int live_sample(struct live *live, unsigned parts)
 {
 	struct thrum__read_counters counters;
 	uint64_t now = thrum__port_monotonic();
@@ -121,7 +121,8 @@ int live_look(struct live *live, unsigned parts)
 		live->life_known = now;
 		live->has_ended = thrum__source_was_killed(&live->input, &live->header);
 	}
-	error = thrum__monitor_look(live->monitor, parts, live->has_ended ? 0 : now, &live->sample);
+	error = thrum__monitor_take_sample(live->monitor, parts, live->has_ended ? 0 : now,
+		&live->sample);
 	if (error == 0) {
 		live->has_ended |= !live->sample->is_recording;
 		error = thrum__read_counters(&live->input, &live->header, &counters);

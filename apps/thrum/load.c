@@ -14,18 +14,19 @@
 #define MEMORY_LEAST (UINT64_C(1) << 20)
 /* A model takes at most this share of it; the rest is for what is made of the model. */
 #define MODEL_SHARE 3
-/* A byte of the recording's packets becomes about so many of the model. */
+/* A byte of the recording's packets becomes about this many of the model. */
 #define MODEL_BYTES 4
-/* An event between two looks at the model's size may take so much. */
-#define LOOK_BYTES 256
-#define PROGRESS 4096 /* events between two looks at the progress */
+/* Bytes that an event may add to the model before its size is checked again. */
+#define CHECK_BYTES 256
+#define PROGRESS 4096 /* events between two calls of progress */
 
 struct reading {
 	struct load *load;
 	struct progress progress;
-	uint64_t most, next_look; /* bytes of the model; its events at the next look at them */
-	int64_t from, until;      /* what is read of the trace */
-	bool is_part;             /* for want of memory */
+	uint64_t most;       /* bytes of the model */
+	uint64_t next_check; /* its events when its size is checked next */
+	int64_t from, until; /* what is read of the trace */
+	bool is_part;        /* memory is too small for all */
 };
 
 int load_no_memory(void)
@@ -57,7 +58,7 @@ static void forget_early(struct reading *reading)
 	struct thrum__model *model = reading->load->model;
 	size_t bytes = thrum__model_memory(model), before = SIZE_MAX;
 
-	reading->next_look = model->events + reading->most / LOOK_BYTES;
+	reading->next_check = model->events + reading->most / CHECK_BYTES;
 	/* Remembered tasks may be all that came yet, and lie before the part that is read. */
 	while (bytes > reading->most && bytes < before && model->last >= reading->from) {
 		reading->is_part = true;
@@ -125,7 +126,7 @@ static int read_part(struct reading *reading, struct thrum_error_info *error)
 		since = 0;
 		progress_show(&reading->progress, load->input.info->content_bytes,
 			load->input.info->file_size);
-		if (load->model->events >= reading->next_look)
+		if (load->model->events >= reading->next_check)
 			forget_early(reading);
 	}
 	info = *load->input.info;

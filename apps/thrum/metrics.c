@@ -37,7 +37,7 @@ struct exporter {
 
 /* ---- Metrics --------------------------------------------------------------------------------- */
 
-/* Looks at all processes and writes their metrics. Returns STATUS_OK, or STATUS_FAILED after a
+/* Samples all processes and writes their metrics. Returns STATUS_OK, or STATUS_FAILED after a
  * message. */
 static int export(struct exporter *exporter, enum thrum__monitor_format format,
 	struct thrum__base_text *text)
@@ -45,7 +45,7 @@ static int export(struct exporter *exporter, enum thrum__monitor_format format,
 	for (size_t i = 0; i < exporter->count; i++) {
 		struct live *live = &exporter->lives[i];
 
-		if (live_look(live, PARTS) != STATUS_OK)
+		if (live_sample(live, PARTS) != STATUS_OK)
 			return STATUS_FAILED;
 		exporter->sources[i] = (struct thrum__monitor_source){live->header.program,
 			live->header.pid, live->has_ended, live->sample, &live->counters};
@@ -178,7 +178,7 @@ static void announce(struct MHD_Daemon *server, const char *listen)
 		colon > listen ? listen : "127.0.0.1", info ? (unsigned)info->port : 0);
 }
 
-/* Reads the recordings alone, as another thread may look at the processes meanwhile. */
+/* Reads the recordings alone, as another thread may sample the processes meanwhile. */
 static bool have_ended(const struct exporter *exporter)
 {
 	for (size_t i = 0; i < exporter->count; i++) {
@@ -275,15 +275,16 @@ static int run_metrics(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_metrics[] = {
 	{"listen", 'l', OPTION_STRING, OFFSET(listen), "ADDRESS:PORT", NULL,
-		"serve http://ADDRESS:PORT/metrics until all processes\n"
-		"have ended; port 0: any that is free"},
+		"serve http://ADDRESS:PORT/metrics until all\n"
+		"processes have ended; port 0: any that is free"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL, "print the metrics and end"},
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
 		"count the tasks of each label, too: how many ended,\n"
 		"and their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "openmetrics|prometheus",
-		"with --once: OpenMetrics 1.0, or the older text format\n"
-		"of Prometheus. Over HTTP, clients ask for either"},
+		"with --once: OpenMetrics 1.0 (default), or the older\n"
+		"text format of Prometheus. Over HTTP, clients ask\n"
+		"for either"},
 	{0},
 };
 
@@ -295,9 +296,9 @@ const struct command command_metrics = {
 	.max = UINT32_MAX,
 	.options = options_of_metrics,
 	.reads_processes = true,
-	.more = "Looking costs the processes nothing. The metrics are the programs' counters,\n"
-		"and the live tasks by label, the load of their threads, and events that could\n"
-		"not be recorded (thrum_...). The counter server/latency-us becomes\n"
+	.more = "The processes notice nothing. The metrics are the programs' counters, the live\n"
+		"tasks by label, the load of the threads, and the events that could not be\n"
+		"recorded (thrum_...). The counter server/latency-us becomes\n"
 		"server_latency_seconds: names with -ns, -us, -ms are converted to seconds, and\n"
 		"other characters than letters and digits become _. Distributions become\n"
 		"histograms. Each metric has the labels program and pid.\n"

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -117,6 +118,11 @@ bool output_is_open(struct output *out)
 	if (!out->error && poll(&look, 1, 0) == 1 && look.revents & POLLERR)
 		out->error = EPIPE;
 	return !out->error;
+}
+
+void output_ignore_sigpipe(void)
+{
+	signal(SIGPIPE, SIG_IGN);
 }
 
 int output_close(struct output *out)

@@ -23,6 +23,10 @@ int output_open(struct output *, int fd);
 /* The same for standard output, which goes through a pager on a terminal. */
 int output_open_paged(struct output *);
 
+/* Makes a write to a pipe without a reader fail with EPIPE, which output_close takes for success,
+ * instead of ending thrum. */
+void output_ignore_sigpipe(void);
+
 /* Returns a place with room for `size` bytes; the caller writes there and then sets `at`. */
 char *output_room(struct output *, size_t size);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "load.h"
 #include "output.h"
 
 static int failed(const char *path, const char *why)
@@ -28,6 +29,30 @@ enum picture_format picture_format_of(const char *file)
 	if (dot && strcasecmp(dot, ".png") == 0)
 		return PICTURE_PNG;
 	return dot && strcasecmp(dot, ".pdf") == 0 ? PICTURE_PDF : PICTURE_UNKNOWN;
+}
+
+int picture_metrics_make(enum picture_format format, const char *file,
+	struct thrum__draw_metrics *metrics)
+{
+	if (format == PICTURE_UNKNOWN) {
+		complain("%s: the name must end in .svg, .png or .pdf", file);
+		return STATUS_USAGE;
+	}
+	/* An SVG doesn't depend on the fonts here, as its readers have others. */
+	*metrics = thrum__draw_metrics_plain;
+	if (format == PICTURE_SVG)
+		return STATUS_OK;
+	if (!thrum__draw_has_cairo()) {
+		complain("this thrum was built without cairo and pango, and writes only SVG");
+		return STATUS_FAILED;
+	}
+	return thrum__draw_metrics_make(metrics) < 0 ? load_no_memory() : STATUS_OK;
+}
+
+void picture_metrics_free(enum picture_format format, struct thrum__draw_metrics *metrics)
+{
+	if (format != PICTURE_SVG)
+		thrum__draw_metrics_free(metrics);
 }
 
 static int take_bytes(void *context, const void *bytes, size_t size)

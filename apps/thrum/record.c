@@ -325,13 +325,38 @@ static int end_like(int status, const struct signals *signals)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+/* Waits for the program that has started, and finishes its recordings. Returns its status. */
+static int finish_program(const struct record_options *options, const char *name,
+	const struct program *program, struct recorded *recorded, struct scheduled *scheduled,
+	struct signals *signals)
+{
+	struct segments segments = {0};
+	const struct thrum__source_segments_options kept = {.size = options->segment,
+		.keep = options->keep,
+		.compress = options->compress};
+	int status;
+
+	recorded->scheduled = scheduled->is_running ? scheduled : NULL;
+	if (options->segment && segments_start(&segments, recorded, &kept) == STATUS_OK)
+		recorded->segments = &segments;
+	recorded->status = wait_for(recorded->pid, signals);
+	begin_line();
+	scheduled_stop(scheduled);
+	if (recorded->segments)
+		segments_stop(&segments);
+	if (recorded_report(recorded) == 0 && !options->later)
+		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
+	status = end_like(recorded->status, signals);
+	segments_finish(&segments);
+	return status;
+}
+
 static int record_program(const struct record_options *options, char **program)
 {
 	struct recorded recorded = {.compress = options->compress};
-	struct segments segments = {0};
 	struct scheduled scheduled = {0};
 	struct signals signals;
-	struct program looked;
+	struct program file;
 	int status;
 	pid_t child;
 
@@ -348,32 +373,18 @@ static int record_program(const struct record_options *options, char **program)
 		complain("out of memory");
 		return STATUS_FAILED;
 	}
-	program_of_file(program[0], &looked); /* if that fails, so does the start */
-	recorded.may_be_empty = preload_adapters(&options->preload, &looked);
+	program_of_file(program[0], &file); /* if that fails, so does the start */
+	recorded.may_be_empty = preload_adapters(&options->preload, &file);
 	take_signals(&signals);
-	status = start_program(&looked, program, &signals, options->sched ? &scheduled : NULL,
+	status = start_program(&file, program, &signals, options->sched ? &scheduled : NULL,
 		&options->also, &child);
 	if (status == STATUS_OK) {
 		recorded.pid = child;
-		recorded.scheduled = scheduled.is_running ? &scheduled : NULL;
-		if (options->segment &&
-			segments_start(&segments, &recorded,
-				&(struct thrum__source_segments_options){.size = options->segment,
-					.keep = options->keep,
-					.compress = options->compress}) == STATUS_OK)
-			recorded.segments = &segments;
-		recorded.status = wait_for(child, &signals);
-		begin_line();
-		scheduled_stop(&scheduled);
-		if (recorded.segments)
-			segments_stop(&segments);
-		if (recorded_report(&recorded) == 0 && !options->later)
-			tell_nothing(program[0], &looked, &options->preload, recorded.may_be_empty);
-		status = end_like(recorded.status, &signals);
+		status = finish_program(options, program[0], &file, &recorded, &scheduled,
+			&signals);
 	}
-	segments_finish(&segments);
 	scheduled_finish(&scheduled);
-	program_free(&looked);
+	program_free(&file);
 	recorded_finish(&recorded);
 	return status;
 }
@@ -425,23 +436,22 @@ static const struct option options_of_record[] = {
 		"%e stands for the program's name, %p for its process\n"
 		"id"},
 	{"size", 's', OPTION_SIZE, OFFSET(size), "SIZE", NULL,
-		"the greatest size of a recording (default: 1G, with\n"
-		"--segment as large as that, and at least 64M); a\n"
-		"file takes no more room on the disk than its content\n"
-		"needs"},
+		"the greatest size of a recording (default: 1G; with\n"
+		"--segment the size of a segment, from 64M to 1G); a\n"
+		"file takes only as much disk as its content needs"},
 	{"counters-only", 0, OPTION_FLAG, OFFSET(counters_only), NULL, NULL,
 		"record no events: keep nothing but the counters of\n"
 		"the program, at no cost; implies --no-preload"},
 	{"segment", 0, OPTION_SIZE, OFFSET(segment), "SIZE", NULL,
-		"cut the recording into files with so much of events\n"
-		"while the program runs, NAME.0001.thrum and so on for\n"
-		"NAME.thrum; each opens by itself. The recording has\n"
-		"the latest events only, and is removed at the end"},
+		"while the program runs, copy its events to files of\n"
+		"SIZE: NAME.0001.thrum and so on for NAME.thrum. Each\n"
+		"opens by itself. NAME.thrum has only the latest\n"
+		"events and is removed at the end"},
 	{"keep", 0, OPTION_COUNT, OFFSET(keep), "COUNT", NULL,
 		"keep the newest COUNT of these files (default: all)"},
 	{"compress", 0, OPTION_FLAG, OFFSET(compress), NULL, NULL,
-		"compress what is kept (zstd): FILE.zst. All commands\n"
-		"read it"},
+		"compress the files with zstd: FILE.zst. All commands\n"
+		"read them"},
 	{"sched", 0, OPTION_FLAG, OFFSET(sched), NULL, NULL,
 		"also record when each thread was off its processor:\n"
 		"preempted, although it could run, or blocked. Needs\n"
@@ -451,20 +461,21 @@ static const struct option options_of_record[] = {
 		"like --sched, and record the page faults of each\n"
 		"thread. Needs no more rights"},
 	{"wakes", 0, OPTION_FLAG, OFFSET(also.wakes), NULL, NULL,
-		"like --sched, and record who woke each thread: another\n"
-		"one or an interrupt. Needs root or CAP_PERFMON"},
+		"like --sched, and record who woke each thread:\n"
+		"another one or an interrupt. Needs root or\n"
+		"CAP_PERFMON"},
 	{"kernel", 0, OPTION_FLAG, OFFSET(also.kernel), NULL, NULL,
-		"like --wakes and --faults, and record what the kernel\n"
-		"does for all programs: interrupts, on a lane for each\n"
-		"CPU, and requests to block devices"},
+		"like --wakes and --faults, and record what the\n"
+		"kernel does for all programs: interrupts, on a lane\n"
+		"for each CPU, and requests to block devices"},
 	{"full", 0, OPTION_CHOICE, OFFSET(full), NULL, "overwrite|discard",
 		"once it is full, overwrite the oldest events\n"
 		"(default) or discard the new ones"},
 	{"only", 0, OPTION_SET, OFFSET(preload.only), NULL, PRELOAD_ADAPTERS,
-		"in a program that knows nothing of thrum, record only\n"
-		"these: threads and locks; waiting in epoll, poll and\n"
-		"select; other calls that wait, such as read; libuv;\n"
-		"libevent; GLib and GIO; liburing"},
+		"in a program that knows nothing of thrum, record\n"
+		"only these: threads and locks; waiting in epoll,\n"
+		"poll and select; other calls that wait, such as\n"
+		"read; libuv; libevent; GLib and GIO; liburing"},
 	{"without", 0, OPTION_SET, OFFSET(preload.without), NULL, PRELOAD_ADAPTERS,
 		"record all but these"},
 	{"no-preload", 0, OPTION_FLAG, OFFSET(preload.none), NULL, NULL,
@@ -485,10 +496,11 @@ const struct command command_record = {
 	.min = 1,
 	.max = 0,
 	.options = options_of_record,
-	.more = "PROGRAM may be any dynamically linked program: thrum sees its threads, locks, loops,\n"
-		"libuv, libevent and GLib, and all that it reports itself with thrum.h. Children that\n"
-		"use libthrum are recorded too, each to a file of its own. thrum passes signals on,\n"
-		"leaves the program's input and output alone, and exits with its status.",
+	.more = "PROGRAM may be any dynamically linked program: thrum sees its threads, locks,\n"
+		"loops, libuv, libevent and GLib, and all that it reports itself with thrum.h.\n"
+		"Children that use libthrum are recorded too, each to a file of its own. thrum\n"
+		"passes signals on, leaves the program's input and output alone, and exits with\n"
+		"its status.",
 	.examples = "thrum record -- ./server --port 8080\n"
 		    "thrum record -o server.thrum --size=64M -- ./server\n"
 		    "thrum record --segment=100M --keep=10 --compress -- ./server\n"

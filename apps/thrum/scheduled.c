@@ -32,7 +32,7 @@ static int refuse(int error)
 	int level = read_paranoid();
 
 	if ((error == EACCES || error == EPERM) && level > 2)
-		complain("--sched: this machine permits nobody but root to listen to the scheduler "
+		complain("--sched: only root may record the scheduler on this machine "
 			 "(kernel.perf_event_paranoid is %d): as root, run sysctl "
 			 "kernel.perf_event_paranoid=2",
 			level);
@@ -42,8 +42,8 @@ static int refuse(int error)
 			 "perf_event_open; docker takes --cap-add=PERFMON",
 			level);
 	else if (error == ENOSYS || error == ENOENT || error == EOPNOTSUPP || error == EINVAL)
-		complain("--sched: this kernel can't tell when threads are switched "
-			 "(perf_event_open: %s); Linux 4.17 or later can",
+		complain("--sched: this kernel doesn't report when threads are switched "
+			 "(perf_event_open: %s); Linux 4.17 or later does",
 			strerror(error));
 	else
 		complain("--sched: perf_event_open: %s", strerror(error));
@@ -53,19 +53,18 @@ static int refuse(int error)
 static int refuse_machine(int error, const char *option)
 {
 	if (error == EACCES || error == EPERM)
-		complain("%s: only root may listen to a whole machine, or a program with "
+		complain("%s: only root may record a whole machine, or a program with "
 			 "CAP_PERFMON that may read tracefs",
 			option);
 	else if (error == EXDEV)
-		complain("%s: the kernel tells who is woken by the machine's numbers of "
-			 "threads, and this container has others: take --sched here, or record "
-			 "from outside of it",
+		complain("%s: the kernel reports the machine's thread ids, and this container "
+			 "has others: take --sched here, or record from outside of it",
 			option);
 	else if (error == EMFILE || error == ENFILE)
 		complain("%s: it needs more open files than are permitted: %s", option,
 			strerror(error));
 	else
-		complain("%s: this kernel can't tell who wakes threads (sched_waking of "
+		complain("%s: this kernel doesn't report who wakes threads (sched_waking of "
 			 "tracefs: %s)",
 			option, strerror(error));
 	return STATUS_FAILED;
@@ -135,7 +134,7 @@ int scheduled_start(struct scheduled *scheduled, pid_t pid, const struct schedul
 		pthread_create(&scheduled->thread, NULL, run, scheduled) == 0;
 	if (scheduled->is_running)
 		return STATUS_OK;
-	complain("--sched: no thread can be started that listens to the scheduler");
+	complain("--sched: no thread can be started that records the scheduler");
 	return STATUS_FAILED;
 }
 
@@ -151,12 +150,21 @@ void scheduled_stop(struct scheduled *scheduled)
 	close(scheduled->stop);
 }
 
+/* The thread goes on to listen meanwhile: the kernel's rings have room for less than that takes. */
 int scheduled_write(struct scheduled *scheduled, const char *file, struct thrum_error_info *info)
 {
+	struct thrum__source_switches kept;
+	int error;
+
 	pthread_mutex_lock(&scheduled->lock);
 	thrum__source_switches_take(&scheduled->switches);
-	int error = thrum__source_switches_write(&scheduled->switches, file, info);
-
+	error = thrum__source_switches_split(&scheduled->switches, &kept);
+	pthread_mutex_unlock(&scheduled->lock);
+	if (error)
+		return error;
+	error = thrum__source_switches_write(&kept, file, info);
+	pthread_mutex_lock(&scheduled->lock);
+	thrum__source_switches_join(&scheduled->switches, &kept);
 	pthread_mutex_unlock(&scheduled->lock);
 	return error;
 }

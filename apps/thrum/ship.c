@@ -44,7 +44,7 @@ struct ship {
 	uint64_t look;    /* when to look for the streams again */
 	uint64_t ping;    /* when to compare clocks again */
 	bool has_failed;  /* the latest try */
-	char told[sizeof(((struct thrum_error_info *)0)->message)]; /* how, as a message has told */
+	char failure[sizeof(((struct thrum_error_info *)0)->message)]; /* the last one reported */
 	int status; /* STATUS_FAILED: a recording was damaged meanwhile */
 	int again;  /* ms until the next try */
 	int pause;  /* ms until the next step */
@@ -88,7 +88,7 @@ static const char *name_server(const struct ship *ship)
 	return at ? at + 1 : strstr(ship->address.server, "://") + 3;
 }
 
-/* Tells a failure, unless it is the same as before, and waits longer after each. The next try connects
+/* Reports a failure, unless it is the same as before, and waits longer after each. The next try connects
  * anew, and looks for the streams. */
 static void note_failure(struct ship *ship, const struct thrum_error_info *error)
 {
@@ -97,11 +97,11 @@ static void note_failure(struct ship *ship, const struct thrum_error_info *error
 	thrum__fleet_close(ship->server);
 	ship->server = NULL;
 
-	if (!ship->has_failed || strcmp(ship->told, error->message) != 0)
+	if (!ship->has_failed || strcmp(ship->failure, error->message) != 0)
 		complain("%s: %s%s", name_server(ship), error->message,
 			ship->options->once ? "" : "; tries again");
 	ship->has_failed = true;
-	memcpy(ship->told, error->message, sizeof(ship->told));
+	memcpy(ship->failure, error->message, sizeof(ship->failure));
 	ship->again = ship->again < AGAIN_LEAST ? AGAIN_LEAST : ship->again * 2;
 	ship->again = ship->again > AGAIN_MOST ? AGAIN_MOST : ship->again;
 	thrum__port_random(&random, sizeof(random));
@@ -320,19 +320,22 @@ static const struct option options_of_ship[] = {
 		"ca=FILE, cert=FILE&key=FILE name files with what\n"
 		"the server asks for"},
 	{"host", 0, OPTION_STRING, OFFSET(host), "NAME", NULL,
-		"the machine's name for readers, if not its own"},
+		"the machine's name in traces (default: its own)"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"send what is recorded so far, and end"},
 	{"state", 0, OPTION_STRING, OFFSET(state), "FOLDER", NULL,
-		"keep there how much of each recording is stored"},
+		"note there how much of each recording is stored\n"
+		"(default: $STATE_DIRECTORY, or else\n"
+		"~/.local/state/thrum)"},
 	{"keep", 0, OPTION_TIME, OFFSET(keep), "TIME", NULL,
 		"when the streams are made: how long the server keeps\n"
-		"packets, 168h if not given; 0: for ever"},
+		"packets (default: 168h; 0: for ever)"},
 	{"max-size", 0, OPTION_SIZE, OFFSET(max_size), "SIZE", NULL,
-		"when the streams are made: how much it keeps"},
+		"when the streams are made: how many bytes it keeps\n"
+		"(default: no limit)"},
 	{"replicas", 0, OPTION_COUNT, OFFSET(replicas), "N", NULL,
-		"when the streams are made: on how many servers of\n"
-		"a cluster"},
+		"when the streams are made: on how many servers of a\n"
+		"cluster, 1 to 5 (default: 1)"},
 	{0},
 };
 
@@ -350,11 +353,9 @@ const struct command command_ship = {
 		"\n"
 		"The server needs JetStream (nats-server --jetstream). Each message is stored\n"
 		"once, also if the agent or the program is killed. While the server can't be\n"
-		"reached the recordings keep what they have room for: the rate times the time\n"
-		"that an outage may last is the size that they need (THRUM_SIZE). The agent says\n"
-		"how many packets were overwritten before, and traces have gaps there.\n"
-		"\n"
-		"FOLDER of --state is $STATE_DIRECTORY, or else ~/.local/state/thrum.",
+		"reached, the recordings themselves keep the events. So a recording needs a size\n"
+		"(THRUM_SIZE) of the program's rate times the longest outage. The agent says how\n"
+		"many packets were overwritten before, and traces have gaps there.",
 	.examples = "thrum ship /var/lib/thrum --to nats://trace.example.org\n"
 		    "thrum ship 4711 --to 'tls://trace.example.org?creds=/etc/thrum/agent.creds'\n"
 		    "thrum why 'nats://trace.example.org/web*?last=10m'",

@@ -159,7 +159,8 @@ static bool is_gone(const struct part *part)
 	return status.st_dev != part->file.st_dev || status.st_ino != part->file.st_ino;
 }
 
-/* Forgets files that were done with and are gone. Looks twice: between, the folder may tell a new name. */
+/* Forgets files that are sent and gone. They must be missing twice, since the folder may show a new name
+ * in between. */
 static void forget_files(struct shipped *ship)
 {
 	struct part *next;

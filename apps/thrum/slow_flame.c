@@ -88,28 +88,18 @@ static int draw_flame(const struct thrum__paths *paths, const struct thrum__flam
 		.theme = THRUM__THEME_LIGHT,
 		.scale = 1,
 		.title = "thrum: flame graph"};
-	struct thrum__draw_metrics metrics = thrum__draw_metrics_plain;
+	struct thrum__draw_metrics metrics;
 	struct thrum__draw_list list;
-	int status;
+	int status = picture_metrics_make(picture.format, file, &metrics);
 
-	if (picture.format == PICTURE_UNKNOWN) {
-		complain("%s: the name must end in .svg, .png or .pdf", file);
-		return STATUS_USAGE;
-	}
-	if (picture.format != PICTURE_SVG && !thrum__draw_has_cairo()) {
-		complain("this thrum was built without cairo and pango, and writes only SVG");
-		return STATUS_FAILED;
-	}
-	/* An SVG doesn't depend on the fonts here, as its readers have others. */
-	if (picture.format != PICTURE_SVG && thrum__draw_metrics_make(&metrics) < 0)
-		return load_no_memory();
+	if (status != STATUS_OK)
+		return status;
 	thrum__draw_list_init(&list);
 	status = thrum__report_flame_frame(paths, flame, WIDTH, &metrics, &list) < 0
 		? load_no_memory()
 		: picture_write(&picture, &list, 1, file);
 	thrum__draw_list_finish(&list);
-	if (picture.format != PICTURE_SVG)
-		thrum__draw_metrics_free(&metrics);
+	picture_metrics_free(picture.format, &metrics);
 	return status;
 }
 

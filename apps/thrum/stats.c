@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* `thrum stats`: counts and measures a trace. */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -203,8 +202,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return complain_usage(command,
 			"--counters shows them at the end; --by=counter "
 			"those of a part of the time");
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	if (options.counters)
 		return counter_tree_write(command, argv[0], options.format, options.labels);
 	status = load_traces(command, argv, argc, options.together, &load);
@@ -234,8 +232,8 @@ static const struct option options_of_stats[] = {
 		"show the counters as a tree, as they are now or were\n"
 		"at the end: also those whose changes left no events"},
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
-		"with --counters: also the tasks of each label, alive,\n"
-		"ended, and their durations, of all events"},
+		"with --counters: also count the tasks of each label:\n"
+		"alive, ended, and their durations"},
 	TIMES_OPTIONS(struct stats_options, times, "show what happened"),
 	{"no-simplify", 0, OPTION_FLAG, OFFSET(no_simplify), NULL, NULL,
 		"count lives from the creation of tasks, even of\n"
@@ -259,8 +257,8 @@ const struct command command_stats = {
 		"records; - standard input. A task lives from its start to its end; it runs\n"
 		"while a lane runs it, and waits for the rest of its life. Tasks that have not\n"
 		"ended have no life yet. p50, p90, p99: 50, 90, 99 percent took no longer.\n"
-		"With times, tasks that lived then count, with their whole lives, and runs that\n"
-		"reach into that time; lanes and counters as far as they lie in it.",
+		"With --start or --end, a task or run counts as a whole if any of it lies in that\n"
+		"time. Lanes and counters are measured within that time.",
 	.examples = "thrum stats server.thrum\n"
 		    "thrum stats --by=run --top=3 server.thrum        who hogs the loop?\n"
 		    "thrum stats --start=1.2s --duration=50ms server.thrum\n"

@@ -120,7 +120,7 @@ static int take_file(void *context, const struct thrum__store_file *file)
 	return count_file(s, file);
 }
 
-/* Removes the files of an earlier look that have no rows any more. */
+/* Removes files that were stored earlier and have no rows any more. */
 static void remove_empty(const struct storing *s)
 {
 	char path[2 * PATH_MAX], host[64], slot[32];
@@ -248,7 +248,7 @@ static int run_store(const struct command *command, int argc, char **argv)
 	if (count < 0)
 		return status;
 	if (!options.output && (!options.to || options.follow))
-		return complain_usage(command, "store needs a folder: -o FOLDER");
+		return complain_usage(command, "store needs -o FOLDER");
 	if (options.output && options.to && !options.follow)
 		return complain_usage(command, "--to takes the place of -o");
 	if (options.follow && count != 1)
@@ -277,13 +277,14 @@ static const struct option options_of_store[] = {
 	{"to", 't', OPTION_STRING, offsetof(struct store_options, to), "clickhouse://SERVER", NULL,
 		"insert into ClickHouse instead:\n"
 		"clickhouse://[USER:PASSWORD@]HOST[:PORT][/DATABASE],\n"
-		"or clickhouses:// with TLS; with --follow, FOLDER of\n"
-		"-o keeps how far that is done"},
+		"or clickhouses:// with TLS. With --follow, FOLDER of\n"
+		"-o has a note of what is stored"},
 	{"follow", 'F', OPTION_FLAG, offsetof(struct store_options, follow), NULL, NULL,
-		"store what a server gets, until interrupted; begin\n"
-		"where the last one ended"},
+		"store what a server gets, until interrupted; go on\n"
+		"where the last thrum store ended"},
 	{"every", 0, OPTION_TIME, offsetof(struct store_options, every), "TIME", NULL,
-		"look for it so often; 1m if not given"},
+		"with --follow: time between two queries of the\n"
+		"server (default: 1m)"},
 	{0},
 };
 
@@ -295,18 +296,17 @@ const struct command command_store = {
 	.max = UINT32_MAX,
 	.options = options_of_store,
 	.reads_traces = true,
-	.more = "There are the tables tasks, runs, waits, counters and findings. Files are\n"
-		"FOLDER/TABLE/host=HOST/slot=2026-11-23T10-10/PROGRAM-PID-RECORDING.parquet: ten\n"
-		"minutes of UTC each, in which a task, run or wait ended; open ones are in those of\n"
-		"the trace's end. To store a recording again replaces its files. DuckDB, Spark,\n"
-		"Trino and ClickHouse read them; doc/fleet.md has queries. Rows that --to inserts\n"
-		"replace older ones of the same things: select from TABLE FINAL.",
-	.examples =
-		"thrum store server.thrum -o tables\n"
-		"thrum store 'nats://trace.example.org/?from=10:00&to=10:10' -o tables\n"
-		"thrum store --follow nats://trace.example.org -o tables\n"
-		"thrum store server.thrum --to clickhouse://localhost/traces\n"
-		"duckdb -c \"select pattern, count(*) from 'tables/tasks/**/*.parquet' group by all\"",
+	.more = "The tables are tasks, runs, waits, counters and findings. A file has ten minutes\n"
+		"of UTC: FOLDER/TABLE/host=HOST/slot=2026-11-23T10-10/PROGRAM-PID-ID.parquet.\n"
+		"A task, run or wait is in the file of its end, or in the last one if it is open.\n"
+		"To store a recording again replaces its files. DuckDB, Spark, Trino and\n"
+		"ClickHouse read them; doc/fleet.md has queries. A row that --to inserts replaces\n"
+		"an older one of the same task, run or wait: select from TABLE FINAL.",
+	.examples = "thrum store server.thrum -o tables\n"
+		    "thrum store 'nats://trace.example.org/?from=10:00&to=10:10' -o tables\n"
+		    "thrum store --follow nats://trace.example.org -o tables\n"
+		    "thrum store server.thrum --to clickhouse://localhost/traces\n"
+		    "duckdb -c \"select pattern, count(*) from 'tables/tasks/**/*' group by all\"",
 	.statuses = "0  success\n"
 		    "2  bad input, or a file could not be written\n"
 		    "64 usage error",

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The headers of new messages tell of which ten minutes they are; and agents tell up to which time their
- * recordings go. These ten minutes are stored again as a whole, which replaces their files. Only then the
- * numbers of the last messages are noted. So whenever this is killed, it
- * does the last of its work again, to the same end.
+ * The headers of new messages say to which ten minutes they belong, and agents report up to which time
+ * their recordings reach. These ten minutes are stored again as a whole, which replaces their files. Only
+ * then the numbers of the last messages are noted. So a thrum that was killed repeats its last step, with
+ * the same result.
  */
 #define _GNU_SOURCE
 #include "store_follow.h"
@@ -44,7 +44,7 @@ struct following {
 		uint64_t pieces, tables;
 	} done;
 	char position[PATH_MAX];
-	bool has_failed; /* the latest look, as a message has told */
+	bool has_failed; /* the latest step, and a message has said so */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -233,7 +233,7 @@ static int store_due(const struct following *f)
 	for (size_t i = 0; i < f->count && result == 0; i++) {
 		int64_t before;
 
-		/* First: it is looked for only as long as these aren't there. */
+		/* The ten minutes before come first: they are found only before these are stored. */
 		if (find_before(f, &f->due[i], &before))
 			result = store_slot(f, &f->due[i], before);
 		if (result == 0)
@@ -250,7 +250,7 @@ static int compare_due(const void *left, const void *right)
 }
 
 /* Stores what is new. Returns STATUS_OK, also when the server fails, or another status after a message. */
-static int look(struct following *f)
+static int store_new(struct following *f)
 {
 	struct thrum_error_info error = {0};
 	struct done last;
@@ -297,7 +297,7 @@ int store_follow(const struct command *command, const struct store_following *to
 	signal(SIGINT, interrupt);
 	signal(SIGTERM, interrupt);
 	while (status == STATUS_OK && !is_interrupted) {
-		status = look(&f);
+		status = store_new(&f);
 		if (status == STATUS_OK && !is_interrupted)
 			nanosleep(&pause, NULL);
 	}

@@ -13,7 +13,7 @@
 struct store_following {
 	const char *name;   /* the address, as it was given */
 	const char *folder; /* of the tables; the position is kept there, too */
-	int64_t every;      /* ns between looks */
+	int64_t every;      /* ns between two queries of the server */
 	/*
 	 * Stores the ten minutes from a time on, s since 1970, of the recordings that the address names, in
 	 * the place of those that are stored. Returns 0, a negative enum thrum_error if the server fails,

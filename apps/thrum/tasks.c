@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* `thrum tasks`: prints the tasks of a trace, one a line. */
 #define _GNU_SOURCE
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -134,8 +133,7 @@ static int run_tasks(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.reverse && options.sort < 0)
 		return complain_usage(command, "--reverse needs --sort");
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;

@@ -236,11 +236,11 @@ static int show(struct top *top, struct top_screen *screen)
 	struct top_input input;
 
 	while (status == STATUS_OK && !is_interrupted) {
-		int64_t left = (int64_t)top->looked + top->interval -
+		int64_t left = (int64_t)top->sampled + top->interval -
 			(int64_t)thrum__port_monotonic();
 
 		if (left <= 0 && !top->is_paused)
-			status = top_look(top);
+			status = top_sample(top);
 		if (status != STATUS_OK)
 			break;
 		top_paint(top, screen);
@@ -287,7 +287,7 @@ static int print_page(struct top *top, struct output *out)
 	return STATUS_OK;
 }
 
-/* Rates need two looks. */
+/* Rates need two samples. */
 static int run_once(struct top *top, const struct top_options *options)
 {
 	const struct timespec pause = {top->interval / SECOND, top->interval % SECOND};
@@ -296,7 +296,7 @@ static int run_once(struct top *top, const struct top_options *options)
 
 	signal(SIGPIPE, SIG_IGN);
 	nanosleep(&pause, NULL);
-	status = top_look(top);
+	status = top_sample(top);
 	if (status != STATUS_OK || output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	top->interval = 0;
@@ -333,7 +333,7 @@ static int run_top(const struct command *command, int argc, char **argv)
 		top.parts[part].selected_series = UINT32_MAX;
 	status = options.labels ? live_want_labels(top.lives, top.count) : STATUS_OK;
 	if (status == STATUS_OK)
-		status = top_look(&top);
+		status = top_sample(&top);
 	if (status == STATUS_OK)
 		status = options.once ? run_once(&top, &options) : run_on_terminal(&top, &options);
 	top_finish(&top);
@@ -345,13 +345,13 @@ static int run_top(const struct command *command, int argc, char **argv)
 
 static const struct option options_of_top[] = {
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
-		"look so often (default: 1s); rates are those of this\n"
-		"time"},
+		"time between two samples (default: 1s); rates are\n"
+		"those of this time"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"print all rows after one interval, and end"},
 	{"labels", 0, OPTION_FLAG, OFFSET(labels), NULL, NULL,
-		"count the tasks of each label, too: alive, ended, and\n"
-		"their durations. thrum reads all events for that"},
+		"count the tasks of each label, too: alive, ended,\n"
+		"and their durations. thrum reads all events for that"},
 	{"format", 'f', OPTION_CHOICE, OFFSET(format), NULL, "text|tsv|json",
 		"with --once: text is for people, tsv and json for\n"
 		"programs"},
@@ -372,7 +372,7 @@ const struct command command_top = {
 	.more = "A table that is refreshed: the counters as a tree, with their values, rates and\n"
 		"past; live tasks by label, with their ages; and threads, with the share of time\n"
 		"in which they worked. Enter shows all about a row, of a counter also the average\n"
-		"of the last 5 minutes; ? lists the keys. Looking costs the processes nothing.",
+		"of the last 5 minutes; ? lists the keys. The processes notice nothing.",
 	.examples = "thrum top 4711\n"
 		    "thrum top $(pidof server)\n"
 		    "thrum top --once --format=json 4711\n"

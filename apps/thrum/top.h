@@ -74,19 +74,19 @@ enum top_part {
 /* The past of a row. */
 struct top_series {
 	double points[TOP_POINTS]; /* the last one is the latest; NAN: unknown */
-	int64_t value;             /* of a counter at the last look; likewise the rest */
+	int64_t value;             /* of a counter at the last sample; likewise the rest */
 	uint64_t count;
 	struct thrum__read_bucket *buckets;
 	uint32_t bucket_count, bucket_room;
 	double rate; /* for each second; NAN: unknown yet */
 	double p50, p99,
-		most;  /* of the observations since the look before; or the last known ones */
-	bool is_known; /* the members above are of an earlier look */
+		most;  /* of the observations since the sample before; or the last known ones */
+	bool is_known; /* the members above are of an earlier sample */
 	bool was_seen;
 };
 
 struct top_row {
-	const char *name; /* valid until the next look */
+	const char *name; /* valid until the next sample */
 	uint32_t process; /* an index */
 	uint32_t item;    /* an index in the counters or in the sample; UINT32_MAX: a process */
 	uint32_t series;  /* an index in top.series */
@@ -117,8 +117,8 @@ struct top {
 	struct thrum__base_keys folded; /* keys of rows that were folded once */
 	bool *is_folded;
 	uint32_t folded_room;
-	uint64_t looked, looked_before; /* CLOCK_MONOTONIC, ns */
-	int64_t interval;               /* ns; 0: the rows are printed once, without their past */
+	uint64_t sampled, sampled_before; /* CLOCK_MONOTONIC, ns */
+	int64_t interval;                 /* ns; 0: the rows are printed once, without their past */
 
 	/* The screen's state. */
 	enum top_part focus;
@@ -131,8 +131,8 @@ struct top {
 	uint32_t shown[TOP_PARTS];
 };
 
-/* Looks at all processes and makes the rows. Returns STATUS_OK, or STATUS_FAILED after a message. */
-int top_look(struct top *);
+/* Samples all processes and makes the rows. Returns STATUS_OK, or STATUS_FAILED after a message. */
+int top_sample(struct top *);
 /* Makes the rows again, after a change of the order, the filter or the folds. */
 int top_arrange(struct top *);
 void top_finish(struct top *);

@@ -428,13 +428,13 @@ static void put_help(struct top_screen *screen)
 		{"s r", "sort by the next column; reverse the order"},
 		{"/", "show only rows that contain a text; Esc shows all again"},
 		{"Space", "pause: the program goes on, the numbers stand still"},
-		{"+ -", "look more often, less often"},
+		{"+ -", "refresh more often, less often"},
 		{"Mouse", "click on a row, twice for its details, or on a heading; wheel"},
 		{"q", "quit"},
 	};
 
 	static const char *const notes[] = {
-		"RATE, P50, P99 and MAX are those since the last look. Bars are scaled to",
+		"RATE, P50, P99 and MAX are those since the last sample. Bars are scaled to",
 		"their greatest value, those of threads to 100 %. MUST END counts tasks of",
 		"which the program said that they should resolve.",
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The rows of `thrum top`: made anew at each look, sorted, filtered, with their past. */
+/* The rows of `thrum top`: made anew at each sample, sorted, filtered, with their past. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "top.h"
 #include "words/words.h"
 
-#define LOOK_PARTS (THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES)
+#define SAMPLE_PARTS (THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES)
 
 const struct thrum__read_counter *top_counter(const struct top *top, const struct top_row *row)
 {
@@ -63,7 +63,7 @@ static void add_point(struct top_series *series, double point)
 	series->was_seen = true;
 }
 
-/* Notes the observations since the look before. */
+/* Notes the observations since the sample before. */
 static int note_observations(struct top_series *series, const struct thrum__read_counter *counter)
 {
 	uint32_t count = counter->bucket_count, left;
@@ -95,12 +95,12 @@ static int note_observations(struct top_series *series, const struct thrum__read
 	return STATUS_OK;
 }
 
-/* Notes a counter's value, and since the look before its rate. */
+/* Notes a counter's value, and since the sample before its rate. */
 static int note_counter(struct top *top, struct top_series *series,
 	const struct thrum__read_counter *counter)
 {
-	double seconds = (double)(top->looked - top->looked_before) / 1e9;
-	bool was_known = series->is_known && top->looked_before != 0;
+	double seconds = (double)(top->sampled - top->sampled_before) / 1e9;
+	bool was_known = series->is_known && top->sampled_before != 0;
 	int status = STATUS_OK;
 
 	if (was_known && seconds > 0)
@@ -229,6 +229,49 @@ static double order_of_counter(const struct top *top, const struct top_row *row,
 	return column == 1 ? (double)counter->value : top->series[row->series].rate;
 }
 
+/* Adds the row above the counters of one of several processes. Returns NULL without memory. */
+static struct top_row *add_process(struct top *top, uint32_t process)
+{
+	const struct live *live = &top->lives[process];
+	struct top_row *row = add_row(&top->parts[TOP_COUNTERS]);
+
+	if (!row)
+		return NULL;
+	row->name = live->name;
+	row->process = process;
+	row->item = UINT32_MAX;
+	row->has_children = live->counters.count > 0;
+	row->is_folded = is_folded(top, process, "");
+	row->series = find_series(top, TOP_COUNTERS, process, "");
+	return row->series == UINT32_MAX ? NULL : row;
+}
+
+/* Adds the row of a counter, or of a place in the tree. Returns NULL without memory. */
+static struct top_row *add_counter(struct top *top, uint32_t process, uint32_t item)
+{
+	const struct thrum__read_counters *counters = &top->lives[process].counters;
+	const struct thrum__read_counter *counter = &counters->items[item];
+	struct top_rows *rows = &top->parts[TOP_COUNTERS];
+	bool is_tree = rows->sorted == 0;
+	struct top_row *row = add_row(rows);
+
+	if (!row)
+		return NULL;
+	row->name = is_tree ? counter->name : counter->path;
+	row->process = process;
+	row->item = item;
+	row->depth = (uint8_t)(is_tree ? counter->depth + (top->count > 1) : 0);
+	row->has_children = is_tree && item + 1 < counters->count &&
+		counters->items[item + 1].depth > counter->depth;
+	row->is_folded = row->has_children && is_folded(top, process, counter->path);
+	row->series = find_series(top, TOP_COUNTERS, process, counter->path);
+	if (row->series == UINT32_MAX)
+		return NULL;
+	if (!is_tree)
+		row->order = order_of_counter(top, row, rows->sorted);
+	return row;
+}
+
 /* Adds the counters of a process: as a tree, or by value or rate as a list. */
 static int add_counters(struct top *top, uint32_t process)
 {
@@ -236,25 +279,18 @@ static int add_counters(struct top *top, uint32_t process)
 	struct top_rows *rows = &top->parts[TOP_COUNTERS];
 	bool is_tree = rows->sorted == 0;
 	uint32_t hidden_below = UINT32_MAX;
-	struct top_row *row;
 
 	if (top->count > 1 && is_tree) {
-		row = add_row(rows);
+		const struct top_row *row = add_process(top, process);
+
 		if (!row)
-			return -1;
-		row->name = top->lives[process].name;
-		row->process = process;
-		row->item = UINT32_MAX;
-		row->has_children = counters->count > 0;
-		row->is_folded = is_folded(top, process, "");
-		row->series = find_series(top, TOP_COUNTERS, process, "");
-		if (row->series == UINT32_MAX)
 			return -1;
 		if (row->is_folded)
 			return 0;
 	}
 	for (uint32_t i = 0; i < counters->count; i++) {
 		const struct thrum__read_counter *counter = &counters->items[i];
+		const struct top_row *row;
 
 		rows->all += counter->is_counter;
 		if (is_tree ? counter->depth > hidden_below : !counter->is_counter)
@@ -262,21 +298,9 @@ static int add_counters(struct top *top, uint32_t process)
 		hidden_below = UINT32_MAX;
 		if (!(is_tree ? has_wanted(top, counters, i) : is_wanted(top, counter->path)))
 			continue;
-		row = add_row(rows);
+		row = add_counter(top, process, i);
 		if (!row)
 			return -1;
-		row->name = is_tree ? counter->name : counter->path;
-		row->process = process;
-		row->item = i;
-		row->depth = (uint8_t)(is_tree ? counter->depth + (top->count > 1) : 0);
-		row->has_children = is_tree && i + 1 < counters->count &&
-			counters->items[i + 1].depth > counter->depth;
-		row->is_folded = row->has_children && is_folded(top, process, counter->path);
-		row->series = find_series(top, TOP_COUNTERS, process, counter->path);
-		if (row->series == UINT32_MAX)
-			return -1;
-		if (!is_tree)
-			row->order = order_of_counter(top, row, rows->sorted);
 		if (row->is_folded)
 			hidden_below = counter->depth;
 	}
@@ -434,17 +458,18 @@ static int note_history(struct top *top, uint32_t process)
 		top->histories = calloc(top->count, sizeof(*top->histories));
 	if (!top->histories ||
 		thrum__monitor_history_add(&top->histories[process], &top->lives[process].counters,
-			thrum__port_realtime() / 1000000000, top->looked - top->looked_before) < 0)
+			thrum__port_realtime() / 1000000000,
+			top->sampled - top->sampled_before) < 0)
 		return load_no_memory();
 	return STATUS_OK;
 }
 
-int top_look(struct top *top)
+int top_sample(struct top *top)
 {
-	top->looked_before = top->looked;
-	top->looked = thrum__port_monotonic();
+	top->sampled_before = top->sampled;
+	top->sampled = thrum__port_monotonic();
 	for (uint32_t p = 0; p < top->count; p++) {
-		int status = live_look(&top->lives[p], LOOK_PARTS);
+		int status = live_sample(&top->lives[p], SAMPLE_PARTS);
 
 		if (status == STATUS_OK)
 			status = note_process(top, p);

@@ -84,10 +84,25 @@ static int are_one(const struct command *command, const struct view_options *opt
 	return status;
 }
 
+/* Reports a file that isn't there and a process without a recording. The window itself reports damaged
+ * files. */
+static int check_trace(const struct command *command, const char *trace)
+{
+	char path[PATH_MAX];
+	int status = input_find(command, trace, path, sizeof(path));
+
+	if (status != STATUS_OK)
+		return status;
+	if (strcmp(path, "-") != 0 && !thrum__source_is_place(path) && access(path, R_OK) < 0) {
+		complain("%s: %s", path, strerror(errno));
+		return STATUS_FAILED;
+	}
+	return STATUS_OK;
+}
+
 static int run_view(const struct command *command, int argc, char **argv)
 {
 	const char *arguments[TRACES_MAX + 8] = {VIEWER};
-	char path[PATH_MAX];
 	struct view_options options = {.as = {.as = -1}};
 	char *state;
 	size_t count = 1;
@@ -117,19 +132,10 @@ static int run_view(const struct command *command, int argc, char **argv)
 	}
 	arguments[count++] = "--";
 	for (int i = 0; i < argc + (options.as.pair != NULL); i++) {
-		const char *trace = i < argc ? argv[i] : options.as.pair;
-
-		/* The window itself reports damaged files. A file that isn't there and a process
-		 * without a recording are reported here. */
-		status = input_find(command, trace, path, sizeof(path));
+		arguments[count] = i < argc ? argv[i] : options.as.pair;
+		status = check_trace(command, arguments[count++]);
 		if (status != STATUS_OK)
 			return status;
-		if (strcmp(path, "-") != 0 && !thrum__source_is_place(path) &&
-			access(path, R_OK) < 0) {
-			complain("%s: %s", path, strerror(errno));
-			return STATUS_FAILED;
-		}
-		arguments[count++] = trace;
 	}
 	if (!is_set("WAYLAND_DISPLAY") && !is_set("DISPLAY"))
 		return no_display(argc > 0 ? argv[0] : "TRACE");
@@ -146,8 +152,9 @@ static const struct option options_of_view[] = {
 	TOGETHER_OPTION(OFFSET(together)),
 	AS_OPTIONS(struct view_options, as),
 	{"state", 0, OPTION_STRING, OFFSET(state), "STATE", NULL,
-		"show the same as another viewer; STATE is the text of\n"
-		"its Copy View, or the part of a page's address after #"},
+		"show the same as another viewer; STATE is the text\n"
+		"of its Copy View, or the part of a page's address\n"
+		"after #"},
 	{0},
 };
 

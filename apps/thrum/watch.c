@@ -17,7 +17,7 @@
 #include "text.h"
 
 #define STATUS_NEVER 1
-#define LOOK_NS 50000000 /* between two looks: actions begin within 200 ms */
+#define SAMPLE_NS 50000000 /* between two samples: actions begin within 200 ms */
 #define COOLDOWN_NS INT64_C(60000000000)
 
 struct watch_options {
@@ -115,12 +115,12 @@ static bool may_fire(const struct watch *w)
 
 static int watch(struct watch *w)
 {
-	const struct timespec pause = {0, LOOK_NS};
+	const struct timespec pause = {0, SAMPLE_NS};
 	double numbers[THRUM__RULE_TERMS];
 	enum thrum__rule_truth truth;
 
 	while (!is_interrupted && output_is_open(&w->out)) {
-		int status = watch_numbers_look(&w->numbers, &truth, numbers);
+		int status = watch_numbers_sample(&w->numbers, &truth, numbers);
 
 		if (status != STATUS_OK)
 			return status;
@@ -188,7 +188,7 @@ static const struct option options_of_watch[] = {
 		"do this then; repeat it for more (default: only\n"
 		"print a line)"},
 	{"cooldown", 'c', OPTION_TIME, OFFSET(cooldown), "TIME", NULL,
-		"do nothing for so long afterwards (default: 1min)"},
+		"do nothing for this long afterwards (default: 1min)"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,
 		"end when the condition was true once"},
 	{0},
@@ -202,24 +202,24 @@ const struct command command_watch = {
 	.max = 1,
 	.options = options_of_watch,
 	.reads_processes = true,
-	.more = "Looks 20 times a second and costs the process nothing. When CONDITION is true,\n"
+	.more = "Tests CONDITION 20 times a second; the process notices nothing. When it is true,\n"
 		"prints a line and does each ACTION; again after the cooldown, if it is still or\n"
 		"again true. A CONDITION compares numbers, joined by and, or, not, parentheses:\n"
 		"\n"
 		"  value(C)  rate(C)              a counter; its growth, as in rate(C) > 10/s\n"
 		"  p99(C) p99.9(C) mean(C)        observations of a distribution, of the last\n"
 		"  min(C) max(C) count(C)         second\n"
-		"  pending(L)  age(L)             tasks of a label: how many, and the oldest's age\n"
+		"  pending(L)  age(L)             pending tasks of a label; the oldest one's age\n"
 		"  load(LANE)                     share of time that a thread was not suspended\n"
 		"  lost()                         events that were not recorded\n"
-		"  finding(CLASS)                 thrum why finds this: deadlock, lost wake-up, …;\n"
-		"                                 (); any. Looks at most every half second\n"
+		"  finding(CLASS)                 thrum why finds this, such as deadlock; (): it\n"
+		"                                 finds anything. Tested twice a second at most\n"
 		"\n"
 		"Compare with < <= > >= == !=, and units ns us ms s min h, B KiB MiB GiB, %, /s.\n"
 		"A counter whose name ends in -ns, -us, -ms or -s is compared with times. Labels\n"
 		"may have * and ?; put names with parentheses between quotes. \"over 10s\" behind\n"
-		"a comparison means: in the last 10 seconds, or on average. A number that isn't\n"
-		"known yet makes nothing true.\n"
+		"a comparison means: in the last 10 seconds, or on average. A comparison\n"
+		"with a number that isn't known yet is neither true nor false.\n"
 		"\n"
 		"An ACTION is one of\n"
 		"\n"

@@ -30,9 +30,9 @@ struct watch_numbers {
 int watch_numbers_start(struct watch_numbers *);
 void watch_numbers_finish(struct watch_numbers *);
 
-/* Looks at the recording and tells whether the rule holds now. Returns STATUS_OK, or STATUS_FAILED
+/* Samples the recording and says whether the rule holds now. Returns STATUS_OK, or STATUS_FAILED
  * after a message. */
-int watch_numbers_look(struct watch_numbers *, enum thrum__rule_truth *truth,
+int watch_numbers_sample(struct watch_numbers *, enum thrum__rule_truth *truth,
 	double numbers[THRUM__RULE_TERMS]);
 
 /* Writes "p99(latency) 61 ms, pending('x') 104" of the numbers that were asked for; as snprintf. */
@@ -62,7 +62,7 @@ struct watch_action {
 /* Reads the value of --do. Returns STATUS_OK, or STATUS_USAGE after a message. */
 int watch_action_read(const struct command *, const char *text, struct watch_action *);
 
-/* Things that commands are told of, and of which file names are made. */
+/* Things that commands get in their environment, and from which file names are made. */
 struct watch_event {
 	const struct live *live;
 	const char *rule, *numbers;

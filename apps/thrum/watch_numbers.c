@@ -191,7 +191,7 @@ static double ask(void *context, const struct thrum__rule_term *term)
 	return number;
 }
 
-/* Fills the windows with the numbers of this look. */
+/* Fills the windows with the numbers of this sample. */
 static int fill_windows(struct watch_numbers *w)
 {
 	for (uint8_t i = 0; i < w->rule.term_count; i++) {
@@ -253,7 +253,7 @@ int watch_numbers_start(struct watch_numbers *w)
 		else if (term->function == THRUM__RULE_LOAD)
 			w->parts |= THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES;
 	}
-	if (live_look(&w->live, w->parts) != STATUS_OK)
+	if (live_sample(&w->live, w->parts) != STATUS_OK)
 		return STATUS_FAILED;
 	warn_of_counters(w);
 	return STATUS_OK;
@@ -265,10 +265,10 @@ void watch_numbers_finish(struct watch_numbers *w)
 		thrum__monitor_window_finish(&w->windows[i]);
 }
 
-int watch_numbers_look(struct watch_numbers *w, enum thrum__rule_truth *truth,
+int watch_numbers_sample(struct watch_numbers *w, enum thrum__rule_truth *truth,
 	double numbers[THRUM__RULE_TERMS])
 {
-	int status = live_look(&w->live, w->parts);
+	int status = live_sample(&w->live, w->parts);
 
 	if (status == STATUS_OK)
 		status = fill_windows(w);

@@ -2,7 +2,6 @@
 /* `thrum why`: reports problems in a trace, each from its cause to its victim. */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,8 +189,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 	status = times_check(command, &options.times);
 	if (status != STATUS_OK)
 		return status;
-	/* A pipe's reader may close it early: output_close treats EPIPE as success. */
-	signal(SIGPIPE, SIG_IGN);
+	output_ignore_sigpipe();
 	if (options.slow.label) {
 		load.times = NULL;
 		options.slow.is_json = options.format == WHY_JSON;

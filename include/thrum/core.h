@@ -20,7 +20,7 @@
  * and so has one that interrupts that; deeper nesting is counted as lost. The library has no vector
  * instructions and, on x86-64, no red zone.
  *
- * thrum_snapshot is not there, and thrum_start needs `memory` and gives way to thrum_core_start.
+ * There is no thrum_snapshot. thrum_core_start takes the place of thrum_start.
  * thrum_log and thrum_task_createf format %s, %c, %d, %i, %u, %x, %p and %%, with width, precision
  * and the lengths of integers.
  */
@@ -43,10 +43,9 @@ struct thrum_core {
 	void *memory;
 	uint64_t size;
 	/*
-	 * As in struct thrum_config. Without `read` it is the processor's own counter: the time stamp
-	 * counter of x86-64, which must be invariant, and a sixteenth of whose frequency `frequency`
-	 * then is, in ticks a second; or the virtual counter of aarch64, or time of riscv64, with
-	 * their whole frequency.
+	 * As in struct thrum_config. Without `read` it is the processor's own counter, and `frequency`
+	 * is in ticks a second: a sixteenth of the frequency of x86-64's time stamp counter, which
+	 * must be invariant; or the frequency of aarch64's virtual counter, or of riscv64's time.
 	 */
 	struct thrum_clock clock;
 	/* The time of day now, in ns from 1970; 0: unknown. */

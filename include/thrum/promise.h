@@ -275,8 +275,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_fail(struct 
 
 /* Returns a promise that has failed with a failure which the library handed out. A handler that
  * doesn't handle a failure returns it. A NULL failure gives -EINVAL. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(struct thrum_loop
-										      *loop,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(struct thrum_loop *,
 	const struct thrum_failure *failure);
 
 /*
@@ -284,9 +283,9 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum_promise_fail_again(st
  * from `task` can be cancelled, one from `wait` can't. `label` may be NULL. Without memory the
  * promise has failed, and the resolver may be used as always. A NULL loop makes both NULL.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_task(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_task(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, struct thrum_resolver **resolver);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_wait(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_wait(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, struct thrum_resolver **resolver);
 #define thrum_promise_task(...) thrum__promise_task(THRUM__HERE, __VA_ARGS__)
 #define thrum_promise_wait(...) thrum__promise_wait(THRUM__HERE, __VA_ARGS__)
@@ -387,48 +386,44 @@ typedef void thrum_on_end(struct thrum_loop *loop, void *data);
 
 /* If the promise is resolved: calls `then` and ends as the promise that it returns. If the promise
  * fails: fails with the same failure. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_bind(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_bind(struct thrum_site *,
 	struct thrum_promise *promise, thrum_then *then, void *data, thrum_destroy *destroy);
 #define thrum_promise_bind(...) thrum__promise_bind(THRUM__HERE, __VA_ARGS__)
 
 /* If the promise is resolved: calls `mapper` and is resolved with the value that it returns. If the
  * promise fails: fails with the same failure. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_map(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_map(struct thrum_site *,
 	struct thrum_promise *promise, thrum_mapper *mapper, void *data, thrum_destroy *destroy);
 #define thrum_promise_map(...) thrum__promise_map(THRUM__HERE, __VA_ARGS__)
 
 /* If the promise is resolved: is resolved with the same value. If the promise fails: calls
  * `handler` and ends as the promise that it returns. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_catch(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_catch(struct thrum_site *,
 	struct thrum_promise *promise, thrum_handler *handler, void *data, thrum_destroy *destroy);
 #define thrum_promise_catch(...) thrum__promise_catch(THRUM__HERE, __VA_ARGS__)
 
 /* Calls `then` if the promise is resolved and `handler` if it fails, and ends as the promise that
  * the callback returns. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_try_bind(struct thrum_site
-										     *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_try_bind(struct thrum_site *,
 	struct thrum_promise *promise, thrum_then *then, thrum_handler *handler, void *data,
 	thrum_destroy *destroy);
 #define thrum_promise_try_bind(...) thrum__promise_try_bind(THRUM__HERE, __VA_ARGS__)
 
 /* Calls `cleanup` when the promise has ended, however it ends. When the promise that `cleanup`
  * returned is resolved, this one ends as `promise` did; if it fails, this one fails likewise. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_finalize(struct thrum_site
-										     *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_finalize(struct thrum_site *,
 	struct thrum_promise *promise, thrum_begin *cleanup, void *data, thrum_destroy *destroy);
 #define thrum_promise_finalize(...) thrum__promise_finalize(THRUM__HERE, __VA_ARGS__)
 
 /* Run a callback when the promise is resolved (on_success), when it fails (on_failure), in either
  * case (on_termination), or one for each case (on_any). */
-THRUM__PROMISE void thrum__promise_on_success(struct thrum_site *site,
-	struct thrum_promise *promise, thrum_on_value *callback, void *data,
-	thrum_destroy *destroy);
-THRUM__PROMISE void thrum__promise_on_failure(struct thrum_site *site,
-	struct thrum_promise *promise, thrum_on_failing *callback, void *data,
-	thrum_destroy *destroy);
-THRUM__PROMISE void thrum__promise_on_termination(struct thrum_site *site,
+THRUM__PROMISE void thrum__promise_on_success(struct thrum_site *, struct thrum_promise *promise,
+	thrum_on_value *callback, void *data, thrum_destroy *destroy);
+THRUM__PROMISE void thrum__promise_on_failure(struct thrum_site *, struct thrum_promise *promise,
+	thrum_on_failing *callback, void *data, thrum_destroy *destroy);
+THRUM__PROMISE void thrum__promise_on_termination(struct thrum_site *,
 	struct thrum_promise *promise, thrum_on_end *callback, void *data, thrum_destroy *destroy);
-THRUM__PROMISE void thrum__promise_on_any(struct thrum_site *site, struct thrum_promise *promise,
+THRUM__PROMISE void thrum__promise_on_any(struct thrum_site *, struct thrum_promise *promise,
 	thrum_on_value *resolved, thrum_on_failing *failed, void *data, thrum_destroy *destroy);
 #define thrum_promise_on_success(...) thrum__promise_on_success(THRUM__HERE, __VA_ARGS__)
 #define thrum_promise_on_failure(...) thrum__promise_on_failure(THRUM__HERE, __VA_ARGS__)
@@ -436,25 +431,25 @@ THRUM__PROMISE void thrum__promise_on_any(struct thrum_site *site, struct thrum_
 #define thrum_promise_on_any(...) thrum__promise_on_any(THRUM__HERE, __VA_ARGS__)
 
 /* Runs a callback when the promise fails with THRUM_CANCELED, before all its other callbacks. */
-THRUM__PROMISE void thrum__promise_on_cancel(struct thrum_site *site, struct thrum_promise *promise,
+THRUM__PROMISE void thrum__promise_on_cancel(struct thrum_site *, struct thrum_promise *promise,
 	thrum_on_end *callback, void *data, thrum_destroy *destroy);
 #define thrum_promise_on_cancel(...) thrum__promise_on_cancel(THRUM__HERE, __VA_ARGS__)
 
 /* Calls `begin` in a task of its own, for something that nobody waits for. If the promise that it
  * returns fails, the loop's hook for unhandled failures is told. Without memory, the hook is told
  * and `begin` is not called. `label` may be NULL. */
-THRUM__PROMISE void thrum__promise_async(struct thrum_site *site, struct thrum_loop *loop,
+THRUM__PROMISE void thrum__promise_async(struct thrum_site *, struct thrum_loop *loop,
 	const char *label, thrum_begin *begin, void *data, thrum_destroy *destroy);
 #define thrum_promise_async(...) thrum__promise_async(THRUM__HERE, __VA_ARGS__)
 
 /* Declares that nobody will wait for the promise. If it fails, the loop's hook is told. */
-THRUM__PROMISE void thrum__promise_ignore_result(struct thrum_site *site,
+THRUM__PROMISE void thrum__promise_ignore_result(struct thrum_site *,
 	struct thrum_promise *promise);
 #define thrum_promise_ignore_result(...) thrum__promise_ignore_result(THRUM__HERE, __VA_ARGS__)
 
 /* Returns a promise that is resolved with no value after the next turn of the uv loop, so that
  * other callbacks can run. It can be cancelled. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_pause(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_pause(struct thrum_site *,
 	struct thrum_loop *loop);
 #define thrum_promise_pause(...) thrum__promise_pause(THRUM__HERE, __VA_ARGS__)
 
@@ -467,7 +462,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_pause(struct
  */
 
 /* Ends when all have ended: is resolved with no value, or fails as the first that failed. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_join(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_join(struct thrum_site *,
 	struct thrum_loop *loop, struct thrum_promise *const *promises, size_t count);
 #define thrum_promise_join(...) thrum__promise_join(THRUM__HERE, __VA_ARGS__)
 
@@ -484,7 +479,7 @@ struct thrum_items {
 };
 
 /* Ends when both have ended: is resolved with two items, or fails as the first that failed. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_both(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_both(struct thrum_site *,
 	struct thrum_promise *first, struct thrum_promise *second);
 #define thrum_promise_both(...) thrum__promise_both(THRUM__HERE, __VA_ARGS__)
 
@@ -493,18 +488,18 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_both(struct 
  * that failed, else as the first of the array that was resolved. With a count of 0 they are pending
  * for ever. `pick` cancels the other promises before it ends.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_choose(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_choose(struct thrum_site *,
 	struct thrum_loop *loop, struct thrum_promise *const *promises, size_t count);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_pick(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_pick(struct thrum_site *,
 	struct thrum_loop *loop, struct thrum_promise *const *promises, size_t count);
 #define thrum_promise_choose(...) thrum__promise_choose(THRUM__HERE, __VA_ARGS__)
 #define thrum_promise_pick(...) thrum__promise_pick(THRUM__HERE, __VA_ARGS__)
 
 /* Do the same, but are resolved with all promises that have been resolved by then, as items; fail
  * if one of them failed. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_nchoose(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_nchoose(struct thrum_site *,
 	struct thrum_loop *loop, struct thrum_promise *const *promises, size_t count);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_npick(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_npick(struct thrum_site *,
 	struct thrum_loop *loop, struct thrum_promise *const *promises, size_t count);
 #define thrum_promise_nchoose(...) thrum__promise_nchoose(THRUM__HERE, __VA_ARGS__)
 #define thrum_promise_npick(...) thrum__promise_npick(THRUM__HERE, __VA_ARGS__)
@@ -529,11 +524,9 @@ THRUM__PROMISE void thrum__promise_cancel(struct thrum_site *place, struct thrum
 
 /* Return a promise that ends as the given one does. Cancelling a protected one cancels it alone;
  * cancelling one from no_cancel does nothing. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_protected(struct thrum_site
-										      *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_protected(struct thrum_site *,
 	struct thrum_promise *promise);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(struct thrum_site
-										      *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(struct thrum_site *,
 	struct thrum_promise *promise);
 #define thrum_promise_protected(...) thrum__promise_protected(THRUM__HERE, __VA_ARGS__)
 #define thrum_promise_no_cancel(...) thrum__promise_no_cancel(THRUM__HERE, __VA_ARGS__)
@@ -555,8 +548,7 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__promise_no_cancel(st
  * signal waits for the next one. */
 struct thrum_condition;
 struct thrum_mutex;
-THRUM__PROMISE THRUM__MUST_USE struct thrum_condition *thrum__condition_create(struct thrum_site
-										       *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_condition *thrum__condition_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label);
 THRUM__PROMISE void thrum_condition_destroy(struct thrum_condition *condition);
 /*
@@ -564,7 +556,7 @@ THRUM__PROMISE void thrum_condition_destroy(struct thrum_condition *condition);
  * the caller holds it; it is unlocked for the time of waiting, and locked again before the promise
  * ends, however that ends.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__condition_wait(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__condition_wait(struct thrum_site *,
 	struct thrum_condition *condition, struct thrum_mutex *mutex);
 /* Signal the first waiter, or all, who then share the value. They consume the value; if nobody
  * waits, it is destroyed. They return the number of waiters that got it. */
@@ -584,15 +576,15 @@ THRUM__PROMISE size_t thrum__condition_broadcast_fail(struct thrum_site *place,
 
 /* A mailbox holds one value or none. */
 struct thrum_mvar;
-THRUM__PROMISE THRUM__MUST_USE struct thrum_mvar *thrum__mvar_create(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_mvar *thrum__mvar_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label);
 THRUM__PROMISE void thrum_mvar_destroy(struct thrum_mvar *mvar);
 /* Puts the value into the mailbox, once that is empty. Returns a promise that is resolved with no
  * value when the value is in it. Consumes the value. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mvar_put(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mvar_put(struct thrum_site *,
 	struct thrum_mvar *mvar, struct thrum_value value);
 /* Returns a promise that is resolved with the value, which leaves the mailbox. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mvar_take(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mvar_take(struct thrum_site *,
 	struct thrum_mvar *mvar);
 /* Put or take a value now. They return false if they can't: the value given to try_put is then
  * still the caller's, that of try_take is untouched. */
@@ -606,17 +598,17 @@ THRUM__PROMISE bool thrum_mvar_is_empty(const struct thrum_mvar *mvar);
 #define thrum_mvar_take(...) thrum__mvar_take(THRUM__HERE, __VA_ARGS__)
 
 /* A mutex is held from one promise to a later one, not by a thread. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_mutex *thrum__mutex_create(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_mutex *thrum__mutex_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label);
 THRUM__PROMISE void thrum_mutex_destroy(struct thrum_mutex *mutex);
 /* Returns a promise that is resolved with no value when the caller holds the mutex. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mutex_lock(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mutex_lock(struct thrum_site *,
 	struct thrum_mutex *mutex);
 /* Hands the mutex over to the first waiter, or unlocks it. Does nothing if it isn't locked. */
 THRUM__PROMISE void thrum_mutex_unlock(struct thrum_mutex *mutex);
 /* Locks the mutex, calls `begin`, and unlocks when the promise that it returned has ended. Then
  * calls destroy(data), and ends as that promise. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mutex_with(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__mutex_with(struct thrum_site *,
 	struct thrum_mutex *mutex, thrum_begin *begin, void *data, thrum_destroy *destroy);
 THRUM__PROMISE bool thrum_mutex_is_locked(const struct thrum_mutex *mutex);
 #define thrum_mutex_create(...) thrum__mutex_create(THRUM__HERE, __VA_ARGS__)
@@ -625,18 +617,16 @@ THRUM__PROMISE bool thrum_mutex_is_locked(const struct thrum_mutex *mutex);
 
 /* A semaphore has `count` places, all of them free at first. */
 struct thrum_semaphore;
-THRUM__PROMISE THRUM__MUST_USE struct thrum_semaphore *thrum__semaphore_create(struct thrum_site
-										       *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_semaphore *thrum__semaphore_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, size_t count);
 THRUM__PROMISE void thrum_semaphore_destroy(struct thrum_semaphore *semaphore);
 /* acquire returns a promise that is resolved with no value when the caller has a place. release
  * gives a place back, to the first waiter if there is one. with does both around `begin`, as for a
  * mutex. free returns the number of free places. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__semaphore_acquire(struct thrum_site
-										      *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__semaphore_acquire(struct thrum_site *,
 	struct thrum_semaphore *semaphore);
 THRUM__PROMISE void thrum_semaphore_release(struct thrum_semaphore *semaphore);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__semaphore_with(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__semaphore_with(struct thrum_site *,
 	struct thrum_semaphore *semaphore, thrum_begin *begin, void *data, thrum_destroy *destroy);
 THRUM__PROMISE size_t thrum_semaphore_free(const struct thrum_semaphore *semaphore);
 #define thrum_semaphore_create(...) thrum__semaphore_create(THRUM__HERE, __VA_ARGS__)
@@ -646,12 +636,12 @@ THRUM__PROMISE size_t thrum_semaphore_free(const struct thrum_semaphore *semapho
 /* A stream is a queue of at most `capacity` values, which are not NULL. `create` also returns NULL
  * for a capacity of 0. */
 struct thrum_stream;
-THRUM__PROMISE THRUM__MUST_USE struct thrum_stream *thrum__stream_create(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_stream *thrum__stream_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, size_t capacity);
 THRUM__PROMISE void thrum_stream_destroy(struct thrum_stream *stream);
 /* Returns a promise that is resolved with no value when the value is in the queue. Consumes the
  * value. Fails with -EINVAL if the value is NULL, and with -EPIPE if the stream is closed. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__stream_push(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__stream_push(struct thrum_site *,
 	struct thrum_stream *stream, struct thrum_value value);
 /* Pushes a value now. Returns false if it can't, also without memory; the value is then still the
  * caller's. */
@@ -661,7 +651,7 @@ THRUM__PROMISE THRUM__MUST_USE bool thrum_stream_try_push(struct thrum_stream *s
  * read. */
 THRUM__PROMISE void thrum_stream_close(struct thrum_stream *stream);
 /* Returns a promise that is resolved with the next value, or with NULL at the end. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__stream_next(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__stream_next(struct thrum_site *,
 	struct thrum_stream *stream);
 /* Returns the number of values in the queue; those that wait for room don't count. */
 THRUM__PROMISE size_t thrum_stream_length(const struct thrum_stream *stream);
@@ -671,7 +661,7 @@ THRUM__PROMISE size_t thrum_stream_length(const struct thrum_stream *stream);
 
 /* A switch is a scope: the promises and hooks that were added to it end with it. */
 struct thrum_switch;
-THRUM__PROMISE THRUM__MUST_USE struct thrum_switch *thrum__switch_create(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_switch *thrum__switch_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label);
 /* Turns the switch off without waiting, and frees it when all has ended. */
 THRUM__PROMISE void thrum_switch_destroy(struct thrum_switch *scope);
@@ -685,7 +675,7 @@ THRUM__PROMISE void thrum_switch_add_hook(struct thrum_switch *scope, thrum_begi
  * with no value when all of them have ended, or fails as the first hook that failed. Failures of
  * children don't count. If the switch is off already, it returns the promise of the first call.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_off(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_off(struct thrum_site *,
 	struct thrum_switch *scope);
 THRUM__PROMISE bool thrum_switch_is_on(const struct thrum_switch *scope);
 /*
@@ -696,7 +686,7 @@ THRUM__PROMISE bool thrum_switch_is_on(const struct thrum_switch *scope);
  */
 typedef struct thrum_promise *thrum_switch_body(struct thrum_loop *loop, struct thrum_switch *scope,
 	void *data);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_with(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_with(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, thrum_switch_body *body, void *data,
 	thrum_destroy *destroy);
 #define thrum_switch_create(...) thrum__switch_create(THRUM__HERE, __VA_ARGS__)
@@ -712,13 +702,13 @@ THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__switch_with(struct t
  */
 
 /* Returns a promise that is resolved with no value after that time. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__sleep(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__sleep(struct thrum_site *,
 	struct thrum_loop *loop, uint64_t milliseconds);
 #define thrum_sleep(...) thrum__sleep(THRUM__HERE, __VA_ARGS__)
 
 /* Ends as the promise does. If the promise doesn't end within the time, cancels it and fails with
  * -ETIMEDOUT. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__timeout(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__timeout(struct thrum_site *,
 	struct thrum_promise *promise, uint64_t milliseconds);
 #define thrum_timeout(...) thrum__timeout(THRUM__HERE, __VA_ARGS__)
 
@@ -739,31 +729,30 @@ struct thrum_bytes {
  * later. The address or path is copied. Fail with -EINVAL if it is NULL, and with -ENAMETOOLONG if
  * the path is too long.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__tcp_connect(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__tcp_connect(struct thrum_site *,
 	struct thrum_loop *loop, const struct sockaddr *address);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__pipe_connect(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__pipe_connect(struct thrum_site *,
 	struct thrum_loop *loop, const char *path);
 #define thrum_tcp_connect(...) thrum__tcp_connect(THRUM__HERE, __VA_ARGS__)
 #define thrum_pipe_connect(...) thrum__pipe_connect(THRUM__HERE, __VA_ARGS__)
 
 /* Begin to listen. `backlog` is that of listen(2). They return 0, or a negative errno value
  * (-EINVAL for a NULL argument, -ENAMETOOLONG, -ENOMEM, libuv's); then `listener` is untouched. */
-THRUM__PROMISE THRUM__MUST_USE int thrum__tcp_listen(struct thrum_site *site,
-	struct thrum_loop *loop, const struct sockaddr *address, int backlog,
-	struct thrum_listener **listener);
-THRUM__PROMISE THRUM__MUST_USE int thrum__pipe_listen(struct thrum_site *site,
-	struct thrum_loop *loop, const char *path, int backlog, struct thrum_listener **listener);
+THRUM__PROMISE THRUM__MUST_USE int thrum__tcp_listen(struct thrum_site *, struct thrum_loop *loop,
+	const struct sockaddr *address, int backlog, struct thrum_listener **listener);
+THRUM__PROMISE THRUM__MUST_USE int thrum__pipe_listen(struct thrum_site *, struct thrum_loop *loop,
+	const char *path, int backlog, struct thrum_listener **listener);
 #define thrum_tcp_listen(...) thrum__tcp_listen(THRUM__HERE, __VA_ARGS__)
 #define thrum_pipe_listen(...) thrum__pipe_listen(THRUM__HERE, __VA_ARGS__)
 
 /* Returns a promise that is resolved with the next connection, owned as above. Several may wait at
  * once. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__listener_accept(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__listener_accept(struct thrum_site *,
 	struct thrum_listener *listener);
 /* Stops listening; the promises of accept fail with -ECANCELED. Returns a promise that is resolved
  * with no value when the listener is closed and freed. It can't be cancelled; it may be dropped. A
  * second close before that fails with -EALREADY. */
-THRUM__PROMISE struct thrum_promise *thrum__listener_close(struct thrum_site *site,
+THRUM__PROMISE struct thrum_promise *thrum__listener_close(struct thrum_site *,
 	struct thrum_listener *listener);
 /* Returns the uv handle, for libuv's own queries. The listener stays its owner. */
 THRUM__PROMISE struct uv_stream_s *thrum_listener_uv(const struct thrum_listener *listener);
@@ -780,25 +769,23 @@ THRUM__PROMISE unsigned thrum_listener_port(const struct thrum_listener *listene
  * While something is recorded, reads, writes, shutdown and close are labelled with the peer: its
  * address, or the path of the pipe.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_read(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_read(struct thrum_site *,
 	struct thrum_connection *connection);
 /*
  * Writes `size` bytes at data.data and then destroys the value. Returns a promise that is resolved
  * with no value when they are written. Writes happen in the order of the calls. Cancelling the
  * promise doesn't stop the write. Fails with -EINVAL if data.data is NULL and `size` isn't 0.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_write(struct thrum_site
-										     *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_write(struct thrum_site *,
 	struct thrum_connection *connection, struct thrum_value data, size_t size);
 /* Ends the output. Returns a promise that is resolved with no value when all is written. Cancelling
  * the promise doesn't stop that. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_shutdown(struct thrum_site
-											*site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__connection_shutdown(struct thrum_site *,
 	struct thrum_connection *connection);
 /* Closes the connection; operations that are under way, and later ones, fail with -ECANCELED.
  * Returns a promise that is resolved with no value when the connection is closed and freed. It
  * can't be cancelled; it may be dropped. A second close before that fails with -EALREADY. */
-THRUM__PROMISE struct thrum_promise *thrum__connection_close(struct thrum_site *site,
+THRUM__PROMISE struct thrum_promise *thrum__connection_close(struct thrum_site *,
 	struct thrum_connection *connection);
 /* Returns the uv handle. The connection stays its owner. */
 THRUM__PROMISE struct uv_stream_s *thrum_connection_uv(const struct thrum_connection *connection);
@@ -809,7 +796,7 @@ THRUM__PROMISE struct uv_stream_s *thrum_connection_uv(const struct thrum_connec
 
 /* Returns a promise that is resolved with a list of struct addrinfo, which the value owns. The
  * arguments are those of getaddrinfo(3); they are copied. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__getaddrinfo(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__getaddrinfo(struct thrum_site *,
 	struct thrum_loop *loop, const char *node, const char *service,
 	const struct addrinfo *hints);
 #define thrum_getaddrinfo(...) thrum__getaddrinfo(THRUM__HERE, __VA_ARGS__)
@@ -823,34 +810,34 @@ struct thrum_file;
 
 /* Returns a promise that is resolved with a struct thrum_file. The value owns it and closes it when
  * it is destroyed. `flags` and `mode` are those of open(2). Fails with -EINVAL for a NULL path. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_open(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_open(struct thrum_site *,
 	struct thrum_loop *loop, const char *path, int flags, int mode);
 /* Returns a promise that is resolved with a struct thrum_bytes of at most `size` bytes, or with
  * NULL at the end. An offset of -1 stands for the file's own position. Fails with -EINVAL if `size`
  * is 0, and with -EBADF once the file is being closed, as all operations on a file do. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_read(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_read(struct thrum_site *,
 	struct thrum_file *file, size_t size, int64_t offset);
 /* Writes all of `size` bytes at data.data and then destroys the value. Returns a promise that is
  * resolved with no value. Fails with -EINVAL if data.data is NULL and `size` isn't 0. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_write(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_write(struct thrum_site *,
 	struct thrum_file *file, struct thrum_value data, size_t size, int64_t offset);
 /* Returns a promise that is resolved with no value when the content is on the disk, as by
  * fsync(2). */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_sync(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_sync(struct thrum_site *,
 	struct thrum_file *file);
 /* Closes the file after the operations that are under way. Returns a promise that is resolved with
  * no value. It can't be cancelled; it may be dropped. A second close before that fails with
  * -EALREADY. */
-THRUM__PROMISE struct thrum_promise *thrum__file_close(struct thrum_site *site,
+THRUM__PROMISE struct thrum_promise *thrum__file_close(struct thrum_site *,
 	struct thrum_file *file);
 /* Returns a promise that is resolved with a uv_stat_t, which the value owns. Fails with -EINVAL for
  * a NULL path. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_stat(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_stat(struct thrum_site *,
 	struct thrum_loop *loop, const char *path);
 /* Returns a promise that is resolved with the whole content as a struct thrum_bytes, also if it is
  * empty. Fails with -EINVAL for a NULL path. O(size). If the content is longer than the size that
  * the file reports, the loop's thread copies it as it grows. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_load(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__file_load(struct thrum_site *,
 	struct thrum_loop *loop, const char *path);
 #define thrum_file_open(...) thrum__file_open(THRUM__HERE, __VA_ARGS__)
 #define thrum_file_read(...) thrum__file_read(THRUM__HERE, __VA_ARGS__)
@@ -882,7 +869,7 @@ struct thrum_inbox;
 
 /* Returns an inbox with one reference, or NULL without memory and for a NULL loop. `label` may be
  * NULL. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_inbox *thrum__inbox_create(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_inbox *thrum__inbox_create(struct thrum_site *,
 	struct thrum_loop *loop, const char *label);
 /* Closes the inbox, in the loop's thread. Does nothing to one that is closed, and to NULL. */
 THRUM__PROMISE void thrum_inbox_close(struct thrum_inbox *inbox);
@@ -899,9 +886,8 @@ THRUM__PROMISE void thrum_inbox_unref(struct thrum_inbox *inbox);
  *
  * Returns 0, or THRUM_BROKEN if the inbox is closed, -ENOMEM, or -EINVAL for NULL.
  */
-THRUM__PROMISE THRUM__MUST_USE int thrum__inbox_post(struct thrum_site *site,
-	struct thrum_inbox *inbox, const char *label, thrum_begin *begin, void *data,
-	thrum_destroy *destroy);
+THRUM__PROMISE THRUM__MUST_USE int thrum__inbox_post(struct thrum_site *, struct thrum_inbox *inbox,
+	const char *label, thrum_begin *begin, void *data, thrum_destroy *destroy);
 
 /*
  * Runs `begin` in the inbox's loop, from the thread of `loop`, which may be the same loop. Returns a
@@ -915,7 +901,7 @@ THRUM__PROMISE THRUM__MUST_USE int thrum__inbox_post(struct thrum_site *site,
  * when the promise that `begin` returned has ended, or when `begin` never will run; in this thread
  * if the inbox is closed or there is no memory. A pending call keeps the uv loop of `loop` running.
  */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__inbox_call(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__inbox_call(struct thrum_site *,
 	struct thrum_inbox *inbox, struct thrum_loop *loop, const char *label, thrum_begin *begin,
 	void *data, thrum_destroy *destroy);
 #define thrum_inbox_create(...) thrum__inbox_create(THRUM__HERE, __VA_ARGS__)
@@ -935,12 +921,12 @@ struct thrum_exit {
 /* Starts a process; the options' exit_cb is not used. thrum_process_destroy frees it. Returns 0, or
  * a negative errno value (-EINVAL for a NULL argument or file, -ENOMEM, libuv's); then `process` is
  * untouched. */
-THRUM__PROMISE THRUM__MUST_USE int thrum__process_spawn(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE int thrum__process_spawn(struct thrum_site *,
 	struct thrum_loop *loop, const struct uv_process_options_s *options,
 	struct thrum_process **process);
 /* Returns a promise that is resolved with a struct thrum_exit, which the value owns. It may be
  * called several times, also after the end. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__process_wait(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__process_wait(struct thrum_site *,
 	struct thrum_process *process);
 /* Returns the process id; 0 for NULL. */
 THRUM__PROMISE int thrum_process_pid(const struct thrum_process *process);
@@ -961,14 +947,14 @@ THRUM__PROMISE void thrum_process_destroy(struct thrum_process *process);
  * loop's thread. `label` may be NULL, for "work".
  */
 typedef int thrum_worker(void *data, struct thrum_value *result);
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__work(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__work(struct thrum_site *,
 	struct thrum_loop *loop, const char *label, thrum_worker *work, void *data,
 	thrum_destroy *destroy);
 #define thrum_work(...) thrum__work(THRUM__HERE, __VA_ARGS__)
 
 /* Returns a promise that is resolved with the signal's number (thrum_int) when the signal comes
  * next. */
-THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__signal_wait(struct thrum_site *site,
+THRUM__PROMISE THRUM__MUST_USE struct thrum_promise *thrum__signal_wait(struct thrum_site *,
 	struct thrum_loop *loop, int signal);
 #define thrum_signal_wait(...) thrum__signal_wait(THRUM__HERE, __VA_ARGS__)
 

@@ -2,10 +2,9 @@
 /*
  * thrum/trace.h: reads recordings event by event, in the order of time.
  *
- * It reads two formats: thrum's own recordings, and the `.ctf` files of mirage-profile; and bundles
- * of several recordings, as one trace. The content of a file tells its format; its name plays no
- * part. A recording can be read while a program still
- * writes to it, and after its process was killed.
+ * It reads thrum's recordings, bundles of several recordings as one trace, and the `.ctf` files of
+ * mirage-profile. The content of a file tells its format; its name plays no part. A recording can be
+ * read while a program still writes to it, and after its process was killed.
  *
  *	struct thrum_trace *trace;
  *	const struct thrum_event *events;

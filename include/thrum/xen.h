@@ -36,8 +36,9 @@ extern "C" {
  */
 THRUM__API THRUM__MUST_USE int thrum_xen_start(uint64_t size, unsigned domain);
 
-/* Withdraws the trace, so that nobody new finds it, and stops recording. Those who read it already go
- * on. The end of the program withdraws it, too, unless a signal kills it. */
+/* Stops recording and withdraws the trace: new readers don't find it any more, and present ones go on.
+ * The end of the program withdraws it, too, unless a signal kills it. Thread-safe, not
+ * async-signal-safe. */
 THRUM__API void thrum_xen_stop(void);
 
 #ifdef __cplusplus

@@ -22,9 +22,11 @@
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c                                        who else has an end of a pipe
+ *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for
  *   watch.c                                       watches of epoll that are not armed again
+ *   sockets.c                                     messages to other processes of the machine
  *   uv.def uv.c uv_task.c                         libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
@@ -361,6 +363,10 @@ void thrum__adapt_permits_tell(const struct object *, const void *semaphore);
 /* The calling thread took a permit of such a semaphore, or is about to post one. */
 void thrum__adapt_permit_take(const void *semaphore, const void *caller);
 void thrum__adapt_permit_give(const void *semaphore);
+/* Whether the calling thread has one. */
+bool thrum__adapt_permit_has(const void *semaphore);
+/* It is no semaphore: what is noted and recorded of its permits is taken back. */
+void thrum__adapt_permits_forget(const void *semaphore);
 /* The calling thread ends. Returns whether it has permits that count. */
 bool thrum__adapt_permits_left(struct thread *);
 
@@ -417,8 +423,8 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
-/* The same for a pipe: another process may have got an end of it. */
-void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *caller,
+/* The same for a pipe: another process may have got an end of it. tokens: its semaphore, or NULL. */
+void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
 	struct thrum_tag *reason);
 
 /* The running task waits for something outside of the program: a task of this kind and label, which ends

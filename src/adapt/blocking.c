@@ -26,7 +26,6 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,8 +55,6 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef RECEIVES
 #undef WRITES
 #undef REAPS
-REAL(sigwait)
-REAL(sigwaitinfo)
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
@@ -189,7 +186,9 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
 	if (object)
-		thrum__adapt_wait_pipe(blocked, object, caller, &thrum__adapt_outside);
+		thrum__adapt_wait_pipe(blocked, object,
+			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
+			&thrum__adapt_outside);
 	errno = error;
 	return object != NULL;
 }
@@ -209,6 +208,8 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 	if (begin_pipe(blocked, caller, fd, false))
 		return;
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
+	if (is_socket(fd))
+		thrum__adapt_socket_receive(fd);
 }
 
 /* Somebody outside has to act, so that it ends. */
@@ -336,11 +337,15 @@ static void end(struct wait *blocked)
 		errno = error; \
 		return wait_in_##name(caller, LIST arguments); \
 	}
-/* Tells who takes from a pipe of the program. */
-static inline ssize_t note_read(int fd, ssize_t result)
+/* Tells who takes from a pipe of the program, or from another process. */
+static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 {
-	if (UNLIKELY(is_of_pipe(fd)) && result > 0)
+	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
 		thrum__adapt_pipe_read(fd);
+		thrum__adapt_pipe_took(fd, (size_t)result, caller);
+	}
+	if (is_socket(fd) && result > 0)
+		thrum__adapt_socket_receive(fd);
 	return result;
 }
 
@@ -354,7 +359,8 @@ static inline ssize_t note_read(int fd, ssize_t result)
 			return real_##name(caller) arguments; \
 		return (type)note_read(fd, \
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
-					      : real_##name(caller) arguments); \
+					      : real_##name(caller) arguments, \
+			caller); \
 	}
 #define RECEIVES(name, parameters, arguments, first) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
@@ -370,24 +376,30 @@ static inline ssize_t note_read(int fd, ssize_t result)
 		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
-				return note_read(fd, result); \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT || \
+				!may_block(fd)) \
+				return note_read(fd, result, caller); \
 			errno = error; \
 		} \
 		return note_read(fd, \
 			would_read(fd, flags | MSG_WAITALL) \
 				? wait_in_##name(caller, LIST arguments) \
-				: real_##name(caller) arguments); \
+				: real_##name(caller) arguments, \
+			caller); \
 	}
 
-/* Tells who writes to a pipe of the program: before it is read, if that is sure to succeed. */
-static bool note_write(int fd)
+/* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
+ * succeed. */
+static bool note_write(int fd, size_t size)
 {
 	bool is_sure;
 
+	if (is_socket(fd))
+		thrum__adapt_socket_send(fd);
 	if (!is_of_pipe(fd))
 		return false;
 	thrum__adapt_pipe_use(fd);
+	thrum__adapt_pipe_gives(fd, size);
 	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
 	if (is_sure)
 		thrum__adapt_pipe_written(fd);
@@ -411,7 +423,7 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			thrum__adapt_pipes_shared(); \
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
-		bool waits = would_write(fd, flags, size), is_noted = note_write(fd); \
+		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
 \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \
@@ -445,91 +457,6 @@ static pid_t note_taken(const void *caller, pid_t process, int options, pid_t re
 		return note_taken(caller, process, options, result); \
 	}
 #include "adapt/blocking.def"
-
-/* ---- Signals ---------------------------------------------------------------------------------- */
-
-/* Whether a thread that waits for these signals is told of children that end. Until it is, all signals
- * have to wait: else their handlers may run while it looks. */
-static bool is_told_of_children(const sigset_t *set)
-{
-	sigset_t blocked;
-
-	if (!set || sigismember(set, SIGCHLD) != 1 ||
-		pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0)
-		return false;
-	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(set, number) == 1 && sigismember(&blocked, number) != 1)
-			return false;
-	return true;
-}
-
-/* Starts the recording of a program that waits for the end of a child, where one has ended already.
- * Returns whether the call is recorded. */
-static bool starts_signal(const sigset_t *set)
-{
-	siginfo_t told = {.si_pid = 0};
-
-	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && set &&
-		sigismember(set, SIGCHLD) == 1 &&
-		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
-		told.si_pid)
-		thrum__adapt_start();
-	return is_on(ADAPTER_BLOCK);
-}
-
-/* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
-static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
-{
-	struct wait blocked __attribute__((cleanup(end)));
-	struct looking looking = {.wait = &blocked,
-		.caller = caller,
-		.reason = &thrum__adapt_outside,
-		.epoll = -1,
-		.is_told = is_told_of_children(set),
-		.pause = LOOK_FIRST};
-	int error = errno, result;
-	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
-
-	thrum__adapt_look_before(&looking);
-	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
-	while (goes_on) {
-		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
-
-		result = sigtimedwait(set, told, &pause);
-		if (result >= 0 || errno != EAGAIN)
-			return result;
-		errno = error;
-		goes_on = thrum__adapt_look(&looking);
-	}
-	return real_sigwaitinfo(caller)(set, told);
-}
-
-STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
-{
-	if (!starts_signal(set))
-		return real_sigwaitinfo(CALLER)(set, told);
-	return wait_for_signal(set, told, CALLER);
-}
-
-/* It returns the error, and is never interrupted by a handler. */
-STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
-{
-	int error = errno, result;
-
-	if (!starts_signal(set))
-		return real_sigwait(CALLER)(set, number);
-	do
-		result = wait_for_signal(set, NULL, CALLER);
-	while (result < 0 && errno == EINTR);
-	if (result < 0) {
-		result = errno;
-		errno = error;
-		return result;
-	}
-	*number = result;
-	errno = error;
-	return 0;
-}
 
 /* ---- fcntl() ---------------------------------------------------------------------------------- */
 

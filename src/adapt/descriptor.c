@@ -34,21 +34,29 @@ static bool is_blocking(int fd)
 	return flags >= 0 && !(flags & (O_NONBLOCK | O_PATH));
 }
 
+static int option_of(int socket, int option)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : 0;
+}
+
 static int sort_of(int fd)
 {
 	struct stat status;
-	int least;
-	socklen_t size = sizeof least;
+	int sort;
 
 	if (fstat(fd, &status) != 0)
 		return DESCRIPTOR_UNKNOWN; /* the call will fail */
-	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode) ||
-		!is_blocking(fd))
+	if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode))
 		return DESCRIPTOR_QUICK;
-	if (S_ISSOCK(status.st_mode) &&
-		getsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &least, &size) == 0 && least > 1)
-		return DESCRIPTOR_SLOW | DESCRIPTOR_LOW;
-	return DESCRIPTOR_SLOW;
+	sort = is_blocking(fd) ? DESCRIPTOR_SLOW : DESCRIPTOR_QUICK;
+	if (S_ISSOCK(status.st_mode) && option_of(fd, SO_TYPE) == SOCK_STREAM)
+		sort |= DESCRIPTOR_SOCKET;
+	if (S_ISSOCK(status.st_mode) && sort & DESCRIPTOR_SLOW && option_of(fd, SO_RCVLOWAT) > 1)
+		sort |= DESCRIPTOR_LOW;
+	return sort;
 }
 
 static bool is_ready(int fd, short events)
@@ -103,7 +111,8 @@ bool thrum__adapt_waits_for_more(int fd)
 void thrum__adapt_descriptor_changes(int fd)
 {
 	if ((unsigned)fd < DESCRIPTORS)
-		atomic_fetch_and(&thrum__adapt_descriptors[fd], DESCRIPTOR_PIPE);
+		atomic_fetch_and(&thrum__adapt_descriptors[fd],
+			DESCRIPTOR_PIPE | DESCRIPTOR_SOCKET);
 }
 
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
@@ -112,6 +121,8 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
 		if (is_of_pipe((int)fd))
 			thrum__adapt_pipe_closed((int)fd);
+		if (is_socket((int)fd))
+			thrum__adapt_socket_forget(fd);
 		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
 			memory_order_relaxed);
 	}

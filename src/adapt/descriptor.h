@@ -17,7 +17,8 @@ enum descriptor_sort {
 	DESCRIPTOR_SLOW = 2,  /* a pipe, socket, terminal or the like that blocks */
 	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
 	DESCRIPTOR_LOW =
-		8 /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
+		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
+	DESCRIPTOR_SOCKET = 16 /* with QUICK or SLOW: its peer may be a process of this machine */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -28,11 +29,26 @@ static inline bool may_wait(int fd)
 		DESCRIPTOR_QUICK;
 }
 
+/* Whether a call may wait whose descriptor is known. */
+static inline bool may_block(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SLOW;
+}
+
 static inline bool is_of_pipe(int fd)
 {
 	return (unsigned)fd < DESCRIPTORS &&
 		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
 		DESCRIPTOR_PIPE;
+}
+
+static inline bool is_socket(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SOCKET;
 }
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
@@ -96,6 +112,35 @@ thrum_task thrum__adapt_pipe_waiter(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
+
+/* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
+ * byte, and gives it back. So it is a semaphore. */
+
+/* The calling thread has read so much from it, or is about to write so much. */
+void thrum__adapt_pipe_took(int fd, size_t size, const void *caller);
+void thrum__adapt_pipe_gives(int fd, size_t size);
+/* The semaphore of the pipe that is read by this descriptor: not its address, but as those of
+ * permits.c. NULL: it has no tokens. */
+const void *thrum__adapt_pipe_tokens(int fd);
+
+/* ---- sockets.c ---- */
+
+/*
+ * A connection between two processes of this machine, or two parts of one. Its messages are recorded as those
+ * of a link, so that readers of both recordings know who answers whom. Only for descriptors that are
+ * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
+ */
+
+/* The running task is about to send by the descriptor. */
+void thrum__adapt_socket_send(int fd);
+/* It has received; or, while its lane is suspended, it waits for what comes next. */
+void thrum__adapt_socket_receive(int fd);
+/* Whether a message went over it. */
+bool thrum__adapt_socket_is_known(int fd);
+/* The running task waits for what comes next. */
+void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
+/* The descriptor is closed. */
+void thrum__adapt_socket_forget(unsigned fd);
 
 /* ---- ends.c ---- */
 

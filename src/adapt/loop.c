@@ -16,8 +16,8 @@ int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 	const sigset_t *mask, size_t size);
 
-#define WAIT(name, parameters, arguments, waits, epoll, object, tell) REAL(name)
-#define LOOKS(name, parameters, arguments, epoll, object, tell) REAL(name)
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) REAL(name)
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) REAL(name)
 #include "adapt/loop.def"
 #undef WAIT
 #undef LOOKS
@@ -39,6 +39,15 @@ static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_
 			is_on(ADAPTER_BLOCK)
 		? thrum__adapt_pipe(fds->fd, false, caller)
 		: NULL;
+}
+
+/* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
+static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endless)
+{
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_socket(fds->fd) &&
+			thrum__adapt_socket_is_known(fds->fd) && is_on(ADAPTER_BLOCK)
+		? fds->fd
+		: -1;
 }
 
 static void tell_epoll(const struct epoll_event *events, int count)
@@ -74,7 +83,7 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(struct looking *looking, bool waits, struct object *object)
+static bool begin(struct looking *looking, bool waits, struct object *object, int socket)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
@@ -85,7 +94,10 @@ static bool begin(struct looking *looking, bool waits, struct object *object)
 		thrum__adapt_watch_turn();
 	thrum__adapt_look_before(looking);
 	if (object)
-		thrum__adapt_wait_pipe(looking->wait, object, looking->caller, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
+			THRUM_WAIT_FOR_WORK);
+	else if (socket >= 0)
+		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
 		thrum__adapt_pause(&looking->wait->pause, THRUM_WAIT_FOR_WORK);
 	return true;
@@ -107,7 +119,7 @@ static void end(struct wait *wait)
 		.reason = THRUM_WAIT_FOR_WORK, \
 		.epoll = of_epoll, \
 		.pause = LOOK_FIRST};
-#define WAIT(name, parameters, arguments, waits, epoll, object, tell) \
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -115,14 +127,14 @@ static void end(struct wait *wait)
 		bool is_recorded = false; \
 		{ \
 			LOOKING(epoll) \
-			is_recorded = begin(&looking, waits, object); \
+			is_recorded = begin(&looking, waits, object, socket); \
 			result = real_##name(caller) arguments; \
 		} \
 		if (is_recorded && result > 0) \
 			tell; \
 		return result; \
 	}
-#define LOOKS(name, parameters, arguments, epoll, object, tell) \
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -130,8 +142,9 @@ static void end(struct wait *wait)
 		bool is_recorded = false; \
 		{ \
 			LOOKING(epoll) \
-			is_recorded = begin(&looking, limit != 0, object); \
-			bool looks = is_recorded && limit < 0 && !wait.source && \
+			is_recorded = begin(&looking, limit != 0, object, socket); \
+			bool looks = is_recorded && limit < 0 && \
+				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
 			do { \

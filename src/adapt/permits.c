@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Notes who holds permits of semaphores. As with locks, permits are only noted, in the thread that took them;
- * the thread that has to wait for one records who has them, and where that one took it.
+ * Notes who holds permits of semaphores. As with locks, permits are only noted, in the thread that took
+ * them; the thread that has to wait for one records who has them, and where that one took it.
  */
 #include "adapt/adapt.h"
 
@@ -161,6 +161,20 @@ static uint32_t find_permit(const struct thread *self, const void *semaphore)
 			found = i;
 	}
 	return found;
+}
+
+bool thrum__adapt_permit_has(const void *semaphore)
+{
+	const struct thread *self = thrum__adapt_self;
+
+	return self && find_permit(self, semaphore) != UINT32_MAX;
+}
+
+void thrum__adapt_permits_forget(const void *semaphore)
+{
+	if (add_bit(semaphore, PERMITS_STRANGE))
+		tell_strange(semaphore);
+	thrum__adapt_semaphore_end(semaphore);
 }
 
 void thrum__adapt_permit_give(const void *semaphore)

@@ -8,6 +8,14 @@
 
 #define PIPES 1024u
 
+/* Whether each byte of a pipe is a token: a thread that needs one reads it, and writes it back. */
+enum tokens {
+	TOKENS_UNKNOWN,
+	TOKENS_NOTED, /* who has read a byte is noted */
+	TOKENS_TOLD,  /* they are tokens */
+	TOKENS_NONE
+};
+
 struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
@@ -15,6 +23,8 @@ struct pipe {
 	_Atomic bool is_read; /* something came out of it */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
 	_Atomic uint64_t to_inode;
+	_Atomic uint8_t tokens;          /* an enum tokens */
+	_Atomic uint32_t takes, returns; /* bytes that were read one by one, and given back */
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -48,6 +58,9 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].is_shared, false);
 		atomic_store(&pipes[n].is_read, false);
 		atomic_store(&pipes[n].is_used, false);
+		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
+		atomic_store(&pipes[n].takes, 0);
+		atomic_store(&pipes[n].returns, 0);
 		atomic_store(&pipes[n].to_inode, fstat(to, &status) == 0 ? status.st_ino : 0);
 		pipes[n].noun = noun;
 		pipes[n].maker = maker;
@@ -59,6 +72,8 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 	}
 }
 
+static void end_tokens(struct pipe *pipe);
+
 /* The pipe's object ends with its last end. */
 static void close_end(_Atomic uint16_t *number)
 {
@@ -67,6 +82,7 @@ static void close_end(_Atomic uint16_t *number)
 	if (!n || atomic_fetch_sub(&pipes[n - 1].ends, 1) > 2)
 		return;
 	thrum__adapt_object_end(&pipes[n - 1]);
+	end_tokens(&pipes[n - 1]);
 	atomic_store(&pipes[n - 1].ends, 0);
 }
 
@@ -85,6 +101,7 @@ static void share(struct pipe *pipe)
 
 	if (!pipe || atomic_exchange(&pipe->is_shared, true))
 		return;
+	end_tokens(pipe);
 	object = thrum__adapt_object((uintptr_t)pipe);
 	if (!object)
 		return;
@@ -175,20 +192,34 @@ void thrum__adapt_pipes_shared(void)
 
 /* ---- Using ------------------------------------------------------------------------------------ */
 
-struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
+static bool has_tokens(const struct pipe *pipe)
 {
-	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
-	char label[CALL_MAX], *end;
+	return atomic_load_explicit(&pipe->tokens, memory_order_relaxed) == TOKENS_TOLD;
+}
 
-	if (!pipe || atomic_load(&pipe->is_shared))
-		return NULL;
-	end = stpcpy(stpcpy(label, pipe->noun), " ");
+/* Writes "pipe 4 to 3", or "tokens of pipe 4 to 3". */
+static void put_name(char label[CALL_MAX], const struct pipe *pipe)
+{
+	char *end = stpcpy(label, has_tokens(pipe) ? "tokens of " : "");
+
+	end = stpcpy(stpcpy(end, pipe->noun), " ");
 	end = thrum__adapt_put_number(end, (uint64_t)atomic_load(&pipe->to));
 	if (atomic_load(&pipe->from) != atomic_load(&pipe->to))
 		end = thrum__adapt_put_number(stpcpy(end, " to "),
 			(uint64_t)atomic_load(&pipe->from));
 	*end = '\0';
-	return thrum__adapt_object_named(pipe, THRUM_KIND_STREAM, label, caller);
+}
+
+struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
+{
+	struct pipe *pipe = pipe_of(writes ? &writes_to[fd] : &reads[fd]);
+	char label[CALL_MAX];
+
+	if (!pipe || atomic_load(&pipe->is_shared))
+		return NULL;
+	put_name(label, pipe);
+	return thrum__adapt_object_named(pipe,
+		has_tokens(pipe) ? THRUM_KIND_SEMAPHORE : THRUM_KIND_STREAM, label, caller);
 }
 
 /* Returns the object of a pipe for which somebody has waited, or NULL. */
@@ -227,4 +258,88 @@ void thrum__adapt_pipe_written(int fd)
 
 	if (object)
 		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+}
+
+/* ---- Tokens ------------------------------------------------------------------------------------ */
+
+/* So many tokens must have been given back, and half of all that were taken: a worker that takes a job may
+ * put it back once, too. */
+#define RETURNS_MIN 3
+
+/* Those that wait for the pipe wait for a task of this kind from now on. */
+static void change_kind(struct pipe *pipe, enum thrum_kind kind)
+{
+	struct object *object = known_object(pipe);
+	char label[CALL_MAX];
+
+	if (!object)
+		return;
+	put_name(label, pipe);
+	thrum_task task = thrum__create(thrum__adapt_site(pipe->maker), (int)kind, label);
+
+	thrum_task_become(atomic_exchange(&object->task, task), task);
+}
+
+static void tell_tokens(struct pipe *pipe)
+{
+	uint8_t noted = TOKENS_NOTED;
+
+	if (atomic_compare_exchange_strong(&pipe->tokens, &noted, TOKENS_TOLD))
+		change_kind(pipe, THRUM_KIND_SEMAPHORE);
+}
+
+/* Its bytes are no tokens, as far as is known. */
+static void end_tokens(struct pipe *pipe)
+{
+	uint8_t before = atomic_exchange(&pipe->tokens, TOKENS_NONE);
+
+	if (before != TOKENS_NOTED && before != TOKENS_TOLD)
+		return;
+	thrum__adapt_permits_forget(pipe);
+	if (before == TOKENS_TOLD)
+		change_kind(pipe, THRUM_KIND_STREAM);
+}
+
+void thrum__adapt_pipe_took(int fd, size_t size, const void *caller)
+{
+	struct pipe *pipe = pipe_of(&reads[fd]);
+	uint8_t unknown = TOKENS_UNKNOWN;
+
+	if (!pipe || atomic_load(&pipe->is_shared) || atomic_load(&pipe->tokens) == TOKENS_NONE)
+		return;
+	/* A worker takes job after job, but a thread seldom needs two tokens. */
+	if (size != 1 || (!has_tokens(pipe) && thrum__adapt_permit_has(pipe))) {
+		end_tokens(pipe);
+		return;
+	}
+	if (atomic_compare_exchange_strong(&pipe->tokens, &unknown, TOKENS_NOTED))
+		thrum__adapt_semaphore_begin(pipe, 1);
+	atomic_fetch_add(&pipe->takes, 1);
+	take_permit(pipe, caller);
+}
+
+void thrum__adapt_pipe_gives(int fd, size_t size)
+{
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+	uint8_t tokens = pipe ? atomic_load(&pipe->tokens) : TOKENS_NONE;
+
+	if (tokens != TOKENS_NOTED && tokens != TOKENS_TOLD)
+		return;
+	/* Tokens that are there from the beginning may be written late, and all at once. */
+	if (size != 1 || !thrum__adapt_permit_has(pipe)) {
+		if (tokens == TOKENS_TOLD)
+			end_tokens(pipe);
+		return;
+	}
+	give_permit(pipe);
+	if (atomic_fetch_add(&pipe->returns, 1) + 1 >= RETURNS_MIN &&
+		atomic_load(&pipe->returns) * 2 >= atomic_load(&pipe->takes))
+		tell_tokens(pipe);
+}
+
+const void *thrum__adapt_pipe_tokens(int fd)
+{
+	const struct pipe *pipe = pipe_of(&reads[fd]);
+
+	return pipe && has_tokens(pipe) ? pipe : NULL;
 }

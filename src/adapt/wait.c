@@ -64,10 +64,16 @@ void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const voi
 	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
 }
 
-void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *caller,
-	struct thrum_tag *reason)
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *tokens,
+	const void *caller, struct thrum_tag *reason)
 {
-	begin_wait(wait, object, NULL, caller, reason);
+	if (tokens) {
+		/* As for a semaphore. */
+		atomic_fetch_add(watch_of(tokens), 1);
+		thrum__adapt_permits_tell(object, tokens);
+	}
+	begin_wait(wait, object, tokens, caller, reason);
+	wait->is_watched = tokens != NULL;
 }
 
 void thrum__adapt_wait_make(struct wait *wait, enum thrum_kind kind, const char *label,

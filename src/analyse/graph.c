@@ -45,7 +45,8 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* The edge of the first link that a task sent at `since` or later and that arrived, or NONE. */
+/* The edge of the first link that a task sent at `since` or later and that arrived, or NONE. No promise
+ * stands for an answer over a connection. */
 static uint32_t first_link(const struct thrum__model *model, uint32_t sender, int64_t since)
 {
 	uint32_t at = THRUM__TASK(model, sender, edge_out), found = THRUM__NONE;
@@ -53,7 +54,8 @@ static uint32_t first_link(const struct thrum__model *model, uint32_t sender, in
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, at) &&
 		THRUM__EDGE(model, at, time) >= since;
 		i++) {
-		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK)
+		if (THRUM__EDGE(model, at, kind) == THRUM__EDGE_LINK &&
+			!(THRUM__EDGE(model, at, value) & THRUM__LINK_CONNECTION))
 			found = at;
 		at = THRUM__EDGE(model, at, prev_out);
 	}
@@ -82,6 +84,17 @@ static uint32_t served_by(const struct thrum__model *model, uint32_t receiver, i
 		THRUM__TASK(model, receiver, flags) & THRUM__TASK_SHOULD_RESOLVE)
 		first = receiver;
 	return first;
+}
+
+/* The same, or the task that it became, if that is pending; else NONE. */
+static uint32_t pending_server(const struct thrum__model *model, uint32_t receiver, int64_t time)
+{
+	uint32_t task = served_by(model, receiver, time);
+
+	if (task == THRUM__NONE)
+		return task;
+	task = thrum__model_heir(model, task);
+	return thrum__analyse_task_is_pending(model, task) ? task : THRUM__NONE;
 }
 
 /* The first of the tasks that became one another up to `task`, as far as each created the next. */
@@ -118,14 +131,61 @@ static bool is_request(const struct thrum__model *model, uint32_t task)
  * NONE. */
 static uint32_t message_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t first = first_of_chain(model, task);
-	uint32_t creator = THRUM__TASK(model, first, creator);
-	int64_t since = THRUM__TASK(model, first, created);
-	uint32_t edge = model->has_links ? first_link(model, task, since) : THRUM__NONE;
+	uint32_t first, creator, edge;
+	int64_t since;
 
-	if (model->has_links && edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator))
-		edge = first_link(model, creator, since);
-	return edge;
+	if (!model->has_links)
+		return THRUM__NONE;
+	first = first_of_chain(model, task);
+	since = THRUM__TASK(model, first, created);
+	creator = THRUM__TASK(model, first, creator);
+	edge = first_link(model, task, since);
+	return edge == THRUM__NONE && thrum__model_has_row(&model->tasks, creator)
+		? first_link(model, creator, since)
+		: edge;
+}
+
+/* Whether a task waits: its latest edge is a wait for one that is pending. */
+static bool rests(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = thrum__model_last_edge(model, task);
+
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+		thrum__analyse_task_is_pending(model, THRUM__EDGE(model, edge, to));
+}
+
+uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32_t number,
+	struct thrum__analyse_wait *wait)
+{
+	struct thrum__awaited a;
+
+	/* A loop may do anything meanwhile. A thread that waits for more over the same connection has
+	 * left the answer to others. */
+	if (!thrum__model_awaited(model, number, &a) ||
+		!thrum__analyse_task_is_pending(model, a.waiter) ||
+		!thrum__analyse_task_is_pending(model, a.server) || !rests(model, a.server) ||
+		(thrum__analyse_task_is_pending(model, a.waits) &&
+			THRUM__TASK(model, a.waits, creator) == a.server))
+		return THRUM__NONE;
+	*wait = (struct thrum__analyse_wait){.on = a.server,
+		.next = a.server,
+		.edge = THRUM__NONE,
+		.since = THRUM__TASK(model, a.waiter, created),
+		.is_link = true};
+	return a.waiter;
+}
+
+/* The same for a task that may stand for the next message of some connection. */
+static unsigned find_connection(const struct thrum__model *model, uint32_t task,
+	struct thrum__analyse_wait *wait)
+{
+	uint32_t count = thrum__model_message_count(model);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (thrum__analyse_connection_wait(model, i, wait) == task)
+			return 1;
+	return 0;
 }
 
 unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t task,
@@ -135,9 +195,8 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *model, uint32_t tas
 
 	if (edge == THRUM__NONE)
 		return 0;
-	next = served_by(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
-	next = next == THRUM__NONE ? next : thrum__model_heir(model, next);
-	if (next == task || !thrum__analyse_task_is_pending(model, next))
+	next = pending_server(model, THRUM__EDGE(model, edge, to), THRUM__EDGE(model, edge, time));
+	if (next == THRUM__NONE || next == task)
 		return 0;
 	*wait = (struct thrum__analyse_wait){.on = next,
 		.next = next,
@@ -277,6 +336,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 			.is_stale = thrum__analyse_last_run(model, task) >
 				THRUM__EDGE(model, edge, time)};
 	}
+	if (count == 0 && model->has_connections)
+		count = find_connection(model, task, waits);
 	if (count == 0 && !thrum__analyse_task_is_lane(model, task))
 		count = thrum__analyse_link_wait(model, task, waits);
 	return count;
@@ -378,28 +439,35 @@ uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t t
 	return above == THRUM__NONE || above == task ? next : above;
 }
 
-/* The last request with which a task had to do in a run, or NONE. */
-static uint32_t request_in(const struct thrum__model *model, uint32_t task, uint32_t run)
+/* Looks for requests with which a task had to do in a run. Returns false if there are several. */
+static bool find_request(const struct thrum__model *model, uint32_t task, uint32_t run,
+	uint32_t *found)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
 	for (; thrum__model_has_row(&model->edges, edge) &&
 		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
-		edge = THRUM__EDGE(model, edge, prev_out))
-		if (THRUM__EDGE(model, edge, time) <= THRUM__RUN(model, run, end) &&
-			is_request(model, THRUM__EDGE(model, edge, to)))
-			return THRUM__EDGE(model, edge, to);
-	return THRUM__NONE;
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, time) > THRUM__RUN(model, run, end) ||
+			!is_request(model, to))
+			continue;
+		to = thrum__analyse_task_request(model, to);
+		if (*found != THRUM__NONE && *found != to)
+			return false;
+		*found = to;
+	}
+	return true;
 }
 
 uint32_t thrum__analyse_run_request(const struct thrum__model *model, uint32_t run)
 {
 	uint32_t task = THRUM__RUN(model, run, task), at = task, found = THRUM__NONE;
 
-	for (int i = 0;
-		i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at) && found == THRUM__NONE;
-		i++) {
-		found = request_in(model, at, run);
+	for (int i = 0; i < ABOVE_MAX && thrum__model_has_row(&model->tasks, at); i++) {
+		if (!find_request(model, at, run, &found))
+			return THRUM__NONE;
 		at = THRUM__TASK(model, at, became);
 	}
 	return found == THRUM__NONE ? thrum__analyse_task_request(model, task) : found;

@@ -162,6 +162,11 @@ unsigned thrum__analyse_link_wait(const struct thrum__model *, uint32_t task,
 /* The same task, whether or not it has ended, if this one has a name and should resolve; or NONE. */
 uint32_t thrum__analyse_task_server(const struct thrum__model *, uint32_t task);
 
+/* If a task waits for what comes over a connection in one direction, by the number of its key, and another
+ * one should answer, sets *wait and returns the task that waits; else returns NONE. */
+uint32_t thrum__analyse_connection_wait(const struct thrum__model *, uint32_t number,
+	struct thrum__analyse_wait *wait);
+
 /* Whether thrum__analyse_link_wait may miss a wait of the task, as edges by which it or its creator
  * sent messages may be forgotten. Reads the last 64 edges of both. */
 bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task);
@@ -184,8 +189,8 @@ uint32_t thrum__analyse_task_known_as(const struct thrum__model *, uint32_t task
  * resolve. NONE: there is none. */
 uint32_t thrum__analyse_task_request(const struct thrum__model *, uint32_t task);
 
-/* The request on which a run worked: the last one that the running task, or one that it became, had to do
- * with in that run; else the one for which it works. NONE: there is none. */
+/* The request on which a run worked: the one with which the running task, or one that it became, had to do
+ * in that run; else the one for which it works. NONE: there is none, or several. */
 uint32_t thrum__analyse_run_request(const struct thrum__model *, uint32_t run);
 
 #endif

@@ -246,6 +246,33 @@ static int list_waits(struct making *m, uint32_t number)
 	return error < 0 ? error : add_list(graph, waiter->task, first);
 }
 
+/* Adds a wait over a link, the only one of the task. */
+static int list_link(struct thrum__analyse_graph *graph, uint32_t task,
+	const struct thrum__analyse_wait *wait)
+{
+	int error = make_room_for_waits(graph, graph->wait_count + UINT64_C(1));
+
+	if (error == 0)
+		error = add_wait(graph, wait);
+	return error == 0 ? add_list(graph, task, graph->wait_count - 1) : error;
+}
+
+/* Adds the waits for answers over connections. */
+static int list_connections(struct thrum__analyse_graph *graph)
+{
+	uint32_t count = thrum__model_message_count(graph->model);
+	struct thrum__analyse_wait wait;
+	int error = 0;
+
+	for (uint32_t i = 0; i < count && error == 0; i++) {
+		uint32_t task = thrum__analyse_connection_wait(graph->model, i, &wait);
+
+		if (task != THRUM__NONE && graph->number[place_of(graph, task)] == 0)
+			error = list_link(graph, task, &wait);
+	}
+	return error;
+}
+
 /* Adds the waits over links of the tasks that have no others. */
 static int list_links(struct thrum__analyse_graph *graph)
 {
@@ -262,11 +289,7 @@ static int list_links(struct thrum__analyse_graph *graph)
 			graph->number[place_of(graph, task)] > 0 ||
 			!thrum__analyse_link_wait(model, task, &wait))
 			continue;
-		error = make_room_for_waits(graph, graph->wait_count + UINT64_C(1));
-		if (error == 0)
-			error = add_wait(graph, &wait);
-		if (error == 0)
-			error = add_list(graph, task, graph->wait_count - 1);
+		error = list_link(graph, task, &wait);
 	}
 	return error;
 }
@@ -283,6 +306,8 @@ static int make_lists(struct making *m)
 		order_candidates(m);
 	for (uint32_t i = 0; i < m->waiter_count && error == 0; i++)
 		error = list_waits(m, i + 1);
+	if (error == 0 && m->graph->model->has_connections)
+		error = list_connections(m->graph);
 	if (error == 0 && m->graph->model->has_links)
 		error = list_links(m->graph);
 	return error;

@@ -8,12 +8,14 @@
 #include <string.h>
 
 #include "fleet/parts.h"
+#include "port/futex.h"
 #include "port/port.h"
 #include "read/read.h"
 
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
 #define LATER (3600 * SECOND) /* so long after an event its message is looked for */
+#define AGAIN 2000            /* ms until the second try */
 #define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
 /* ---- Names ---------------------------------------------------------------------------------- */
@@ -246,10 +248,28 @@ static int fetch_pings(struct fetch *f)
 
 /* ---- All ------------------------------------------------------------------------------------ */
 
+/* Finds the server, and the recordings that match. */
+static int list_names(struct fetch *f, struct names *names)
+{
+	int error = thrum__fleet_connect(f->address, &f->server, f->info);
+
+	names->count = 0;
+	return error ? error
+		     : thrum__fleet_list(f->server, "thrum.def.*.*.*.0", take_name, names, f->info);
+}
+
 static int fetch_all(struct fetch *f, struct names *names)
 {
-	int error = thrum__fleet_list(f->server, "thrum.def.*.*.*.0", take_name, names, f->info);
+	static _Atomic uint32_t never;
+	int error = list_names(f, names);
 
+	/* A cluster that has just lost a server may need some time to choose another leader. */
+	if (error == -THRUM_E_SYSTEM && f->server) {
+		thrum__fleet_close(f->server);
+		f->server = NULL;
+		thrum__port_wait(&never, 0, AGAIN);
+		error = list_names(f, names);
+	}
 	for (size_t i = 0; i < names->count && i < THRUM__FLEET_PARTS_MAX && error == 0; i++)
 		error = fetch_recording(f, names, i);
 	if (error)
@@ -292,9 +312,7 @@ int thrum__fleet_fetch(const struct thrum__fleet_address *address,
 	names.keys = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.keys);
 	if (!names.keys)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	error = thrum__fleet_connect(address, &f.server, info);
-	if (error == 0)
-		error = fetch_all(&f, &names);
+	error = fetch_all(&f, &names);
 	if (error == 0)
 		error = fetch_pings(&f);
 	if (error == 0)

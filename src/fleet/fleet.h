@@ -6,7 +6,7 @@
  *   address.c  nats://SERVER/PATTERN?last=10m
  *   clock.c    a recording's clock and the time of day
  *   message.c  what a message is called, and what its header says
- *   send.c     a recording that is being written, as messages
+ *   send.c     a recording that is being written, as messages; send_tables.c: its tables
  *   gather.c   messages, as a recording
  *   server.c   the server, through libnats
  *   fetch.c    all messages of the recordings that an address names
@@ -246,7 +246,7 @@ struct thrum__fleet_stored {
 	int64_t time; /* when it was stored, ns since 1970 */
 };
 
-/* Messages of one stream. */
+/* Messages of one stream. Tables that came after `last` are given, too: they may have replaced others. */
 struct thrum__fleet_range {
 	bool is_tables;
 	const char *filter;   /* of subjects */

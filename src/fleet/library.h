@@ -81,7 +81,7 @@ struct thrum__fleet_server {
 	uint64_t number; /* of the latest message that was sent */
 	/* ping.c */
 	natsSubscription *pings; /* NULL: this agent doesn't answer */
-	bool has_no_right;       /* to ask */
+	uint64_t silent_until;   /* it had no right to ask: monotonic ns */
 };
 
 /* Loads the library. Returns 0 or -THRUM_E_SYSTEM. */

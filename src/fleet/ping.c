@@ -17,6 +17,9 @@
 #include "port/port.h"
 
 #define PATIENCE 500 /* ms, for an answer */
+/* After a question that the server doesn't permit, the next one comes this many ns later: it notes each, and
+ * may permit them by then. */
+#define SILENCE UINT64_C(300000000000)
 
 /* For that thread, which may still answer when the server's connection is closed. */
 static struct nats library;
@@ -82,7 +85,7 @@ void thrum__fleet_ping(struct thrum__fleet_server *s, const char *key)
 	const char *words;
 	natsMsg *message = NULL;
 
-	if (s->has_no_right)
+	if (thrum__port_monotonic() < s->silent_until)
 		return;
 	ping.asked = (int64_t)thrum__port_monotonic();
 	natsStatus status = nats->natsConnection_Request(&message, s->connection, THRUM__FLEET_PING,
@@ -93,8 +96,9 @@ void thrum__fleet_ping(struct thrum__fleet_server *s, const char *key)
 		store(s, key, &ping);
 	else if (status == NATS_NO_RESPONDERS)
 		begin_to_answer(s);
-	else if (status == NATS_TIMEOUT)
-		s->has_no_right = nats->natsConnection_GetLastError(s->connection, &words) ==
-			NATS_NOT_PERMITTED;
+	else if (status == NATS_TIMEOUT &&
+		nats->natsConnection_GetLastError(s->connection, &words) == NATS_NOT_PERMITTED &&
+		strstr(words, THRUM__FLEET_PING))
+		s->silent_until = thrum__port_monotonic() + SILENCE;
 	nats->natsMsg_Destroy(message);
 }

@@ -22,6 +22,7 @@
 #define SECOND INT64_C(1000000000)
 #define MS INT64_C(1000000)
 #define PATIENCE 5000                      /* ms, for an answer */
+#define TRIES 4                            /* to read */
 #define DUPLICATES (INT64_C(120) * SECOND) /* the time in which a message may come twice */
 #define HEADERS_MOST 1024                  /* bytes of a message's headers */
 #define PAYLOAD_LEAST (THRUM__FLEET_PART + 2 * HEADERS_MOST) /* a part isn't divided */
@@ -317,8 +318,10 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 
 /* ---- Reading -------------------------------------------------------------------------------- */
 
-/* Gives a message to `take`. Returns what that returns, and tells whether it was the last one. */
-static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_t last,
+/* Gives a message to `take`. Returns what that returns, and tells whether it was the last one. A table
+ * may have been replaced since the range's end was known: so all that have come since are taken, too. */
+static int take_message(struct thrum__fleet_server *s, natsMsg *message,
+	const struct thrum__fleet_range *range,
 	int (*take)(void *, const struct thrum__fleet_stored *), void *context, bool *is_last)
 {
 	jsMsgMetaData *about = NULL;
@@ -327,8 +330,9 @@ static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_
 
 	if (s->nats.natsMsg_GetMetaData(&about, message) != NATS_OK)
 		return 0;
-	*is_last = about->NumPending == 0 || about->Sequence.Stream >= last;
-	if (about->Sequence.Stream > last) {
+	*is_last = about->NumPending == 0 ||
+		(!range->is_tables && about->Sequence.Stream >= range->last);
+	if (!range->is_tables && about->Sequence.Stream > range->last) {
 		s->nats.jsMsgMetaData_Destroy(about);
 		return 0;
 	}
@@ -343,7 +347,8 @@ static int take_message(struct thrum__fleet_server *s, natsMsg *message, uint64_
 }
 
 static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscription,
-	uint64_t last, int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	const struct thrum__fleet_range *range,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context, bool *has_come,
 	struct thrum_error_info *info)
 {
 	jsConsumerInfo *about = NULL;
@@ -363,7 +368,8 @@ static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscr
 		if (status != NATS_OK)
 			return thrum__fleet_failed(s, status, "the server's messages can't be read",
 				info);
-		result = take_message(s, message, last, take, context, &is_last);
+		*has_come = true;
+		result = take_message(s, message, range, take, context, &is_last);
 		s->nats.natsMsg_Destroy(message);
 	}
 	return result;
@@ -399,15 +405,13 @@ int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *l
 	return error;
 }
 
-int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
-	int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+static int read_range(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context, bool *has_come,
 	struct thrum_error_info *info)
 {
 	natsSubscription *subscription = NULL;
 	jsSubOptions options;
 
-	if (range->after >= range->last)
-		return 0;
 	s->nats.jsSubOptions_Init(&options);
 	options.Stream = range->is_tables ? TABLES : PACKETS;
 	options.Ordered = true;
@@ -424,9 +428,25 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 
 	if (status != NATS_OK)
 		return thrum__fleet_failed(s, status, "the server's messages can't be read", info);
-	int result = read_messages(s, subscription, range->last, take, context, info);
+	int result = read_messages(s, subscription, range, take, context, has_come, info);
 
 	thrum__fleet_end_subscription(s, subscription);
+	return result;
+}
+
+int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
+	int (*take)(void *, const struct thrum__fleet_stored *), void *context,
+	struct thrum_error_info *info)
+{
+	bool has_come = false;
+	int result = 0;
+
+	/* A cluster may leave the messages to a server that has just died. */
+	for (int i = 0; i < TRIES && range->after < range->last; i++) {
+		result = read_range(s, range, take, context, &has_come, info);
+		if (result != -THRUM_E_SYSTEM || has_come)
+			break;
+	}
 	return result;
 }
 

@@ -45,7 +45,10 @@ struct sched {
 	struct thrum__base_keys device_keys; /* by number */
 	struct device *devices;
 	struct thrum__base_keys request_keys; /* by sector and device */
-	uint32_t *requests;                   /* tasks; NONE: it is over */
+	struct pending {
+		uint32_t task; /* NONE: it is over */
+		bool is_back;  /* the device had no room for it, so it will be issued again */
+	} * requests;
 	uint32_t room, device_room, request_room, part, lane;
 	struct line *line;
 };
@@ -366,6 +369,11 @@ static bool take_vector(struct sched *s)
 
 /* ---- Block devices -------------------------------------------------------------------------- */
 
+static bool is_event(const struct sched *s, const char *name)
+{
+	return strcmp(s->line->event, name) == 0;
+}
+
 struct request {
 	unsigned long long device, sector, bytes;
 	const char *name;
@@ -451,10 +459,11 @@ static struct device *find_device(struct sched *s, unsigned long long number)
 	return &grown[index];
 }
 
-/* The task of a request, or where it is kept once there is one. NULL: there is no memory. */
-static uint32_t *find_request(struct sched *s, const struct request *request)
+/* Where a request is kept. NULL: there is no memory. */
+static struct pending *find_request(struct sched *s, const struct request *request)
 {
-	uint32_t index = 0, known = s->request_keys.count, *grown;
+	uint32_t index = 0, known = s->request_keys.count;
+	struct pending *grown;
 
 	if (thrum__base_keys_add(&s->request_keys, request->sector, (const char *)&request->device,
 		    sizeof request->device, &index) ||
@@ -465,7 +474,7 @@ static uint32_t *find_request(struct sched *s, const struct request *request)
 	}
 	s->requests = grown;
 	if (index == known)
-		grown[index] = NONE;
+		grown[index] = (struct pending){.task = NONE};
 	return &grown[index];
 }
 
@@ -489,11 +498,20 @@ static void issue(struct sched *s, struct device *device, const struct request *
 		add(s, THRUM__IMPORT_SWITCH, device->work, NONE, NONE);
 }
 
-static bool take_block(struct sched *s, bool is_issue)
+static void complete(struct sched *s, struct device *device, struct pending *pending)
 {
+	add(s, THRUM__IMPORT_RESOLVE, pending->task, NONE, NONE);
+	*pending = (struct pending){.task = NONE};
+	if (--device->request_count == 0)
+		add(s, THRUM__IMPORT_SWITCH, NONE, NONE, NONE);
+}
+
+static bool take_block(struct sched *s)
+{
+	bool is_issue = is_event(s, "block_rq_issue");
 	struct request request;
 	struct device *device;
-	uint32_t *task;
+	struct pending *pending;
 
 	if (!take_request(s->line, &request))
 		return false;
@@ -502,26 +520,24 @@ static bool take_block(struct sched *s, bool is_issue)
 	if (request.sector == UINT64_MAX)
 		request.sector = 0; /* a flush ends with that */
 	device = find_device(s, request.device);
-	task = device ? find_request(s, &request) : NULL;
-	if (!task)
+	pending = device ? find_request(s, &request) : NULL;
+	if (!pending)
 		return false;
-	if (is_issue && *task == NONE) {
-		issue(s, device, &request, task);
-	} else if (!is_issue && *task != NONE) {
-		add(s, THRUM__IMPORT_RESOLVE, *task, NONE, NONE);
-		*task = NONE;
-		if (--device->request_count == 0)
-			add(s, THRUM__IMPORT_SWITCH, NONE, NONE, NONE);
+	if (is_event(s, "block_rq_requeue")) {
+		pending->is_back = pending->task != NONE;
+	} else if (is_issue && pending->is_back) {
+		pending->is_back = false;
+	} else {
+		/* The end of some that were merged isn't told: it is before the next one. */
+		if (pending->task != NONE)
+			complete(s, device, pending);
+		if (is_issue)
+			issue(s, device, &request, &pending->task);
 	}
 	return true;
 }
 
 /* ---- All events ----------------------------------------------------------------------------- */
-
-static bool is_event(const struct sched *s, const char *name)
-{
-	return strcmp(s->line->event, name) == 0;
-}
 
 static bool dispatch(struct sched *s)
 {
@@ -545,8 +561,9 @@ static bool dispatch(struct sched *s)
 		is_event(s, "page-faults"))
 		add(s, THRUM__IMPORT_LOG, NONE, NONE,
 			thrum__import_text(s->import, "page fault", 10));
-	else if (is_event(s, "block_rq_issue") || is_event(s, "block_rq_complete"))
-		return take_block(s, is_event(s, "block_rq_issue"));
+	else if (is_event(s, "block_rq_issue") || is_event(s, "block_rq_requeue") ||
+		is_event(s, "block_rq_complete"))
+		return take_block(s);
 	else
 		return take_vector(s);
 	return true;

@@ -12,8 +12,8 @@
 #include "import/parts.h"
 
 #define FREQUENCY UINT64_C(1000000000) /* a tick is a ns */
-#define EARLY 1000000000               /* ticks of the first event at least: 0 would be unknown */
-#define LATE (INT64_C(1) << 57)        /* and at most: a machine doesn't run for years */
+#define EARLY 1000000000               /* ticks of the first event, if its time can't be that */
+#define LATE (INT64_C(1) << 57)        /* a machine doesn't run for years; and 0 would be unknown */
 
 struct thrum__import_writer {
 	const struct thrum__output *output;
@@ -70,7 +70,7 @@ static int lay_out(struct thrum__import_writer *w, const struct thrum__import_pl
 	h->clock_kind = THRUM__CLOCK_MONOTONIC;
 	h->clock_frequency = FREQUENCY;
 	h->boot = plan->boot;
-	w->shift = plan->first < EARLY || plan->first > LATE ? EARLY - plan->first : 0;
+	w->shift = plan->first < 1 || plan->first > LATE ? EARLY - plan->first : 0;
 	read_clock(&h->start, w, plan, plan->first);
 	read_clock(&h->latest[0], w, plan, plan->last);
 	number_recording(h, plan);

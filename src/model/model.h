@@ -179,10 +179,13 @@ struct thrum__edges {
 	uint32_t prev_out[THRUM__COLUMN], prev_in[THRUM__COLUMN];
 	/* SIGNAL: how many waited, -1 if that is unknown; saturates. WAIT and LOCK: the place in the
 	 * program, for thrum__model_edge_site. LINK: 1 if it took less time than the clocks of its
-	 * two machines may be wrong by, so that its direction in time is unknown. */
+	 * two machines may be wrong by, so that its direction in time is unknown; or
+	 * THRUM__LINK_CONNECTION. */
 	int16_t value[THRUM__COLUMN];
 	uint8_t kind[THRUM__COLUMN]; /* enum thrum__edge_kind */
 };
+
+#define THRUM__LINK_CONNECTION 2 /* the message came over a connection that the adapters saw */
 
 enum thrum__note_kind {
 	THRUM__NOTE_LABEL,
@@ -321,6 +324,7 @@ struct thrum__model {
 	bool is_joined;           /* the trace joins several: lanes have processes */
 	bool has_links;           /* some task sent or received a link's key */
 	bool has_unknown_off_cpu; /* some row of off_cpu is UNKNOWN */
+	bool has_connections;     /* some task waits for what comes over a connection */
 	bool has_doubtful;        /* some LINK took less time than clocks are wrong by */
 	bool is_cut;              /* some lane's beginning is overwritten */
 	bool has_live;            /* the trace has a table of live tasks */
@@ -395,8 +399,24 @@ struct thrum__message {
 uint32_t thrum__model_message_count(const struct thrum__model *);
 
 /* Sets *message to that of a key, from 0 to the count - 1. Returns false, with *message untouched,
- * if no task has sent it, or it is forgotten. */
+ * if no task has sent it, it is forgotten, or it came over a connection. */
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
+
+/* The last thing that a task did, or NONE. Others may find out later that it held a lock until it began to
+ * wait, or receive later what it sent over a connection: that doesn't count. */
+uint32_t thrum__model_last_edge(const struct thrum__model *, uint32_t task);
+
+/* The next message of a connection to another process. */
+struct thrum__awaited {
+	uint32_t waiter; /* the task that stands for it */
+	uint32_t server; /* the task that received the last message of the other direction */
+	uint32_t waits;  /* the task that stands for the other direction's next message, or NONE */
+};
+
+/* Sets *awaited to that of a key, or returns false if nobody waits for it, or nobody is known who has
+ * received a message in the other direction, and sent nothing since. Its tasks may have ended or be
+ * forgotten. */
+bool thrum__model_awaited(const struct thrum__model *, uint32_t number, struct thrum__awaited *);
 
 /*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,

@@ -169,8 +169,11 @@ struct thrum__model_links {
 		int64_t sent, taken;       /* when; taken: OPEN until the message is received */
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
 		uint32_t taker;            /* who received it */
-		int64_t at;                /* the event that waits for the other: when, */
-		uint32_t lane;             /* and in which lane */
+		uint32_t awaiting;         /* task + 1 that waits for the next message */
+		uint32_t twin;         /* of a connection: the number + 1 of its other direction */
+		int64_t at;            /* the event that waits for the other: when, */
+		uint32_t lane;         /* and in which lane */
+		bool is_of_connection; /* it has message after message */
 	} * all;
 	uint32_t room;
 };

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /* Counters, which are found by their paths, and links, which are found by their keys. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/parts.h"
+#include "read/connection.h"
+
+#define LATER_MAX 8 /* edges that others add to what a task did before */
+#define KEY_MAX 192 /* of a connection, with the name of a process before it */
 
 /* ---- Counters ------------------------------------------------------------------------------ */
 
@@ -97,7 +102,8 @@ static void add_message(struct thrum__model_input *s, const struct thrum__link *
 		s->time - link->at);
 
 	m->has_doubtful |= is_doubtful;
-	thrum__model_edge_add(s, THRUM__EDGE_LINK, from, to, is_doubtful);
+	thrum__model_edge_add(s, THRUM__EDGE_LINK, from, to,
+		is_doubtful | (link->is_of_connection ? THRUM__LINK_CONNECTION : 0));
 }
 
 /* The event waits for the other one. */
@@ -107,11 +113,11 @@ static void note_first(const struct thrum__model_input *s, struct thrum__link *l
 	link->lane = s->event->lane;
 }
 
-/* Returns the event's link, a new one if need be; NULL when there is no memory. */
-static struct thrum__link *link_of(struct thrum__model_input *s)
+/* Returns the link of a key, a new one if need be; NULL when there is no memory. */
+static struct thrum__link *link_of(struct thrum__model_input *s, const char *text, size_t size)
 {
 	struct thrum__model_links *links = s->model->links;
-	uint32_t key = thrum__model_strings_add(&links->keys, s->event->text, s->event->text_size);
+	uint32_t key = thrum__model_strings_add(&links->keys, text, size);
 	void *all = links->all;
 	int error = key == THRUM__NONE
 		? -THRUM_E_MEMORY
@@ -123,20 +129,24 @@ static struct thrum__link *link_of(struct thrum__model_input *s)
 		return NULL;
 	}
 	links->all[key].time = s->time;
+	links->all[key].is_of_connection = thrum__read_is_connection(text, size);
 	s->model->has_links = true;
 	return &links->all[key];
 }
 
 void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 {
-	struct thrum__link *link = link_of(s);
+	struct thrum__link *link = link_of(s, s->event->text, s->event->text_size);
 
 	if (!link || task == THRUM__NONE)
 		return;
+	link->awaiting = 0;
 	link->sender = task + 1;
 	link->sent = s->time;
 	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
-	link->taker = link->receiver;
+	/* The receiver of those before receives this one, too. */
+	if (link->receiver != 0 || !link->is_of_connection)
+		link->taker = link->receiver;
 	/* Two lanes' clocks differ a little: the receive event may come first. */
 	if (thrum__model_has_row(&s->model->tasks, link->receiver - 1))
 		add_message(s, link, task, link->receiver - 1);
@@ -144,13 +154,76 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	note_first(s, link);
 }
 
+uint32_t thrum__model_last_edge(const struct thrum__model *m, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(m, task, edge_out);
+
+	for (int i = 0; i < LATER_MAX && thrum__model_has_row(&m->edges, edge) &&
+		(THRUM__EDGE(m, edge, kind) == THRUM__EDGE_LOCK ||
+			(THRUM__EDGE(m, edge, kind) == THRUM__EDGE_LINK &&
+				THRUM__EDGE(m, edge, value) & THRUM__LINK_CONNECTION));
+		i++)
+		edge = THRUM__EDGE(m, edge, prev_out);
+	return edge;
+}
+
+/* The task waits for the next message of a connection, by its latest wait. */
+static void await_message(struct thrum__model_input *s, uint32_t number, uint32_t task)
+{
+	const struct thrum_event *e = s->event;
+	struct thrum__model *m = s->model;
+	uint32_t wait = thrum__model_last_edge(m, task);
+	char key[KEY_MAX];
+	struct thrum__link *twin;
+
+	if (!thrum__model_has_row(&m->edges, wait) ||
+		THRUM__EDGE(m, wait, kind) != THRUM__EDGE_WAIT || e->text_size > KEY_MAX)
+		return;
+	memcpy(key, e->text, e->text_size);
+	key[e->text_size - THRUM__CONNECTION_END] ^= 1;
+	twin = link_of(s, key, e->text_size);
+	if (!twin)
+		return;
+	m->links->all[number].awaiting = THRUM__EDGE(m, wait, to) + 1;
+	m->links->all[number].twin = (uint32_t)(twin - m->links->all) + 1;
+	m->has_connections = true;
+}
+
+/* The task has received over a connection; or waits for the next message, if its thread rests. */
+static void receive_over(struct thrum__model_input *s, uint32_t number, uint32_t task)
+{
+	bool rests = s->lane->suspended != THRUM__NONE, is_new;
+	struct thrum__link *link;
+
+	if (rests)
+		await_message(s, number, task);
+	link = &s->model->links->all[number];
+	is_new = link->sender != 0 && link->taken == THRUM__OPEN;
+	if (rests && !is_new) {
+		link->receiver = task + 1;
+		note_first(s, link);
+		return;
+	}
+	if (is_new && thrum__model_has_row(&s->model->tasks, link->sender - 1))
+		add_message(s, link, link->sender - 1, task);
+	/* Else it is the rest of a message, unless nobody recorded who sends. */
+	if (is_new || link->sender == 0 || link->taker != task + 1) {
+		link->taken = s->time;
+		link->taker = task + 1;
+	}
+}
+
 void thrum__model_links_receive(struct thrum__model_input *s, uint32_t task)
 {
-	struct thrum__link *link = link_of(s);
+	struct thrum__link *link = link_of(s, s->event->text, s->event->text_size);
 
 	if (!link || task == THRUM__NONE)
 		return;
 	thrum__model_task_hear(s->model, task, s->time);
+	if (link->is_of_connection) {
+		receive_over(s, (uint32_t)(link - s->model->links->all), task);
+		return;
+	}
 	if (link->sender != 0) {
 		link->taken = s->time;
 		link->taker = task + 1;
@@ -173,11 +246,24 @@ bool thrum__model_message(const struct thrum__model *m, uint32_t number,
 {
 	const struct thrum__link *link = &m->links->all[number];
 
-	if (link->sender == 0)
+	if (link->sender == 0 || link->is_of_connection)
 		return false;
 	*message = (struct thrum__message){link->sender - 1, THRUM__NONE, link->sent, link->taken};
 	if (link->taken != THRUM__OPEN)
 		message->receiver = link->taker - 1;
+	return true;
+}
+
+bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
+	struct thrum__awaited *awaited)
+{
+	const struct thrum__link *link = &m->links->all[number];
+	const struct thrum__link *twin = link->twin ? &m->links->all[link->twin - 1] : NULL;
+
+	/* An answer that has come since may be the whole one. */
+	if (!twin || link->awaiting == 0 || twin->taker == 0 || link->sent > twin->taken)
+		return false;
+	*awaited = (struct thrum__awaited){link->awaiting - 1, twin->taker - 1, twin->awaiting - 1};
 	return true;
 }
 
@@ -192,10 +278,13 @@ void thrum__model_links_forget(struct thrum__model *m, int64_t before)
 	if (!is_used)
 		return;
 	for (uint32_t i = 0; i < links->keys.count; i++) {
-		is_used[i] = links->all[i].time >= before;
+		is_used[i] |= links->all[i].time >= before;
+		if (is_used[i] && links->all[i].twin)
+			is_used[links->all[i].twin - 1] = true;
+	}
+	for (uint32_t i = 0; i < links->keys.count; i++)
 		if (!is_used[i])
 			links->all[i] = (struct thrum__link){0};
-	}
 	thrum__model_strings_sweep(&links->keys, is_used);
 	free(is_used);
 }

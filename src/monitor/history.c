@@ -196,7 +196,7 @@ struct thrum__monitor_history_series *thrum__monitor_history_find(
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-/* A look at a counter tells this. */
+/* A sample of a counter. */
 struct news {
 	uint64_t count;
 	double sum;
@@ -235,7 +235,7 @@ static void add_news(struct thrum__monitor_history_series *series, const struct 
 	series->is_changed = true;
 }
 
-/* Adds the observations since the last look, and keeps the present ones for the next. */
+/* Adds the observations since the last sample, and keeps the present ones for the next. */
 static int add_distribution(struct thrum__monitor_history_series *series,
 	const struct thrum__read_counter *counter, uint64_t time, uint64_t elapsed)
 {
@@ -328,7 +328,7 @@ int thrum__monitor_history_add(struct thrum__monitor_history *history,
 				return -THRUM_E_MEMORY;
 			series->is_new = true;
 		}
-		/* A counter that was made since the last look began with nothing. */
+		/* A counter that was made since the last sample began with nothing. */
 		series->is_known |= !is_first;
 		error = add_counter(series, counter, time, elapsed);
 	}

@@ -7,7 +7,7 @@
  * Time is that of the wall clock, since people ask for "since midnight". If the clock is set back,
  * the slots of the future are not used; those of the present take what comes in addition. Each slot
  * knows how much time was observed in it, so rates stay right. Nothing is known of times when nobody
- * looks.
+ * samples.
  *
  * A history can be kept in a file: its bytes are the structures below, in the byte order of the
  * machine, little-endian. Nothing here does I/O. Nothing that was read is trusted.
@@ -47,11 +47,11 @@ struct thrum__monitor_history_head {
 
 struct thrum__monitor_history_slot {
 	uint64_t start; /* s since 1970, a multiple of the slot's length; 0: empty */
-	uint64_t span;  /* ns of it in which somebody looked */
-	uint64_t count; /* looks; for a distribution, observations */
-	double sum;     /* gauge: of all looks; cumulative: the growth; else of the observations */
+	uint64_t span;  /* ns of it that were sampled */
+	uint64_t count; /* samples; for a distribution, observations */
+	double sum; /* gauge: of all samples; cumulative: the growth; else of the observations */
 	int64_t least, most;
-	int64_t last; /* gauge and cumulative: the value at the last look */
+	int64_t last; /* gauge and cumulative: the value at the last sample */
 };
 
 /* The observations of a slot in at most 24 cells. A cell is a bucket of the recording, or as many
@@ -85,7 +85,7 @@ struct thrum__monitor_history_series {
 	struct thrum__monitor_history_slot *slots;      /* seconds, minutes, hours */
 	struct thrum__monitor_history_sketch *sketches; /* of the slots; NULL: not a distribution */
 	uint64_t offset;                                /* in the file */
-	/* From the last look. */
+	/* From the last sample. */
 	bool is_new;     /* its head was not written yet */
 	bool is_changed; /* its slots of that time were */
 	bool is_known;
@@ -98,17 +98,17 @@ struct thrum__monitor_history_series {
 struct thrum__monitor_history {
 	struct thrum__monitor_history_series *series[THRUM__HISTORY_SERIES];
 	uint32_t count;
-	uint32_t left_out; /* counters of the last look that found no room */
+	uint32_t left_out; /* counters of the last sample that found no room */
 	uint64_t size;     /* bytes of the file */
-	uint64_t time;     /* of the last look, s; 0: none yet */
+	uint64_t time;     /* of the last sample, s; 0: none yet */
 };
 
 /* All zero is an empty history. */
 void thrum__monitor_history_finish(struct thrum__monitor_history *);
 
 /*
- * Adds the counters as they are at `time`, s since 1970. `elapsed`: ns since the last look by a
- * clock that nobody sets. The first look, also after loading, only tells from where counters grow.
+ * Adds the counters as they are at `time`, s since 1970. `elapsed`: ns since the last sample by a
+ * clock that nobody sets. The first sample, also after loading, only tells from where counters grow.
  * Returns 0 or -THRUM_E_MEMORY; then some counters were not added.
  */
 THRUM__MUST_USE int thrum__monitor_history_add(struct thrum__monitor_history *,
@@ -122,7 +122,7 @@ struct thrum__monitor_history_piece {
 };
 #define THRUM__HISTORY_PIECES 7
 
-/* Finds what the last look changed in a series. The file first has to have history->size bytes; the
+/* Finds what the last sample changed in a series. The file first has to have history->size bytes; the
  * header is written after all series. Returns how many pieces there are. */
 unsigned thrum__monitor_history_pieces(const struct thrum__monitor_history *, uint32_t series,
 	struct thrum__monitor_history_piece[THRUM__HISTORY_PIECES]);
@@ -142,10 +142,10 @@ struct thrum__monitor_history_series *thrum__monitor_history_find(
 /* All that is known of a stretch of time. */
 struct thrum__monitor_history_answer {
 	unsigned length; /* s: of the slots */
-	double seconds;  /* in which somebody looked */
+	double seconds;  /* that were sampled */
 	uint64_t count;  /* 0: nothing is known */
 	double sum;      /* as in a slot */
-	double mean;     /* of a gauge's looks or the observations; NAN if there are none */
+	double mean;     /* of a gauge's samples or the observations; NAN if there are none */
 	double rate;     /* growth, or observations, for each second; NAN if it isn't known */
 	int64_t least, most, last;
 	int64_t p50, p90, p99; /* of a distribution: each the middle of a cell */

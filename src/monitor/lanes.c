@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The lanes: how they have spent the time since the last look, from their latest packets. A lane
- * that wrote much since then is read from a later place on, so that a look never takes long. The
+ * The lanes: how they have spent the time since the last sample, from their latest packets. A lane
+ * that wrote much since then is read from a later place on, so that a sample never takes long. The
  * stretch that it tells of is shorter then.
  */
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "monitor/parts.h"
 
 #define PACKETS_MAX 65536u           /* recorders make about 1,024; more is a hostile file */
-#define BUDGET (UINT64_C(512) << 10) /* bytes of a lane that a look reads; and a packet more */
+#define BUDGET (UINT64_C(512) << 10) /* bytes of a lane that a sample reads; and a packet more */
 #define PIECE (UINT32_C(256) << 10)  /* bytes of a packet that are read at once */
 #define HEAD sizeof(struct thrum__packet)
 
@@ -189,7 +189,7 @@ static int read_records(struct thrum__monitor *m, struct lane_state *lane,
 	return 0;
 }
 
-/* Reads a packet: from its beginning, or behind the records that the last look has read. */
+/* Reads a packet: from its beginning, or behind the records that the last sample has read. */
 static int read_packet(struct thrum__monitor *m, struct lane_state *lane,
 	const struct packet_place *place, bool is_first)
 {
@@ -257,7 +257,7 @@ static int read_lane(struct thrum__monitor *m, struct lane_state *lane,
 		bytes + places[first - 1].content <= BUDGET)
 		bytes += places[--first].content;
 	lane->was_seen = true;
-	/* The stretch begins at the last look, or where reading begins. */
+	/* The stretch begins at the last sample, or where reading begins. */
 	begin_stretch(lane, lane->until);
 	for (uint32_t i = first; i < count && error == 0; i++)
 		error = read_packet(m, lane, &places[i], i == first);
@@ -333,7 +333,7 @@ double thrum__monitor_load(const struct thrum__monitor_lane *lane)
 	return lane->span > 0 ? worked / (double)lane->span : NAN;
 }
 
-int thrum__monitor_look_at_lanes(struct thrum__monitor *m)
+int thrum__monitor_sample_lanes(struct thrum__monitor *m)
 {
 	int error;
 

@@ -432,7 +432,7 @@ static void put_entries(const struct writer *w, struct entry *entries, size_t co
 			begin_family(w, name, types[entry->counter->kind],
 				entry->is_time ? "seconds" : "",
 				entry->is_time ? "Time from creation to end of tasks, by label."
-					       : "Tasks that ended while thrum looked, by label.");
+					       : "Tasks that ended while thrum ran, by label.");
 		} else if (is_new) {
 			thrum__base_text_put(&text, "Counter ");
 			thrum__base_text_put(&text, entry->counter->path);

@@ -6,7 +6,7 @@
 #include "base/keys.h"
 #include "monitor/sample.h"
 
-/* How far a lane has been read, and how it has spent its time since the last look. */
+/* How far a lane has been read, and how it has spent its time since the last sample. */
 struct lane_state {
 	uint64_t number, seq;
 	uint64_t own, running; /* tasks */
@@ -19,10 +19,10 @@ struct lane_state {
 	uint32_t tid;
 	bool is_suspended, was_suspended; /* now; ever */
 	bool is_read;                     /* the members above are valid */
-	bool was_seen;                    /* in this look */
+	bool was_seen;                    /* in this sample */
 };
 
-/* A packet, as one look at its header finds it. */
+/* A packet, as one read of its header finds it. */
 struct packet_place {
 	uint64_t lane, seq;
 	uint32_t index, ticket, content; /* content: bytes */
@@ -30,7 +30,7 @@ struct packet_place {
 
 #define EXEMPLARS_MAX 64
 
-/* The definition of an exemplar's counter, and whether the exemplar is of this look. */
+/* The definition of an exemplar's counter, and whether the exemplar is of this sample. */
 struct exemplar_state {
 	uint16_t definition;
 	bool is_new;
@@ -38,7 +38,7 @@ struct exemplar_state {
 
 struct thrum__monitor {
 	struct thrum__input input;
-	struct thrum__header header; /* as it is at this look */
+	struct thrum__header header; /* as it is at this sample */
 	uint64_t frequency;          /* ticks a second */
 	struct thrum__monitor_sample sample;
 
@@ -58,8 +58,8 @@ struct thrum__monitor {
 int64_t thrum__monitor_ns(const struct thrum__monitor *, uint64_t ticks);
 
 /* Fill in the parts of the sample. Return 0 or a negative enum thrum_error. */
-int thrum__monitor_look_at_tasks(struct thrum__monitor *);
-int thrum__monitor_look_at_lanes(struct thrum__monitor *);
+int thrum__monitor_sample_tasks(struct thrum__monitor *);
+int thrum__monitor_sample_lanes(struct thrum__monitor *);
 
 /* Takes a counter's event as an exemplar, if it is worth it. Fails silently: nobody needs exemplars. */
 void thrum__monitor_take_exemplar(struct thrum__monitor *, uint16_t definition, int64_t value,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Looks at a recording. */
+/* Samples a recording. */
 #include "monitor/sample.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ int64_t thrum__monitor_ns(const struct thrum__monitor *m, uint64_t ticks)
 	return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
 }
 
-/* Returns the recording's clock at the time of the look, or at the recording's end. */
+/* Returns the recording's clock at the time of the sample, or at the recording's end. */
 static uint64_t ticks_of(const struct thrum__header *header, uint64_t monotonic)
 {
 	const struct thrum__reading *latest = thrum__format_latest_clock(header);
@@ -91,16 +91,16 @@ static int look_at_header(struct thrum__monitor *m, uint64_t monotonic)
 	return 0;
 }
 
-int thrum__monitor_look(struct thrum__monitor *m, unsigned parts, uint64_t monotonic,
+int thrum__monitor_take_sample(struct thrum__monitor *m, unsigned parts, uint64_t monotonic,
 	const struct thrum__monitor_sample **sample)
 {
 	int error = look_at_header(m, monotonic);
 
 	m->sample.task_count = m->sample.group_count = m->sample.lane_count = 0;
 	if (error == 0 && parts & THRUM__MONITOR_TASKS)
-		error = thrum__monitor_look_at_tasks(m);
+		error = thrum__monitor_sample_tasks(m);
 	if (error == 0 && parts & THRUM__MONITOR_LANES)
-		error = thrum__monitor_look_at_lanes(m);
+		error = thrum__monitor_sample_lanes(m);
 	if (error == 0)
 		*sample = &m->sample;
 	return error;

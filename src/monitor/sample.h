@@ -2,7 +2,7 @@
 /*
  * monitor/: the present state of a recording to which a program writes, and conditions on it.
  *
- *	sample.c   looks at a recording: the time, its losses, and the parts
+ *	sample.c   samples a recording: the time, its losses, and the parts
  *	tasks.c    the live tasks, by label
  *	lanes.c    the lanes, and what they did lately
  *	labels.c   counters of the tasks by label
@@ -12,7 +12,7 @@
  *	metrics.c  all this as text for Prometheus
  *	rule/      conditions on these, as people write them; its face is rule/rule.h
  *
- * A look costs the program nothing, since it only reads: the header, the table of live tasks, and
+ * A sample costs the program nothing, as it only reads: the header, the table of live tasks, and
  * the latest packets of each lane. Nothing found there is trusted.
  */
 #ifndef MONITOR_SAMPLE_H
@@ -71,7 +71,7 @@ struct thrum__monitor_lane {
 double thrum__monitor_load(const struct thrum__monitor_lane *);
 
 /* An event that changed a counter while a task ran: of each counter that with the greatest value
- * since the last look, or else an older one. */
+ * since the last sample, or else an older one. */
 struct thrum__monitor_exemplar {
 	char path[116];
 	int64_t value;
@@ -79,7 +79,7 @@ struct thrum__monitor_exemplar {
 };
 
 struct thrum__monitor_sample {
-	uint64_t time;     /* CLOCK_MONOTONIC, ns: of the look */
+	uint64_t time;     /* CLOCK_MONOTONIC, ns: of the sample */
 	uint64_t ticks;    /* the recording's clock at that time; 0: it can't be told */
 	bool is_recording; /* the recording was not stopped; its process may have died, though */
 	uint64_t lost[THRUM__LOST_CAUSES];
@@ -111,10 +111,10 @@ void thrum__monitor_destroy(struct thrum__monitor *);
 /*
  * Takes a sample with the parts that are wanted; the others are empty. `monotonic`: CLOCK_MONOTONIC
  * now, ns; 0: the process has ended, and the time stands still. *sample is valid until the next
- * look. Returns 0 or a negative enum thrum_error.
+ * sample. Returns 0 or a negative enum thrum_error.
  */
-THRUM__MUST_USE int thrum__monitor_look(struct thrum__monitor *, unsigned parts, uint64_t monotonic,
-	const struct thrum__monitor_sample **sample);
+THRUM__MUST_USE int thrum__monitor_take_sample(struct thrum__monitor *, unsigned parts,
+	uint64_t monotonic, const struct thrum__monitor_sample **sample);
 
 /* Returns the task of this id in the last sample, or NULL. */
 const struct thrum__monitor_task *thrum__monitor_find(const struct thrum__monitor *, uint64_t id);

@@ -180,7 +180,7 @@ static int look_at_cells(struct thrum__monitor *m, uint64_t first, size_t count)
 	return error;
 }
 
-int thrum__monitor_look_at_tasks(struct thrum__monitor *m)
+int thrum__monitor_sample_tasks(struct thrum__monitor *m)
 {
 	int error = 0;
 

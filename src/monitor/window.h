@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Windows: the latest stretch of time of a number, a counter or a distribution. A window is made of
- * slots, so that it takes the same memory however often one looks. So it is longer than it should
- * be, by a 64th or by the time between two looks. Nothing is known of a window that isn't full.
+ * slots, so that it takes the same memory however often samples are taken. So it is longer than it
+ * should be, by a 64th or by the time between two samples. Nothing is known of a window that isn't
+ * full.
  */
 #ifndef MONITOR_WINDOW_H
 #define MONITOR_WINDOW_H

@@ -12,7 +12,8 @@
  *   fast.h      the shape of a fast event
  *   hot.c       the calls that must be fast
  *   calls.c     the other calls
- *   lane.c      threads, their lanes, and the slow path of each call
+ *   lane.c      threads and their lanes
+ *   write.c     the slow path of each call
  *   pool.c      packets without a lane, lanes without a thread
  *   live.c      ids and the table of live tasks
  *   category.c  categories, their levels, and the mask
@@ -20,6 +21,7 @@
  *   counter.c   counters, and who adds where
  *   counter_pages.c   the memory in which counters lie
  *   clock.c     the recording's clock
+ *   recorder.c  makes a recorder in a block of memory
  *   start.c     start, stop, fork, environment
  *   request.c   start and stop from outside
  *   snapshot.c  a copy while recording
@@ -248,12 +250,6 @@ void thrum__record_park(struct recorder *, struct lane *);
 struct lane *thrum__record_unpark(struct recorder *);
 
 /* ---- lane.c: all are async-signal-safe but thrum__record_thread_exit ---- */
-/* Writes one record into the calling thread's lane, or counts it as lost. All calls use it when
- * their fast path is not possible. Keeps errno. */
-void thrum__record_write(struct thrum__record *);
-/* The same for a record with a number of one of this recorder's definitions. Writes nothing if
- * another recording has begun since, where the number means something else. */
-void thrum__record_write_defined(const struct recorder *, struct thrum__record *);
 /*
  * Takes the thread's lane, or a nested one, with a packet that has room for `bytes`. Sets *time to
  * the event's time. The caller may write any number of records within those bytes with
@@ -261,9 +257,6 @@ void thrum__record_write_defined(const struct recorder *, struct thrum__record *
  * an event as lost (unless `bytes` is 0) and returns NULL. May change errno.
  */
 struct lane *thrum__record_lane_take(struct thread *, size_t bytes, uint64_t *time);
-/* Writes a record into a lane that is taken, and before it a CONTEXT and a NAME record if it needs
- * them. */
-void thrum__record_lane_write(struct lane *, const struct thrum__record *, uint64_t time);
 void thrum__record_lane_release(struct thread *, struct lane *);
 /* Sets the place up to which fast events may begin; NULL: no fast events. */
 void thrum__record_store_limit(struct lane *, uint8_t *limit);
@@ -277,6 +270,17 @@ void thrum__record_thread_exit(void *thread);
 void thrum__record_thread_forget(struct thread *);
 /* Adds 1 to the header's count of losses by this cause. */
 void thrum__record_count_lost(enum thrum_lost);
+
+/* ---- write.c: all are async-signal-safe ---- */
+/* Writes one record into the calling thread's lane, or counts it as lost. All calls use it when
+ * their fast path is not possible. Keeps errno. */
+void thrum__record_write(struct thrum__record *);
+/* The same for a record with a number of one of this recorder's definitions. Writes nothing if
+ * another recording has begun since, where the number means something else. */
+void thrum__record_write_defined(const struct recorder *, struct thrum__record *);
+/* Writes a record into a lane that is taken, and before it a CONTEXT and a NAME record if it needs
+ * them. */
+void thrum__record_lane_write(struct lane *, const struct thrum__record *, uint64_t time);
 /* Returns an upper bound for the bytes of a record and of a CONTEXT and a NAME before it. */
 size_t thrum__record_bytes_needed(const struct thrum__record *);
 
@@ -566,12 +570,16 @@ int thrum__record_stop_held(void);
  * makes the mask say so, as in a child that was made without the handlers of fork(). Returns the
  * recorder or NULL. Async-signal-safe. */
 struct recorder *thrum__record_look_outside(void);
+/* Judges an existing file for thrum__port_file_create. */
+enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
+
+/* ---- recorder.c ---- */
+/* Fills in the sizes and sections of a header. Returns 0 or -THRUM_E_SIZE. */
+int thrum__record_lay_out(struct thrum__header *, uint64_t size, const struct thrum_config *);
 /* Makes a recorder over a block of memory of `size` bytes, in which the header's bytes are 0.
  * *recorder is not in use yet. Returns 0, -THRUM_E_SIZE or -THRUM_E_MEMORY. */
 int thrum__record_recorder_create(struct recorder **, void *memory, uint64_t size,
 	const struct thrum_config *);
-/* Judges an existing file for thrum__port_file_create. */
-enum thrum__port_claim thrum__record_claim(const void *head, size_t size, bool is_locked);
 
 /* ---- request.c ---- */
 #ifndef THRUM_CORE

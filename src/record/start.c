@@ -13,12 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/clock.h"
 #include "port/futex.h"
 #include "port/port.h"
 #include "record/record.h"
 
-#define ALIGNED(size) (((size) + 63) / 64 * 64)
 #define FREQUENCY_MAX UINT64_C(100000000000) /* the most that readers accept */
 
 struct thrum__control thrum__control __attribute__((aligned(4096)));
@@ -27,8 +25,6 @@ pthread_key_t thrum__record_exit_key;
 bool thrum__record_has_exit_key;
 
 static _Atomic uint32_t starting;
-static uint32_t generation;
-static const struct recorder *latest; /* of this process, or of its parent */
 static char path[4096];
 /* thrum__control is the recording's control page. */
 static bool is_mask_shared;
@@ -51,140 +47,6 @@ static void lock_start(void)
 static void unlock_start(void)
 {
 	atomic_store(&starting, 0);
-}
-
-/* ---- Making a recorder ---------------------------------------------------------------------- */
-
-static void fill_in_header(struct thrum__header *h, struct recorder *r,
-	const struct thrum_config *config)
-{
-	h->full = config->full;
-	h->pid = thrum__port_pid();
-	h->process_start = thrum__port_process_start(0);
-	thrum__port_random(h->uuid, sizeof h->uuid);
-	h->uuid[6] = (h->uuid[6] & 0x0f) | 0x40; /* RFC 9562, version 4 */
-	h->uuid[8] = (h->uuid[8] & 0x3f) | 0x80;
-	thrum__port_program(h->program, sizeof h->program);
-	thrum__port_host(h->host, sizeof h->host);
-	h->boot = thrum__port_boot();
-	thrum__record_clock_begin(r, h, config->clock);
-	atomic_store(&h->state, THRUM__RECORDING);
-}
-
-/* For the history of the mask. */
-static uint64_t read_ticks(void *owner, bool is_after)
-{
-	(void)owner, (void)is_after;
-	return now() >> 4;
-}
-
-static void write_metadata(struct thrum__header *h)
-{
-	struct thrum__metadata metadata = {.uuid = h->uuid, .program = h->program, .host = h->host};
-
-	thrum__format_set_clock(&metadata, h);
-	thrum__format_write_metadata((char *)h + h->metadata.offset, h->metadata.size, &metadata);
-}
-
-/* Allocates the recorder and its arrays as one block of private memory, in the order of their
- * alignment, and the lanes, which a child must not have. Returns NULL if there is no memory. */
-static struct recorder *allocate_recorder(const struct thrum__header *h, uint32_t definitions)
-{
-	uint32_t n = h->packets;
-	uint32_t live = (uint32_t)(h->live_tasks.size / sizeof(struct thrum__live_task));
-	uint32_t id_block = live <= SMALL_TABLE ? ID_BLOCK_SMALL : ID_BLOCK;
-	uint32_t regions = live / id_block;
-	uint32_t known = UINT32_C(2) << (31 - __builtin_clz(definitions));
-	size_t cells_at = ALIGNED(sizeof(struct recorder));
-	size_t ready_at = cells_at + ALIGNED(n * sizeof(uint64_t));
-	size_t regions_at = ready_at + ALIGNED(n * sizeof(uint32_t));
-	size_t known_at = regions_at + ALIGNED(regions * sizeof(uint32_t));
-	uint8_t *block = thrum__port_allocate(known_at + known * 2 * sizeof(uint16_t));
-
-	if (!block)
-		return NULL;
-	struct recorder *r = (void *)block;
-
-	size_t lanes = (n * sizeof(struct lane) + PAGE_MAX - 1) / PAGE_MAX * PAGE_MAX;
-
-	r->lanes = thrum__port_allocate(lanes);
-	if (!r->lanes)
-		return NULL;
-	thrum__port_wipe_on_fork(r->lanes, lanes);
-	r->cells = (void *)(block + cells_at);
-	r->ready = (void *)(block + ready_at);
-	r->regions = (void *)(block + regions_at);
-	r->known = (void *)(block + known_at);
-	r->known_mask = known * 2 - 1;
-	r->id_block = id_block;
-	return r;
-}
-
-/* Whether memcheck runs the program: it would report that fast events read beyond texts' ends. */
-static bool is_watched(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-
-	return preload && strstr(preload, "vgpreload_memcheck");
-}
-
-static int lay_out(struct thrum__header *h, uint64_t size, const struct thrum_config *config)
-{
-	uint64_t page = config->memory ? 4096 : thrum__port_page_size();
-
-	if (!config->counters_only)
-		return thrum__format_lay_out(h, size, page);
-	thrum__format_lay_out_counters(h, page);
-	return 0;
-}
-
-int thrum__record_recorder_create(struct recorder **recorder, void *memory, uint64_t size,
-	const struct thrum_config *config)
-{
-	struct thrum__header *h = memory;
-	int error = lay_out(h, size, config);
-
-	if (error)
-		return error;
-	uint32_t definitions = (uint32_t)(h->definitions.size / sizeof(struct thrum__definition));
-	struct recorder *r = allocate_recorder(h, definitions);
-
-	if (!r)
-		return -THRUM_E_MEMORY;
-	fill_in_header(h, r, config);
-	write_metadata(h);
-	r->header = h;
-	r->size = size;
-	r->packets = (uint8_t *)h + h->packet.offset;
-	r->packet_size = h->packet_size;
-	r->packet_count = h->packets;
-	r->definitions = (void *)((uint8_t *)h + h->definitions.offset);
-	r->definition_count = definitions;
-	atomic_store(&r->definitions_used, 1);
-	if (!config->no_live_tasks && !config->counters_only) {
-		r->live = (void *)((uint8_t *)h + h->live_tasks.offset);
-		r->live_mask = h->live_tasks.size / sizeof(struct thrum__live_task) - 1;
-	}
-	/* Never 0, which marks descriptors that were never used. */
-	generation = generation % 65535 + 1;
-	r->generation = generation;
-	/* A program may still know tasks of the last recording: none of this one has such an id. */
-	if (latest)
-		atomic_store(&r->id_blocks,
-			atomic_load(&latest->id_blocks) * latest->id_block / r->id_block + 1);
-	latest = r;
-	r->discard = config->full == THRUM_FULL_DISCARD;
-	r->careful = is_watched();
-	r->has_file = !config->memory;
-	r->counters_only = config->counters_only;
-	if (!r->counters_only)
-		thrum__format_controls_init(&r->controls, (uint8_t *)h + h->control.offset,
-			h->control.size);
-	r->controls.mask = thrum__record_mask();
-	r->controls.ticks = read_ticks;
-	thrum__record_pool_init(r);
-	*recorder = r;
-	return 0;
 }
 
 /* ---- The process ---------------------------------------------------------------------------- */
@@ -405,7 +267,7 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	static struct thrum__header layout;
 
 	memset(&layout, 0, sizeof layout);
-	int error = lay_out(&layout, size, config);
+	int error = thrum__record_lay_out(&layout, size, config);
 
 	if (config->counters_only)
 		size = layout.size;
@@ -444,11 +306,33 @@ static int start_file(struct recorder **r, const struct thrum_config *config, ui
 	return error;
 }
 
-static int start_recording(const struct thrum_config *config)
+/* Starts a recording in the memory that the program supplies. */
+static int start_memory(struct recorder **r, const struct thrum_config *config, uint64_t size)
 {
-	struct recorder *r;
-	uint64_t size = config->size ? config->size : THRUM__SIZE_DEFAULT;
-	int error;
+	static struct thrum__header layout;
+	uint8_t *memory = config->memory;
+
+	memset(&layout, 0, sizeof layout);
+	int error = thrum__record_lay_out(&layout, size, config);
+
+	if (error)
+		return error;
+	memset(memory, 0, layout.packet.offset);
+	for (uint32_t i = 0; i < layout.packets; i++) /* no packet is there yet */
+		memset(memory + layout.packet.offset + (size_t)i * layout.packet_size, 0,
+			sizeof(struct thrum__packet));
+	error = thrum__record_recorder_create(r, memory, size, config);
+	if (error)
+		return error;
+	thrum__record_begin_mask(*r);
+	thrum__record_counters_begin(*r);
+	return 0;
+}
+
+/* Returns 0, -THRUM_E_SIZE or -THRUM_E_ARGUMENT. */
+static int check_config(const struct thrum_config *config, uint64_t size)
+{
+	const struct thrum_clock *clock = config->clock;
 
 	if (size < THRUM__SIZE_MIN || size > THRUM__SIZE_MAX)
 		return -THRUM_E_SIZE;
@@ -456,35 +340,25 @@ static int start_recording(const struct thrum_config *config)
 		return -THRUM_E_ARGUMENT;
 	if (config->counters_only && config->memory)
 		return -THRUM_E_ARGUMENT;
-	if (config->clock &&
-		(!config->clock->read || !config->clock->frequency ||
-			config->clock->frequency > FREQUENCY_MAX))
+	if (clock && (!clock->read || !clock->frequency || clock->frequency > FREQUENCY_MAX))
 		return -THRUM_E_ARGUMENT;
+	return 0;
+}
+
+static int start_recording(const struct thrum_config *config)
+{
+	struct recorder *r;
+	uint64_t size = config->size ? config->size : THRUM__SIZE_DEFAULT;
+	int error = check_config(config, size);
+
+	if (error)
+		return error;
 	path[0] = '\0';
 	take_mask_back(); /* in a child that has made no call yet */
 	/* From now on a mask without a recorder is no parent's. */
 	thrum__port_wipe_on_fork(&thrum__record_process, sizeof thrum__record_process);
 	atomic_store(&thrum__record_process.has_started, true);
-	if (config->memory) {
-		static struct thrum__header layout;
-
-		memset(&layout, 0, sizeof layout);
-		error = lay_out(&layout, size, config);
-		if (!error)
-			memset(config->memory, 0, layout.packet.offset);
-		for (uint32_t i = 0; !error && i < layout.packets; i++) /* no packet is there yet */
-			memset((uint8_t *)config->memory + layout.packet.offset +
-					(size_t)i * layout.packet_size,
-				0, sizeof(struct thrum__packet));
-		if (!error)
-			error = thrum__record_recorder_create(&r, config->memory, size, config);
-		if (!error) {
-			thrum__record_begin_mask(r);
-			thrum__record_counters_begin(r);
-		}
-	} else {
-		error = start_file(&r, config, size);
-	}
+	error = config->memory ? start_memory(&r, config, size) : start_file(&r, config, size);
 	if (error)
 		return error;
 	if (!is_mask_shared)

@@ -127,6 +127,18 @@ static void add_rows(struct outline *o, const struct thrum__scene_bands_place *p
 	}
 }
 
+/* Adds the selected task where its line is in a band that is closed. */
+static void add_selected(struct outline *o, const struct thrum__scene_bands_place *place, float y)
+{
+	const struct thrum__scene *scene = o->scene;
+	struct thrum__bands_line line;
+	uint32_t group;
+
+	if (thrum__bands_line_of(scene->bands->all, scene->selected, &line, &group) &&
+		group == place->index)
+		add_task(o, scene->selected, (uint8_t)(place->depth + 2), y, place->height);
+}
+
 static void add_place(struct outline *o, uint32_t index)
 {
 	const struct thrum__scene *scene = o->scene;
@@ -150,6 +162,8 @@ static void add_place(struct outline *o, uint32_t index)
 	thrum__bands_place_words(scene, place, name, item->words, sizeof item->words);
 	if (place->kind == THRUM__PLACE_OPENED)
 		add_rows(o, place, y);
+	else if (place->kind == THRUM__PLACE_BAND || place->kind == THRUM__PLACE_SMALL)
+		add_selected(o, place, y);
 }
 
 uint32_t thrum__scene_outline(const struct thrum__scene *scene, struct thrum__scene_item *items)

@@ -130,9 +130,18 @@ static int64_t kept_from(const struct thrum__scene *scene, int64_t from, int64_t
 	return busiest->first - (to - busiest->first) / LOST_SHOWN;
 }
 
+/* Whether there is nothing to be seen but counters, as all tasks are the lanes' own. */
+static bool has_only_counters(const struct thrum__model *model)
+{
+	return model->counter_count > 0 &&
+		model->tasks.count - model->tasks.first <= model->lane_count;
+}
+
 void thrum__scene_state_default(const struct thrum__scene *scene, struct thrum__scene_state *state)
 {
-	*state = (struct thrum__scene_state){.findings = true, .focus_y = 0.5f};
+	*state = (struct thrum__scene_state){.findings = true,
+		.focus_y = 0.5f,
+		.counters = has_only_counters(scene->model)};
 	thrum__scene_whole(scene, &state->from, &state->to);
 	state->from = kept_from(scene, state->from, state->to);
 }

@@ -95,7 +95,7 @@ float thrum__stage_view_top(const struct thrum__stage *, uint32_t part);
 float thrum__stage_right(const struct thrum__scene *);
 /* Computes the axes of all scenes, if they don't agree with the states. */
 THRUM__MUST_USE int thrum__stage_project(struct thrum__stage *);
-/* Gives the members that all parts have in common to the other parts. To be called after a part's
+/* Gives the members that all parts have in common to the other parts. Call it after a part's
  * state was changed. The next frame is painted anew. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_share(struct thrum__stage *, uint32_t part);
 /* Whether a state lets two parts stand in pairs, and sets their scenes so. */
@@ -113,6 +113,9 @@ void thrum__stage_divide(struct thrum__stage *, uint32_t part, float y);
 /* Sets the heights of all parts in a picture of this size, and whether they have room for strip and
  * key line. */
 void thrum__stage_place(struct thrum__stage *, float width, float height);
+/* Does the same for a frame, which may be the first one: on auto, chooses rows or bands. Returns 0 or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__stage_resize(struct thrum__stage *, float width, float height);
 
 /* ---- Motion (motion.c) --------------------------------------------------------------------- */
 
@@ -160,7 +163,7 @@ void thrum__stage_mark_here(struct thrum__stage *);
 int thrum__stage_hover(struct thrum__stage *, uint32_t part, uint32_t task);
 /* Gives a part the focus. Returns bits. */
 int thrum__stage_focus(struct thrum__stage *, uint32_t part);
-/* Ends drag and hover. To be called when parts get other numbers. */
+/* Ends drag and hover. Call it when parts get other numbers. */
 void thrum__stage_forget_pointer(struct thrum__stage *);
 
 #endif

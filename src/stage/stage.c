@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The stage's parts: making and removing them, what they share, their heights, and the frame. */
+/* The stage's parts: making and removing them, what they share, and their heights. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,6 @@
 #define STRIP_FROM 260   /* px: lower parts have no strip */
 #define TRACK 42         /* px: the height that a track wants: thrum__stage_fit */
 #define WANTED_LEAST 150 /* px: the least height that a scene wants */
-#define HOVER_MS 120     /* after this time a hovered task is shown */
-#define BLINK_MS 300     /* duration of a blink */
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
@@ -118,7 +116,7 @@ void thrum__stage_share_height(struct thrum__stage *stage)
 		stage->parts[i].share = (float)(weight(stage->parts[i].scene) / all);
 }
 
-/* Resets the data that depend on the parts' numbers and times. To be called after parts came
+/* Resets the data that depend on the parts' numbers and times. Call it after parts came
  * or went. */
 static void arrange_parts(struct thrum__stage *stage)
 {
@@ -350,14 +348,14 @@ int thrum__stage_share(struct thrum__stage *stage, uint32_t part)
 
 /* ---- Places -------------------------------------------------------------------------------- */
 
-static float head_of(const struct thrum__stage *stage)
+float thrum__stage_head_height(const struct thrum__stage *stage)
 {
 	return stage->count > 1 && !thrum__stage_shows_pairs(stage) ? THRUM__HEAD : 0;
 }
 
 float thrum__stage_view_top(const struct thrum__stage *stage, uint32_t part)
 {
-	return stage->parts[part].top + head_of(stage);
+	return stage->parts[part].top + thrum__stage_head_height(stage);
 }
 
 uint32_t thrum__stage_at(const struct thrum__stage *stage, float y)
@@ -406,7 +404,7 @@ void thrum__stage_place(struct thrum__stage *stage, float width, float height)
 		part->top = top;
 		part->height = is_last ? height - top : floorf(given + 0.5f) - top;
 		top += part->height;
-		set_frame(stage, i, part->height - head_of(stage));
+		set_frame(stage, i, part->height - thrum__stage_head_height(stage));
 	}
 	stage->own->width = width;
 	stage->own->height = height;
@@ -437,7 +435,7 @@ int thrum__stage_project(struct thrum__stage *stage)
 	thrum__stage_pair(stage);
 	for (uint32_t i = 0; i < stage->count && status == 0; i++)
 		status = thrum__scene_project(stage->parts[i].scene, own->width,
-			stage->parts[i].height - head_of(stage));
+			stage->parts[i].height - thrum__stage_head_height(stage));
 	stage->own->is_projected = status == 0;
 	return status;
 }
@@ -458,7 +456,8 @@ static int choose_view(struct thrum__stage *stage, float height)
 			thrum__scene_make_rows(scene) < 0)
 			return -THRUM_E_MEMORY;
 		is_crowded |= thrum__scene_is_crowded(scene,
-			height / (float)stage->count - head_of(stage), !stage->is_still);
+			height / (float)stage->count - thrum__stage_head_height(stage),
+			!stage->is_still);
 	}
 	for (uint32_t i = 0; i < stage->count; i++)
 		stage->parts[i].scene->is_crowded = is_crowded;
@@ -466,7 +465,7 @@ static int choose_view(struct thrum__stage *stage, float height)
 	return 0;
 }
 
-static int resize(struct thrum__stage *stage, float width, float height)
+int thrum__stage_resize(struct thrum__stage *stage, float width, float height)
 {
 	int status = choose_view(stage, height);
 
@@ -480,7 +479,7 @@ static int resize(struct thrum__stage *stage, float width, float height)
 
 int thrum__stage_size(struct thrum__stage *stage, float width, float height)
 {
-	int status = resize(stage, width, height);
+	int status = thrum__stage_resize(stage, width, height);
 
 	return status < 0 ? status : thrum__stage_project(stage);
 }
@@ -530,7 +529,7 @@ int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float 
 		set_frame(stage, i, most);
 		if (wanted_height(stage->parts[i].scene, width, most, &heights[i]) != 0)
 			return -THRUM_E_MEMORY;
-		heights[i] += head_of(stage);
+		heights[i] += thrum__stage_head_height(stage);
 		all += heights[i];
 	}
 	for (uint32_t i = 0; i < stage->count && !stage->own->has_own_heights; i++)
@@ -538,141 +537,4 @@ int thrum__stage_fit(struct thrum__stage *stage, float width, float most, float 
 	thrum__stage_refresh(stage);
 	*height = all;
 	return 0;
-}
-
-/* ---- The frame ----------------------------------------------------------------------------- */
-
-/* Shows the hovered task with its related units, if it has been hovered long enough. Returns
- * whether that is still to come. */
-static bool show_hovered(struct thrum__stage *stage, double now)
-{
-	struct thrum__stage_private *own = stage->own;
-
-	if (own->hover_task == THRUM__NONE || own->is_hover_shown)
-		return false;
-	if (isnan(own->hover_start))
-		own->hover_start = now;
-	if (now - own->hover_start < HOVER_MS)
-		return true;
-	own->is_hover_shown = true;
-	thrum__scene_hover(stage->parts[own->hover_part].scene, own->hover_task);
-	own->is_painted = false;
-	return false;
-}
-
-/* Returns whether a track still blinks; ends the blink when its time is over. */
-static bool update_blink(struct thrum__stage *stage, double now)
-{
-	struct thrum__stage_private *own = stage->own;
-
-	if (own->blink_task == THRUM__NONE)
-		return false;
-	if (isnan(own->blink_start))
-		own->blink_start = now;
-	if (now - own->blink_start < BLINK_MS)
-		return true;
-	own->blink_task = THRUM__NONE;
-	own->is_painted = false;
-	return false;
-}
-
-/* Paints two parts in pairs, as one list. */
-static int paint_pairs(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics)
-{
-	struct thrum__draw_list *list = &stage->lists[0];
-	int status = thrum__scene_frame(stage->parts[0].scene, stage->own->width,
-		stage->own->height, metrics, list);
-
-	list->x = list->y = 0;
-	thrum__stage_paint_marks(stage, 0, metrics, list);
-	thrum__stage_paint_marks(stage, 1, metrics, list);
-	stage->list_count = 1 + !stage->is_still;
-	return status;
-}
-
-static int paint_parts(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics)
-{
-	struct thrum__stage_private *own = stage->own;
-	struct thrum__draw_list *list = stage->lists;
-	int status = 0;
-
-	if (thrum__stage_shows_pairs(stage))
-		return paint_pairs(stage, metrics);
-	for (uint32_t i = 0; i < stage->count && status == 0; i++, list++) {
-		const struct thrum__stage_part *part = &stage->parts[i];
-
-		if (stage->count > 1) {
-			thrum__stage_head(list, part->top, own->width, i == 0,
-				i == stage->focus && !stage->is_still, part->name);
-			status = list++->failed ? -THRUM_E_MEMORY : 0;
-		}
-		if (status == 0)
-			status = thrum__scene_frame(part->scene, own->width,
-				part->height - head_of(stage), metrics, list);
-		list->x = 0;
-		list->y = thrum__stage_view_top(stage, i);
-		if (i == own->blink_part && own->blink_task != THRUM__NONE)
-			thrum__stage_paint_blink(stage, list);
-		thrum__stage_paint_marks(stage, i, metrics, list);
-	}
-	stage->list_count = (uint32_t)(list - stage->lists) + !stage->is_still;
-	return status;
-}
-
-/* Paints the parts with the states of the motion at `now`; then restores the states. */
-static int paint_moving(struct thrum__stage *stage, const struct thrum__draw_metrics *metrics,
-	double now, bool *is_moving)
-{
-	struct thrum__stage_spot targets[THRUM__STAGE_MAX];
-	int status;
-
-	for (uint32_t i = 0; i < stage->count; i++) {
-		const struct thrum__scene_state *state = &stage->parts[i].scene->state;
-
-		targets[i] = (struct thrum__stage_spot){state->from, state->to, state->track};
-	}
-	*is_moving = thrum__stage_motion_at(stage, now);
-	status = paint_parts(stage, metrics);
-	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__scene_state *state = &stage->parts[i].scene->state;
-
-		state->from = targets[i].from;
-		state->to = targets[i].to;
-		state->track = targets[i].track;
-	}
-	return status;
-}
-
-static int paint_over(struct thrum__stage *stage, float width, float height,
-	const struct thrum__draw_metrics *metrics)
-{
-	struct thrum__draw_list *over = &stage->lists[stage->list_count - 1];
-
-	over->x = over->y = 0;
-	thrum__draw_list_clear(over, width, height);
-	thrum__stage_paint_over(stage, metrics, over);
-	thrum__draw_list_sort(over);
-	return over->failed ? -THRUM_E_MEMORY : 0;
-}
-
-int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
-	const struct thrum__draw_metrics *metrics, double now)
-{
-	struct thrum__stage_private *own = stage->own;
-	bool is_hovering, is_blinking, is_moving = false;
-	int status = resize(stage, width, height);
-
-	if (status < 0)
-		return status;
-	is_hovering = show_hovered(stage, now);
-	is_blinking = update_blink(stage, now);
-	if (own->is_moving || !own->is_painted) {
-		status = paint_moving(stage, metrics, now, &is_moving);
-		if (status != 0)
-			return status;
-		own->is_projected = own->is_painted = !is_moving;
-	}
-	if (!stage->is_still && paint_over(stage, width, height, metrics) < 0)
-		return -THRUM_E_MEMORY;
-	return is_moving || is_hovering || is_blinking;
 }

@@ -148,6 +148,9 @@ THRUM__MUST_USE int thrum__stage_fit(struct thrum__stage *, float width, float m
  */
 THRUM__MUST_USE int thrum__stage_size(struct thrum__stage *, float width, float height);
 
+/* Returns the height of each part's head in px, 0 if parts have none. */
+float thrum__stage_head_height(const struct thrum__stage *);
+
 /* Paints the head of a part, for pictures that are made without a stage. The list must be
  * initialized; it is cleared. */
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,

@@ -66,5 +66,8 @@ THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct
 struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored);
 /* Writes what makes one of ClickHouse's tables, unless it is there. The caller frees the text. */
 struct thrum__base_text thrum__store_schema(enum thrum__store_table);
+/* Returns the query that makes a view of the findings, unless it is there: those of the last look at
+ * each ten minutes. */
+const char *thrum__store_view(void);
 
 #endif

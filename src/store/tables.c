@@ -207,15 +207,13 @@ static int add_slot(struct tables *t, int table, int64_t time)
 	return 0;
 }
 
-/* Begins a row whose time is over then; THRUM__OPEN: it isn't. Returns false after a failure. */
-static bool begin_row(struct tables *t, int table, int64_t over)
+/* Begins a row of these ten minutes. Returns false after a failure. */
+static bool begin_row(struct tables *t, int table, int64_t time)
 {
-	int64_t time = wall(t, over == THRUM__OPEN ? t->model->end : over) / SECOND;
 	struct slot *slot = t->latest[table];
 	const char name = (char)table;
 	uint32_t number;
 
-	time -= time % SLOT;
 	if (!slot || slot->time != time) {
 		t->failed = thrum__base_keys_add(&t->numbers, (uint64_t)time, &name, 1, &number);
 		if (t->failed == 0 && number == t->count)
@@ -234,10 +232,12 @@ static bool begin_row(struct tables *t, int table, int64_t over)
 	return true;
 }
 
-/* Begins a row of a task: its program and process. */
+/* Begins a row of a task, with its program and process. Its time is over then; THRUM__OPEN: it isn't. */
 static bool begin_task_row(struct tables *t, int table, int64_t over, uint32_t task)
 {
-	if (!begin_row(t, table, over))
+	int64_t time = wall(t, over == THRUM__OPEN ? t->model->end : over) / SECOND;
+
+	if (!begin_row(t, table, time - time % SLOT))
 		return false;
 	put_program(t, task);
 	put_number(t, t->info->pid);
@@ -388,6 +388,33 @@ static void add_findings(struct tables *t)
 	thrum__why_free(&findings);
 }
 
+/* Whether no slot before has the same ten minutes. */
+static bool is_first(const struct tables *t, uint32_t number)
+{
+	for (uint32_t i = 0; i < number; i++)
+		if (t->slots[i]->time == t->slots[number]->time)
+			return false;
+	return true;
+}
+
+/* Rows of ClickHouse can only be replaced. So a row without a class says of each ten minutes that these were
+ * looked at: findings of an earlier look count no more. */
+static void add_looks(struct tables *t)
+{
+	uint32_t count = t->count;
+
+	for (uint32_t i = 0; i < count && !t->failed; i++) {
+		if (!is_first(t, i) || !begin_row(t, THRUM__STORE_FINDINGS, t->slots[i]->time))
+			continue;
+		put_string(t, t->program);
+		put_number(t, t->info->pid);
+		put_none(t);
+		put_string(t, "");
+		for (unsigned k = 4; k < column_count(THRUM__STORE_FINDINGS); k++)
+			put_none(t);
+	}
+}
+
 static void add_all(struct tables *t)
 {
 	const struct thrum__model *m = t->model;
@@ -403,6 +430,8 @@ static void add_all(struct tables *t)
 			add_run(t, i);
 	for (uint32_t i = 0; i < m->counter_count && !t->failed; i++)
 		add_counter(t, &m->counters[i]);
+	if (!t->failed && t->key)
+		add_looks(t);
 	if (!t->failed)
 		add_findings(t);
 }
@@ -497,4 +526,11 @@ struct thrum__base_text thrum__store_schema(enum thrum__store_table table)
 		"recording, %s)",
 		keys[table]);
 	return text;
+}
+
+const char *thrum__store_view(void)
+{
+	return "CREATE VIEW IF NOT EXISTS last_findings AS SELECT * FROM findings FINAL WHERE class <> '' "
+	       "AND (host, recording, slot, stored) IN (SELECT host, recording, slot, max(stored) FROM "
+	       "findings GROUP BY host, recording, slot)";
 }

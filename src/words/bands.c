@@ -2,6 +2,7 @@
 /* Names of groups and threads, and where the time of groups goes. */
 #include "words/bands.h"
 
+#include "analyse/graph.h"
 #include "base/text.h"
 #include "words/words.h"
 
@@ -68,6 +69,16 @@ size_t thrum__words_running(const struct thrum__family *family, uint32_t task, c
 	thrum__words_task(family->model, task, name, sizeof name);
 	thrum__base_text_put(&text, name);
 	return text.size;
+}
+
+size_t thrum__words_run_name(const struct thrum__family *family, uint32_t task, uint32_t run,
+	char *to, size_t size)
+{
+	uint32_t request = run == THRUM__NONE ? THRUM__NONE
+					      : thrum__analyse_run_request(family->model, run);
+
+	return request == THRUM__NONE ? thrum__words_running(family, task, to, size)
+				      : thrum__words_task(family->model, request, to, size);
 }
 
 size_t thrum__words_where(const struct thrum__family *family, const struct thrum__story_part *part,

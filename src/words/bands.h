@@ -25,6 +25,11 @@ size_t thrum__words_thread(const struct thrum__bands *, uint32_t thread, char *t
  * "GET /user/3, bind in query:65". */
 size_t thrum__words_running(const struct thrum__family *, uint32_t task, char *to, size_t size);
 
+/* The name of a run of the model (NONE: it isn't known) for those who look for long ones: the request on
+ * which it works; else that of its task, as above. */
+size_t thrum__words_run_name(const struct thrum__family *, uint32_t task, uint32_t run, char *to,
+	size_t size);
+
 /* Where a part of a group's time goes: "waits for database", "runs", "ready, its thread busy". */
 size_t thrum__words_where(const struct thrum__family *, const struct thrum__story_part *, char *to,
 	size_t size);

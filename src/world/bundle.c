@@ -144,6 +144,9 @@ static int take_pings(struct bundle *b, const struct thrum__input *input, uint64
 	if (!b->pings)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	got = input->read(input->owner, offset, b->pings, count * sizeof *b->pings);
+	if (got < 0)
+		return thrum__read_error_set(info, (int)got, offset, "%s",
+			thrum_error_message((int)got));
 	b->ping_count = got > 0 ? (uint32_t)((uint64_t)got / sizeof *b->pings) : 0;
 	return 0;
 }

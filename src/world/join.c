@@ -640,7 +640,7 @@ int thrum__world_join(const struct thrum__world_part *parts, size_t count,
 	w->trace.format = &format;
 	w->trace.input.owner = w;
 	w->trace.input_wait = wait_for_parts;
-	*messages = w->links.message_count;
+	*messages = (uint64_t)w->links.message_count + w->links.streamed;
 	*trace = &w->trace;
 	return 0;
 }

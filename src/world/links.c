@@ -4,10 +4,14 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "read/connection.h"
 #include "world/parts.h"
 
 uint64_t thrum__world_key(const char *text, uint32_t size)
 {
+	/* Both directions are one. */
+	if (thrum__read_is_connection(text, size))
+		size -= THRUM__CONNECTION_END;
 	return thrum__base_hash_text(0x7468726d, text, size);
 }
 
@@ -63,6 +67,12 @@ int thrum__world_links_read(struct thrum__world_links *links, uint32_t part,
 			struct thrum__world_link link = {thrum__world_key(e->text, e->text_size),
 				e->clock, part, e->type == THRUM_EVENT_LINK_SEND};
 
+			if (thrum__read_is_connection(e->text, e->text_size)) {
+				link.of_connection = link.is_send ? SENDS : RECEIVES;
+				/* So one end only sends, and the other one only receives. */
+				link.is_send ^= thrum__read_connection_way(e->text, e->text_size);
+			}
+
 			if (add_link(links, &link))
 				return thrum__read_error_set(info, -THRUM_E_MEMORY, 0,
 					"out of memory");
@@ -105,6 +115,11 @@ static int match_group(struct thrum__world_links *links, uint32_t first, uint32_
 		return 0;
 	if (is_own(group, count))
 		return add_own(links, group->key);
+	/* Nobody knows which message over a connection is which. */
+	for (uint32_t i = 0; i < count; i++)
+		links->streamed += group[i].of_connection == SENDS;
+	if (group->of_connection)
+		return 0;
 	for (uint32_t i = 0; i < count; i++) {
 		if (group[i].is_send && sent < count)
 			return 0;

@@ -14,6 +14,12 @@ struct thrum__world_link {
 	uint64_t clock; /* ticks of the part's clock */
 	uint32_t part;
 	bool is_send;
+	/* It is of a connection that the adapters saw; then is_send tells the end instead. */
+	enum {
+		NO_CONNECTION,
+		SENDS,
+		RECEIVES
+	} of_connection;
 };
 
 /* A message from one part to another, by indices of links. */
@@ -26,6 +32,7 @@ struct thrum__world_links {
 	uint32_t count, room;
 	struct thrum__world_message *messages;
 	uint32_t message_count, message_room;
+	uint32_t streamed; /* messages over connections between parts */
 	/* Keys that several parts use, but one for messages to itself: others mean something else
 	 * by them. In order. */
 	uint64_t *own;

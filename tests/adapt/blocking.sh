@@ -58,6 +58,14 @@ same gone "$programs/pipes" gone
 has gone why 'Ends; nobody is left to serve .pipe [0-9]* to [0-9]*'
 same full "$programs/pipes" full
 has full why 'Waits for .pipe [0-9]* to [0-9]*'
+# A pipe whose bytes are tokens is a semaphore.
+same leak "$programs/tokens" leak
+has leak why 'thread (build|tokens[+]0x).*: Ends, but still holds .tokens of pipe [0-9]* to [0-9]*'
+for case in fine jobs; do
+	same "tokens-$case" "$programs/tokens" "$case"
+	has "tokens-$case" why '^no findings'
+done
+"$THRUM" dump tokens-jobs.thrum | grep 'tokens of' && wrong 'jobs are no tokens'
 # A child may have got an end.
 same child "$programs/pipes" child
 has child dump 'pipe [0-9]* to [0-9]* *become '

@@ -12,11 +12,12 @@ misses() {
 }
 misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses early '.wait for ended process [0-9]* \(missed\), started by .* never resolves'
+misses suspend 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses watch 'thread (serve|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 misses answer 'thread (ask|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 
-for case in children early loop watch answer owner handed; do
+for case in children suspend early loop watch answer owner handed; do
 	same "fine-$case" "$programs/missed" "$case" fine
 	[[ -e fine-$case.thrum ]] || continue
 	has "fine-$case" why '^no findings'

@@ -544,6 +544,8 @@ static void test_threads(void **state)
 		least = runs[count - 1].ran;
 		for (uint32_t i = 1; i < count; i++)
 			assert_true(runs[i - 1].ran >= runs[i].ran);
+		for (uint32_t i = 0; i < count; i++)
+			assert_int_equal(THRUM__RUN(seen.model, runs[i].run, start), runs[i].from);
 		for (uint32_t i = 0; i < seen.model->runs.count; i++) {
 			int64_t start = THRUM__RUN(seen.model, i, start);
 			int64_t end = run_end(seen.model, i);
@@ -552,6 +554,41 @@ static void test_threads(void **state)
 				end - start > least;
 		}
 		assert_true(longer < count);
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* The shares of a thread of many lanes come from sums, and are right to 2 %. */
+static void test_many_lanes(void **state)
+{
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1];
+	float shares[COLUMNS];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 77, 50000, 40);
+	assert_in_range(seen.bands->threads[0].count, 20, 40);
+	for (int zoom = 0; zoom < 12; zoom += 2) {
+		int64_t from = seen.model->end / 7, to = from + (seen.model->end >> zoom) / 2;
+		double all = 0;
+
+		divide(times, from, to, zoom == 4);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		thrum__bands_thread_shares(seen.bands, 0, &window, shares);
+		for (int i = 0; i < COLUMNS; i++) {
+			double ran = 0;
+
+			for (uint32_t j = 0; j < seen.model->runs.count; j++)
+				if (counts(seen.model, j))
+					ran += (double)overlap(THRUM__RUN(seen.model, j, start),
+						run_end(seen.model, j), times[i], times[i + 1]);
+			all += ran;
+			ran /= (double)(times[i + 1] - times[i]) * seen.bands->threads[0].count;
+			assert_near((double)shares[i], ran, 0.02);
+		}
+		assert_true(all > 0);
 	}
 	thrum__bands_window_finish(&window);
 	unsee(&seen);
@@ -829,6 +866,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_many_lanes),
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_last_moment),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """The tutorial: its commands print what it says they print, and its code is the example's. The
-page about the port: so is the code that it compares.
+page about the port: so is the code that it compares. The README: its places in the examples.
 
 Numbers may differ. With --pictures, what the commands drew becomes the tutorial's pictures.
 """
@@ -31,8 +31,8 @@ def commands(text):
 
 
 def plain(lines):
-    """Without what may differ: numbers and their units, widths."""
-    text = [re.sub(r"\d+(\.\d+)*( (ns|µs|ms|s)\b)?", "#", " ".join(line.split())) for line in lines]
+    """Without what may differ: widths, and numbers and their units, but not the lines of code."""
+    text = [re.sub(r"(?<!\.c:)(?<!\d)\d+(\.\d+)*( (ns|µs|ms|s)\b)?", "#", " ".join(line.split())) for line in lines]
     return [line for line in text if line]
 
 
@@ -70,6 +70,16 @@ def code_faults(text, code):
                 yield f"the example has no line\n{line}"
 
 
+def place_faults(text):
+    """Places such as [examples/shop.c:91 run_stock] lie in the function."""
+    for name, line, function in re.findall(r"\[(examples/[\w/]+\.c):(\d+) (\w+)\]", text) + [
+            (name, line, function) for function, name, line in
+            re.findall(r"in (\w+), (examples/[\w/]+\.c):(\d+)", text)]:
+        heads = [head for head in read(name).split("\n")[:int(line)] if re.match(r"[a-z].*\(", head)]
+        if not heads or f"{function}(" not in heads[-1]:
+            yield f"{name}:{line} is not in {function}"
+
+
 def port_faults(text, old, new):
     for block in re.findall(r"```diff\n(.*?)```", text, re.DOTALL):
         for line in block.split("\n"):
@@ -95,6 +105,8 @@ def self_test(folder):
             sys.exit(f"the test accepts a bad text: {bad!r}")
     if not list(code_faults("```c\ny;\n```\n", "x;")):
         sys.exit("the test accepts other code")
+    if not list(place_faults("[examples/shop.c:1 main]")):
+        sys.exit("the test accepts another place")
     if len(list(port_faults("```diff\n-a\n-b\n+b\n```\n", "a", "b"))) != 1:
         sys.exit("the test accepts another port")
 
@@ -107,6 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         self_test(folder)
         wrong = list(faults(text, folder)) + list(code_faults(text, read("examples/arp/arp.c")))
+        wrong += place_faults(read("README.md"))
         wrong += port_faults(read("doc/port.md"), read("examples/port_plain/upstream.c"),
                              read("examples/port_promise/upstream.c"))
         for picture in re.findall(r"\(pictures/(.*?)\)", text):

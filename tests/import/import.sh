@@ -23,7 +23,7 @@ refuses() {
 		fail "thrum $*: status $got, says \"$(cat err)\", not $pattern"
 }
 
-refuses 64 'give the recording' import "$data/node.json"
+refuses 64 'import needs -o FILE' import "$data/node.json"
 if "$THRUM" import "$data/node.json" -o node.thrum 2>err; then
 	:
 elif grep -q 'built without json-c' err; then

@@ -122,7 +122,7 @@ def try_beside():
     expect(first == 0, f"the first event is at {first}")
     write_lttng("other", (before + after) // 2, host + "x")
     write_lttng("early", 1000, host)
-    for trace, words in (("other", f"it is of the machine {host}x"), ("early", "none of its times lies within")):
+    for trace, words in (("other", f"is from the machine {host}x"), ("early", "none of its times lies within")):
         done = run("import", trace, "--beside=run.thrum", "-o", "x.thrum")
         expect(done.returncode == 2 and words in done.stderr, f"{trace}: " + done.stderr)
     with open("chrome.json", "w", encoding="ascii") as file:

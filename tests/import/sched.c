@@ -175,8 +175,8 @@ static void test_more_interrupts(void **state)
 		lines);
 }
 
-/* Requests are tasks of the thread that issued them. Those that are issued again are the same, and an end
- * without a beginning says nothing. */
+/* Requests are tasks of the thread that issued them. Those for which the device had no room are the same
+ * when they are issued again, and an end without a beginning says nothing. */
 static void test_block_devices(void **state)
 {
 	static const char lines[] = "0 @0 create 1 thread\n"
@@ -200,10 +200,11 @@ static void test_block_devices(void **state)
 
 	static const char perf[] = PERF_SWITCH("0000", "comm=swapper/1 prev_pid=0", "R",
 		"comm=a next_pid=5") BLOCK("5", "1000", "issue: 8,16 WS 4096 () 2048 + 8")
-		BLOCK("5", "1100", "issue: 8,16 WS 4096 () 2048 + 8")
-			BLOCK("6", "1500", "issue: 8,16 FF 0 () 0 + 0")
-				BLOCK("5", "2000", "complete: 8,16 WS () 2048 + 8") BLOCK("5",
-					"3000", "complete: 8,16 FF () 18446744073709551615 + 0")
+		BLOCK("5", "1050", "requeue: 8,16 WS () 2048 + 8")
+			BLOCK("5", "1100", "issue: 8,16 WS 4096 () 2048 + 8")
+				BLOCK("6", "1500", "issue: 8,16 FF 0 () 0 + 0") BLOCK("5", "2000",
+					"complete: 8,16 WS () 2048 + 8") BLOCK("5", "3000",
+					"complete: 8,16 FF () 18446744073709551615 + 0")
 					BLOCK("5", "3100", "complete: 8,16 FF () 0 + 0");
 	static const char lttng[] = LTTNG_SWITCH("0000", "swapper/1", "0", "RUNNING", "a",
 		"5") "[5.000001000] alpha block_rq_issue: { cpu_id = 1 }, { dev = 8388624, "
@@ -218,6 +219,30 @@ static void test_block_devices(void **state)
 	(void)state;
 	expect_lines(perf, lines);
 	expect_lines(lttng, lines);
+}
+
+/* The kernel doesn't tell the end of all requests: at the latest it is before the next one of the sector. */
+static void test_requests_end_before_others(void **state)
+{
+	static const char lines[] = "0 @0 create 2 thread\n"
+				    "0 @0 label 2 \"8:16\n"
+				    "0 @0 create 2 3 handle\n"
+				    "0 @0 label 3 \"requests of 8:16\n"
+				    "0 @0 create 4 handle\n"
+				    "0 @0 label 4 \"8:16 write 4 KiB\n"
+				    "0 @0 switch 3\n"
+				    "1000 @0 create 5 handle\n"
+				    "1000 @0 label 5 \"8:16 write 8 KiB\n"
+				    "1000 @0 resolve 3 4\n"
+				    "1000 @0 switch 2\n"
+				    "1000 @0 suspend \"wait for work\n"
+				    "1000 @0 resume \"wait for work\n"
+				    "1000 @0 switch 3\n";
+
+	(void)state;
+	expect_lines(BLOCK("5", "1000", "issue: 8,16 W 4096 () 2048 + 8")
+			     BLOCK("5", "2000", "issue: 8,16 W 8192 () 2048 + 16"),
+		lines);
 }
 
 static void test_errors_tell_the_place(void **state)
@@ -246,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_interrupts),
 		cmocka_unit_test(test_more_interrupts),
 		cmocka_unit_test(test_block_devices),
+		cmocka_unit_test(test_requests_end_before_others),
 		cmocka_unit_test(test_errors_tell_the_place),
 	};
 

@@ -190,6 +190,49 @@ static void messages_are_received_or_not(void **state)
 	thrum__model_destroy(m);
 }
 
+#define TO_SERVER TEXT("proc/12345678\0\xff")
+#define TO_CLIENT TEXT("proc/12345678\1\xff")
+
+/* Task 1 of lane 0 asks task 2 of lane 1, and waits for task 3 that stands for the answer. */
+static void connections_tell_who_should_answer(void **state)
+{
+	struct thrum_event events[] = {EVENT(LINK_SEND, 1, TASK(1), TO_SERVER),
+		EVENT(WAIT, 2, PAIR(1, 3)), EVENT(SUSPEND, 2, TEXT("")),
+		EVENT(LINK_RECEIVE, 3, TASK(2), TO_SERVER, .lane = 1),
+		EVENT(LINK_RECEIVE, 3, TASK(2), TO_SERVER, .lane = 1),
+		EVENT(LINK_RECEIVE, 4, TASK(1), TO_CLIENT),
+		EVENT(LINK_SEND, 5, TASK(2), TO_CLIENT, .lane = 1), EVENT(RESUME, 6, TEXT("")),
+		EVENT(LINK_RECEIVE, 6, TASK(1), TO_CLIENT), EVENT(WAIT, 7, PAIR(1, 4)),
+		EVENT(SUSPEND, 7, TEXT("")), EVENT(LINK_RECEIVE, 7, TASK(1), TO_CLIENT)};
+	struct thrum__model *m = MODEL(false, EVENT(LOG, 0, TEXT("")));
+	struct thrum__awaited awaited = {0};
+	struct thrum__message message;
+
+	assert_int_equal(thrum__model_append(m, events, 6), 0);
+	assert_int_equal(thrum__model_message_count(m), 2);
+	assert_false(thrum__model_message(m, 0, &message));
+	assert_false(thrum__model_awaited(m, 0, &awaited));
+	assert_true(thrum__model_awaited(m, 1, &awaited));
+	assert_int_equal(THRUM__TASK(m, awaited.waiter, id), 3);
+	assert_int_equal(THRUM__TASK(m, awaited.server, id), 2);
+	assert_int_equal(awaited.waits, THRUM__NONE);
+	/* The server received it later, but the client did nothing more. */
+	assert_int_equal(THRUM__EDGE(m, thrum__model_last_edge(m, thrum__model_find(m, 1)), kind),
+		THRUM__EDGE_WAIT);
+	/* An answer is awaited no more once it has come, and each message is one edge. */
+	assert_int_equal(thrum__model_append(m, events + 6, 6), 0);
+	assert_false(thrum__model_awaited(m, 1, &awaited));
+	uint32_t messages = 0;
+
+	for (uint32_t i = 0; i < m->edges.count; i++)
+		messages += THRUM__EDGE(m, i, kind) == THRUM__EDGE_LINK &&
+			THRUM__EDGE(m, i, value) == THRUM__LINK_CONNECTION;
+	assert_int_equal(messages, 2);
+	thrum__model_forget(m, 100);
+	assert_false(thrum__model_awaited(m, 1, &awaited));
+	thrum__model_destroy(m);
+}
+
 /* One message is received once, whichever of its events comes first. */
 static void a_receiver_gets_one_message(void **state)
 {
@@ -468,6 +511,7 @@ int main(void)
 		cmocka_unit_test(counters_keep_their_values),
 		cmocka_unit_test(counters_of_a_cut_model),
 		cmocka_unit_test(links_meet_in_either_order),
+		cmocka_unit_test(connections_tell_who_should_answer),
 		cmocka_unit_test(messages_are_received_or_not),
 		cmocka_unit_test(a_receiver_gets_one_message),
 		cmocka_unit_test(messages_between_clocks),

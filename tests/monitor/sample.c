@@ -29,12 +29,12 @@ static void look_at(struct recording *recording)
 	assert_int_equal(thrum__monitor_create(&input, recording->header, &monitor), 0);
 }
 
-/* Looks at the time START + ticks. */
-static void look(struct recording *recording, uint64_t ticks)
+/* Samples at the time START + ticks. */
+static void sample_at(struct recording *recording, uint64_t ticks)
 {
 	recording->header->ended = START + ticks;
-	assert_int_equal(thrum__monitor_look(monitor, THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES,
-				 0, &sample),
+	assert_int_equal(thrum__monitor_take_sample(monitor,
+				 THRUM__MONITOR_TASKS | THRUM__MONITOR_LANES, 0, &sample),
 		0);
 }
 
@@ -71,7 +71,7 @@ static void tasks_are_grouped_by_label(void **state)
 		THRUM__LIVE_CUT, 5);
 	look_at(&recording);
 	for (int i = 0; i < 2; i++) {
-		look(&recording, 1000000);
+		sample_at(&recording, 1000000);
 		assert_int_equal(sample->task_count, 6);
 		assert_int_equal(sample->group_count, 4);
 		assert_string_equal(sample->groups[0].label, "GET /user/#");
@@ -139,18 +139,18 @@ static void lanes_tell_how_they_spent_their_time(void **state)
 	add(&writer, THRUM__R_SWITCH, OWN, 400);
 	add(&writer, THRUM__R_SUSPEND, 0, 500);
 	look_at(&recording);
-	look(&recording, 1000);
+	sample_at(&recording, 1000);
 	assert_int_equal(sample->lane_count, 1);
 	assert_int_equal(sample->lanes[0].number, 3);
 	assert_string_equal(sample->lanes[0].name, "loop 1");
 	assert_true(sample->lanes[0].is_alive && sample->lanes[0].is_suspended);
 	check_lane(0, 1000, 300, 200, 500, 3);
 	/* Nothing new. */
-	look(&recording, 1500);
+	sample_at(&recording, 1500);
 	check_lane(0, 500, 0, 0, 500, 0);
 	/* More in the same packet; then another packet and another lane. */
 	add(&writer, THRUM__R_RESUME, 0, 1600);
-	look(&recording, 1700);
+	sample_at(&recording, 1700);
 	check_lane(0, 200, 0, 100, 100, 1);
 	add(&writer, THRUM__R_SWITCH, UINT64_C(1) << 50, 1800);
 	struct packet_writer next = packet_writer_begin(&recording, 1, 3, 1, START + 1900);
@@ -161,7 +161,7 @@ static void lanes_tell_how_they_spent_their_time(void **state)
 	struct packet_writer other = packet_writer_begin(&recording, 2, 1, 0, START + 2000);
 
 	other.packet->own = other.packet->running = 9;
-	look(&recording, 2100);
+	sample_at(&recording, 2100);
 	assert_int_equal(sample->lane_count, 2);
 	assert_int_equal(sample->lanes[0].number, 1);
 	assert_false(sample->lanes[0].is_alive);
@@ -174,7 +174,7 @@ static void lanes_tell_how_they_spent_their_time(void **state)
 	late.packet->own = OWN;
 	late.packet->running = 11;
 	add(&late, THRUM__R_SUSPEND, 0, 9500);
-	look(&recording, 10000);
+	sample_at(&recording, 10000);
 	check_lane(1, 1000, 500, 0, 500, 1);
 	thrum__monitor_destroy(monitor);
 	recording_finish(&recording);
@@ -199,15 +199,15 @@ static void exemplars_are_the_greatest_of_a_look(void **state)
 	add(&writer, THRUM__R_SWITCH, 8, 40);
 	add_value(&writer, 3, -6, 50);
 	look_at(&recording);
-	look(&recording, 60);
+	sample_at(&recording, 60);
 	assert_int_equal(sample->exemplar_count, 1);
 	assert_string_equal(sample->exemplars[0].path, path);
 	assert_int_equal(sample->exemplars[0].value, 50);
 	assert_int_equal(sample->exemplars[0].task, 7);
-	look(&recording, 70);
+	sample_at(&recording, 70);
 	assert_int_equal(sample->exemplars[0].task, 7);
 	add_value(&writer, 3, -(INT64_C(1) << 40), 80);
-	look(&recording, 90);
+	sample_at(&recording, 90);
 	assert_int_equal(sample->exemplars[0].task, 8);
 	assert_int_equal(sample->exemplars[0].value, -(INT64_C(1) << 40));
 	thrum__monitor_destroy(monitor);
@@ -255,7 +255,7 @@ static void add_counters(struct recording *recording)
 	page->words[5][3] = 12;
 }
 
-/* Looks at a recording, a part of which changes at random between the looks. */
+/* Samples a recording, a part of which changes at random between the samples. */
 static void damage_does_no_harm(void **state)
 {
 	struct recording recording;
@@ -289,7 +289,7 @@ static void damage_does_no_harm(void **state)
 			at = recording.header->counters.offset + (random >> 8) % 1000;
 		recording.bytes[at] = (uint8_t)(random >> 20);
 		recording.header->packets_used = i % 100 ? 4 : UINT32_MAX;
-		look(&recording, i);
+		sample_at(&recording, i);
 		if (i % 50 == 0)
 			write_metrics(&recording);
 	}

@@ -132,7 +132,7 @@ static void a_run(void **state)
 	assert_string_equal(document_show(&r.document),
 		"title: A run of 7 µs\n"
 		"pair From: [2.0 µs]\n"
-		"pair Thread: main\n"
+		"pair Thread: [main]\n"
 		"pair Works on: [GET /1]\n"
 		"section: In this run\n"
 		"line: parsed -- [2.100 µs]\n"
@@ -229,7 +229,7 @@ static void a_lock(void **state)
 		"700 lock 5 2\n800 unlock 5 2\n1010 switch 1\n",
 		false);
 	text = read_task(&r, 2);
-	assert_non_null(strstr(text, "pair State: free\n"));
+	assert_non_null(strstr(text, "pair State: free at the end\n"));
 	assert_non_null(strstr(text, "pair Held: 70 % of the time, 2 times\n"));
 	assert_non_null(strstr(text,
 		"section: Held longest by\n"
@@ -248,7 +248,7 @@ static void a_lock(void **state)
 		"100 lock 4 2\n1010 switch 1\n",
 		false);
 	text = read_task(&r, 2);
-	assert_non_null(strstr(text, "pair State: held by [query]\n"));
+	assert_non_null(strstr(text, "pair State: at the end held by [query]\n"));
 	assert_non_null(strstr(text, "line: [GET /1], [query] for 910 ns, from [100 ns]\n"));
 	end(&r);
 }

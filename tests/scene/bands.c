@@ -421,6 +421,31 @@ static void bands_can_be_made_elsewhere(void **state)
 	free(events);
 }
 
+/* A program that gives thousands of kinds of names gets no thousands of places. */
+static void not_all_of_thousands_of_groups_have_places(void **state)
+{
+	enum {
+		GROUPS = 700
+	};
+	static char text[GROUPS * 96 + 64];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n");
+	struct picture p;
+
+	(void)state;
+	for (int i = 0; i < GROUPS; i++)
+		used += (size_t)sprintf(text + used,
+			"%d create 1 %d promise\n%d label %d \"g%c%c\n", 2 * i + 1, i + 2,
+			2 * i + 1, i + 2, 'a' + i / 26, 'a' + i % 26);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->family.more_count, GROUPS);
+	assert_int_equal(picture_find(&p, "− 700 more", NULL), 1);
+	assert_int_equal(picture_find(&p, "the 500 with the most tasks are below", NULL), 1);
+	assert_true(p.scene->bands->place_count < 510);
+	picture_finish(&p);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -438,6 +463,7 @@ int main(void)
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
 		cmocka_unit_test(bands_can_be_made_elsewhere),
+		cmocka_unit_test(not_all_of_thousands_of_groups_have_places),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,31 @@ static void default_is_empty(void **state)
 	expect(*state, "");
 }
 
+/* Where nothing was recorded but counters, they are seen at once. */
+static void only_counters_are_shown(void **state)
+{
+	static const char *const texts[] = {
+		"0 create - 1 thread\n10 counter 1 =5 \"net/bytes\n90 counter 1 =7 \"net/bytes\n",
+		"0 create - 1 thread\n10 counter 1 =5 \"net/bytes\n20 create 1 2 promise\n",
+	};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct thrum__model *model = story_model(texts[i], false);
+		struct fixture f;
+
+		assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &f.scene), 0);
+		assert_int_equal(f.scene->state.counters, i == 0);
+		expect(&f, "");
+		f.scene->state.counters = i != 0;
+		expect(&f, i == 0 ? "counters=0" : "counters=1");
+		set(&f, i == 0 ? "counters=0" : "counters=1");
+		assert_int_equal(f.scene->state.counters, i != 0);
+		thrum__scene_destroy(f.scene);
+		thrum__model_destroy(model);
+	}
+}
+
 static void former_names_are_understood(void **state)
 {
 	set(*state, "row=3.500");
@@ -640,6 +665,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(default_is_empty, set_up, tear_down),
+		cmocka_unit_test(only_counters_are_shown),
 		cmocka_unit_test_setup_teardown(what_is_printed_is_read_back, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(wrong_states_of_bands_are_refused, set_up,
 			tear_down),

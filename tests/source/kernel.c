@@ -236,7 +236,14 @@ static void losses_are_counted(void **state)
 	save(100);
 	begin(&switches, 100, 1, "irq disk", 24);
 	add(&switches, 300, 1, THRUM__KERNEL_LOST, 5);
+	begin(&switches, 310, 2, "irq disk", 24);
 	write_all(&switches);
+	assert_listed(MACHINES + 1,
+		LANE_BEGINS("CPU 2",
+			"interrupts") "1000 lost the kernel told too fast of interrupts and devices 0\n"
+				      "3100 resume wait for work\n"
+				      "3100 switch\n"
+				      "3100 span-begin irq disk\n");
 	assert_listed(MACHINES,
 		LANE_BEGINS("CPU 1",
 			"interrupts") "1000 lost the kernel told too fast of interrupts and devices 2\n"
@@ -267,6 +274,7 @@ static void requests_are_tasks_of_devices(void **state)
 	issue(&switches, -10, 10, 1, 512); /* before the recording: its end says nothing */
 	issue(&switches, 100, 10, 8, 4096);
 	issue(&switches, 110, 77, 16, 0); /* of another program */
+	add(&switches, 112, 0, THRUM__KERNEL_REQUEUE, 16)->device = DISK;
 	issue(&switches, 115, 77, 16, 0); /* again, as the device had no room */
 	complete(&switches, 120, 8);
 	complete(&switches, 130, 1);
@@ -293,6 +301,90 @@ static void requests_are_tasks_of_devices(void **state)
 	assert_int_equal(parents[0], 1); /* the thread that issued it */
 	assert_true(parents[1] > UINT32_MAX);
 	thrum_trace_close(trace);
+}
+
+/* The kernel doesn't tell the end of all requests: at the latest it is before the next one of the sector. */
+static void requests_end_before_others(void **state)
+{
+	struct thrum__source_switches switches = {0};
+	static char text[200000];
+	char *at = text;
+	unsigned resolved = 0;
+
+	(void)state;
+	save(100);
+	issue(&switches, 100, 10, 8, 4096);
+	issue(&switches, 150, 10, 8, 8192);
+	complete(&switches, 200, 8);
+	write_all(&switches);
+	assert_listed(MACHINES,
+		LANE_BEGINS("259:1048575", "requests") "1000 resume wait for work\n"
+						       "1000 switch\n"
+						       "1000 create\n"
+						       "1000 label 259:1048575 read 4 KiB\n"
+						       "1500 resolve\n"
+						       "1500 switch\n"
+						       "1500 suspend wait for work\n"
+						       "1500 resume wait for work\n"
+						       "1500 switch\n"
+						       "1500 create\n"
+						       "1500 label 259:1048575 read 8 KiB\n"
+						       "2000 resolve\n"
+						       "2000 switch\n"
+						       "2000 suspend wait for work\n");
+	/* Many at once, which end in another order. */
+	save(100);
+	for (uint64_t i = 0; i < 700; i++)
+		issue(&switches, 100, 10, 4096 * i, 0);
+	for (uint64_t i = 0; i < 700; i++)
+		complete(&switches, 101, 4096 * (i * 3 % 700));
+	complete(&switches, 102, 4096);
+	write_all(&switches);
+	list(MACHINES, text, sizeof text);
+	while ((at = strstr(at, "resolve")))
+		resolved++, at++;
+	assert_int_equal(resolved, 700);
+}
+
+/* While it is written, others listen. */
+static void events_come_while_it_is_written(void **state)
+{
+	struct thrum__source_switches switches = {0}, kept;
+	struct thrum_error_info error;
+
+	(void)state;
+	save(100);
+	begin(&switches, 100, 1, "irq disk", 24);
+	end(&switches, 110, 1, 24);
+	assert_int_equal(thrum__source_switches_split(&switches, &kept), 0);
+	assert_true(switches.event_count == 0 && kept.event_count == 2);
+	begin(&switches, 200, 1, "irq net", 25);
+	end(&switches, 210, 1, 25);
+	begin(&switches, 220, 1, "irq disk", 24);
+	switches.forgotten = 7;
+	assert_int_equal(thrum__source_switches_write(&kept, file, &error), 0);
+	thrum__source_switches_join(&switches, &kept);
+	assert_true(switches.event_count == 5 && switches.names.count == 2);
+	assert_int_equal(switches.forgotten, 7);
+	assert_int_equal(switches.events[4].name, switches.events[0].name);
+	save(100);
+	write_all(&switches);
+	assert_listed(MACHINES,
+		LANE_BEGINS("CPU 1", "interrupts") "1000 resume wait for work\n"
+						   "1000 switch\n"
+						   "1000 span-begin irq disk\n"
+						   "1100 span-end irq disk\n"
+						   "1100 switch\n"
+						   "1100 suspend wait for work\n"
+						   "2000 resume wait for work\n"
+						   "2000 switch\n"
+						   "2000 span-begin irq net\n"
+						   "2100 span-end irq net\n"
+						   "2100 switch\n"
+						   "2100 suspend wait for work\n"
+						   "2200 resume wait for work\n"
+						   "2200 switch\n"
+						   "2200 span-begin irq disk\n");
 }
 
 /* The end of a request may be among the events that are lost. */
@@ -680,6 +772,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(requests_are_tasks_of_devices),
 		cmocka_unit_test(losses_are_gaps_of_devices),
+		cmocka_unit_test(requests_end_before_others),
+		cmocka_unit_test(events_come_while_it_is_written),
 		cmocka_unit_test(many_events_have_many_packets),
 		cmocka_unit_test(faults_are_not_the_threads_own_time),
 		cmocka_unit_test(interrupts_take_a_threads_processor),

@@ -256,6 +256,15 @@ static void the_picture_is_a_list_of_sentences(void **state)
 	assert_null(strchr(items[at + 1].words, '\n'));
 	assert_true(thrum__stage_follow(show->stage, &items[at + 1]) > 0);
 	assert_int_equal(scene_of(show)->selected, items[at + 1].task);
+
+	/* The selected task is told where its band is closed, too. */
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_CLOSE_ALL) > 0);
+	show_settle(show);
+	assert_int_equal(thrum__scene_outline(scene_of(show), items), count + 1);
+	assert_false(items[at].is_open);
+	assert_true(items[at + 1].is_chosen);
+	assert_int_equal(items[at + 1].task, scene_of(show)->selected);
+	assert_int_equal(items[at + 1].level, 2);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_SLOW) > 0);
 	show_settle(show);
 	assert_true(thrum__scene_outline(scene_of(show), items) > 0);

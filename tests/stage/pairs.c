@@ -83,6 +83,7 @@ static void bands_of_one_name_are_a_pair(void **state)
 	assert_int_equal(upper->rows, lower->rows);
 	assert_true(is_painted(show, "each kind twice on one scale: above trace 1, below trace 2"));
 	assert_true(is_painted(show, "×4.0"));
+	assert_false(is_painted(show, "which ends at"));
 }
 
 static void the_others_stand_last(void **state)
@@ -122,7 +123,8 @@ static void threads_with_like_names_are_pairs(void **state)
 				"0 @%d create - %d thread\n0 @%d label %d \"%s\n0 @%d switch %d\n",
 				i, i + 1, i, i + 1, names[part][i], i, i + 1);
 		snprintf(text[part] + used, sizeof text[part] - used,
-			"5 @0 create 1 9 task\n6 @0 label 9 \"job\n7 @0 resolve 1 9\n");
+			"5 @0 create 1 9 task\n6 @0 label 9 \"job\n%d @0 resolve 1 9\n",
+			part == 0 ? 700 : 70);
 		show_add(show, text[part]);
 	}
 	show_settle(show);
@@ -146,6 +148,11 @@ static void threads_with_like_names_are_pairs(void **state)
 		}
 	}
 	assert_int_equal(found, 3);
+	assert_true(is_painted(show, "below trace 2, which ends at 70 ns; "));
+	/* The groups without a band stay closed. */
+	strcpy(show->stage->parts[0].scene->state.bands.focus, THRUM__BANDS_MORE);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN), 0);
+	assert_int_equal(show->stage->parts[0].scene->state.bands.opened_count, 0);
 	assert_int_equal(show_end((void **)&show), 0);
 }
 

@@ -41,7 +41,7 @@ recordings = ["web.thrum", "stock.thrum", "database.thrum"]
 
 # Errors that need no server.
 check("takes the place" in run("store", "web.thrum", "-o", "x", "--to", "clickhouse://h", expected=64), "both")
-check("needs a folder" in run("store", "--follow", "nats://h", "--to", "clickhouse://h", expected=64), "no folder")
+check("needs -o FOLDER" in run("store", "--follow", "nats://h", "--to", "clickhouse://h", expected=64), "no folder")
 if "built without" in subprocess.run([THRUM, "store", "web.thrum", "--to", "clickhouse://127.0.0.1:1"], check=False,
                                      cwd=folder.name, capture_output=True, text=True).stderr:
     skip("this thrum was built without libcurl")
@@ -66,7 +66,7 @@ CONFIG = """<yandex><logger><level>warning</level><console>1</console></logger>
 <mark_cache_size>67108864</mark_cache_size><default_profile>default</default_profile>
 <default_database>default</default_database></yandex>"""
 USERS = """<yandex><profiles><default></default></profiles><quotas><default></default></quotas>
-<users><default><password>secret</password><networks><ip>127.0.0.1</ip></networks>
+<users><default><password>s@c%ret</password><networks><ip>127.0.0.1</ip></networks>
 <profile>default</profile><quota>default</quota></default></users></yandex>"""
 
 
@@ -91,12 +91,12 @@ def start():
 
 
 PORT = start()
-TO = f"clickhouse://default:secret@127.0.0.1:{PORT}/traces"
+TO = f"clickhouse://default:s%40c%25ret@127.0.0.1:{PORT}/traces"
 
 
 def ask(query, database="traces"):
     """The rows of an answer, as texts."""
-    url = f"http://127.0.0.1:{PORT}/?database={database}&user=default&password=secret"
+    url = f"http://127.0.0.1:{PORT}/?database={database}&user=default&password=s%40c%25ret"
     try:
         with urllib.request.urlopen(url, query.encode()) as answer:
             return [line.split("\t") for line in answer.read().decode().splitlines()]
@@ -110,7 +110,7 @@ def rows(command, recording, *options):
     return [dict(zip(names, line)) for line in lines]
 
 
-errors = run("store", "web.thrum", "--to", TO.replace("secret", "wrong"), expected=2)
+errors = run("store", "web.thrum", "--to", TO.replace("s%40c", "wrong"), expected=2)
 check("assword" in errors or "Authentication" in errors or "Wrong" in errors, errors)
 run("store", *recordings, "--to", TO)
 TABLES = "tasks", "runs", "waits", "counters", "findings"
@@ -153,6 +153,25 @@ queries = [query.strip() for block in queries for query in block.split(";\n") if
 check(len(queries) >= 10, "queries for ClickHouse in doc/fleet.md")
 for query in queries:
     check(ask(query) or "'failed'" in query, "a query of doc/fleet.md gives nothing:", query)
+
+# A finding that a later look doesn't have is no more.
+found = ask("select count() from findings final where class <> ''")
+check(ask("select count() from last_findings") == found != [["0"]], "findings of the only look")
+program = subprocess.Popen([f"{BUILD}/tests/thrum/programs/obeys"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                           text=True, env={**os.environ, "THRUM_TRACE": os.path.join(folder.name, "late.thrum")})
+for lines, pause, late in (("task 20 query 1", "resolve", "task 1 query 2"), 2, 1), (("resolve",), 0, 0):
+    for line in lines:
+        program.stdin.write(line + "\n")
+        program.stdin.flush()
+        program.stdout.readline()
+    time.sleep(pause)
+    run("store", "late.thrum", "--to", TO)
+    got = ask("select count() from last_findings where program = 'late'")
+    check(got == [[str(late)]], "findings of the last look", got, late)
+found = ask("select count() from findings final where program = 'late' and class <> ''")
+check(found == [["1"]], "the look before", found)
+program.stdin.close()
+program.wait()
 
 # A server's recordings are inserted as they come, and once.
 if missing():

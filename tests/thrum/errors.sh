@@ -85,7 +85,7 @@ refuses 64 'a number' stats --top=-1 every.thrum
 refuses 64 'pending, resolved, .* or stuck' tasks --state=dead every.thrum
 refuses 64 'needs --sort' tasks --reverse every.thrum
 refuses 64 'not both' stats --by=run --histogram=x every.thrum
-refuses 2 'no task has a label like "nothing"' stats --histogram=nothing every.thrum
+refuses 2 'no task has a label that matches "nothing"' stats --histogram=nothing every.thrum
 refuses 64 'takes no value' dump --clock=yes every.thrum
 for command in dump tasks why; do
 	refuses 64 'comes before' $command --start=2s --end=1s every.thrum

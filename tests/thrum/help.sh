@@ -25,7 +25,7 @@ for command in $commands; do
 	for part in Usage: Options: Examples: 'Exit status:'; do
 		grep -q "^$part" "$here/help" || wrong "thrum $command --help has no $part"
 	done
-	[[ $(awk 'length > 100' "$here/help") == '' ]] || wrong "thrum $command --help is too wide"
+	[[ $(awk 'length > 80' "$here/help") == '' ]] || wrong "thrum $command --help is too wide"
 	grep -q "^\.Ss thrum $command\$" "$page" || wrong "man thrum has no part on $command"
 	"$THRUM" --help | grep -q "^  $command " || wrong "thrum --help doesn't name $command"
 done

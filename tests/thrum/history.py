@@ -99,7 +99,7 @@ check(not any(line.endswith(" ") for line in output.splitlines()), output)
 
 # Errors.
 status, _, errors = run("history", FILE, "nothing")
-check(status == 1 and "knows nothing of nothing" in errors, errors)
+check(status == 1 and "has no values of nothing" in errors, errors)
 for arguments, text in (
         (["--last=-1s"], "from 1s to 720h"),
         (["--last=721h"], "from 1s to 720h"),

@@ -93,8 +93,8 @@ little tasks --format=tsv "${part[@]}" --state=resolved both >little 2>message |
 formats="perfetto chrome speedscope otlp pprof"
 [ "$SANITIZE" = none ] || formats=perfetto
 for format in $formats; do
-	little convert --to=$format both out 2>message || fail "convert to $format: $(cat message)"
-	[ "$(wc -c <out)" -ge 100000 ] || [ $format = pprof ] || fail "$format: $(wc -c <out) bytes"
+	little convert --to="$format" both out 2>message || fail "convert to $format: $(cat message)"
+	[ "$(wc -c <out)" -ge 100000 ] || [ "$format" = pprof ] || fail "$format: $(wc -c <out) bytes"
 done
 
 # The variable.

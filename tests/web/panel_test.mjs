@@ -106,6 +106,27 @@ test("a lock tells who held it; a long run leads to its time", async (open) => {
   await reaches(view, "its time is shown", (at) => at.has("t") && at.get("t") !== before);
 });
 
+test("the details are those of a run, a thread, or a band", async (open) => {
+  const view = await opened(open, page(killed()), { hash: "#as=bands" });
+  const { x, y } = await place(view);
+  const says = (words) => view.locator("#document").getByText(words).first().waitFor();
+
+  // The thread is the first row below the ruler, its name at the left.
+  await view.mouse.click(x + 30, y + 118);
+  await says("Its longest runs");
+  await view.locator("#document [data-run]").first().click();
+  await says(/^A run of /);
+  await says("In this run");
+  await reaches(view, "the run is in the address", (address) => address.has("run"));
+  expect((await view.locator("#document .marked").count()) > 0, "the run's lines are marked");
+  await view.keyboard.press("Escape");
+  await view.keyboard.press("Escape");
+  await says("How fast it answers");
+  await view.locator("#document [data-group]").first().click();
+  await says("half within");
+  await reaches(view, "the band has the focus", (address) => address.has("band"));
+});
+
 test("differences of two traces lead to both", async (open) => {
   const view = await opened(open, page(good(), hanging()), { hash: "#panel=differences" });
   await panel(view).getByRole("heading", { name: "Differences" }).waitFor();

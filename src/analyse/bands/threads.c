@@ -196,6 +196,9 @@ void thrum__bands_thread_shares(const struct thrum__bands *bands, uint32_t threa
 	const uint32_t *lanes;
 	uint32_t count = lanes_of(bands, thread, &lanes);
 
+	if (window->columns > 0 && thread < bands->thread_count &&
+		thrum__bands_slots_shares(bands, thread, window, shares))
+		return;
 	memset(shares, 0, window->columns * sizeof *shares);
 	for (uint32_t i = 0; window->columns > 0 && i < count; i++)
 		if (bands->lanes->lanes[lanes[i]].count > 0)
@@ -240,7 +243,7 @@ static void keep_run(struct longest *longest, uint32_t i)
 	const struct thrum__bands *bands = longest->bands;
 	const struct thrum__bands_lane *lane = &bands->lanes->lanes[longest->lane];
 	int64_t start = start_of(bands, lane, i), end = end_of(bands, lane, i);
-	uint32_t at = longest->count;
+	uint32_t at = longest->count, run = bands->lanes->runs[lane->first + i];
 
 	if (end - start < longest->least)
 		return;
@@ -256,7 +259,8 @@ static void keep_run(struct longest *longest, uint32_t i)
 		.to = end,
 		.ran = end - start,
 		.lane = longest->lane,
-		.task = THRUM__RUN(bands->model, bands->lanes->runs[lane->first + i], task),
+		.task = THRUM__RUN(bands->model, run, task),
+		.run = run,
 	};
 	if (longest->count == longest->most)
 		longest->least = longest->runs[longest->most - 1].ran + 1;
@@ -377,6 +381,7 @@ static int64_t take_runs(struct thrum__bands_boxes *boxes, struct thrum__bands_r
 		.lane = boxes->lane,
 		.task = key_of(bands, boxes->level,
 			THRUM__RUN(bands->model, bands->lanes->runs[lane->first + best], task)),
+		.run = THRUM__NONE,
 	};
 	return end_of(bands, lane, best) - start_of(bands, lane, best);
 }

@@ -281,6 +281,32 @@ static void name_tasks(const struct finding *f, struct thrum__cause_link *link)
 		link->task = f->path->parts[longest_in(f, frame)].top;
 }
 
+/* Sets the tasks of a link below one that names the task that had a lock longest: those for which that one
+ * waited, as the others' don't belong to its name. */
+static void name_tasks_of(const struct finding *f, uint32_t holder, struct thrum__cause_link *link)
+{
+	uint32_t last = THRUM__NONE, tasks = 0, best = THRUM__NONE;
+	int64_t most = 0;
+
+	for (uint32_t i = 0; link->frame_count > 0 && i < f->path->count; i++) {
+		const struct thrum__path_part *part = &f->path->parts[i];
+
+		if (part->frame != link->frames[0] || part->holder != holder ||
+			is_plain(f->paths, part->task))
+			continue;
+		tasks += part->task != last;
+		last = part->task;
+		if (part->to - part->from > most) {
+			most = part->to - part->from;
+			best = last;
+		}
+	}
+	if (tasks == 0)
+		return;
+	link->tasks = tasks;
+	link->task = best;
+}
+
 /* ---- The way down -------------------------------------------------------------------------- */
 
 /* Chooses the link that goes on from a frame. Returns the frame at which the next one goes on, or
@@ -426,6 +452,8 @@ static void find(const struct finding *f, const struct thrum__path *usual,
 			(cause->count > 0 && link->time * 100 < above * CHIEF_PERCENT))
 			break;
 		above = link->time;
+		if (cause->count > 0 && link[-1].longest > 0)
+			name_tasks_of(f, link[-1].task, link);
 		cause->count++;
 		if (cause->count > 1)
 			continue;

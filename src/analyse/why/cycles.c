@@ -83,7 +83,7 @@ static bool is_blocked(const struct thrum__model *model, uint32_t task,
 	int runs = 0;
 
 	if (!thrum__analyse_task_is_lane(model, task))
-		return thrum__why_last_edge(model, task) == wait->edge ||
+		return thrum__model_last_edge(model, task) == wait->edge ||
 			!thrum__analyse_task_is_running(model, task);
 	for (; thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since;
 		run = THRUM__RUN(model, run, prev))

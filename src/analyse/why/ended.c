@@ -9,7 +9,6 @@
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 64 /* edges of a task that are searched, from the latest back */
-#define HELD_MAX 8   /* locks of which others tell that a task held them */
 #define ANCESTORS_MAX 16
 #define RETRIES_MAX 256 /* tasks after a failure among which another try is searched */
 #define SLACK 10000000  /* ns before the end, in which others may not have had time to react */
@@ -35,17 +34,6 @@ uint32_t thrum__why_edge_to(const struct thrum__model *model, uint32_t task, int
 		edge = THRUM__EDGE(model, edge, prev_in);
 	}
 	return THRUM__NONE;
-}
-
-uint32_t thrum__why_last_edge(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
-
-	for (int i = 0; i < HELD_MAX && thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK;
-		i++)
-		edge = THRUM__EDGE(model, edge, prev_out);
-	return edge;
 }
 
 uint32_t thrum__why_actor(const struct thrum__model *model, uint32_t edge)

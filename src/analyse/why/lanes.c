@@ -35,7 +35,7 @@ uint32_t thrum__why_blocker_of(const struct thrum__search *search, uint32_t numb
 		return THRUM__NONE;
 	waits = thrum__analyse_graph_waits(&search->graph, task);
 	run = THRUM__TASK(model, task, run);
-	if (waits.count == 0 || thrum__why_last_edge(model, task) != waits.waits[0].edge ||
+	if (waits.count == 0 || thrum__model_last_edge(model, task) != waits.waits[0].edge ||
 		!thrum__model_has_row(&model->runs, run))
 		return THRUM__NONE;
 	/* It may have been woken since, but not to go on. */

@@ -191,10 +191,6 @@ static inline uint32_t thrum__why_known(const struct thrum__model *model, uint32
 /* The latest edge of a kind that leads to a task, or NONE. */
 uint32_t thrum__why_edge_to(const struct thrum__model *, uint32_t task, int kind);
 
-/* The last thing that a task did, or NONE. Locks don't count: others may find out later that it held one
- * until it began to wait. */
-uint32_t thrum__why_last_edge(const struct thrum__model *, uint32_t task);
-
 /* The task that acts by an edge; NONE if there is no edge or none acts, or if it is forgotten. */
 uint32_t thrum__why_actor(const struct thrum__model *, uint32_t edge);
 

@@ -16,11 +16,10 @@ static bool is_earlier(const struct heap_entry *a, const struct heap_entry *b)
 	return a->ticks != b->ticks ? a->ticks < b->ticks : a->lane < b->lane;
 }
 
-/* Moves an entry of the heap down to its place. */
-static void sift_down(struct heap_entry *heap, uint32_t count, uint32_t at)
+/* Puts an entry in the place of the one at `at`, or below. */
+static inline void sift_down(struct heap_entry *heap, uint32_t count, uint32_t at,
+	struct heap_entry entry)
 {
-	struct heap_entry entry = heap[at];
-
 	for (;;) {
 		uint32_t child = 2 * at + 1;
 
@@ -64,7 +63,7 @@ void thrum__read_merge_restart(struct reader *r)
 			r->heap[r->heap_count++] = (struct heap_entry){ticks, i};
 	}
 	for (uint32_t i = r->heap_count / 2; i-- > 0;)
-		sift_down(r->heap, r->heap_count, i);
+		sift_down(r->heap, r->heap_count, i, r->heap[i]);
 }
 
 /* Restores the order of the heap after its top, the earliest lane, has moved on or run out of
@@ -78,7 +77,7 @@ static void update_top(struct reader *r)
 	else
 		r->heap[0] = r->heap[--r->heap_count];
 	if (r->heap_count > 1)
-		sift_down(r->heap, r->heap_count, 0);
+		sift_down(r->heap, r->heap_count, 0, r->heap[0]);
 }
 
 /* Returns the lane and the time up to which the earliest lane may give events. */
@@ -242,15 +241,23 @@ static size_t give_others(struct reader *r, uint64_t earliest, const struct thru
  * Returns how many: at least one if nothing else comes before the earliest. */
 static size_t mix_lanes(struct reader *r, struct thrum_event *mixed)
 {
+	struct heap_entry *heap = r->heap;
+	uint64_t others = r->others;
 	size_t count = 0;
 
-	while (count < BATCH && r->heap_count > 0 && r->heap[0].ticks < r->others) {
-		struct slot *slot = r->lanes[r->heap[0].lane].slot;
+	while (count < BATCH && heap[0].ticks < others) {
+		struct slot *slot = r->lanes[heap[0].lane].slot;
 
 		if (!slot || slot->first == slot->count)
 			break;
 		mixed[count++] = slot->events[slot->first++];
-		update_top(r);
+		if (slot->first == slot->count) {
+			update_top(r);
+			break;
+		}
+		struct heap_entry next = {slot->events[slot->first].clock, heap[0].lane};
+
+		sift_down(heap, r->heap_count, 0, next);
 	}
 	return count;
 }

@@ -60,10 +60,10 @@ const char *thrum__document_role_name(int role);
 	X(RUN, "run")               /* `target`: a run's index in the model */ \
 	X(SLOW, "slow")             /* why the task with index `target` was slow */ \
 	X(DIFFERENCE, "difference") /* `target`: its index in the comparison */ \
-	X(FILTER, "filter") /* the tasks that a search finds: its text is at the place `target` of the
-			       document's text and has `until` bytes */ \
-	X(GROUP, "group")           /* a group of the trace's bands: `target` is its number */ \
-	X(SITE, "site")             /* the call site of the task with index `target` */
+	X(FILTER, \
+		"filter") /* the tasks that a search finds: `until` bytes of the text, from `target` on */ \
+	X(GROUP, "group") /* a group of the trace's bands: `target` is its number */ \
+	X(SITE, "site")   /* the call site of the task with index `target` */
 
 enum thrum__document_link_kind {
 #define THRUM__X(NAME, word) THRUM__LINK_TO_##NAME,

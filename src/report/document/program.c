@@ -48,38 +48,18 @@ void thrum__document_about_task(struct thrum__document_about *a, uint32_t task)
 	write_name(a, task, name, size < sizeof name ? size : sizeof name - 1);
 }
 
-/* Returns the row of a run of the bands in the model, or NONE. */
-static uint32_t row_of(const struct thrum__model *model, const struct thrum__bands_run *run)
-{
-	uint32_t row = thrum__model_has_row(&model->tasks, run->task)
-		? THRUM__TASK(model, run->task, run)
-		: THRUM__NONE;
-
-	while (thrum__model_has_row(&model->runs, row) && THRUM__RUN(model, row, start) > run->from)
-		row = THRUM__RUN(model, row, prev);
-	return thrum__model_has_row(&model->runs, row) ? row : THRUM__NONE;
-}
-
-/* The task of a run, for whom it works, and the request on which it works, as a link to the run. */
+/* On what a run works, as a link to the run. */
 static void write_running(struct thrum__document_about *a, const struct thrum__bands_run *run)
 {
-	const struct thrum__family *family = &a->bands->family;
-	uint32_t row = row_of(a->bands->model, run);
-	uint32_t request = row == THRUM__NONE ? THRUM__NONE
-					      : thrum__analyse_run_request(family->model, row);
-	char name[600];
-	size_t size = 0;
+	char name[300];
+	size_t size = thrum__words_run_name(&a->bands->family, run->task, run->run, name,
+		sizeof name);
 
-	if (request != THRUM__NONE && request != thrum__family_worker(family, run->task)) {
-		thrum__words_task(family->model, request, name, 300);
-		strcat(name, ", ");
-		size = strlen(name);
-	}
-	thrum__words_running(family, run->task, name + size, sizeof name - 302);
-	if (row == THRUM__NONE)
+	if (!thrum__model_has_row(&a->bands->model->runs, run->run))
 		thrum__document_write_text(&a->w, name);
 	else
-		thrum__document_write_link(&a->w, name, strlen(name), THRUM__LINK_TO_RUN, row);
+		thrum__document_write_link(&a->w, name, size < sizeof name ? size : sizeof name - 1,
+			THRUM__LINK_TO_RUN, run->run);
 }
 
 void thrum__document_about_duration(struct thrum__document_about *a, int64_t ns)

@@ -184,7 +184,8 @@ static void write_holders(struct thrum__document_task_writer *t)
 
 	write_pair(t, "State");
 	thrum__analyse_lock_look(t->w.model, t->task, &lock, holds);
-	thrum__document_write_text(&t->w, lock.count == 0 ? "free" : "held by ");
+	thrum__document_write_text(&t->w,
+		lock.count == 0 ? "free at the end" : "at the end held by ");
 	for (uint32_t i = 0; i < lock.count; i++) {
 		if (i > 0)
 			thrum__document_write_text(&t->w, ", ");
@@ -493,10 +494,12 @@ static void write_waker(struct thrum__document_task_writer *t)
 static void write_run(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
-	uint32_t request, known = thrum__analyse_task_known_as(model, t->task);
+	uint32_t request, known = thrum__analyse_task_known_as(model, t->task), lane, own;
 
 	if (t->run == THRUM__NONE)
 		return;
+	lane = THRUM__RUN(model, t->run, lane);
+	own = lane < model->lane_count ? model->lanes[lane].task : THRUM__NONE;
 	request = thrum__analyse_run_request(model, t->run);
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_TITLE, "");
 	thrum__document_write_text(&t->w, "A run of ");
@@ -505,7 +508,10 @@ static void write_run(struct thrum__document_task_writer *t)
 	thrum__document_write_time(&t->w, t->from);
 	thrum__document_write_until(&t->w, t->to);
 	write_pair(t, "Thread");
-	thrum__document_tell_lane(t, THRUM__RUN(model, t->run, lane));
+	if (thrum__model_has_row(&model->tasks, own))
+		thrum__document_tell_task(t, own);
+	else
+		thrum__document_tell_lane(t, lane);
 	if (request != THRUM__NONE && request != t->task) {
 		write_pair(t, "Works on");
 		thrum__document_tell_task(t, request);

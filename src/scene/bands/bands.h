@@ -6,6 +6,7 @@
  *
  *	bands.c    makes and keeps what the analysis (analyse/bands/bands.h) gives, and the window
  *	place.c    who stands where, from top to bottom
+ *	choose.c   which bands there are, and how high
  *	pair.c     two scenes whose bands stand in pairs
  *	paint.c    the frame: gutter, scale, heads
  *	cells.c    the cells of closed bands
@@ -66,8 +67,10 @@ enum thrum__scene_bands_kind {
 	THRUM__PLACE_MORE,          /* the groups that have no band */
 };
 
-/* The name of the place MORE, with which a state opens it. */
+/* The name of the place MORE, with which a state opens it; and how many of its groups then have places of
+ * their own, the biggest ones. */
 #define THRUM__BANDS_MORE "~"
+#define THRUM__BANDS_MORE_MOST 500
 
 /* Something with a height. The places lie below each other without holes. */
 struct thrum__scene_bands_place {

@@ -128,7 +128,9 @@ static int open_next(struct thrum__scene *scene)
 	size_t size = strlen(state->focus);
 	unsigned kept = 0;
 
-	if (place == THRUM__NONE)
+	/* In pairs the groups without a band stay closed: both sides may have other ones. */
+	if (place == THRUM__NONE ||
+		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
 		return 0;
 	steps = focused_group(scene) == THRUM__NONE ? 1 : 2;
 	for (unsigned i = 0; i < state->opened_count; i++) {
@@ -201,7 +203,7 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 	const struct thrum__scene_bands_place *place = place_at(scene, y, &within);
 
 	return scene->shows_bands && place &&
-		(place->kind == THRUM__PLACE_MORE ||
+		((place->kind == THRUM__PLACE_MORE && !scene->pair.other) ||
 			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
 				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
 				x <= (float)scene->time.x1));
@@ -263,6 +265,7 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 	}
 	if (strcmp(name, scene->state.bands.focus) == 0)
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	thrum__scene_remember(scene);
 	strcpy(scene->state.bands.focus, name);
 	if (place->kind == THRUM__PLACE_MORE)
 		return press_more(scene, place);
@@ -310,6 +313,7 @@ int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
 		return -THRUM_E_MEMORY;
 	if (group >= scene->bands->all->family.group_count)
 		return 0;
+	thrum__scene_remember(scene);
 	scene->state.as = THRUM__AS_BANDS;
 	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
 	place = focused_place(scene);

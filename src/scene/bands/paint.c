@@ -373,7 +373,9 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
-		family->by_site
+		family->shown_count + family->more_count == 0
+			? "No task was recorded but the threads' own."
+			: family->by_site
 			? "No task here has a label; these are call sites. "
 			  "thrum_task_label names them."
 			: "%s tasks in these bands, each a line from its beginning to its end; "
@@ -410,7 +412,9 @@ static void paint_more(const struct thrum__bands_pen *pen,
 	size_t used = 0;
 	bool is_open;
 
-	is_open = !pen->other && thrum__scene_bands_opened(&pen->bands->shown, THRUM__BANDS_MORE);
+	is_open = !pen->other &&
+		(family->shown_count == 0 ||
+			thrum__scene_bands_opened(&pen->bands->shown, THRUM__BANDS_MORE));
 	snprintf(words, sizeof words, is_open ? "− %u more" : "+ %u more",
 		(unsigned)family->more_count);
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE,
@@ -418,10 +422,11 @@ static void paint_more(const struct thrum__bands_pen *pen,
 		pen->left > 0 ? pen->left - 16 : MORE_ROOM, words);
 	if (pen->other && pen->left > 0)
 		thrum__bands_name_side(pen, pen->left - 12, top + 12);
-	if (is_open)
-		return;
 	words[0] = '\0';
-	for (uint32_t i = 0; i < family->more_count && i < MORE_SHOWN; i++) {
+	if (is_open && family->more_count > THRUM__BANDS_MORE_MOST)
+		snprintf(words, sizeof words, "the %d with the most tasks are below",
+			THRUM__BANDS_MORE_MOST);
+	for (uint32_t i = 0; !is_open && i < family->more_count && i < MORE_SHOWN; i++) {
 		const struct thrum__group *group = &family->groups[family->more[i]];
 		size_t size;
 		const char *name = thrum__family_name(family, family->more[i], &size);

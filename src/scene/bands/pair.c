@@ -64,10 +64,19 @@ void thrum__bands_name_side(const struct thrum__bands_pen *pen, float x, float y
 
 void thrum__bands_pair_words(const struct thrum__bands_pen *pen, char *to, size_t size)
 {
-	const struct thrum__scene *scene = pen->p->scene;
+	const struct thrum__scene *scene = pen->p->scene, *other = scene->pair.other;
+	int64_t end = scene->model->end, below = other->model->end, step = 1;
+	char time[THRUM__NUMBER_ROOM + 8] = "";
 
-	snprintf(to, size, "each kind twice on one scale: above %s, below %s", scene->pair.name,
-		scene->pair.other->pair.name);
+	/* The ruler tells only how the upper one ends. */
+	while (step <= below / 1000)
+		step *= 10;
+	if (below < end - end / 100)
+		thrum__words_time(below, step, time, sizeof time);
+	snprintf(to, size,
+		"each kind twice on one scale: above %s, below %s%s%s; × and ÷ compare it with the "
+		"one above",
+		scene->pair.name, other->pair.name, *time ? ", which ends at " : "", time);
 }
 
 void thrum__bands_paint_rules(const struct thrum__bands_pen *pen)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Places threads, queues and bands below each other, and chooses the heights of classes. */
+/* Places threads, queues and bands below each other. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "analyse/label.h"
 #include "base/array.h"
 #include "scene/bands/opened.h"
+#include "scene/bands/places.h"
 #include "scene/bands/state.h"
 #include "scene/bands/story.h"
 
@@ -16,42 +17,14 @@
 #define AFTER_OPENED 5
 #define QUEUE 48
 #define AFTER_QUEUES 2
-#define SMALL 24
-#define MIDDLE_LEAST 30 /* of a band without the space below it */
-#define LARGE_LEAST 44
-#define SPACE 8 /* below a band */
 #define MORE 22
-
-/* How a decade of durations is shown: the first of these with which all bands fit. A middle band has
- * half as many classes as a large one. */
-static const struct measure {
-	unsigned classes; /* a decade, of large bands */
-	float height;     /* px of one */
-} measures[] = {{8, 4}, {8, 3}, {4, 5}, {4, 4}, {4, 3}, {2, 4}, {2, 3}};
-
-#define MEASURES (sizeof measures / sizeof *measures)
-#define SCROLLS 4 /* the one with which the view scrolls, if none fits */
 
 /* ---- Sides --------------------------------------------------------------------------------- */
 
-/* The bands that are placed: those of a scene, or those of two in pairs, the upper one first. Both
- * get the same places, so that they scroll together. A side that lacks a thread, queue or group has an
- * empty place there. */
-struct sides {
-	struct thrum__scene_bands *bands[2];
-	unsigned count;
-	float above; /* px above each place for its name, where there is no gutter */
-};
-
-/* Which thread, queue or group of each side stands in a place; or NONE. */
-struct pair {
-	uint32_t index[2];
-};
-
 /* Adds a place below the last one, and `after` px below it. `half`: its kind, and what is the same for
  * both sides; its height is that of one side. */
-static void add_place(const struct sides *sides, struct thrum__scene_bands_place half,
-	struct pair pair, float after)
+static void add_place(const struct thrum__bands_sides *sides, struct thrum__scene_bands_place half,
+	struct thrum__bands_pair pair, float after)
 {
 	bool is_head = half.kind == THRUM__PLACE_THREADS || half.kind == THRUM__PLACE_QUEUES ||
 		half.kind == THRUM__PLACE_WORK || half.kind == THRUM__PLACE_ONLY ||
@@ -79,12 +52,12 @@ static void add_place(const struct sides *sides, struct thrum__scene_bands_place
 	}
 }
 
-static void add_head(const struct sides *sides, int kind)
+static void add_head(const struct thrum__bands_sides *sides, int kind)
 {
 	add_place(sides,
 		(struct thrum__scene_bands_place){.kind = (uint8_t)kind,
 			.height = THRUM__BANDS_HEAD},
-		(struct pair){{0, THRUM__NONE}}, 0);
+		(struct thrum__bands_pair){{0, THRUM__NONE}}, 0);
 }
 
 typedef void (*namer)(const struct thrum__bands *, uint32_t index, char name[THRUM__NAME_MAX]);
@@ -132,10 +105,10 @@ static bool is_alike_alone(const struct both *both, unsigned side, uint32_t inde
 
 /* Gives `index` of a side with that of the other side with the same name; or, of those with like names,
  * the first with the first, and so on. */
-static struct pair pair_of(const struct sides *sides, unsigned side, uint32_t index,
-	const struct both *both)
+static struct thrum__bands_pair pair_of(const struct thrum__bands_sides *sides, unsigned side,
+	uint32_t index, const struct both *both)
 {
-	struct pair pair = {{THRUM__NONE, THRUM__NONE}};
+	struct thrum__bands_pair pair = {{THRUM__NONE, THRUM__NONE}};
 	char name[THRUM__NAME_MAX];
 	uint32_t before = 0;
 
@@ -157,234 +130,13 @@ static struct pair pair_of(const struct sides *sides, unsigned side, uint32_t in
 	return pair;
 }
 
-/* ---- Bands --------------------------------------------------------------------------------- */
-
-/* With a range each band has two lines of numbers. */
-static bool has_range(const struct thrum__scene_bands_state *state)
-{
-	return state->range_from < state->range_to;
-}
-
-static const struct thrum__group *group_of(const struct sides *sides, unsigned side,
-	struct pair pair)
-{
-	return pair.index[side] == THRUM__NONE
-		? NULL
-		: &sides->bands[side]->all->family.groups[pair.index[side]];
-}
-
-/* The first side that has a group. */
-static unsigned side_of(struct pair pair)
-{
-	return pair.index[0] == THRUM__NONE ? 1 : 0;
-}
-
-/* Sets the classes and heights of a band. It reaches from the duration that 99 % of the lines reach,
- * down to a quarter of a decade, to the longest one, up to that; at least one decade. */
-static void measure_band(const struct sides *sides, struct pair pair, bool is_large,
-	const struct measure *measure, struct thrum__scene_bands_place *place)
-{
-	const unsigned decade = THRUM__BANDS_DECADE, quarter = decade / 4;
-	unsigned classes = is_large ? measure->classes : measure->classes / 2;
-	unsigned per = decade / classes, step = per > quarter ? per : quarter, end;
-	float least = is_large || has_range(&sides->bands[0]->shown) ? LARGE_LEAST : MIDDLE_LEAST;
-	int64_t low = INT64_MAX, longest = 1;
-	float needed;
-
-	for (unsigned i = 0; i < sides->count; i++) {
-		const struct thrum__group *group = group_of(sides, i, pair);
-
-		if (!group)
-			continue;
-		low = group->low < low ? group->low : low;
-		longest = group->longest > longest ? group->longest : longest;
-	}
-	place->class = thrum__bands_class(low) / step * step;
-	end = (thrum__bands_class(longest) / step + 1) * step;
-	if (end < place->class + decade)
-		end = place->class + decade;
-	place->per = per;
-	place->rows = (end - place->class) / per;
-	place->row_height = measure->height;
-	needed = (float)place->rows * measure->height;
-	place->base = needed > least ? needed : least;
-	place->height = place->base + SPACE;
-}
-
-/* Returns how far the band of a group or queue is opened. */
-static int is_opened(const struct sides *sides, unsigned side, uint32_t group)
-{
-	const struct thrum__scene_bands *bands = sides->bands[side];
-	char name[THRUM__NAME_MAX];
-
-	if (bands->shown.opened_count == 0)
-		return 0;
-	thrum__scene_bands_group_name(bands->all, group, name);
-	return thrum__scene_bands_opened(&bands->shown, name);
-}
-
-/* Sets the rows and the height of an opened band. */
-static void measure_opened(const struct sides *sides, struct pair pair, int opened,
-	struct thrum__scene_bands_place *place)
-{
-	uint32_t most = opened > 1 ? THRUM__OPENED_ROWS_MAX : THRUM__OPENED_ROWS, lines = 0;
-
-	for (unsigned i = 0; i < sides->count; i++) {
-		const struct thrum__group *group = group_of(sides, i, pair);
-
-		lines = group && group->lines > lines ? group->lines : lines;
-	}
-	place->rows = lines < most ? lines : most;
-	place->height = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)place->rows + SPACE;
-}
-
-/* Returns the place of a group, without y. */
-static struct thrum__scene_bands_place measure_group(const struct sides *sides, struct pair pair,
-	const struct measure *measure)
-{
-	unsigned side = side_of(pair);
-	const struct thrum__group *group = group_of(sides, side, pair);
-	bool is_sorted = sides->bands[0]->shown.sort != THRUM__SORT_TREE;
-	struct thrum__scene_bands_place place = {
-		.kind = THRUM__PLACE_BAND,
-		.depth = is_sorted || sides->above > 0 ? 0 : (uint8_t)group->depth,
-	};
-	int opened = is_opened(sides, side, pair.index[side]);
-
-	if (opened) {
-		place.kind = THRUM__PLACE_OPENED;
-		measure_opened(sides, pair, opened, &place);
-	} else if (group->size == THRUM__GROUP_SMALL) {
-		place.kind = THRUM__PLACE_SMALL;
-		place.base = SMALL - SPACE;
-		place.height = SMALL;
-	} else {
-		measure_band(sides, pair, group->size == THRUM__GROUP_LARGE, measure, &place);
-	}
-	return place;
-}
-
-/* ---- Which bands --------------------------------------------------------------------------- */
-
-/* The groups in their order: those of one side or of both, then those that only one has. */
-struct chosen {
-	struct pair pairs[2 * THRUM__FAMILY_BANDS];
-	uint32_t count, both; /* both: those before are in pairs, or there is one side */
-};
-
-/* Returns the group of the other side that has the name and kind of this one, and lines. */
-static uint32_t same_group(const struct sides *sides, unsigned side, uint32_t index)
-{
-	const struct thrum__family *family = &sides->bands[side]->all->family;
-	const struct thrum__bands *other = sides->bands[1 - side]->all;
-	char name[THRUM__NAME_MAX], words[THRUM__NAME_MAX];
-
-	thrum__scene_bands_group_name(sides->bands[side]->all, index, name);
-	for (uint32_t i = 0; i < other->family.group_count; i++) {
-		const struct thrum__group *group = &other->family.groups[i];
-
-		if (group->lines == 0 || group->kind != family->groups[index].kind)
-			continue;
-		thrum__scene_bands_group_name(other, i, words);
-		if (strcmp(name, words) == 0)
-			return i;
-	}
-	return THRUM__NONE;
-}
-
-/* The value by which a group is sorted, in the whole trace. */
-static double sort_value(const struct sides *sides, struct pair pair)
-{
-	unsigned side = side_of(pair);
-	const struct thrum__bands *bands = sides->bands[side]->all;
-	struct thrum__bands_numbers n;
-
-	thrum__bands_numbers(bands, pair.index[side],
-		&(struct thrum__bands_time){{bands->from, 0}, {bands->to, 0}}, &n);
-	switch (sides->bands[0]->shown.sort) {
-	case THRUM__SORT_RATE: return n.ended;
-	case THRUM__SORT_MEDIAN: return (double)n.half;
-	case THRUM__SORT_P99: return (double)n.slow;
-	default: return n.failed;
-	}
-}
-
-/* Sorts some pairs by the number of the state, the greatest first; equal ones stay in order. */
-static void sort_pairs(const struct sides *sides, struct pair *pairs, uint32_t count)
-{
-	double values[2 * THRUM__FAMILY_BANDS];
-
-	if (sides->bands[0]->shown.sort == THRUM__SORT_TREE)
-		return;
-	for (uint32_t i = 0; i < count; i++) {
-		struct pair pair = pairs[i];
-		double value = sort_value(sides, pair);
-		uint32_t at = i;
-
-		for (; at > 0 && values[at - 1] < value; at--) {
-			values[at] = values[at - 1];
-			pairs[at] = pairs[at - 1];
-		}
-		values[at] = value;
-		pairs[at] = pair;
-	}
-}
-
-/* Adds the shown groups of a side: those that the other side has, too, or those that it lacks. */
-static void choose_side(const struct sides *sides, unsigned side, bool alone, struct chosen *chosen)
-{
-	const struct thrum__family *family = &sides->bands[side]->all->family;
-	uint32_t first = chosen->count;
-
-	for (uint32_t i = 0; i < family->shown_count; i++) {
-		struct pair pair = {{THRUM__NONE, THRUM__NONE}};
-
-		pair.index[side] = family->shown[i];
-		if (sides->count > 1)
-			pair.index[1 - side] = same_group(sides, side, family->shown[i]);
-		if (sides->count == 1 || (pair.index[1 - side] == THRUM__NONE) == alone)
-			chosen->pairs[chosen->count++] = pair;
-	}
-	sort_pairs(sides, &chosen->pairs[first], chosen->count - first);
-}
-
-static void choose_bands(const struct sides *sides, struct chosen *chosen)
-{
-	chosen->count = 0;
-	choose_side(sides, 0, false, chosen);
-	chosen->both = chosen->count;
-	for (unsigned side = 0; sides->count > 1 && side < sides->count; side++)
-		choose_side(sides, side, true, chosen);
-}
-
-static const struct measure *choose_measure(const struct sides *sides, const struct chosen *chosen,
-	float room)
-{
-	for (size_t i = 0; i < MEASURES; i++) {
-		float all = 0;
-
-		for (uint32_t k = 0; k < chosen->count; k++) {
-			struct pair pair = chosen->pairs[k];
-			float halves = pair.index[0] != THRUM__NONE && pair.index[1] != THRUM__NONE
-				? 2
-				: 1;
-
-			all += sides->above +
-				halves * measure_group(sides, pair, &measures[i]).height;
-		}
-		if (all <= room)
-			return &measures[i];
-	}
-	return &measures[SCROLLS];
-}
-
 /* ---- All places ---------------------------------------------------------------------------- */
 
-static void add_stories(const struct sides *sides)
+static void add_stories(const struct thrum__bands_sides *sides)
 {
 	for (unsigned side = 0; side < sides->count; side++) {
 		for (uint32_t i = 0; i < sides->bands[side]->story_count; i++) {
-			struct pair pair = {{THRUM__NONE, THRUM__NONE}};
+			struct thrum__bands_pair pair = {{THRUM__NONE, THRUM__NONE}};
 
 			pair.index[side] = i;
 			add_place(sides,
@@ -396,7 +148,8 @@ static void add_stories(const struct sides *sides)
 	}
 }
 
-static void add_thread(const struct sides *sides, unsigned side, struct pair pair, float after)
+static void add_thread(const struct thrum__bands_sides *sides, unsigned side,
+	struct thrum__bands_pair pair, float after)
 {
 	const struct thrum__scene_bands *bands = sides->bands[side];
 	struct thrum__scene_bands_place place = {.kind = THRUM__PLACE_THREAD, .height = THREAD};
@@ -415,7 +168,7 @@ static void add_thread(const struct sides *sides, unsigned side, struct pair pai
 	add_place(sides, place, pair, after);
 }
 
-static void add_threads(const struct sides *sides)
+static void add_threads(const struct thrum__bands_sides *sides)
 {
 	const struct thrum__bands *first = sides->bands[0]->all;
 	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
@@ -429,7 +182,7 @@ static void add_threads(const struct sides *sides)
 		add_thread(sides, 0, pair_of(sides, 0, i, &both),
 			i + 1 == first->thread_count || sides->count > 1 ? AFTER_THREADS : 0);
 	for (uint32_t i = 0; sides->count > 1 && i < second->thread_count; i++) {
-		struct pair pair = pair_of(sides, 1, i, &both);
+		struct thrum__bands_pair pair = pair_of(sides, 1, i, &both);
 
 		if (pair.index[0] == THRUM__NONE)
 			add_thread(sides, 1, pair, AFTER_THREADS);
@@ -441,11 +194,13 @@ static void queue_name(const struct thrum__bands *bands, uint32_t queue, char na
 	thrum__scene_bands_group_name(bands, bands->queues[queue].group, name);
 }
 
-static void add_queue(const struct sides *sides, unsigned side, struct pair pair, float after)
+static void add_queue(const struct thrum__bands_sides *sides, unsigned side,
+	struct thrum__bands_pair pair, float after)
 {
 	struct thrum__scene_bands_place place = {.kind = THRUM__PLACE_QUEUE, .height = QUEUE};
 
-	if (is_opened(sides, side, sides->bands[side]->all->queues[pair.index[side]].group)) {
+	if (thrum__bands_is_opened(sides, side,
+		    sides->bands[side]->all->queues[pair.index[side]].group)) {
 		for (unsigned i = 0; i < sides->count; i++)
 			if (pair.index[i] != THRUM__NONE &&
 				sides->bands[i]->all->queues[pair.index[i]].instances > place.rows)
@@ -457,7 +212,7 @@ static void add_queue(const struct sides *sides, unsigned side, struct pair pair
 	add_place(sides, place, pair, after);
 }
 
-static void add_queues(const struct sides *sides)
+static void add_queues(const struct thrum__bands_sides *sides)
 {
 	const struct thrum__bands *first = sides->bands[0]->all;
 	const struct thrum__bands *second = sides->bands[sides->count - 1]->all;
@@ -471,7 +226,7 @@ static void add_queues(const struct sides *sides)
 		add_queue(sides, 0, pair_of(sides, 0, i, &both),
 			i + 1 == first->queue_count ? AFTER_QUEUES : 0);
 	for (uint32_t i = 0; sides->count > 1 && i < second->queue_count; i++) {
-		struct pair pair = pair_of(sides, 1, i, &both);
+		struct thrum__bands_pair pair = pair_of(sides, 1, i, &both);
 
 		if (pair.index[0] == THRUM__NONE)
 			add_queue(sides, 1, pair, AFTER_QUEUES);
@@ -479,7 +234,8 @@ static void add_queues(const struct sides *sides)
 }
 
 /* Returns the height of the places behind the bands that are in pairs, without these bands. */
-static float rest_height(const struct sides *sides, const struct chosen *chosen)
+static float rest_height(const struct thrum__bands_sides *sides,
+	const struct thrum__bands_chosen *chosen)
 {
 	float heads = 0;
 	uint32_t more = 0;
@@ -487,25 +243,28 @@ static float rest_height(const struct sides *sides, const struct chosen *chosen)
 	for (unsigned i = 0; i < sides->count; i++)
 		more += sides->bands[i]->all->family.more_count > 0;
 	for (uint32_t i = chosen->both; i < chosen->count; i++)
-		if (i == chosen->both || side_of(chosen->pairs[i]) != side_of(chosen->pairs[i - 1]))
+		if (i == chosen->both ||
+			thrum__bands_side_of(chosen->pairs[i]) !=
+				thrum__bands_side_of(chosen->pairs[i - 1]))
 			heads += THRUM__BANDS_HEAD;
 	return heads + MORE * (float)more;
 }
 
-/* Adds a place for the groups without a band; opened, also one for each of them. If none has a band,
- * there are only the latter. In pairs it stays closed: both sides may have other ones. */
-static void add_more(const struct sides *sides, const struct measure *measure)
+/* Adds a place for the groups without a band; opened, also one for each of them, but not for thousands. If
+ * none has a band, it is always open, and says no more than is seen unless some are left out. In pairs it stays closed: both sides may have other ones. */
+static void add_more(const struct thrum__bands_sides *sides,
+	const struct thrum__bands_decade *measure)
 {
 	const struct thrum__scene_bands *bands = sides->bands[0];
 	const struct thrum__family *family = &bands->all->family;
-	struct pair more = {{THRUM__NONE, THRUM__NONE}};
+	struct thrum__bands_pair more = {{THRUM__NONE, THRUM__NONE}};
 	bool is_all = sides->count == 1 && family->shown_count == 0;
 
 	for (unsigned i = 0; i < sides->count; i++)
 		more.index[i] = sides->bands[i]->all->family.more_count > 0 ? 0 : THRUM__NONE;
 	if (more.index[0] == THRUM__NONE && more.index[1] == THRUM__NONE)
 		return;
-	if (!is_all)
+	if (!is_all || family->more_count > THRUM__BANDS_MORE_MOST)
 		add_place(sides,
 			(struct thrum__scene_bands_place){.kind = THRUM__PLACE_MORE,
 				.height = MORE},
@@ -513,35 +272,39 @@ static void add_more(const struct sides *sides, const struct measure *measure)
 	if (sides->count > 1 ||
 		(!is_all && !thrum__scene_bands_opened(&bands->shown, THRUM__BANDS_MORE)))
 		return;
-	for (uint32_t i = 0; i < family->more_count; i++) {
-		struct pair pair = {{family->more[i], THRUM__NONE}};
-		struct thrum__scene_bands_place place = measure_group(sides, pair, measure);
+	for (uint32_t i = 0; i < family->more_count && i < THRUM__BANDS_MORE_MOST; i++) {
+		struct thrum__bands_pair pair = {{family->more[i], THRUM__NONE}};
+		struct thrum__scene_bands_place place = thrum__bands_measure_group(sides, pair,
+			measure);
 
 		place.depth = sides->above > 0 || is_all ? 0 : 1;
 		add_place(sides, place, pair, 0);
 	}
 }
 
-static void add_bands(const struct sides *sides, float height)
+static void add_bands(const struct thrum__bands_sides *sides, float height)
 {
-	const struct measure *measure;
-	struct chosen chosen;
+	const struct thrum__bands_decade *measure;
+	struct thrum__bands_chosen chosen;
 
-	choose_bands(sides, &chosen);
+	thrum__bands_choose(sides, &chosen);
 	add_head(sides, THRUM__PLACE_WORK);
-	measure = choose_measure(sides, &chosen,
+	measure = thrum__bands_choose_measure(sides, &chosen,
 		height - sides->bands[0]->content - rest_height(sides, &chosen));
 	for (uint32_t i = 0; i < chosen.count; i++) {
-		struct pair pair = chosen.pairs[i], head = {{THRUM__NONE, THRUM__NONE}};
+		struct thrum__bands_pair pair = chosen.pairs[i],
+					 head = {{THRUM__NONE, THRUM__NONE}};
 
-		head.index[side_of(pair)] = 0;
+		head.index[thrum__bands_side_of(pair)] = 0;
 		if (i >= chosen.both &&
-			(i == chosen.both || side_of(pair) != side_of(chosen.pairs[i - 1])))
+			(i == chosen.both ||
+				thrum__bands_side_of(pair) !=
+					thrum__bands_side_of(chosen.pairs[i - 1])))
 			add_place(sides,
 				(struct thrum__scene_bands_place){.kind = THRUM__PLACE_ONLY,
 					.height = THRUM__BANDS_HEAD},
 				head, 0);
-		add_place(sides, measure_group(sides, pair, measure), pair, 0);
+		add_place(sides, thrum__bands_measure_group(sides, pair, measure), pair, 0);
 	}
 	add_more(sides, measure);
 }
@@ -563,7 +326,8 @@ static bool are_right(const struct thrum__scene *scene, float width, float heigh
 
 	return bands->width == width && bands->height == height && bands->place_count > 0 &&
 		thrum__scene_bands_same_opened(&bands->shown, state) &&
-		bands->shown.sort == state->sort && has_range(&bands->shown) == has_range(state) &&
+		bands->shown.sort == state->sort &&
+		thrum__bands_has_range(&bands->shown) == thrum__bands_has_range(state) &&
 		has_same_stories(&bands->shown, state);
 }
 
@@ -597,7 +361,7 @@ int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float
 {
 	struct thrum__scene *other = scene->pair.other;
 	struct thrum__scene *scenes[2] = {scene, other};
-	struct sides sides = {.count = other ? 2 : 1,
+	struct thrum__bands_sides sides = {.count = other ? 2 : 1,
 		.above = width < THRUM__NARROW ? THRUM__BANDS_ABOVE : 0};
 	uint64_t most = 8;
 	bool are_all_right = true;
@@ -616,7 +380,7 @@ int thrum__scene_bands_set_places(struct thrum__scene *scene, float width, float
 		sides.bands[i] = scenes[i]->bands;
 		all = sides.bands[i]->all;
 		most += THRUM__STORIES_MAX + (uint64_t)all->thread_count + all->queue_count +
-			all->family.shown_count + all->family.more_count;
+			all->family.shown_count + THRUM__BANDS_MORE_MOST;
 		are_all_right &= are_right(scenes[i], width, height);
 	}
 	if (are_all_right)

@@ -70,7 +70,7 @@ static void tell_thread(struct thrum__base_text *text, const struct thrum__scene
 	if (thrum__bands_longest_runs(all, thread, from, to, 1, &run, 1) == 0)
 		return;
 	put_duration(text, "; longest ", run.to - run.from, 3);
-	thrum__words_running(&all->family, run.task, words, sizeof words);
+	thrum__words_run_name(&all->family, run.task, run.run, words, sizeof words);
 	put_clean(text, ", ", words);
 	thrum__words_time(run.from, (to - from) / 1000 + 1, words, sizeof words);
 	thrum__base_text_format(text, ", at %s", words);

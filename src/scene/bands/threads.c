@@ -144,7 +144,8 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 		int font = is_selected ? THRUM__FONT_STRONG : THRUM__FONT_NOTE;
 		float width;
 
-		thrum__words_running(&pen->bands->all->family, runs[i].task, name, sizeof name);
+		thrum__words_run_name(&pen->bands->all->family, runs[i].task, runs[i].run, name,
+			sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
 		width = thrum__paint_width(pen->p, words, strlen(words), font);
 		if (x + width > pen->right || hits_run(pen, runs, count, x, width))

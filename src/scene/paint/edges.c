@@ -428,7 +428,7 @@ static bool read_edge(const struct edges *s, uint32_t index, struct painted_edge
 		.to = placed_unit_of(p, THRUM__EDGE(model, index, to))};
 	if (e->from == THRUM__NONE || e->to == THRUM__NONE)
 		return false;
-	e->is_doubtful = e->kind == THRUM__EDGE_LINK && THRUM__EDGE(model, index, value) != 0;
+	e->is_doubtful = e->kind == THRUM__EDGE_LINK && THRUM__EDGE(model, index, value) & 1;
 	if (e->kind == THRUM__EDGE_READ) {
 		uint32_t reader = e->from;
 

@@ -84,7 +84,9 @@ void thrum__paint_empty(struct thrum__paint *p)
 		snprintf(line, sizeof line, "It has %" PRIu64 " event%s, but none is about a task.",
 			p->model->events, p->model->events == 1 ? "" : "s");
 		paint_message(p, "This trace has no tasks.",
-			p->model->events > 0 ? line : "Nothing was recorded yet.");
+			p->model->events > 0               ? line
+				: p->scene->ending.is_live ? "Nothing was recorded yet."
+							   : "Nothing was recorded.");
 		return;
 	}
 	if (p->layout->tracks > TRACKS_LOOKED_AT || thrum__index_alive(p->index, p->from) > 0 ||

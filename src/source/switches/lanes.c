@@ -20,10 +20,6 @@
 #define DEVICE (UINT64_C(1) << 32)
 #define UNKNOWN_NAME UINT32_MAX
 
-struct request {
-	uint64_t sector, task; /* task 0: issued before the recording */
-};
-
 struct lane {
 	struct thrum__format_fill fill;
 	uint64_t work; /* the task that runs while it works */
@@ -36,8 +32,8 @@ struct lane {
 	} open[OPEN_MAX]; /* a processor's interrupts */
 	uint32_t open_count;
 	uint64_t since, last;     /* ticks: when the outermost one began; of the latest event */
-	struct request *requests; /* a device's */
-	uint32_t request_count, request_room, told_count; /* told: tasks */
+	struct requests requests; /* a device's */
+	uint32_t told_count;      /* those that are tasks */
 };
 
 struct machine {
@@ -50,6 +46,8 @@ struct machine {
 	uint32_t definition_count, definition_first; /* those from `first` on are new */
 	uint16_t *definition_of;                     /* by name; 0: none so far */
 	uint64_t lost, next_task;
+	/* Events that are no longer kept: how many, unless a lane has told it, and until when. */
+	uint64_t forgotten, forgotten_until;
 	uint32_t slot;
 	uint64_t end; /* in the file: of what is written of the latest packet */
 	int error;
@@ -205,6 +203,16 @@ static void set_working(struct machine *m, struct lane *lane, uint64_t ticks, bo
 		put_named(m, lane, ticks, THRUM__R_SUSPEND, UNKNOWN_NAME);
 }
 
+/* The kernel told not all before this time; count: 0 if another lane tells how much. */
+static void put_loss(struct machine *m, struct lane *lane, uint64_t ticks, uint64_t count)
+{
+	m->lost += count;
+	put(m, lane, ticks,
+		&(struct thrum__record){.type = THRUM__R_LOST,
+			.cause = THRUM__LOST_KERNEL,
+			.value = count < INT64_MAX ? (int64_t)count : INT64_MAX});
+}
+
 /* Begins a lane at the beginning of the recording, before its first event there. */
 static void begin_lane(struct machine *m, struct lane *lane)
 {
@@ -226,6 +234,9 @@ static void begin_lane(struct machine *m, struct lane *lane)
 			.kind = THRUM_KIND_HANDLE,
 			.text = label});
 	set_working(m, lane, begin, false);
+	if (m->forgotten_until > begin)
+		put_loss(m, lane, m->forgotten_until, m->forgotten);
+	m->forgotten = 0;
 	if (lane->open_count > 0)
 		set_working(m, lane, begin, true);
 	for (uint32_t i = 0; i < lane->open_count; i++)
@@ -286,69 +297,65 @@ static void end_interrupt(struct machine *m, struct lane *lane, uint64_t ticks, 
 
 /* ---- Requests ------------------------------------------------------------------------------ */
 
-/* Returns 1 + the index of a device's request, or 0. */
-static uint32_t find_request(const struct lane *lane, uint64_t sector)
-{
-	uint32_t i = lane->request_count;
-
-	while (i > 0 && lane->requests[i - 1].sector != sector)
-		i--;
-	return i;
-}
-
-static void issue(struct machine *m, struct lane *lane, uint64_t ticks,
-	const struct thrum__source_kernel_event *event)
+/* Makes the task of a request, for the thread that issued it. */
+static void tell_request(struct machine *m, struct lane *lane, uint64_t ticks,
+	const struct thrum__source_kernel_event *event, struct request *request)
 {
 	const struct thrum__base_keys *names = &m->w->switches->names;
 	const struct holding *holding = thrum__source_switches_holding_at(m->w, event->tid, ticks);
-	struct request request = {.sector = event->key};
-	struct request *grown = thrum__base_grow(lane->requests, &lane->request_room,
-		lane->request_count + UINT64_C(1), sizeof *grown);
 	char label[128];
-	int length;
 	size_t size;
 	const char *name = thrum__base_keys_text(names, event->name, &size);
+	int length = snprintf(label, sizeof label, "%s %.*s", lane->name, (int)size, name);
 
-	if (!grown) {
-		m->error = -THRUM_E_MEMORY;
-		return;
-	}
-	lane->requests = grown;
-	if (find_request(lane, event->key) > 0)
-		return; /* the device had no room for it, so it is issued again */
-	if (lane->has_begun) {
-		request.task = m->next_task++;
-		lane->told_count++;
-		length = snprintf(label, sizeof label, "%s %.*s", lane->name, (int)size, name);
-		if (event->bytes > 0)
-			snprintf(label + length, sizeof label - (size_t)length, " %u KiB",
-				event->bytes / 1024);
-		set_working(m, lane, ticks, true);
-		put(m, lane, ticks,
-			&(struct thrum__record){.type = THRUM__R_CREATE_IN,
-				.task = holding && holding->own ? holding->own : lane->fill.own,
-				.other = request.task,
-				/* It may well be pending when the program ends. */
-				.kind = THRUM_KIND_HANDLE,
-				.text = label});
-	}
-	grown[lane->request_count++] = request;
+	if (event->bytes > 0)
+		snprintf(label + length, sizeof label - (size_t)length, " %u KiB",
+			event->bytes / 1024);
+	request->task = m->next_task++;
+	lane->told_count++;
+	set_working(m, lane, ticks, true);
+	put(m, lane, ticks,
+		&(struct thrum__record){.type = THRUM__R_CREATE_IN,
+			.task = holding && holding->own ? holding->own : lane->fill.own,
+			.other = request->task,
+			/* It may well be pending when the program ends. */
+			.kind = THRUM_KIND_HANDLE,
+			.text = label});
 }
 
-static void complete(struct machine *m, struct lane *lane, uint64_t ticks, uint64_t sector)
+static void complete(struct machine *m, struct lane *lane, uint64_t ticks, struct request *request)
 {
-	uint32_t i = find_request(lane, sector);
-	uint64_t task;
+	uint64_t task = request->task;
 
-	if (i == 0)
-		return;
-	task = lane->requests[i - 1].task;
-	lane->requests[i - 1] = lane->requests[--lane->request_count];
+	thrum__source_requests_remove(&lane->requests, request);
 	if (task == 0)
 		return;
 	put(m, lane, ticks, &(struct thrum__record){.type = THRUM__R_RESOLVE, .other = task});
 	if (--lane->told_count == 0)
 		set_working(m, lane, ticks, false);
+}
+
+static void take_request(struct machine *m, struct lane *lane, uint64_t ticks,
+	const struct thrum__source_kernel_event *event)
+{
+	struct request *request = thrum__source_requests_find(&lane->requests, event->key);
+
+	if (event->type == THRUM__KERNEL_REQUEUE && request) {
+		request->is_back = true;
+	} else if (event->type == THRUM__KERNEL_ISSUE && request && request->is_back) {
+		request->is_back = false;
+	} else if (event->type == THRUM__KERNEL_ISSUE) {
+		/* The end of some that were merged isn't told. */
+		if (request)
+			complete(m, lane, ticks, request);
+		request = thrum__source_requests_add(&lane->requests, event->key);
+		if (!request)
+			m->error = -THRUM_E_MEMORY;
+		else if (lane->has_begun)
+			tell_request(m, lane, ticks, event, request);
+	} else if (event->type == THRUM__KERNEL_COMPLETE && request) {
+		complete(m, lane, ticks, request);
+	}
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -360,22 +367,16 @@ static void lose(struct machine *m, struct lane *lane, uint64_t ticks, uint64_t 
 	end_interrupts(m, lane, lane->last, 0);
 	if (!lane->has_begun)
 		return;
-	m->lost += count;
-	put(m, lane, ticks,
-		&(struct thrum__record){.type = THRUM__R_LOST,
-			.cause = THRUM__LOST_KERNEL,
-			.value = count < INT64_MAX ? (int64_t)count : INT64_MAX});
+	put_loss(m, lane, ticks, count);
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		if (m->lanes[i].told_count > 0)
-			put(m, &m->lanes[i], ticks,
-				&(struct thrum__record){.type = THRUM__R_LOST,
-					.cause = THRUM__LOST_KERNEL});
+			put_loss(m, &m->lanes[i], ticks, 0);
 }
 
 static void take(struct machine *m, uint64_t ticks, const struct thrum__source_kernel_event *event)
 {
 	bool is_device = event->type == THRUM__KERNEL_ISSUE ||
-		event->type == THRUM__KERNEL_COMPLETE;
+		event->type == THRUM__KERNEL_REQUEUE || event->type == THRUM__KERNEL_COMPLETE;
 	struct lane *lane = find_lane(m, is_device ? event->device : event->cpu, is_device);
 
 	if (!lane)
@@ -387,8 +388,9 @@ static void take(struct machine *m, uint64_t ticks, const struct thrum__source_k
 	switch (event->type) {
 	case THRUM__KERNEL_BEGIN: begin_interrupt(m, lane, ticks, event); break;
 	case THRUM__KERNEL_END: end_interrupt(m, lane, ticks, event->key); break;
-	case THRUM__KERNEL_ISSUE: issue(m, lane, ticks, event); break;
-	case THRUM__KERNEL_COMPLETE: complete(m, lane, ticks, event->key); break;
+	case THRUM__KERNEL_ISSUE:
+	case THRUM__KERNEL_REQUEUE:
+	case THRUM__KERNEL_COMPLETE: take_request(m, lane, ticks, event); break;
 	case THRUM__KERNEL_LOST: lose(m, lane, ticks, event->key); break;
 	}
 	lane->last = ticks;
@@ -417,11 +419,10 @@ static int take_all(struct machine *m)
 
 		if (ticks > m->w->until)
 			break;
-		if (i == 0 && switches->forgotten_events > 0)
-			take(m, ticks,
-				&(struct thrum__source_kernel_event){.type = THRUM__KERNEL_LOST,
-					.cpu = event->cpu,
-					.key = switches->forgotten_events});
+		if (i == 0 && switches->forgotten_events > 0 && ticks > m->w->begin) {
+			m->forgotten = switches->forgotten_events;
+			m->forgotten_until = ticks;
+		}
 		take(m, ticks, event);
 	}
 	free(order);
@@ -489,7 +490,7 @@ int thrum__source_switches_add_lanes(struct writing *w, struct thrum__source_cha
 		qsort(w->busy, w->busy_count, sizeof *w->busy, compare_busy);
 	for (uint32_t i = 0; i < m.lane_count; i++) {
 		free(m.lanes[i].fill.bytes);
-		free(m.lanes[i].requests);
+		free(m.lanes[i].requests.all);
 	}
 	free(m.lanes);
 	free(m.definitions);

@@ -270,6 +270,7 @@ static const struct {
 	{"irq_vectors/call_function_single_entry", THRUM__POINT_VECTOR, "call_function_single"},
 	{"irq_vectors/call_function_single_exit", THRUM__POINT_VECTOR_END, "call_function_single"},
 	{"block/block_rq_issue", THRUM__POINT_ISSUE, NULL},
+	{"block/block_rq_requeue", THRUM__POINT_REQUEUE, NULL},
 	{"block/block_rq_complete", THRUM__POINT_COMPLETE, NULL},
 };
 _Static_assert(sizeof known_points / sizeof *known_points <= THRUM__POINTS_MAX, "they have room");

@@ -23,6 +23,7 @@ static const char *const field_names[][THRUM__POINT_FIELDS] = {
 	[THRUM__POINT_VECTOR] = {NULL},
 	[THRUM__POINT_VECTOR_END] = {NULL},
 	[THRUM__POINT_ISSUE] = {"dev", "sector", "bytes", "rwbs"},
+	[THRUM__POINT_REQUEUE] = {"dev", "sector"},
 	[THRUM__POINT_COMPLETE] = {"dev", "sector"},
 };
 
@@ -101,7 +102,7 @@ static int text_of(const struct sample *s, int field, bool is_elsewhere, const c
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
-static void keep_event(struct thrum__source_switches *switches,
+void thrum__source_switches_keep_event(struct thrum__source_switches *switches,
 	const struct thrum__source_kernel_event *event)
 {
 	struct thrum__source_kernel_event *grown;
@@ -212,6 +213,7 @@ static void take_point(struct thrum__source_switches *switches, const struct sam
 		event.bytes = (uint32_t)number_of(s, 2);
 		event.tid = s->id.tid;
 		/* fall through */
+	case THRUM__POINT_REQUEUE:
 	case THRUM__POINT_COMPLETE:
 		event.device = (uint32_t)number_of(s, 0);
 		event.key = number_of(s, 1);
@@ -219,12 +221,13 @@ static void take_point(struct thrum__source_switches *switches, const struct sam
 		break;
 	}
 	event.type = point->use == THRUM__POINT_ISSUE ? THRUM__KERNEL_ISSUE
+		: point->use == THRUM__POINT_REQUEUE  ? THRUM__KERNEL_REQUEUE
 		: point->use == THRUM__POINT_COMPLETE ? THRUM__KERNEL_COMPLETE
 		: point->use == THRUM__POINT_IRQ || point->use == THRUM__POINT_SOFTIRQ ||
 			point->use == THRUM__POINT_VECTOR
 		? THRUM__KERNEL_BEGIN
 		: THRUM__KERNEL_END;
-	keep_event(switches, &event);
+	thrum__source_switches_keep_event(switches, &event);
 }
 
 static void take_sample(struct thrum__source_switches *switches, const uint8_t *body, size_t size)
@@ -276,5 +279,5 @@ void thrum__source_switches_machine_record(struct thrum__source_switches *switch
 	memcpy(&id, record + size - sizeof id, sizeof id);
 	event.time = id.time;
 	event.cpu = id.cpu;
-	keep_event(switches, &event);
+	thrum__source_switches_keep_event(switches, &event);
 }

@@ -74,9 +74,34 @@ struct writing {
 		(w)->array[(w)->number++] = (__VA_ARGS__); \
 	} while (0)
 
-/* Keeps a switch, in the place of the oldest one if there is no more room. */
+/* A request that a block device has. */
+struct request {
+	uint64_t sector, task; /* task 0: issued before the recording */
+	bool is_used;
+	bool is_back; /* the device had no room for it, so it will be issued again */
+};
+
+/* An empty table is all zero; the caller frees `all`. */
+struct requests {
+	struct request *all;
+	uint32_t count, room;
+};
+
+/* Returns the request that begins at a sector, or NULL. */
+struct request *thrum__source_requests_find(const struct requests *, uint64_t sector);
+/* Adds one, or begins it anew; NULL: there is no memory. It is valid until the next one is added or
+ * removed. */
+struct request *thrum__source_requests_add(struct requests *, uint64_t sector);
+void thrum__source_requests_remove(struct requests *, struct request *);
+
+/* Keeps a switch, a loss, or an event of the machine; a switch and an event in the place of the oldest
+ * one if there is no more room. */
 void thrum__source_switches_keep(struct thrum__source_switches *,
 	const struct thrum__source_switch *);
+void thrum__source_switches_keep_loss(struct thrum__source_switches *,
+	const struct thrum__source_switch_loss *);
+void thrum__source_switches_keep_event(struct thrum__source_switches *,
+	const struct thrum__source_kernel_event *);
 /* Returns the lane that a thread had at a time: the first one of its own task. NULL: none yet. */
 const struct holding *thrum__source_switches_holding_at(const struct writing *, uint32_t tid,
 	uint64_t ticks);

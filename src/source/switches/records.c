@@ -31,7 +31,7 @@ void thrum__source_switches_keep(struct thrum__source_switches *switches,
 	all[switches->count++] = *one;
 }
 
-static void keep_loss(struct thrum__source_switches *switches,
+void thrum__source_switches_keep_loss(struct thrum__source_switches *switches,
 	const struct thrum__source_switch_loss *loss)
 {
 	struct thrum__source_switch_loss *losses = thrum__base_grow(switches->losses,
@@ -105,7 +105,8 @@ void thrum__source_switches_record(struct thrum__source_switches *switches, uint
 	/* Both begin with 8 bytes before the field that is of interest. */
 	if (header.type == PERF_RECORD_LOST && size >= 2 * sizeof lost) {
 		memcpy(&lost, body + sizeof lost, sizeof lost);
-		keep_loss(switches, &(struct thrum__source_switch_loss){before, id.time, lost});
+		thrum__source_switches_keep_loss(switches,
+			&(struct thrum__source_switch_loss){before, id.time, lost});
 		return;
 	}
 	if (header.type == PERF_RECORD_EXIT && size >= sizeof lost + sizeof one.tid) {

@@ -7,7 +7,8 @@
  *   listen.c   opens the events, and empties the kernel's rings
  *   records.c  takes the records about the process      machine.c  those about the machine
  *   write.c    finds each thread's lane, and writes     entries.c  pairs the switches of a thread
- *   lanes.c    makes lanes of the machine
+ *   lanes.c    makes lanes of the machine           requests.c the requests that a device has
+ *   split.c    lets others listen while it is written
  */
 #ifndef SOURCE_SWITCHES_H
 #define SOURCE_SWITCHES_H
@@ -47,18 +48,19 @@ struct thrum__source_switch {
 /* An event of the machine, not of a thread. */
 struct thrum__source_kernel_event {
 	uint64_t time; /* ns, CLOCK_MONOTONIC */
-	/* BEGIN, END: tells which interrupt; ISSUE, COMPLETE: the first sector; LOST: how many events the
-	 * kernel had no room for, since the event before */
+	/* BEGIN, END: tells which interrupt; ISSUE, REQUEUE, COMPLETE: the first sector; LOST: how many
+	 * events the kernel had no room for, since the event before */
 	uint64_t key;
 	uint32_t cpu;
 	uint32_t tid;    /* ISSUE: the thread that issued it */
-	uint32_t device; /* ISSUE, COMPLETE: its number, as the kernel has it */
+	uint32_t device; /* ISSUE, REQUEUE, COMPLETE: its number, as the kernel has it */
 	uint32_t bytes;  /* ISSUE */
 	uint32_t name;   /* BEGIN, ISSUE: an index of `names` */
 	enum thrum__source_kernel_type {
 		THRUM__KERNEL_BEGIN, /* an interrupt, hard or soft */
 		THRUM__KERNEL_END,
-		THRUM__KERNEL_ISSUE, /* a request to a block device */
+		THRUM__KERNEL_ISSUE,   /* a request to a block device */
+		THRUM__KERNEL_REQUEUE, /* the device had no room for it */
 		THRUM__KERNEL_COMPLETE,
 		THRUM__KERNEL_LOST,
 	} type;
@@ -74,6 +76,7 @@ enum thrum__source_point_use {
 	THRUM__POINT_VECTOR, /* an interrupt of the processor itself; `name` tells which */
 	THRUM__POINT_VECTOR_END,
 	THRUM__POINT_ISSUE,
+	THRUM__POINT_REQUEUE,
 	THRUM__POINT_COMPLETE,
 };
 
@@ -158,6 +161,16 @@ void thrum__source_switches_machine_record(struct thrum__source_switches *, cons
 /* Finds the places of a tracepoint's fields in its description, from tracefs. False: it lacks one that is
  * needed. */
 bool thrum__source_switches_describe(struct thrum__source_point *, const char *format);
+
+/*
+ * Moves all that is kept to *kept, which thrum__source_switches_write takes while others go on to wait and
+ * take. Returns 0, or -THRUM_E_MEMORY with *kept untouched.
+ */
+int thrum__source_switches_split(struct thrum__source_switches *,
+	struct thrum__source_switches *kept);
+/* Moves it back, with what came since behind it. */
+void thrum__source_switches_join(struct thrum__source_switches *,
+	struct thrum__source_switches *kept);
 
 /*
  * Adds to a recording that nobody writes to any more when its threads were off their processors in its

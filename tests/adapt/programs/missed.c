@@ -5,6 +5,7 @@
  *
  * missed children	two children end, their signals become one, and one of them is taken
  * missed early		a child ends before its signal is waited for, by the only thread
+ * missed suspend	as children, but a handler takes them
  * missed loop		as children, but the thread waits for other events meanwhile
  * missed watch		a descriptor's one-shot watch is not armed again in one case, and data comes
  * missed answer	the same; threads are busy with other events, and one waits for the answer
@@ -100,6 +101,31 @@ static int children(void)
 		watch_end(start_child(1000));
 	while (taken < 2 && sigwait(&signals, &number) == 0)
 		taken += take_children();
+	return 0;
+}
+
+static volatile sig_atomic_t handled;
+
+static void take_in_handler(int number)
+{
+	(void)number;
+	handled += take_children();
+}
+
+static int suspend(void)
+{
+	struct sigaction action = {.sa_handler = take_in_handler};
+	sigset_t before;
+
+	start_recording();
+	sigaction(SIGCHLD, &action, NULL);
+	block_signal(SIGCHLD);
+	sigprocmask(SIG_SETMASK, NULL, &before);
+	sigdelset(&before, SIGCHLD);
+	for (int i = 0; i < 2; i++)
+		watch_end(start_child(1000));
+	while (handled < 2)
+		sigsuspend(&before);
 	return 0;
 }
 
@@ -284,9 +310,10 @@ int main(int argc, char **argv)
 	is_answered = strcmp(name, "answer") == 0;
 	is_handed = strcmp(name, "handed") == 0;
 	alarm(is_fine ? 0 : 2);
-	return strcmp(name, "children") == 0 ? children()
-		: strcmp(name, "early") == 0 ? early()
-		: strcmp(name, "loop") == 0  ? loop()
-		: strcmp(name, "owner") == 0 ? owner()
-					     : watch();
+	return strcmp(name, "children") == 0   ? children()
+		: strcmp(name, "suspend") == 0 ? suspend()
+		: strcmp(name, "early") == 0   ? early()
+		: strcmp(name, "loop") == 0    ? loop()
+		: strcmp(name, "owner") == 0   ? owner()
+					       : watch();
 }

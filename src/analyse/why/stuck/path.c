@@ -129,7 +129,7 @@ bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
 
 	if (!thrum__analyse_task_is_lane(model, task))
 		return true;
-	if (thrum__why_last_edge(model, task) != wait->edge)
+	if (thrum__model_last_edge(model, task) != wait->edge)
 		return false;
 	if (!thrum__analyse_task_is_object(model, wait->on) ||
 		!thrum__model_has_row(&model->runs, run))

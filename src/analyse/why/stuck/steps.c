@@ -86,8 +86,18 @@ static void add_suspects(struct thrum__finding *finding, const struct thrum__sea
 	}
 }
 
-/* Adds steps for a lock that no pending task will release. If all that took it since the wait began still
- * hold it, its holders; else the last task that had it (FREE). */
+/* Whether a lock is held, and all that hold it have ended. */
+static bool are_holders_over(const struct thrum__model *model,
+	const struct thrum__analyse_lock *lock)
+{
+	for (uint32_t i = 0; lock && i < lock->count; i++)
+		if (thrum__analyse_task_is_pending(model, lock->holds[i].task))
+			return false;
+	return lock && lock->count > 0;
+}
+
+/* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
+ * took it since the wait began still hold it, its holders; else the last task that had it (FREE). */
 static void add_lock(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -105,6 +115,8 @@ static void add_lock(struct thrum__finding *finding, const struct thrum__search 
 			last = edge;
 		finding->count += kind == THRUM__EDGE_LOCK;
 	}
+	if (are_holders_over(model, lock))
+		finding->count = 0;
 	if (lock && lock->count > 0 && finding->count <= lock->count)
 		thrum__why_add_holders(search, finding, path->leaf, THRUM__NONE);
 	else if (last != THRUM__NONE)

@@ -24,7 +24,7 @@ static bool is_lane_blocked(const struct thrum__search *search, const struct thr
 		return false;
 	waits = thrum__analyse_graph_waits(&search->graph, task);
 	return waits.count > 0 && thrum__why_is_blocked(model, task, &waits.waits[0]) &&
-		thrum__why_last_edge(model, task) == waits.waits[0].edge;
+		thrum__model_last_edge(model, task) == waits.waits[0].edge;
 }
 
 /* The last suspension of a lane: the open one, or one after which the lane did nothing; or NONE. */

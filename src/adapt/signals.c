@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: ISC */
+/* Calls that wait for a signal. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+
+REAL(sigwait)
+REAL(sigwaitinfo)
+REAL(sigsuspend)
+REAL(pause)
+REAL(ppoll)
+
+/* Also when the thread is cancelled. */
+static void end(struct wait *blocked)
+{
+	int error = errno;
+
+	thrum__adapt_wait_end(blocked);
+	errno = error;
+}
+
+/* ---- Taking them ------------------------------------------------------------------------------ */
+
+/* Whether a thread that waits for these signals is told of children that end. Until it is, all signals
+ * have to wait: else their handlers may run while it looks. */
+static bool is_told_of_children(const sigset_t *set)
+{
+	sigset_t blocked;
+
+	if (!set || sigismember(set, SIGCHLD) != 1 ||
+		pthread_sigmask(SIG_SETMASK, NULL, &blocked) != 0)
+		return false;
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(set, number) == 1 && sigismember(&blocked, number) != 1)
+			return false;
+	return true;
+}
+
+/* Starts the recording of a program that waits for the end of a child, where one has ended already.
+ * Returns whether the call is recorded. */
+static bool starts(bool waits_for_children)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+		waits_for_children &&
+		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
+		told.si_pid)
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
+/* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
+static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
+{
+	struct wait blocked __attribute__((cleanup(end)));
+	struct looking looking = {.wait = &blocked,
+		.caller = caller,
+		.reason = &thrum__adapt_outside,
+		.epoll = -1,
+		.is_told = is_told_of_children(set),
+		.pause = LOOK_FIRST};
+	int error = errno, result;
+	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
+
+	thrum__adapt_look_before(&looking);
+	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+	while (goes_on) {
+		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
+
+		result = sigtimedwait(set, told, &pause);
+		if (result >= 0 || errno != EAGAIN)
+			return result;
+		errno = error;
+		goes_on = thrum__adapt_look(&looking);
+	}
+	return real_sigwaitinfo(caller)(set, told);
+}
+
+STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
+{
+	if (!starts(sigismember(set, SIGCHLD) == 1))
+		return real_sigwaitinfo(CALLER)(set, told);
+	return wait_for_signal(set, told, CALLER);
+}
+
+/* It returns the error, and is never interrupted by a handler. */
+STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
+{
+	int error = errno, result;
+
+	if (!starts(sigismember(set, SIGCHLD) == 1))
+		return real_sigwait(CALLER)(set, number);
+	do
+		result = wait_for_signal(set, NULL, CALLER);
+	while (result < 0 && errno == EINTR);
+	if (result < 0) {
+		result = errno;
+		errno = error;
+		return result;
+	}
+	*number = result;
+	errno = error;
+	return 0;
+}
+
+/* ---- Handling them ---------------------------------------------------------------------------- */
+
+/* Whether a handler runs during sigsuspend() if a child ends, and not before. */
+static bool is_held_back(const sigset_t *mask)
+{
+	struct sigaction action;
+	sigset_t blocked;
+
+	return mask && sigismember(mask, SIGCHLD) == 0 &&
+		pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 &&
+		sigismember(&blocked, SIGCHLD) == 1 && sigaction(SIGCHLD, NULL, &action) == 0 &&
+		action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
+/* ppoll() without descriptors waits as sigsuspend() does, but for some time. */
+static int wait_for_handler(const sigset_t *mask, const void *caller)
+{
+	struct wait blocked __attribute__((cleanup(end)));
+	struct looking looking = {.wait = &blocked,
+		.caller = caller,
+		.reason = &thrum__adapt_outside,
+		.epoll = -1,
+		.pause = LOOK_FIRST};
+
+	thrum__adapt_look_before(&looking);
+	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+	while (is_held_back(mask) && thrum__adapt_takes_children(false)) {
+		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
+
+		if (real_ppoll(caller)(NULL, 0, &pause, mask) != 0)
+			return -1;
+		thrum__adapt_look(&looking);
+	}
+	return real_sigsuspend(caller)(mask);
+}
+
+STAND_IN int sigsuspend(const sigset_t *mask)
+{
+	if (!starts(is_held_back(mask) && thrum__adapt_takes_children(false)))
+		return real_sigsuspend(CALLER)(mask);
+	return wait_for_handler(mask, CALLER);
+}
+
+STAND_IN int pause(void)
+{
+	const void *caller = CALLER;
+
+	if (!is_on(ADAPTER_BLOCK))
+		return real_pause(caller)();
+	struct wait blocked __attribute__((cleanup(end)));
+
+	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+	return real_pause(caller)();
+}
