@@ -295,11 +295,12 @@ static void tell_nothing(const char *name, const struct program *program,
 	else if (is_preloaded && (options->only || options->without))
 		why = "it does nothing that the chosen adapters see, and doesn't use libthrum";
 	else if (is_preloaded && options->follow)
-		why = "neither it nor its children start threads, wait for events, or use libuv, "
-		      "libevent, GLib or libthrum";
+		why = "neither it nor the programs that it runs start threads, wait for events, "
+		      "or use libuv, libevent, GLib or libthrum; its forked children are recorded "
+		      "only once they run another program";
 	else if (is_preloaded)
 		why = "it doesn't start threads, wait for events, or use libuv, libevent, "
-		      "GLib or libthrum; its children are recorded with --follow-children";
+		      "GLib or libthrum; programs that it runs are recorded with --follow-children";
 	complain("%s recorded nothing: %s", name, why);
 }
 

@@ -12,6 +12,7 @@
 #ifndef __NO_INLINE__
 #define __NO_INLINE__ 1
 #endif
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -150,6 +151,15 @@ static inline bool may_wait_for(int fd, bool writes)
 	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
 }
 
+/* Whether somebody may have to be asked for a host: not if it is an address. */
+static bool is_name(const char *host)
+{
+	struct in6_addr address;
+
+	return host && inet_pton(AF_INET, host, &address) != 1 &&
+		inet_pton(AF_INET6, host, &address) != 1;
+}
+
 /* Whether a call that reads from a stream has to wait: nothing is in its buffer. */
 static bool waits_for_stream(FILE *stream)
 {
@@ -234,7 +244,7 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 {
 	char label[CALL_MAX] = "look up ";
 
-	strncat(label, name ? name : "?", sizeof label - sizeof "look up ");
+	strncat(label, name, sizeof label - sizeof "look up ");
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 

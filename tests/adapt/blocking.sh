@@ -23,6 +23,7 @@ count 2 'label  *a child process'
 count 3 'label  *sleep [0-9]*[.][0-9]* ms$'
 count 1 'label  *sync file [0-9]'
 count 0 'label .*from file'
+count 0 'label  *look up'
 # Also a call that is left as the thread is cancelled is over.
 [[ $(grep -c ' suspend ' <<<"$text") == $(grep -c ' resume ' <<<"$text") ]] ||
 	wrong "a wait that was left goes on: $text"

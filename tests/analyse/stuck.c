@@ -644,6 +644,55 @@ static void permits_that_nobody_gives_back(void **state)
 	finish();
 }
 
+/* A loop keeps a lock while it waits for work. Before, it did so too; in the twin it did not. */
+static void tell_gate(bool waits)
+{
+	begin();
+	tell("1" MS "create 1 2 lock\n1" MS "label 2 \"gate\n1" MS "lock 1 2\n");
+	tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
+	if (waits)
+		tell("2" MS "suspend \"wait for work\n9" MS "resume \"wait for work\n");
+	tell("10" MS "unlock 1 2\n10" MS "@1 lock 3 2\n11" MS "@1 unlock 3 2\n");
+	tell("12" MS "lock 1 2\n13" MS "@1 wait 3 2\n");
+	tell("14" MS "suspend \"wait for work\n");
+	tell("900" MS "@2 create - 9 thread\n900" MS "@2 resolve 9 9\n");
+}
+
+static void lock_is_a_gate(void **state)
+{
+	const struct thrum__finding *finding;
+
+	tell_gate(false);
+	finding = judge(1);
+	assert_int_equal(finding->steps[0].task, task(1));
+	finish();
+	tell_gate(true);
+	expect_none();
+}
+
+/* The only thread that ever signalled a condition ends with the program; in the twin long before. */
+static void tell_last_server(int end)
+{
+	begin();
+	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"jobs\n");
+	tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
+	tell("1" MS "@2 create - 4 thread\n1" MS "label 4 \"boss\n5" MS "@2 signal 4 2\n");
+	tell("5" MS "@1 read 3 2\n6" MS "@1 wait 3 2\n");
+	tell("%d" MS "@2 resolve 4 4\n900" MS "log 1 \"end\n", end);
+}
+
+static void server_ends_with_the_program(void **state)
+{
+	for (int end = 400; end <= 899; end += 499) {
+		tell_last_server(end);
+		judged.model = story_model(story.lines, false);
+		judged.model->ending = THRUM_ENDING_EXITED;
+		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
+		assert_int_equal(judged.findings.count, end == 400);
+		finish();
+	}
+}
+
 /* ---- Joins --------------------------------------------------------------------------------- */
 
 static void tell_join(int open, int end)
@@ -973,6 +1022,8 @@ int main(void)
 		cmocka_unit_test(mailboxes_in_a_circle),
 		cmocka_unit_test(idle_workers),
 		cmocka_unit_test(holder_ends),
+		cmocka_unit_test(lock_is_a_gate),
+		cmocka_unit_test(server_ends_with_the_program),
 		cmocka_unit_test(permits_that_nobody_gives_back),
 		cmocka_unit_test(join_kept_open),
 		cmocka_unit_test(handler_is_to_blame),

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -110,6 +111,16 @@ static void wait_in_all(void)
 
 /* ---- Calls that don't ------------------------------------------------------------------------- */
 
+static int find(const char *host)
+{
+	struct addrinfo *found = NULL;
+	int result = getaddrinfo(host, "80", NULL, &found);
+
+	if (result == 0)
+		freeaddrinfo(found);
+	return result;
+}
+
 static void wait_in_none(void)
 {
 	int pipes[2];
@@ -128,6 +139,9 @@ static void wait_in_none(void)
 	SHOW(read(other, bytes, 9));
 	SHOW(read(-1, bytes, 9));
 	SHOW(waitpid(-1, NULL, 0));
+	SHOW(find("127.0.0.1"));
+	SHOW(find("::1"));
+	SHOW(find(NULL));
 	SHOW(flock(-1, LOCK_EX));
 	SHOW(dup2(pipes[0], empty[1]) == empty[1]);
 	SHOW(fclose(fmemopen(bytes, 9, "r")));

@@ -191,6 +191,18 @@ static bool is_idle_worker(const struct thrum__search *search, const struct thru
 		thrum__why_waits_on(model, last->task, path->leaf) >= AGAIN;
 }
 
+/* When the last of those ended that served an object. */
+static int64_t last_end_of(const struct thrum__model *model,
+	const struct thrum__why_servers *servers)
+{
+	int64_t last = -1;
+
+	for (unsigned i = 0; i < servers->count; i++)
+		if (THRUM__TASK(model, servers->task[i], end) > last)
+			last = THRUM__TASK(model, servers->task[i], end);
+	return last;
+}
+
 /* Whether a task waits for an object since before the last of those ended that served it, and of their like
  * one or more ended without doing so. */
 static bool is_deserted(struct thrum__search *search, const struct thrum__why_path *path,
@@ -225,6 +237,10 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 		return THRUM__EVIDENCE_NONE;
 	if (is_deserted(search, path, &servers))
 		return THRUM__EVIDENCE_WEAK;
+	/* The program exits as soon as its last server has ended: the waiter was needed till then. */
+	if (!is_awaited && model->ending == THRUM_ENDING_EXITED &&
+		thrum__why_is_recent(model, last_end_of(model, &servers)))
+		return THRUM__EVIDENCE_NONE;
 	for (unsigned i = 0; i < servers.count; i++) {
 		const struct thrum__peer *peer = thrum__why_peers_of(&search->peers,
 			servers.task[i]);
@@ -253,6 +269,50 @@ static bool is_idle_semaphore(const struct thrum__model *model, const struct thr
 		!lock->is_cut;
 }
 
+/* Whether a thread's loop began to wait for work between two times. */
+static bool has_waited_for_work(const struct thrum__model *model, uint32_t lane, int64_t from,
+	int64_t to)
+{
+	uint32_t row = model->suspensions.count;
+
+	while (row-- > model->suspensions.first && thrum__model_has_row(&model->suspensions, row) &&
+		THRUM__SUSPENSION(model, row, start) > from)
+		if (THRUM__SUSPENSION(model, row, lane) == lane &&
+			THRUM__SUSPENSION(model, row, start) < to &&
+			thrum__why_rests_for(model, row, "wait for work"))
+			return true;
+	return false;
+}
+
+/* Whether a lock lets another thread rest until there is work: its holder keeps it while its loop waits for
+ * work, as it did before, and then released it. */
+static bool is_gate(const struct thrum__model *model, const struct thrum__analyse_lock *lock)
+{
+	uint32_t holder = lock->holds[0].task, edge = THRUM__TASK(model, lock->task, edge_in);
+	int64_t until = THRUM__OPEN;
+
+	if (!thrum__model_has_row(&model->tasks, holder))
+		return false;
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (THRUM__EDGE(model, edge, from) != holder)
+			continue;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_UNLOCK) {
+			until = time;
+		} else if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK) {
+			bool is_now = until == THRUM__OPEN,
+			     has_waited = has_waited_for_work(model,
+				     THRUM__TASK(model, holder, lane), time, until);
+
+			if (is_now != has_waited)
+				return has_waited;
+		}
+	}
+	return false;
+}
+
 /* The evidence that a lock on the path is never released. */
 static int lock_evidence(const struct thrum__search *search, const struct thrum__why_path *path)
 {
@@ -275,7 +335,8 @@ static int lock_evidence(const struct thrum__search *search, const struct thrum_
 				thrum__analyse_lock_lost(model, lock) && lock->strange == 0
 					? THRUM__EVIDENCE_STRONG
 					: THRUM__EVIDENCE_WEAK);
-		else if (lock->count == 1 && thrum__why_is_held_long(model, wait->on))
+		else if (lock->count == 1 && thrum__why_is_held_long(model, wait->on) &&
+			!is_gate(model, lock))
 			evidence = THRUM__EVIDENCE_STRONG;
 	}
 	return evidence;
