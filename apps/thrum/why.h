@@ -35,6 +35,10 @@ void why_write_unjudged(struct output *, const struct thrum__model *,
  * is none. */
 void why_write_idle(struct output *, const struct thrum__model *, const struct thrum__findings *);
 
+/* Names the threads that waited for a second or longer at the end, each with what it waited for; writes
+ * nothing if there is none. */
+void why_write_blocked(struct output *, const struct thrum__model *);
+
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */
 void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);

@@ -4,6 +4,7 @@
 
 #include "analyse/graph.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "link.h"
 #include "scene/scene.h"
 #include "text.h"
@@ -12,6 +13,7 @@
 #define NAME_COLUMNS 40
 #define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
 #define CHAIN_MAX 20   /* lines on what a task waits for */
+#define BLOCKED_MIN 1000000000 /* ns */
 
 static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
 {
@@ -220,6 +222,39 @@ void why_write_idle(struct output *out, const struct thrum__model *model,
 			: " tasks that should resolve wait for something that may still come:\n");
 	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
 		write_waits(out, model, findings->idle[i]);
+}
+
+/* Whether a lane is suspended at the end, and its task has waited for BLOCKED_MIN or longer. */
+static bool is_blocked(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+
+	return lane->suspended != THRUM__NONE &&
+		thrum__model_has_row(&model->tasks, lane->running) &&
+		thrum__analyse_waits_of(model, lane->running, waits) > 0 &&
+		thrum__base_time_between(waits[0].since, model->end) >= BLOCKED_MIN;
+}
+
+void why_write_blocked(struct output *out, const struct thrum__model *model)
+{
+	uint32_t count = 0, shown = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		count += is_blocked(model, &model->lanes[i]);
+	if (count == 0)
+		return;
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out,
+		count == 1 ? " thread waited for a second or longer at the end:\n"
+			   : " threads waited for a second or longer at the end:\n");
+	for (uint32_t i = 0; i < model->lane_count && shown < THRUM__UNJUDGED_MAX; i++) {
+		if (!is_blocked(model, &model->lanes[i]))
+			continue;
+		write_waits(out, model, model->lanes[i].running);
+		shown++;
+	}
+	if (count > shown)
+		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

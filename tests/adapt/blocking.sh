@@ -38,6 +38,11 @@ same accept "$programs/blocking" accept
 has accept dump 'label  *accept from socket'
 has accept why '^no findings'
 has accept why 'waits for .*accept from socket [0-9]'
+# So may any thread, for what may yet come. It is named all the same.
+same child "$programs/blocking" child
+has child why '^no findings'
+has child why '^1 thread waited for a second or longer at the end:'
+has child why '#1 .*waits for #[0-9]* process [0-9]*'
 
 # A single thread without a loop is recorded once it asks another machine.
 same unanswered "$programs/unanswered"

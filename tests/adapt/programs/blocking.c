@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -219,6 +220,22 @@ static bool is_stuck(void)
 	return has_begun;
 }
 
+/* A child that may yet end. */
+static void wait_for_child(void)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(10);
+		pause();
+		_exit(0);
+	}
+	poll(NULL, 0, 1);
+	alarm(2);
+	waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -235,6 +252,10 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	chosen = argv[1];
+	if (strcmp(chosen, "child") == 0) {
+		wait_for_child();
+		return 0;
+	}
 	end_when(is_stuck);
 	if (pthread_create(&thread, NULL, wait_for_ever, NULL) != 0)
 		return 1;
