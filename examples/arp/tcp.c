@@ -97,12 +97,13 @@ static struct thrum_promise *then_shake_hands(struct thrum_loop *loop, void *mac
 struct thrum_promise *tcp_connect(struct host *host, unsigned ip)
 {
 	struct connection *connection = connection_create(host, ip, 0);
+	struct thrum_promise *found;
 
 	if (!connection)
 		return thrum_promise_fail(host->loop, -ENOMEM, NULL);
-	return thrum_promise_labelf(thrum_promise_bind(arp_query(host, ip), then_shake_hands,
-					    connection, NULL),
-		"connect 10.0.0.%u", ip);
+	found = arp_query(host, ip);
+	found = thrum_promise_bind(found, then_shake_hands, connection, NULL);
+	return thrum_promise_labelf(found, "connect 10.0.0.%u", ip);
 }
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
