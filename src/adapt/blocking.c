@@ -373,11 +373,10 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		/* Where it waits for more, the first would take only a part of that. */ \
-		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
+		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd) && may_block(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT || \
-				!may_block(fd)) \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
 				return note_read(fd, result, caller); \
 			errno = error; \
 		} \
