@@ -17,6 +17,10 @@ misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses watch 'thread (serve|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 misses answer 'thread (ask|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 
+# Such a wait isn't divided.
+same handler "$programs/missed" handler
+"$THRUM" dump handler.thrum | grep 'wait for ended' && wrong 'a handler may run between two parts of a wait'
+
 for case in children suspend early loop watch answer owner handed; do
 	same "fine-$case" "$programs/missed" "$case" fine
 	[[ -e fine-$case.thrum ]] || continue
