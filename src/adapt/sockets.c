@@ -72,7 +72,8 @@ static bool is_loopback(const struct end *end)
 		memcmp(end->address, six, sizeof six) == 0;
 }
 
-/* Sets *peer to the inode of a Unix socket's other end; 0: nobody has accepted it yet. */
+/* Asks for the inode of a Unix socket's other end; 0: nobody has accepted it yet. Returns false if the kernel
+ * doesn't tell. */
 static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
 {
 	struct {
@@ -139,6 +140,14 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 	return found;
 }
 
+static bool listens(int fd)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value;
+}
+
 /* Finds both ends, this process's first, if both are on this machine. */
 static enum found find_ends(int fd, struct end ends[2])
 {
@@ -148,7 +157,7 @@ static enum found find_ends(int fd, struct end ends[2])
 	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0)
 		return NEVER;
 	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
-		return errno == ENOTCONN ? NOT_YET : NEVER;
+		return errno == ENOTCONN && !listens(fd) ? NOT_YET : NEVER;
 	if (own.ss_family == AF_UNIX) {
 		bool has_name = is_named(&own, own_size), asks_name = is_named(&peer, peer_size);
 
