@@ -185,9 +185,14 @@ static uint64_t hash(uint64_t before, const void *bytes, size_t size)
 /* Tells this machine from others, and loopback addresses in this network from those in others. */
 static uint64_t hash_machine(void)
 {
+	static _Atomic uint64_t known_boot; /* to read it takes some calls */
 	struct stat network = {.st_ino = 0};
-	uint64_t boot = thrum__port_boot();
+	uint64_t boot = atomic_load(&known_boot);
 
+	if (!boot) {
+		boot = thrum__port_boot();
+		atomic_store(&known_boot, boot);
+	}
 	stat("/proc/self/ns/net", &network);
 	return hash(hash(UINT64_C(0xcbf29ce484222325), &boot, sizeof boot), &network.st_ino,
 		sizeof network.st_ino);
