@@ -14,8 +14,8 @@ static bool has_cause(const struct looking *looking)
 		(looking->epoll >= 0 && thrum__adapt_watches_once());
 }
 
-/* Whether there is a handler. Once there is one, there may be one at any time. It takes a call for each signal
- * to find out, so short waits rely on what was found shortly before. */
+/* Whether there is a handler. Once there is one, there may be one at any time. To find out takes a call
+ * for each signal, so short waits rely on what was found shortly before. */
 static bool may_interrupt(void)
 {
 	static _Atomic bool has_handlers;
