@@ -17,6 +17,7 @@
  * missed handed	a worker arms the watches again, and is slow once
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -248,7 +249,9 @@ static void *serve(void *unused)
 	struct epoll_event event;
 	uint64_t times;
 
-	while (epoll_wait(set, &event, 1, -1) == 1) {
+	while (errno = 0, epoll_wait(set, &event, 1, -1) == 1) {
+		if (errno)
+			perror("after epoll_wait");
 		if (event.data.fd == tick) {
 			if (read(tick, &times, sizeof times) < 0)
 				break;
