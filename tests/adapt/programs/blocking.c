@@ -16,6 +16,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -151,7 +152,7 @@ static void wait_in_none(void)
 	SHOW(read(empty[0], bytes, 9));
 }
 
-/* A socket that blocks later, by a call that isn't seen. */
+/* Sockets that block later: one by a call that is seen, one by a call that isn't. */
 static void wait_later(void)
 {
 	int pair[2], off = 0;
@@ -159,9 +160,12 @@ static void wait_later(void)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
 		return;
 	SHOW(recv(pair[0], bytes, 9, 0));
+	SHOW(recv(pair[1], bytes, 9, 0));
 	SHOW(ioctl(pair[0], FIONBIO, &off));
+	SHOW(syscall(SYS_ioctl, pair[1], FIONBIO, &off));
 	set_alarm(5000);
 	SHOW(recv(pair[0], bytes, 9, 0));
+	SHOW(recv(pair[1], bytes, 9, 0));
 	set_alarm(0);
 }
 
