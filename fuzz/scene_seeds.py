@@ -19,10 +19,10 @@ LOOKS = (look(0, 0, 0, 1600, 900, 0, 0x8e, 0, 0)
          + look(0, 0, 1, 1200, 300, 64, 0x40, 9, 0)
          + look(500, 5, 0, 390, 456, 5, 0x71, 17, 3))
 
-os.makedirs(os.path.join(HERE, "seeds", "view"), exist_ok=True)
+os.makedirs(os.path.join(HERE, "seeds", "scene"), exist_ok=True)
 for folder, names in FROM.items():
     for name in names:
         with open(os.path.join(HERE, "seeds", folder, name), "rb") as seed:
             data = seed.read()
-        with open(os.path.join(HERE, "seeds", "view", name), "wb") as seed:
+        with open(os.path.join(HERE, "seeds", "scene", name), "wb") as seed:
             seed.write(data + LOOKS)

@@ -128,6 +128,24 @@ def events(time):
            event(28, time, b"left over\0")]
 
 
+def link(kind, time, way):
+    """An end of a message over a connection, whose key tells its direction."""
+    return event(kind, time, b"\x0a12345678" + bytes((way, 0xff)))
+
+
+def awaits(time, task, number, way):
+    """Task `task` waits for another one, which stands for the next message of a connection."""
+    return (event(5, time, u32(number) + b"\4\0\17receive\0") + event(1, time, u32(task, number))
+            + event(15, time, b"\2\0") + link(24, time, way))
+
+
+def connection():
+    """A task sends over a connection and waits for the answer of one that waits itself."""
+    asks = link(23, 2, 0) + awaits(3, 1, 2, 1)
+    serves = link(24, 5, 0) + link(23, 6, 1) + link(24, 7, 0) + awaits(8, 8, 20, 0)
+    return [packet(0, 0, 0, 1, asks), packet(7, 0, 0, 2, serves)]
+
+
 def packet(lane, seq, time, ticket, body):
     content = (112 + len(body)) * 8
     assert content <= PACKET * 8
@@ -169,6 +187,7 @@ def main(folder):
         "off_cpu_woken": recording(lane, off_cpu=b"".join((
             off_cpu_of(5, 9, 0, 3), off_cpu_of(9, 20, 0, 4 | 1 << 8),
             off_cpu_of(20, 30, 0, 4 | 0xffffff << 8), off_cpu_of(30, 40, 0, 4 | 77 << 8)))),
+        "connection": recording(connection()),
         "empty": recording([packet(0, 0, 10, 1, b""), b"\0" * PACKET]),
         # Seeds whose changes act as a recorder: a packet grows, another one is replaced.
         "grows": recording([growing], RECORDING,

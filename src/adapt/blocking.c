@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -32,6 +33,12 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+
+#ifdef __GLIBC__
+#define REQUEST_TYPE unsigned long
+#else
+#define REQUEST_TYPE int /* as POSIX has it */
+#endif
 
 /* Programs that are compiled with _FORTIFY_SOURCE call these. */
 ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
@@ -373,11 +380,10 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		/* Where it waits for more, the first would take only a part of that. */ \
-		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd)) { \
+		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd) && may_block(fd)) { \
 			ssize_t result = real_##name(caller) first; \
 \
-			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT || \
-				!may_block(fd)) \
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
 				return note_read(fd, result, caller); \
 			errno = error; \
 		} \
@@ -517,3 +523,21 @@ static int control(control_function *real, const void *caller, int fd, int comma
 	}
 CONTROL(fcntl)
 CONTROL(fcntl64)
+
+REAL(ioctl)
+
+/* It may let a descriptor block, or not. Its third argument is like that of fcntl(). */
+STAND_IN int ioctl(int fd, REQUEST_TYPE request, ...)
+{
+	va_list rest;
+
+	va_start(rest, request);
+	void *argument = va_arg(rest, void *);
+
+	va_end(rest);
+	int result = real_ioctl(CALLER)(fd, request, argument);
+
+	if (request == FIONBIO)
+		thrum__adapt_descriptor_changes(fd);
+	return result;
+}

@@ -214,7 +214,7 @@ struct looking {
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
- * call. */
+ * call. Keeps errno. */
 bool thrum__adapt_looks(const struct looking *);
 /* Looks during the wait, which begins anew if that tells for what it waits. Returns whether it may look
  * again. Keeps errno. */

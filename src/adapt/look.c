@@ -5,7 +5,8 @@
 
 #include "adapt/descriptor.h"
 
-#define LOOK_LAST 1600 /* ms */
+#define LOOK_LAST 1600  /* ms */
+#define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
 static bool has_cause(const struct looking *looking)
 {
@@ -13,17 +14,27 @@ static bool has_cause(const struct looking *looking)
 		(looking->epoll >= 0 && thrum__adapt_watches_once());
 }
 
+/* Whether there is a handler. Once there is one, there may be one at any time. To find out takes a call
+ * for each signal, so short waits rely on what was found shortly before. */
+static bool may_interrupt(void)
+{
+	static _Atomic bool has_handlers;
+	static _Atomic int64_t sought;
+	int64_t now = rough_time();
+	int error = errno;
+
+	if (!atomic_load(&has_handlers) && now - atomic_load(&sought) >= SOUGHT) {
+		if (thrum__adapt_has_handlers())
+			atomic_store(&has_handlers, true);
+		atomic_store(&sought, now);
+		errno = error;
+	}
+	return atomic_load(&has_handlers);
+}
+
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	/* Once there is a handler, there may be one at any time. */
-	static _Atomic bool has_handlers;
-
-	if (!has_cause(looking))
-		return false;
-	if (!atomic_load_explicit(&has_handlers, memory_order_relaxed) &&
-		thrum__adapt_has_handlers())
-		atomic_store(&has_handlers, true);
-	return !atomic_load_explicit(&has_handlers, memory_order_relaxed);
+	return has_cause(looking) && !may_interrupt();
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */

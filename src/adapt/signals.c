@@ -48,12 +48,14 @@ static bool is_told_of_children(const sigset_t *set)
 static bool starts(bool waits_for_children)
 {
 	siginfo_t told = {.si_pid = 0};
+	int error = errno;
 
 	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
 		waits_for_children &&
 		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
 		told.si_pid)
 		thrum__adapt_start();
+	errno = error;
 	return is_on(ADAPTER_BLOCK);
 }
 
@@ -113,16 +115,27 @@ STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
 
 /* ---- Handling them ---------------------------------------------------------------------------- */
 
-/* Whether a handler runs during sigsuspend() if a child ends, and not before. */
-static bool is_held_back(const sigset_t *mask)
+static bool has_handler(int number)
 {
 	struct sigaction action;
-	sigset_t blocked;
 
-	return mask && sigismember(mask, SIGCHLD) == 0 &&
-		pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 &&
-		sigismember(&blocked, SIGCHLD) == 1 && sigaction(SIGCHLD, NULL, &action) == 0 &&
-		action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+		action.sa_handler != SIG_IGN;
+}
+
+/* Whether a handler runs during sigsuspend() if a child ends; and none runs before, which could so between
+ * two parts of the wait. Keeps errno. */
+static bool is_held_back(const sigset_t *mask)
+{
+	sigset_t blocked;
+	int error = errno;
+	bool is_held = mask && sigismember(mask, SIGCHLD) == 0 && has_handler(SIGCHLD) &&
+		pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0;
+
+	for (int number = 1; number <= SIGRTMAX && is_held; number++)
+		is_held = sigismember(&blocked, number) == 1 || !has_handler(number);
+	errno = error;
+	return is_held;
 }
 
 /* ppoll() without descriptors waits as sigsuspend() does, but for some time. */
@@ -137,7 +150,7 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 
 	thrum__adapt_look_before(&looking);
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
-	while (is_held_back(mask) && thrum__adapt_takes_children(false)) {
+	while (thrum__adapt_takes_children(false) && is_held_back(mask)) {
 		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
 
 		if (real_ppoll(caller)(NULL, 0, &pause, mask) != 0)
@@ -149,7 +162,7 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 
 STAND_IN int sigsuspend(const sigset_t *mask)
 {
-	if (!starts(is_held_back(mask) && thrum__adapt_takes_children(false)))
+	if (!starts(thrum__adapt_takes_children(false) && is_held_back(mask)))
 		return real_sigsuspend(CALLER)(mask);
 	return wait_for_handler(mask, CALLER);
 }

@@ -72,7 +72,8 @@ static bool is_loopback(const struct end *end)
 		memcmp(end->address, six, sizeof six) == 0;
 }
 
-/* Sets *peer to the inode of a Unix socket's other end; 0: nobody has accepted it yet. */
+/* Asks for the inode of a Unix socket's other end; 0: nobody has accepted it yet. Returns false if the kernel
+ * doesn't tell. */
 static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
 {
 	struct {
@@ -139,6 +140,14 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 	return found;
 }
 
+static bool listens(int fd)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value;
+}
+
 /* Finds both ends, this process's first, if both are on this machine. */
 static enum found find_ends(int fd, struct end ends[2])
 {
@@ -148,7 +157,7 @@ static enum found find_ends(int fd, struct end ends[2])
 	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0)
 		return NEVER;
 	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
-		return errno == ENOTCONN ? NOT_YET : NEVER;
+		return errno == ENOTCONN && !listens(fd) ? NOT_YET : NEVER;
 	if (own.ss_family == AF_UNIX) {
 		bool has_name = is_named(&own, own_size), asks_name = is_named(&peer, peer_size);
 
@@ -176,9 +185,14 @@ static uint64_t hash(uint64_t before, const void *bytes, size_t size)
 /* Tells this machine from others, and loopback addresses in this network from those in others. */
 static uint64_t hash_machine(void)
 {
+	static _Atomic uint64_t known_boot; /* to read it takes some calls */
 	struct stat network = {.st_ino = 0};
-	uint64_t boot = thrum__port_boot();
+	uint64_t boot = atomic_load(&known_boot);
 
+	if (!boot) {
+		boot = thrum__port_boot();
+		atomic_store(&known_boot, boot);
+	}
 	stat("/proc/self/ns/net", &network);
 	return hash(hash(UINT64_C(0xcbf29ce484222325), &boot, sizeof boot), &network.st_ino,
 		sizeof network.st_ino);

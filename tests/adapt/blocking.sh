@@ -16,6 +16,8 @@ count() {
 count 2 'label  *read from pipe [0-9]'
 count 2 'label  *write to pipe [0-9]'
 count 5 'label  *receive from socket [0-9]'
+# A socket that was made to block only after it had been used.
+count 1 'label  *socket [0-9]* to [0-9]*$'
 count 1 'label  *accept from socket [0-9]'
 count 2 'label  *lock file [0-9]'
 count 1 'label  *process [0-9]'

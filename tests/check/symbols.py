@@ -97,7 +97,8 @@ def main():
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|posix_spawnp?"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
-            r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|sigwait(info)?|u?sleep|(clock_)?nanosleep"
+            r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|u?sleep|(clock_)?nanosleep"
+            r"|sig(wait(info)?|suspend)|pause|ioctl"
             r"|f?close|close_range|closefrom|dup[23]?|fdopen|listen|setsockopt|pipe2?|socketpair"
             r"|(__)?f(gets|read)(_chk)?|f?getc|getline|(__)?getdelim|eventfd"
             r"|(__)?v?dprintf(_chk)?|(vm)?splice|tee|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")

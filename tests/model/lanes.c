@@ -190,6 +190,23 @@ static void messages_are_received_or_not(void **state)
 	thrum__model_destroy(m);
 }
 
+/* Keys may be any bytes: here numbers of 8 bytes, and a UUID. */
+static void binary_keys_are_no_connections(void **state)
+{
+	struct thrum__model *m = MODEL(false,
+		EVENT(LINK_SEND, 1, TASK(1), TEXT("\0\0\0\0\0\0\0\xff")),
+		EVENT(LINK_SEND, 2, TASK(2), TEXT("\0\0\0\0\0\0\1\xff")),
+		EVENT(LINK_SEND, 3, TASK(3), TEXT("0123456789abcd\1\xff")),
+		EVENT(LINK_SEND, 4, TASK(4), TEXT("12345678\2\xff")),
+		EVENT(LINK_SEND, 5, TASK(5), TEXT("12345678\1\xff")));
+	struct thrum__message message;
+
+	assert_int_equal(thrum__model_message_count(m), 5);
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(thrum__model_message(m, i, &message), i < 4);
+	thrum__model_destroy(m);
+}
+
 #define TO_SERVER TEXT("proc/12345678\0\xff")
 #define TO_CLIENT TEXT("proc/12345678\1\xff")
 
@@ -511,6 +528,7 @@ int main(void)
 		cmocka_unit_test(counters_keep_their_values),
 		cmocka_unit_test(counters_of_a_cut_model),
 		cmocka_unit_test(links_meet_in_either_order),
+		cmocka_unit_test(binary_keys_are_no_connections),
 		cmocka_unit_test(connections_tell_who_should_answer),
 		cmocka_unit_test(messages_are_received_or_not),
 		cmocka_unit_test(a_receiver_gets_one_message),

@@ -14,8 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -151,6 +153,23 @@ static void wait_in_none(void)
 	SHOW(read(empty[0], bytes, 9));
 }
 
+/* Sockets that block later: one by a call that is seen, one by a call that isn't. */
+static void wait_later(void)
+{
+	int pair[2], off = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) < 0)
+		return;
+	SHOW(recv(pair[0], bytes, 9, 0));
+	SHOW(recv(pair[1], bytes, 9, 0));
+	SHOW(ioctl(pair[0], FIONBIO, &off));
+	SHOW(syscall(SYS_ioctl, pair[1], FIONBIO, &off));
+	set_alarm(5000);
+	SHOW(recv(pair[0], bytes, 9, 0));
+	SHOW(recv(pair[1], bytes, 9, 0));
+	set_alarm(0);
+}
+
 /* ---- A call that waits for more than is there --------------------------------------------------- */
 
 static _Atomic bool is_receiving;
@@ -247,6 +266,7 @@ int main(int argc, char **argv)
 		poll(NULL, 0, 1); /* this starts the recording */
 		wait_in_all();
 		wait_in_none();
+		wait_later();
 		wait_for_more();
 		cancel();
 		return 0;

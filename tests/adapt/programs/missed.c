@@ -6,6 +6,7 @@
  * missed children	two children end, their signals become one, and one of them is taken
  * missed early		a child ends before its signal is waited for, by the only thread
  * missed suspend	as children, but a handler takes them
+ * missed handler	the same, and another handler might run between two parts of the wait
  * missed loop		as children, but the thread waits for other events meanwhile
  * missed watch		a descriptor's one-shot watch is not armed again in one case, and data comes
  * missed answer	the same; threads are busy with other events, and one waits for the answer
@@ -16,6 +17,7 @@
  * missed handed	a worker arms the watches again, and is slow once
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -31,7 +33,7 @@
 #define TURNS 6
 #define SLOW 400000 /* us: long enough to be looked at */
 
-static bool is_fine;
+static bool is_fine, has_handler;
 
 static void *wait_a_moment(void *unused)
 {
@@ -119,6 +121,8 @@ static int suspend(void)
 
 	start_recording();
 	sigaction(SIGCHLD, &action, NULL);
+	if (has_handler)
+		sigaction(SIGUSR1, &action, NULL);
 	block_signal(SIGCHLD);
 	sigprocmask(SIG_SETMASK, NULL, &before);
 	sigdelset(&before, SIGCHLD);
@@ -245,7 +249,9 @@ static void *serve(void *unused)
 	struct epoll_event event;
 	uint64_t times;
 
-	while (epoll_wait(set, &event, 1, -1) == 1) {
+	while (errno = 0, epoll_wait(set, &event, 1, -1) == 1) {
+		if (errno)
+			perror("after epoll_wait");
 		if (event.data.fd == tick) {
 			if (read(tick, &times, sizeof times) < 0)
 				break;
@@ -309,11 +315,12 @@ int main(int argc, char **argv)
 	is_fine = argc > 2;
 	is_answered = strcmp(name, "answer") == 0;
 	is_handed = strcmp(name, "handed") == 0;
+	has_handler = strcmp(name, "handler") == 0;
 	alarm(is_fine ? 0 : 2);
-	return strcmp(name, "children") == 0   ? children()
-		: strcmp(name, "suspend") == 0 ? suspend()
-		: strcmp(name, "early") == 0   ? early()
-		: strcmp(name, "loop") == 0    ? loop()
-		: strcmp(name, "owner") == 0   ? owner()
-					       : watch();
+	return strcmp(name, "children") == 0                  ? children()
+		: strcmp(name, "suspend") == 0 || has_handler ? suspend()
+		: strcmp(name, "early") == 0                  ? early()
+		: strcmp(name, "loop") == 0                   ? loop()
+		: strcmp(name, "owner") == 0                  ? owner()
+							      : watch();
 }
