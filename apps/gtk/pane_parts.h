@@ -48,6 +48,7 @@ struct _AppPane {
 	struct app_slow *answer;                /* NULL: there is none, or not yet */
 	unsigned slow_asked;                    /* the number of the last question */
 	bool slow_waits;                        /* for the answer to it */
+	bool slow_busy;                         /* a thread answers some question */
 	guint slow_patience;                    /* the source that then says so, or 0 */
 	unsigned slow_part; /* the task that the page is about, or is to be about */
 	uint32_t slow_task;

@@ -155,14 +155,19 @@ struct question {
 	unsigned number;
 };
 
+static void ask(AppPane *self);
+
 static void take_answer(GObject *trace, GAsyncResult *asked, gpointer data)
 {
 	g_autofree struct question *question = data;
 	g_autoptr(AppPane) self = question->pane;
 	struct app_slow *answer = app_trace_slow_finish(asked);
 
+	self->slow_busy = false;
 	if (question->number != self->slow_asked) {
 		app_slow_free(answer);
+		if (self->slow_waits)
+			ask(self);
 		return;
 	}
 	pane_slow_clear(self);
@@ -182,7 +187,8 @@ static gboolean lose_patience(gpointer data)
 	return G_SOURCE_REMOVE;
 }
 
-/* Asks about the page's task, if its model has it. */
+/* Asks about the page's task, if its model has it; once the thread that answers for another task is
+ * done, as nothing can stop that one. */
 static void ask(AppPane *self)
 {
 	AppTrace *trace = self->slow_part < self->count ? self->traces[self->slow_part] : NULL;
@@ -190,13 +196,18 @@ static void ask(AppPane *self)
 	struct question *question;
 
 	if (!model || !thrum__model_has_row(&model->tasks, self->slow_task)) {
+		pane_slow_clear(self);
 		add_words(self, "slow-empty", THRUM__DOCUMENT_SLOW_NONE);
 		return;
 	}
+	if (!self->slow_waits)
+		self->slow_patience = g_timeout_add(PATIENCE_MS, lose_patience, self);
+	self->slow_waits = true;
+	if (self->slow_busy)
+		return;
+	self->slow_busy = true;
 	question = g_new(struct question, 1);
 	*question = (struct question){g_object_ref(self), self->slow_asked};
-	self->slow_waits = true;
-	self->slow_patience = g_timeout_add(PATIENCE_MS, lose_patience, self);
 	app_trace_ask_slow(trace, self->slow_task, take_answer, question);
 }
 

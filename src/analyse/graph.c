@@ -5,7 +5,8 @@
 #define ABOVE_MAX 32 /* tasks above one, searched for a name */
 
 #define LOOK_BACK 64         /* edges or tasks that are searched */
-#define WAITS_LOOK_BACK 4096 /* edges of one task that are searched for its waits */
+#define WAITS_LOOK_BACK 4096 /* edges of one task that are searched */
+#define RUN_LOOK_BACK 4096   /* edges that are searched for those of a run */
 #define HEIRS_MAX 16         /* steps back to the first of those that became one another */
 
 bool thrum__analyse_task_is_choice(const struct thrum__model *model, uint32_t task)
@@ -23,24 +24,60 @@ bool thrum__analyse_task_is_running(const struct thrum__model *model, uint32_t t
 		THRUM__RUN(model, run, end) == THRUM__OPEN;
 }
 
-uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time)
+/* The first row of a table whose time is `time` or later; the table's count if there is none. */
+static uint32_t row_from(const struct thrum__model *model, const struct thrum__model_rows *rows,
+	int64_t (*time_of)(const struct thrum__model *, uint32_t), int64_t time)
 {
-	uint32_t low = model->tasks.first, high = model->tasks.count;
+	uint32_t low = rows->first, high = rows->count;
 
 	while (low < high) {
-		uint32_t middle = low + (high - low) / 2, task = middle;
+		uint32_t middle = low + (high - low) / 2, row = middle;
 
-		/* Blocks may be forgotten between others: the next task that is left counts. */
-		while (task < high && !thrum__model_has_row(&model->tasks, task))
-			task = (task | THRUM__BLOCK_MASK) + 1;
-		if (task >= high || THRUM__TASK(model, task, created) >= time)
+		/* Blocks may be forgotten between others: the next row that is left counts. */
+		while (row < high && !thrum__model_has_row(rows, row))
+			row = (row | THRUM__BLOCK_MASK) + 1;
+		if (row >= high || time_of(model, row) >= time)
 			high = middle;
 		else
-			low = task + 1;
+			low = row + 1;
 	}
-	while (low < model->tasks.count && !thrum__model_has_row(&model->tasks, low))
+	while (low < rows->count && !thrum__model_has_row(rows, low))
 		low = (low | THRUM__BLOCK_MASK) + 1;
-	return low < model->tasks.count ? low : model->tasks.count;
+	return low < rows->count ? low : rows->count;
+}
+
+static int64_t created_of(const struct thrum__model *model, uint32_t task)
+{
+	return THRUM__TASK(model, task, created);
+}
+
+static int64_t edge_time(const struct thrum__model *model, uint32_t edge)
+{
+	return THRUM__EDGE(model, edge, time);
+}
+
+uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time)
+{
+	return row_from(model, &model->tasks, created_of, time);
+}
+
+/* The latest edge that leads from a task, at a time or before. Among many edges it is looked for in
+ * the table, which is in the order of time. NONE: there is none, or it isn't near. */
+static uint32_t last_edge_until(const struct thrum__model *model, uint32_t task, int64_t time)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (int i = 0; i < LOOK_BACK; i++) {
+		if (!thrum__model_has_row(&model->edges, edge) || edge_time(model, edge) <= time)
+			return edge;
+		edge = THRUM__EDGE(model, edge, prev_out);
+	}
+	edge = row_from(model, &model->edges, edge_time, time + 1);
+	for (int i = 0; i < RUN_LOOK_BACK && edge-- > model->edges.first; i++)
+		if (thrum__model_has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, from) == task && edge_time(model, edge) <= time)
+			return edge;
+	return THRUM__NONE;
 }
 
 /* ---- Links --------------------------------------------------------------------------------- */
@@ -400,8 +437,8 @@ uint32_t thrum__analyse_task_before(const struct thrum__model *model, uint32_t t
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_in);
 
-	for (; thrum__model_has_row(&model->edges, edge);
-		edge = THRUM__EDGE(model, edge, prev_in)) {
+	for (int i = 0; i < WAITS_LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_BECOME &&
@@ -439,19 +476,22 @@ uint32_t thrum__analyse_task_server(const struct thrum__model *model, uint32_t t
 	return above == THRUM__NONE || above == task ? next : above;
 }
 
-/* Looks for requests with which a task had to do in a run. Returns false if there are several. */
+/* Looks for requests with which a task had to do in a run. Returns false if there are several, or too
+ * many edges to tell. */
 static bool find_request(const struct thrum__model *model, uint32_t task, uint32_t run,
 	uint32_t *found)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	int64_t start = THRUM__RUN(model, run, start);
+	uint32_t edge = last_edge_until(model, task, THRUM__RUN(model, run, end));
 
-	for (; thrum__model_has_row(&model->edges, edge) &&
-		THRUM__EDGE(model, edge, time) >= THRUM__RUN(model, run, start);
-		edge = THRUM__EDGE(model, edge, prev_out)) {
+	for (int i = 0;
+		thrum__model_has_row(&model->edges, edge) && edge_time(model, edge) >= start;
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
 		uint32_t to = THRUM__EDGE(model, edge, to);
 
-		if (THRUM__EDGE(model, edge, time) > THRUM__RUN(model, run, end) ||
-			!is_request(model, to))
+		if (i == RUN_LOOK_BACK)
+			return false;
+		if (!is_request(model, to))
 			continue;
 		to = thrum__analyse_task_request(model, to);
 		if (*found != THRUM__NONE && *found != to)

@@ -175,7 +175,7 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
-/* The latest of the tasks that became this one, or NONE. */
+/* The latest of the tasks that became this one, or NONE. Reads the last 4,096 edges to it. */
 uint32_t thrum__analyse_task_before(const struct thrum__model *, uint32_t task);
 
 /* Whether a task has no name and only hands on results of others, as a bind does. */

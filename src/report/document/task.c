@@ -346,7 +346,7 @@ static void write_took(struct thrum__document_task_writer *t)
 
 	if (is_idle(t) || t->end < t->start)
 		return;
-	write_pair(t, is_open ? "Pending for" : "Took");
+	write_pair(t, is_open ? "Alive for" : "Took");
 	thrum__words_duration(thrum__base_time_between(t->start, t->end), 3, words, sizeof words);
 	thrum__document_write_text(&t->w, words);
 }
@@ -367,7 +367,7 @@ static void write_times(struct thrum__document_task_writer *t)
 			stretches++;
 		}
 	}
-	write_pair(t, thrum__analyse_task_is_lane(model, t->heir) ? "Own task" : "Running");
+	write_pair(t, thrum__analyse_task_is_lane(model, t->heir) ? "Between tasks" : "Running");
 	if (stretches == 0)
 		thrum__document_write_text(&t->w, "never");
 	else
@@ -513,7 +513,7 @@ static void write_run(struct thrum__document_task_writer *t)
 	else
 		thrum__document_tell_lane(t, lane);
 	if (request != THRUM__NONE && request != t->task) {
-		write_pair(t, "Works on");
+		write_pair(t, "Request");
 		thrum__document_tell_task(t, request);
 	}
 	if (known != t->task && known != request) {

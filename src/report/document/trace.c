@@ -124,8 +124,9 @@ static void write_states(struct about *a)
 		uint8_t state;
 		const char *words;
 	} order[] = {{THRUM__STATE_RESOLVED, " resolved"},
-		{THRUM__STATE_BECAME, " went on as others"}, {THRUM__STATE_CANCELLED, " cancelled"},
-		{THRUM__STATE_PENDING, " pending"}, {THRUM__STATE_FAILED, " failed"}};
+		{THRUM__STATE_BECAME, " continued as another task"},
+		{THRUM__STATE_CANCELLED, " cancelled"}, {THRUM__STATE_PENDING, " pending"},
+		{THRUM__STATE_FAILED, " failed"}};
 	const struct thrum__tallies *kinds = &a->stats->by[THRUM__BY_KIND];
 	uint64_t idle = count_idle(a->stats), tasks = idle, states[5] = {0}, stuck = 0;
 

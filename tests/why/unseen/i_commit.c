@@ -75,7 +75,7 @@ static void commit(void)
 		pthread_cond_wait(&batch_flushed, &log_lock);
 	thrum_resume();
 	pthread_mutex_unlock(&log_lock);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		thrum_task_read(task, batch->task);
 		thrum_task_resolve(task);
 	}
@@ -126,7 +126,7 @@ static void *write_log(void *data)
 		/* Later commits go to the next batch. */
 		flushed_count++;
 		pthread_mutex_unlock(&log_lock);
-		THRUM_RUN(batch->task) {
+		THRUM_RUN (batch->task) {
 			usleep(2000); /* written and synced */
 			thrum_task_resolve(batch->task);
 		}

@@ -4,7 +4,7 @@
  *   args: broken
  *   run: kill 1500
  *   ask: why
- *   truth: The server watches its connections edge-triggered (EPOLLET), but on_readable reads only once for each event. Of a SET of 3,000 bytes it reads the first 1,024; no edge comes for the rest, so it waits in epoll_wait with unread bytes in the socket, and the loader waits for its answer.
+ *   truth: The server watches its connections edge-triggered (EPOLLET), but on_readable reads only once for each event. It reads the first 1,024 bytes of a SET of 3,000; no edge comes for the rest, so it waits in epoll_wait with unread bytes in the socket, and the loader waits for its answer.
  *   culprit: kv-server|serve_loop|on_readable
  *   victim: loader|load_photos|dashboard|show_numbers
  * case: healthy
@@ -124,8 +124,8 @@ static void *serve_loop(void *data)
 		if (event.data.ptr == &listener) {
 			struct connection *connection = calloc(1, sizeof(*connection));
 
-			connection->socket =
-				accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+			connection->socket = accept4(listener, NULL, NULL,
+				SOCK_NONBLOCK | SOCK_CLOEXEC);
 			watch(epoll, connection->socket, EPOLLIN | EPOLLET, connection);
 		} else if (!on_readable(event.data.ptr)) {
 			struct connection *connection = event.data.ptr;

@@ -37,7 +37,7 @@ static pthread_rwlock_t registry_lock;
 static struct plugin registry[PLUGINS];
 static int registered;
 static sem_t events_seen; /* one for each event: the hub looks for new plugins then */
-static int done; /* guarded by the registry's lock */
+static int done;          /* guarded by the registry's lock */
 
 /* The caller holds the registry. */
 static struct plugin *find_in(const char *topic)

@@ -144,7 +144,7 @@ static void *worker(void *data)
 
 	thrum_lane_name("worker");
 	while ((chunk = take_chunk()))
-		THRUM_RUN(chunk->task)
+		THRUM_RUN (chunk->task)
 			load_chunk(chunk);
 	return data;
 }

@@ -47,7 +47,7 @@ static int64_t now_ms(void)
 	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* What the servers do, and the way there and back. */
+/* The work of the servers, and the way there and back. */
 static void exchange(useconds_t us, struct answer *answer, const char *text, int expires_in)
 {
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
@@ -97,7 +97,7 @@ static bool mirror_item(int number)
 	bool good = false;
 
 	thrum_task_should_resolve(get);
-	THRUM_RUN(get) {
+	THRUM_RUN (get) {
 		const char *bearer = get_token();
 
 		snprintf(text, sizeof(text), "{\"id\":%d}", number);

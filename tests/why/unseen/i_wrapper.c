@@ -169,8 +169,8 @@ static void *print_results(void *data)
 		while (!tests[i].done)
 			pthread_cond_wait(&results_changed, &results_lock);
 		pthread_mutex_unlock(&results_lock);
-		printf("%-20s %s, %zu bytes\n", tests[i].name, tests[i].status ? "FAILED" : "passed",
-			tests[i].output);
+		printf("%-20s %s, %zu bytes\n", tests[i].name,
+			tests[i].status ? "FAILED" : "passed", tests[i].output);
 		fflush(stdout);
 	}
 	return NULL;

@@ -75,7 +75,7 @@ static void render(const struct message *message)
 	thrum_task task = thrum_task_createf(THRUM_KIND_TASK, "render %s", name(message->number));
 	const struct timespec time = {.tv_nsec = message->number == MANUAL ? 350000000 : 6000000};
 
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		thrum_link_receive(message, sizeof(*message));
 		nanosleep(&time, NULL); /* stands for the renderer */
 		thrum_task_resolve(task);
@@ -142,7 +142,7 @@ static void deal(int number, int to)
 	dealt[number] = to;
 	workers[to].open++;
 	thrum_task_wait(requests[number], workers[to].task);
-	THRUM_RUN(requests[number]) {
+	THRUM_RUN (requests[number]) {
 		thrum_link_send(&message, sizeof(message));
 		if (write(workers[to].socket, &message, sizeof(message)) != sizeof(message))
 			thrum_task_fail(requests[number], "write");
@@ -179,7 +179,7 @@ static void on_answer(struct worker *worker)
 
 	if (read(worker->socket, &message, sizeof(message)) != sizeof(message))
 		exit(1);
-	THRUM_RUN(requests[message.number]) {
+	THRUM_RUN (requests[message.number]) {
 		thrum_link_receive(&message, sizeof(message));
 		thrum_task_read(requests[message.number], worker->task);
 		thrum_task_resolve(requests[message.number]);

@@ -92,7 +92,7 @@ static struct job *take(const struct frame *frame)
 static void run(struct job *job)
 {
 	pthread_mutex_unlock(&mutex);
-	THRUM_RUN(job->task) {
+	THRUM_RUN (job->task) {
 		compute(job->us);
 		thrum_task_resolve(job->task);
 	}
@@ -149,7 +149,7 @@ static void draw_frame(int number)
 {
 	struct frame frame = {.task = thrum_task_createf(THRUM_KIND_TASK, "frame %d", number)};
 
-	THRUM_RUN(frame.task) {
+	THRUM_RUN (frame.task) {
 		compute(100);
 		pthread_mutex_lock(&mutex);
 		submit(&frame, "cull", 150);

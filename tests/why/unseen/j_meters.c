@@ -107,7 +107,7 @@ static void timers_run(void)
 		struct timer *timer = timers;
 
 		timers = timer->next;
-		THRUM_RUN(timer->task) {
+		THRUM_RUN (timer->task) {
 			thrum_task_resolve(timer->task);
 			timer->fire(timer->data);
 		}
@@ -140,7 +140,7 @@ static void meter_repeat(void *data)
 	struct meter *meter = data;
 
 	thrum_task_resolve(meter->answer);
-	THRUM_RUN(meter->request)
+	THRUM_RUN (meter->request)
 		meter_send(meter);
 }
 
@@ -149,7 +149,7 @@ static void meter_begin(struct meter *meter, int number)
 	meter->number = number;
 	meter->request = thrum_task_createf(THRUM_KIND_REQUEST, "read meter %d", number);
 	thrum_task_should_resolve(meter->request);
-	THRUM_RUN(meter->request)
+	THRUM_RUN (meter->request)
 		meter_send(meter);
 }
 
@@ -163,7 +163,7 @@ static void on_telegram(void)
 	meter = &meters[telegram[0] - 1];
 	if (meter->done)
 		return;
-	THRUM_RUN(meter->request) {
+	THRUM_RUN (meter->request) {
 		timer_cancel(&meter->timer);
 		thrum_task_read(meter->answer, bus_handle);
 		thrum_task_resolve(meter->answer);

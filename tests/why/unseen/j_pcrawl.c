@@ -68,7 +68,8 @@ static struct thrum_promise *fetch(struct thrum_loop *loop, void *value, void *d
 		return thrum_promise_return(loop, thrum_value_none());
 	}
 	return thrum_promise_bind(thrum_promise_labelf(thrum_sleep(loop, 1), "GET /%d",
-					  *(int *)value), fetch_done, value, NULL);
+					  *(int *)value),
+		fetch_done, value, NULL);
 }
 
 static struct thrum_promise *fetch_next(void)

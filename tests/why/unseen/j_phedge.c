@@ -89,7 +89,8 @@ static int replica_listen(struct thrum_loop *loop, struct replica *replica)
 	int error;
 
 	uv_ip4_addr("127.0.0.1", 0, &replica->address);
-	error = thrum_tcp_listen(loop, (struct sockaddr *)&replica->address, 16, &replica->listener);
+	error = thrum_tcp_listen(loop, (struct sockaddr *)&replica->address, 16,
+		&replica->listener);
 	if (error)
 		return error;
 	replica->address.sin_port = htons((uint16_t)thrum_listener_port(replica->listener));

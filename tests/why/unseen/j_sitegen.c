@@ -78,7 +78,7 @@ static bool read_manifest(void)
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "read manifest");
 	bool fresh = false;
 
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		work(3);
 		fresh = plugins_key() == last_build.key;
 		if (fresh)
@@ -104,7 +104,7 @@ static void *renderer(void *data)
 			break;
 		step = &steps[taken++];
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(step->task)
+		THRUM_RUN (step->task)
 			work(step->ms);
 		pthread_mutex_lock(&mutex);
 		thrum_task_resolve(step->task);
@@ -134,7 +134,7 @@ static void scan_sources(bool fresh)
 {
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "scan sources");
 
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pthread_mutex_lock(&mutex);
 		for (int page = 0; page < PAGES; page++) {
 			int sum = 7;
@@ -164,7 +164,7 @@ static void publish(void)
 	closed = true;
 	pthread_cond_broadcast(&more);
 	pthread_mutex_unlock(&mutex);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		work(6);
 		thrum_task_resolve(task);
 	}

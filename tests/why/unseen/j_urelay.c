@@ -172,7 +172,8 @@ static void uploader_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buf
 			acknowledged++;
 			continue;
 		}
-		printf("stored %zu bytes, %s acknowledgements\n", stored, acknowledged ? "with" : "without");
+		printf("stored %zu bytes, %s acknowledgements\n", stored,
+			acknowledged ? "with" : "without");
 		fflush(stdout);
 		uv_stop(loop);
 	}
