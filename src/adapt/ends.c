@@ -137,15 +137,19 @@ static void compare_end(void *context, int directory, const char *name)
 }
 
 /* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
- * told of it. If this process has several threads, others may use it, unless they never did. */
+ * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
+ * If this process has several threads, others may use it, unless they never did. */
 static bool is_meant(const struct look *look, pid_t process, const struct search *search)
 {
 	if (process == look->self)
 		return !look->is_alone &&
 			(search->at != search->last || search->end->is_socket ||
 				thrum__adapt_pipe_is_used(search->at, search->end->writes));
-	return search->at <= STDERR_FILENO || !thrum__adapt_process_is_other(look->self, process) ||
-		thrum__adapt_process_is_told(process, search->at);
+	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
+		thrum__adapt_process_is_told(process, search->at) ||
+		((search->at != search->last ||
+			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
+			!thrum__adapt_process_is_other(look->self, process));
 }
 
 struct others {
