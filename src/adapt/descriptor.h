@@ -224,5 +224,7 @@ bool thrum__adapt_look(struct looking *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);
+/* Whether the child may have got locks by fork that threads of this process held. Async-signal-safe. */
+bool thrum__adapt_got_held(pid_t);
 
 #endif

@@ -97,6 +97,21 @@ unsigned thrum__adapt_process_children(pid_t process, struct found_processes *fo
 	return threads.count;
 }
 
+static void count_thread(void *context, int directory, const char *name)
+{
+	(void)directory;
+	(void)name;
+	++*(unsigned *)context;
+}
+
+bool thrum__adapt_process_is_single(pid_t process)
+{
+	unsigned count = 0;
+
+	thrum__adapt_process_each(process, "/task", count_thread, &count);
+	return count == 1;
+}
+
 bool thrum__adapt_process_is_over(pid_t process)
 {
 	char text[PROCESS_TEXT];

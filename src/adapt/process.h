@@ -38,6 +38,9 @@ struct found_processes {
 /* Adds a process's children. Returns how many threads the process has. */
 unsigned thrum__adapt_process_children(pid_t process, struct found_processes *);
 
+/* Whether a process has a single thread. */
+bool thrum__adapt_process_is_single(pid_t process);
+
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
 
