@@ -22,6 +22,7 @@
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c                                        who else has an end of a pipe
+ *   forked.c                                      locks that a child got by fork
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for

@@ -100,6 +100,8 @@ void thrum__adapt_pipe_use(int fd);
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether something was read from the pipe by this descriptor. */
 bool thrum__adapt_pipe_is_read(int fd);
+/* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
+int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
@@ -222,5 +224,7 @@ bool thrum__adapt_look(struct looking *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);
+/* Whether the child may have got locks by fork that threads of this process held. Async-signal-safe. */
+bool thrum__adapt_got_held(pid_t);
 
 #endif

@@ -22,12 +22,14 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/forked.h"
 #include "adapt/process.h"
 #include "port/port.h"
 
 #define FIRST_LOOK 50  /* ms; each time after the next look is twice as long */
 #define LAST_LOOK 1600 /* ms */
 #define PROCESSES 32   /* that are looked at */
+#define HIGH 960       /* a descriptor that is seldom given out, but below the usual limit */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
 /* An end of a pipe: of those who hold it, the lookers want these. */
@@ -137,15 +139,19 @@ static void compare_end(void *context, int directory, const char *name)
 }
 
 /* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
- * told of it. If this process has several threads, others may use it, unless they never did. */
+ * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
+ * If this process has several threads, others may use it, unless they never did. */
 static bool is_meant(const struct look *look, pid_t process, const struct search *search)
 {
 	if (process == look->self)
 		return !look->is_alone &&
 			(search->at != search->last || search->end->is_socket ||
 				thrum__adapt_pipe_is_used(search->at, search->end->writes));
-	return search->at <= STDERR_FILENO || !thrum__adapt_process_is_other(look->self, process) ||
-		thrum__adapt_process_is_told(process, search->at);
+	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
+		thrum__adapt_process_is_told(process, search->at) ||
+		((search->at != search->last ||
+			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
+			!thrum__adapt_process_is_other(look->self, process));
 }
 
 struct others {
@@ -231,13 +237,14 @@ static char *put_holder(char *to, const struct look *look, pid_t process)
 }
 
 /* Makes a task that ends with the wait. */
-static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *label)
+static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *label,
+	const void *caller)
 {
 	thrum_task task;
 
 	if (wait->also_count == WAIT_ALSO)
 		return THRUM_TASK_NONE;
-	task = thrum__create(thrum__adapt_site(wait->caller), (int)kind, label);
+	task = thrum__create(thrum__adapt_site(caller), (int)kind, label);
 	wait->also[wait->also_count++] = task;
 	return task;
 }
@@ -256,7 +263,7 @@ static thrum_task make_end(struct wait *wait, const struct look *look, const str
 				      : "reading end of pipe ");
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
 	put_holder(to, look, holder->process);
-	task = make(wait, THRUM_KIND_TASK, label);
+	task = make(wait, THRUM_KIND_TASK, label, wait->caller);
 	if (holder->process != look->self || look->threads == 1)
 		thrum_task_should_resolve(task);
 	if (holder->process == look->self && look->is_alone)
@@ -302,13 +309,27 @@ static bool find_its_wait(const struct look *look, pid_t process, struct end *en
 	return !holder->is_meant;
 }
 
-/* Whether a process does so. */
+/* Whether a process waits for such a pipe, or for a lock that nobody releases. */
 static bool waits_here(const struct look *look, pid_t process)
 {
+	struct forked_wait lock;
 	struct holder holder;
 	struct end end;
 
-	return look->is_vain && find_its_wait(look, process, &end, &holder);
+	return (look->is_vain && find_its_wait(look, process, &end, &holder)) ||
+		thrum__adapt_forked_wait(look->self, process, &lock);
+}
+
+static thrum_task make_lock(struct wait *wait, const struct look *look,
+	const struct forked_wait *lock)
+{
+	char label[FORKED_TEXT];
+	thrum_task task;
+
+	thrum__adapt_forked_label(label, look->self, lock);
+	task = make(wait, THRUM_KIND_TASK, label, lock->caller ? lock->caller : wait->caller);
+	thrum_task_should_resolve(task);
+	return task;
 }
 
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
@@ -316,16 +337,21 @@ static bool waits_here(const struct look *look, pid_t process)
 static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	struct forked_wait lock;
 	struct holder holder;
 	struct end end;
-	bool waits = look->is_vain && find_its_wait(look, process, &end, &holder) &&
-		!is_elsewhere(look, &end);
+	bool is_locked = thrum__adapt_forked_wait(look->self, process, &lock);
+	bool waits = is_locked ||
+		(look->is_vain && find_its_wait(look, process, &end, &holder) &&
+			!is_elsewhere(look, &end));
 	thrum_task task;
 
 	put_holder(label, look, process);
-	task = make(wait, waits ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label);
+	task = make(wait, waits ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
 	if (waits)
-		thrum_task_wait(task, make_end(wait, look, &end, &holder, holder.at));
+		thrum_task_wait(task,
+			is_locked ? make_lock(wait, look, &lock)
+				  : make_end(wait, look, &end, &holder, holder.at));
 	thrum_task_wait(wait->source, task);
 	return waits;
 }
@@ -370,22 +396,6 @@ static uint64_t sum_of(const struct look *look, const struct holder *holders, un
 			UINT64_C(0x9e3779b97f4a7c15);
 	}
 	return sum;
-}
-
-static void count_thread(void *context, int directory, const char *name)
-{
-	(void)directory;
-	(void)name;
-	++*(unsigned *)context;
-}
-
-/* Whether this process has a single thread. */
-static bool is_single(void)
-{
-	unsigned count = 0;
-
-	thrum__adapt_process_each(getpid(), "/task", count_thread, &count);
-	return count == 1;
 }
 
 /* A wait that is looked at. */
@@ -550,6 +560,26 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	errno = error;
 }
 
+/* Returns a descriptor that tells of a child's end; -1: there is none. If there are other threads, its number
+ * is high, so that they get theirs as ever. */
+static int open_child(pid_t child, bool is_single)
+{
+	long low = syscall(SYS_pidfd_open, child, 0), high = low;
+
+	if (low >= 0 && !is_single) {
+		high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, HIGH);
+		syscall(SYS_close, low);
+	}
+	return (int)high;
+}
+
+/* Also when the thread is cancelled. */
+static void close_child(const int *fd)
+{
+	if (*fd >= 0)
+		syscall(SYS_close, *fd);
+}
+
 void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 {
 	struct looked looked = {.wait = wait,
@@ -558,15 +588,16 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 		.child = child,
 		.is_begun = true};
 	int error = errno;
+	bool is_single = thrum__adapt_process_is_single(getpid());
 
-	/* Others might see the descriptor. */
-	if (handlers() != INTERRUPTS && is_single() && !atomic_load(&is_tracer) &&
-		!may_return(child)) {
-		looked.one = (struct pollfd){(int)syscall(SYS_pidfd_open, child, 0), POLLIN, 0};
-		if (looked.one.fd >= 0) {
+	/* Other threads might see the descriptor. */
+	if (handlers() != INTERRUPTS && (is_single || thrum__adapt_got_held(child)) &&
+		!atomic_load(&is_tracer) && !may_return(child)) {
+		int fd __attribute__((cleanup(close_child))) = open_child(child, is_single);
+
+		looked.one = (struct pollfd){fd, POLLIN, 0};
+		if (fd >= 0)
 			look_until(&looked);
-			syscall(SYS_close, looked.one.fd);
-		}
 	}
 	errno = error;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/forked.h"
 
 REAL(execve)
 REAL(execvpe)
@@ -146,12 +147,14 @@ STAND_IN int execle(const char *path, const char *first, ...)
 static struct {
 	_Atomic pid_t process;
 	const void *_Atomic caller;
+	_Atomic bool got_held;
 } children[CHILDREN];
 
-static void note_child(pid_t process, const void *caller)
+static void note_child(pid_t process, const void *caller, bool got_held)
 {
 	atomic_store(&children[process % CHILDREN].process, 0);
 	atomic_store(&children[process % CHILDREN].caller, caller);
+	atomic_store(&children[process % CHILDREN].got_held, got_held);
 	atomic_store(&children[process % CHILDREN].process, process);
 }
 
@@ -162,9 +165,17 @@ const void *thrum__adapt_started_at(pid_t process)
 	return atomic_load(&children[process % CHILDREN].process) == process ? caller : NULL;
 }
 
+bool thrum__adapt_got_held(pid_t process)
+{
+	bool got_held = atomic_load(&children[process % CHILDREN].got_held);
+
+	return got_held && atomic_load(&children[process % CHILDREN].process) == process;
+}
+
 STAND_IN pid_t fork(void)
 {
 	const void *caller = CALLER;
+	bool are_held = thrum__adapt_has_held();
 
 	thrum__adapt_fork();
 	pid_t child = real_fork(caller)();
@@ -172,7 +183,7 @@ STAND_IN pid_t fork(void)
 	if (child == 0)
 		thrum__adapt_pipes_left();
 	else if (child > 0)
-		note_child(child, caller);
+		note_child(child, caller, are_held || thrum__adapt_has_held());
 	return child;
 }
 
@@ -201,7 +212,7 @@ STAND_IN pid_t fork(void)
 		int error = real_##name( \
 			caller)(&process, file, actions, attributes, arguments, environment); \
 		if (error == 0) \
-			note_child(process, caller); \
+			note_child(process, caller, false); \
 		if (error == 0 && child) \
 			*child = process; \
 		return error; \

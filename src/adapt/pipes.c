@@ -134,6 +134,13 @@ bool thrum__adapt_pipe_is_read(int fd)
 	return pipe && atomic_load(&pipe->is_read);
 }
 
+int thrum__adapt_pipe_other(int fd, bool writes)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &reads[fd] : &writes_to[fd]) : NULL;
+
+	return !pipe ? -1 : atomic_load(writes ? &pipe->to : &pipe->from);
+}
+
 uint64_t thrum__adapt_pipe_peer(int fd)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;

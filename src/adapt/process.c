@@ -97,6 +97,21 @@ unsigned thrum__adapt_process_children(pid_t process, struct found_processes *fo
 	return threads.count;
 }
 
+static void count_thread(void *context, int directory, const char *name)
+{
+	(void)directory;
+	(void)name;
+	++*(unsigned *)context;
+}
+
+bool thrum__adapt_process_is_single(pid_t process)
+{
+	unsigned count = 0;
+
+	thrum__adapt_process_each(process, "/task", count_thread, &count);
+	return count == 1;
+}
+
 bool thrum__adapt_process_is_over(pid_t process)
 {
 	char text[PROCESS_TEXT];
@@ -134,4 +149,14 @@ bool thrum__adapt_process_is_other(pid_t self, pid_t process)
 	}
 	return length[0] != length[1] || length[0] < 0 ||
 		memcmp(target[0], target[1], (size_t)length[0]) != 0;
+}
+
+bool thrum__adapt_process_is_copy(pid_t self, pid_t process)
+{
+	char text[2][PROCESS_TEXT];
+	/* Each program that is executed gets other addresses. */
+	size_t size = thrum__adapt_process_read(self, "/auxv", text[0]);
+
+	return size > 0 && thrum__adapt_process_read(process, "/auxv", text[1]) == size &&
+		memcmp(text[0], text[1], size) == 0;
 }

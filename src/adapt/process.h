@@ -38,6 +38,9 @@ struct found_processes {
 /* Adds a process's children. Returns how many threads the process has. */
 unsigned thrum__adapt_process_children(pid_t process, struct found_processes *);
 
+/* Whether a process has a single thread. */
+bool thrum__adapt_process_is_single(pid_t process);
+
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
 
@@ -47,5 +50,8 @@ bool thrum__adapt_process_is_told(pid_t process, int number);
 
 /* Whether two processes run different programs, or that isn't known. */
 bool thrum__adapt_process_is_other(pid_t self, pid_t process);
+
+/* Whether a process is a copy of another one by fork, and has executed no program since. */
+bool thrum__adapt_process_is_copy(pid_t self, pid_t process);
 
 #endif

@@ -15,12 +15,14 @@ hangs input 'process [0-9]* \(sort\), started by [^:]*: Waits for .writing end o
 hangs child 'process [0-9]* \(cat\), started by [^:]*: Waits for .writing end of pipe [0-9]* in this process'
 hangs full 'process [0-9]* \(cat\), started by [^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
+hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), started by [a-z]'
+hangs agreed '^no findings'
 for case in own input child full; do
 	has "$case" why '^deadlock'
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray; do
+for case in own input child full stray anew; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

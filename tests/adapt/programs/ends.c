@@ -140,6 +140,51 @@ static void stray(void)
 	waitpid(other, NULL, 0);
 }
 
+/* The same, but the other child is this program, executed anew. It may know the end by its number, or by
+ * a fixed one. */
+static void start_anew(bool is_agreed)
+{
+	char number[16] = "-1";
+	int output[2];
+	pid_t writer, other;
+
+	if (pipe(output) < 0)
+		exit(1);
+	if (is_fine)
+		snprintf(number, sizeof number, "%d", output[1]);
+	other = fork();
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (is_agreed)
+			close(dup2(output[1], 9) < 0 ? -1 : output[1]);
+		execl("/proc/self/exe", "ends", "server", number, (char *)NULL);
+		_exit(127);
+	}
+	writer = start("echo", "done", output[0], output[1]);
+	close(output[1]);
+	read_all(output[0]);
+	waitpid(writer, NULL, 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
+static void anew(void)
+{
+	start_anew(false);
+}
+
+static void agreed(void)
+{
+	start_anew(true);
+}
+
+static void serve(int end)
+{
+	usleep(300000);
+	close(end);
+	sleep(20);
+}
+
 /* All is well: a child has the end of a pipe by which threads wake each other. */
 static void wake(void)
 {
@@ -163,8 +208,10 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
-		{"stray", stray}, {"wake", wake}};
+		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake}};
 
+	if (argc > 2 && strcmp(argv[1], "server") == 0)
+		serve(atoi(argv[2]));
 	is_fine = argc > 2;
 	alarm(is_fine && argv[1][0] != 'w' ? 20 : 1); /* `wake` waits for ever */
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
