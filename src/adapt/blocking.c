@@ -22,7 +22,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
@@ -495,6 +494,14 @@ static int take_lock_of_file(control_function *real, const void *caller, int fd,
 	return wait_in_fcntl(real, caller, fd, command, argument);
 }
 
+static void duplicate(int fd)
+{
+	if (is_of_pipe(fd))
+		thrum__adapt_pipe_shared(fd);
+	if (fd >= 0)
+		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
+}
+
 static int control(control_function *real, const void *caller, int fd, int command, void *argument)
 {
 	if ((command == F_SETLKW || command == F_OFD_SETLKW) && is_on(ADAPTER_BLOCK))
@@ -503,8 +510,8 @@ static int control(control_function *real, const void *caller, int fd, int comma
 
 	if (command == F_SETFL)
 		thrum__adapt_descriptor_changes(fd);
-	else if ((command == F_DUPFD || command == F_DUPFD_CLOEXEC) && is_of_pipe(fd))
-		thrum__adapt_pipe_shared(fd);
+	else if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+		duplicate(fd);
 	return result;
 }
 

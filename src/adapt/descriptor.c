@@ -118,6 +118,7 @@ void thrum__adapt_descriptor_changes(int fd)
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 {
 	thrum__adapt_watches_forget(first, last);
+	thrum__adapt_files_forget(first, last);
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
 		if (is_of_pipe((int)fd))
 			thrum__adapt_pipe_closed((int)fd);
@@ -179,6 +180,14 @@ static void share(int fd)
 		return;
 	thrum__adapt_pipe_use(fd);
 	thrum__adapt_pipe_shared(fd);
+}
+
+/* The lock of a file may then be released by another descriptor. */
+static void duplicate(int fd)
+{
+	if (fd >= 0)
+		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
+	share(fd);
 }
 
 static void make_pipe(const int fds[2], const void *caller)

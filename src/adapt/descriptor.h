@@ -144,6 +144,11 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
+/* ---- files.c ---- */
+
+/* These descriptors hold no lock of a file (flock) from now on, as far as is known. */
+void thrum__adapt_files_forget(unsigned first, unsigned last);
+
 /* ---- ends.c ---- */
 
 /*

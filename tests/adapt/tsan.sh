@@ -40,6 +40,7 @@ watch held "$programs/held"
 watch permits "$programs/permits" pass
 watch pipes "$programs/pipes" fine
 watch blocking "$programs/blocking"
+watch files "$programs/files" fine
 [[ ! -x $programs/workers ]] || watch workers "$programs/workers"
 [[ ! -x $programs/event ]] || watch event "$programs/event"
 [[ ! -x $programs/uv ]] || watch uv "$programs/uv"

@@ -466,6 +466,21 @@ static bool may_come(const struct thrum__search *search, const struct thrum__why
 		!thrum__why_is_broken_timer(search, path);
 }
 
+/* Whether a lock that no task holds may have gone to another program. */
+static bool may_be_elsewhere(const struct thrum__search *search, const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph,
+		path->leaf);
+	uint32_t run = last ? THRUM__TASK(model, last->task, run) : THRUM__NONE;
+
+	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
+		!(lock && lock->count > 0) && thrum__model_has_row(&model->runs, run) &&
+		thrum__why_rests_for(model, model->lanes[THRUM__RUN(model, run, lane)].suspended,
+			"blocked by the outside");
+}
+
 bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -477,7 +492,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 	if (path->circle != THRUM__NONE)
 		return is_fresh(search, path) || is_harmless_circle(model, path);
 	if (thrum__analyse_task_is_object(model, leaf))
-		return is_fresh(search, path);
+		return is_fresh(search, path) || may_be_elsewhere(search, path);
 	if (is_idle_handle(search, path) || is_half_forgotten(model, leaf))
 		return true;
 	if (may_come(search, path)) {
