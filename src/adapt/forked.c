@@ -49,8 +49,8 @@ static uintptr_t waits_at(pid_t process)
 	return arguments[3] == 0 && thrum__adapt_process_is_single(process) ? arguments[0] : 0;
 }
 
-/* Returns the thread that holds the mutex at an address of a process, by the lock itself; 0: it is no mutex, or
- * free. */
+/* Returns the thread that holds the mutex at an address of a process, by the lock itself; 0: it is no
+ * mutex, or free. */
 static uint32_t holder_of(pid_t process, uintptr_t at)
 {
 	pthread_mutex_t mutex;
