@@ -80,6 +80,46 @@ static void who_is_woken_and_works_is_no_cause(void **state)
 		0);
 }
 
+/* Worker 1 asks worker 2 or a third task by condition 11, and waits for the answer by 10. Worker 2 goes back
+ * to wait at once. */
+#define ASKED \
+	MAIN "0 create 1 5 thread\n" \
+	     "0 create 1 11 condition\n" \
+	     "2" MS "wait 4 11\n" \
+	     "3" MS "wait 5 11\n" \
+	     "5" MS "signal 3 11 =2\n" \
+	     "6" MS "wait 3 10\n" \
+	     "7" MS "read 4 11\n" \
+	     "7" MS "wait 4 11\n"
+
+static void who_could_answer_is_not_woken(void **state)
+{
+	struct thrum__step step = {0};
+
+	assert_int_equal(steps_of(ASKED END, THRUM__STEP_WAKES_ONE, &step), 1);
+	assert_int_equal(step.time, 5000000);
+	assert_int_equal(steps_of(ASKED END, THRUM__STEP_WOKEN_INSTEAD, &step), 1);
+	assert_int_equal(step.time, 7000000);
+	/* All are woken. */
+	assert_int_equal(steps_of(ASKED "7" MS "read 5 11\n"
+					"7" MS "wait 5 11\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+	/* Another signal reaches both. */
+	assert_int_equal(steps_of(ASKED "8" MS "signal 1 11 =2\n"
+					"8" MS "read 5 11\n"
+					"8" MS "wait 5 11\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+	/* The answer comes. */
+	assert_int_equal(steps_of(ASKED "8" MS "signal 1 10 =1\n"
+					"8" MS "read 3 10\n"
+					"8" MS "resolve 3 3\n"
+					"9" MS "resolve 2 2\n" END,
+				 THRUM__STEP_WAKES_ONE, &step),
+		0);
+}
+
 #define BARRIER \
 	MAIN "0 label 10 \"barrier step\n" \
 	     "2" MS "wait 3 10\n" \
@@ -204,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_wrong_one_is_woken),
 		cmocka_unit_test(who_is_woken_and_works_is_no_cause),
+		cmocka_unit_test(who_could_answer_is_not_woken),
 		cmocka_unit_test(a_party_ends),
 		cmocka_unit_test(a_party_is_late),
 		cmocka_unit_test(an_answer_comes_too_early),

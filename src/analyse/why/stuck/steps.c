@@ -386,34 +386,45 @@ static bool is_timed_circle(const struct thrum__model *model, const struct thrum
 	return false;
 }
 
-/* Adds steps for a signal that woke another task than the one of the path that waits for it. */
+/* Finds a signal that woke another task than one of the path that waits for it, or than one that may be
+ * to end the path's last wait. */
+static bool find_wake(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = path->length; i-- > 0;) {
+		const struct thrum__why_link *link = &path->links[i];
+
+		if (!link->is_served &&
+			THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_CONDITION &&
+			thrum__why_single_wake(search, link->wait.on, link->task, link->wait.since,
+				wake))
+			return true;
+	}
+	return thrum__why_taken_wake(search, path, wake);
+}
+
+/* Adds steps for such a signal. */
 static void add_wake(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	struct thrum__why_wake wake;
 	unsigned at = finding->step_count;
+	uint32_t condition;
 
-	for (uint32_t i = path->length; i-- > 0;) {
-		const struct thrum__why_link *link = &path->links[i];
-
-		if (link->is_served ||
-			THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION ||
-			!thrum__why_single_wake(search, link->wait.on, link->task, link->wait.since,
-				&wake))
-			continue;
-		if (at + 2 > THRUM__STEPS_MAX)
-			return;
-		thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
-			thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)),
-			link->wait.on, THRUM__EDGE(model, wake.signal, time), wake.signal);
-		finding->steps[at].more = (uint32_t)THRUM__EDGE(model, wake.signal, value);
-		thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, link->wait.on,
-			wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)
-						  : THRUM__EDGE(model, wake.again, time),
-			wake.again);
+	if (at + 2 > THRUM__STEPS_MAX || !find_wake(search, path, &wake))
 		return;
-	}
+	condition = THRUM__EDGE(model, wake.signal, to);
+	thrum__why_add_step(finding, THRUM__STEP_WAKES_ONE,
+		thrum__why_known(model, THRUM__EDGE(model, wake.signal, from)), condition,
+		THRUM__EDGE(model, wake.signal, time), wake.signal);
+	finding->steps[at].more = (uint32_t)THRUM__EDGE(model, wake.signal, value);
+	thrum__why_add_step(finding, THRUM__STEP_WOKEN_INSTEAD, wake.task, condition,
+		wake.again == THRUM__NONE ? THRUM__TASK(model, wake.task, end)
+					  : THRUM__EDGE(model, wake.again, time),
+		wake.again);
 }
 
 static void tell_path(struct thrum__finding *finding, struct thrum__search *search,

@@ -251,6 +251,11 @@ struct thrum__why_wake {
 bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, uint32_t waiter,
 	int64_t since, struct thrum__why_wake *);
 
+/* Whether the path ends at a condition, and the last thing that its waiter signalled was another one, where
+ * the wrong task was woken: the right one may be to signal the leaf. */
+bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
+	struct thrum__why_wake *);
+
 /* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
 
 /* A task that took job after job at a queue, a condition, mailbox or stream, and ended. */

@@ -65,3 +65,32 @@ bool thrum__why_single_wake(const struct thrum__search *search, uint32_t conditi
 		thrum__why_peers_key(&search->peers, wake->task) ==
 		thrum__why_peers_key(&search->peers, waiter);
 }
+
+bool thrum__why_taken_wake(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge, signal, from;
+
+	if (!last || last->is_served ||
+		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION)
+		return false;
+	edge = last->wait.edge;
+	while (thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	/* One that waited before it for the same condition, and still does. */
+	for (signal = edge; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		from = THRUM__EDGE(model, edge, from);
+		if (thrum__analyse_task_is_pending(model, from) &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_last_edge(model, from) == edge)
+			return thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+				thrum__why_single_wake(search, THRUM__EDGE(model, edge, to), from,
+					THRUM__EDGE(model, edge, time), wake) &&
+				wake->signal == signal && wake->again != THRUM__NONE;
+	}
+	return false;
+}
