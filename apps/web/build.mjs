@@ -88,24 +88,26 @@ async function script(entry) {
   return outputFiles[0].text;
 }
 
-/** The reverse of fromBase91 in src/unpack.ts. Base 91 takes less room than base 64. */
-function toBase91(bytes) {
-  const digit = (value) => String.fromCharCode(value === 25 ? 126 : value + 35);
+/** The reverse of fromBase93 in src/unpack.ts. Base 93 takes less room than base 64. */
+function toBase93(bytes) {
+  const digit = (value) => String.fromCharCode(value + (value < 27 ? 33 : 34));
   let text = "";
   let bits = 0;
   let count = 0;
   const put = () => {
-    text += digit((bits & 8191) % 91) + digit(Math.floor((bits & 8191) / 91));
-    bits >>= 13;
-    count -= 13;
+    const size = (bits & 8191) < 457 ? 14 : 13;
+    const pair = bits & ((1 << size) - 1);
+    text += digit(pair % 93) + digit(Math.floor(pair / 93));
+    bits >>= size;
+    count -= size;
   };
   for (const byte of bytes) {
     bits |= byte << count;
     count += 8;
-    if (count >= 13) put();
+    if (count >= 14) put();
   }
   if (count > 0) put();
-  return digit(((13 * text.length) >> 4) - bytes.length) + text;
+  return digit(-count >> 3) + text;
 }
 
 /** zopfli's gzip is 5 % smaller than zlib's. */
@@ -126,7 +128,7 @@ function gzip(bytes) {
 function pack(bytes) {
   const packed = gzip(bytes);
   packed[9] = 255; // the operating system: unknown
-  return toBase91(packed);
+  return toBase93(packed);
 }
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

@@ -16,7 +16,7 @@ import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails, showFinding } from "./panel-document";
 import { makeTables } from "./panel-tables";
-import { fromBase91, gunzip } from "./unpack";
+import { fromBase93, gunzip } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
 let workerUrl = "";
@@ -47,7 +47,7 @@ function begin() {
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
   // Compiled while the worker starts, to save time.
-  core ??= gunzip(fromBase91((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
+  core ??= gunzip(fromBase93((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
   core.then(
     (module) => post({ is: "core", module }),
     (error: unknown) => fail(`The viewer can't start: ${String(error)}`),

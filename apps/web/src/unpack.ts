@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
 // Unpacks the data embedded in a page, which is gzip as text. Traces are in base64, a common format;
-// the page itself, which has to be small, is in base 91.
+// the page itself, which has to be small, is in base 93.
 
 declare global {
   interface Uint8ArrayConstructor {
@@ -17,20 +17,24 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Two characters are 13 bits, the lowest first. The digits 0 … 90 are "#" … "}", but "~" stands for
- * "<", which could end a script element. The first character is the number of excess bytes at the end.
+ * The digits are "!" … "~" without "<", which could end a script element. Two of them are 14 bits, the
+ * lowest first, if the lower 13 are less than 93² - 2¹³; else they are 13 bits. The first digit is the
+ * number of excess bytes at the end.
  */
-export function fromBase91(text: string): Uint8Array<ArrayBuffer> {
+export function fromBase93(text: string): Uint8Array<ArrayBuffer> {
   const digit = (at: number) => {
-    const code = text.charCodeAt(at);
-    return (code === 126 ? 60 : code) - 35;
+    const code = text.charCodeAt(at) - 33;
+    return code > 27 ? code - 1 : code;
   };
-  const bytes = new Uint8Array(((13 * (text.length - 1)) >> 4) - digit(0));
-  for (let at = 1, bits = 0, count = 0, size = 0; at < text.length; at += 2) {
-    bits |= (digit(at) + 91 * digit(at + 1)) << count;
-    for (count += 13; count > 7; count -= 8, bits >>= 8) bytes[size++] = bits;
+  const bytes = new Uint8Array(text.length);
+  let size = 0;
+  for (let at = 1, bits = 0, count = 0; at < text.length; at += 2) {
+    const pair = digit(at) + 93 * digit(at + 1);
+    bits |= pair << count;
+    count += (pair & 8191) < 457 ? 14 : 13;
+    for (; count > 7; count -= 8, bits >>= 8) bytes[size++] = bits;
   }
-  return bytes;
+  return bytes.subarray(0, size - digit(0));
 }
 
 /** Unpacks gzip. A Blob would be simpler, but its bytes would go to another process and back. */
