@@ -85,11 +85,12 @@ export const counting = () =>
     ]),
   );
 
-/** A trace with so many counters that their menu has groups. */
+/** A trace with so many counters that their menu has groups. As it has a task, none is shown at first. */
 export const countingMuch = () =>
   written("counting-much.ctf", () =>
     trace([
       [1000, "switch", 0],
+      [1000, "create", 0, 2, "task"],
       ...[..."abcdefghijkl"].map((name) => [2000, "counter", 0, 1, `net/tcp/${name}`]),
       [9000, "switch", 0],
     ]),
