@@ -25,7 +25,7 @@ static bool copy_from(pid_t process, const void *address, void *to, size_t size)
 {
 	struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
 
-	return syscall(SYS_process_vm_readv, process, &here, 1, &there, 1, 0) == (long)size;
+	return process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 
 /* If a process's only thread waits for something of its own, and as long as it takes, returns its address,
