@@ -83,6 +83,7 @@ function makeMark(): () => void {
   // The form closes the dialog; a refusal is told as a notice.
   listen(byId("mark-form"), "submit", () => post({ is: "mark", text: field.value }));
   return () => {
+    if (dialog.open) return;
     field.value = "";
     dialog.showModal();
     field.focus();

@@ -179,7 +179,8 @@ export function listenToKeys(own: Record<string, () => void>) {
     event.preventDefault();
     // The page runs its own commands at once, so that the next keys reach the focused field.
     (own[known.name] ?? (() => command(known.name)))();
-    if (known.name === "slow") command("slow"); // the picture shows its story, too
+    // The picture shows a story, too, and knows the time below the pointer.
+    if (known.name === "slow" || known.name === "mark") command(known.name);
   });
   on("yours", ({ command: name }) => own[name]?.());
 }
