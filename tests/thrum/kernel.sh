@@ -90,7 +90,8 @@ elif ! grep -q $'\thandle\t.*\t[^\t]* write 64 KiB\t' list; then
 else
 	grep -q $'\thandle\t.*\trequests of ' list || wrong "no device: $(cat list)"
 	main=$(grep $'\tthread\t.*\tkernel\t' list | head -n 1 | cut -f1)
-	[[ $(grep $'\thandle\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 10 ]] ||
+	# Where the disk is busy, workers of the kernel issue some of the ten.
+	[[ $(grep $'\thandle\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 5 ]] ||
 		wrong "the requests are not those of $main: $(cat list)"
 	grep -q $'\toff-cpu\t.*\tblocked in a page fault$' dumped || wrong "no page was read"
 fi
