@@ -109,64 +109,6 @@ static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__mode
 	gtk_box_append(GTK_BOX(box), cards);
 }
 
-/* Writes about a range of the bands, beside the rest. */
-static int make_range(struct thrum__scene *scene, const struct thrum__document_program *program,
-	struct thrum__document *document)
-{
-	const struct thrum__scene_bands_state *state = &scene->state.bands;
-	struct thrum__story_where here, other;
-	struct thrum__document_range range = {state->range_from, state->range_to,
-		thrum__scene_bands_focus(scene), &here, &other, state->took_from, state->took_to};
-
-	if (thrum__scene_bands_where_beside(scene, range.group, &here, &other) < 0)
-		return -THRUM_E_MEMORY;
-	return thrum__document_range(program, &range, document);
-}
-
-/* Writes about a group of the bands. */
-static int make_group(struct thrum__scene *scene, const struct thrum__document_program *program,
-	uint32_t group, struct thrum__document *document)
-{
-	const struct thrum__bands_time time = {{program->from, 0}, {program->to, 0}};
-	struct thrum__story_where where;
-
-	return thrum__scene_bands_where_in(scene, group, &time, &where) < 0
-		? -THRUM_E_MEMORY
-		: thrum__document_group(program, group, &where, document);
-}
-
-/* Writes about the program at work where bands are shown, about the band or the thread with the
- * focus if there is one; else about the trace. */
-static int make_trace(AppPane *self, const struct thrum__stats *stats,
-	struct thrum__document *document)
-{
-	AppTrace *trace = self->traces[self->part];
-	struct thrum__scene *scene = self->stage->parts[self->part].scene;
-	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
-	uint32_t thread = thrum__scene_bands_focus_thread(scene);
-	uint32_t group = thrum__scene_bands_focus(scene);
-	struct thrum__document_program program = {.bands = bands,
-		.stats = stats,
-		.info = app_trace_info(trace),
-		.is_clear = scene->findings.count == 0 && !scene->lacks_findings};
-
-	if (!bands)
-		return thrum__document_trace(stats, app_trace_info(trace), app_trace_name(trace),
-			program.is_clear, document);
-	program.from = bands->from;
-	program.to = bands->to;
-	if (scene->state.bands.range_from < scene->state.bands.range_to)
-		return make_range(scene, &program, document);
-	if (thread < stats->task_count)
-		return thrum__document_task(stats, thread, THRUM__NONE, document);
-	if (group != THRUM__NONE)
-		return make_group(scene, &program, group, document);
-	if (thrum__scene_bands_look(scene) < 0)
-		return -THRUM_E_MEMORY;
-	program.where = thrum__scene_bands_where(scene);
-	return thrum__document_program(&program, document);
-}
-
 static int make_document(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
@@ -174,7 +116,8 @@ static int make_document(AppPane *self, const struct thrum__stats *stats,
 
 	self->subject = thrum__scene_bands_subject(scene);
 	if (self->task == THRUM__NONE)
-		return make_trace(self, stats, document);
+		return thrum__stage_document(self->stage, self->part, stats,
+			app_trace_info(self->traces[self->part]), document);
 	return thrum__document_task(stats, self->task,
 		scene->selected == self->task ? scene->run : THRUM__NONE, document);
 }

@@ -534,62 +534,6 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 	json_put(out, "}");
 }
 
-/* Writes about a range of the bands, beside the rest. */
-static int write_range(struct thrum__scene *scene, const struct thrum__document_program *program,
-	struct thrum__document *document)
-{
-	const struct thrum__scene_bands_state *state = &scene->state.bands;
-	struct thrum__story_where here, other;
-	struct thrum__document_range range = {state->range_from, state->range_to,
-		thrum__scene_bands_focus(scene), &here, &other, state->took_from, state->took_to};
-
-	if (thrum__scene_bands_where_beside(scene, range.group, &here, &other) < 0)
-		return -THRUM_E_MEMORY;
-	return thrum__document_range(program, &range, document);
-}
-
-/* Writes about a group of the bands. */
-static int write_group(struct thrum__scene *scene, const struct thrum__document_program *program,
-	uint32_t group, struct thrum__document *document)
-{
-	const struct thrum__bands_time time = {{program->from, 0}, {program->to, 0}};
-	struct thrum__story_where where;
-
-	return thrum__scene_bands_where_in(scene, group, &time, &where) < 0
-		? -THRUM_E_MEMORY
-		: thrum__document_group(program, group, &where, document);
-}
-
-/* Writes about the program at work where bands are shown, about the band or the thread with the
- * focus if there is one; else about the trace. */
-static int write_trace(struct thrum__scene *scene, const struct thrum__stats *stats,
-	unsigned number, struct thrum__document *document)
-{
-	const struct thrum__bands *bands = thrum__scene_bands_of(scene);
-	uint32_t thread = thrum__scene_bands_focus_thread(scene);
-	uint32_t group = thrum__scene_bands_focus(scene);
-	struct thrum__document_program program = {.bands = bands,
-		.stats = stats,
-		.info = &core.parts[number].info,
-		.is_clear = scene->findings.count == 0 && !core.parts[number].lacks_findings};
-
-	if (!bands)
-		return thrum__document_trace(stats, program.info, core.stage->parts[number].name,
-			program.is_clear, document);
-	program.from = bands->from;
-	program.to = bands->to;
-	if (scene->state.bands.range_from < scene->state.bands.range_to)
-		return write_range(scene, &program, document);
-	if (thread != THRUM__NONE)
-		return thrum__document_task(stats, thread, THRUM__NONE, document);
-	if (group != THRUM__NONE)
-		return write_group(scene, &program, group, document);
-	if (thrum__scene_bands_look(scene) < 0)
-		return -THRUM_E_MEMORY;
-	program.where = thrum__scene_bands_where(scene);
-	return thrum__document_program(&program, document);
-}
-
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
@@ -605,7 +549,8 @@ static int make_document(int what, unsigned number, uint32_t index,
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
 	if (what == CORE_DOCUMENT_TRACE)
-		return write_trace(scene, stats, number, document);
+		return thrum__stage_document(core.stage, number, stats, &core.parts[number].info,
+			document);
 	if (what == CORE_DOCUMENT_FINDING)
 		return index < scene->findings.count
 			? thrum__document_finding(stats->model, &scene->findings.findings[index],

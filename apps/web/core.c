@@ -187,8 +187,7 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 			(void *)thrum_trace_info(trace), error);
 	if (result == 0)
 		result = keep_info(part, thrum_trace_info(trace));
-	part->lacks_findings = options.no_findings = result == 0 &&
-		part->model->events > THRUM__LATER_FINDINGS;
+	options.no_findings = result == 0 && part->model->events > THRUM__LATER_FINDINGS;
 	if (result == 0)
 		result = thrum__scene_create(part->model, &options, show_laying_out, NULL, &scene);
 	if (result == 0)
@@ -257,7 +256,7 @@ EXPORT(core_open) int core_open(bool adds)
 	}
 	if (result < 0)
 		tell_failure(result, &error);
-	return result < 0 ? result : core.parts[core.stage->count - 1].lacks_findings;
+	return result < 0 ? result : core.stage->parts[core.stage->count - 1].scene->lacks_findings;
 }
 
 /* Makes the findings that core_open left out, a step at a time. Call it once their trace is shown. Returns
@@ -265,11 +264,12 @@ EXPORT(core_open) int core_open(bool adds)
 EXPORT(core_find) int core_find(void)
 {
 	for (uint32_t i = 0; i < core.stage->count; i++) {
-		int more = core.parts[i].lacks_findings ? thrum__stage_find(core.stage, i) : 0;
+		int more = core.stage->parts[i].scene->lacks_findings
+			? thrum__stage_find(core.stage, i)
+			: 0;
 
 		if (more != 0)
 			return more < 0 ? more : 0;
-		core.parts[i].lacks_findings = false;
 	}
 	return THRUM__CHANGED_PICTURE;
 }

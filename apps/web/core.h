@@ -57,8 +57,7 @@ struct part {
 	struct thrum__model *model;
 	struct thrum_trace_info info; /* its texts are in `texts` */
 	char *texts;
-	bool lacks_findings; /* until core_find */
-	bool has_stats;      /* made when first needed, in steps */
+	bool has_stats; /* made when first needed, in steps */
 	struct thrum__stats stats;
 	bool has_table[THRUM__TABLE_COUNT]; /* made when first needed */
 	struct thrum__table table[THRUM__TABLE_COUNT];

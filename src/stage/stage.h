@@ -18,6 +18,7 @@
 #ifndef STAGE_STAGE_H
 #define STAGE_STAGE_H
 
+#include "report/document/document.h"
 #include "scene/scene.h"
 #include "words/diff.h"
 
@@ -272,6 +273,14 @@ void thrum__stage_scroll_tracks(const struct thrum__stage *, struct thrum__stage
 void thrum__stage_scroll_time(const struct thrum__stage *, struct thrum__stage_scroll *);
 int thrum__stage_set_track(struct thrum__stage *, double at);
 int thrum__stage_set_time(struct thrum__stage *, double at);
+
+/* ---- The panel ------------------------------------------------------------------------------ */
+
+/* Writes about the chosen range of a part's bands, the thread or the band with the focus, or the program at
+ * work; where rows are shown, about the trace. `info` may be NULL. Returns 0 or -THRUM_E_MEMORY. The part
+ * must exist. */
+THRUM__MUST_USE int thrum__stage_document(struct thrum__stage *, uint32_t part,
+	const struct thrum__stats *, const struct thrum_trace_info *info, struct thrum__document *);
 
 /* ---- Words --------------------------------------------------------------------------------- */
 

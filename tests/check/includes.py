@@ -28,8 +28,8 @@ MAY = {
     "draw": ("base",),
     "timeline": ("base", "model"),
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
-    "stage": ("base", "model", "words", "draw", "scene"),
     "report": ("base", "model", "analyse", "words", "draw"),
+    "stage": ("base", "model", "words", "draw", "scene", "report"),
     "store": ("base", "model", "analyse", "words"),
     "monitor": ("base", "format", "read", "analyse", "words"),
 }
