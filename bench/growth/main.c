@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "program.h"
 #include "thrum.h"
 
 #define FEW 100000
@@ -224,8 +225,7 @@ static double measure(const char *thrum, const char *const command[5], const cha
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || !WIFEXITED(status) ||
 		WEXITSTATUS(status) > 1)
 		return -1;
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	return bench_seconds(&usage);
 }
 
 static void compare(const char *thrum, const char *name, const char *const command[5],
@@ -243,26 +243,11 @@ static void compare(const char *thrum, const char *name, const char *const comma
 	fflush(stdout);
 }
 
-/* Sets the path of the command beside this program's folder. */
-static void find_thrum(char path[4096])
-{
-	ssize_t n = readlink("/proc/self/exe", path, 4000);
-
-	path[n < 0 ? 0 : n] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (slash)
-			*slash = '\0';
-	}
-	strcat(path, "/thrum");
-}
-
 int main(int argc, char **argv)
 {
 	char thrum[4096], folder[] = "/tmp/growth.XXXXXX", few[64], many[64], name[80];
 
-	find_thrum(thrum);
+	bench_program(thrum, "thrum");
 	if (!mkdtemp(folder)) {
 		perror("growth");
 		return 1;

@@ -22,6 +22,7 @@
 
 #include "analyse/why/finding.h"
 #include "model/model.h"
+#include "program.h"
 
 #define ROUNDS 3
 #define EVENTS_A_MIB 105000 /* about */
@@ -46,18 +47,12 @@ static _Noreturn void fail(const char *why)
 	exit(1);
 }
 
-static double seconds_of(const struct rusage *usage)
-{
-	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
-		(double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
-}
-
 static double cpu_seconds(void)
 {
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	return seconds_of(&usage);
+	return bench_seconds(&usage);
 }
 
 static void note(int figure, double seconds)
@@ -134,18 +129,18 @@ static double run(void (*function)(const char *), const char *const *command, co
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || !WIFEXITED(status) ||
 		WEXITSTATUS(status) > most)
 		fail("a program fails");
-	return seconds_of(&usage);
+	return bench_seconds(&usage);
 }
 
-static void measure(const char *build, const char *file, double millions)
+static void measure(const char *file, double millions)
 {
 	char thrum[4096], large[4096], mib[24];
 	const char *const make[] = {large, file, mib, NULL},
 			  *const why[] = {thrum, "why", file, NULL},
 			  *const tasks[] = {thrum, "tasks", file, NULL};
 
-	snprintf(thrum, sizeof thrum, "%s/thrum", build);
-	snprintf(large, sizeof large, "%s/bench/large/large", build);
+	bench_program(thrum, "thrum");
+	bench_program(large, "bench/large/large");
 	snprintf(mib, sizeof mib, "%.0f", millions * 1e6 / EVENTS_A_MIB);
 	memset(shared, 0, sizeof *shared);
 	run(NULL, make, file, 0);
@@ -166,24 +161,10 @@ static void measure(const char *build, const char *file, double millions)
 	fflush(stdout);
 }
 
-/* Sets the path of the build folder, three levels above this program. */
-static void find_build(char path[4096])
-{
-	ssize_t n = readlink("/proc/self/exe", path, 3000);
-
-	path[n < 0 ? 0 : n] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (slash)
-			*slash = '\0';
-	}
-}
-
 int main(int argc, char **argv)
 {
 	static const double usual[] = {1, 5, 12.5, 25, 50};
-	char build[4096], file[] = "/dev/shm/linear.XXXXXX";
+	char file[] = "/dev/shm/linear.XXXXXX";
 	int fd = mkstemp(file);
 
 	if (fd < 0 || close(fd) != 0)
@@ -192,14 +173,13 @@ int main(int argc, char **argv)
 		0);
 	if (shared == MAP_FAILED)
 		fail("out of memory");
-	find_build(build);
 	printf("%8s %10s %10s %10s %10s %10s %12s\n", "events,", "decoding,", "the model,",
 		"finding,", "`why`,", "`tasks`,", "the model,");
 	printf("%8s %10s %10s %10s %10s %10s %12s\n", "millions", "ns each", "ns", "ns", "ns", "ns",
 		"bytes each");
 	for (int i = 1; i < argc; i++)
-		measure(build, file, strtod(argv[i], NULL));
+		measure(file, strtod(argv[i], NULL));
 	for (size_t i = 0; argc < 2 && i < sizeof usual / sizeof *usual; i++)
-		measure(build, file, usual[i]);
+		measure(file, usual[i]);
 	return 0;
 }

@@ -18,6 +18,7 @@
 
 #include <thrum/trace.h>
 
+#include "program.h"
 #include "read.h"
 
 #define ROUNDS_MAX 50
@@ -102,8 +103,7 @@ static double run_command(struct way *way)
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status != 0)
 		return -1;
 	way->memory = usage.ru_maxrss;
-	return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-		(double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	return bench_seconds(&usage);
 }
 
 static void run(struct way *way)
@@ -162,21 +162,6 @@ struct paths {
 	char thrum[4096];
 };
 
-/* Returns the path of the program `thrum`, which lies in the build's top folder. */
-static void find_thrum(char *path, size_t size)
-{
-	ssize_t length = readlink("/proc/self/exe", path, size - 16);
-
-	path[length > 0 ? length : 0] = '\0';
-	for (int i = 0; i < 3; i++) {
-		char *slash = strrchr(path, '/');
-
-		if (slash)
-			*slash = '\0';
-	}
-	strcat(path, "/thrum");
-}
-
 static bool make_files(struct paths *p, unsigned events)
 {
 	struct thrum_error_info info;
@@ -190,7 +175,7 @@ static bool make_files(struct paths *p, unsigned events)
 	snprintf(p->mirage_folder, sizeof p->mirage_folder, "%s/mirage", p->folder);
 	snprintf(p->mirage, sizeof p->mirage, "%s/stream", p->mirage_folder);
 	snprintf(p->metadata, sizeof p->metadata, "%s/metadata", p->mirage_folder);
-	find_thrum(p->thrum, sizeof p->thrum);
+	bench_program(p->thrum, "thrum");
 	if (!make_recording(p->recording, events) || mkdir(p->mirage_folder, 0700) != 0 ||
 		!make_mirage(p->mirage, p->metadata, events))
 		return false;
