@@ -14,8 +14,7 @@
 #include "adapt/process.h"
 #include "port/port.h"
 
-#define PROCESSES 32 /* that are looked at */
-#define LEFT 8       /* of which is told */
+#define LEFT 8 /* of which is told */
 
 /* The thread that took a child last, and where. */
 struct taker {

@@ -208,6 +208,7 @@ thrum_task thrum__adapt_watches_look(int epoll);
  * seen for LOOK_TWICE is recorded.
  */
 #define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
+#define LOOK_LAST 1600       /* ms: the longest */
 #define LOOK_TWICE 100000000 /* ns */
 struct looking {
 	struct wait *wait;

@@ -26,9 +26,6 @@
 #include "adapt/process.h"
 #include "port/port.h"
 
-#define FIRST_LOOK 50  /* ms; each time after the next look is twice as long */
-#define LAST_LOOK 1600 /* ms */
-#define PROCESSES 32   /* that are looked at */
 #define HIGH 960       /* a descriptor that is seldom given out, but below the usual limit */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
@@ -489,7 +486,7 @@ static bool may_return(pid_t child)
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked)
 {
-	int64_t pause = FIRST_LOOK, next = now_ms() + pause, left;
+	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
 	int ready;
 
 	do {
@@ -499,7 +496,7 @@ static void look_until(struct looked *looked)
 			return;
 		if (ready == 0) {
 			look_at(looked);
-			pause = pause < LAST_LOOK ? pause * 2 : pause;
+			pause = pause < LOOK_LAST ? pause * 2 : pause;
 			next = now_ms() + pause;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));

@@ -5,7 +5,6 @@
 
 #include "adapt/descriptor.h"
 
-#define LOOK_LAST 1600  /* ms */
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
 static bool has_cause(const struct looking *looking)

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #define PROCESS_TEXT 256
+#define PROCESSES 32 /* that are looked at, at most */
 
 /* Writes "/proc/1234" without a NUL. Returns the place behind it. */
 char *thrum__adapt_process_path(char *to, pid_t process);
