@@ -19,13 +19,13 @@ struct thrum_site *thrum__adapt_site(const void *caller)
 
 	for (int i = 0; i < TRIES; i++) {
 		struct thrum_site *site = &sites[(at + (uint32_t)i) % SITES];
-		const char *known = __atomic_load_n(&site->function, __ATOMIC_RELAXED);
+		const char *known = __atomic_load_n(&site->function, __ATOMIC_ACQUIRE);
 
 		if (known == caller)
 			return site;
 		if (!known &&
 			(__atomic_compare_exchange_n(&site->function, &known, (const char *)caller,
-				 false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+				 false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE) ||
 				known == caller))
 			return site;
 	}
