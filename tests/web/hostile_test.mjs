@@ -235,6 +235,23 @@ test("a page that was cut short says so", async (open) => {
   }
 });
 
+test("a page whose core was damaged says so", async (open) => {
+  const whole = readFileSync(page(hanging()), "utf8");
+  const at = whole.indexOf('id="core">') + 1000;
+  const end = whole.indexOf("</script>", at);
+  for (const [name, text] of [
+    ["changed", whole.slice(0, at) + "!!!!!!!!" + whole.slice(at + 8)],
+    ["shortened", whole.slice(0, at) + whole.slice(end)],
+    ["emptied", whole.slice(0, at - 1000 + 10) + whole.slice(end)],
+  ]) {
+    const view = await open(written(`core-${name}.html`, () => text));
+    await view
+      .getByRole("alert")
+      .filter({ hasText: /viewer can't start: .*Reload/s })
+      .waitFor();
+  }
+});
+
 test("a truncated recording is shown as far as it goes, with a word of warning", async (open) => {
   const view = await open(viewer());
   const file = written("cut.ctf", () => {

@@ -140,7 +140,7 @@ export interface Source {
 
 export type ToWorker =
   | { is: "start"; canvas: OffscreenCanvas; theme: string; moves: boolean }
-  | { is: "core"; module: WebAssembly.Module } // at any time: "start" waits for it
+  | { is: "core"; packed: Uint8Array<ArrayBuffer> } // at any time: "start" waits for it
   | { is: "block"; text: string } // of an embedded trace, gzip in base64: any time before "open"
   | { is: "open"; sources: Source[]; state: string; add: boolean }
   | { is: "size"; width: number; height: number; scale: number }
@@ -219,6 +219,7 @@ export type FromWorker =
   | { is: "ready"; commands: Command[]; words: Words }
   | { is: "progress"; step: string; part: number } // part: 0 … 1
   | { is: "failed"; name: string; message: string; hint: string }
+  | { is: "unable"; message: string } // the worker can't start
   | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
   // The page runs search, details, mark, go-to-time, help, and "note": a finding was pressed.

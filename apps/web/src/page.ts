@@ -16,11 +16,10 @@ import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails, showFinding } from "./panel-document";
 import { makeTables } from "./panel-tables";
-import { fromBase93, gunzip } from "./unpack";
+import { fromBase93 } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
 let workerUrl = "";
-let core: Promise<WebAssembly.Module> | undefined;
 
 function tellSize() {
   const { clientWidth: width, clientHeight: height } = byId("picture");
@@ -46,12 +45,9 @@ function begin() {
   const offscreen = canvas.transferControlToOffscreen();
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
-  // Compiled while the worker starts, to save time.
-  core ??= gunzip(fromBase93((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
-  core.then(
-    (module) => post({ is: "core", module }),
-    (error: unknown) => fail(`The viewer can't start: ${String(error)}`),
-  );
+  // Made bytes while the worker starts, to save time.
+  const packed = fromBase93((byId("core").textContent ?? "").trim());
+  post({ is: "core", packed }, [packed.buffer]);
 }
 
 /** Shows the empty page, the progress of opening, or the trace. */
@@ -94,6 +90,7 @@ function listenToOpening() {
     notice(name ? `${name}: ${message}` : message, hint, true);
     show(now.parts.length ? "trace" : "empty");
   });
+  on("unable", ({ message }) => fail(`The viewer can't start: ${message}`));
   on("warned", ({ name, message }) => notice(`${name}: ${message}`, "", false));
   on("refused", ({ message }) => {
     if (!isGoing()) notice(message, "The page stays as it was.", true);

@@ -30,7 +30,7 @@ import type {
   Words,
 } from "./messages";
 import { Painter } from "./painter";
-import { Core, type Tokens } from "./worker-core";
+import { compileCore, Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
 const DOCUMENTS = {
@@ -558,7 +558,7 @@ async function start(message: Message<"start">): Promise<Viewer> {
 }
 
 // Messages are handled one after the other, even if one takes its time.
-let compile: (core: WebAssembly.Module) => void;
+let compile: (core: Promise<WebAssembly.Module>) => void;
 const compiled = new Promise<WebAssembly.Module>((resolve) => (compile = resolve));
 let viewer: Viewer | undefined;
 let last = Promise.resolve();
@@ -572,13 +572,17 @@ function inTurn(work: () => void | Promise<void>): void {
 }
 
 async function take(message: ToWorker): Promise<void> {
-  if (message.is === "start") viewer = await start(message);
-  else await viewer?.handle(message);
+  if (message.is !== "start") return viewer?.handle(message);
+  try {
+    viewer = await start(message);
+  } catch (error) {
+    post({ is: "unable", message: messageOf(error) });
+  }
 }
 
 onmessage = (event: MessageEvent<ToWorker>) => {
   if (event.data.is === "search") latestSearch = event.data;
-  if (event.data.is === "core") compile(event.data.module);
+  if (event.data.is === "core") compile(compileCore(event.data.packed));
   else if (event.data.is === "block") unpackAhead(event.data.text);
   else inTurn(() => take(event.data));
 };
