@@ -559,6 +559,41 @@ static void test_threads(void **state)
 	unsee(&seen);
 }
 
+/* The shares of a thread of many lanes come from sums, and are right to 2 %. */
+static void test_many_lanes(void **state)
+{
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1];
+	float shares[COLUMNS];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 77, 50000, 40);
+	assert_in_range(seen.bands->threads[0].count, 20, 40);
+	for (int zoom = 0; zoom < 12; zoom += 2) {
+		int64_t from = seen.model->end / 7, to = from + (seen.model->end >> zoom) / 2;
+		double all = 0;
+
+		divide(times, from, to, zoom == 4);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		thrum__bands_thread_shares(seen.bands, 0, &window, shares);
+		for (int i = 0; i < COLUMNS; i++) {
+			double ran = 0;
+
+			for (uint32_t j = 0; j < seen.model->runs.count; j++)
+				if (counts(seen.model, j))
+					ran += (double)overlap(THRUM__RUN(seen.model, j, start),
+						run_end(seen.model, j), times[i], times[i + 1]);
+			all += ran;
+			ran /= (double)(times[i + 1] - times[i]) * seen.bands->threads[0].count;
+			assert_near((double)shares[i], ran, 0.02);
+		}
+		assert_true(all > 0);
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
 /* Boxes hold all that ran, and hold apart those for whom it ran. */
 static void test_boxes(void **state)
 {
@@ -831,6 +866,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_many_lanes),
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_last_moment),

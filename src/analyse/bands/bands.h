@@ -12,6 +12,7 @@
  *	lines.c    single lines: walks, neighbours, exceptions
  *	box.c      the lines in a box of times and durations
  *	lanes.c    the runs of each lane, and the lanes by name
+ *	slots.c    sums of how much threads of many lanes run
  *	threads.c  how much threads run, and for whom
  *	queues.c   the waits and holds of locks
  *	numbers.c  rates, percentiles and failures of a time; what differs between two
@@ -39,6 +40,7 @@ struct thrum__bands_thread {
 	uint32_t first, count; /* its lanes: elements of `thread_lanes` */
 	bool is_others;        /* lanes of several names */
 	int64_t ran;           /* ns, of all lanes; not of the lanes' own tasks */
+	uint32_t first_slot;   /* private */
 };
 
 /* The locks, semaphores, conditions or mailboxes of one group. */
@@ -237,7 +239,7 @@ uint32_t thrum__bands_pick(const struct thrum__bands *, const struct thrum__band
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 /* The share of each column in which a thread's lanes run a task that isn't their own, 0 … 1. To about 2 %
- * where very many runs lie in a column. */
+ * where very many runs lie in a column, or the thread has many lanes. */
 void thrum__bands_thread_shares(const struct thrum__bands *, uint32_t thread,
 	const struct thrum__bands_window *, float *shares);
 

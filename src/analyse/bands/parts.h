@@ -152,9 +152,16 @@ struct thrum__bands_lanes {
 	struct thrum__bands_hole *holes; /* the long ones, by time */
 	uint32_t hole_count, hole_room;
 	int64_t hole_least; /* all holes of at least so many ns are there */
+	double *slots;      /* of threads with many lanes: slots.c */
+	uint32_t slot_count;
 };
 
 THRUM__MUST_USE int thrum__bands_lanes_make(struct thrum__bands *);
+/* After the threads are found. */
+THRUM__MUST_USE int thrum__bands_slots_make(struct thrum__bands *);
+/* Gives a thread's shares of the columns, unless it has few lanes, or columns are too short for that. */
+bool thrum__bands_slots_shares(const struct thrum__bands *, uint32_t thread,
+	const struct thrum__bands_window *, float *shares);
 void thrum__bands_lanes_free(struct thrum__bands_lanes *);
 size_t thrum__bands_lanes_memory(const struct thrum__bands_lanes *);
 
