@@ -594,6 +594,20 @@ static void test_many_lanes(void **state)
 	unsee(&seen);
 }
 
+/* The bands of a big trace take at most 70 bytes a task. */
+static void test_memory(void **state)
+{
+	struct seen seen;
+	size_t memory;
+
+	(void)state;
+	look(&seen, 5, 600000, 4);
+	memory = thrum__bands_memory(seen.bands);
+	assert_true(seen.model->tasks.count > 50000);
+	assert_true(memory <= 70 * (size_t)seen.model->tasks.count);
+	unsee(&seen);
+}
+
 /* Boxes hold all that ran, and hold apart those for whom it ran. */
 static void test_boxes(void **state)
 {
@@ -867,6 +881,7 @@ int main(void)
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_many_lanes),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_last_moment),
