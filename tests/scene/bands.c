@@ -407,7 +407,8 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	assert_true(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
-	assert_int_equal(thrum__scene_bands_of(p.scene)->to, to);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->made_to, to);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->to, p.model->end);
 	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
 	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
 	assert_false(thrum__scene_bands_lag(p.scene));

@@ -18,19 +18,20 @@ static struct thrum__bands_line line_at(const struct thrum__bands_rows *rows, ui
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
-/* Goes to the first line of the walk's class that may touch its time, or of the next class. */
-static void enter_class(struct thrum__bands_walk *walk)
+/* Goes to the first line that may touch the walk's time in its class' next row, or in the next class. */
+static void enter_row(struct thrum__bands_walk *walk)
 {
-	for (; walk->class < walk->end; walk->class ++) {
-		const struct thrum__bands_row *row = thrum__bands_row(walk->bands, walk->group,
-			walk->class);
+	for (; walk->class < walk->end; walk->class ++, walk->row = 0) {
+		const struct thrum__bands_row *row;
 
-		if (!row || row->count == 0)
-			continue;
-		walk->at = thrum__bands_row_from(walk->bands->rows, row, walk->from - row->longest);
-		walk->last = row->first + row->count;
-		if (walk->at < walk->last)
-			return;
+		while ((row = thrum__bands_next_row(walk->bands, walk->group, walk->class,
+				&walk->row))) {
+			walk->at = thrum__bands_row_from(walk->bands->rows, row,
+				walk->from - row->longest);
+			walk->last = row->first + row->count;
+			if (walk->at < walk->last)
+				return;
+		}
 	}
 }
 
@@ -45,7 +46,7 @@ void thrum__bands_walk_begin(struct thrum__bands_walk *walk, const struct thrum_
 		.from = from,
 		.to = to,
 	};
-	enter_class(walk);
+	enter_row(walk);
 }
 
 bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_line *line)
@@ -54,8 +55,7 @@ bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_
 
 	while (walk->class < walk->end) {
 		if (walk->at >= walk->last || rows->start[walk->at] >= walk->to) {
-			walk->class ++;
-			enter_class(walk);
+			enter_row(walk);
 		} else if (rows->end[walk->at] < walk->from) {
 			walk->at++;
 		} else {
@@ -80,7 +80,7 @@ static uint32_t find_line(const struct thrum__bands *bands, uint32_t task)
 		return THRUM__NONE;
 	place = &rows->places[group];
 	start = THRUM__TASK(bands->model, task, start);
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 		uint32_t last = row->first + row->count;
 
@@ -90,12 +90,13 @@ static uint32_t find_line(const struct thrum__bands *bands, uint32_t task)
 			if (rows->task[at] == task)
 				return at;
 	}
-	for (uint32_t at = rows->rows[place->first].first; place->classes > 0 &&
-		at < rows->rows[place->first + place->classes - 1].first +
-				rows->rows[place->first + place->classes - 1].count;
-		at++)
-		if (rows->task[at] == task)
-			return at;
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
+		const struct thrum__bands_row *row = &rows->rows[place->first + i];
+
+		for (uint32_t at = row->first; at < row->first + row->count; at++)
+			if (rows->task[at] == task)
+				return at;
+	}
 	return THRUM__NONE;
 }
 
@@ -131,7 +132,7 @@ uint32_t thrum__bands_neighbour(const struct thrum__bands *bands, uint32_t task,
 	if (own == THRUM__NONE)
 		return THRUM__NONE;
 	place = &rows->places[thrum__family_group(&bands->family, first)];
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 		uint32_t at = thrum__bands_row_from(rows, row, rows->start[own]);
 		uint32_t last = row->first + row->count;
@@ -207,7 +208,7 @@ static void search_group(struct exceptions *search, uint32_t number)
 	const struct thrum__group *group = &search->bands->family.groups[number];
 	const struct thrum__bands_place *place = &rows->places[number];
 
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 
 		if (row->failed == 0 && row->pending == 0 && row->longest <= group->slow)

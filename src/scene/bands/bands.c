@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
-#define LATER_EVENTS 100000 /* of a model whose bands aren't made anew in passing */
+#define LATER_EVENTS 20000 /* of a model whose bands aren't made anew in passing */
 
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
@@ -166,10 +166,11 @@ int thrum__scene_bands_update(struct thrum__scene *scene)
 	struct thrum__scene_bands *bands = scene->bands;
 
 	forget_made(bands);
-	return scene->bands_later && scene->model->events >= LATER_EVENTS &&
-			!thrum__bands_is_broken(bands->all)
-		? 0
-		: thrum__bands_update(bands->all);
+	if (!scene->bands_later || scene->model->events < LATER_EVENTS ||
+		thrum__bands_is_broken(bands->all))
+		return thrum__bands_update(bands->all);
+	thrum__bands_advance(bands->all);
+	return 0;
 }
 
 bool thrum__scene_bands_lag(const struct thrum__scene *scene)
