@@ -8,6 +8,7 @@
 #include "scene/bands/story.h"
 
 #define LATER_EVENTS 20000 /* of a model whose bands aren't made anew in passing */
+#define PATH_ROWS 5000000  /* for a second or two in a browser */
 
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
@@ -27,6 +28,7 @@ static void forget_paths(struct thrum__scene_bands *bands)
 		thrum__slow_paths_finish(bands->paths);
 	free(bands->paths);
 	bands->paths = NULL;
+	thrum__scene_bands_forget_where(bands);
 }
 
 /* Takes bands that were made. */
@@ -38,6 +40,7 @@ static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
 		return -THRUM_E_MEMORY;
 	}
 	scene->bands->all = made;
+	scene->bands->path_rows = PATH_ROWS;
 	return 0;
 }
 
@@ -69,7 +72,6 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	free(bands->failed);
 	free(bands->bytes);
 	free(bands->counted);
-	free(bands->where);
 	free(bands);
 }
 
@@ -157,8 +159,6 @@ static void forget_made(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);
-	free(bands->where);
-	bands->where = NULL;
 }
 
 int thrum__scene_bands_update(struct thrum__scene *scene)

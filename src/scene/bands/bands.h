@@ -116,6 +116,8 @@ struct thrum__scene_bands {
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
+	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
+	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
@@ -142,7 +144,14 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
 
-/* Returns how far a group or thread with this name is opened: 0, 1 or 2. */
+/* where.c: forgets what was made for the questions so far. */
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *);
+
+/* Returns how far the text of a state opens a group or thread with this name: 1, and 1 more for each "*"
+ * behind it, but at most THRUM__BANDS_STEPS; 0: it names another. */
+#define THRUM__BANDS_STEPS 3
+int thrum__scene_bands_opens(const char *text, const char *name);
+/* Returns how far a state opens it. */
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *, const char *name);
 
 /* Writes the name of a group or thread, as in a state. */
