@@ -273,49 +273,86 @@ static int by_start(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
+/* The lines that are kept: a heap with the one on top that is the first to go. */
+struct kept {
+	struct thrum__bands_line *lines;
+	uint32_t count, room;
+	const struct thrum__bands_box *box;
+	bool fails, should; /* failed lines, and pending ones, come first */
+};
+
+/* Whether line `a` goes before `b` does: it has less worth, or comes later. */
+static bool goes_first(const struct kept *kept, const struct thrum__bands_line *a,
+	const struct thrum__bands_line *b)
+{
+	struct thrum__bands_line x = *a, y = *b;
+	int64_t worth_a, worth_b;
+
+	x.is_failed = x.is_failed && kept->fails;
+	y.is_failed = y.is_failed && kept->fails;
+	worth_a = worth(&x, kept->should, kept->box);
+	worth_b = worth(&y, kept->should, kept->box);
+	return worth_a != worth_b ? worth_a < worth_b : by_start(a, b) > 0;
+}
+
+/* Puts a line where it belongs in the heap, at `at` or below. */
+static void sink(struct kept *kept, uint32_t at, struct thrum__bands_line line)
+{
+	for (uint32_t child = 2 * at + 1; child < kept->count; child = 2 * at + 1) {
+		if (child + 1 < kept->count &&
+			goes_first(kept, &kept->lines[child + 1], &kept->lines[child]))
+			child++;
+		if (!goes_first(kept, &kept->lines[child], &line))
+			break;
+		kept->lines[at] = kept->lines[child];
+		at = child;
+	}
+	kept->lines[at] = line;
+}
+
+/* Keeps a line, unless there is no room and it goes before all others. */
+static void keep_line(struct kept *kept, const struct thrum__bands_line *line)
+{
+	uint32_t at = kept->count;
+
+	if (kept->count == kept->room) {
+		if (kept->room > 0 && goes_first(kept, &kept->lines[0], line))
+			sink(kept, 0, *line);
+		return;
+	}
+	kept->count++;
+	for (; at > 0 && goes_first(kept, line, &kept->lines[(at - 1) / 2]); at = (at - 1) / 2)
+		kept->lines[at] = kept->lines[(at - 1) / 2];
+	kept->lines[at] = *line;
+}
+
 uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum__bands_box *box,
 	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight)
 {
-	uint32_t group = box->group;
-	bool fails = group < bands->rows->group_count &&
-		!nearly_all_fail(&bands->family.groups[group]);
-	bool should = group < bands->rows->group_count &&
-		bands->family.groups[group].should > bands->family.groups[group].lines / 2;
+	const struct thrum__group *group = box->group < bands->rows->group_count
+		? &bands->family.groups[box->group]
+		: NULL;
+	struct kept kept = {.lines = lines,
+		.room = most > 1 ? most - 1 : most,
+		.box = box,
+		.fails = group && !nearly_all_fail(group),
+		.should = group && group->should > group->lines / 2};
 	struct thrum__bands_walk walk;
 	struct thrum__bands_line line;
-	uint32_t count = 0, kept = 0, room = most > 1 ? most - 1 : most;
+	uint32_t count = 0;
 
 	thrum__bands_box_begin(&walk, bands, box);
-	while (thrum__bands_box_next(&walk, box, &line)) {
-		struct thrum__bands_line seen = line;
-		uint32_t at = kept;
-
-		count++;
-		seen.is_failed = seen.is_failed && fails;
-		while (at > 0) {
-			struct thrum__bands_line other = lines[at - 1];
-
-			other.is_failed = other.is_failed && fails;
-			if (worth(&other, should, box) >= worth(&seen, should, box))
-				break;
-			at--;
-		}
-		if (at >= room)
-			continue;
-		kept += kept < room;
-		for (uint32_t i = kept - 1; i > at; i--)
-			lines[i] = lines[i - 1];
-		lines[at] = line;
-	}
+	for (; thrum__bands_box_next(&walk, box, &line); count++)
+		keep_line(&kept, &line);
 	*in_sight = count;
-	if (count > kept && kept < most && find_median(bands, box, count, &line)) {
+	if (count > kept.count && kept.count < most && find_median(bands, box, count, &line)) {
 		bool is_there = false;
 
-		for (uint32_t i = 0; i < kept; i++)
+		for (uint32_t i = 0; i < kept.count; i++)
 			is_there = is_there || lines[i].task == line.task;
 		if (!is_there)
-			lines[kept++] = line;
+			lines[kept.count++] = line;
 	}
-	qsort(lines, kept, sizeof *lines, by_start);
-	return kept;
+	qsort(lines, kept.count, sizeof *lines, by_start);
+	return kept.count;
 }

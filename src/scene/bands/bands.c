@@ -111,12 +111,14 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 			THRUM__NAME_MAX);
 }
 
-/* Whether a name with or without the "*" of a state is this one. */
-static bool is_name(const char *text, const char *name)
+int thrum__scene_bands_opens(const char *text, const char *name)
 {
-	size_t size = strlen(name);
+	size_t size = strlen(name), stars;
 
-	return strncmp(text, name, size) == 0 && (!text[size] || strcmp(text + size, "*") == 0);
+	if (strncmp(text, name, size) != 0)
+		return 0;
+	stars = strspn(text + size, "*");
+	return text[size + stars] || stars >= THRUM__BANDS_STEPS ? 0 : (int)stars + 1;
 }
 
 bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
@@ -126,12 +128,12 @@ bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
 
 	for (uint32_t i = 0; all && i < all->family.group_count; i++) {
 		thrum__scene_bands_group_name(all, i, name);
-		if (is_name(text, name))
+		if (thrum__scene_bands_opens(text, name) > 0)
 			return true;
 	}
 	for (uint32_t i = 0; all && i < all->thread_count; i++) {
 		thrum__scene_bands_thread_name(all, i, name);
-		if (is_name(text, name))
+		if (thrum__scene_bands_opens(text, name) > 0)
 			return true;
 	}
 	return false;
@@ -139,16 +141,11 @@ bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
 
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, const char *name)
 {
-	size_t size = strlen(name);
+	int opened = 0;
 
-	for (unsigned i = 0; i < state->opened_count; i++) {
-		const char *opened = state->opened[i];
-
-		if (strncmp(opened, name, size) == 0 &&
-			(!opened[size] || strcmp(opened + size, "*") == 0))
-			return opened[size] ? 2 : 1;
-	}
-	return 0;
+	for (unsigned i = 0; i < state->opened_count && opened == 0; i++)
+		opened = thrum__scene_bands_opens(state->opened[i], name);
+	return opened;
 }
 
 /* ---- Updating ------------------------------------------------------------------------------ */

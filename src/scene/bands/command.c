@@ -2,6 +2,7 @@
 /* The commands of bands: the focus, opening and closing, stories, exceptions, the range. */
 #include <string.h>
 
+#include "scene/bands/opened.h"
 #include "scene/bands/story.h"
 #include "scene/move.h"
 
@@ -119,37 +120,55 @@ static int select_lock(struct thrum__scene *scene, uint32_t queue)
 
 /* ---- Opening and pressing ------------------------------------------------------------------ */
 
+/* Whether an opened place has more rows to show: those of a band whose lines are more than its rows. */
+static bool opens_further(const struct thrum__scene *scene, uint32_t place)
+{
+	const struct thrum__scene *sides[2] = {scene, scene->pair.other};
+	uint32_t rows = scene->bands->places[place].rows, lines = 0;
+
+	if (scene->bands->places[place].kind != THRUM__PLACE_OPENED)
+		return false;
+	for (int i = 0; i < 2 && sides[i]; i++) {
+		const struct thrum__scene_bands_place *half = &sides[i]->bands->places[place];
+		const struct thrum__family *family = &sides[i]->bands->all->family;
+
+		if (half->kind != THRUM__PLACE_NONE && family->groups[half->index].lines > lines)
+			lines = family->groups[half->index].lines;
+	}
+	return lines > rows && rows < THRUM__OPENED_ROWS_MAX;
+}
+
 /* Opens the place with the focus, opens it wider, or closes it. */
 static int open_next(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	uint32_t place = focused_place(scene);
-	int steps, opened = thrum__scene_bands_opened(state, state->focus);
-	size_t size = strlen(state->focus);
+	int opened = thrum__scene_bands_opened(state, state->focus);
 	unsigned kept = 0;
+	bool is_all;
 
 	/* In pairs the groups without a band stay closed: both sides may have other ones. */
 	if (place == THRUM__NONE ||
 		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
 		return 0;
-	steps = focused_group(scene) == THRUM__NONE ? 1 : 2;
+	is_all = opened > 0 && !opens_further(scene, place);
 	for (unsigned i = 0; i < state->opened_count; i++) {
 		const char *name = state->opened[i];
 
-		if (strncmp(name, state->focus, size) == 0 &&
-			(!name[size] || strcmp(name + size, "*") == 0))
+		if (thrum__scene_bands_opens(name, state->focus) > 0)
 			continue;
 		if (kept != i)
 			strcpy(state->opened[kept], name);
 		kept++;
 	}
 	state->opened_count = (uint8_t)kept;
-	if (opened == steps)
+	if (is_all)
 		return 1;
-	if (kept == THRUM__OPENED_MAX || size + 2 > THRUM__NAME_MAX)
+	if (kept == THRUM__OPENED_MAX ||
+		strlen(state->focus) + THRUM__BANDS_STEPS > THRUM__NAME_MAX)
 		return 0;
 	strcpy(state->opened[kept], state->focus);
-	if (opened > 0)
+	for (int i = 0; i < opened; i++)
 		strcat(state->opened[kept], "*");
 	state->opened_count++;
 	return 1;
@@ -204,6 +223,7 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 
 	return scene->shows_bands && place &&
 		((place->kind == THRUM__PLACE_MORE && !scene->pair.other) ||
+			thrum__bands_opens_on(place, within) ||
 			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
 				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
 				x <= (float)scene->time.x1));
@@ -263,8 +283,10 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 		scene->state.bands.focus[0] = 0;
 		return 1;
 	}
-	if (strcmp(name, scene->state.bands.focus) == 0)
+	if (strcmp(name, scene->state.bands.focus) == 0 || thrum__bands_opens_on(place, within)) {
+		strcpy(scene->state.bands.focus, name);
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	}
 	thrum__scene_remember(scene);
 	strcpy(scene->state.bands.focus, name);
 	if (place->kind == THRUM__PLACE_MORE)
