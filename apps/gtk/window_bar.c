@@ -424,7 +424,7 @@ static bool has_chosen_bands(AppWindow *window)
 		? window->stage->parts[window->stage->focus].scene
 		: NULL;
 
-	return scene && scene->shows_bands && !thrum__scene_awaits_rows(scene);
+	return scene && thrum__scene_wants_bands(scene);
 }
 
 /* A click has already changed the button's own state: the answer sets both anew. */

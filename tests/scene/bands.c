@@ -482,6 +482,36 @@ static void bands_can_be_made_elsewhere(void **state)
 	free(events);
 }
 
+/* Rows are shown until the bands of a big model, which are made elsewhere, are there. */
+static void rows_wait_for_big_bands(void **state)
+{
+	struct thrum_event *events = layout_events(12, THRUM__LATER_BANDS, 2);
+	struct thrum__bands *made;
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, THRUM__LATER_BANDS));
+	p.scene->bands_later = true;
+	p.scene->state.as = THRUM__AS_ROWS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(thrum__scene_awaits_bands(p.scene));
+	assert_null(p.scene->bands);
+	assert_false(p.scene->shows_bands);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_true(p.scene->shows_bands);
+	picture_finish(&p);
+	free(events);
+}
+
 /* A program that gives thousands of kinds of names gets no thousands of places. */
 static void not_all_of_thousands_of_groups_have_places(void **state)
 {
@@ -526,6 +556,7 @@ int main(void)
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
 		cmocka_unit_test(bands_can_be_made_elsewhere),
+		cmocka_unit_test(rows_wait_for_big_bands),
 		cmocka_unit_test(not_all_of_thousands_of_groups_have_places),
 	};
 

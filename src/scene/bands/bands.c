@@ -7,8 +7,7 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
-#define LATER_EVENTS 20000 /* of a model whose bands aren't made anew in passing */
-#define PATH_ROWS 5000000  /* for a second or two in a browser */
+#define PATH_ROWS 5000000 /* for a second or two in a browser */
 
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
@@ -163,7 +162,7 @@ int thrum__scene_bands_update(struct thrum__scene *scene)
 	struct thrum__scene_bands *bands = scene->bands;
 
 	forget_made(bands);
-	if (!scene->bands_later || scene->model->events < LATER_EVENTS ||
+	if (!scene->bands_later || scene->model->events < THRUM__LATER_BANDS ||
 		thrum__bands_is_broken(bands->all))
 		return thrum__bands_update(bands->all);
 	thrum__bands_advance(bands->all);
