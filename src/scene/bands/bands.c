@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
-#define PATH_ROWS 5000000 /* for a second or two in a browser */
+#define PATH_ROWS 20000000 /* which take about a second in a browser */
 
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {

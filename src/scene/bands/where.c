@@ -143,42 +143,50 @@ static uint32_t keep_since(const struct thrum__model *model, int64_t since, uint
 	return kept;
 }
 
-/* Looks at the paths of these lines, which end in from … to. */
-static int look_at(struct thrum__scene_bands *bands, uint32_t *tasks, uint32_t count, int64_t from,
-	int64_t to, struct thrum__story_where *where)
+/* The paths for lines that end in from … to, or NULL: no memory. They are to be given back. */
+static struct thrum__paths *take_paths(struct thrum__scene_bands *bands, int64_t from, int64_t to,
+	struct thrum__scene_bands_part **part)
 {
-	struct thrum__paths *paths = is_big(bands) ? NULL : thrum__scene_bands_paths(bands);
-	struct thrum__scene_bands_part *part;
-	int status;
-
+	*part = NULL;
 	if (!is_big(bands))
-		return paths
-			? thrum__story_where_make(paths, &bands->all->family, tasks, count, where)
-			: -THRUM_E_MEMORY;
-	part = to >= bands->all->to ? bands->part : NULL;
-	if (!part)
-		part = part_make(bands, from, to);
-	if (!part)
-		return -THRUM_E_MEMORY;
-	count = keep_since(&part->model, part->since, tasks, count);
-	status = thrum__story_where_make(&part->paths, &bands->all->family, tasks, count, where);
-	where->since = part->since;
-	if (to >= bands->all->to)
+		return thrum__scene_bands_paths(bands);
+	*part = to >= bands->all->to && bands->part ? bands->part : part_make(bands, from, to);
+	return *part ? &(*part)->paths : NULL;
+}
+
+/* Those of the latest part are kept, as the panel asks for it again and again. */
+static void give_paths(struct thrum__scene_bands *bands, int64_t to,
+	struct thrum__scene_bands_part *part)
+{
+	if (to >= bands->all->to && part)
 		bands->part = part;
 	else
 		part_destroy(part);
-	return status;
 }
 
 /* Looks at the paths of lines that ended in a time. */
 static int look(struct thrum__scene_bands *bands, uint32_t group,
 	const struct thrum__bands_time *time, struct thrum__story_where *where)
 {
-	uint32_t tasks[SAMPLE];
-	bool is_later = time->from[1] < time->to[1];
-	uint32_t count = thrum__bands_sample(bands->all, group, time, tasks, SAMPLE);
+	int last = time->from[1] < time->to[1];
+	int64_t from = time->from[last], to = time->to[last];
+	struct thrum__scene_bands_part *part;
+	struct thrum__paths *paths = take_paths(bands, from, to, &part);
+	struct thrum__bands_time known = *time;
+	uint32_t tasks[SAMPLE], count;
+	int status;
 
-	return look_at(bands, tasks, count, time->from[is_later], time->to[is_later], where);
+	if (!paths)
+		return -THRUM_E_MEMORY;
+	for (int i = 0; part && i < 2; i++)
+		known.from[i] = known.from[i] > part->since ? known.from[i] : part->since;
+	count = thrum__bands_sample(bands->all, group, &known, tasks, SAMPLE);
+	if (part)
+		count = keep_since(paths->model, part->since, tasks, count);
+	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
+	where->since = part ? part->since : 0;
+	give_paths(bands, to, part);
+	return status;
 }
 
 int thrum__scene_bands_look(struct thrum__scene *scene)
@@ -223,15 +231,26 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 	return look(bands, group, time, where);
 }
 
-/* Looks at the paths of the lines in a box, and of the others of its group. */
+/* Looks at the paths of the lines in a box, or of the others of its group. */
 static int look_beside(struct thrum__scene_bands *bands, const struct thrum__bands_box *box,
 	bool inside, struct thrum__story_where *where)
 {
-	uint32_t tasks[SAMPLE], of;
-	uint32_t count = thrum__bands_box_sample(bands->all, box, inside, tasks, SAMPLE, &of);
+	int64_t from = inside ? box->from : bands->all->from;
+	int64_t to = inside ? box->to : bands->all->to;
+	struct thrum__scene_bands_part *part;
+	struct thrum__paths *paths = take_paths(bands, from, to, &part);
+	uint32_t tasks[SAMPLE], of, count;
+	int status;
 
-	return look_at(bands, tasks, count, inside ? box->from : bands->all->from,
-		inside ? box->to : bands->all->to, where);
+	if (!paths)
+		return -THRUM_E_MEMORY;
+	count = thrum__bands_box_sample(bands->all, box, inside, tasks, SAMPLE, &of);
+	if (part)
+		count = keep_since(paths->model, part->since, tasks, count);
+	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
+	where->since = part ? part->since : 0;
+	give_paths(bands, to, part);
+	return status;
 }
 
 int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
