@@ -332,6 +332,26 @@ static void a_press_on_more_opens_a_band_further(void **state)
 	assert_int_equal(picture_find(p, "GET /user/9", NULL), 1);
 }
 
+static void a_press_on_close_closes_a_band(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+	struct written where;
+
+	strcpy(bands->opened[0], "GET /user/#*");
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", &where), 1);
+	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	assert_false(thrum__scene_bands_is_button(p->scene, where.x - 100, where.y - 4));
+	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
+	assert_int_equal(bands->opened_count, 0);
+	p->scene->is_still = true;
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", NULL), 0);
+}
+
 static void thousands_of_lines_are_opened_in_steps(void **state)
 {
 	enum {
@@ -549,6 +569,7 @@ int main(void)
 		TEST(the_line_at_the_pointer_is_picked),
 		TEST(commands_open_and_close_bands),
 		TEST(a_press_on_more_opens_a_band_further),
+		TEST(a_press_on_close_closes_a_band),
 		cmocka_unit_test(thousands_of_lines_are_opened_in_steps),
 		TEST(exceptions_are_walked_in_the_order_of_their_ends),
 		TEST(one_command_changes_between_rows_and_bands),

@@ -43,7 +43,7 @@ enum {
 	THRUM__BANDS_HEAD = 24,  /* of a section */
 	THRUM__BANDS_NAME = 8,   /* x of names */
 	THRUM__BANDS_INDENT = 12,
-	THRUM__BANDS_CLOSE = 56,      /* of a story's button that puts it away */
+	THRUM__BANDS_CLOSE = 56,      /* of the button that puts a story or an opened band away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
@@ -378,6 +378,8 @@ void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, 
 	int colour, const char *text);
 /* A text of the scale; in pictures without room for it, over the time. */
 void thrum__bands_scale_text(const struct thrum__bands_pen *, float y, const char *text);
+/* Writes "close ×" at the right end of a head; not in still pictures. */
+void thrum__bands_paint_close(const struct thrum__bands_pen *, float y);
 /* A text over the time, with the ground's colour behind it. */
 void thrum__bands_remark(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	const char *text);

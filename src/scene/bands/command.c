@@ -138,13 +138,28 @@ static bool opens_further(const struct thrum__scene *scene, uint32_t place)
 	return lines > rows && rows < THRUM__OPENED_ROWS_MAX;
 }
 
+static void close_named(struct thrum__scene_bands_state *state, const char *focus)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < state->opened_count; i++) {
+		const char *name = state->opened[i];
+
+		if (thrum__scene_bands_opens(name, focus) > 0)
+			continue;
+		if (kept != i)
+			strcpy(state->opened[kept], name);
+		kept++;
+	}
+	state->opened_count = (uint8_t)kept;
+}
+
 /* Opens the place with the focus, opens it wider, or closes it. */
 static int open_next(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	uint32_t place = focused_place(scene);
 	int opened = thrum__scene_bands_opened(state, state->focus);
-	unsigned kept = 0;
 	bool is_all;
 
 	/* In pairs the groups without a band stay closed: both sides may have other ones. */
@@ -152,24 +167,15 @@ static int open_next(struct thrum__scene *scene)
 		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
 		return 0;
 	is_all = opened > 0 && !opens_further(scene, place);
-	for (unsigned i = 0; i < state->opened_count; i++) {
-		const char *name = state->opened[i];
-
-		if (thrum__scene_bands_opens(name, state->focus) > 0)
-			continue;
-		if (kept != i)
-			strcpy(state->opened[kept], name);
-		kept++;
-	}
-	state->opened_count = (uint8_t)kept;
+	close_named(state, state->focus);
 	if (is_all)
 		return 1;
-	if (kept == THRUM__OPENED_MAX ||
+	if (state->opened_count == THRUM__OPENED_MAX ||
 		strlen(state->focus) + THRUM__BANDS_STEPS > THRUM__NAME_MAX)
 		return 0;
-	strcpy(state->opened[kept], state->focus);
+	strcpy(state->opened[state->opened_count], state->focus);
 	for (int i = 0; i < opened; i++)
-		strcat(state->opened[kept], "*");
+		strcat(state->opened[state->opened_count], "*");
 	state->opened_count++;
 	return 1;
 }
@@ -216,6 +222,15 @@ static const struct thrum__scene_bands_place *place_at(const struct thrum__scene
 	return place;
 }
 
+/* Whether x is at the button in the head of a story or an opened band that puts it away. */
+static bool closes(const struct thrum__scene *scene, const struct thrum__scene_bands_place *place,
+	float x, float within)
+{
+	return (place->kind == THRUM__PLACE_STORY || place->kind == THRUM__PLACE_OPENED) &&
+		within < THRUM__BANDS_HEAD && x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
+		x <= (float)scene->time.x1;
+}
+
 bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, float y)
 {
 	float within;
@@ -223,22 +238,19 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 
 	return scene->shows_bands && place &&
 		((place->kind == THRUM__PLACE_MORE && !scene->pair.other) ||
-			thrum__bands_opens_on(place, within) ||
-			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
-				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
-				x <= (float)scene->time.x1));
+			thrum__bands_opens_on(place, within) || closes(scene, place, x, within));
 }
 
 /* A press on a story: its head's button puts it away, and a name in the gutter selects that task. */
 static int press_story(struct thrum__scene *scene, const struct thrum__scene_bands_place *place,
-	float x, float y, float within)
+	float x, float within)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	const struct thrum__scene_bands_story *story = &scene->bands->stories[place->index];
 	unsigned at = story_of(state, story->id);
 	uint32_t task = thrum__scene_bands_story_level(story, within);
 
-	if (thrum__scene_bands_is_button(scene, x, y)) {
+	if (closes(scene, place, x, within)) {
 		if (at < state->story_count)
 			remove_story(state, at);
 		return 1;
@@ -275,12 +287,16 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 		return sort_by(scene, x);
 	place = place_at(scene, y, &within);
 	if (place && place->kind == THRUM__PLACE_STORY)
-		return press_story(scene, place, x, y, within);
+		return press_story(scene, place, x, within);
 	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0, &more, &ran);
 	if (place && task != THRUM__NONE && place->kind == THRUM__PLACE_OPENED)
 		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
 	if (!place || !thrum__scene_bands_name(bands, place, name)) {
 		scene->state.bands.focus[0] = 0;
+		return 1;
+	}
+	if (closes(scene, place, x, within)) {
+		close_named(&scene->state.bands, name);
 		return 1;
 	}
 	if (strcmp(name, scene->state.bands.focus) == 0 || thrum__bands_opens_on(place, within)) {

@@ -188,6 +188,7 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	float x = THRUM__BANDS_NAME +
 		THRUM__BANDS_INDENT * (float)(pen->is_narrow ? 1 : place->depth + 1);
 	char words[160], of[THRUM__NUMBER_ROOM];
+	struct thrum__bands_pen before = *pen;
 	struct rows rows;
 
 	find_rows(pen->p->scene, place, &rows);
@@ -200,8 +201,10 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 			  "and the median",
 		of, rows.are_chosen ? "chosen" : "in sight",
 		(unsigned)(rows.count > 0 ? rows.count - 1 : 0));
-	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
+	before.right -= pen->p->scene->is_still ? 0 : THRUM__BANDS_CLOSE;
+	thrum__bands_remark(&before, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, words);
+	thrum__bands_paint_close(pen, top + 11);
 	for (uint32_t i = 0; i < rows.count; i++) {
 		float y = top + THRUM__OPENED_HEAD + ROW * (float)i;
 
