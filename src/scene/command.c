@@ -459,8 +459,7 @@ static int toggle_bands(struct thrum__scene *scene)
 {
 	int status;
 
-	scene->state.as = scene->shows_bands && !thrum__scene_awaits_rows(scene) ? THRUM__AS_ROWS
-										 : THRUM__AS_BANDS;
+	scene->state.as = thrum__scene_wants_bands(scene) ? THRUM__AS_ROWS : THRUM__AS_BANDS;
 	scene->state.track = 0;
 	status = scene->width > 0 && scene->selected != THRUM__NONE
 		? thrum__scene_project(scene, scene->width, scene->height)

@@ -202,7 +202,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	scene->memory->strip.is_known = false;
 	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
 	/* Bands that nobody sees are made anew when they are shown again. */
-	if (scene->shows_bands && scene->bands) {
+	if (thrum__scene_shows_bands(scene) && scene->bands) {
 		status = thrum__scene_bands_update(scene);
 		if (status != 0)
 			return status;

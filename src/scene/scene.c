@@ -381,7 +381,7 @@ static float right_edge(const struct thrum__scene *scene, float width)
 		: width;
 }
 
-static bool wants_bands(const struct thrum__scene *scene)
+bool thrum__scene_wants_bands(const struct thrum__scene *scene)
 {
 	return scene->state.as == THRUM__AS_BANDS ||
 		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
@@ -389,12 +389,19 @@ static bool wants_bands(const struct thrum__scene *scene)
 
 bool thrum__scene_awaits_rows(const struct thrum__scene *scene)
 {
-	return scene->rows_later && !scene->has_rows && !wants_bands(scene);
+	return scene->rows_later && !scene->has_rows && !thrum__scene_wants_bands(scene);
+}
+
+bool thrum__scene_awaits_bands(const struct thrum__scene *scene)
+{
+	return scene->bands_later && !scene->bands && scene->has_rows &&
+		scene->model->events >= THRUM__LATER_BANDS && thrum__scene_wants_bands(scene);
 }
 
 bool thrum__scene_shows_bands(const struct thrum__scene *scene)
 {
-	return wants_bands(scene) || thrum__scene_awaits_rows(scene);
+	return (thrum__scene_wants_bands(scene) && !thrum__scene_awaits_bands(scene)) ||
+		thrum__scene_awaits_rows(scene);
 }
 
 float thrum__scene_bands_spare(const struct thrum__scene *scene)

@@ -150,7 +150,7 @@ struct thrum__scene {
 	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
-	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
+	bool bands_later; /* big ones are made elsewhere: thrum__scene_take_bands */
 	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
@@ -333,13 +333,18 @@ void thrum__scene_free_rows(struct thrum__scene_rows *);
 THRUM__MUST_USE int thrum__scene_take_rows(struct thrum__scene *, struct thrum__scene_rows *);
 bool thrum__scene_awaits_rows(const struct thrum__scene *);
 /*
- * For callers that set `bands_later`. The first tells whether bands that are shown should be made anew,
- * since the model has grown. The second takes bands that thrum__bands_make has made of it as it is
- * now, in a thread for instance, also the first ones. Returns 0 or -THRUM_E_MEMORY.
+ * For callers that set `bands_later`. The first tells whether bands are wanted of a model of
+ * THRUM__LATER_BANDS events or more: until they are there, frames show the rows. The second tells whether
+ * bands that are shown should be made anew, since the model has grown; until then they only advance. The
+ * third takes bands that thrum__bands_make has made of it as it is now, in a thread for instance, also the
+ * first ones. Returns 0 or -THRUM_E_MEMORY.
  */
+#define THRUM__LATER_BANDS 20000
+bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
-/* Whether the next frame shows bands. */
+/* Whether bands are chosen; whether the next frame shows them. */
+bool thrum__scene_wants_bands(const struct thrum__scene *);
 bool thrum__scene_shows_bands(const struct thrum__scene *);
 /* Returns how many px of the last frame the bands left free at the bottom. */
 float thrum__scene_bands_spare(const struct thrum__scene *);
@@ -457,12 +462,13 @@ bool thrum__scene_is_lower_at(const struct thrum__scene *upper, float y);
 /* The bands of a scene that shows them, else NULL. They stay until the scene's next update. */
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
 
-/* Finds out where the time of the requests among the shown groups goes, unless it is known or the trace
- * is so big that this would take long. Returns 0 or -THRUM_E_MEMORY. */
+/* Finds out where the time of the requests among the shown groups goes, unless it is known. Of a big trace
+ * only the latest part is looked at, so this takes no more than a second or so: the answer's `since`.
+ * Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
 /* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);
-/* The same of one group, of the lines that ended in a time; nothing if it would take long. */
+/* The same of one group, of the lines that ended in a time. */
 THRUM__MUST_USE int thrum__scene_bands_where_in(struct thrum__scene *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__story_where *);
 /* The same in the range that is chosen, and outside of it. Bands must be shown. */

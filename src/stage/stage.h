@@ -297,6 +297,9 @@ size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t siz
  * none, and during a drag. */
 size_t thrum__stage_card_words(const struct thrum__stage *, char *to, size_t size);
 
+/* "live", where a part is followed; "live, silent for 13 s" if no event came for so long; else "". */
+size_t thrum__stage_live_words(const struct thrum__stage *, char *to, size_t size);
+
 /* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none; THRUM__NONE for
  * those of all parts: "3 findings in 2 traces". */
 size_t thrum__stage_part_words(const struct thrum__stage *, uint32_t part, char *to, size_t size);

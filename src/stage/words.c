@@ -8,6 +8,9 @@
 #include "base/utf8.h"
 #include "stage/parts.h"
 
+#define SECOND INT64_C(1000000000)
+#define SILENT_LEAST (2 * SECOND) /* without an event, that this is said */
+
 static void put_count(struct thrum__base_text *words, uint64_t count, const char *one)
 {
 	char digits[THRUM__NUMBER_ROOM];
@@ -158,9 +161,32 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 		thrum__base_text_format(&words, ", unrelated tasks faded");
 	if (thrum__scene_awaits_rows(scene))
 		thrum__base_text_format(&words, ", the rows are being made");
+	else if (thrum__scene_awaits_bands(scene))
+		thrum__base_text_format(&words, ", the bands are being made");
 	else if (scene->shows_bands && scene->state.as == THRUM__AS_AUTO &&
 		!thrum__scene_is_crowded(scene, scene->height, false))
 		thrum__base_text_format(&words, ", rows would fit here: v");
+	return words.size;
+}
+
+size_t thrum__stage_live_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct thrum__base_text words = thrum__base_text_in(to, size);
+	int64_t least = -1;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__scene *scene = stage->parts[i].scene;
+		int64_t silent = scene->model->end - scene->model->last;
+
+		if (scene->ending.is_live && (least < 0 || silent < least))
+			least = silent > 0 ? silent : 0;
+	}
+	if (least >= 0)
+		thrum__base_text_format(&words, "live");
+	if (least >= SILENT_LEAST) {
+		thrum__base_text_format(&words, ", silent for ");
+		put_duration(&words, least / SECOND * SECOND, 3);
+	}
 	return words.size;
 }
 

@@ -313,6 +313,86 @@ static void commands_open_and_close_bands(void **state)
 	assert_int_equal(picture_find(p, "for whom", NULL), 0);
 }
 
+/* The line below the rows of an opened band opens it further, as the key does. */
+static void a_press_on_more_opens_a_band_further(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+	struct written where;
+
+	strcpy(bands->opened[0], "GET /user/#");
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "+ 22 more", &where), 1);
+	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
+	assert_string_equal(bands->opened[0], "GET /user/#*");
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "+ 22 more", NULL), 0);
+	assert_int_equal(picture_find(p, "GET /user/9", NULL), 1);
+}
+
+static void a_press_on_close_closes_a_band(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+	struct written where;
+
+	strcpy(bands->opened[0], "GET /user/#*");
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", &where), 1);
+	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	assert_false(thrum__scene_bands_is_button(p->scene, where.x - 100, where.y - 4));
+	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
+	assert_int_equal(bands->opened_count, 0);
+	p->scene->is_still = true;
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", NULL), 0);
+}
+
+static void thousands_of_lines_are_opened_in_steps(void **state)
+{
+	enum {
+		LINES = 2000
+	};
+	static char text[LINES * 80 + 64];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n");
+	struct picture p;
+	struct thrum__bands_line lines[64];
+	struct thrum__bands_box box = {.to = 10 * LINES};
+	uint32_t count, in_sight;
+
+	(void)state;
+	for (int i = 0; i < LINES; i++)
+		used += (size_t)sprintf(text + used,
+			"%d create 1 %d promise\n%d label %d \"work %d\n%d resolve 1 %d\n", 10 * i,
+			i + 2, 10 * i, i + 2, i, 10 * i + 1 + i * 7 % 9, i + 2);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	strcpy(p.scene->state.bands.focus, "work #");
+	for (int i = 0; i < 3; i++) {
+		static const char *const more[] = {"+ 1,992 more", "+ 1,936 more",
+			"+ 1,488 more: zoom in, or choose some with Shift and a drag"};
+
+		assert_int_equal(command(&p, THRUM__COMMAND_OPEN), 1);
+		p.scene->state.track = 1000;
+		assert_int_equal(picture_find(&p, more[i], NULL), 1);
+	}
+	assert_string_equal(p.scene->state.bands.opened[0], "work #**");
+	assert_int_equal(command(&p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(p.scene->state.bands.opened_count, 0);
+	/* The slowest are chosen, the first of those that are alike, by start. */
+	count = thrum__bands_pick(thrum__scene_bands_of(p.scene), &box, lines, 64, &in_sight);
+	assert_int_equal(in_sight, LINES);
+	assert_int_equal(count, 64);
+	for (uint32_t i = 0; i + 1 < count; i++)
+		assert_true(lines[i].start < lines[i + 1].start);
+	picture_finish(&p);
+}
+
 static void exceptions_are_walked_in_the_order_of_their_ends(void **state)
 {
 	static const int order[] = {FAILED, STUCK};
@@ -407,7 +487,8 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	assert_true(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
-	assert_int_equal(thrum__scene_bands_of(p.scene)->to, to);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->made_to, to);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->to, p.model->end);
 	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
 	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
 	assert_false(thrum__scene_bands_lag(p.scene));
@@ -417,6 +498,36 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	assert_false(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
+	picture_finish(&p);
+	free(events);
+}
+
+/* Rows are shown until the bands of a big model, which are made elsewhere, are there. */
+static void rows_wait_for_big_bands(void **state)
+{
+	struct thrum_event *events = layout_events(12, THRUM__LATER_BANDS, 2);
+	struct thrum__bands *made;
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, THRUM__LATER_BANDS));
+	p.scene->bands_later = true;
+	p.scene->state.as = THRUM__AS_ROWS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(thrum__scene_awaits_bands(p.scene));
+	assert_null(p.scene->bands);
+	assert_false(p.scene->shows_bands);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_true(p.scene->shows_bands);
 	picture_finish(&p);
 	free(events);
 }
@@ -457,12 +568,16 @@ int main(void)
 		TEST(no_band_moves_while_one_zooms),
 		TEST(the_line_at_the_pointer_is_picked),
 		TEST(commands_open_and_close_bands),
+		TEST(a_press_on_more_opens_a_band_further),
+		TEST(a_press_on_close_closes_a_band),
+		cmocka_unit_test(thousands_of_lines_are_opened_in_steps),
 		TEST(exceptions_are_walked_in_the_order_of_their_ends),
 		TEST(one_command_changes_between_rows_and_bands),
 		TEST(low_pictures_scroll),
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
 		cmocka_unit_test(bands_can_be_made_elsewhere),
+		cmocka_unit_test(rows_wait_for_big_bands),
 		cmocka_unit_test(not_all_of_thousands_of_groups_have_places),
 	};
 

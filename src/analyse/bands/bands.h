@@ -57,6 +57,7 @@ struct thrum__bands {
 	const struct thrum__model *model;
 	struct thrum__family family;
 	int64_t from, to; /* the time that the bands show: from the first event that is kept */
+	int64_t made_to;  /* until here they show all; afterwards only that pending lines go on */
 	struct thrum__bands_thread *threads; /* from top to bottom */
 	uint32_t thread_count, *thread_lanes;
 	struct thrum__bands_queue *queues; /* the one with the longest waiting first */
@@ -82,12 +83,15 @@ void thrum__bands_destroy(struct thrum__bands *);
 /*
  * Brings the bands up to date after the model has grown or forgotten. The shown groups keep their
  * places and sizes, and new groups are in `more`; groups have other numbers than before. Makes all
- * anew, so it does nothing before the model has forgotten, ended, or grown by a sixteenth: until then
- * the bands end at `to`. Returns 0, or -THRUM_E_MEMORY with the bands as they were.
+ * anew, so before the model has forgotten, ended, or grown by a sixteenth it only advances them.
+ * Returns 0, or -THRUM_E_MEMORY with the bands as they were.
  */
 THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
-/* Whether that would make them anew, and whether it must be done before they are used again: the model
- * has forgotten something. */
+/* Moves the end of the bands to that of the model: pending lines go on and rise to the height of their age,
+ * and end where they have ended. Takes time in proportion to these lines alone. */
+void thrum__bands_advance(struct thrum__bands *);
+/* Whether bands that are made anew would show more, and whether they must be before they are used again:
+ * the model has forgotten something. */
 bool thrum__bands_is_old(const struct thrum__bands *);
 bool thrum__bands_is_broken(const struct thrum__bands *);
 /* The same with bands that were made from the model elsewhere, in a thread for instance; takes them.
@@ -167,7 +171,8 @@ struct thrum__bands_walk {
 	uint32_t group;
 	unsigned class, end;
 	int64_t from, to;
-	uint32_t at, last; /* private */
+	unsigned row; /* private, as the next ones */
+	uint32_t at, last;
 };
 
 void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__bands *,

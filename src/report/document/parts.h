@@ -4,6 +4,7 @@
 #ifndef REPORT_DOCUMENT_PARTS_H
 #define REPORT_DOCUMENT_PARTS_H
 
+#include "analyse/story/story.h"
 #include "base/time.h"
 #include "report/document/document.h"
 #include "words/words.h"
@@ -57,6 +58,10 @@ void thrum__document_write_number(struct thrum__document_writer *, uint64_t numb
 /* Writes about a trace, all but the title: trace.c. The info may be NULL. */
 void thrum__document_write_trace(struct thrum__document_writer *, const struct thrum__stats *,
 	const struct thrum_trace_info *, bool is_clear);
+
+/* Writes which tasks were looked at to find where their time goes, if not all were: program.c. */
+void thrum__document_write_since(struct thrum__document_writer *,
+	const struct thrum__story_where *);
 
 /* Sets the aside of the paragraph that was begun last. */
 void thrum__document_write_aside(struct thrum__document_writer *, const char *text, int link,

@@ -343,6 +343,17 @@ void thrum__document_about_part(struct thrum__document_about *a, uint32_t group,
 		write_queue(a, queue);
 }
 
+void thrum__document_write_since(struct thrum__document_writer *w,
+	const struct thrum__story_where *where)
+{
+	if (where->since <= 0)
+		return;
+	thrum__document_write_paragraph(w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_text(w, "of those that began after ");
+	thrum__document_write_time(w, where->since);
+	thrum__document_write_text(w, "; to look at all would take long");
+}
+
 static void write_waits(struct thrum__document_about *a)
 {
 	uint32_t slowest = find_slowest(a, false);
@@ -354,6 +365,7 @@ static void write_waits(struct thrum__document_about *a)
 		return;
 	where = &a->program->where[slowest];
 	thrum__document_write_section(&a->w, "Where it waits");
+	thrum__document_write_since(&a->w, where);
 	for (uint32_t i = 0; i < where->count && i < PARTS_MOST; i++)
 		if (i == 0 || where->parts[i].share >= PART_LEAST)
 			thrum__document_about_part(a, a->bands->family.shown[slowest],

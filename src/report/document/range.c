@@ -200,6 +200,8 @@ static void write_where(struct about *a, const struct thrum__document_range *ran
 	thrum__words_group(&a->bands->family, range->group, title + size, THRUM__WORDS_GROUP_ROOM);
 	strcat(title, " goes");
 	thrum__document_write_section(&a->w, title);
+	thrum__document_write_since(&a->w,
+		range->here->since > range->other->since ? range->here : range->other);
 	write_header(a);
 	for (uint32_t i = 0; i < range->here->count; i++) {
 		const struct thrum__story_part *part = &range->here->parts[i];

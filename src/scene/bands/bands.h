@@ -43,7 +43,7 @@ enum {
 	THRUM__BANDS_HEAD = 24,  /* of a section */
 	THRUM__BANDS_NAME = 8,   /* x of names */
 	THRUM__BANDS_INDENT = 12,
-	THRUM__BANDS_CLOSE = 56,      /* of a story's button that puts it away */
+	THRUM__BANDS_CLOSE = 56,      /* of the button that puts a story or an opened band away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
@@ -116,6 +116,8 @@ struct thrum__scene_bands {
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
+	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
+	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
@@ -142,7 +144,14 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
 
-/* Returns how far a group or thread with this name is opened: 0, 1 or 2. */
+/* where.c: forgets what was made for the questions so far. */
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *);
+
+/* Returns how far the text of a state opens a group or thread with this name: 1, and 1 more for each "*"
+ * behind it, but at most THRUM__BANDS_STEPS; 0: it names another. */
+#define THRUM__BANDS_STEPS 3
+int thrum__scene_bands_opens(const char *text, const char *name);
+/* Returns how far a state opens it. */
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *, const char *name);
 
 /* Writes the name of a group or thread, as in a state. */
@@ -369,6 +378,8 @@ void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, 
 	int colour, const char *text);
 /* A text of the scale; in pictures without room for it, over the time. */
 void thrum__bands_scale_text(const struct thrum__bands_pen *, float y, const char *text);
+/* Writes "close ×" at the right end of a head; not in still pictures. */
+void thrum__bands_paint_close(const struct thrum__bands_pen *, float y);
 /* A text over the time, with the ground's colour behind it. */
 void thrum__bands_remark(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	const char *text);

@@ -75,6 +75,13 @@ void thrum__bands_remark(const struct thrum__bands_pen *pen, float x, float y, i
 	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, true);
 }
 
+void thrum__bands_paint_close(const struct thrum__bands_pen *pen, float y)
+{
+	if (!pen->p->scene->is_still)
+		thrum__bands_remark(pen, pen->right - THRUM__BANDS_CLOSE + 8, y, THRUM__FONT_NOTE,
+			THRUM__COLOUR_RUN, "close ×");
+}
+
 void thrum__bands_scale_text(const struct thrum__bands_pen *pen, float y, const char *text)
 {
 	float width;
