@@ -115,10 +115,11 @@ void thrum__import_otlp(struct thrum__import *, struct json_object *resource_spa
 /* A span of a distributed trace. Its key is "TRACE-SPAN", as in a traceparent. */
 struct thrum__import_span {
 	int64_t start, end;
-	uint32_t key, parent;         /* texts; parent: or NONE */
-	uint32_t lane, name, failure; /* failure: a text if it failed, or NONE */
-	uint8_t kind;                 /* enum thrum_kind */
-	bool is_client, is_open;      /* it asked another process; it didn't end */
+	uint32_t key, parent;          /* texts; parent: or NONE */
+	uint32_t lane, name, failure;  /* failure: a text if it failed, or NONE */
+	uint8_t kind;                  /* enum thrum_kind */
+	bool is_client, is_open;       /* it asked another process; it didn't end */
+	bool is_producer, is_consumer; /* of a message without an answer */
 };
 
 /* A span that another one names. */
