@@ -89,14 +89,14 @@ static void put_big_endian(unsigned char to[8], uint64_t value)
 }
 
 static void put_header_trace(struct otlp *to, struct wire_field field,
-	const struct export_header *header)
+	const struct export_message *header)
 {
 	wire_bytes(&to->wire, field, header->trace, sizeof(header->trace));
 }
 
 static void put_header_span(struct otlp *to, struct wire_field field, uint32_t header)
 {
-	const struct export_header *of = &to->traces.headers.all[header];
+	const struct export_message *of = &to->traces.messages.all[header];
 
 	wire_bytes(&to->wire, field, of->span, sizeof(of->span));
 }
@@ -104,7 +104,7 @@ static void put_header_span(struct otlp *to, struct wire_field field, uint32_t h
 /* Where no header has numbers, they are made: the same for each export of a recording. */
 static void put_trace_id(struct otlp *to, struct wire_field field, uint32_t task)
 {
-	const struct export_header *header = export_trace_header(&to->traces, task);
+	const struct export_message *header = export_trace_header(&to->traces, task);
 	uint32_t root = to->traces.places[task].root;
 	unsigned char bytes[16];
 
@@ -132,7 +132,7 @@ static void put_span_id(struct otlp *to, struct wire_field field, uint32_t task)
 	wire_bytes(&to->wire, field, bytes, sizeof(bytes));
 }
 
-static void put_flags(struct otlp *to, const struct export_header *header, bool is_remote)
+static void put_flags(struct otlp *to, const struct export_message *header, bool is_remote)
 {
 	wire_fixed32(&to->wire, SPAN_FLAGS,
 		(header ? header->flags : 1) | FLAG_KNOWS_PARENT |
@@ -196,7 +196,7 @@ static void put_attributes(struct otlp *to, uint32_t task)
 	if (lane < model->lane_count) {
 		struct thrum__base_text name = thrum__base_text_growing();
 
-		export_lane_text(to->export, lane, &name);
+		export_thread_text(to->export, lane, &name);
 		put_text(to, SPAN_ATTRIBUTE, "thread.name", name.bytes ? name.bytes : "",
 			name.size);
 		thrum__base_text_free(&name);
@@ -383,17 +383,20 @@ static void put_span(struct otlp *to, uint32_t task)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Whether a message is a span of its own, as its sender has another number. */
-static bool is_message_span(const struct otlp *to, uint32_t header)
+/* Whether a process sent a message that is a span of its own, as its sender has another number. */
+static bool is_message_span(const struct otlp *to, uint32_t number, uint32_t process)
 {
-	uint32_t sender = to->traces.headers.all[header].message.sender;
+	const struct export_message *message = &to->traces.messages.all[number];
+	uint32_t sender = message->ends.sender;
 
-	return sender != THRUM__NONE && to->traces.places[sender].sent != header;
+	return message->is_header && sender != THRUM__NONE &&
+		export_process(to->export, sender) == process &&
+		to->traces.places[sender].sent != number;
 }
 
-static bool is_of_trace(const struct otlp *to, const struct export_header *header, uint32_t task)
+static bool is_of_trace(const struct otlp *to, const struct export_message *header, uint32_t task)
 {
-	const struct export_header *of = export_trace_header(&to->traces, task);
+	const struct export_message *of = export_trace_header(&to->traces, task);
 
 	return of && memcmp(of->trace, header->trace, sizeof(of->trace)) == 0;
 }
@@ -401,28 +404,28 @@ static bool is_of_trace(const struct otlp *to, const struct export_header *heade
 /* The span ends when the message arrives, if that is known. */
 static void put_message_span(struct otlp *to, uint32_t number)
 {
-	const struct export_header *header = &to->traces.headers.all[number];
-	const struct thrum__message *message = &header->message;
-	bool has_sender = export_is_span(to->export->model, message->sender);
-	bool is_below = has_sender && is_of_trace(to, header, message->sender);
+	const struct export_message *header = &to->traces.messages.all[number];
+	const struct thrum__message *ends = &header->ends;
+	bool has_sender = export_is_span(to->export->model, ends->sender);
+	bool is_below = has_sender && is_of_trace(to, header, ends->sender);
 	struct wire *wire = &to->wire;
 
 	wire_open(wire, SCOPE_SPAN);
 	put_header_trace(to, SPAN_TRACE, header);
 	put_header_span(to, SPAN_ID, number);
 	if (is_below)
-		put_span_id(to, SPAN_PARENT, message->sender);
+		put_span_id(to, SPAN_PARENT, ends->sender);
 	wire_string(wire, SPAN_NAME, "send");
 	wire_uint32(wire, SPAN_KIND, KIND_PRODUCER);
-	wire_fixed64(wire, SPAN_START, time_of_day(to, message->sent));
+	wire_fixed64(wire, SPAN_START, time_of_day(to, ends->sent));
 	wire_fixed64(wire, SPAN_END,
 		time_of_day(to,
-			message->receiver != THRUM__NONE && message->received > message->sent
-				? message->received
-				: message->sent));
+			ends->receiver != THRUM__NONE && ends->received > ends->sent
+				? ends->received
+				: ends->sent));
 	wire_open_list(wire, SPAN_LINK);
 	if (has_sender && !is_below)
-		put_link(to, message->sender, "is sent by");
+		put_link(to, ends->sender, "is sent by");
 	wire_close_list(wire);
 	put_flags(to, header, false);
 	wire_close(wire);
@@ -434,15 +437,16 @@ static void begin_resource(struct otlp *to, uint32_t process)
 {
 	const struct thrum_trace_info *info = to->export->info;
 	struct wire *wire = &to->wire;
-	size_t size;
+	size_t size, host_size;
 	const char *name = export_process_name(to->export, process, &size);
+	const char *host = export_process_host(to->export, process, &host_size);
 
 	wire_open(wire, DATA_RESOURCE);
 	wire_open(wire, RESOURCE);
 	wire_open_list(wire, RESOURCE_ATTRIBUTE);
 	put_text(to, RESOURCE_ATTRIBUTE, "service.name", name, size);
-	if (*info->host)
-		put_string(to, RESOURCE_ATTRIBUTE, "host.name", info->host);
+	if (host_size > 0)
+		put_text(to, RESOURCE_ATTRIBUTE, "host.name", host, host_size);
 	if (to->export->processes.count == 1 && info->pid > 0)
 		put_number(to, RESOURCE_ATTRIBUTE, "process.pid", info->pid);
 	wire_close_list(wire);
@@ -495,9 +499,8 @@ static void write_process(struct otlp *to, uint32_t process)
 		write_span(to, process, &is_open, put_span, i);
 		export_step(export);
 	}
-	for (uint32_t i = 0; i < to->traces.headers.count; i++)
-		if (is_message_span(to, i) &&
-			export_process(export, to->traces.headers.all[i].message.sender) == process)
+	for (uint32_t i = 0; i < to->traces.messages.count; i++)
+		if (is_message_span(to, i, process))
 			write_span(to, process, &is_open, put_message_span, i);
 	if (is_open)
 		end_resource(to);

@@ -5,27 +5,7 @@
 
 #include "export.h"
 
-/* A message whose key is a header `traceparent` (https://www.w3.org/TR/trace-context/). */
-struct export_header {
-	unsigned char trace[16], span[8];
-	uint8_t flags;
-	struct thrum__message message; /* a task that isn't in the model is NONE */
-};
-
-/* Those by the time of receiving. */
-struct export_headers {
-	struct export_header *all;
-	uint32_t count;
-};
-
-/* The caller calls export_headers_free, also after a failure. Returns 0 or -THRUM_E_MEMORY. */
-int export_headers_make(struct export_headers *, const struct thrum__model *);
-void export_headers_free(struct export_headers *);
-/* The header whose message is this edge's, or NONE. */
-uint32_t export_headers_find(const struct export_headers *, const struct thrum__model *,
-	uint32_t edge);
-
-/* A task's place. Headers are numbers in `headers`, or NONE. */
+/* A task's place. Headers are messages of that kind, by their numbers; or NONE. */
 struct export_place {
 	uint32_t parent; /* the span above it in its trace, or NONE */
 	uint32_t root;   /* the first span of its trace here */
@@ -46,14 +26,14 @@ struct export_place {
  */
 struct export_traces {
 	struct export_place *places; /* by task */
-	struct export_headers headers;
+	struct export_messages messages;
 };
 
 /* The caller calls export_traces_free, also after a failure. Returns 0 or -THRUM_E_MEMORY. */
 int export_traces_make(struct export_traces *, const struct thrum__model *);
 void export_traces_free(struct export_traces *);
 /* A header of a task's trace, or NULL. */
-const struct export_header *export_trace_header(const struct export_traces *, uint32_t task);
+const struct export_message *export_trace_header(const struct export_traces *, uint32_t task);
 
 /* Whether a task is a span: lanes' own are none, nor locks, conditions and the like. */
 bool export_is_span(const struct thrum__model *, uint32_t task);

@@ -43,7 +43,7 @@ uint32_t export_maker(const struct thrum__model *model, uint32_t task)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Who sent it, and its header; each may be NONE. */
+/* Who sent it, and its number if it is a header; each may be NONE. */
 struct message {
 	uint32_t sender, header;
 	bool is_there;
@@ -59,7 +59,7 @@ struct walk {
 	const struct export_traces *traces;
 	const struct thrum__model *model;
 	struct mail *mail; /* by task */
-	uint32_t edge, header;
+	uint32_t edge, message;
 };
 
 static void take_message(struct mail *of, uint32_t sender, uint32_t header)
@@ -72,16 +72,27 @@ static void take_message(struct mail *of, uint32_t sender, uint32_t header)
 
 static void take_from_outside(struct walk *walk, int64_t until)
 {
-	const struct export_headers *headers = &walk->traces->headers;
+	const struct export_messages *messages = &walk->traces->messages;
 
-	for (; walk->header < headers->count; walk->header++) {
-		const struct thrum__message *message = &headers->all[walk->header].message;
+	for (; walk->message < messages->count; walk->message++) {
+		const struct export_message *message = &messages->all[walk->message];
 
-		if (message->received > until)
+		if (message->ends.received > until)
 			return;
-		if (message->sender == THRUM__NONE && message->receiver != THRUM__NONE)
-			take_message(&walk->mail[message->receiver], THRUM__NONE, walk->header);
+		if (message->is_header && message->ends.sender == THRUM__NONE &&
+			message->ends.receiver != THRUM__NONE)
+			take_message(&walk->mail[message->ends.receiver], THRUM__NONE,
+				walk->message);
 	}
+}
+
+/* The message of an edge, if it is a header. */
+static uint32_t header_of(const struct walk *walk, uint32_t edge)
+{
+	const struct export_messages *messages = &walk->traces->messages;
+	uint32_t number = export_messages_find(messages, walk->model, edge);
+
+	return number != THRUM__NONE && messages->all[number].is_header ? number : THRUM__NONE;
 }
 
 static void take_messages(struct walk *walk, int64_t until)
@@ -99,8 +110,7 @@ static void take_messages(struct walk *walk, int64_t until)
 			break;
 		take_from_outside(walk, THRUM__EDGE(model, edge, time));
 		take_message(&walk->mail[THRUM__EDGE(model, edge, to)],
-			THRUM__EDGE(model, edge, from),
-			export_headers_find(&walk->traces->headers, model, edge));
+			THRUM__EDGE(model, edge, from), header_of(walk, edge));
 	}
 	take_from_outside(walk, until);
 }
@@ -219,24 +229,24 @@ static void find(struct search *search, uint32_t task)
 
 #define SEVERAL (THRUM__NONE - 1)
 
-const struct export_header *export_trace_header(const struct export_traces *traces, uint32_t task)
+const struct export_message *export_trace_header(const struct export_traces *traces, uint32_t task)
 {
 	const struct export_place *place = &traces->places[task];
 	uint32_t header = place->within != THRUM__NONE ? place->within
 						       : traces->places[place->root].began;
 
-	return header < traces->headers.count ? &traces->headers.all[header] : NULL;
+	return header < traces->messages.count ? &traces->messages.all[header] : NULL;
 }
 
-static bool is_one_trace(const struct export_header *a, const struct export_header *b)
+static bool is_one_trace(const struct export_message *a, const struct export_message *b)
 {
 	return memcmp(a->trace, b->trace, sizeof(a->trace)) == 0;
 }
 
 static void note_sent(const struct export_traces *traces, uint32_t header)
 {
-	const struct export_header *all = traces->headers.all;
-	struct export_place *sender = &traces->places[all[header].message.sender];
+	const struct export_message *all = traces->messages.all;
+	struct export_place *sender = &traces->places[all[header].ends.sender];
 	uint32_t *began = &traces->places[sender->root].began;
 
 	sender->sent = sender->sent == THRUM__NONE ? header : SEVERAL;
@@ -251,18 +261,19 @@ static void note_sent(const struct export_traces *traces, uint32_t header)
 /* Headers that a program sent give numbers to its spans. */
 static void find_sent(const struct export_traces *traces, const struct thrum__model *model)
 {
-	for (uint32_t i = 0; i < traces->headers.count; i++)
-		if (export_is_span(model, traces->headers.all[i].message.sender))
+	for (uint32_t i = 0; i < traces->messages.count; i++)
+		if (traces->messages.all[i].is_header &&
+			export_is_span(model, traces->messages.all[i].ends.sender))
 			note_sent(traces, i);
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
 		struct export_place *place = &traces->places[i];
-		const struct export_header *of;
+		const struct export_message *of;
 
 		if (place->sent == THRUM__NONE)
 			continue;
 		of = export_trace_header(traces, i);
 		if (place->sent == SEVERAL || !of ||
-			!is_one_trace(of, &traces->headers.all[place->sent]))
+			!is_one_trace(of, &traces->messages.all[place->sent]))
 			place->sent = THRUM__NONE;
 	}
 }
@@ -272,7 +283,7 @@ int export_traces_make(struct export_traces *traces, const struct thrum__model *
 	size_t count = (size_t)model->tasks.count + 1;
 	struct search search = {.model = model, .traces = traces};
 	struct mail *mail = malloc(count * sizeof(*mail));
-	int result = export_headers_make(&traces->headers, model);
+	int result = export_messages_make(&traces->messages, model);
 
 	traces->places = malloc(count * sizeof(*traces->places));
 	search.path = malloc(count * sizeof(uint32_t));
@@ -294,6 +305,6 @@ int export_traces_make(struct export_traces *traces, const struct thrum__model *
 
 void export_traces_free(struct export_traces *traces)
 {
-	export_headers_free(&traces->headers);
+	export_messages_free(&traces->messages);
 	free(traces->places);
 }

@@ -250,6 +250,8 @@ def several(forms, folder):
     found = perfetto(forms[0], path)
     names = {t.process.process_name for t in found["tracks"].values() if t.HasField("process")}
     check(names == {"web", "stock", "database"}, f"shop: {names}")
+    check({t.thread.thread_name for t in found["tracks"].values() if t.HasField("thread")} == {"shop"}, "shop: threads")
+    pprof(forms[2], path)
     spans, by_id = otlp(forms[1], path)
     way, span = [], spans["select item 5"]
     while span:
