@@ -83,8 +83,7 @@ static uint32_t earlier_run(const struct walk *walk, uint32_t task, int64_t time
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
-/* Of a message over a connection it isn't known when it was sent: it counts as just now, if its sender still
- * runs. */
+/* A message over a connection doesn't tell when it was sent: that counts as just now, if its sender runs. */
 static void pass_message(struct walk *walk, uint32_t edge)
 {
 	const struct thrum__model *model = walk->export->model;

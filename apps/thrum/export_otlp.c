@@ -2,7 +2,8 @@
 /*
  * OpenTelemetry's protocol (https://opentelemetry.io/docs/specs/otlp), in its binary form or as JSON:
  * a message TracesData. Each task is a span, with links to the tasks whose results it read and its
- * log lines as events; so is a message with a header `traceparent`, if its sender sent several. Spans of one process are a resource; a big one comes in several parts.
+ * log lines as events; so is a message with a header `traceparent`, if its sender sent several.
+ * Spans of one process are a resource; a big one comes in several parts.
  */
 #include "export_otlp.h"
 

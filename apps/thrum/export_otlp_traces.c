@@ -43,7 +43,7 @@ uint32_t export_maker(const struct thrum__model *model, uint32_t task)
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Who sent it, and its number if it is a header; each may be NONE. */
+/* Its sender, and its number if it is a header; each may be NONE. */
 struct message {
 	uint32_t sender, header;
 	bool is_there;

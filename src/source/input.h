@@ -70,8 +70,8 @@ int thrum__source_visit_server(const struct thrum__fleet_address *,
 	void *context, struct thrum_error_info *);
 
 /*
- * Opens several traces, among them bundles, as one: thrum__world_join. *messages becomes the number of messages between
- * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ * Opens several traces, among them bundles, as one: thrum__world_join. *messages becomes the number of
+ * messages between them. After a failure *which is the number of the file to blame, or `count` if it is none.
  */
 int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
 	uint64_t *messages, size_t *which, struct thrum_error_info *);

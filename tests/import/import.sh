@@ -94,9 +94,10 @@ for phase in B b; do
 done
 diff <(failures every.thrum) <(failures again.thrum) || fail 'failures differ'
 
-# Of its flows, those of reads and messages are messages now.
+# Its flows of reads and messages are messages now.
 flows() { grep -c '^.."ph":"s".*"cat":"\(read\|message\)"' "$1"; }
-[[ $(grep -c '"cat":"spawn"' every.json) -gt 0 && $("$THRUM" dump again.thrum | grep -c 'link-send') -eq $(flows every.json) ]] ||
+grep -q '"cat":"spawn"' every.json || fail 'no flow shows who made a task'
+[[ $("$THRUM" dump again.thrum | grep -c 'link-send') -eq $(flows every.json) ]] ||
 	fail "flows: $(grep '"ph":"s"' every.json)"
 
 # The same as spans. Lanes, locks and conditions are none.

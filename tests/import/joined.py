@@ -81,11 +81,12 @@ def try_spans():
     links = [line for line in dumped.splitlines() if f"{TRACE}-{asked}" in line]
     expect(["link-send" in line for line in links] == [True, False], f"links: {links}")
     try_commands("front.thrum", "store.thrum", native="front 0", imported="find item", hangs=1)
-    # What is exported again is one trace.
+    # Exported again, it is one trace.
     text = json.loads(run("convert", "--to=otlp-json", "all.thrums", "-").stdout)
     whole = [span for one in text["resourceSpans"] for span in one["scopeSpans"][0]["spans"]]
     above = next(span["parentSpanId"] for span in whole if span["name"] == "find item")
-    expect(above == asked and {span["traceId"] for span in whole if span["name"] != "other"} == {TRACE}, f"exported: {whole}")
+    expect(above == asked and {span["traceId"] for span in whole if span["name"] != "other"} == {TRACE},
+           f"exported: {whole}")
     # Two services are a bundle: the caller of the recorded program, and whom it asked.
     caller = spans("caller", (CALLER, "", CLIENT, "click", before, after + 2000))
     store = spans("store", ("a1a1a1a1a1a1a1a1", asked, SERVER, "find item", after, after + 1000))
