@@ -110,6 +110,19 @@ void thrum__import_chrome(struct thrum__import *, struct json_object *event);
 /* Takes the spans of a ResourceSpans. */
 void thrum__import_otlp(struct thrum__import *, struct json_object *resource_spans);
 
+/* ---- user.c ---- */
+
+/* An event of a thread of a program. */
+struct thrum__import_user {
+	int64_t time, pid, tid;
+	const char *host, *process; /* process: "" if its name is unknown */
+	size_t host_size, process_size;
+	const char *provider, *event, *fields;
+};
+
+/* Adds the event. Returns false if it isn't the program's own. */
+bool thrum__import_user(struct thrum__import *, const struct thrum__import_user *);
+
 /* ---- spans.c ---- */
 
 /* A span of a distributed trace. Its key is "TRACE-SPAN", as in a traceparent. */
