@@ -163,7 +163,7 @@ const struct command command_convert = {
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
 		"FILE is for --to and --symbols; - is standard output. Perfetto's and Chrome's\n"
-		"formats get tasks, runs, spans, reads and counters, Perfetto's also log lines,\n"
+		"formats get tasks, runs, spans, flows and counters, Perfetto's also log lines,\n"
 		"tags and gaps; speedscope's the runs of each lane with the spans within them. In\n"
 		"OpenTelemetry's each task is a span: a trace begins with a task that should\n"
 		"resolve, and goes on where its messages go (see man thrum). A program that\n"

@@ -169,13 +169,27 @@ void export_lane_text(const struct export *export, uint32_t lane, struct thrum__
 		thrum__base_text_format(to, "lane %" PRIu64, of->number);
 }
 
-void export_lane_name(struct export *export, uint32_t lane)
+void export_thread_text(const struct export *export, uint32_t lane, struct thrum__base_text *to)
 {
+	uint32_t process = export->model->lanes[lane].process;
 	struct thrum__base_text name = thrum__base_text_growing();
+	const char *text;
+	size_t size;
 
 	export_lane_text(export, lane, &name);
-	export_quote(export, name.bytes ? name.bytes : "", name.failed ? 0 : name.size);
+	text = name.bytes ? name.bytes : "";
+	size = name.size;
+	if (process != THRUM__NONE)
+		export_cut_process(export, process, &text, &size);
+	thrum__base_text_bytes(to, text, size);
+	to->failed |= name.failed;
 	thrum__base_text_free(&name);
+}
+
+void export_quote_text(struct export *export, struct thrum__base_text *text)
+{
+	export_quote(export, text->bytes ? text->bytes : "", text->failed ? 0 : text->size);
+	thrum__base_text_free(text);
 }
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */

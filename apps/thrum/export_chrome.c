@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Chrome's trace events in JSON, which Perfetto's viewer reads too. Times are in µs. A lane is a
- * thread with its runs and spans; a task is an asynchronous slice; an arrow goes from where a task
- * ended to where another one read its result.
+ * thread with its runs and spans; a task is an asynchronous slice; arrows are flows between runs.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -26,18 +25,20 @@ static void put_time(struct export *export, int64_t ns)
 	export->out.at = to;
 }
 
-/* Begins an event. */
-static void put_event(struct export *export, const char *phase)
+/* Begins an event of a process. */
+static void put_event(struct export *export, const char *phase, uint32_t process)
 {
 	export_next(export);
 	output_text(&export->out, "{\"ph\":\"");
 	output_text(&export->out, phase);
 	output_text(&export->out, "\",\"pid\":");
-	export_signed(export, export->info->pid > 0 ? export->info->pid : 1);
+	export_signed(export, export_process_pid(export, process));
 }
 
-static void put_thread(struct export *export, uint32_t lane)
+/* Begins an event of a lane. */
+static void put_lane_event(struct export *export, const char *phase, uint32_t lane)
 {
+	put_event(export, phase, export->processes.of_lane[lane]);
 	output_text(&export->out, ",\"tid\":");
 	export_unsigned(export, (uint64_t)lane + 1);
 }
@@ -50,20 +51,45 @@ static void put_at(struct export *export, int64_t time)
 
 /* ---- Lanes ----------------------------------------------------------------------------------- */
 
+static void put_name(struct export *export, const char *what, const char *key)
+{
+	output_text(&export->out, ",\"name\":\"");
+	output_text(&export->out, what);
+	output_text(&export->out, "\",\"args\":{\"");
+	output_text(&export->out, key);
+	output_text(&export->out, "\":");
+}
+
+static void write_process(struct export *export, uint32_t process)
+{
+	size_t size;
+	const char *text = export_process_name(export, process, &size);
+
+	put_event(export, "M", process);
+	put_name(export, "process_name", "name");
+	export_quote(export, text, size);
+	output_text(&export->out, "}}");
+	text = export_process_host(export, process, &size);
+	if (size == 0)
+		return;
+	put_event(export, "M", process);
+	put_name(export, "process_labels", "labels");
+	export_quote(export, text, size);
+	output_text(&export->out, "}}");
+}
+
 static void write_names(struct export *export)
 {
-	struct output *out = &export->out;
-
-	put_event(export, "M");
-	output_text(out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-	export_quote(export, export->info->program, strlen(export->info->program));
-	output_text(out, "}}");
+	for (uint32_t i = 0; i < export->processes.count; i++)
+		write_process(export, i);
 	for (uint32_t lane = 0; lane < export->model->lane_count; lane++) {
-		put_event(export, "M");
-		put_thread(export, lane);
-		output_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-		export_lane_name(export, lane);
-		output_text(out, "}}");
+		struct thrum__base_text name = thrum__base_text_growing();
+
+		put_lane_event(export, "M", lane);
+		put_name(export, "thread_name", "name");
+		export_thread_text(export, lane, &name);
+		export_quote_text(export, &name);
+		output_text(&export->out, "}}");
 	}
 }
 
@@ -79,8 +105,7 @@ static void write_slice(void *context, const struct export_slice *slice, int64_t
 	size_t size;
 	const char *name = export_slice_name(export, slice, &size);
 
-	put_event(export, begins ? "B" : "E");
-	put_thread(export, lane->number);
+	put_lane_event(export, begins ? "B" : "E", lane->number);
 	put_at(export, time);
 	if (begins) {
 		output_text(&export->out, ",\"name\":");
@@ -134,7 +159,7 @@ static void put_task(struct export *export, uint32_t task, int64_t time, bool be
 	const char *name;
 	size_t size;
 
-	put_event(export, begins ? "b" : "e");
+	put_event(export, begins ? "b" : "e", export_process(export, task));
 	output_text(&export->out, ",\"cat\":\"task\",\"id\":");
 	export_id(export, task);
 	put_at(export, time);
@@ -158,23 +183,24 @@ static void write_tasks(struct export *export)
 
 /* ---- Arrows ---------------------------------------------------------------------------------- */
 
-static void put_arrow_end(struct export *export, uint32_t edge, const char *phase, uint32_t run,
-	int64_t time)
+static void put_arrow_end(struct export *export, const char *phase,
+	const struct export_arrow *arrow, const struct export_arrow_end *end)
 {
-	put_event(export, phase);
-	put_thread(export, THRUM__RUN(export->model, run, lane));
-	put_at(export, time);
-	output_text(&export->out, ",\"cat\":\"read\",\"name\":\"reads\",\"id\":");
-	export_unsigned(export, (uint64_t)edge + 1);
+	put_lane_event(export, phase, THRUM__RUN(export->model, end->run, lane));
+	put_at(export, end->time);
+	output_text(&export->out, ",\"cat\":\"");
+	output_text(&export->out, export_arrow_category(arrow));
+	output_text(&export->out, "\",\"name\":\"");
+	output_text(&export->out, arrow->to.name);
+	output_text(&export->out, "\",\"id\":");
+	export_unsigned(export, arrow->number);
 	output_text(&export->out, "}");
 }
 
 static void put_arrow(void *context, const struct export_arrow *arrow)
 {
-	struct export *export = context;
-
-	put_arrow_end(export, arrow->edge, "s", arrow->from, arrow->ended);
-	put_arrow_end(export, arrow->edge, "f\",\"bp\":\"e", arrow->to, arrow->read);
+	put_arrow_end(context, "s", arrow, &arrow->from);
+	put_arrow_end(context, "f\",\"bp\":\"e", arrow, &arrow->to);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -182,15 +208,15 @@ static void put_arrow(void *context, const struct export_arrow *arrow)
 static void write_counter(struct export *export, const struct thrum__counter *counter)
 {
 	size_t size;
-	const char *name;
+	const char *name = thrum__model_string(export->model, counter->name, &size);
+	uint32_t process = export_counter_process(export, &name, &size);
 
 	for (uint32_t i = counter->values.first; i < counter->values.count; i++) {
 		if (!thrum__model_has_value(&counter->values, i))
 			continue;
-		put_event(export, "C");
+		put_event(export, "C", process);
 		put_at(export, THRUM__VALUE(counter, i, time));
 		output_text(&export->out, ",\"name\":");
-		name = thrum__model_string(export->model, counter->name, &size);
 		export_quote(export, name, size);
 		output_text(&export->out, ",\"args\":{\"value\":");
 		export_signed(export, THRUM__VALUE(counter, i, value));

@@ -254,6 +254,25 @@ bool thrum__model_message(const struct thrum__model *m, uint32_t number,
 	return true;
 }
 
+bool thrum__model_message_from_outside(const struct thrum__model *m, uint32_t number,
+	struct thrum__message *message)
+{
+	const struct thrum__link *link = &m->links->all[number];
+
+	if (link->receiver == 0 || link->is_of_connection)
+		return false;
+	*message = (struct thrum__message){THRUM__NONE, link->receiver - 1, link->at, link->at};
+	return true;
+}
+
+const char *thrum__model_message_key(const struct thrum__model *m, uint32_t number, size_t *size)
+{
+	const struct thrum__model_string_entry *key = &m->links->keys.all[number];
+
+	*size = key->size;
+	return key->text;
+}
+
 bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
 	struct thrum__awaited *awaited)
 {

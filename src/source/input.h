@@ -70,11 +70,14 @@ int thrum__source_visit_server(const struct thrum__fleet_address *,
 	void *context, struct thrum_error_info *);
 
 /*
- * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
- * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ * Opens several traces, among them bundles, as one: thrum__world_join. *messages becomes the number of
+ * messages between them. After a failure *which is the number of the file to blame, or `count` if it is none.
  */
 int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
 	uint64_t *messages, size_t *which, struct thrum_error_info *);
+
+/* Appends all recordings of another bundle. Returns 0 or a negative enum thrum_error. */
+int thrum__source_bundle_append_all(int to, const struct thrum__input *bundle);
 
 /* A domain of this Xen host that publishes a trace. */
 struct thrum__source_domain {

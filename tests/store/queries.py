@@ -63,7 +63,7 @@ run("store", "nothing.thrum", "-o", "other", expected=2)
 # DuckDB.
 query = os.path.join(SOURCE, "tests/store/query.mjs")
 if not os.path.isdir(os.path.join(SOURCE, "tests/store/node_modules/@duckdb/node-api")):
-    print("skipped: DuckDB is missing (tools/duckdb), nothing reads the tables")
+    print("skipped: DuckDB is missing (tools/npm), nothing reads the tables")
     sys.exit(1 if failures else 77)
 
 
