@@ -157,11 +157,14 @@ void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trac
 	const char *state = info->state ? info->state : "";
 	bool is_recording = strcmp(state, "recording") == 0,
 	     has_exited = info->ending == THRUM_ENDING_EXITED,
-	     is_killed = strcmp(state, "killed") == 0 && !has_exited;
+	     is_killed = info->ending == THRUM_ENDING_KILLED || info->ending == THRUM_ENDING_GONE ||
+		(strcmp(state, "killed") == 0 && !has_exited),
+	     is_copy = strcmp(state, "snapshot") == 0 && info->ending != THRUM_ENDING_STOPPED &&
+		!has_exited;
 	const char *words = is_killed && !signal      ? "killed at"
 		: is_recording                        ? cut[following]
 		: has_exited && info->ending_code > 0 ? "exited at"
-		: strcmp(state, "snapshot") == 0      ? "snapshot at"
+		: is_copy                             ? "snapshot at"
 						      : "";
 
 	scene->ending.is_live = is_recording && following == THRUM__FOLLOWED;

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <thrum.h>
 
@@ -231,22 +232,77 @@ static double width(struct thrum__world_bounds bounds)
 	return (double)bounds.high - (double)bounds.low;
 }
 
+/* The bounds of the other clock's difference. */
+static struct thrum__world_bounds reverse(struct thrum__world_bounds by)
+{
+	return (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
+		by.low == INT64_MIN ? INT64_MAX : -by.low};
+}
+
+/* The bounds of a clock that is ahead of another one by so much. */
+static struct thrum__world_bounds reach_over(struct thrum__world_bounds from,
+	struct thrum__world_bounds by)
+{
+	return (struct thrum__world_bounds){add(from.low, by.low), add(from.high, by.high)};
+}
+
 /* Goes on from a clock whose bounds are known to those that an edge joins to it. */
 static void follow(const struct thrum__world_edge *edge, uint32_t from, const bool *is_done,
 	struct thrum__world_bounds *offsets)
 {
-	struct thrum__world_bounds by = edge->bounds, next;
+	struct thrum__world_bounds next;
 	uint32_t to = edge->from == from ? edge->to : edge->from;
 
 	if ((edge->from != from && edge->to != from) || is_done[to])
 		return;
-	if (edge->to == from)
-		by = (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
-			by.low == INT64_MIN ? INT64_MAX : -by.low};
-	next.low = add(offsets[from].low, by.low);
-	next.high = add(offsets[from].high, by.high);
+	next = reach_over(offsets[from], edge->to == from ? reverse(edge->bounds) : edge->bounds);
 	if (width(next) < width(offsets[to]))
 		offsets[to] = next;
+}
+
+/* Bounds each end of an edge by the other one, and tells whether that changed anything. Returns false if the
+ * bounds contradict each other. */
+static bool narrow(const struct thrum__world_edge *edge, struct thrum__world_bounds *offsets,
+	bool *is_new)
+{
+	const struct thrum__world_edge reversed = {edge->to, edge->from, reverse(edge->bounds)};
+
+	for (int i = 0; i < 2; i++, edge = &reversed) {
+		struct thrum__world_bounds *to = &offsets[edge->to];
+		struct thrum__world_bounds by = reach_over(offsets[edge->from], edge->bounds);
+
+		*is_new |= by.low > to->low || by.high < to->high;
+		to->low = by.low > to->low ? by.low : to->low;
+		to->high = by.high < to->high ? by.high : to->high;
+		if (to->low > to->high)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Bounds each clock from above and from below by different paths (Bellman 1958): messages that go one way
+ * only bound one side. Then the middles, too, keep to all bounds: no message arrives before it is
+ * sent. If bounds contradict each other, all stays as it was.
+ */
+static int narrow_all(const struct thrum__world_edge *edges, size_t edge_count,
+	struct thrum__world_bounds *offsets, uint32_t count)
+{
+	struct thrum__world_bounds *narrowed = malloc(count * sizeof *narrowed);
+	bool is_new = true, is_right = true;
+
+	if (!narrowed)
+		return -THRUM_E_MEMORY;
+	memcpy(narrowed, offsets, count * sizeof *narrowed);
+	for (uint32_t round = 0; round <= count && is_new && is_right; round++) {
+		is_new = false;
+		for (size_t i = 0; i < edge_count && is_right; i++)
+			is_right = narrow(&edges[i], narrowed, &is_new);
+	}
+	if (is_right && !is_new)
+		memcpy(offsets, narrowed, count * sizeof *narrowed);
+	free(narrowed);
+	return 0;
 }
 
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
@@ -270,5 +326,5 @@ int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_
 			follow(&edges[i], next, is_done, offsets);
 	}
 	free(is_done);
-	return 0;
+	return narrow_all(edges, edge_count, offsets, count);
 }

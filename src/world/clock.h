@@ -64,8 +64,8 @@ struct thrum__world_edge {
 
 /*
  * Bounds each of `count` clocks less clock 0: along the path of edges whose widths have the least
- * sum (Dijkstra 1959). offsets[0] is 0; a clock that can't be reached has no bounds. Returns 0 or
- * -THRUM_E_MEMORY. O(count² + count · edges).
+ * sum (Dijkstra 1959), and then by all other edges. offsets[0] is 0; a clock that can't be reached has no
+ * bounds. Returns 0 or -THRUM_E_MEMORY. O(count² + count · edges).
  */
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count);

@@ -30,7 +30,7 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "report": ("base", "model", "analyse", "words", "draw"),
     "stage": ("base", "model", "words", "draw", "scene", "report"),
-    "store": ("base", "model", "analyse", "words"),
+    "store": ("base", "format", "model", "analyse", "words"),
     "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.

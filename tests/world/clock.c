@@ -364,6 +364,35 @@ static void goes_along_the_best_path(void **state)
 	assert_true(offsets[4].low == INT64_MIN && offsets[4].high == INT64_MAX);
 }
 
+/* Messages that go one way bound one side, beside a path with both bounds: no message arrives before it is
+ * sent. Bounds that contradict each other change nothing. */
+static void keeps_to_messages_one_way(void **state)
+{
+	struct thrum__world_edge edges[] = {
+		{0, 1, {-100, 100}},
+		{0, 2, {-400, 300}},
+		{1, 2, {50, INT64_MAX}},
+		{3, 2, {INT64_MIN, -120}}, /* clock 3 is ahead of clock 2 */
+		{0, 3, {-1000, 400}},
+	};
+	struct thrum__world_bounds offsets[4];
+	int64_t middles[4];
+
+	(void)state;
+	assert_int_equal(thrum__world_clock_paths(edges, 5, offsets, 4), 0);
+	assert_true(offsets[1].low == -100 && offsets[1].high == 100);
+	assert_true(offsets[2].low == -50 && offsets[2].high == 280);
+	assert_true(offsets[3].low == 70 && offsets[3].high == 400);
+	for (int i = 0; i < 4; i++)
+		middles[i] = (offsets[i].low + offsets[i].high) / 2;
+	assert_true(middles[2] - middles[1] >= 50 && middles[3] - middles[2] >= 120);
+	/* 1 is ahead of 2, and 2 of 1. */
+	edges[3] = (struct thrum__world_edge){2, 1, {50, INT64_MAX}};
+	assert_int_equal(thrum__world_clock_paths(edges, 4, offsets, 3), 0);
+	assert_true(offsets[1].low == -100 && offsets[1].high == 100);
+	assert_true(offsets[2].low == -400 && offsets[2].high == 300);
+}
+
 /* Thirty hosts, of which each talks to some others, a little or a lot. */
 static void thirty_hosts(void **state)
 {
@@ -418,6 +447,7 @@ int main(void)
 		cmocka_unit_test(survives_a_step),
 		cmocka_unit_test(one_direction_bounds_one_side),
 		cmocka_unit_test(goes_along_the_best_path),
+		cmocka_unit_test(keeps_to_messages_one_way),
 		cmocka_unit_test(thirty_hosts),
 	};
 
