@@ -121,4 +121,5 @@ grep -q 'GET /item/5 of web' "$folder/why" ||
 
 say "A picture of the three:"
 show "thrum render '$server/rack-[dsw]*' --width=1100 -o $folder/shop.svg"
-"$thrum" render "$server/rack-[dsw]*" --width=1100 -o "$folder/shop.svg" 2>>"$folder/why.log" || fail "render fails: $folder/why.log"
+"$thrum" render "$server/rack-[dsw]*" --width=1100 -o "$folder/shop.svg" 2>>"$folder/why.log" ||
+	fail "render fails: $folder/why.log"

@@ -70,8 +70,8 @@ THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct
 struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored);
 /* Writes what makes one of ClickHouse's tables, unless it is there. The caller frees the text. */
 struct thrum__base_text thrum__store_schema(enum thrum__store_table);
-/* Writes what makes the view last_TABLE, unless it is there: the rows of the last look at each ten minutes. The
- * caller frees the text, which is empty if the table needs no view. */
+/* Writes what makes the view last_TABLE, unless it is there: the rows of the last look at each ten
+ * minutes. The caller frees the text, which is empty if the table needs no view. */
 struct thrum__base_text thrum__store_view(enum thrum__store_table);
 
 #endif

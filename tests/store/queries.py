@@ -46,7 +46,8 @@ run("--seconds", "1", program=f"{BUILD}/examples/server")
 recordings = ["web.thrum", "stock.thrum", "database.thrum", "server.thrum"]
 run("store", *recordings, "-o", "tables")
 before = files()
-check({name.split("/")[0] for name in before} == {"tasks", "runs", "waits", "counters", "histograms", "findings"}, before)
+check({name.split("/")[0] for name in before} ==
+      {"tasks", "runs", "waits", "counters", "histograms", "findings"}, before)
 check(all(re.fullmatch(r"\w+/host=[^/]+/slot=\d{4}-\d\d-\d\dT\d\d-\d0/\w+-\d+-[0-9a-f]{8}\.parquet", name)
           for name in before), before)
 run("store", *recordings, "-o", "tables")

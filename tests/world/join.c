@@ -442,7 +442,7 @@ static void knows_the_clocks_of_guests(void **state)
 	trace = join(three + 1, 2, 0);
 	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 70000, 70800);
 	thrum_trace_close(trace);
-	/* A second away from the comparison, and where the third machine's wall clock places its beginning. */
+	/* A second away from the comparison, and where the third machine's wall clock places it. */
 	three[2].header->host_clock.monotonic += 10000000000;
 	three[2].header->host_clock.ahead = INT64_MIN;
 	three[1].header->host_clock.monotonic += 1000000000;
