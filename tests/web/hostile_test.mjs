@@ -3,7 +3,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { good, hanging, page, steady, thrum, viewer, written } from "./fixtures.mjs";
+import { good, hanging, huge, page, steady, thrum, viewer, written } from "./fixtures.mjs";
 import { expect, here, same, test, until } from "./harness.mjs";
 import { trace } from "./mirage.mjs";
 import { opened, shown } from "./page.mjs";
@@ -202,6 +202,26 @@ test("what can't be opened leaves what is open", async (open) => {
   await view.getByRole("button", { name: "Show me" }).first().waitFor();
   await choose(view, steady());
   await view.getByRole("heading", { name: "steady.ctf", level: 1 }).waitFor();
+});
+
+test("while a big trace is read there is a coarse picture of it", async (open) => {
+  const view = await open(viewer());
+  await view.evaluate(() => {
+    const coarse = document.getElementById("coarse");
+    new MutationObserver(() => {
+      if (coarse.hidden) return;
+      const { width, height } = coarse;
+      const copy = new OffscreenCanvas(width, height).getContext("2d");
+      copy.drawImage(coarse, 0, 0);
+      const pixels = new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer);
+      window.colours = new Set(pixels).size;
+    }).observe(coarse, { attributes: true });
+  });
+  await choose(view, huge());
+  await shown(view);
+  const colours = await view.evaluate(() => window.colours);
+  expect(colours > 3, `colours seen: ${colours}`);
+  expect(await view.locator("#coarse").isHidden(), "it is gone when there is a picture");
 });
 
 test("after Cancel, all works with the next trace", async (open) => {

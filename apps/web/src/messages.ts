@@ -233,6 +233,7 @@ export type FromWorker =
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
   | { is: "where"; part: number; table: TableName; row: number } // -1: it has none
   | { is: "count"; words: string } // describes the tasks that a number counts
+  | { is: "coarse"; picture: ImageBitmap } // of the trace that is being read
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }

@@ -56,6 +56,7 @@ function show(state: "empty" | "opening" | "trace") {
   byId("empty").hidden = state !== "empty";
   byId("opening").hidden = state !== "opening";
   byId("loading").hidden = state !== "opening";
+  byId("coarse").hidden = true;
   document.body.classList.toggle("blank", state === "empty");
   if (hasTrace) return;
   // All parts have their place while it opens, so that the picture is made only once.
@@ -80,6 +81,11 @@ function listenToOpening() {
     filled.style.transform = `scaleX(${share})`;
     bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
     byId("opening-words").textContent = step;
+  });
+  on("coarse", ({ picture }) => {
+    const coarse = byId("coarse") as HTMLCanvasElement;
+    coarse.hidden = now.parts.length > 0;
+    coarse.getContext("bitmaprenderer")?.transferFromImageBitmap(picture);
   });
   onChange(({ shown }) => {
     if (!shown) return;

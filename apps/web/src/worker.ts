@@ -50,6 +50,7 @@ const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
 const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
+const COARSE_MS = 200; // between two coarse pictures
 const PAINTED_MS = 100;
 const STEPS_MS = 10; // in which steps are made before input is looked at
 const CSV_ROWS = 5000; // in one call
@@ -70,6 +71,7 @@ function progress(step: string, part: number): void {
   if (now - progressed < PROGRESS_MS) return;
   progressed = now;
   post({ is: "progress", step, part });
+  viewer?.sendCoarse(now);
 }
 
 function messageOf(error: unknown): string {
@@ -120,6 +122,7 @@ class Viewer {
   private isNew = false; // an opened trace isn't painted yet
   private readonly told = new Map<string, string>();
   private readonly questions: Question[] = [];
+  private coarseSent = 0; // in ms
   private isPaused = false; // while input is looked at, between two steps
 
   constructor(
@@ -413,6 +416,15 @@ class Viewer {
     const canvas = new OffscreenCanvas(Math.round(width * scale), Math.round(height * scale));
     this.painter.paint(contextOf(canvas), list, 1, core.call("core_theme_now"), scale);
     return canvas.transferToImageBitmap();
+  }
+
+  /** Sends a coarse picture while a trace is read: a worker at work can't change its canvas. */
+  sendCoarse(now: number): void {
+    const { core, width, height, scale } = this;
+    if (now - this.coarseSent < COARSE_MS || core.call("core_coarse", width, height) < 0) return;
+    this.coarseSent = now;
+    const picture = this.picture(width, scale);
+    postMessage({ is: "coarse", picture } satisfies FromWorker, [picture]);
   }
 
   drawSlow({ width, scale }: Message<"slow">): void {
