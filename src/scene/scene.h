@@ -462,9 +462,9 @@ bool thrum__scene_is_lower_at(const struct thrum__scene *upper, float y);
 /* The bands of a scene that shows them, else NULL. They stay until the scene's next update. */
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
 
-/* Finds out where the time of the requests among the shown groups goes, unless it is known. Of a big trace
- * only the latest part is looked at, so this takes no more than a second or so: the answer's `since`.
- * Returns 0 or -THRUM_E_MEMORY. */
+/* Finds out where the time of the requests among the shown groups goes, unless it is known. Only the
+ * latest part of a big trace is looked at, so that this takes no more than a second or so: the answer's
+ * `since`. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
 /* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);

@@ -50,6 +50,20 @@ void thrum__stage_motion_stop(struct thrum__stage *stage)
 	own->is_moving = false;
 }
 
+void thrum__stage_motion_shift(struct thrum__stage *stage, uint32_t part, int64_t by)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	for (uint32_t i = 0; own->is_moving && i < stage->count; i++) {
+		if (i != part && !stage->is_linked)
+			continue;
+		own->before[i].from += by;
+		own->before[i].to += by;
+		own->shown[i].from += by;
+		own->shown[i].to += by;
+	}
+}
+
 /* Returns the spot at a share (0 … 1) of the way from a to b. The window's length changes evenly by
  * its logarithm; a time that keeps its x in a zoom by hand keeps it here too. */
 static struct thrum__stage_spot spot_between(const struct thrum__stage_spot *a,

@@ -462,6 +462,15 @@ static void a_trace_without_tasks_has_bands(void **state)
 	picture_finish(&p);
 }
 
+/* Whether a text somewhere in the picture has this in it. */
+static bool says(const struct picture *p, const char *words)
+{
+	static char text[1 << 20];
+
+	assert_true(thrum__draw_list_print(&p->list, text, sizeof text) < sizeof text);
+	return strstr(text, words) != NULL;
+}
+
 /* A caller may make the bands of a big model itself: an update then leaves them as they are. */
 static void bands_can_be_made_elsewhere(void **state)
 {
@@ -470,6 +479,7 @@ static void bands_can_be_made_elsewhere(void **state)
 		MORE = 10000
 	};
 	struct thrum_event *events = layout_events(12, EVENTS + MORE, 2);
+	struct thrum_event late = events[EVENTS + MORE - 1];
 	struct picture p;
 	struct thrum__bands *made;
 	int64_t to;
@@ -488,6 +498,13 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_true(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
 	assert_int_equal(thrum__scene_bands_of(p.scene)->made_to, to);
+	assert_false(says(&p, "are still being counted"));
+	late.type = THRUM_EVENT_LOG;
+	late.time += 2000000000;
+	assert_int_equal(thrum__model_append(p.model, &late, 1), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(says(&p, "The last 2 s are still being counted."));
 	assert_int_equal(thrum__scene_bands_of(p.scene)->to, p.model->end);
 	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
 	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
@@ -523,7 +540,9 @@ static void rows_wait_for_big_bands(void **state)
 	assert_false(thrum__scene_awaits_bands(p.scene));
 	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
 	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	p.scene->state.track = 9; /* of the rows that are shown meanwhile */
 	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	assert_float_equal(p.scene->state.track, 0, 0);
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	picture_paint(&p, WIDTH, HEIGHT);
 	assert_false(thrum__scene_awaits_bands(p.scene));

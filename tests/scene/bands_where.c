@@ -70,7 +70,7 @@ static void test_look(void **state)
 	picture_finish(&p);
 }
 
-/* Of a big trace only the latest part is looked at; of a range, the part before its end. */
+/* Only the latest part of a big trace is looked at; for a range, the part before its end. */
 static void test_part(void **state)
 {
 	struct thrum__bands_time early = {{3500000, 0}, {5500000, 0}};
@@ -96,7 +96,7 @@ static void test_part(void **state)
 	assert_int_equal(there.tasks, 2);
 	assert_int_equal(there.parts[0].kind, THRUM__WHERE_WAITS);
 	assert_true(there.parts[0].share > 0.89 && there.parts[0].share < 0.91);
-	/* What is known as a whole, as for a story, is looked at as a whole. */
+	/* A story makes all paths: then all is looked at. */
 	assert_non_null(thrum__scene_bands_paths(p.scene->bands));
 	assert_int_equal(thrum__scene_bands_where_in(p.scene, group, &early, &there), 0);
 	assert_int_equal(there.since, 0);

@@ -62,9 +62,9 @@ struct thrum__bands {
 	uint32_t thread_count, *thread_lanes;
 	struct thrum__bands_queue *queues; /* the one with the longest waiting first */
 	uint32_t queue_count;
+	uint64_t events; /* of the model when they were made */
 	/* Private to the folder. */
-	uint64_t events; /* of the model when they were made, and so on */
-	int64_t forgotten;
+	int64_t forgotten; /* the same, and so on */
 	uint8_t ending;
 	struct thrum__bands_rows *rows;
 	struct thrum__bands_lanes *lanes;

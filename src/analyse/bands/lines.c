@@ -333,7 +333,7 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum_
 		? &bands->family.groups[box->group]
 		: NULL;
 	struct kept kept = {.lines = lines,
-		.room = most > 1 ? most - 1 : most,
+		.room = most,
 		.box = box,
 		.fails = group && !nearly_all_fail(group),
 		.should = group && group->should > group->lines / 2};
@@ -345,13 +345,13 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum_
 	for (; thrum__bands_box_next(&walk, box, &line); count++)
 		keep_line(&kept, &line);
 	*in_sight = count;
-	if (count > kept.count && kept.count < most && find_median(bands, box, count, &line)) {
+	if (count > most && most > 1 && find_median(bands, box, count, &line)) {
 		bool is_there = false;
 
 		for (uint32_t i = 0; i < kept.count; i++)
 			is_there = is_there || lines[i].task == line.task;
 		if (!is_there)
-			lines[kept.count++] = line;
+			lines[0] = line; /* for the one with the least worth */
 	}
 	qsort(lines, kept.count, sizeof *lines, by_start);
 	return kept.count;

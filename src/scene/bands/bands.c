@@ -174,10 +174,26 @@ bool thrum__scene_bands_lag(const struct thrum__scene *scene)
 	return scene->shows_bands && scene->bands && thrum__bands_is_old(scene->bands->all);
 }
 
+/* Goes from rows to the top of the bands, or to the selected task. */
+static int show_first(struct thrum__scene *scene)
+{
+	int status;
+
+	scene->state.track = 0;
+	if (scene->width <= 0 || scene->selected == THRUM__NONE)
+		return 0;
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status < 0 ? status : thrum__scene_bands_show(scene, scene->selected);
+}
+
 int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *made)
 {
-	if (!scene->bands)
-		return adopt(scene, made);
+	if (!scene->bands) {
+		bool replaces = thrum__scene_awaits_bands(scene);
+		int status = adopt(scene, made);
+
+		return status == 0 && replaces ? show_first(scene) : status;
+	}
 	forget_made(scene->bands);
 	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
 	return thrum__bands_replace(scene->bands->all, made);

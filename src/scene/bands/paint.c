@@ -20,10 +20,11 @@
 #define ABOVE_P99 60
 #define ABOVE_FAILED 8
 #define COUNT_ROOM (THRUM__NUMBER_ROOM + 3)
-#define MORE_ROOM 80   /* px for how many more there are */
-#define COLUMN_SLACK 6 /* px at the right of a column's head that belong to it */
-#define MORE_SHOWN 7   /* groups of the last row that are named */
-#define WHERE_LEAST 44 /* px: height of a band with a line on where its time goes */
+#define MORE_ROOM 80          /* px for how many more there are */
+#define COLUMN_SLACK 6        /* px at the right of a column's head that belong to it */
+#define MORE_SHOWN 7          /* groups of the last row that are named */
+#define LATE_LEAST 1500000000 /* ns between the bands' making and their end that are told */
+#define WHERE_LEAST 44        /* px: height of a band with a line on where its time goes */
 
 /* The right ends of the numbers in the gutter. */
 static const float columns[] = {64, 120, 180, 236};
@@ -362,11 +363,26 @@ static void paint_head(const struct thrum__bands_pen *pen,
 			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, remark);
 }
 
+/* Says that of the latest time, if it is long, only pending lines are shown. Returns the size. */
+static size_t late_words(const struct thrum__bands *bands, char *words, size_t size)
+{
+	int64_t late = bands->to - bands->made_to;
+	size_t used;
+
+	if (late < LATE_LEAST || bands->events == bands->model->events)
+		return 0;
+	used = (size_t)snprintf(words, size, "The last ");
+	used += thrum__words_duration(late, 2, words + used, size - used);
+	used += (size_t)snprintf(words + used, size - used, " are still being counted. ");
+	return used;
+}
+
 static void paint_work_head(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	const struct thrum__family *family = &pen->bands->all->family;
 	char count[THRUM__NUMBER_ROOM], words[240];
+	size_t size;
 	uint64_t lines = 0;
 
 	if (pen->other) {
@@ -379,7 +395,8 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 			lines += pen->bands->counted[i].numbers.touched +
 				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
 	thrum__words_number(lines, count);
-	snprintf(words, sizeof words,
+	size = late_words(pen->bands->all, words, sizeof words);
+	snprintf(words + size, sizeof words - size,
 		family->shown_count + family->more_count == 0
 			? "No task was recorded but the threads' own."
 			: family->by_site

@@ -28,8 +28,8 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 
 /* ---- Parts of a model ----------------------------------------------------------------------- */
 
-/* The paths of a part of a model: of the edges and runs of a time, and of all tasks. What happened before
- * isn't known, as if it were forgotten; so only lines that began later are looked at. */
+/* The paths of a part of a model: of the edges and runs of a time, and of all tasks. It is as if
+ * all that happened before were forgotten, so only lines that began later are looked at. */
 struct thrum__scene_bands_part {
 	struct thrum__model model; /* shares all blocks with the whole */
 	struct thrum__paths paths;
