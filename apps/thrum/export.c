@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "file.h"
 #include "text.h"
+#include "wire.h"
 
 struct job {
 	const struct load *load;
@@ -192,6 +193,15 @@ void export_quote_text(struct export *export, struct thrum__base_text *text)
 	thrum__base_text_free(text);
 }
 
+bool export_wire(struct export *export, struct wire *wire)
+{
+	bool failed = wire->text.failed;
+
+	output_bytes(&export->out, wire->text.bytes, wire->text.size);
+	thrum__base_text_clear(&wire->text);
+	return failed;
+}
+
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
 uint32_t export_next_task(const struct export *export, uint32_t from)
@@ -204,6 +214,13 @@ uint32_t export_next_task(const struct export *export, uint32_t from)
 			!(THRUM__TASK(model, i, flags) & THRUM__TASK_LANE))
 			return i;
 	return THRUM__NONE;
+}
+
+bool export_is_event(const struct thrum__model *model, uint32_t note)
+{
+	uint8_t kind = THRUM__NOTE(model, note, kind);
+
+	return kind != THRUM__NOTE_LABEL && kind != THRUM__NOTE_DUE;
 }
 
 int64_t export_task_end(const struct export *export, uint32_t task)

@@ -139,6 +139,13 @@ typedef void export_take_arrow(void *context, const struct export_arrow *);
 /* Gives the arrows between different runs, none of which goes back in time. Returns 0 or -THRUM_E_MEMORY. */
 int export_arrows(struct export *, export_take_arrow *take, void *context);
 
+/* Whether a note is an event of its own: a log line or a tag. */
+bool export_is_event(const struct thrum__model *, uint32_t note);
+
+/* Puts out what was written, and clears it. Returns whether memory ran out. */
+struct wire;
+bool export_wire(struct export *, struct wire *);
+
 /* Counts a row for the progress. */
 void export_step(struct export *);
 

@@ -49,16 +49,19 @@ static void put_at(struct export *export, int64_t time)
 	put_time(export, time);
 }
 
-/* ---- Lanes ----------------------------------------------------------------------------------- */
-
-static void put_name(struct export *export, const char *what, const char *key)
+/* Writes a member of an object; `before` is what leads to its value. */
+static void put_text(struct export *export, const char *before, const char *text, size_t size)
 {
-	output_text(&export->out, ",\"name\":\"");
-	output_text(&export->out, what);
-	output_text(&export->out, "\",\"args\":{\"");
-	output_text(&export->out, key);
-	output_text(&export->out, "\":");
+	output_text(&export->out, before);
+	export_quote(export, text, size);
 }
+
+static void put_word(struct export *export, const char *before, const char *text)
+{
+	put_text(export, before, text, strlen(text));
+}
+
+/* ---- Lanes ----------------------------------------------------------------------------------- */
 
 static void write_process(struct export *export, uint32_t process)
 {
@@ -66,15 +69,13 @@ static void write_process(struct export *export, uint32_t process)
 	const char *text = export_process_name(export, process, &size);
 
 	put_event(export, "M", process);
-	put_name(export, "process_name", "name");
-	export_quote(export, text, size);
+	put_text(export, ",\"name\":\"process_name\",\"args\":{\"name\":", text, size);
 	output_text(&export->out, "}}");
 	text = export_process_host(export, process, &size);
 	if (size == 0)
 		return;
 	put_event(export, "M", process);
-	put_name(export, "process_labels", "labels");
-	export_quote(export, text, size);
+	put_text(export, ",\"name\":\"process_labels\",\"args\":{\"labels\":", text, size);
 	output_text(&export->out, "}}");
 }
 
@@ -86,7 +87,7 @@ static void write_names(struct export *export)
 		struct thrum__base_text name = thrum__base_text_growing();
 
 		put_lane_event(export, "M", lane);
-		put_name(export, "thread_name", "name");
+		output_text(&export->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
 		export_thread_text(export, lane, &name);
 		export_quote_text(export, &name);
 		output_text(&export->out, "}}");
@@ -108,8 +109,7 @@ static void write_slice(void *context, const struct export_slice *slice, int64_t
 	put_lane_event(export, begins ? "B" : "E", lane->number);
 	put_at(export, time);
 	if (begins) {
-		output_text(&export->out, ",\"name\":");
-		export_quote(export, name, size);
+		put_text(export, ",\"name\":", name, size);
 		if (slice->is_span) {
 			output_text(&export->out, ",\"cat\":\"span\"");
 		} else {
@@ -131,23 +131,17 @@ static void put_details(struct export *export, uint32_t task)
 	const char *failure;
 	size_t size;
 
-	output_text(&export->out, ",\"args\":{\"kind\":\"");
-	output_text(&export->out, thrum__stats_task_kind(model, task));
-	output_text(&export->out, "\",\"state\":\"");
-	output_text(&export->out, thrum__model_state_name(THRUM__TASK(model, task, state)));
-	output_text(&export->out, "\"");
+	put_word(export, ",\"args\":{\"kind\":", thrum__stats_task_kind(model, task));
+	put_word(export, ",\"state\":", thrum__model_state_name(THRUM__TASK(model, task, state)));
 	if (thrum__model_has_row(&model->tasks, parent)) {
 		output_text(&export->out, ",\"parent\":");
 		export_id(export, parent);
 	}
 	failure = thrum__model_string(model, THRUM__TASK(model, task, failure), &size);
-	if (size > 0) {
-		output_text(&export->out, ",\"failure\":");
-		export_quote(export, failure, size);
-	}
+	if (size > 0)
+		put_text(export, ",\"failure\":", failure, size);
 	if (site) {
-		output_text(&export->out, ",\"file\":");
-		export_quote(export, site->file, strlen(site->file));
+		put_word(export, ",\"file\":", site->file);
 		output_text(&export->out, ",\"line\":");
 		export_unsigned(export, site->line);
 	}
@@ -163,9 +157,8 @@ static void put_task(struct export *export, uint32_t task, int64_t time, bool be
 	output_text(&export->out, ",\"cat\":\"task\",\"id\":");
 	export_id(export, task);
 	put_at(export, time);
-	output_text(&export->out, ",\"name\":");
 	name = export_task_name(export, task, &size);
-	export_quote(export, name, size);
+	put_text(export, ",\"name\":", name, size);
 	if (begins)
 		put_details(export, task);
 	output_text(&export->out, "}");
@@ -188,11 +181,9 @@ static void put_arrow_end(struct export *export, const char *phase,
 {
 	put_lane_event(export, phase, THRUM__RUN(export->model, end->run, lane));
 	put_at(export, end->time);
-	output_text(&export->out, ",\"cat\":\"");
-	output_text(&export->out, export_arrow_category(arrow));
-	output_text(&export->out, "\",\"name\":\"");
-	output_text(&export->out, arrow->to.name);
-	output_text(&export->out, "\",\"id\":");
+	put_word(export, ",\"cat\":", export_arrow_category(arrow));
+	put_word(export, ",\"name\":", arrow->to.name);
+	output_text(&export->out, ",\"id\":");
 	export_unsigned(export, arrow->number);
 	output_text(&export->out, "}");
 }
@@ -216,8 +207,7 @@ static void write_counter(struct export *export, const struct thrum__counter *co
 			continue;
 		put_event(export, "C", process);
 		put_at(export, THRUM__VALUE(counter, i, time));
-		output_text(&export->out, ",\"name\":");
-		export_quote(export, name, size);
+		put_text(export, ",\"name\":", name, size);
 		output_text(&export->out, ",\"args\":{\"value\":");
 		export_signed(export, THRUM__VALUE(counter, i, value));
 		output_text(&export->out, "}}");

@@ -308,9 +308,7 @@ static void put_events(struct otlp *to, uint32_t task)
 
 	for (uint32_t note = THRUM__TASK(model, task, note);
 		thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev)) {
-		uint8_t kind = THRUM__NOTE(model, note, kind);
-
-		if (kind == THRUM__NOTE_LABEL || kind == THRUM__NOTE_DUE)
+		if (!export_is_event(model, note))
 			continue;
 		if (count < MANY)
 			notes[count++] = note;
@@ -471,9 +469,7 @@ static void end_resource(struct otlp *to)
 	if (wire->is_json && to->export->goes_on)
 		output_text(&to->export->out, ",");
 	to->export->goes_on = true;
-	to->failed = to->failed || wire->text.failed;
-	output_bytes(&to->export->out, wire->text.bytes, wire->text.size);
-	thrum__base_text_clear(&wire->text);
+	to->failed |= export_wire(to->export, wire);
 }
 
 /* Puts a span into the resource that is open. */

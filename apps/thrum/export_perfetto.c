@@ -99,9 +99,7 @@ static struct wire *begin_packet(struct perfetto *to)
 static void end_packet(struct perfetto *to)
 {
 	wire_close(&to->wire);
-	to->failed = to->failed || to->wire.text.failed;
-	output_bytes(&to->export->out, to->wire.text.bytes, to->wire.text.size);
-	thrum__base_text_clear(&to->wire.text);
+	to->failed |= export_wire(to->export, &to->wire);
 }
 
 static void put_clock(struct wire *wire, uint32_t id, uint64_t time)
@@ -370,8 +368,7 @@ static void write_note(struct perfetto *to, uint32_t note)
 	const char *text;
 	size_t size;
 
-	if (kind == THRUM__NOTE_LABEL || kind == THRUM__NOTE_DUE ||
-		!thrum__model_has_row(&model->tasks, task) ||
+	if (!export_is_event(model, note) || !thrum__model_has_row(&model->tasks, task) ||
 		THRUM__TASK(model, task, flags) & THRUM__TASK_LANE)
 		return;
 	wire = begin_event(to, INSTANT, THRUM__NOTE(model, note, time), TASK_TRACK, task);

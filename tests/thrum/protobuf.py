@@ -213,7 +213,7 @@ def go_pprof(trace, folder):
     done = subprocess.run(["go", "tool", "pprof", "-sample_index=waiting", "-top", path],
                           capture_output=True, check=False,
                           env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder})
-    check(done.returncode == 0 and b"GET /user/#" in done.stdout, f"pprof: {done}")
+    check(done.returncode == 0 and b"GET /user/#" in done.stdout and b"File: server" in done.stdout, f"pprof: {done}")
 
 
 def pprof_is_there(trace, path):
