@@ -232,18 +232,16 @@ static double width(struct thrum__world_bounds bounds)
 	return (double)bounds.high - (double)bounds.low;
 }
 
-/* The bounds of the other clock's difference. */
-static struct thrum__world_bounds reverse(struct thrum__world_bounds by)
+/* Bounds the clock at the other end of an edge by those of the one at this end. */
+static struct thrum__world_bounds across(const struct thrum__world_edge *edge, uint32_t from,
+	struct thrum__world_bounds offset)
 {
-	return (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
-		by.low == INT64_MIN ? INT64_MAX : -by.low};
-}
+	struct thrum__world_bounds by = edge->bounds;
 
-/* The bounds of a clock that is ahead of another one by so much. */
-static struct thrum__world_bounds reach_over(struct thrum__world_bounds from,
-	struct thrum__world_bounds by)
-{
-	return (struct thrum__world_bounds){add(from.low, by.low), add(from.high, by.high)};
+	if (edge->to == from)
+		by = (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
+			by.low == INT64_MIN ? INT64_MAX : -by.low};
+	return (struct thrum__world_bounds){add(offset.low, by.low), add(offset.high, by.high)};
 }
 
 /* Goes on from a clock whose bounds are known to those that an edge joins to it. */
@@ -255,63 +253,55 @@ static void follow(const struct thrum__world_edge *edge, uint32_t from, const bo
 
 	if ((edge->from != from && edge->to != from) || is_done[to])
 		return;
-	next = reach_over(offsets[from], edge->to == from ? reverse(edge->bounds) : edge->bounds);
+	next = across(edge, from, offsets[from]);
 	if (width(next) < width(offsets[to]))
 		offsets[to] = next;
 }
 
-/* Bounds each end of an edge by the other one, and tells whether that changed anything. Returns false if the
- * bounds contradict each other. */
-static bool narrow(const struct thrum__world_edge *edge, struct thrum__world_bounds *offsets,
-	bool *is_new)
+/* Returns whether a clock's bounds became narrower. */
+static bool narrow(struct thrum__world_bounds *offset, struct thrum__world_bounds by)
 {
-	const struct thrum__world_edge reversed = {edge->to, edge->from, reverse(edge->bounds)};
+	bool is_narrower = by.low > offset->low || by.high < offset->high;
 
-	for (int i = 0; i < 2; i++, edge = &reversed) {
-		struct thrum__world_bounds *to = &offsets[edge->to];
-		struct thrum__world_bounds by = reach_over(offsets[edge->from], edge->bounds);
-
-		*is_new |= by.low > to->low || by.high < to->high;
-		to->low = by.low > to->low ? by.low : to->low;
-		to->high = by.high < to->high ? by.high : to->high;
-		if (to->low > to->high)
-			return false;
-	}
-	return true;
+	offset->low = by.low > offset->low ? by.low : offset->low;
+	offset->high = by.high < offset->high ? by.high : offset->high;
+	return is_narrower;
 }
 
-/*
- * Bounds each clock from above and from below by different paths (Bellman 1958): messages that go one way
- * only bound one side. Then the middles, too, keep to all bounds: no message arrives before it is
- * sent. If bounds contradict each other, all stays as it was.
- */
-static int narrow_all(const struct thrum__world_edge *edges, size_t edge_count,
+/* Narrows the bounds by all other paths: the upper ones may come along another path than the lower ones.
+ * Returns false if edges contradict each other. */
+static bool narrow_all(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count)
 {
-	struct thrum__world_bounds *narrowed = malloc(count * sizeof *narrowed);
-	bool is_new = true, is_right = true;
+	bool is_narrower = true;
 
-	if (!narrowed)
-		return -THRUM_E_MEMORY;
-	memcpy(narrowed, offsets, count * sizeof *narrowed);
-	for (uint32_t round = 0; round <= count && is_new && is_right; round++) {
-		is_new = false;
-		for (size_t i = 0; i < edge_count && is_right; i++)
-			is_right = narrow(&edges[i], narrowed, &is_new);
+	for (uint32_t round = 0; round < count && is_narrower; round++) {
+		is_narrower = false;
+		for (size_t i = 0; i < edge_count; i++) {
+			const struct thrum__world_edge *e = &edges[i];
+
+			is_narrower |= narrow(&offsets[e->to],
+				across(e, e->from, offsets[e->from]));
+			is_narrower |= narrow(&offsets[e->from], across(e, e->to, offsets[e->to]));
+			if (offsets[e->to].low > offsets[e->to].high ||
+				offsets[e->from].low > offsets[e->from].high)
+				return false;
+		}
 	}
-	if (is_right && !is_new)
-		memcpy(offsets, narrowed, count * sizeof *narrowed);
-	free(narrowed);
-	return 0;
+	return !is_narrower;
 }
 
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count)
 {
 	bool *is_done = calloc(count, sizeof *is_done);
+	struct thrum__world_bounds *all = malloc(count * sizeof *all);
 
-	if (!is_done)
+	if (!is_done || !all) {
+		free(is_done);
+		free(all);
 		return -THRUM_E_MEMORY;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		offsets[i] = (struct thrum__world_bounds){i ? INT64_MIN : 0, i ? INT64_MAX : 0};
 	for (uint32_t done = 0; done < count; done++) {
@@ -325,6 +315,10 @@ int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_
 		for (size_t i = 0; i < edge_count; i++)
 			follow(&edges[i], next, is_done, offsets);
 	}
+	memcpy(all, offsets, count * sizeof *all);
+	if (narrow_all(edges, edge_count, all, count))
+		memcpy(offsets, all, count * sizeof *all);
+	free(all);
 	free(is_done);
-	return narrow_all(edges, edge_count, offsets, count);
+	return 0;
 }

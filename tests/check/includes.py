@@ -16,7 +16,7 @@ MAY = {
     "core": ("port",),
     "promise": (),
     "xen": (),
-    "adapt": ("port",),
+    "adapt": ("format", "port"),
     "read": ("base", "format"),
     "world": ("base", "read"),
     "fleet": ("base", "port", "format", "read"),
@@ -38,7 +38,7 @@ FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
-               "copy.h", "request.h"),
+               "copy.h", "request.h", "connection.h"),
     "record": (),
     "core": (),
     "promise": (),
