@@ -99,5 +99,6 @@ void dialog_about(AppWindow *);
 void dialog_open(AppWindow *, const char *how);
 void dialog_export(AppWindow *);
 void dialog_snapshot(AppWindow *);
+void dialog_save_range(AppWindow *); /* the range of the bands as a recording */
 
 #endif

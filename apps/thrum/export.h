@@ -16,6 +16,7 @@ enum export_format {
 	EXPORT_OTLP,
 	EXPORT_OTLP_JSON,
 	EXPORT_PPROF,
+	EXPORT_RECORDING, /* convert.c writes it */
 };
 
 /* The rows of one table by lane: those of lane L from first[L] to first[L + 1] - 1, by start. */

@@ -36,6 +36,8 @@ void thrum__document_write_text(struct thrum__document_writer *, const char *tex
 /* A text that tells a fault. */
 void thrum__document_write_bad(struct thrum__document_writer *, const char *text);
 void thrum__document_mark_bad(struct thrum__document_writer *); /* the last piece does */
+/* Puts a bar below the last row: `share` is 0 … 1. */
+void thrum__document_write_bar(struct thrum__document_writer *, double share, int colour);
 void thrum__document_write_link(struct thrum__document_writer *, const char *text, size_t size,
 	int link, int64_t target);
 /* A sentence of words/, as snprintf returned its size, in a buffer of `room` bytes. Its mentions

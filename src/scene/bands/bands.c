@@ -63,6 +63,8 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__bands_destroy(bands->all);
 	thrum__bands_window_finish(&bands->window);
 	free(bands->places);
+	free(bands->before);
+	free(bands->moving);
 	free(bands->times);
 	free(bands->cells);
 	free(bands->shares);
@@ -195,7 +197,8 @@ int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *mad
 		return status == 0 && replaces ? show_first(scene) : status;
 	}
 	forget_made(scene->bands);
-	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
+	/* Groups get other numbers. */
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	return thrum__bands_replace(scene->bands->all, made);
 }
 
