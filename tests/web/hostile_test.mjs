@@ -211,7 +211,9 @@ test("while a big trace is read there is a coarse picture of it", async (open) =
     new MutationObserver(() => {
       if (coarse.hidden) return;
       const { width, height } = coarse;
-      const copy = new OffscreenCanvas(width, height).getContext("2d");
+      const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext(
+        "2d",
+      );
       copy.drawImage(coarse, 0, 0);
       const pixels = new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer);
       window.colours = new Set(pixels).size;
