@@ -66,7 +66,7 @@ declare module "core:numbers" {
   export const CELLS_WORDS: number;
 }
 
-/** What unpacks the core (unlzma.c): wasm in base64. */
+/** The module that unpacks the core (unlzma.c): wasm in base64. */
 declare module "core:unlzma" {
   const base64: string;
   export default base64;

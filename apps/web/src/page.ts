@@ -19,6 +19,7 @@ import { makeTables } from "./panel-tables";
 import { fromBase93 } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
+let coarse: HTMLCanvasElement | undefined; // while a trace is read
 let workerUrl = "";
 
 function tellSize() {
@@ -56,7 +57,8 @@ function show(state: "empty" | "opening" | "trace") {
   byId("empty").hidden = state !== "empty";
   byId("opening").hidden = state !== "opening";
   byId("loading").hidden = state !== "opening";
-  byId("coarse").hidden = true;
+  coarse?.remove();
+  coarse = undefined;
   document.body.classList.toggle("blank", state === "empty");
   if (hasTrace) return;
   // All parts have their place while it opens, so that the picture is made only once.
@@ -83,8 +85,11 @@ function listenToOpening() {
     byId("opening-words").textContent = step;
   });
   on("coarse", ({ picture }) => {
-    const coarse = byId("coarse") as HTMLCanvasElement;
-    coarse.hidden = now.parts.length > 0;
+    if (now.parts.length > 0) return;
+    if (!coarse) {
+      coarse = make("canvas", { id: "coarse", "aria-hidden": "true" });
+      byId("opening").before(coarse);
+    }
     coarse.getContext("bitmaprenderer")?.transferFromImageBitmap(picture);
   });
   onChange(({ shown }) => {
