@@ -16,7 +16,7 @@ MAY = {
     "core": ("port",),
     "promise": (),
     "xen": (),
-    "adapt": ("port",),
+    "adapt": ("format", "port"),
     "read": ("base", "format"),
     "world": ("base", "read"),
     "fleet": ("base", "port", "format", "read"),
