@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/process.h"
 #include "format/format.h"
 #include "port/port.h"
 
@@ -112,8 +113,10 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	long netlink = syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	bool answered = netlink >= 0 && ask_kernel((int)netlink, own, peer);
+	int netlink = thrum__adapt_own(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+					       NETLINK_SOCK_DIAG),
+		thrum__adapt_process_is_single(getpid()));
+	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
 
 	if (netlink >= 0)
 		syscall(SYS_close, netlink);
