@@ -418,6 +418,10 @@ struct thrum__awaited {
  * forgotten. */
 bool thrum__model_awaited(const struct thrum__model *, uint32_t number, struct thrum__awaited *);
 
+/* Returns the least key behind `number`, from 0 if that is NONE, for whose next message a task waits; or
+ * NONE. O(1), for a task that waits for few. */
+uint32_t thrum__model_next_awaited(const struct thrum__model *, uint32_t task, uint32_t number);
+
 /*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,
  * and tasks that had ended by then. Frees memory a block at a time, so a row goes when all rows of
