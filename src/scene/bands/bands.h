@@ -365,6 +365,9 @@ void thrum__bands_paint_rules(const struct thrum__bands_pen *);
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	float room, const char *text);
+/* Shortens the text if need be, but not what follows it. */
+void thrum__bands_text_before(const struct thrum__bands_pen *, float x, float y, int font,
+	int colour, float room, const char *text, const char *tail);
 void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, int font,
 	int colour, const char *text);
 /* A text of the scale; in pictures without room for it, over the time. */

@@ -43,13 +43,20 @@ int thrum__scene_bands_column(float width, float x)
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
+void thrum__bands_text_before(const struct thrum__bands_pen *pen, float x, float y, int font,
+	int colour, float room, const char *text, const char *tail)
+{
+	char fits[200];
+	size_t size = thrum__paint_fit_before(pen->p, text, strlen(text), tail, font, room, fits,
+		sizeof fits);
+
+	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, false);
+}
+
 void thrum__bands_text(const struct thrum__bands_pen *pen, float x, float y, int font, int colour,
 	float room, const char *text)
 {
-	char fits[200];
-	size_t size = thrum__paint_fit(pen->p, text, strlen(text), font, room, fits, sizeof fits);
-
-	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, false);
+	thrum__bands_text_before(pen, x, y, font, colour, room, text, "");
 }
 
 void thrum__bands_text_right(const struct thrum__bands_pen *pen, float x, float y, int font,
