@@ -21,6 +21,13 @@ for way in fork vfork spawn; do
 	[[ -n $received && $received == "$sent" ]] || wrong "$way: sent \"$sent\", received \"$received\""
 done
 
+# A wait for a child is explained by what the child did.
+mkdir slow
+"$THRUM" record --follow-children -o slow/%p.thrum -- "$programs/parent" spawn 1000 >out 2>err ||
+	wrong "slow: status $?: $(cat err)"
+"$THRUM" why --slow='process *' slow/*.thrum >out 2>err
+[[ $(<out) =~ it\ waited\ for\ thread\ .[0-9]+/parent ]] || wrong "slow: no child: $(cat out err)"
+
 # Others get nothing.
 "$THRUM" record -o alone.thrum -- "$programs/parent" fork >out 2>err || wrong "alone: status $?"
 "$THRUM" dump alone.thrum | grep -q 'link' && wrong 'a link to a child that is not followed'
