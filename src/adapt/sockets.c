@@ -2,7 +2,7 @@
 /*
  * Connections between processes of this machine: TCP between two addresses of it, and Unix sockets.
  * Their messages are recorded as those of a link whose key is the same at both ends: a number of the
- * connection, the direction, and a byte that no text has (format/connection.h).
+ * connection, the direction, and a byte that no text has (format/format.h).
  *
  * The number is found out by the first call. It needs no agreement of the two: of TCP it is the hash
  * of both addresses, of Unix sockets that of inodes, as the kernel tells (sock_diag(7)).
@@ -24,7 +24,7 @@
 
 #include "adapt/descriptor.h"
 #include "adapt/process.h"
-#include "format/connection.h"
+#include "format/format.h"
 #include "port/port.h"
 
 /* By descriptor: the connection's number, with the direction of sending in the lowest bit; 0: not known

@@ -163,6 +163,18 @@ struct thrum__header {
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
 
+/* ---- Links ---------------------------------------------------------------------------------- */
+
+/* The key by which the adapters record messages over a connection between two processes of a machine. It is
+ * used for message after message. */
+struct thrum__connection_key {
+	uint8_t number[8]; /* tells the connection */
+	uint8_t way;       /* the direction: 0 or 1 */
+	uint8_t mark;      /* THRUM__CONNECTION_MARK */
+};
+_Static_assert(sizeof(struct thrum__connection_key) == 10, "wire layout");
+#define THRUM__CONNECTION_MARK 0xff /* no text has this byte */
+
 /* ---- Definitions ---------------------------------------------------------------------------- */
 
 enum thrum__definition_type {

@@ -86,7 +86,7 @@ static bool has_filter(void)
 {
 	static const char wanted[] = "\nSeccomp:\t";
 	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[4096];
+	char text[2048];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 
 	if (fd >= 0)

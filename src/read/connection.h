@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells the keys of connections from those of programs: format/connection.h. A trace of several may have
+ * Tells the keys of connections from those of programs: format/format.h. A trace of several may have
  * the name of a process and a / before them. An event of receiving while the lane is suspended means that
  * the task waits for the next message.
  */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "format/connection.h"
+#include "format/format.h"
 
 #define THRUM__CONNECTION_KEY sizeof(struct thrum__connection_key)
 /* Bytes behind those that tell the connection; the first of them is the direction. */

@@ -176,7 +176,7 @@ static bool is_seen(const struct world *w, double stopped, double t)
 		have_talked(w, stopped, t + half < HOUR ? t + half : HOUR);
 }
 
-/* What the bounds of many worlds were like, apart by whether one way is slower. */
+/* How wide the bounds of many worlds were, and how wrong their middles. */
 struct tally {
 	double half_widths[5000], errors[5000];
 	size_t count;
