@@ -46,7 +46,8 @@ int thrum__scene_create(const struct thrum__model *model,
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->model = model;
-	made->selected = made->run = made->hovered = made->hovered_group = THRUM__NONE;
+	made->selected = made->run = made->hovered = THRUM__NONE;
+	made->hovered_group = made->hovered_thread = THRUM__NONE;
 	made->seen_edges = model->edges.count;
 	made->seen_notes = model->notes.count;
 	thrum__scene_time_axis_init(&made->time);

@@ -159,8 +159,11 @@ struct thrum__scene {
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
 	uint32_t
-		hovered_group; /* of a name in the bands' gutter, or NONE: thrum__scene_hover_group */
-	bool is_crowded;       /* on auto, show bands */
+		hovered_group, /* of a name in the bands' gutter, or NONE: thrum__scene_hover_name */
+		hovered_thread; /* the same, by its number in the bands */
+	bool is_crowded;        /* on auto, show bands */
+	float heights_left;     /* a part of the way to new heights of the bands: 1 … 0 */
+	bool tells_range;       /* the range was chosen after the selection */
 	/* The window of the last frame, and the stretch by which it chose what folds. */
 	struct {
 		int64_t from, to, chosen_from, chosen_to;
@@ -379,7 +382,8 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(PREVIOUS_EXCEPTION, "Bands", "previous-exception", "X", "bands: previous such task") \
 	X(PIN, "Bands", "pin", "p", \
 		"bands: show above what the selected task waited for; again: not") \
-	X(ZOOM_TO, "Bands", "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
+	X(ZOOM_TO, "Bands", "zoom-to", "z", \
+		"bands: zoom to the range, or else to the selected task") \
 	X(PAIR, "Bands", "pair", "P", \
 		"bands: compare two traces, each kind of task beside the other's") \
 	X(MARK, "Other", "mark", "m", "mark the time below the pointer with a text") \
@@ -400,11 +404,12 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(COUNTERS, "Show", "counters", "c Space", "show or hide counters") \
 	X(FINDING, "Find", "finding", "b", "next finding") \
 	X(DETAILS, "Tasks", "details", "Enter", "details") \
-	X(SLOW, "Tasks", "slow", "y", "why the selected task was slow") \
+	X(SLOW, "Tasks", "slow", "y", "why the selected task was slow, with its story in bands") \
 	X(GO_TO_TIME, "Move", "go-to-time", "g", "go to a time") \
 	X(BACK, "Move", "back", "Backspace", "go back to where you were") \
 	X(LEGEND, "Show", "legend", "k", "show or hide the key line") \
-	X(CLEAR, "Other", "clear", "Escape", "clear search and selection") \
+	X(CLEAR, "Other", "clear", "Escape", \
+		"end the range; else the search, the selection, the stories") \
 	X(HELP, "Other", "help", "?", "all keys")
 
 enum thrum__scene_command {
@@ -471,9 +476,17 @@ THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint3
 /* Chooses the durations between two heights of the picture with the range, if they are apart and the first
  * lies in a band, which gets the focus; else no durations. */
 void thrum__scene_bands_choose(struct thrum__scene *, float y1, float y2);
+/* The places of bands are where they belong: later ones come from there, as heights_left tells. */
+void thrum__scene_bands_forget_heights(struct thrum__scene *);
+/* Gives the place of a task's line in the last frame of bands; returns false if it isn't in sight. */
+bool thrum__scene_bands_place_y(const struct thrum__scene *, uint32_t task, float *y,
+	float *height);
 /* A number that changes when a document about the selected task, or about the bands, is to be written anew:
- * with the chosen run, the range, and the focus. */
+ * with the chosen run, the range, and the focus. It is odd if the panel is to tell about the range; bit 1:
+ * the range chooses durations, too. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
+/* Whether the panel is to tell about the range: no task is selected, or the range was chosen later. */
+bool thrum__scene_bands_tells_range(const struct thrum__scene *);
 /* The group of the band with the focus, or NONE; the own task of the first lane of the thread with the focus,
  * or NONE. */
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
@@ -481,6 +494,12 @@ uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *);
 /* Writes a sentence about the band, thread or queue with the focus, with the numbers of the last frame;
  * "" if there is none. Returns as snprintf does. */
 size_t thrum__scene_focus_words(const struct thrum__scene *, char *to, size_t size);
+/* The same about that whose name in the gutter of bands is at x, y. */
+size_t thrum__scene_name_words(const struct thrum__scene *, float x, float y, char *to,
+	size_t size);
+/* Writes how long the line of a task took, and how it failed: ", 77.8 ms, failed: timed out"; "" if the bands
+ * aren't shown or have no such line. Returns as snprintf does. */
+size_t thrum__scene_line_words(const struct thrum__scene *, uint32_t task, char *to, size_t size);
 /* Shows bands, with the focus on that of a group. Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_group(struct thrum__scene *, uint32_t group);
 /* Selects a task and shows its story, if bands are shown; if it is there, it stays. Returns as
@@ -520,10 +539,9 @@ THRUM__MUST_USE int thrum__scene_select_run(struct thrum__scene *, uint32_t run)
  * it. NONE ends that. Looks at 4,096 edges at most, and at each unit if unrelated ones fade. */
 void thrum__scene_hover(struct thrum__scene *, uint32_t task);
 
-/* Shows in all threads what a group ran there, as if the pointer were over its name; NONE ends that.
- * The second returns the group whose name is at a place, or NONE. */
-void thrum__scene_hover_group(struct thrum__scene *, uint32_t group);
-uint32_t thrum__scene_group_at(const struct thrum__scene *, float x, float y);
+/* Shows in all threads what the group ran there whose name in the gutter is at x, y; or of which thread the
+ * name is there. Returns whether that changed. No name is at INFINITY. */
+bool thrum__scene_hover_name(struct thrum__scene *, float x, float y);
 
 /* ---- The outline --------------------------------------------------------------------------- */
 

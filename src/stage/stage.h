@@ -164,6 +164,7 @@ void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool i
 	X("Shift and drag", "measure a duration; in bands, choose a range, and durations, too") \
 	X("Shift and wheel", "go up and down the tracks") \
 	X("Click", "select a task; on the background, clear the selection") \
+	X("Click a name", "in bands, tell about it; again: open or close it") \
 	X("Double-click", "fade tasks that aren't related, or show all; in bands, the story") \
 	X("Right click", "menu") \
 	X("Drag in the overview", "go to another time; drag an edge to resize the window") \

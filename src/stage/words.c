@@ -106,7 +106,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	const struct thrum__stage_private *own = stage->own;
 	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
-	char text[64];
+	char text[64], line[200];
 	struct thrum__scene_pick pick;
 
 	if (stage->count == 0)
@@ -116,6 +116,9 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 		return words.size;
 	}
 	scene = stage->parts[own->pointer_part].scene;
+	if (own->is_inside && !own->has_crosshair)
+		return thrum__scene_name_words(scene, own->x,
+			own->y - thrum__stage_view_top(stage, own->pointer_part), to, size);
 	if (!own->has_crosshair)
 		return words.size;
 	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
@@ -124,6 +127,10 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	thrum__stage_pick_all(stage, own->x, own->y, &pick);
 	if (pick.task != THRUM__NONE)
 		put_task(&words, scene->model, pick.task);
+	if (pick.task != THRUM__NONE && pick.run == THRUM__NONE) {
+		thrum__scene_line_words(scene, pick.task, line, sizeof line);
+		thrum__base_text_put(&words, line);
+	}
 	if (pick.more > 0)
 		thrum__base_text_format(&words, "; %s%u more here",
 			pick.more == THRUM__PICK_MOST ? "at least " : "", (unsigned)pick.more);

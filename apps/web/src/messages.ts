@@ -29,6 +29,9 @@ export interface Paragraph {
   number?: number;
   /** Belongs to the run that the document is about. */
   marked?: true;
+  /** A bar below a row: thousandths of its width, and a token. */
+  bar?: number;
+  colour?: string;
   pieces: Piece[];
   aside?: Piece;
 }

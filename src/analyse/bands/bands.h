@@ -364,6 +364,10 @@ struct thrum__bands_numbers {
 void thrum__bands_numbers(const struct thrum__bands *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__bands_numbers *);
 
+/* Returns how many lines of a group touch a time, about. */
+uint32_t thrum__bands_touched(const struct thrum__bands *, uint32_t group, int64_t from,
+	int64_t to);
+
 /* The line of a group that is the median of all that resolved, or NONE. *resolved: how many did. */
 uint32_t thrum__bands_usual(const struct thrum__bands *, uint32_t group, uint32_t *resolved);
 

@@ -152,6 +152,21 @@ static void count_alive(const struct thrum__bands *bands, const struct thrum__ba
 	}
 }
 
+uint32_t thrum__bands_touched(const struct thrum__bands *bands, uint32_t group, int64_t from,
+	int64_t to)
+{
+	const struct thrum__bands_time time = {{from, 0}, {to, 0}};
+	struct thrum__bands_numbers numbers = {0};
+
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
+
+		if (row && row->count > 0)
+			count_alive(bands, row, &time, &numbers);
+	}
+	return numbers.touched;
+}
+
 void thrum__bands_numbers(const struct thrum__bands *bands, uint32_t group,
 	const struct thrum__bands_time *time, struct thrum__bands_numbers *numbers)
 {

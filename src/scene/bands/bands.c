@@ -182,7 +182,8 @@ int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *mad
 	if (!scene->bands)
 		return adopt(scene, made);
 	forget_made(scene->bands);
-	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
+	/* Groups get other numbers. */
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	return thrum__bands_replace(scene->bands->all, made);
 }
 

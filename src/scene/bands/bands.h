@@ -85,10 +85,18 @@ struct thrum__scene_bands_place {
 	float base; /* the bottom of the lowest row, from the top of the half */
 };
 
+/* Whether a place shows a group of lines. */
+static inline bool thrum__bands_is_group(const struct thrum__scene_bands_place *place)
+{
+	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
+		place->kind == THRUM__PLACE_OPENED;
+}
+
 /* Numbers of a group, for the window of the last frame. */
 struct thrum__scene_bands_counted {
 	struct thrum__bands_numbers numbers; /* of the range, if there is one */
 	struct thrum__bands_numbers rest;    /* of the window beside the range */
+	uint32_t touched;                    /* lines in the window */
 };
 
 struct thrum__scene_bands {
@@ -96,6 +104,11 @@ struct thrum__scene_bands {
 	/* The places, for pictures of this size. */
 	struct thrum__scene_bands_place *places;
 	uint32_t place_count, place_room;
+	/* While places are opened or closed (place.c): those before; room for those that are painted, of
+	 * which as many fit as into `places`; and the content's height in the end. */
+	struct thrum__scene_bands_place *before, *moving;
+	uint32_t before_count, before_room, moving_room;
+	float settled;
 	float width, height, content; /* content: the height of all places */
 	uint32_t tones[2]; /* lines in a cell, from which on it has the third and the fourth tone */
 	/* The columns of the frame, and memory for what is in them. */
@@ -172,6 +185,10 @@ double thrum__scene_bands_track(const struct thrum__scene_bands *, float scroll)
 /* The same for any y below the top of the first place. */
 double thrum__scene_bands_place_at(const struct thrum__scene_bands *, float y);
 
+/* Puts the places where they are on their way, until the second ends that. Returns false if none moves. */
+bool thrum__bands_begin_moving(const struct thrum__scene *);
+void thrum__bands_end_moving(struct thrum__scene_bands *);
+
 /* ---- choose.c: which bands are placed, and how high; for place.c ----------------------------- */
 
 /* The bands that are placed: those of a scene, or those of two in pairs, the upper one first. Both
@@ -235,7 +252,8 @@ int thrum__bands_is_opened(const struct thrum__bands_sides *, unsigned side, uin
 uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack,
 	uint32_t *more, int64_t *ran);
 
-/* Scrolls so that the band of a task's line is in sight. Returns 0 or -THRUM_E_MEMORY. */
+/* Scrolls so that the band of a task's line is in sight, and opens the groups without a band if it is
+ * among them. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
 
 /* Gives y of a line of this duration in a band, from the top of the band. */
@@ -259,6 +277,9 @@ bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box
 
 /* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
 THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
+
+/* Opens the place of the groups without a band. Returns false if it can't, or is open. */
+bool thrum__scene_bands_open_more(struct thrum__scene *);
 
 /* Writes the name of a place that may have the focus; returns false for other places. */
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,

@@ -293,12 +293,12 @@ uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *scene)
 		: THRUM__NONE;
 }
 
-/* Opens the place of the groups without a band. Returns false if it can't, or is open. */
-static bool open_more(struct thrum__scene *scene)
+bool thrum__scene_bands_open_more(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 
-	if (scene->width <= 0 || thrum__scene_bands_opened(state, THRUM__BANDS_MORE) ||
+	if (scene->width <= 0 || scene->pair.other ||
+		thrum__scene_bands_opened(state, THRUM__BANDS_MORE) ||
 		state->opened_count == THRUM__OPENED_MAX)
 		return false;
 	strcpy(state->opened[state->opened_count++], THRUM__BANDS_MORE);
@@ -317,7 +317,7 @@ int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
 	scene->state.as = THRUM__AS_BANDS;
 	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
 	place = focused_place(scene);
-	if (place == THRUM__NONE && open_more(scene)) {
+	if (place == THRUM__NONE && thrum__scene_bands_open_more(scene)) {
 		if (thrum__scene_project(scene, scene->width, scene->height) < 0)
 			return -THRUM_E_MEMORY;
 		place = focused_place(scene);
@@ -414,7 +414,7 @@ static int zoom_to(struct thrum__scene *scene)
 	return 1;
 }
 
-/* Ends the range; or else the search, or the selection with the stories, or the focus. */
+/* Ends the range; or else the search, or the selection, or the stories, or the focus. */
 static int clear_next(struct thrum__scene *scene)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -426,8 +426,9 @@ static int clear_next(struct thrum__scene *scene)
 	}
 	if (state->search[0]) {
 		state->search[0] = 0;
-	} else if (state->has_selected || state->related_only || state->bands.story_count > 0) {
+	} else if (state->has_selected || state->related_only) {
 		state->has_selected = state->related_only = false;
+	} else if (state->bands.story_count > 0) {
 		state->bands.story_count = 0;
 	} else if (state->bands.focus[0]) {
 		state->bands.focus[0] = 0;
@@ -439,25 +440,24 @@ static int clear_next(struct thrum__scene *scene)
 
 /* ---- Hovering ------------------------------------------------------------------------------ */
 
-void thrum__scene_hover_group(struct thrum__scene *scene, uint32_t group)
-{
-	scene->hovered_group = group;
-}
-
-uint32_t thrum__scene_group_at(const struct thrum__scene *scene, float x, float y)
+bool thrum__scene_hover_name(struct thrum__scene *scene, float x, float y)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
-	const struct thrum__scene_bands_place *place;
+	uint32_t group = scene->hovered_group, thread = scene->hovered_thread;
 	double at = thrum__scene_track_at(scene, y);
 
-	if (!scene->shows_bands || !bands || x >= (float)scene->time.x0 ||
-		y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count)
-		return THRUM__NONE;
-	place = &bands->places[(uint32_t)at];
-	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
-			place->kind == THRUM__PLACE_OPENED
-		? place->index
-		: THRUM__NONE;
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
+	if (scene->shows_bands && bands && x < (float)scene->time.x0 &&
+		y >= scene->tracks.top - THRUM__PAD && at >= 0 && at < bands->place_count) {
+		const struct thrum__scene_bands_place *place = &bands->places[(uint32_t)at];
+
+		if (thrum__bands_is_group(place))
+			scene->hovered_group = place->index;
+		else if (place->kind == THRUM__PLACE_THREAD ||
+			place->kind == THRUM__PLACE_OPENED_THREAD)
+			scene->hovered_thread = place->index;
+	}
+	return group != scene->hovered_group || thread != scene->hovered_thread;
 }
 
 int thrum__scene_bands_command(struct thrum__scene *scene, int command)

@@ -71,10 +71,12 @@ static void paint_stretch(const struct thrum__bands_pen *pen,
 		words[strcspn(words, ":")] = 0; /* the duration alone */
 		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_SMALL);
 	}
-	if (width + WORDS_ROOM <= x2 - x1)
-		thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
-			is_busy ? THRUM__COLOUR_BAD : THRUM__COLOUR_MUTED, THRUM__FONT_SMALL,
-			x1 + (WORDS_ROOM - 6), y - 5, words, strlen(words), false);
+	if (width + WORDS_ROOM > x2 - x1)
+		return;
+	thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
+		is_busy ? THRUM__COLOUR_BAD : THRUM__COLOUR_MUTED, THRUM__FONT_SMALL,
+		x1 + (WORDS_ROOM - 6), y - 5, words, strlen(words), false);
+	thrum__paint_boxes_add(pen->p->boxes, x1 + (WORDS_ROOM - 6), y - 15, width, 12);
 }
 
 /* Paints the line of a row, with its ends. */

@@ -72,6 +72,7 @@ void thrum__bands_remark(const struct thrum__bands_pen *pen, float x, float y, i
 	if (size == 0)
 		return;
 	thrum__paint_halo(pen->p, x - 2, y - 10, width + 4, 14);
+	thrum__paint_boxes_add(pen->p->boxes, x - 2, y - 10, width + 4, 14);
 	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, true);
 }
 
@@ -103,13 +104,6 @@ static void put_duration(char to[32], int64_t ns)
 static bool is_same_time(const struct thrum__bands_time *a, const struct thrum__bands_time *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* Whether a place shows a group of lines. */
-static bool is_work(const struct thrum__scene_bands_place *place)
-{
-	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
-		place->kind == THRUM__PLACE_OPENED;
 }
 
 /* Whether events are lost in one of the two stretches of a time. */
@@ -147,9 +141,11 @@ static void count_bands(struct thrum__bands_pen *pen)
 	for (uint32_t i = 0; i < bands->place_count; i++) {
 		const struct thrum__scene_bands_place *place = &bands->places[i];
 
-		if (!is_work(place))
+		if (!thrum__bands_is_group(place))
 			continue;
 		thrum__bands_numbers(bands->all, place->index, &time, &bands->counted[i].numbers);
+		bands->counted[i].touched = thrum__bands_touched(bands->all, place->index,
+			state->from, state->to);
 		if (pen->has_range)
 			thrum__bands_numbers(bands->all, place->index, &rest,
 				&bands->counted[i].rest);
@@ -174,16 +170,24 @@ static void put_count(uint64_t count, bool is_cut, char to[COUNT_ROOM])
 	thrum__words_number(count, to + strlen(to));
 }
 
+/* Writes how many tasks failed: "all" of them, or "". */
+static void put_failures(const struct thrum__bands_numbers *n, bool is_cut, char to[COUNT_ROOM])
+{
+	to[0] = 0;
+	if (n->all_failed)
+		strcpy(to, "all");
+	else if (n->failed > 0)
+		put_count(n->failed, is_cut, to);
+}
+
 static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
 	bool is_cut, float y, int font)
 {
 	char words[COUNT_ROOM];
 
-	if (n->failed == 0)
-		return;
-	put_count(n->failed, is_cut, words);
-	thrum__bands_text_right(pen, columns[3], y, font,
-		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
+	put_failures(n, is_cut, words);
+	if (words[0])
+		thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD, words);
 }
 
 /* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
@@ -215,17 +219,17 @@ static void put_above(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, const struct thrum__bands_numbers *n)
 {
 	float y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
-	char slow[32], words[THRUM__NUMBER_ROOM];
+	char slow[32], words[COUNT_ROOM];
 
 	if (!thrum__bands_has_name(pen, place))
 		return;
 	put_duration(slow, n->slow);
 	thrum__bands_text_right(pen, pen->p->width - ABOVE_P99, y, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, slow);
-	thrum__words_number(n->failed, words);
-	if (n->failed > 0)
+	put_failures(n, false, words);
+	if (words[0])
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
+			THRUM__COLOUR_BAD, words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
@@ -368,9 +372,8 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 		return;
 	}
 	for (uint32_t i = 0; i < pen->bands->place_count; i++)
-		if (is_work(&pen->bands->places[i]))
-			lines += pen->bands->counted[i].numbers.touched +
-				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
+		if (thrum__bands_is_group(&pen->bands->places[i]))
+			lines += pen->bands->counted[i].touched;
 	thrum__words_number(lines, count);
 	snprintf(words, sizeof words,
 		family->shown_count + family->more_count == 0

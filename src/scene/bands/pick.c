@@ -132,13 +132,20 @@ int thrum__scene_bands_show(struct thrum__scene *scene, uint32_t task)
 {
 	struct thrum__scene_bands *bands = scene->bands;
 	const struct thrum__scene_bands_place *place;
+	uint32_t group;
 	float scroll;
 
 	if (!bands)
 		return 0;
-	place = thrum__scene_bands_place_of(bands,
-		thrum__family_group(&bands->all->family,
-			thrum__family_line(&bands->all->family, task)));
+	group = thrum__family_group(&bands->all->family,
+		thrum__family_line(&bands->all->family, task));
+	place = thrum__scene_bands_place_of(bands, group);
+	if (!place && group != THRUM__NONE && !bands->all->family.groups[group].is_object &&
+		thrum__scene_bands_open_more(scene)) {
+		if (thrum__scene_project(scene, scene->width, scene->height) < 0)
+			return -THRUM_E_MEMORY;
+		place = thrum__scene_bands_place_of(bands, group);
+	}
 	scroll = thrum__scene_bands_scroll(bands, scene->state.track);
 	if (place && (place->y < scroll || place->y + place->height > scroll + bands->height))
 		scene->state.track = thrum__scene_bands_track(bands,

@@ -254,13 +254,14 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, bool is_first)
 {
 	float base = thrum__bands_top(pen, place) + HEIGHT;
-	uint32_t group = pen->p->scene->hovered_group;
+	uint32_t group = pen->p->scene->hovered_group, thread = pen->p->scene->hovered_thread;
+	bool is_aside = group != THRUM__NONE || (thread != THRUM__NONE && thread != place->index);
 
 	thrum__bands_thread_shares(pen->bands->all, place->index, &pen->bands->window,
 		pen->bands->shares);
 	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
 		pen->right, base, 1, THRUM__DASH_SOLID);
-	paint_share(pen, base, group == THRUM__NONE ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
+	paint_share(pen, base, is_aside ? THRUM__COLOUR_SUM : THRUM__COLOUR_RUN,
 		pen->bands->shares);
 	if (group != THRUM__NONE) {
 		share_of_group(pen, place->index, group, pen->bands->shares);

@@ -14,16 +14,26 @@ const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scen
 	return scene->bands && thrum__scene_shows_bands(scene) ? scene->bands->all : NULL;
 }
 
+bool thrum__scene_bands_tells_range(const struct thrum__scene *scene)
+{
+	return thrum__scene_bands_of(scene) && thrum__bands_has_range(&scene->state.bands) &&
+		(scene->selected == THRUM__NONE || scene->tells_range);
+}
+
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_bands_state *state = &scene->state.bands;
 	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to +
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
+	struct thrum__bands_box box;
+
 	if (!thrum__scene_bands_of(scene))
-		return scene->run + 1;
-	return (uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
-		strlen(state->focus));
+		return 4 * (scene->run + 1);
+	return 4 *
+		(uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
+			strlen(state->focus)) +
+		2 * thrum__scene_bands_box(scene, &box) + thrum__scene_bands_tells_range(scene);
 }
 
 /* Looks at the paths of lines that ended in a time. */
