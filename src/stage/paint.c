@@ -141,7 +141,8 @@ void thrum__stage_paint_blink(const struct thrum__stage *stage, struct thrum__dr
 	float right = thrum__stage_right(scene), y = box ? box->y : 0;
 	float height = box ? box->height : 0;
 
-	if (!box)
+	if (scene->shows_bands ? !thrum__scene_bands_place_y(scene, own->blink_task, &y, &height)
+			       : !box)
 		return;
 	thrum__draw_horizontal(list, THRUM__Z_BAND, THRUM__COLOUR_SEL, 0, right, y, 2,
 		THRUM__DASH_SOLID);

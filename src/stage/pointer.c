@@ -426,9 +426,11 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	}
 	if (scene->shows_bands && place.drag == THRUM__DRAG_NOT_YET &&
 		(x < scene->time.x0 || thrum__scene_bands_is_button(scene, x, place.y))) {
+		thrum__stage_motion_from(stage);
 		if (thrum__scene_bands_press(scene, x, place.y) < 0 ||
 			thrum__stage_share(stage, place.part) < 0)
 			return -THRUM_E_MEMORY;
+		thrum__stage_motion_begin(stage);
 		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
 	}
 	pick_at(stage, &place, x, with, &pick);

@@ -61,6 +61,8 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__bands_destroy(bands->all);
 	thrum__bands_window_finish(&bands->window);
 	free(bands->places);
+	free(bands->before);
+	free(bands->moving);
 	free(bands->times);
 	free(bands->cells);
 	free(bands->shares);

@@ -194,6 +194,8 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	for (uint32_t i = 0; i < rows.count; i++) {
 		float y = top + THRUM__OPENED_HEAD + ROW * (float)i;
 
+		if (y + ROW > top + place->height)
+			break; /* it is being opened */
 		if (y < pen->p->bottom && y + ROW > pen->p->top)
 			paint_row(pen, &rows.lines[i], x, y);
 	}

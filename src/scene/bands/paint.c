@@ -500,6 +500,10 @@ static void paint_focus(const struct thrum__bands_pen *pen,
 
 static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
 {
+	/* While these open, others still stand in their place. */
+	if (place->height < place->own &&
+		(place->kind == THRUM__PLACE_STORY || place->kind == THRUM__PLACE_OPENED_THREAD))
+		return;
 	paint_focus(pen, place);
 	switch (place->kind) {
 	case THRUM__PLACE_NONE: break;
@@ -617,7 +621,8 @@ static struct thrum__bands_pen pen_of(struct thrum__paint *p)
 	};
 }
 
-void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
+/* Paints the bands of a scene, and with `lower` those of the other one in pairs. */
+static void paint_bands(struct thrum__paint *p, struct thrum__paint *lower)
 {
 	struct thrum__bands_pen pen = pen_of(p);
 
@@ -646,4 +651,13 @@ void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
 		return;
 	}
 	paint_places(&pen);
+}
+
+void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
+{
+	bool moves = thrum__bands_begin_moving(p->scene);
+
+	paint_bands(p, lower);
+	if (moves)
+		thrum__bands_end_moving(p->scene->bands);
 }
