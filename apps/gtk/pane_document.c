@@ -250,6 +250,9 @@ static void add_row(struct making *making, const struct thrum__document_paragrap
 		GtkWidget *cell = make_label(making,
 			making->document->pieces + paragraph->first + i, 1, class);
 
+		/* The first column takes the room that is left, so that tables are alike. */
+		gtk_widget_set_hexpand(cell, i == 0);
+		gtk_label_set_xalign(GTK_LABEL(cell), i == 0 ? 0 : 1);
 		if (paragraph->is_marked)
 			gtk_widget_add_css_class(cell, "marked");
 		gtk_grid_attach(GTK_GRID(making->table), cell, (int)i, making->rows, 1, 1);

@@ -10,6 +10,7 @@
 
 #define RADIUS 9
 #define PIN_ROOM 11    /* px around a pin's centre that names must not cover */
+#define BESIDE 2       /* places beside it that are tried before those above and below */
 #define NOTE_WIDTH 320 /* px, at most */
 #define NARROW 600     /* px: narrower pictures show pins without notes */
 #define VICTIM_AT 96   /* px from the trace's end to the victim's pin, at most */
@@ -58,18 +59,15 @@ static void find_room(const struct thrum__paint *p, struct pin *pin)
 {
 	const float by = 2 * RADIUS + 4;
 
-	for (int i = 0; i < THRUM__STEPS_MAX; i++) {
-		if (is_free(p, pin->x, pin->y))
-			return;
-		if (p->bands && is_free(p, pin->x, pin->y - by)) {
-			pin->y -= by;
-			return;
-		}
-		if (p->bands && is_free(p, pin->x, pin->y + by)) {
-			pin->y += by;
-			return;
-		}
-		pin->x += by;
+	for (int i = 0; i < THRUM__STEPS_MAX && !is_free(p, pin->x, pin->y); i++) {
+		float up = pin->y - by, down = pin->y + by;
+
+		if (p->bands && i >= BESIDE && is_free(p, pin->x, up))
+			pin->y = up;
+		else if (p->bands && i >= BESIDE && is_free(p, pin->x, down))
+			pin->y = down;
+		else
+			pin->x += by;
 	}
 }
 
