@@ -123,6 +123,9 @@ def why_slow(desktop):
     viewer.wait_seen("slow-words")
     viewer.wait("there is a picture", lambda window: window.places["slow-picture"][3] > 60)
     check("panel=slow" in viewer.window().state, viewer.window().state)
+    check("as=bands" in viewer.window().state, "its story needs bands")
+    viewer.key("v")
+    viewer.wait("rows are shown", lambda window: "as=bands" not in window.state)
     # A click there leads to a task, and to the details about it.
     height = viewer.window().places["slow-picture"][3]
     for y in range(4, height, 8):
