@@ -150,8 +150,8 @@ void thrum__adapt_fork_failed(int error);
 void thrum__adapt_fork_left(pid_t parent, bool records);
 /* Its recording is about to begin. */
 void thrum__adapt_fork_begins(void);
-/* In a fresh child, whether a call has to wait for a descriptor: for an event of poll(), and not shortly. Then
- * its recording begins. Keeps errno. */
+/* In a fresh child, whether a call has to wait for a descriptor: for an event of poll(), and not
+ * shortly. Then its recording begins. Keeps errno. */
 bool thrum__adapt_fork_waits(int fd, short events);
 /* Whether a sleep is recorded. That begins the recording if it is long, or the child is no longer young. */
 bool thrum__adapt_fork_sleeps(int64_t ns);

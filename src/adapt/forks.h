@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What all processes under one `thrum record` share with it: how many forked children record. It lies in
- * a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * All processes under one `thrum record` share this with it: how many forked children record, and how they
+ * ended. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H

@@ -76,7 +76,7 @@ static char *make_entry(const char *name, const char *value)
 
 static bool follows;
 static _Atomic uint32_t starts;
-/* What the calling thread sent last. A fork's child has it, too. */
+/* The calling thread sent this number last. A fork's child has it, too. */
 static __thread uint64_t sent __attribute__((tls_model("initial-exec")));
 /* The key that the program got which started this one. */
 AT_FORK static char *received;
