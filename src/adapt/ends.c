@@ -87,6 +87,11 @@ bool thrum__adapt_has_handlers(void)
 	return handlers() != NO_HANDLER;
 }
 
+bool thrum__adapt_may_interrupt(void)
+{
+	return handlers() == INTERRUPTS;
+}
+
 /* ---- The processes --------------------------------------------------------------------------- */
 
 /* Finds this process and all that it started. */

@@ -161,6 +161,10 @@ int thrum__source_write_all(int fd, const void *from, size_t size);
  */
 int thrum__source_error_of(int number);
 
+/* As thrum_trace_note_end, for a process that ended at that time of CLOCK_MONOTONIC, in ns. */
+int thrum__source_note_end(const char *file, enum thrum_ending, int code, uint64_t time,
+	struct thrum_error_info *);
+
 /* A recording whose process has ended, while it is changed. */
 struct thrum__source_change {
 	int fd; /* for writing */

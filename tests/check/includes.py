@@ -43,7 +43,7 @@ FACES = {
     "core": (),
     "promise": (),
     "xen": (),
-    "adapt": (),
+    "adapt": ("forks.h",),
     "read": ("read.h", "connection.h", "counters.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
