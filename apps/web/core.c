@@ -144,9 +144,10 @@ static bool show_reading(void *context, const struct thrum__model *model)
 {
 	const struct thrum_trace_info *info = context;
 	double all = info->file_size > 0 ? (double)info->file_size : 1;
+	double part = (double)info->content_bytes / all;
 
 	thrum__scene_coarse_note(&core.coarse, model);
-	core.part_read = fmin((double)info->content_bytes / all, 1);
+	core.part_read = part < 1 ? part : 1;
 	page_progress("Reading", core.part_read);
 	return true;
 }

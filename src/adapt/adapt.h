@@ -507,6 +507,8 @@ void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label
 void thrum__adapt_wait_make(struct wait *, enum thrum_kind, const char *label, const void *caller);
 void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
 extern struct thrum_tag thrum__adapt_outside;
+/* Records the wait anew. is_inside: nothing outside of the program ends it. */
+void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
 void thrum__adapt_wait_end(struct wait *);
 

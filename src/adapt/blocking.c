@@ -215,6 +215,8 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 		thrum__adapt_wait_pipe(blocked, object,
 			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
 			&thrum__adapt_outside);
+	if (object)
+		thrum__adapt_own_wait(blocked, fd, writes);
 	errno = error;
 	return object != NULL;
 }

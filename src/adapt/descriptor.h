@@ -166,6 +166,10 @@ int thrum__adapt_own(long low, bool is_single);
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
+/* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
+ * signal handlers, which might use the pipe. Returns as ends_wait does. */
+void thrum__adapt_own_wait(struct wait *, int fd, bool writes);
+
 /* Whether the program has a handler for any signal. */
 bool thrum__adapt_has_handlers(void);
 
@@ -230,6 +234,8 @@ struct looking {
 	int pause;    /* ms until the next look */
 	thrum_task told;
 };
+/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps errno. */
+bool thrum__adapt_had_handlers(void);
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the

@@ -562,6 +562,24 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	errno = error;
 }
 
+void thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
+{
+	struct looked looked = {.fd = fd, .one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
+	bool is_inside = false;
+	int pause = LOOK_FIRST, ready;
+
+	/* The kernel may write to an eventfd by itself. */
+	if (thrum__adapt_pipe_other(fd, !writes) == fd || thrum__adapt_had_handlers() ||
+		!find_end(&looked, writes) || !is_like_poll(&looked, writes))
+		return;
+	do {
+		ready = real_poll(NULL)(&looked.one, 1, pause);
+		if (ready == 0 && is_inside == thrum__adapt_has_handlers())
+			thrum__adapt_wait_again(wait, is_inside = !is_inside);
+		pause = pause < LOOK_LAST ? pause * 2 : pause;
+	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
+}
+
 int thrum__adapt_own(long low, bool is_single)
 {
 	long high = low;

@@ -13,9 +13,8 @@ static bool has_cause(const struct looking *looking)
 		(looking->epoll >= 0 && thrum__adapt_watches_once());
 }
 
-/* Whether there is a handler. Once there is one, there may be one at any time. To find out takes a call
- * for each signal, so short waits rely on what was found shortly before. */
-static bool may_interrupt(void)
+/* To find out takes a call for each signal, so short waits rely on what was found shortly before. */
+bool thrum__adapt_had_handlers(void)
 {
 	static _Atomic bool has_handlers;
 	static _Atomic int64_t sought;
@@ -33,7 +32,7 @@ static bool may_interrupt(void)
 
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	return has_cause(looking) && !may_interrupt();
+	return has_cause(looking) && !thrum__adapt_had_handlers();
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */

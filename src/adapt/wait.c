@@ -127,6 +127,15 @@ void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const ch
 	errno = error;
 }
 
+void thrum__adapt_wait_again(struct wait *wait, bool is_inside)
+{
+	if (wait->pause.is_untold)
+		return;
+	thrum__adapt_go_on(&wait->pause);
+	tell_wait(wait, wait->source, is_inside ? &blocked : &thrum__adapt_outside);
+	wait->pause.is_wait = true;
+}
+
 /* got: the task has what it waited for. */
 static void end_wait(struct wait *wait, bool got)
 {

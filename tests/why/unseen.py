@@ -56,6 +56,7 @@ class Case:
         self.file, self.name = file, name
         self.args = self.run = self.truth = self.culprit = self.victim = ""
         self.ask = "why"
+        self.is_empty = False  # it had nothing to record
 
     def title(self):
         return f"{os.path.basename(self.file)[:-2]}.{self.name}"
@@ -134,9 +135,9 @@ def record(case, program, file):
         environment.update(THRUM_TRACE=file, THRUM_SIZE=size)
     else:
         command = [THRUM, "record", "-o", file, "--size=" + size, "--"] + command
-    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               start_new_session=True)
+    with open(file + ".err", "wb") as errors:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True)
     for word, number in (("kill", signal.SIGKILL), ("stop", signal.SIGTERM), ("live", signal.SIGKILL)):
         if word in words:
             time.sleep(int(words[words.index(word) + 1]) / 1000)
@@ -154,6 +155,8 @@ def record(case, program, file):
         pass
     if os.path.exists(file + ".now"):
         os.replace(file + ".now", file)
+    with open(file + ".err", encoding="utf-8", errors="replace") as errors:
+        case.is_empty = not os.path.exists(file) and " recorded nothing: " in errors.read()
     gather(file)
 
 
@@ -176,7 +179,9 @@ def run_all(cases, folder, jobs):
 # ---- Grading -------------------------------------------------------------------------------------
 
 def ask(case, folder):
-    """thrum's exit status and answer."""
+    """thrum's exit status and answer. Where nothing was recorded there is no finding."""
+    if case.is_empty:
+        return 0, "nothing was recorded\n"
     file = os.path.join(folder, case.title() + ".thrum")
     words = case.question()
     if words[0] == "diff":
@@ -235,6 +240,8 @@ def keep(graded, folder):
     with tarfile.open(KEPT, "w:xz", preset=9) as archive, open(GRADES, "w", encoding="utf-8") as grades:
         for case, result, _ in sorted(graded, key=lambda item: item[0].title()):
             file = os.path.join(folder, case.title() + ".thrum")
+            if case.is_empty:
+                continue
             with open(file, "rb") as recording:
                 if len(lzma.compress(recording.read(), preset=0)) > KEPT_MOST:
                     continue

@@ -23,6 +23,29 @@ static struct thrum__why_missed missed_in_circle(const struct thrum__search *sea
 	return missed;
 }
 
+/* Finds the only signal of a condition that came before a wait on the path, if nothing can happen any more: then
+ * the one that serves the condition need not be to blame, though it is blocked, too. */
+static struct thrum__why_missed missed_behind(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_missed missed = {.signal = THRUM__NONE};
+
+	for (uint32_t i = path->length; i-- > 1 && search->is_dead;) {
+		const struct thrum__why_link *link = &path->links[i - 1];
+		uint32_t signal;
+
+		if (link->is_served || !path->links[i].is_served ||
+			THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION)
+			continue;
+		signal = thrum__why_lost_signal(model, link->wait.on, link->task, link->wait.since);
+		if (signal == THRUM__NONE || !thrum__why_is_only_signal(model, signal))
+			continue;
+		return (struct thrum__why_missed){signal, link, link->wait.since};
+	}
+	return missed;
+}
+
 struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -36,7 +59,7 @@ struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *se
 	condition = is_itself ? leaf : THRUM__TASK(model, leaf, creator);
 	if (!missed.by || !thrum__model_has_row(&model->tasks, condition) ||
 		THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION)
-		return missed;
+		return missed_behind(search, path);
 	missed.since = is_itself ? missed.by->wait.since : THRUM__TASK(model, leaf, created);
 	missed.signal = thrum__why_lost_signal(model, condition, missed.by->task, missed.since);
 	return missed;

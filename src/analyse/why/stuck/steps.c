@@ -186,7 +186,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 
 	if (missed->signal != THRUM__NONE) {
 		thrum__why_add_missed(finding, model, path, missed);
-		return 1;
+		return (unsigned)(&path->links[path->length] - missed->by);
 	}
 	if (thrum__why_is_put_off(search, path, &times)) {
 		finding->count = times;

@@ -218,7 +218,8 @@ struct thrum__why_missed {
 	int64_t since;
 };
 
-/* Finds the lost signal that came before the path's last wait began, or before a wait of its circle. A
+/* Finds the lost signal that came before the path's last wait began, or before a wait of its circle, or, if
+ * nothing can happen any more, before a wait whose condition's only server is blocked, too. A
  * waiter waits for the condition itself, or in mirage-profile traces for a task that the condition
  * created. */
 struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *,
