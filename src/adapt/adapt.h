@@ -21,7 +21,7 @@
  *   blocking.def blocking.c                       other calls that wait for the outside
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
- *   ends.c                                        who else has an end of a pipe
+ *   ends.c held_ends.c vain.c                     who else has an end of a pipe, and for what he waits
  *   forked.c                                      locks that a child got by fork
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
@@ -418,7 +418,7 @@ void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
 void thrum__adapt_go_on(struct pause *);
 
 /* A wait of the running task. */
-#define WAIT_ALSO 6
+#define WAIT_ALSO 10
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
