@@ -15,6 +15,7 @@
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   wait.c       waiting for objects, and jumps out of it
+ *   owner.c      which other process holds a mutex
  *   permits.c    who holds permits of semaphores
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
@@ -462,6 +463,9 @@ void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const voi
  * lock itself tells it, else 0. */
 void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed);
+/* Takes a mutex that several processes share, and for which the wait is recorded. Tells meanwhile which other
+ * process has it. Returns -1 if it is no such mutex. */
+int thrum__adapt_wait_shared(struct wait *, void *lock, const void *caller);
 /* That wait is over. taken: the thread has the lock now. */
 void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 
