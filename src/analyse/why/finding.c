@@ -111,7 +111,8 @@ static bool add_holder(const struct thrum__model *model, struct thrum__finding *
 	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
 	if (thrum__analyse_task_is_pending(model, task))
-		thrum__why_add_step(finding, THRUM__STEP_HOLDS, task, lock,
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS,
+			thrum__analyse_task_known_as(model, task), lock,
 			THRUM__EDGE(model, hold->edge, time), hold->edge);
 	else
 		thrum__why_add_step(finding, THRUM__STEP_STILL_HOLDS, task, lock,
@@ -144,7 +145,9 @@ void thrum__why_add_holders(const struct thrum__search *search, struct thrum__fi
 
 			if (turn != (is_first ? 0 : is_pending ? 2 : 1))
 				continue;
-			if (has_holder(finding, before, hold->task))
+			if (has_holder(finding, before, hold->task) ||
+				has_holder(finding, before,
+					thrum__analyse_task_known_as(model, hold->task)))
 				again++;
 			else
 				added += add_holder(model, finding, hold, task);
