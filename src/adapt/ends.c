@@ -98,8 +98,8 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 	return task;
 }
 
-/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of these
- * may still want to write. If it has but the one that waits, it is that which should. */
+/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
+ * these may still want to write. If it has but the one that waits, it is that which should. */
 static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
 	const struct holder *holder, int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Who has an end of a pipe: this process, and those that it started. */
+/* Finds who has an end of a pipe: this process, and those that it started. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>

@@ -124,7 +124,7 @@ static void end_owner(const struct wait *wait, struct owner *owner)
 	owner->task = THRUM_TASK_NONE;
 }
 
-/* Looks who has the mutex. Of all threads that wait, one tells. */
+/* Looks who has the mutex. One of the threads that wait tells it. */
 static void look_at_owner(const struct wait *wait, const pthread_mutex_t *mutex,
 	struct owner *owner)
 {

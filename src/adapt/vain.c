@@ -14,7 +14,7 @@
 #include "adapt/ends.h"
 #include "port/port.h"
 
-/* ---- What a process waits for ----------------------------------------------------------------- */
+/* ---- The wait of a process ------------------------------------------------------------------- */
 
 static bool is_among(const _Atomic uintptr_t lookers[LOOKERS], const struct process_call *call)
 {

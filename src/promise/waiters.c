@@ -208,8 +208,8 @@ static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 }
 
 /* The thing is held by the promise which will release it, and not by the task that runs: that one goes
- * on with something else. The promise is pending as long, and bears the name that the caller gives it. It did run, so it
- * tells anew that it waits. */
+ * on with something else. The promise is pending as long, and bears the name that the caller gives it. It
+ * did run, so it tells anew that it waits. */
 static void record_holder(const struct holding *holding, const struct thrum_promise *whole,
 	thrum_task awaited)
 {

@@ -10,8 +10,8 @@ for case in end keep give; do
 done
 has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has keep why '^no findings'
-has keep dump 'process [0-9]* \(holder\), [^ ]* +lock '
+has keep dump 'process [0-9]* \(holder\),[^,]* lock '
 has give why '^no findings'
-has give dump 'process [0-9]* \(holder\), [^ ]* +unlock '
+has give dump 'process [0-9]* \(holder\),[^,]* unlock '
 (($("$THRUM" dump give.thrum | grep -c 'create .*process') <= 2)) || wrong 'each thread tells of the holder'
 exit "$failed"

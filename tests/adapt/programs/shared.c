@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A program that waits for a mutex which a child has. The argument says what the child does. SIGALRM ends it. */
+/* A program that waits for a mutex which a child has. The argument says what the child does. SIGALRM ends
+ * it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
