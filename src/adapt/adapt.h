@@ -16,13 +16,14 @@
  *   object.c     tasks for objects of the program, by address
  *   holder.c     the program's threads, and the locks that they hold
  *   wait.c       waiting for objects, and jumps out of it
+ *   owner.c      which other process holds a mutex
  *   permits.c    who holds permits of semaphores
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   blocking.def blocking.c                       other calls that wait for the outside
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   pipes.c                                       pipes whose both ends the program has
- *   ends.c                                        who else has an end of a pipe
+ *   ends.c held_ends.c vain.c                     who else has an end of a pipe, and for what he waits
  *   forked.c                                      locks that a child got by fork
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
@@ -476,7 +477,7 @@ void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
 void thrum__adapt_go_on(struct pause *);
 
 /* A wait of the running task. */
-#define WAIT_ALSO 6
+#define WAIT_ALSO 10
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
@@ -520,6 +521,9 @@ void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const voi
  * lock itself tells it, else 0. */
 void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed);
+/* Takes a mutex that several processes share, and for which the wait is recorded. Tells meanwhile which other
+ * process has it. Returns -1 if it is no such mutex. */
+int thrum__adapt_wait_shared(struct wait *, void *lock, const void *caller);
 /* That wait is over. taken: the thread has the lock now. */
 void thrum__adapt_wait_lock_end(struct wait *, bool taken);
 

@@ -96,8 +96,10 @@ bool thrum__adapt_has_shared(void);
 void thrum__adapt_pipes_left(void);
 /* This process uses an end that is written to. */
 void thrum__adapt_pipe_use(int fd);
-/* Whether it has, or may have. Also true for descriptors that are no such end. */
+/* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
+/* Whether it has a pipe from which it may read, as others write, and never did. */
+bool thrum__adapt_has_unread(void);
 /* Whether something was read from the pipe by this descriptor. */
 bool thrum__adapt_pipe_is_read(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
@@ -234,7 +236,8 @@ struct looking {
 	int pause;    /* ms until the next look */
 	thrum_task told;
 };
-/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps errno. */
+/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
+ * errno. */
 bool thrum__adapt_had_handlers(void);
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);

@@ -21,38 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/descriptor.h"
-#include "adapt/forked.h"
-#include "adapt/process.h"
+#include "adapt/ends.h"
 #include "port/port.h"
 
 #define HIGH 960       /* a descriptor that is seldom given out, but below the usual limit */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
-
-/* An end of a pipe: of those who hold it, the lookers want these. */
-struct end {
-	uint64_t inode;
-	bool writes; /* the end of a pipe that is written to */
-	bool is_socket;
-};
-
-struct holder {
-	pid_t process;
-	int at;        /* the lowest descriptor */
-	bool is_meant; /* it uses the end, as far as is known */
-};
-
-struct look {
-	int fd; /* for which the thread waits, and for these events; or -1 */
-	short events;
-	pid_t self, processes[PROCESSES]; /* this one first */
-	unsigned count, threads;
-	bool is_whole; /* there are no more of them */
-	bool is_alone; /* nothing but the thread that waits could do anything in this process */
-	/* Children wait for this process in vain: it has a single thread, or it is their output that a
-	 * thread waits for, as something of it came before. */
-	bool is_vain;
-};
 
 REAL(poll)
 
@@ -90,127 +63,6 @@ bool thrum__adapt_has_handlers(void)
 bool thrum__adapt_may_interrupt(void)
 {
 	return handlers() == INTERRUPTS;
-}
-
-/* ---- The processes --------------------------------------------------------------------------- */
-
-/* Finds this process and all that it started. */
-static void find_processes(struct look *look)
-{
-	struct found_processes found = {look->processes, 1, PROCESSES, true};
-
-	look->self = look->processes[0] = getpid();
-	look->threads = thrum__adapt_process_children(look->self, &found);
-	for (unsigned i = 1; i < found.count; i++)
-		thrum__adapt_process_children(look->processes[i], &found);
-	look->count = found.count;
-	look->is_whole = found.is_whole;
-	look->is_alone = look->threads == 1 && handlers() == NO_HANDLER;
-}
-
-/* ---- Those who hold an end ------------------------------------------------------------------- */
-
-/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
-static bool find_file(int directory, const char *name, struct statx *file)
-{
-	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
-		       file) == 0;
-}
-
-struct search {
-	const struct end *end;
-	int at, last; /* the lowest and highest descriptor; -1: none */
-};
-
-static void compare_end(void *context, int directory, const char *name)
-{
-	struct search *search = context;
-	struct statx file;
-	struct stat link;
-	int fd = atoi(name);
-
-	if (!find_file(directory, name, &file) || file.stx_ino != search->end->inode ||
-		(search->end->is_socket ? !S_ISSOCK(file.stx_mode) : !S_ISFIFO(file.stx_mode)))
-		return;
-	if (!search->end->is_socket &&
-		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
-			!(link.st_mode & (search->end->writes ? S_IWUSR : S_IRUSR))))
-		return;
-	search->at = search->at < 0 || fd < search->at ? fd : search->at;
-	search->last = fd > search->last ? fd : search->last;
-}
-
-/* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
- * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
- * If this process has several threads, others may use it, unless they never did. */
-static bool is_meant(const struct look *look, pid_t process, const struct search *search)
-{
-	if (process == look->self)
-		return !look->is_alone &&
-			(search->at != search->last || search->end->is_socket ||
-				thrum__adapt_pipe_is_used(search->at, search->end->writes));
-	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
-		thrum__adapt_process_is_told(process, search->at) ||
-		((search->at != search->last ||
-			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
-			!thrum__adapt_process_is_other(look->self, process));
-}
-
-struct others {
-	const struct look *look;
-	const struct end *end;
-	bool have_it;
-};
-
-static void look_at_other(void *context, int directory, const char *name)
-{
-	struct others *others = context;
-	struct search search = {others->end, -1, -1};
-	struct pollfd one = {others->look->fd, others->look->events, 0};
-	pid_t process = atoi(name);
-
-	(void)directory;
-	for (unsigned i = 0; i < others->look->count; i++)
-		if (others->look->processes[i] == process)
-			return;
-	if (others->have_it)
-		return;
-	/* The thread may have what it waits for. */
-	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
-	if (!others->have_it)
-		thrum__adapt_process_each(process, "/fd", compare_end, &search);
-	others->have_it |= search.at >= 0;
-}
-
-/* Whether any other process has an end, as far as this user can see: one that left its parent, or that
- * got the end by a message. */
-static bool is_elsewhere(const struct look *look, const struct end *end)
-{
-	struct others others = {look, end, false};
-
-	return !thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY),
-		       look_at_other, &others) ||
-		others.have_it;
-}
-
-/* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
-static unsigned find_holders(const struct look *look, const struct end *end,
-	struct holder holders[PROCESSES])
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < look->count; i++) {
-		struct search search = {end, -1, -1};
-
-		if (!thrum__adapt_process_each(look->processes[i], "/fd", compare_end, &search) &&
-			!thrum__adapt_process_is_over(look->processes[i]))
-			return 0;
-		if (search.at >= 0) {
-			holders[count] = (struct holder){look->processes[i], search.at, false};
-			holders[count++].is_meant = is_meant(look, look->processes[i], &search);
-		}
-	}
-	return look->is_whole ? count : 0;
 }
 
 /* ---- Recording ------------------------------------------------------------------------------- */
@@ -251,8 +103,8 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 	return task;
 }
 
-/* Makes the task of an end that should be closed: if this process has several threads, one of these may still
- * want it. If it has but the one that waits, it is that which should. */
+/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
+ * these may still want to write. If it has but the one that waits, it is that which should. */
 static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
 	const struct holder *holder, int fd)
 {
@@ -266,60 +118,11 @@ static thrum_task make_end(struct wait *wait, const struct look *look, const str
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
 	put_holder(to, look, holder->process);
 	task = make(wait, THRUM_KIND_TASK, label, wait->caller);
-	if (holder->process != look->self || look->threads == 1)
+	if (holder->process != look->self || look->threads == 1 || !end->writes)
 		thrum_task_should_resolve(task);
 	if (holder->process == look->self && look->is_alone)
 		thrum_task_wait(task, wait->task);
 	return task;
-}
-
-/* If a process waits for a pipe whose other end only this process has, finds that end. */
-static bool find_its_wait(const struct look *look, pid_t process, struct end *end,
-	struct holder *holder)
-{
-	char text[PROCESS_TEXT], path[64], *at = text;
-	struct holder holders[PROCESSES];
-	struct statx file;
-	struct stat other;
-	long number, fd;
-
-	if (thrum__adapt_process_read(process, "/syscall", text) == 0 || *text == 'r')
-		return false;
-	number = strtol(at, &at, 10);
-	fd = strtol(at, &at, 16);
-	if (number == SYS_recvfrom || number == SYS_recvmsg)
-		number = SYS_read;
-	if (number == SYS_sendto || number == SYS_sendmsg)
-		number = SYS_write;
-	if (number != SYS_read && number != SYS_write)
-		return false;
-	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, process), "/fd/"),
-		(uint64_t)fd) = '\0';
-	if (!find_file(AT_FDCWD, path, &file) ||
-		(!S_ISFIFO(file.stx_mode) && !S_ISSOCK(file.stx_mode)))
-		return false;
-	*end = (struct end){file.stx_ino, number == SYS_read, S_ISSOCK(file.stx_mode)};
-	/* Each socket of a pair has its own. */
-	if (end->is_socket) {
-		if (fstat(thrum__adapt_pipe_to(file.stx_ino), &other) != 0)
-			return false;
-		end->inode = other.st_ino;
-	}
-	if (find_holders(look, end, holders) != 1 || holders[0].process != look->self)
-		return false;
-	*holder = holders[0];
-	return !holder->is_meant;
-}
-
-/* Whether a process waits for such a pipe, or for a lock that nobody releases. */
-static bool waits_here(const struct look *look, pid_t process)
-{
-	struct forked_wait lock;
-	struct holder holder;
-	struct end end;
-
-	return (look->is_vain && find_its_wait(look, process, &end, &holder)) ||
-		thrum__adapt_forked_wait(look->self, process, &lock);
 }
 
 static thrum_task make_lock(struct wait *wait, const struct look *look,
@@ -334,28 +137,43 @@ static thrum_task make_lock(struct wait *wait, const struct look *look,
 	return task;
 }
 
+/* Makes the tasks of steps, from the last back: each waits for the next. Returns the first. */
+static thrum_task make_steps(struct wait *wait, const struct look *look, const struct step *steps,
+	unsigned count)
+{
+	thrum_task task = THRUM_TASK_NONE, next = THRUM_TASK_NONE;
+
+	for (unsigned i = count; i-- > 0; next = task) {
+		char label[PROCESS_TEXT + PLACE_MAX + 40];
+		const struct step *step = &steps[i];
+
+		*put_holder(label, look, step->process) = '\0';
+		task = make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label,
+			wait->caller);
+		if (step->is_vain && step->sort == LOCK)
+			next = make_lock(wait, look, &step->lock);
+		else if (step->is_vain && step->sort == END)
+			next = make_end(wait, look, &step->end, &step->holder, step->holder.at);
+		if (next)
+			thrum_task_wait(task, next);
+	}
+	return task;
+}
+
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
 {
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	struct forked_wait lock;
-	struct holder holder;
-	struct end end;
-	bool is_locked = thrum__adapt_forked_wait(look->self, process, &lock);
-	bool waits = is_locked ||
-		(look->is_vain && find_its_wait(look, process, &end, &holder) &&
-			!is_elsewhere(look, &end));
-	thrum_task task;
+	struct step steps[STEPS];
+	unsigned count = thrum__adapt_vain_steps(look, process, steps);
 
-	put_holder(label, look, process);
-	task = make(wait, waits ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
-	if (waits)
-		thrum_task_wait(task,
-			is_locked ? make_lock(wait, look, &lock)
-				  : make_end(wait, look, &end, &holder, holder.at));
-	thrum_task_wait(wait->source, task);
-	return waits;
+	for (unsigned i = 0; i < count; i++)
+		if (steps[i].sort == END && thrum__adapt_ends_elsewhere(look, &steps[i].end))
+			steps[0].is_vain = false;
+	if (!steps[0].is_vain)
+		count = 1;
+	thrum_task_wait(wait->source, make_steps(wait, look, steps, count));
+	return steps[0].is_vain;
 }
 
 /* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
@@ -374,10 +192,11 @@ static void tell_holders(struct wait *wait, const struct look *look, const struc
 					(end->writes && thrum__adapt_pipe_is_read(fd)))))
 			return;
 	}
-	is_somewhere = !has_meant && is_elsewhere(look, end);
+	is_somewhere = !has_meant && thrum__adapt_ends_elsewhere(look, end);
 	for (int waits = 1; waits >= 0; waits--)
 		for (unsigned i = 0; i < count; i++)
-			if (holders[i].is_meant && waits_here(look, holders[i].process) == waits)
+			if (holders[i].is_meant &&
+				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
 				tell_process(wait, look, holders[i].process);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source, make_end(wait, look, end, &holders[i], fd));
@@ -392,7 +211,7 @@ static uint64_t sum_of(const struct look *look, const struct holder *holders, un
 
 	for (unsigned i = 0; i < count; i++) {
 		bool waits = holders[i].process != look->self &&
-			waits_here(look, holders[i].process);
+			thrum__adapt_waits_in_vain(look, holders[i].process);
 
 		sum = (sum ^ (uint64_t)holders[i].process << 2 ^ holders[i].is_meant << 1 ^ waits) *
 			UINT64_C(0x9e3779b97f4a7c15);
@@ -423,13 +242,14 @@ static void look_once(struct looked *looked)
 	unsigned count = 1;
 	uint64_t now;
 
-	find_processes(&look);
+	thrum__adapt_ends_look(&look);
 	look.is_vain = look.threads == 1 ||
 		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
 	if (looked->child)
-		holders[0] = (struct holder){looked->child, 0, waits_here(&look, looked->child)};
+		holders[0] = (struct holder){looked->child, 0,
+			thrum__adapt_waits_in_vain(&look, looked->child)};
 	else
-		count = find_holders(&look, &looked->end, holders);
+		count = thrum__adapt_ends_holders(&look, &looked->end, holders);
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
@@ -488,9 +308,32 @@ static bool may_return(pid_t child)
 	return told.si_pid != 0;
 }
 
+_Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+
+/* Also when the thread is cancelled. */
+static void stop_looking(_Atomic uintptr_t *const *looker)
+{
+	if (*looker)
+		atomic_store(*looker, 0);
+}
+
+/* Others see that the thread waits for what is in `one` as long as it takes. NULL: there are too many. */
+static _Atomic uintptr_t *note_looker(const struct pollfd *one)
+{
+	for (int i = 0; i < LOOKERS; i++) {
+		uintptr_t none = 0;
+
+		if (atomic_compare_exchange_strong(&thrum__adapt_lookers[i], &none, (uintptr_t)one))
+			return &thrum__adapt_lookers[i];
+	}
+	return NULL;
+}
+
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked)
 {
+	_Atomic uintptr_t *looker
+		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one);
 	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
 	int ready;
 
@@ -565,6 +408,8 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 void thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
 {
 	struct looked looked = {.fd = fd, .one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
+	_Atomic uintptr_t *looker
+		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked.one);
 	bool is_inside = false;
 	int pause = LOOK_FIRST, ready;
 
@@ -615,7 +460,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	bool is_single = thrum__adapt_process_is_single(getpid());
 
 	/* Other threads might see the descriptor. */
-	if (handlers() != INTERRUPTS && (is_single || thrum__adapt_got_held(child)) &&
+	if (handlers() != INTERRUPTS &&
+		(is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread()) &&
 		!atomic_load(&is_tracer) && !may_return(child)) {
 		int fd __attribute__((cleanup(close_child))) = open_child(child, is_single);
 

@@ -54,8 +54,12 @@ static inline bool is_taken(int result)
 		struct wait wait; \
 \
 		thrum__adapt_wait_lock(&wait, lock, tid(lock), noun, caller, IS_TIMED(name)); \
-		int result = real_##name(caller) arguments; \
+		int result = strcmp(#name, "pthread_mutex_lock") == 0 \
+			? thrum__adapt_wait_shared(&wait, lock, caller) \
+			: -1; \
 \
+		if (result < 0) \
+			result = real_##name(caller) arguments; \
 		thrum__adapt_wait_lock_end(&wait, is_taken(result)); \
 		return result; \
 	} \

@@ -20,7 +20,8 @@ struct pipe {
 	_Atomic uint32_t ends; /* that are open, + 1; 0: it is free */
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
-	_Atomic bool is_read; /* something came out of it */
+	_Atomic bool is_read;     /* something came out of it, */
+	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
 	_Atomic uint64_t to_inode;
 	_Atomic uint8_t tokens;          /* an enum tokens */
@@ -64,6 +65,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
 		atomic_store(&pipes[n].is_read, false);
+		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
 		atomic_store(&pipes[n].takes, 0);
@@ -128,10 +130,26 @@ void thrum__adapt_pipe_use(int fd)
 
 bool thrum__adapt_pipe_is_used(int fd, bool writes)
 {
-	struct pipe *pipe = is_of_pipe(fd) && writes ? pipe_of(&writes_to[fd]) : NULL;
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &writes_to[fd] : &reads[fd]) : NULL;
 
-	/* Writes to an end that doesn't wait aren't seen. */
-	return !pipe || atomic_load(&pipe->is_used) || fcntl(fd, F_GETFL) & O_NONBLOCK;
+	/* An end that doesn't wait is used unseen. */
+	return !pipe || fcntl(fd, F_GETFL) & O_NONBLOCK ||
+		(writes ? atomic_load(&pipe->is_used)
+			: atomic_load(&pipe->is_read) || atomic_load(&pipe->may_be_read));
+}
+
+bool thrum__adapt_has_unread(void)
+{
+	bool found = false;
+
+	for (uint32_t i = 0; i < PIPES && !found; i++) {
+		int from = atomic_load(&pipes[i].from);
+
+		found = atomic_load(&pipes[i].ends) > 0 && atomic_load(&pipes[i].is_shared) &&
+			atomic_load(&reads[from]) == i + 1 &&
+			!thrum__adapt_pipe_is_used(from, false);
+	}
+	return found;
 }
 
 bool thrum__adapt_pipe_is_read(int fd)
@@ -197,7 +215,11 @@ void thrum__adapt_pipes_left(void)
 
 void thrum__adapt_pipe_shared(int fd)
 {
-	share(pipe_of(&reads[fd]));
+	struct pipe *pipe = pipe_of(&reads[fd]);
+
+	if (pipe)
+		atomic_store(&pipe->may_be_read, true);
+	share(pipe);
 	share(pipe_of(&writes_to[fd]));
 }
 

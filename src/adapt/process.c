@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "adapt/adapt.h"
@@ -110,6 +111,75 @@ bool thrum__adapt_process_is_single(pid_t process)
 
 	thrum__adapt_process_each(process, "/task", count_thread, &count);
 	return count == 1;
+}
+
+bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size)
+{
+	struct iovec here = {to, size}, there = {(void *)address, size};
+
+	return process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *call)
+{
+	char text[PROCESS_TEXT], path[48] = "/syscall", *at = text;
+
+	if (tid)
+		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/syscall");
+	if (thrum__adapt_process_read(process, path, text) == 0 || *text < '0' || *text > '9')
+		return false;
+	call->number = strtol(text, &at, 10);
+	for (int i = 0; i < 6; i++)
+		call->arguments[i] = strtoul(at, &at, 16);
+	return true;
+}
+
+bool thrum__adapt_call_is_endless(const struct process_call *call)
+{
+	const unsigned long *arguments = call->arguments;
+
+	switch (call->number) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_rt_sigsuspend:
+#ifdef SYS_pause
+	case SYS_pause:
+#endif
+		return true;
+	case SYS_futex: return arguments[3] == 0;
+	case SYS_ppoll: return arguments[2] == 0;
+#ifdef SYS_poll
+	case SYS_poll: return (int)arguments[2] < 0;
+#endif
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+#endif
+	case SYS_epoll_pwait: return (int)arguments[3] < 0;
+	default: return false;
+	}
+}
+
+bool thrum__adapt_process_has_handlers(pid_t process)
+{
+	/* The C library has two of its own, in programs with threads. */
+	const unsigned long long own = 3ULL << 31;
+	char text[4096], *line;
+	int fd = open_of(process, "/status", 0);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	line = strstr(text, "\nSigCgt:");
+	return !line || (strtoull(line + strlen("\nSigCgt:"), NULL, 16) & ~own) != 0;
 }
 
 bool thrum__adapt_process_is_over(pid_t process)

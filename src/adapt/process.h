@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define PROCESS_TEXT 256
@@ -41,6 +42,23 @@ unsigned thrum__adapt_process_children(pid_t process, struct found_processes *);
 
 /* Whether a process has a single thread. */
 bool thrum__adapt_process_is_single(pid_t process);
+
+/* The system call in which a thread of a process waits: its main thread's if tid is 0. */
+struct process_call {
+	long number;
+	unsigned long arguments[6];
+};
+/* Returns false if the thread runs, or that can't be seen. */
+bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *);
+
+/* Whether such a call ends by no time limit. */
+bool thrum__adapt_call_is_endless(const struct process_call *);
+
+/* Whether a process has a handler for any signal, or that isn't known. */
+bool thrum__adapt_process_has_handlers(pid_t process);
+
+/* Copies what a process has at an address of its own. Returns whether it is there. */
+bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size);
 
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);

@@ -228,11 +228,6 @@ static void record_suspend(uv_prepare_t *prepare)
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 }
 
-bool thrum__promise_loop_is_idle(const struct thrum_loop *loop)
-{
-	return loop && loop->task != THRUM_TASK_NONE && thrum_task_current() == loop->task;
-}
-
 void thrum__promise_loop_resume(struct thrum_loop *loop)
 {
 	if (!loop->suspended)

@@ -38,7 +38,7 @@ static struct thrum_promise *lock_mutex(struct thrum_site *site, struct thrum_mu
 		return thrum__promise_wait_queue_join(site, &mutex->queue, THRUM_KIND_WAIT, NULL,
 			thrum_value_none());
 	mutex->is_locked = true;
-	if (!is_for_with || !thrum__promise_loop_is_idle(mutex->queue.loop))
+	if (!is_for_with) /* it records the holder itself */
 		thrum_lock_acquired(mutex->queue.task);
 	return thrum_promise_return(mutex->queue.loop, thrum_value_none());
 }

@@ -88,10 +88,6 @@ static inline void thrum__promise_loop_check(const struct thrum_loop *loop)
  * check handle that tells us that it woke up. So each callback of libuv calls this first. */
 void thrum__promise_loop_resume(struct thrum_loop *loop);
 
-/* Tells whether the loop's thread runs no task but the one that runs the loop. False while nothing is
- * recorded. */
-bool thrum__promise_loop_is_idle(const struct thrum_loop *loop);
-
 /* ---- Promises for files that build on them --------------------------------------------------- */
 
 /*

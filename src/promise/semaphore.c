@@ -40,7 +40,7 @@ static struct thrum_promise *acquire_place(struct thrum_site *site,
 		return thrum__promise_wait_queue_join(site, &semaphore->queue, THRUM_KIND_WAIT,
 			NULL, thrum_value_none());
 	semaphore->free--;
-	if (!is_for_with || !thrum__promise_loop_is_idle(semaphore->queue.loop))
+	if (!is_for_with) /* it records the holder itself */
 		thrum_lock_acquired(semaphore->queue.task);
 	return thrum_promise_return(semaphore->queue.loop, thrum_value_none());
 }

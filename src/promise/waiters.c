@@ -184,7 +184,7 @@ struct holding {
 	void *data;
 	thrum_destroy *destroy;
 	bool acquired;
-	bool is_unrecorded; /* the thing was free, and nothing tells yet who holds it */
+	bool was_free; /* nothing tells yet who holds the thing */
 	unsigned references;
 };
 
@@ -207,13 +207,17 @@ static struct thrum_promise *release_thing(struct thrum_loop *loop, void *data)
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
-/* No task took the thing. So it is held by the promise which will release it: that is pending as long,
- * and bears the name that the caller gives it. */
-static void record_holder(const struct holding *holding, const struct thrum_promise *whole)
+/* The thing is held by the promise which will release it, and not by the task that runs: that one goes
+ * on with something else. The promise is pending as long, and bears the name that the caller gives it. It
+ * did run, so it tells anew that it waits. */
+static void record_holder(const struct holding *holding, const struct thrum_promise *whole,
+	thrum_task awaited)
 {
-	thrum_task before = thrum__promise_trace_enter(thrum_promise_task_id(whole));
+	thrum_task holder = thrum_promise_task_id(whole);
+	thrum_task before = thrum__promise_trace_enter(holder);
 
 	thrum_lock_acquired(holding->lock);
+	thrum_task_wait(holder, awaited);
 	thrum__promise_trace_leave(before);
 }
 
@@ -224,19 +228,23 @@ static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value,
 	struct holding *holding = data;
 	struct thrum_resolver *resolver;
 	struct thrum_promise *whole;
+	thrum_task awaited;
 
 	holding->acquired = true;
 	whole = thrum__promise_wait(holding->site, loop, NULL, &resolver);
+	awaited = thrum_promise_task_id(whole);
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
 		holding->references++;
 		whole = thrum__promise_finalize(holding->site, whole, release_thing, holding,
 			unref_holding);
 	}
 	if (thrum_promise_state(whole) == THRUM_PROMISE_PENDING) {
-		if (holding->is_unrecorded)
-			record_holder(holding, whole);
+		if (holding->was_free)
+			record_holder(holding, whole, awaited);
 		thrum_resolver_follow(resolver, holding->begin(loop, holding->data));
 	} else {
+		if (holding->was_free)
+			thrum_lock_acquired(holding->lock);
 		holding->release(holding->thing);
 		thrum_resolver_drop(resolver);
 	}
@@ -244,13 +252,15 @@ static struct thrum_promise *begin_holding(struct thrum_loop *loop, void *value,
 }
 
 /* Releases the thing, or stops waiting for it, when nothing was begun. */
-static void give_up_acquired(struct thrum_promise *acquired, void (*release)(void *thing),
-	void *thing)
+static void give_up_acquired(struct thrum_promise *acquired, thrum_task lock,
+	void (*release)(void *thing), void *thing)
 {
-	if (thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED)
+	if (thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED) {
+		thrum_lock_acquired(lock);
 		release(thing);
-	else
+	} else {
 		thrum__promise_cancel(NULL, acquired);
+	}
 }
 
 struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
@@ -259,24 +269,23 @@ struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_
 {
 	struct thrum_loop *loop = thrum__promise_loop_of(acquired);
 	struct holding *holding = loop ? thrum__promise_allocate(loop, sizeof(*holding)) : NULL;
-	bool is_unrecorded = thrum__promise_loop_is_idle(loop) &&
-		thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED;
+	bool was_free = thrum_promise_state(acquired) == THRUM_PROMISE_RESOLVED;
 	struct thrum_promise *whole;
 
 	if (!holding) {
 		if (loop)
-			give_up_acquired(acquired, release, thing);
+			give_up_acquired(acquired, lock, release, thing);
 		thrum_promise_unref(acquired);
 		if (destroy)
 			destroy(data);
 		return thrum__promise_no_memory(loop);
 	}
 	*holding = (struct holding){loop, site, lock, release, thing, begin, data, destroy, false,
-		is_unrecorded, 2};
+		was_free, 2};
 	whole = thrum__promise_bind(site, thrum_promise_ref(acquired), begin_holding, holding,
 		unref_holding);
 	if (!holding->acquired && thrum_promise_state(whole) == THRUM_PROMISE_FAILED)
-		give_up_acquired(acquired, release, thing);
+		give_up_acquired(acquired, lock, release, thing);
 	thrum_promise_unref(acquired);
 	unref_holding(holding);
 	return whole;

@@ -88,7 +88,7 @@ void thrum__promise_wait_queue_close(struct thrum__promise_wait_queue *queue, in
  * Implements the functions called `_with`. When `acquired` is resolved, this calls `begin`; when
  * the promise that `begin` returned has ended, it calls release(thing). Without memory `begin` is
  * not called, and the thing is released. Consumes `acquired`; calls destroy(data) once. `lock` is
- * the thing's task. If the loop is idle and the thing was free, this records who holds it.
+ * the thing's task. If the thing was free, this records who holds it.
  */
 struct thrum_promise *thrum__promise_with(struct thrum_site *site, struct thrum_promise *acquired,
 	thrum_task lock, void (*release)(void *thing), void *thing, thrum_begin *begin, void *data,

@@ -102,6 +102,14 @@ void thrum__why_add_step(struct thrum__finding *finding, int kind, uint32_t task
 	};
 }
 
+/* The task as which people know a holder. */
+static uint32_t shown_as(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__analyse_task_is_pending(model, task)
+		? thrum__analyse_task_known_as(model, task)
+		: task;
+}
+
 /* Adds a step for a hold, if its task is known. Returns whether it is. */
 static bool add_holder(const struct thrum__model *model, struct thrum__finding *finding,
 	const struct thrum__analyse_hold *hold, uint32_t lock)
@@ -111,7 +119,7 @@ static bool add_holder(const struct thrum__model *model, struct thrum__finding *
 	if (!thrum__model_has_row(&model->tasks, task))
 		return false;
 	if (thrum__analyse_task_is_pending(model, task))
-		thrum__why_add_step(finding, THRUM__STEP_HOLDS, task, lock,
+		thrum__why_add_step(finding, THRUM__STEP_HOLDS, shown_as(model, task), lock,
 			THRUM__EDGE(model, hold->edge, time), hold->edge);
 	else
 		thrum__why_add_step(finding, THRUM__STEP_STILL_HOLDS, task, lock,
@@ -144,7 +152,7 @@ void thrum__why_add_holders(const struct thrum__search *search, struct thrum__fi
 
 			if (turn != (is_first ? 0 : is_pending ? 2 : 1))
 				continue;
-			if (has_holder(finding, before, hold->task))
+			if (has_holder(finding, before, shown_as(model, hold->task)))
 				again++;
 			else
 				added += add_holder(model, finding, hold, task);

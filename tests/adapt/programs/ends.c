@@ -202,13 +202,147 @@ static void wake(void)
 	waitpid(other, NULL, 0);
 }
 
+/* A child that waits for the end of its input, or, as it waits for its child, behaves so. */
+static pid_t start_filter(const int in[2], const int out[2], bool has_child)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "filter");
+	close(in[1]);
+	close(out[0]);
+	if (has_child && fork() == 0)
+		has_child = false;
+	if (has_child)
+		wait(NULL);
+	else
+		read_all(in[0]);
+	_exit(0);
+}
+
+/* It waits for the output of a filter, whose input a copy of this program has, which does nothing. */
+static void wait_for_filter(bool has_child)
+{
+	int in[2], out[2];
+	pid_t filter, other;
+
+	make(in);
+	make(out);
+	filter = start_filter(in, out, has_child);
+	close(in[0]);
+	close(out[1]);
+	other = fork();
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "monitor");
+		if (is_fine)
+			close(in[1]);
+		pause();
+	}
+	close(in[1]);
+	read_all(out[0]);
+	waitpid(filter, NULL, 0);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+}
+
+static void behind(void)
+{
+	wait_for_filter(false);
+}
+
+static void parent(void)
+{
+	wait_for_filter(true);
+}
+
+/* The same, but the copy may end at any time. */
+static void busy(void)
+{
+	int in[2], out[2];
+	pid_t other;
+
+	make(in);
+	make(out);
+	start_filter(in, out, false);
+	other = fork();
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(out[1]);
+		sleep(is_fine ? 1 : 20);
+		_exit(0);
+	}
+	close(in[0]);
+	close(in[1]);
+	close(out[1]);
+	read_all(out[0]);
+	waitpid(other, NULL, 0);
+}
+
+static void *read_nothing(void *fd)
+{
+	char byte;
+
+	if (read(*(int *)fd, &byte, 1) < 0)
+		exit(1);
+	return NULL;
+}
+
+static void *read_later(void *fd)
+{
+	sleep(20);
+	read_all(*(int *)fd);
+	return NULL;
+}
+
+/* Waits for the end of a child that writes more than a pipe takes. Another thread runs that function. */
+static void wait_for_writer(void *(*beside)(void *), bool is_output)
+{
+	static char bytes[100000];
+	int out[2], never[2];
+	pthread_t thread;
+	pid_t writer;
+
+	make(out);
+	make(never);
+	pthread_create(&thread, NULL, beside, is_output ? &out[0] : &never[0]);
+	writer = fork();
+	if (writer == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "writer");
+		_exit(write(out[1], bytes, sizeof bytes) > 0 ? 0 : 1);
+	}
+	close(out[1]);
+	if (is_fine)
+		read_all(out[0]);
+	waitpid(writer, NULL, 0);
+	close(never[1]);
+	pthread_join(thread, NULL);
+}
+
+/* Nobody reads it. */
+static void unread(void)
+{
+	wait_for_writer(read_nothing, false);
+}
+
+/* All is well: a thread is about to read it. */
+static void late(void)
+{
+	wait_for_writer(read_later, true);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
-		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake}};
+		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
+		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
+		{"late", late}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds who has an end of a pipe: this process, and those that it started. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/ends.h"
+
+REAL(poll)
+
+/* ---- The processes --------------------------------------------------------------------------- */
+
+void thrum__adapt_ends_look(struct look *look)
+{
+	struct found_processes found = {look->processes, 1, PROCESSES, true};
+
+	look->self = look->processes[0] = getpid();
+	look->threads = thrum__adapt_process_children(look->self, &found);
+	for (unsigned i = 1; i < found.count; i++)
+		thrum__adapt_process_children(look->processes[i], &found);
+	look->count = found.count;
+	look->is_whole = found.is_whole;
+	look->is_alone = look->threads == 1 && !thrum__adapt_has_handlers();
+}
+
+/* ---- Those who hold an end ------------------------------------------------------------------- */
+
+bool thrum__adapt_find_file(int directory, const char *name, struct statx *file)
+{
+	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		       file) == 0;
+}
+
+struct search {
+	const struct end *end;
+	int at, last; /* the lowest and highest descriptor; -1: none */
+};
+
+static void compare_end(void *context, int directory, const char *name)
+{
+	struct search *search = context;
+	struct statx file;
+	struct stat link;
+	int fd = atoi(name);
+
+	if (!thrum__adapt_find_file(directory, name, &file) || file.stx_ino != search->end->inode ||
+		(search->end->is_socket ? !S_ISSOCK(file.stx_mode) : !S_ISFIFO(file.stx_mode)))
+		return;
+	if (!search->end->is_socket &&
+		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!(link.st_mode & (search->end->writes ? S_IWUSR : S_IRUSR))))
+		return;
+	search->at = search->at < 0 || fd < search->at ? fd : search->at;
+	search->last = fd > search->last ? fd : search->last;
+}
+
+/* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
+ * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
+ * If this process has several threads, others may use it, unless they never did. */
+static bool is_meant(const struct look *look, pid_t process, const struct search *search)
+{
+	if (process == look->self)
+		return !look->is_alone &&
+			(search->at != search->last || search->end->is_socket ||
+				thrum__adapt_pipe_is_used(search->at, search->end->writes));
+	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
+		thrum__adapt_process_is_told(process, search->at) ||
+		((search->at != search->last ||
+			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
+			!thrum__adapt_process_is_other(look->self, process));
+}
+
+struct others {
+	const struct look *look;
+	const struct end *end;
+	bool have_it;
+};
+
+static void look_at_other(void *context, int directory, const char *name)
+{
+	struct others *others = context;
+	struct search search = {others->end, -1, -1};
+	struct pollfd one = {others->look->fd, others->look->events, 0};
+	pid_t process = atoi(name);
+
+	(void)directory;
+	for (unsigned i = 0; i < others->look->count; i++)
+		if (others->look->processes[i] == process)
+			return;
+	if (others->have_it)
+		return;
+	/* The thread may have what it waits for. */
+	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
+	if (!others->have_it)
+		thrum__adapt_process_each(process, "/fd", compare_end, &search);
+	others->have_it |= search.at >= 0;
+}
+
+bool thrum__adapt_ends_elsewhere(const struct look *look, const struct end *end)
+{
+	struct others others = {look, end, false};
+
+	return !thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY),
+		       look_at_other, &others) ||
+		others.have_it;
+}
+
+unsigned thrum__adapt_ends_holders(const struct look *look, const struct end *end,
+	struct holder holders[PROCESSES])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < look->count; i++) {
+		struct search search = {end, -1, -1};
+
+		if (!thrum__adapt_process_each(look->processes[i], "/fd", compare_end, &search) &&
+			!thrum__adapt_process_is_over(look->processes[i]))
+			return 0;
+		if (search.at >= 0) {
+			holders[count] = (struct holder){look->processes[i], search.at, false};
+			holders[count++].is_meant = is_meant(look, look->processes[i], &search);
+		}
+	}
+	return look->is_whole ? count : 0;
+}

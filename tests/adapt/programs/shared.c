@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/* A program that waits for a mutex which a child has. The argument says what the child does. SIGALRM ends
+ * it. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct shared {
+	pthread_mutex_t mutex;
+	int turns;
+} * shared;
+
+static void *take_turn(void *data)
+{
+	pthread_mutex_lock(&shared->mutex);
+	shared->turns++;
+	pthread_mutex_unlock(&shared->mutex);
+	return data;
+}
+
+/* Takes the mutex, and tells so by closing the pipe. */
+static void hold(const char *what, int ends[2])
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "holder");
+	pthread_mutex_lock(&shared->mutex);
+	close(ends[1]);
+	if (strcmp(what, "keep") == 0)
+		sleep(20);
+	if (strcmp(what, "give") == 0)
+		usleep(300000);
+	if (strcmp(what, "end") != 0)
+		pthread_mutex_unlock(&shared->mutex);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	pthread_mutexattr_t attributes;
+	pthread_t threads[2];
+	int ends[2];
+	pid_t child;
+
+	alarm(1);
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		0);
+	if (shared == MAP_FAILED || pipe(ends) < 0)
+		return 1;
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&shared->mutex, &attributes);
+	child = fork();
+	if (child == 0)
+		hold(what, ends);
+	close(ends[1]);
+	if (read(ends[0], &child, 1) != 0)
+		return 1;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, take_turn, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	printf("%d turns\n", shared->turns);
+	return 0;
+}

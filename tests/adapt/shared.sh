@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Mutexes that several processes share.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+for case in end keep give; do
+	same "$case" "$programs/shared" "$case"
+done
+has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
+has keep why '^no findings'
+has keep dump 'process [0-9]* \(holder\),[^,]* lock '
+has give why '^no findings'
+has give dump 'process [0-9]* \(holder\),[^,]* unlock '
+(($("$THRUM" dump give.thrum | grep -c 'create .*process') <= 2)) || wrong 'each thread tells of the holder'
+exit "$failed"
