@@ -177,9 +177,9 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 			write_task(out, model, waits[0].next);
 		}
 		output_end_line(out, begin, STEP_INDENT);
-		task = waits[0].next;
-		if (task == THRUM__NONE)
+		if (waits[0].next == THRUM__NONE || waits[0].next == task)
 			return;
+		task = waits[0].next;
 	}
 }
 

@@ -371,6 +371,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 			.since = THRUM__EDGE(model, edge, time),
 			.is_stale = thrum__analyse_last_run(model, task) >
 				THRUM__EDGE(model, edge, time)};
+		if (thrum__analyse_waits_only_for(model, task, on))
+			break;
 	}
 	if (count == 0 && model->has_connections)
 		count = find_connection(model, task, waits);

@@ -144,6 +144,14 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
+/* Whether a wait for `on` is the only one of a task, whatever it waited for before: a thread asks for a lock at
+ * once, so a signal's handler asked if the thread waited already. */
+static inline bool thrum__analyse_waits_only_for(const struct thrum__model *model, uint32_t task,
+	uint32_t on)
+{
+	return thrum__analyse_task_is_lane(model, task) && thrum__analyse_task_is_lock(model, on);
+}
+
 /* When a task began to run last: a wait that began earlier is stale. -1 if that isn't known, and for
  * a lane's own task, which runs whenever no other does. */
 int64_t thrum__analyse_last_run(const struct thrum__model *, uint32_t task);

@@ -242,6 +242,8 @@ static int list_waits(struct making *m, uint32_t number)
 			continue;
 		m->listed[place] = number;
 		error = add_wait(graph, &wait);
+		if (thrum__analyse_waits_only_for(model, waiter->task, wait.on))
+			break;
 	}
 	return error < 0 ? error : add_list(graph, waiter->task, first);
 }
