@@ -33,7 +33,7 @@ demo-fleet: all
 test:
 	@tools/setup build pictures desktop display web test browser
 	@tools/web all
-	@tools/duckdb
+	@tools/npm
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/test $(BUILD) $(TESTS)
 

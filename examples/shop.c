@@ -4,14 +4,17 @@
  * database. Each records to a file of its own: web.thrum, stock.thrum, database.thrum. A request
  * has a header `traceparent`, which links the three recordings.
  *
- * With an argument, the backup of the database hangs, and it holds the table.
+ * With an argument, the backup of the database hangs, and it holds the table. With two more this is one of
+ * the processes, as on a machine of its own: web, stock or database, and a folder for their sockets.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <thrum/traceparent.h>
 #include <unistd.h>
@@ -152,12 +155,65 @@ static int run_database(int stock)
 	return 0;
 }
 
+/* ---- Alone, or all three -------------------------------------------------------------------- */
+
+static int make_socket(const char *folder, const char *name, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	snprintf(address->sun_path, sizeof(address->sun_path), "%s/%s.socket", folder, name);
+	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+}
+
+static _Noreturn void fail(const char *name)
+{
+	perror(name);
+	exit(1);
+}
+
+/* Waits for the process that connects. */
+static int serve(const char *folder, const char *name)
+{
+	struct sockaddr_un address;
+	int listening = make_socket(folder, name, &address);
+
+	if (bind(listening, (struct sockaddr *)&address, sizeof(address)) || listen(listening, 1))
+		fail(name);
+	return accept(listening, NULL, NULL);
+}
+
+/* Connects to the process that serves, within five seconds. */
+static int reach(const char *folder, const char *name)
+{
+	struct sockaddr_un address;
+	int connecting = make_socket(folder, name, &address);
+
+	for (int i = 0; connect(connecting, (struct sockaddr *)&address, sizeof(address)); i++) {
+		if (i == 500)
+			fail(name);
+		usleep(10000);
+	}
+	return connecting;
+}
+
+static int run_alone(const char *name, const char *folder)
+{
+	int database;
+
+	if (strcmp(name, "web") == 0)
+		return run_web(reach(folder, "stock"));
+	if (strcmp(name, "database") == 0)
+		return run_database(serve(folder, "database"));
+	database = reach(folder, "database");
+	return run_stock(serve(folder, "stock"), database);
+}
+
 int main(int argc, char **argv)
 {
 	int web[2], database[2];
 
-	(void)argv;
 	broken = argc > 1;
+	if (argc > 3)
+		return run_alone(argv[2], argv[3]);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, web) ||
 		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, database))
 		return 1;

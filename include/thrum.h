@@ -517,6 +517,9 @@ enum {
 };
 THRUM__API struct thrum__control thrum__control;
 
+/* The process is about to end with this status by _exit(), which runs no destructors: notes that in the
+ * recording. */
+THRUM__API void thrum__exits(int status);
 /* Returns a number that tells the recording from others of this process; 0: there is none. */
 THRUM__API uint32_t thrum__recording(void);
 THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label) THRUM__DIRECT;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # tools/pictures.sh: records the example server and draws the README's pictures in doc/pictures/.
-# BUILD: the build's folder (build). Needs node, chromium and imagemagick; for the window's picture
+# BUILD: the build's folder (build). Needs node, chromium, imagemagick and nats-server; for the window's picture
 # also Xvfb, openbox and xdotool.
 set -eu
 cd "$(dirname "$0")/.."
@@ -51,6 +51,11 @@ start=$("$thrum" tasks --format=tsv "$folder/server.thrum" 2>"$folder/log" | awk
 }
 draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --duration=170us \
 	--view=squeeze=1
+
+# Three machines, as a server knows them.
+DEMO=$folder/demo BUILD=$build sh tools/demo-fleet.sh >"$folder/log"
+cp "$folder/demo/shop.svg" "$to/fleet.svg"
+echo "$to/fleet.svg: $(wc -c <"$to/fleet.svg") bytes"
 
 # The page in a browser, and the window with the same; 128 colours are enough for both.
 shrink() { # FROM NAME

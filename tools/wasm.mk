@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-# The core of the page as one wasm32 module, FOLDER/core.wasm: see tools/wasm.sh, which calls this.
+# The core of the page as one wasm32 module, FOLDER/core.wasm, and the module that unpacks it,
+# FOLDER/unlzma.wasm: see tools/wasm.sh, which calls this.
 # What runs for each event, each item of a frame or each row is compiled to be fast (-O2 would be
 # no faster), the rest to be small.
 HOT = $(addprefix src/base/,array.c keys.c sort.c) \
@@ -10,7 +11,7 @@ ROOMS = base format read world model analyse words timeline scene stage report
 SOURCES := $(foreach room,$(ROOMS),$(wildcard \
 		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \
 	$(addprefix src/draw/,list.c cells.c list_print.c theme.c canvas.c svg.c) \
-	$(wildcard apps/web/*.c)
+	$(filter-out apps/web/unlzma.c,$(wildcard apps/web/*.c))
 OBJECTS = $(SOURCES:%.c=$(FOLDER)/%.o)
 
 FLAGS = --target=wasm32-wasi -std=c11 -Wall -Wextra -Wno-unused-parameter \
@@ -20,6 +21,12 @@ FLAGS = --target=wasm32-wasi -std=c11 -Wall -Wextra -Wno-unused-parameter \
 LINK = --target=wasm32-wasi -mexec-model=reactor -lc-printscan-no-floating-point \
 	-Wl,--gc-sections,--strip-all,--compress-relocations,-O2,--stack-first \
 	-Wl,-z,stack-size=1048576,--max-memory=4294967296
+
+all: $(FOLDER)/core.wasm $(FOLDER)/unlzma.wasm
+
+$(FOLDER)/unlzma.wasm: apps/web/unlzma.c tools/wasm.mk
+	clang-14 --target=wasm32 -std=c11 -Wall -Wextra -Os -ffreestanding -nostdlib \
+		-Wl,--no-entry,--strip-all,-z,stack-size=4096 $< -o $@
 
 $(FOLDER)/core.wasm: $(OBJECTS)
 	clang-14 $(LINK) $^ -o $@

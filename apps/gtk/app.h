@@ -90,9 +90,12 @@ void app_trace_pause(AppTrace *, bool is_paused);
 /* Whether bands of it are shown. Then it forgets when there are new ones that lack what goes. */
 void app_trace_show_bands(AppTrace *, bool);
 void app_trace_keep(AppTrace *, int64_t ns); /* forgets older events as it grows; 0: keeps all */
-/* Copies the recording as it is now to a file, in a thread. Then calls `done`, which gets the
- * result from app_trace_snapshot_finish. */
-void app_trace_snapshot(AppTrace *, const char *file, GAsyncReadyCallback done, void *data);
+/* Copies the recording as it is now to a file, in a thread: a part of its time in ns, or from 0 to
+ * INT64_MAX all of it. Then calls `done`, which gets the result from app_trace_snapshot_finish. */
+void app_trace_snapshot(AppTrace *, const char *file, int64_t from, int64_t until,
+	GAsyncReadyCallback done, void *data);
+/* Whether a part of it can be copied: it is one recording. */
+bool app_trace_has_parts(AppTrace *);
 bool app_trace_snapshot_finish(GAsyncResult *, GError **);
 
 /* Shows a dialog with the processes that are recording (attach.c). Calls `chosen` with the selected

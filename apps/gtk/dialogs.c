@@ -390,7 +390,14 @@ static void on_saved(GObject *trace, GAsyncResult *result, void *data)
 	g_application_release(g_application_get_default());
 	/* The window may have been closed meanwhile. */
 	if (!app_trace_snapshot_finish(result, &error) && window->stage)
-		window_fail(window, "The snapshot can't be saved: %s", error->message);
+		window_fail(window, "The recording can't be saved: %s", error->message);
+}
+
+static void save_part(AppWindow *window, const char *path, int64_t from, int64_t until)
+{
+	g_application_hold(g_application_get_default());
+	app_trace_snapshot(window->traces[window->stage->focus], path, from, until, on_saved,
+		g_object_ref(window));
 }
 
 static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
@@ -399,9 +406,19 @@ static void on_snapshot(GtkNativeDialog *chooser, int answer, AppWindow *window)
 
 	if (!path || window->count == 0)
 		return;
-	g_application_hold(g_application_get_default());
-	app_trace_snapshot(window->traces[window->stage->focus], path, on_saved,
-		g_object_ref(window));
+	save_part(window, path, 0, INT64_MAX);
+}
+
+static void on_range(GtkNativeDialog *chooser, int answer, AppWindow *window)
+{
+	g_autofree char *path = chosen_path(chooser, answer);
+	const struct thrum__scene_bands_state *bands;
+
+	if (!path || window->count == 0)
+		return;
+	bands = &window->stage->parts[window->stage->focus].scene->state.bands;
+	if (bands->range_from < bands->range_to)
+		save_part(window, path, bands->range_from, bands->range_to);
 }
 
 static char *stem(AppWindow *window)
@@ -425,4 +442,12 @@ void dialog_snapshot(AppWindow *window)
 	g_autofree char *file = g_strconcat(name, "-snapshot.thrum", NULL);
 
 	choose_target(window, "Save a Snapshot", file, NULL, G_CALLBACK(on_snapshot));
+}
+
+void dialog_save_range(AppWindow *window)
+{
+	g_autofree char *name = stem(window);
+	g_autofree char *file = g_strconcat(name, "-range.thrum", NULL);
+
+	choose_target(window, "Save the Range", file, NULL, G_CALLBACK(on_range));
 }

@@ -243,7 +243,11 @@ void app_pane_turn(AppPane *self)
 {
 	const struct thrum__scene *scene = pane_scene(self);
 
-	if (scene && is_page(self, "details") && thrum__scene_bands_subject(scene) != self->subject)
+	if (!scene || thrum__scene_bands_subject(scene) == self->subject)
+		return;
+	if (is_page(self, "slow") && thrum__scene_bands_tells_range(scene))
+		app_pane_show_page(self, "details");
+	if (is_page(self, "details"))
 		fill_soon(self);
 }
 

@@ -67,6 +67,12 @@
 	".pane .chart .remark { padding: 0; font-size: 11px; }" \
 	".pane .unnamed { color: @muted; }" \
 	".pane .finding button { margin-top: 6px; }" \
+	".pane .details > .buttons { margin-top: 16px; }" \
+	".pane progressbar trough, .pane progressbar progress { min-height: 3px; min-width: 0;" \
+	"  border: none; border-radius: 0; background: @grid; }" \
+	".pane progressbar.run progress { background: @run; }" \
+	".pane progressbar.bad progress { background: @bad; }" \
+	".pane progressbar.pend progress { background: @pend; }" \
 	".pane list { background: @bg; }" \
 	".pane list row { padding: 8px 12px; color: @ink; }" \
 	".pane list row:hover, .pane list row:selected { background: @selBg; color: @ink; }" \

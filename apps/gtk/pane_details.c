@@ -109,13 +109,21 @@ static void add_findings(AppPane *self, GtkWidget *box, const struct thrum__mode
 	gtk_box_append(GTK_BOX(box), cards);
 }
 
+/* Whether the page is about the range: it was chosen after the task. */
+static bool tells_range(AppPane *self)
+{
+	const struct thrum__scene *scene = pane_scene(self);
+
+	return scene && self->task == scene->selected && thrum__scene_bands_tells_range(scene);
+}
+
 static int make_document(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
 	const struct thrum__scene *scene = self->stage->parts[self->part].scene;
 
 	self->subject = thrum__scene_bands_subject(scene);
-	if (self->task == THRUM__NONE)
+	if (self->task == THRUM__NONE || tells_range(self))
 		return thrum__stage_document(self->stage, self->part, stats,
 			app_trace_info(self->traces[self->part]), document);
 	return thrum__document_task(stats, self->task,
@@ -131,6 +139,26 @@ static bool is_known(AppPane *self, const struct thrum__model *model)
 				self->task < self->stats->task_count));
 }
 
+/* Makes the buttons below the numbers of a range. */
+static GtkWidget *make_range_buttons(bool is_box)
+{
+	static const char *const all[][3] = {{"Open", "win.command::open", "range-open"},
+		{"Zoom Here", "win.command::zoom-to", "range-zoom"},
+		{"Note…", "win.mark", "range-note"}, {"Save…", "win.save-range", "range-save"},
+		{"Copy View", "win.copy-view", "range-copy"}};
+	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
+
+	for (size_t i = is_box ? 0 : 1; i < G_N_ELEMENTS(all); i++) {
+		GtkWidget *button = gtk_button_new_with_label(all[i][0]);
+
+		gtk_widget_set_name(button, all[i][2]);
+		gtk_actionable_set_detailed_action_name(GTK_ACTIONABLE(button), all[i][1]);
+		gtk_box_append(GTK_BOX(box), button);
+	}
+	gtk_widget_add_css_class(box, "buttons");
+	return box;
+}
+
 static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
@@ -141,6 +169,8 @@ static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 	if (is_known(self, model) && make_document(self, self->stats, &document) == 0)
 		gtk_box_append(GTK_BOX(box), pane_document_new(&document, &self->links));
 	thrum__document_finish(&document);
+	if (tells_range(self))
+		gtk_box_append(GTK_BOX(box), make_range_buttons(self->subject & 2));
 	add_findings(self, box, model);
 	return box;
 }

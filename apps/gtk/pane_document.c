@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "draw/theme.h"
+
 #define KEY_WIDTH 84 /* pixels, so that values are aligned */
 
 struct making {
@@ -223,6 +225,17 @@ static void add_step(struct making *making, const struct thrum__document_paragra
 	gtk_box_append(GTK_BOX(making->box), row);
 }
 
+/* Adds the bar below the last row. */
+static void add_bar(struct making *making, const struct thrum__document_paragraph *paragraph)
+{
+	GtkWidget *bar = gtk_progress_bar_new();
+
+	gtk_progress_bar_set_fraction(GTK_PROGRESS_BAR(bar), paragraph->bar / 1000.0);
+	gtk_widget_add_css_class(bar, thrum__draw_colour_name(paragraph->bar_colour));
+	gtk_accessible_update_state(GTK_ACCESSIBLE(bar), GTK_ACCESSIBLE_STATE_HIDDEN, TRUE, -1);
+	gtk_grid_attach(GTK_GRID(making->table), bar, 0, making->rows++, (int)paragraph->count, 1);
+}
+
 static void add_row(struct making *making, const struct thrum__document_paragraph *paragraph)
 {
 	const char *class = paragraph->role == THRUM__ROLE_HEADER ? "key" : "line";
@@ -237,11 +250,16 @@ static void add_row(struct making *making, const struct thrum__document_paragrap
 		GtkWidget *cell = make_label(making,
 			making->document->pieces + paragraph->first + i, 1, class);
 
+		/* The first column takes the room that is left, so that tables are alike. */
+		gtk_widget_set_hexpand(cell, i == 0);
+		gtk_label_set_xalign(GTK_LABEL(cell), i == 0 ? 0 : 1);
 		if (paragraph->is_marked)
 			gtk_widget_add_css_class(cell, "marked");
 		gtk_grid_attach(GTK_GRID(making->table), cell, (int)i, making->rows, 1, 1);
 	}
 	making->rows++;
+	if (paragraph->bar > 0)
+		add_bar(making, paragraph);
 }
 
 static void add_paragraph(struct making *making, const struct thrum__document_paragraph *paragraph)

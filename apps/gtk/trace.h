@@ -35,6 +35,7 @@ struct _AppTrace {
 	struct thrum__findings *findings;
 	struct thrum__bands *bands;
 	int64_t look_begin, look_next, arrange_begin, arrange_next;
+	double arrange_us; /* the processor time of making the last bands; written by the thread */
 	bool looked_at_end;
 	bool has_rows;                  /* app_trace_take_rows can be called, */
 	struct thrum__scene_rows *rows; /* and gives these; NULL: there was no memory */

@@ -19,7 +19,9 @@
 #define STATS_LEAST_US 250000
 #define STATS_MOST_US 2000000
 #define FIRST_STATS_US 1500000
-#define ARRANGE_PART 9   /* making bands takes at most one in so many parts of the time */
+/* Making bands takes at most a tenth of a processor, and holds up following for a third of the time. */
+#define ARRANGE_PART 9
+#define ARRANGE_PAUSE 2
 #define STATS_US_MB 1500 /* µs for a megabyte of the model, until the first count tells */
 
 bool trace_has_old(const AppTrace *self)
@@ -233,11 +235,13 @@ static void free_bands(void *bands)
 static void arrange_in_thread(GTask *task, gpointer source, gpointer data,
 	GCancellable *cancellable)
 {
-	const AppTrace *self = APP_TRACE(source);
+	AppTrace *self = APP_TRACE(source);
+	double begin = thread_us();
 	struct thrum__bands *bands;
 
 	if (thrum__bands_make(self->ahead ? self->ahead : self->model, NULL, NULL, &bands) < 0)
 		bands = NULL;
+	self->arrange_us = thread_us() - begin;
 	g_task_return_pointer(task, bands, free_bands);
 }
 
@@ -250,7 +254,9 @@ static void was_arranged(GObject *source, GAsyncResult *task, gpointer data)
 	self->working--;
 	thrum__bands_destroy(self->bands);
 	self->bands = g_task_propagate_pointer(G_TASK(task), NULL);
-	self->arrange_next = now + ARRANGE_PART * (now - self->arrange_begin);
+	self->arrange_next = now +
+		MAX((int64_t)(ARRANGE_PART * self->arrange_us),
+			ARRANGE_PAUSE * (now - self->arrange_begin));
 	if (self->ahead)
 		forget_at_last(self);
 	else

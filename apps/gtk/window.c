@@ -131,7 +131,7 @@ void window_update(AppWindow *window, unsigned changes)
 		return;
 	for (unsigned i = 0; i < window->count; i++)
 		app_trace_show_bands(window->traces[i], window->stage->parts[i].scene->shows_bands);
-	window_ask_for_rows(window);
+	window_ask_for_picture(window);
 	update_bars(window);
 	update_status(window);
 	/* Going back leads to the page that was open then. */

@@ -63,7 +63,8 @@ void window_reload(AppWindow *);
 void window_cancel(AppWindow *);
 void window_fail(AppWindow *, const char *format, ...) G_GNUC_PRINTF(2, 3);
 void window_update_messages(AppWindow *);
-void window_ask_for_rows(AppWindow *); /* makes rows in a thread, where some are wanted */
+void window_ask_for_picture(
+	AppWindow *); /* makes rows or bands in a thread, where some are wanted */
 void window_close_trace(AppWindow *, unsigned part); /* does nothing if it is the only one */
 void window_close_all(AppWindow *);
 
@@ -98,5 +99,6 @@ void dialog_about(AppWindow *);
 void dialog_open(AppWindow *, const char *how);
 void dialog_export(AppWindow *);
 void dialog_snapshot(AppWindow *);
+void dialog_save_range(AppWindow *); /* the range of the bands as a recording */
 
 #endif

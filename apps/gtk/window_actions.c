@@ -39,6 +39,13 @@ static void set_state(AppWindow *window, const char *name, GVariant *state)
 	g_simple_action_set_state(G_SIMPLE_ACTION(action), state);
 }
 
+static void enable_action(AppWindow *window, const char *name, bool is_enabled)
+{
+	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), name);
+
+	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), is_enabled);
+}
+
 #define ACTION(name) static void name(GSimpleAction *action, GVariant *value, void *data)
 
 /* ---- Traces -------------------------------------------------------------------------------- */
@@ -92,6 +99,11 @@ ACTION(on_snapshot)
 	dialog_snapshot(data);
 }
 
+ACTION(on_save_range)
+{
+	dialog_save_range(data);
+}
+
 ACTION(on_pause)
 {
 	AppWindow *window = data;
@@ -135,6 +147,13 @@ ACTION(on_close)
 ACTION(on_fit)
 {
 	app_picture_command(APP_PICTURE(((AppWindow *)data)->picture), THRUM__COMMAND_FIT);
+}
+
+/* A command of the picture that has no action of its own, by its name. */
+ACTION(on_command)
+{
+	app_picture_command(APP_PICTURE(((AppWindow *)data)->picture),
+		thrum__scene_command_find(g_variant_get_string(value, NULL)));
 }
 
 ACTION(on_find)
@@ -203,6 +222,10 @@ void window_update_switches(AppWindow *window)
 	for (size_t i = 0; i < G_N_ELEMENTS(switches); i++)
 		set_state(window, thrum__scene_command_name(switches[i]),
 			g_variant_new_boolean(scene && is_switched_on(scene, switches[i])));
+	enable_action(window, "save-range",
+		scene && scene->shows_bands &&
+			scene->state.bands.range_from < scene->state.bands.range_to &&
+			app_trace_has_parts(window->traces[window->stage->focus]));
 }
 
 ACTION(on_switch)
@@ -356,13 +379,6 @@ ACTION(on_copy_name)
 	gdk_clipboard_set_text(gtk_widget_get_clipboard(data), text);
 }
 
-static void enable_action(AppWindow *window, const char *name, bool is_enabled)
-{
-	GAction *action = g_action_map_lookup_action(G_ACTION_MAP(window), name);
-
-	g_simple_action_set_enabled(G_SIMPLE_ACTION(action), is_enabled);
-}
-
 void window_popup(AppWindow *window, double x, double y)
 {
 	const struct thrum__stage *stage = window->stage;
@@ -414,102 +430,6 @@ static GMenuModel *make_popup(void)
 	return G_MENU_MODEL(menu);
 }
 
-/* ---- The main menu ------------------------------------------------------------------------- */
-
-#define RECENT_MOST 10
-
-static bool is_ours(GtkRecentInfo *info)
-{
-	return gtk_recent_info_has_group(info, RECENT_GROUP) && gtk_recent_info_is_local(info) &&
-		gtk_recent_info_exists(info);
-}
-
-static int later_first(const void *a, const void *b)
-{
-	return g_date_time_compare(gtk_recent_info_get_modified((GtkRecentInfo *)b),
-		gtk_recent_info_get_modified((GtkRecentInfo *)a));
-}
-
-static void fill_recent(GtkRecentManager *manager, GMenu *menu)
-{
-	GList *all = g_list_sort(gtk_recent_manager_get_items(manager), later_first);
-	unsigned count = 0;
-
-	g_menu_remove_all(menu);
-	for (GList *item = all; item && count < RECENT_MOST; item = item->next) {
-		GtkRecentInfo *info = item->data;
-		GMenuItem *entry;
-
-		if (!is_ours(info))
-			continue;
-		entry = g_menu_item_new(gtk_recent_info_get_display_name(info), NULL);
-		g_menu_item_set_action_and_target(entry, "win.recent", "s",
-			gtk_recent_info_get_uri(info));
-		g_menu_append_item(menu, entry);
-		g_object_unref(entry);
-		count++;
-	}
-	g_list_free_full(all, (GDestroyNotify)gtk_recent_info_unref);
-}
-
-static void add_section(GMenu *menu, const char *const *entries)
-{
-	GMenu *section = g_menu_new();
-
-	for (; *entries; entries += 2)
-		g_menu_append(section, entries[0], entries[1]);
-	g_menu_append_section(menu, NULL, G_MENU_MODEL(section));
-	g_object_unref(section);
-}
-
-static void add_submenu(GMenu *menu, const char *label, GMenu *submenu)
-{
-	GMenu *section = g_menu_new();
-
-	g_menu_append_submenu(section, label, G_MENU_MODEL(submenu));
-	g_menu_append_section(menu, NULL, G_MENU_MODEL(section));
-	g_object_unref(section);
-	g_object_unref(submenu);
-}
-
-GMenuModel *window_make_menu(void)
-{
-	static const char *const files[] = {"Open…", "win.open", "Open Below…", "win.open-stacked",
-		"Compare With…", "win.compare", "Attach…", "win.attach", "Reload", "win.reload",
-		"Close Trace", "win.close-trace", "Export…", "win.export", NULL};
-	static const char *const live[] = {"Keep Last 10 s", "win.keep", "Save a Snapshot…",
-		"win.snapshot", NULL};
-	static const char *const shown[] = {"Idle Time Folded", "win.fold", "Quiet Rows Folded",
-		"win.squeeze", "Fish-Eye", "win.fisheye", "Unrelated Faded", "win.related", "Alone",
-		"win.alone", "Key Line", "win.legend", NULL};
-	static const char *const scene[] = {"Go to a Time…", "win.go-to", "Visible Duration…",
-		"win.duration", "Measure", "win.measure", "Mark a Time…", "win.mark",
-		"Share One Time Axis", "win.link", "Side Panel", "win.pane", "Animations",
-		"win.animations", "Copy View", "win.copy-view", "Paste View", "win.paste-view",
-		NULL};
-	static const char *const help[] = {"Keyboard Shortcuts", "win.keys", "About thrum",
-		"win.about", NULL};
-	static const char *const themes[] = {"System", "win.theme::system", "Light",
-		"win.theme::light", "Dark", "win.theme::dark", "High Contrast",
-		"win.theme::contrast", NULL};
-	GMenu *menu = g_menu_new(), *recent = g_menu_new(), *theme = g_menu_new();
-	GMenu *view = g_menu_new();
-	GtkRecentManager *manager = gtk_recent_manager_get_default();
-
-	fill_recent(manager, recent);
-	g_signal_connect_object(manager, "changed", G_CALLBACK(fill_recent), recent, 0);
-	add_section(theme, themes);
-	add_section(menu, files);
-	add_submenu(menu, "Recent", recent);
-	add_section(menu, live);
-	add_section(view, shown);
-	add_submenu(menu, "View", view);
-	add_section(menu, scene);
-	add_submenu(menu, "Theme", theme);
-	add_section(menu, help);
-	return G_MENU_MODEL(menu);
-}
-
 /* ---- All actions --------------------------------------------------------------------------- */
 
 static GVariant *theme_name(void)
@@ -523,7 +443,7 @@ static GVariant *theme_name(void)
 void window_update_actions(AppWindow *window)
 {
 	static const char *const shown[] = {"export", "fit", "go-to", "duration", "pane",
-		"copy-view", "paste-view", "mark", "measure"};
+		"copy-view", "paste-view", "mark", "measure", "command"};
 	bool is_live = false, is_followed = false;
 
 	for (unsigned i = 0; i < window->count; i++) {
@@ -584,6 +504,8 @@ void window_add_actions(AppWindow *window)
 		{"new-window", on_new_window, NULL, NULL, NULL, {0}},
 		{"close", on_close, NULL, NULL, NULL, {0}},
 		{"fit", on_fit, NULL, NULL, NULL, {0}},
+		{"command", on_command, "s", NULL, NULL, {0}},
+		{"save-range", on_save_range, NULL, NULL, NULL, {0}},
 		{"find", on_find, NULL, NULL, NULL, {0}},
 		{"go-to", on_go_to, NULL, NULL, NULL, {0}},
 		{"duration", on_duration, NULL, NULL, NULL, {0}},

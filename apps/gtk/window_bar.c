@@ -424,7 +424,7 @@ static bool has_chosen_bands(AppWindow *window)
 		? window->stage->parts[window->stage->focus].scene
 		: NULL;
 
-	return scene && scene->shows_bands && !thrum__scene_awaits_rows(scene);
+	return scene && thrum__scene_wants_bands(scene);
 }
 
 /* A click has already changed the button's own state: the answer sets both anew. */
@@ -547,14 +547,12 @@ GtkWidget *window_make_bar(AppWindow *window)
 static void update_words(AppWindow *window)
 {
 	g_autoptr(GString) title = g_string_new(NULL);
-	char text[200] = "", findings[80] = "";
-	bool is_live = false, is_short;
+	char text[200] = "", findings[80] = "", live[80];
+	bool is_short;
 
-	for (unsigned i = 0; i < window->count; i++) {
+	for (unsigned i = 0; i < window->count; i++)
 		g_string_append_printf(title, "%s%s", i > 0 ? ", " : "",
 			app_trace_name(window->traces[i]));
-		is_live |= app_trace_state(window->traces[i]) == APP_TRACE_LIVE;
-	}
 	gtk_label_set_text(GTK_LABEL(window->title), title->str);
 	/* GTK overestimates the width of most characters. */
 	is_short = g_utf8_strlen(title->str, -1) <= TITLE_LEAST;
@@ -573,7 +571,9 @@ static void update_words(AppWindow *window)
 	gtk_label_set_text(GTK_LABEL(window->words), text);
 	gtk_label_set_text(GTK_LABEL(window->findings), findings);
 	gtk_widget_set_visible(window->findings, findings[0]);
-	gtk_widget_set_visible(window->live, is_live);
+	gtk_widget_set_visible(window->live,
+		thrum__stage_live_words(window->stage, live, sizeof live) > 0);
+	gtk_label_set_text(GTK_LABEL(window->live), live);
 }
 
 static bool has_counters(const AppWindow *window)

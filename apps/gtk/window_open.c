@@ -179,9 +179,11 @@ static gboolean tell_rows(void *data)
 	return G_SOURCE_REMOVE;
 }
 
-void window_ask_for_rows(AppWindow *window)
+void window_ask_for_picture(AppWindow *window)
 {
 	for (unsigned i = 0; i < window->count; i++) {
+		if (thrum__scene_awaits_bands(window->stage->parts[i].scene))
+			app_trace_arrange(window->traces[i]);
 		if (!thrum__scene_awaits_rows(window->stage->parts[i].scene))
 			continue;
 		app_trace_lay_out(window->traces[i]);
@@ -213,7 +215,7 @@ static void ask_for_work(AppWindow *window, unsigned part)
 	if (state != APP_TRACE_SHOWN || scene->lacks_findings)
 		app_trace_look(window->traces[part]);
 	app_trace_show_bands(window->traces[part], scene->shows_bands);
-	if (thrum__scene_bands_lag(scene))
+	if (thrum__scene_bands_lag(scene) || thrum__scene_awaits_bands(scene))
 		app_trace_arrange(window->traces[part]);
 }
 

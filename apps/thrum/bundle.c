@@ -10,6 +10,7 @@
 #include "file.h"
 #include "input.h"
 #include "source/input.h"
+#include "world/bundle.h"
 
 struct bundle_options {
 	const char *output;
@@ -23,7 +24,8 @@ static int failed(const char *path, int error)
 	return input_failed(path, &info);
 }
 
-/* Appends a copy of a recording that holds what is used of it, with the names of its addresses. */
+/* Appends a copy of a recording that holds what is used of it, with the names of its addresses; or the
+ * recordings of a bundle, as they are. */
 static int add_recording(const struct command *command, int to, const char *name,
 	const char *argument)
 {
@@ -42,6 +44,11 @@ static int add_recording(const struct command *command, int to, const char *name
 		return status;
 	if (thrum__source_open(path, &input, &error) < 0)
 		return input_failed(path, &error);
+	if (thrum__world_is_bundle(&input)) {
+		result = thrum__source_bundle_append_all(to, &input);
+		thrum__source_close(input.owner);
+		return result < 0 ? failed(path, result) : STATUS_OK;
+	}
 	copy = result = thrum__source_temporary_file();
 	if (copy >= 0)
 		result = thrum__source_copy_named(&input, copy, NULL, &unnamed);

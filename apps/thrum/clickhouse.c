@@ -172,6 +172,17 @@ static void set_options(struct clickhouse *c)
 	}
 }
 
+/* Sends what makes a table or a view, unless it is empty. */
+static int make(struct clickhouse *c, struct thrum__base_text query)
+{
+	int status = query.failed ? load_no_memory()
+		: query.size > 0  ? request(c, query.bytes, "", 0)
+				  : STATUS_OK;
+
+	thrum__base_text_free(&query);
+	return status;
+}
+
 static int make_tables(struct clickhouse *c, const char *database)
 {
 	char query[200];
@@ -180,13 +191,11 @@ static int make_tables(struct clickhouse *c, const char *database)
 	snprintf(query, sizeof(query), "CREATE DATABASE IF NOT EXISTS `%s`", database);
 	status = strcmp(database, "default") == 0 ? STATUS_OK : request(c, query, "", 0);
 	snprintf(c->database, sizeof(c->database), "%s", database);
-	for (int i = 0; i < THRUM__STORE_TABLE_COUNT && status == STATUS_OK; i++) {
-		struct thrum__base_text schema = thrum__store_schema((enum thrum__store_table)i);
-
-		status = schema.failed ? load_no_memory() : request(c, schema.bytes, "", 0);
-		thrum__base_text_free(&schema);
-	}
-	return status == STATUS_OK ? request(c, thrum__store_view(), "", 0) : status;
+	for (int i = 0; i < THRUM__STORE_TABLE_COUNT && status == STATUS_OK; i++)
+		status = make(c, thrum__store_schema((enum thrum__store_table)i));
+	for (int i = 0; i < THRUM__STORE_TABLE_COUNT && status == STATUS_OK; i++)
+		status = make(c, thrum__store_view((enum thrum__store_table)i));
+	return status;
 }
 
 int clickhouse_open(const char *address, struct clickhouse **to)
@@ -225,7 +234,8 @@ int clickhouse_insert(struct clickhouse *c, const struct thrum__store_file *file
 {
 	char query[100];
 
-	snprintf(query, sizeof(query), "INSERT INTO %s FORMAT TabSeparated", file->table);
+	snprintf(query, sizeof(query), "INSERT INTO %s FORMAT TabSeparated",
+		thrum__store_names[file->table]);
 	return request(c, query, file->bytes, file->size);
 }
 

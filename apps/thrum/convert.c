@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,10 +14,12 @@
 #include "input.h"
 #include "output.h"
 #include "source/input.h"
+#include "times.h"
 
 struct convert_options {
 	int to; /* enum export_format; 0: the Common Trace Format */
 	bool symbols;
+	struct times times;
 };
 
 static void warn_left_out(const char *path, uint64_t left_out, const char *why)
@@ -26,6 +29,49 @@ static void warn_left_out(const char *path, uint64_t left_out, const char *why)
 			left_out == 1 ? " was" : "s were", why);
 }
 
+static int failed(const char *path, int error)
+{
+	complain("%s: %s", path, thrum_error_message(error));
+	return STATUS_FAILED;
+}
+
+static int check_terminal(const struct command *command, const char *file)
+{
+	return strcmp(file, "-") != 0 || !isatty(STDOUT_FILENO)
+		? STATUS_OK
+		: complain_usage(command,
+			  "a recording can't be shown on a terminal; redirect it: > FILE");
+}
+
+/* ---- A part of the time ---------------------------------------------------------------------- */
+
+/* Copies the part of a recording that is asked for to a temporary file. *fd becomes that file's. */
+static int cut_part(const char *recording, const struct times *times, int *fd)
+{
+	struct thrum_error_info error = {0};
+	struct thrum__input input;
+	int status = STATUS_OK, copy;
+
+	if (thrum__source_open(recording, &input, &error) < 0)
+		return input_failed(recording, &error);
+	copy = thrum__source_temporary_file();
+	if (copy < 0)
+		status = failed(recording, copy);
+	else if (thrum__source_copy_times(&input, copy, times->start, times->end, &error) < 0)
+		status = input_failed(recording, &error);
+	thrum__source_close(input.owner);
+	if (status == STATUS_OK)
+		*fd = copy;
+	else if (copy >= 0)
+		close(copy);
+	return status;
+}
+
+static int write_part(void *context, const char *path, int fd)
+{
+	return output_copy(*(int *)context, path, fd);
+}
+
 /* ---- With names ------------------------------------------------------------------------------ */
 
 struct naming {
@@ -33,12 +79,6 @@ struct naming {
 	struct thrum__input input;
 	uint32_t unnamed;
 };
-
-static int failed(const char *path, int error)
-{
-	complain("%s: %s", path, thrum_error_message(error));
-	return STATUS_FAILED;
-}
 
 /* Copies the recording to a temporary file, puts the names into it, and sends it. */
 static int write_named(void *context, const char *path, int fd)
@@ -67,9 +107,9 @@ static int convert_names(const struct command *command, const char *recording, c
 		complain("this thrum was built without libdw and can't find names");
 		return STATUS_FAILED;
 	}
-	if (strcmp(file, "-") == 0 && isatty(STDOUT_FILENO))
-		return complain_usage(command,
-			"a recording can't be shown on a terminal; redirect it: > FILE");
+	status = check_terminal(command, file);
+	if (status != STATUS_OK)
+		return status;
 	if (thrum__source_open(recording, &naming.input, &error) < 0)
 		return input_failed(recording, &error);
 	status = thrum__source_header(&naming.input, &header, &error) < 0
@@ -103,50 +143,95 @@ static int convert_model(const struct command *command, const char *trace, int f
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int run_convert(const struct command *command, int argc, char **argv)
+static int check_options(const struct command *command, struct convert_options *options)
 {
-	struct convert_options options = {0};
-	struct thrum_error_info error = {0};
-	uint64_t left_out = 0;
-	char path[PATH_MAX];
-	int status;
-
-	if (options_parse(command, argc, argv, &options, &status) < 0)
-		return status;
-	if (options.to && options.symbols)
+	if (options->to && options->symbols)
 		return complain_usage(command, "--symbols writes a recording: leave out --to");
-	if (options.to == EXPORT_PPROF && !pack_is_possible()) {
+	if (options->to == EXPORT_PPROF && !pack_is_possible()) {
 		complain("this thrum was built without zlib, which --to=pprof needs");
 		return STATUS_FAILED;
 	}
-	if (options.to)
-		return convert_model(command, argv[0], options.to, argv[1]);
-	status = input_find(command, argv[0], path, sizeof(path));
-	if (status != STATUS_OK)
-		return status;
-	if (options.symbols)
-		return convert_names(command, path, argv[1]);
-	if (thrum_trace_convert(path, argv[1], &left_out, &error) < 0)
-		return input_failed(path, &error);
-	warn_left_out(path, left_out,
+	return times_check(command, &options->times);
+}
+
+/* Writes a recording, or a part of one, in the format that is asked for. */
+static int convert_recording(const struct command *command, const struct convert_options *options,
+	const char *recording, const char *target)
+{
+	struct thrum_error_info error = {0};
+	uint64_t left_out = 0;
+
+	if (options->symbols)
+		return convert_names(command, recording, target);
+	if (thrum_trace_convert(recording, target, &left_out, &error) < 0)
+		return input_failed(recording, &error);
+	warn_left_out(recording, left_out,
 		"left out or cut short: damaged, or overwritten during the copy");
 	return STATUS_OK;
 }
 
+/* Cuts the part that is asked for out of a recording, and writes it in the format that is asked for. */
+static int convert_part(const struct command *command, const struct convert_options *options,
+	const char *recording, const char *target)
+{
+	char part[32];
+	int fd,
+		status = options->to == EXPORT_RECORDING ? check_terminal(command, target)
+							 : STATUS_OK;
+
+	if (status == STATUS_OK)
+		status = cut_part(recording, &options->times, &fd);
+	if (status != STATUS_OK)
+		return status;
+	snprintf(part, sizeof part, "/dev/fd/%d", fd);
+	if (options->to == EXPORT_RECORDING)
+		status = file_write(target, FILE_RECORDING, write_part, &fd);
+	else if (options->to)
+		status = convert_model(command, part, options->to, target);
+	else
+		status = convert_recording(command, options, part, target);
+	close(fd);
+	return status;
+}
+
+static int run_convert(const struct command *command, int argc, char **argv)
+{
+	struct convert_options options = {.times = TIMES_ALL};
+	char path[PATH_MAX];
+	bool is_part;
+	int status;
+
+	if (options_parse(command, argc, argv, &options, &status) < 0)
+		return status;
+	status = check_options(command, &options);
+	if (status != STATUS_OK)
+		return status;
+	is_part = !times_are_all(&options.times) || options.to == EXPORT_RECORDING;
+	if (options.to && !is_part)
+		return convert_model(command, argv[0], options.to, argv[1]);
+	status = input_find(command, argv[0], path, sizeof(path));
+	if (status != STATUS_OK)
+		return status;
+	return is_part ? convert_part(command, &options, path, argv[1])
+		       : convert_recording(command, &options, path, argv[1]);
+}
+
 static const struct option options_of_convert[] = {
 	{"to", 't', OPTION_CHOICE, offsetof(struct convert_options, to), NULL,
-		"ctf|perfetto|chrome|speedscope|otlp|otlp-json|pprof",
+		"ctf|perfetto|chrome|speedscope|otlp|otlp-json|pprof|recording",
 		"ctf: a Common Trace Format directory (the default);\n"
 		"perfetto: for ui.perfetto.dev and trace_processor;\n"
 		"chrome: JSON for chrome://tracing and the like;\n"
 		"speedscope: JSON for speedscope.app;\n"
 		"otlp, otlp-json: spans for OpenTelemetry's\n"
 		"collector, Jaeger and the like;\n"
-		"pprof: a profile for go tool pprof"},
+		"pprof: a profile for go tool pprof;\n"
+		"recording: a recording, for a part of one"},
 	{"symbols", 0, OPTION_FLAG, offsetof(struct convert_options, symbols), NULL, NULL,
 		"write a recording instead, with the names and lines\n"
 		"of its functions, for machines that lack the\n"
 		"program's files"},
+	TIMES_OPTIONS(struct convert_options, times, "write what happened"),
 	{0},
 };
 
@@ -158,12 +243,12 @@ const struct command command_convert = {
 	.max = 2,
 	.options = options_of_convert,
 	.reads_traces = true,
-	.more = "TRACE is a recording; with --to any trace, also a bundle.\n"
+	.more = "TRACE is a recording; with --to and without times any trace, also a bundle.\n"
 		"DIR must not exist, or must be empty. It gets one file for each lane, and a file\n"
 		"`metadata`; babeltrace2, Trace Compass and other tools read them. The format has\n"
 		"no place for remembered tasks: those whose events were overwritten.\n"
 		"FILE is for --to and --symbols; - is standard output. Perfetto's and Chrome's\n"
-		"formats get tasks, runs, spans, reads and counters, Perfetto's also log lines,\n"
+		"formats get tasks, runs, spans, flows and counters, Perfetto's also log lines,\n"
 		"tags and gaps; speedscope's the runs of each lane with the spans within them. In\n"
 		"OpenTelemetry's each task is a span: a trace begins with a task that should\n"
 		"resolve, and goes on where its messages go (see man thrum). A program that\n"
@@ -174,6 +259,7 @@ const struct command command_convert = {
 		    "  -H 'Content-Type: application/x-protobuf' http://localhost:4318/v1/traces\n"
 		    "thrum convert server.thrum server-ctf && babeltrace2 server-ctf\n"
 		    "thrum convert 4711 now-ctf\n"
+		    "thrum convert --to=recording --start=1.2s --end=1.3s web.thrum part.thrum\n"
 		    "thrum convert --symbols memcached-4711.thrum named.thrum",
 	.statuses = "0  success, even if damaged packets are left out (standard error says so)\n"
 		    "2  not a trace, or DIR or FILE could not be written\n"

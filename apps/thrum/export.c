@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "file.h"
 #include "text.h"
+#include "wire.h"
 
 struct job {
 	const struct load *load;
@@ -37,6 +38,7 @@ static int write_format(struct export *export, enum export_format format)
 	case EXPORT_OTLP: return export_otlp(export, false);
 	case EXPORT_OTLP_JSON: return export_otlp(export, true);
 	case EXPORT_PPROF: return export_pprof(export);
+	case EXPORT_RECORDING: break; /* convert.c writes it */
 	}
 	return 0;
 }
@@ -169,13 +171,36 @@ void export_lane_text(const struct export *export, uint32_t lane, struct thrum__
 		thrum__base_text_format(to, "lane %" PRIu64, of->number);
 }
 
-void export_lane_name(struct export *export, uint32_t lane)
+void export_thread_text(const struct export *export, uint32_t lane, struct thrum__base_text *to)
 {
+	uint32_t process = export->model->lanes[lane].process;
 	struct thrum__base_text name = thrum__base_text_growing();
+	const char *text;
+	size_t size;
 
 	export_lane_text(export, lane, &name);
-	export_quote(export, name.bytes ? name.bytes : "", name.failed ? 0 : name.size);
+	text = name.bytes ? name.bytes : "";
+	size = name.size;
+	if (process != THRUM__NONE)
+		export_cut_process(export, process, &text, &size);
+	thrum__base_text_bytes(to, text, size);
+	to->failed |= name.failed;
 	thrum__base_text_free(&name);
+}
+
+void export_quote_text(struct export *export, struct thrum__base_text *text)
+{
+	export_quote(export, text->bytes ? text->bytes : "", text->failed ? 0 : text->size);
+	thrum__base_text_free(text);
+}
+
+bool export_wire(struct export *export, struct wire *wire)
+{
+	bool failed = wire->text.failed;
+
+	output_bytes(&export->out, wire->text.bytes, wire->text.size);
+	thrum__base_text_clear(&wire->text);
+	return failed;
 }
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
@@ -190,6 +215,13 @@ uint32_t export_next_task(const struct export *export, uint32_t from)
 			!(THRUM__TASK(model, i, flags) & THRUM__TASK_LANE))
 			return i;
 	return THRUM__NONE;
+}
+
+bool export_is_event(const struct thrum__model *model, uint32_t note)
+{
+	uint8_t kind = THRUM__NOTE(model, note, kind);
+
+	return kind != THRUM__NOTE_LABEL && kind != THRUM__NOTE_DUE;
 }
 
 int64_t export_task_end(const struct export *export, uint32_t task)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The arrows from where a task ended to where another one read its result. */
+/* The arrows between runs. */
 #include <stdlib.h>
 
 #include "analyse/stats/stats.h"
@@ -8,77 +8,201 @@
 
 /* A task at some time of the walk over the edges. */
 struct known {
-	int64_t ended;
-	uint32_t run;    /* its latest run, or NONE */
+	uint32_t run;      /* its latest run, or NONE */
+	uint32_t waits_by; /* the run in which it began to wait for `awaited`, or NONE */
+	uint32_t awaited;
 	uint32_t end_by; /* the run that ended it, or NONE */
+	int64_t waits_at, ended;
 };
 
 struct walk {
 	const struct export *export;
+	struct export_messages messages;
 	struct known *known; /* by task */
+	uint32_t number;     /* of the latest arrow */
 	export_take_arrow *take;
 	void *context;
 };
 
-/* Returns the run in which a task acts, or NONE. */
-static uint32_t acting_run(const struct thrum__model *model, const struct known *known,
-	uint32_t task, int64_t time)
+const char *export_arrow_category(const struct export_arrow *arrow)
 {
-	uint32_t run = task < model->tasks.count ? known[task].run : THRUM__NONE;
+	static const char *const categories[] = {
+#define X(NAME, category, from, to) category,
+		EXPORT_ARROWS(X)
+#undef X
+	};
 
-	if (run == THRUM__NONE || time < THRUM__RUN(model, run, start) ||
-		(uint64_t)thrum__base_time_between(THRUM__RUN(model, run, start), time) >
-			(uint64_t)thrum__stats_run_length(model, run))
-		return THRUM__NONE;
-	return run;
+	return categories[arrow->kind];
 }
 
-static void pass_edge(const struct walk *walk, uint32_t edge)
+/* Gives an arrow, if it leads to another run, and not back: clocks of two machines differ. */
+static void give(struct walk *walk, enum export_arrow_kind kind, uint32_t from, int64_t begin,
+	uint32_t to, int64_t end)
+{
+	static const char *const names[][2] = {
+#define X(NAME, category, from, to) {from, to},
+		EXPORT_ARROWS(X)
+#undef X
+	};
+
+	if (from == THRUM__NONE || to == THRUM__NONE || from == to || begin > end)
+		return;
+	walk->take(walk->context,
+		&(struct export_arrow){kind, ++walk->number, {names[kind][0], from, begin},
+			{names[kind][1], to, end}});
+}
+
+static bool lasts_at(const struct thrum__model *model, uint32_t run, int64_t time)
+{
+	int64_t start = THRUM__RUN(model, run, start);
+
+	return time >= start &&
+		(uint64_t)thrum__base_time_between(start, time) <=
+		(uint64_t)thrum__stats_run_length(model, run);
+}
+
+/* Returns the run in which a task acts, or NONE. */
+static uint32_t acting_run(const struct walk *walk, uint32_t task, int64_t time)
 {
 	const struct thrum__model *model = walk->export->model;
-	struct known *known = walk->known;
-	int64_t time = THRUM__EDGE(model, edge, time);
-	uint8_t kind = THRUM__EDGE(model, edge, kind);
-	uint32_t run = acting_run(model, known, THRUM__EDGE(model, edge, from), time);
-	uint32_t to = THRUM__EDGE(model, edge, to);
+	uint32_t run = task < model->tasks.count ? walk->known[task].run : THRUM__NONE;
 
-	if (run == THRUM__NONE || !thrum__model_has_row(&model->tasks, to))
+	return run != THRUM__NONE && lasts_at(model, run, time) ? run : THRUM__NONE;
+}
+
+/* Returns the run of a task at an earlier time, or NONE. */
+static uint32_t earlier_run(const struct walk *walk, uint32_t task, int64_t time)
+{
+	const struct thrum__model *model = walk->export->model;
+	uint32_t run = walk->known[task].run;
+
+	while (export_has_run(model, run) && THRUM__RUN(model, run, start) > time)
+		run = THRUM__RUN(model, run, prev);
+	return export_has_run(model, run) && lasts_at(model, run, time) ? run : THRUM__NONE;
+}
+
+/* ---- Edges ----------------------------------------------------------------------------------- */
+
+/* A message over a connection doesn't tell when it was sent: that counts as just now, if its sender runs. */
+static void pass_message(struct walk *walk, uint32_t edge)
+{
+	const struct thrum__model *model = walk->export->model;
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	uint32_t number = export_messages_find(&walk->messages, model, edge);
+	int64_t time = THRUM__EDGE(model, edge, time);
+	int64_t sent = number == THRUM__NONE ? time : walk->messages.all[number].ends.sent;
+
+	if (from < model->tasks.count)
+		give(walk, EXPORT_MESSAGE, earlier_run(walk, from, sent), sent,
+			acting_run(walk, to, time), time);
+}
+
+static void pass_read(struct walk *walk, uint32_t run, uint32_t from, uint32_t to, int64_t time)
+{
+	struct known *reader = &walk->known[from];
+	const struct known *read = &walk->known[to];
+
+	if (read->end_by == THRUM__NONE || read->ended > time)
 		return;
+	if (reader->awaited == to)
+		give(walk, EXPORT_WAIT, reader->waits_by, reader->waits_at, read->end_by,
+			read->ended);
+	reader->awaited = THRUM__NONE;
+	give(walk, EXPORT_READ, read->end_by, read->ended, run, time);
+}
+
+static void pass_edge(struct walk *walk, uint32_t edge)
+{
+	const struct thrum__model *model = walk->export->model;
+	int64_t time = THRUM__EDGE(model, edge, time);
+	uint32_t from = THRUM__EDGE(model, edge, from), to = THRUM__EDGE(model, edge, to);
+	uint32_t run = acting_run(walk, from, time);
+
+	if (!thrum__model_has_row(&model->tasks, to))
+		return;
+	if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK) {
+		pass_message(walk, edge);
+		return;
+	}
 	to = thrum__model_heir(model, to);
-	if (kind == THRUM__EDGE_RESOLVE || kind == THRUM__EDGE_FAIL || kind == THRUM__EDGE_CANCEL) {
-		known[to].end_by = run;
-		known[to].ended = time;
-	} else if (kind == THRUM__EDGE_READ && known[to].end_by != THRUM__NONE &&
-		known[to].end_by != run && known[to].ended <= time) {
-		walk->take(walk->context,
-			&(struct export_arrow){edge, known[to].end_by, run, known[to].ended, time});
+	switch (THRUM__EDGE(model, edge, kind)) {
+	case THRUM__EDGE_RESOLVE:
+	case THRUM__EDGE_FAIL:
+	case THRUM__EDGE_CANCEL:
+		if (run == THRUM__NONE)
+			break;
+		walk->known[to].end_by = run;
+		walk->known[to].ended = time;
+		break;
+	case THRUM__EDGE_WAIT:
+		if (from >= model->tasks.count)
+			break;
+		walk->known[from].waits_by = run;
+		walk->known[from].waits_at = time;
+		walk->known[from].awaited = to;
+		break;
+	case THRUM__EDGE_READ:
+		if (run != THRUM__NONE)
+			pass_read(walk, run, from, to, time);
+		break;
+	}
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static void pass_run(struct walk *walk, uint32_t run)
+{
+	const struct thrum__model *model = walk->export->model;
+	uint32_t task = THRUM__RUN(model, run, task);
+	struct known *known = &walk->known[task];
+	uint32_t creator = THRUM__TASK(model, task, creator);
+	int64_t created = THRUM__TASK(model, task, created);
+
+	if (known->run == THRUM__NONE && creator < model->tasks.count && creator != task)
+		give(walk, EXPORT_SPAWN, earlier_run(walk, creator, created), created, run,
+			THRUM__RUN(model, run, start));
+	known->run = run;
+}
+
+static void walk_edges(struct walk *walk, struct export *export)
+{
+	const struct thrum__model *model = export->model;
+	uint32_t run = model->runs.first;
+
+	for (uint32_t i = 0; i < model->tasks.count; i++)
+		walk->known[i] = (struct known){.run = THRUM__NONE,
+			.waits_by = THRUM__NONE,
+			.awaited = THRUM__NONE,
+			.end_by = THRUM__NONE};
+	for (uint32_t i = model->edges.first; i <= model->edges.count; i++) {
+		bool is_last = i == model->edges.count;
+
+		if (!is_last && !thrum__model_has_row(&model->edges, i))
+			continue;
+		for (; run < model->runs.count; run++) {
+			if (!export_has_run(model, run))
+				continue;
+			if (!is_last && THRUM__RUN(model, run, start) > THRUM__EDGE(model, i, time))
+				break;
+			pass_run(walk, run);
+		}
+		if (!is_last)
+			pass_edge(walk, i);
+		export_step(export);
 	}
 }
 
 int export_arrows(struct export *export, export_take_arrow *take, void *context)
 {
-	const struct thrum__model *model = export->model;
-	struct known *known = malloc(((size_t)model->tasks.count + 1) * sizeof(*known));
-	const struct walk walk = {export, known, take, context};
-	uint32_t run = model->runs.first;
+	struct walk walk = {.export = export, .take = take, .context = context};
+	int result = export_messages_make(&walk.messages, export->model);
 
-	if (!known)
-		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < model->tasks.count; i++)
-		known[i] = (struct known){0, THRUM__NONE, THRUM__NONE};
-	for (uint32_t i = model->edges.first; i < model->edges.count; i++) {
-		if (!thrum__model_has_row(&model->edges, i))
-			continue;
-		for (; run < model->runs.count; run++) {
-			if (!export_has_run(model, run))
-				continue;
-			if (THRUM__RUN(model, run, start) > THRUM__EDGE(model, i, time))
-				break;
-			known[THRUM__RUN(model, run, task)].run = run;
-		}
-		pass_edge(&walk, i);
-		export_step(export);
-	}
-	free(known);
-	return 0;
+	walk.known = malloc(((size_t) export->model->tasks.count + 1) * sizeof(*walk.known));
+	if (!walk.known)
+		result = -THRUM_E_MEMORY;
+	if (result == 0)
+		walk_edges(&walk, export);
+	free(walk.known);
+	export_messages_free(&walk.messages);
+	return result;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Chrome's trace events in JSON, which Perfetto's viewer reads too. Times are in µs. A lane is a
- * thread with its runs and spans; a task is an asynchronous slice; an arrow goes from where a task
- * ended to where another one read its result.
+ * thread with its runs and spans; a task is an asynchronous slice; arrows are flows between runs.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -26,18 +25,20 @@ static void put_time(struct export *export, int64_t ns)
 	export->out.at = to;
 }
 
-/* Begins an event. */
-static void put_event(struct export *export, const char *phase)
+/* Begins an event of a process. */
+static void put_event(struct export *export, const char *phase, uint32_t process)
 {
 	export_next(export);
 	output_text(&export->out, "{\"ph\":\"");
 	output_text(&export->out, phase);
 	output_text(&export->out, "\",\"pid\":");
-	export_signed(export, export->info->pid > 0 ? export->info->pid : 1);
+	export_signed(export, export_process_pid(export, process));
 }
 
-static void put_thread(struct export *export, uint32_t lane)
+/* Begins an event of a lane. */
+static void put_lane_event(struct export *export, const char *phase, uint32_t lane)
 {
+	put_event(export, phase, export->processes.of_lane[lane]);
 	output_text(&export->out, ",\"tid\":");
 	export_unsigned(export, (uint64_t)lane + 1);
 }
@@ -48,22 +49,48 @@ static void put_at(struct export *export, int64_t time)
 	put_time(export, time);
 }
 
+/* Writes a member of an object; `before` is what leads to its value. */
+static void put_text(struct export *export, const char *before, const char *text, size_t size)
+{
+	output_text(&export->out, before);
+	export_quote(export, text, size);
+}
+
+static void put_word(struct export *export, const char *before, const char *text)
+{
+	put_text(export, before, text, strlen(text));
+}
+
 /* ---- Lanes ----------------------------------------------------------------------------------- */
+
+static void write_process(struct export *export, uint32_t process)
+{
+	size_t size;
+	const char *text = export_process_name(export, process, &size);
+
+	put_event(export, "M", process);
+	put_text(export, ",\"name\":\"process_name\",\"args\":{\"name\":", text, size);
+	output_text(&export->out, "}}");
+	text = export_process_host(export, process, &size);
+	if (size == 0)
+		return;
+	put_event(export, "M", process);
+	put_text(export, ",\"name\":\"process_labels\",\"args\":{\"labels\":", text, size);
+	output_text(&export->out, "}}");
+}
 
 static void write_names(struct export *export)
 {
-	struct output *out = &export->out;
-
-	put_event(export, "M");
-	output_text(out, ",\"name\":\"process_name\",\"args\":{\"name\":");
-	export_quote(export, export->info->program, strlen(export->info->program));
-	output_text(out, "}}");
+	for (uint32_t i = 0; i < export->processes.count; i++)
+		write_process(export, i);
 	for (uint32_t lane = 0; lane < export->model->lane_count; lane++) {
-		put_event(export, "M");
-		put_thread(export, lane);
-		output_text(out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
-		export_lane_name(export, lane);
-		output_text(out, "}}");
+		struct thrum__base_text name = thrum__base_text_growing();
+
+		put_lane_event(export, "M", lane);
+		output_text(&export->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+		export_thread_text(export, lane, &name);
+		export_quote_text(export, &name);
+		output_text(&export->out, "}}");
 	}
 }
 
@@ -79,12 +106,10 @@ static void write_slice(void *context, const struct export_slice *slice, int64_t
 	size_t size;
 	const char *name = export_slice_name(export, slice, &size);
 
-	put_event(export, begins ? "B" : "E");
-	put_thread(export, lane->number);
+	put_lane_event(export, begins ? "B" : "E", lane->number);
 	put_at(export, time);
 	if (begins) {
-		output_text(&export->out, ",\"name\":");
-		export_quote(export, name, size);
+		put_text(export, ",\"name\":", name, size);
 		if (slice->is_span) {
 			output_text(&export->out, ",\"cat\":\"span\"");
 		} else {
@@ -106,23 +131,17 @@ static void put_details(struct export *export, uint32_t task)
 	const char *failure;
 	size_t size;
 
-	output_text(&export->out, ",\"args\":{\"kind\":\"");
-	output_text(&export->out, thrum__stats_task_kind(model, task));
-	output_text(&export->out, "\",\"state\":\"");
-	output_text(&export->out, thrum__model_state_name(THRUM__TASK(model, task, state)));
-	output_text(&export->out, "\"");
+	put_word(export, ",\"args\":{\"kind\":", thrum__stats_task_kind(model, task));
+	put_word(export, ",\"state\":", thrum__model_state_name(THRUM__TASK(model, task, state)));
 	if (thrum__model_has_row(&model->tasks, parent)) {
 		output_text(&export->out, ",\"parent\":");
 		export_id(export, parent);
 	}
 	failure = thrum__model_string(model, THRUM__TASK(model, task, failure), &size);
-	if (size > 0) {
-		output_text(&export->out, ",\"failure\":");
-		export_quote(export, failure, size);
-	}
+	if (size > 0)
+		put_text(export, ",\"failure\":", failure, size);
 	if (site) {
-		output_text(&export->out, ",\"file\":");
-		export_quote(export, site->file, strlen(site->file));
+		put_word(export, ",\"file\":", site->file);
 		output_text(&export->out, ",\"line\":");
 		export_unsigned(export, site->line);
 	}
@@ -134,13 +153,12 @@ static void put_task(struct export *export, uint32_t task, int64_t time, bool be
 	const char *name;
 	size_t size;
 
-	put_event(export, begins ? "b" : "e");
+	put_event(export, begins ? "b" : "e", export_process(export, task));
 	output_text(&export->out, ",\"cat\":\"task\",\"id\":");
 	export_id(export, task);
 	put_at(export, time);
-	output_text(&export->out, ",\"name\":");
 	name = export_task_name(export, task, &size);
-	export_quote(export, name, size);
+	put_text(export, ",\"name\":", name, size);
 	if (begins)
 		put_details(export, task);
 	output_text(&export->out, "}");
@@ -158,23 +176,22 @@ static void write_tasks(struct export *export)
 
 /* ---- Arrows ---------------------------------------------------------------------------------- */
 
-static void put_arrow_end(struct export *export, uint32_t edge, const char *phase, uint32_t run,
-	int64_t time)
+static void put_arrow_end(struct export *export, const char *phase,
+	const struct export_arrow *arrow, const struct export_arrow_end *end)
 {
-	put_event(export, phase);
-	put_thread(export, THRUM__RUN(export->model, run, lane));
-	put_at(export, time);
-	output_text(&export->out, ",\"cat\":\"read\",\"name\":\"reads\",\"id\":");
-	export_unsigned(export, (uint64_t)edge + 1);
+	put_lane_event(export, phase, THRUM__RUN(export->model, end->run, lane));
+	put_at(export, end->time);
+	put_word(export, ",\"cat\":", export_arrow_category(arrow));
+	put_word(export, ",\"name\":", arrow->to.name);
+	output_text(&export->out, ",\"id\":");
+	export_unsigned(export, arrow->number);
 	output_text(&export->out, "}");
 }
 
 static void put_arrow(void *context, const struct export_arrow *arrow)
 {
-	struct export *export = context;
-
-	put_arrow_end(export, arrow->edge, "s", arrow->from, arrow->ended);
-	put_arrow_end(export, arrow->edge, "f\",\"bp\":\"e", arrow->to, arrow->read);
+	put_arrow_end(context, "s", arrow, &arrow->from);
+	put_arrow_end(context, "f\",\"bp\":\"e", arrow, &arrow->to);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -182,16 +199,15 @@ static void put_arrow(void *context, const struct export_arrow *arrow)
 static void write_counter(struct export *export, const struct thrum__counter *counter)
 {
 	size_t size;
-	const char *name;
+	const char *name = thrum__model_string(export->model, counter->name, &size);
+	uint32_t process = export_counter_process(export, &name, &size);
 
 	for (uint32_t i = counter->values.first; i < counter->values.count; i++) {
 		if (!thrum__model_has_value(&counter->values, i))
 			continue;
-		put_event(export, "C");
+		put_event(export, "C", process);
 		put_at(export, THRUM__VALUE(counter, i, time));
-		output_text(&export->out, ",\"name\":");
-		name = thrum__model_string(export->model, counter->name, &size);
-		export_quote(export, name, size);
+		put_text(export, ",\"name\":", name, size);
 		output_text(&export->out, ",\"args\":{\"value\":");
 		export_signed(export, THRUM__VALUE(counter, i, value));
 		output_text(&export->out, "}}");

@@ -2,7 +2,8 @@
 /*
  * OpenTelemetry's protocol (https://opentelemetry.io/docs/specs/otlp), in its binary form or as JSON:
  * a message TracesData. Each task is a span, with links to the tasks whose results it read and its
- * log lines as events. Spans of one process are a resource; a big one comes in several parts.
+ * log lines as events; so is a message with a header `traceparent`, if its sender sent several.
+ * Spans of one process are a resource; a big one comes in several parts.
  */
 #include "export_otlp.h"
 
@@ -35,6 +36,7 @@ FIELD SPAN_DROPPED_EVENTS = {12, "droppedEventsCount"};
 FIELD SPAN_LINK = {13, "links"};
 FIELD SPAN_DROPPED_LINKS = {14, "droppedLinksCount"};
 FIELD SPAN_STATUS = {15, "status"};
+FIELD SPAN_FLAGS = {16, "flags"};
 
 FIELD EVENT_TIME = {1, "timeUnixNano"};
 FIELD EVENT_NAME = {2, "name"};
@@ -51,7 +53,11 @@ FIELD VALUE_INT = {3, "intValue"};
 
 enum {
 	KIND_INTERNAL = 1,
+	KIND_PRODUCER = 4, /* sends a message, and need not wait for an answer */
+	KIND_CONSUMER = 5,
 	STATUS_ERROR = 2,
+	FLAG_KNOWS_PARENT = 0x100, /* the next flag is valid */
+	FLAG_PARENT_IS_REMOTE = 0x200,
 };
 
 #define MANY 128           /* links, and events, of a span: the default limit of OpenTelemetry */
@@ -83,24 +89,55 @@ static void put_big_endian(unsigned char to[8], uint64_t value)
 		to[i] = (unsigned char)(value >> (56 - 8 * i));
 }
 
-/* The same recording gives the same numbers each time. */
+static void put_header_trace(struct otlp *to, struct wire_field field,
+	const struct export_message *header)
+{
+	wire_bytes(&to->wire, field, header->trace, sizeof(header->trace));
+}
+
+static void put_header_span(struct otlp *to, struct wire_field field, uint32_t header)
+{
+	const struct export_message *of = &to->traces.messages.all[header];
+
+	wire_bytes(&to->wire, field, of->span, sizeof(of->span));
+}
+
+/* Where no header has numbers, they are made: the same for each export of a recording. */
 static void put_trace_id(struct otlp *to, struct wire_field field, uint32_t task)
 {
+	const struct export_message *header = export_trace_header(&to->traces, task);
+	uint32_t root = to->traces.places[task].root;
 	unsigned char bytes[16];
 
+	if (header) {
+		put_header_trace(to, field, header);
+		return;
+	}
 	put_big_endian(bytes, to->recording);
-	put_big_endian(bytes + 8,
-		mix(THRUM__TASK(to->export->model, to->traces.root[task], id) ^ to->recording));
+	put_big_endian(bytes + 8, mix(THRUM__TASK(to->export->model, root, id) ^ to->recording));
 	wire_bytes(&to->wire, field, bytes, sizeof(bytes));
 }
 
 static void put_span_id(struct otlp *to, struct wire_field field, uint32_t task)
 {
+	uint32_t sent = to->traces.places[task].sent;
 	unsigned char bytes[8];
 
+	if (sent != THRUM__NONE) {
+		put_header_span(to, field, sent);
+		return;
+	}
 	put_big_endian(bytes,
-		mix(THRUM__TASK(to->export->model, task, id) + UINT64_C(0x9e3779b97f4a7c15)));
+		mix((THRUM__TASK(to->export->model, task, id) + UINT64_C(0x9e3779b97f4a7c15)) ^
+			to->recording));
 	wire_bytes(&to->wire, field, bytes, sizeof(bytes));
+}
+
+static void put_flags(struct otlp *to, const struct export_message *header, bool is_remote)
+{
+	wire_fixed32(&to->wire, SPAN_FLAGS,
+		(header ? header->flags : 1) | FLAG_KNOWS_PARENT |
+			(is_remote ? FLAG_PARENT_IS_REMOTE : 0));
 }
 
 static uint64_t time_of_day(const struct otlp *to, int64_t time)
@@ -160,7 +197,7 @@ static void put_attributes(struct otlp *to, uint32_t task)
 	if (lane < model->lane_count) {
 		struct thrum__base_text name = thrum__base_text_growing();
 
-		export_lane_text(to->export, lane, &name);
+		export_thread_text(to->export, lane, &name);
 		put_text(to, SPAN_ATTRIBUTE, "thread.name", name.bytes ? name.bytes : "",
 			name.size);
 		thrum__base_text_free(&name);
@@ -190,7 +227,7 @@ static void put_link(struct otlp *to, uint32_t task, const char *why)
 static bool is_link(const struct otlp *to, uint32_t task, uint32_t other)
 {
 	return other != task && export_is_span(to->export->model, other) &&
-		to->traces.parent[other] != task && to->traces.parent[task] != other;
+		to->traces.places[other].parent != task && to->traces.places[task].parent != other;
 }
 
 struct links {
@@ -224,14 +261,15 @@ static void add_edges(struct links *links)
 		uint32_t sender = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
-			sender != links->to->traces.sender[links->task])
+			sender != links->to->traces.places[links->task].sender)
 			add_link(links, sender, "is sent by");
 	}
 }
 
 static void put_links(struct otlp *to, uint32_t task)
 {
-	uint32_t maker = export_maker(to->export->model, task), sender = to->traces.sender[task];
+	uint32_t maker = export_maker(to->export->model, task),
+		 sender = to->traces.places[task].sender;
 	struct links links = {to, task, 0};
 
 	wire_open_list(&to->wire, SPAN_LINK);
@@ -270,9 +308,7 @@ static void put_events(struct otlp *to, uint32_t task)
 
 	for (uint32_t note = THRUM__TASK(model, task, note);
 		thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev)) {
-		uint8_t kind = THRUM__NOTE(model, note, kind);
-
-		if (kind == THRUM__NOTE_LABEL || kind == THRUM__NOTE_DUE)
+		if (!export_is_event(model, note))
 			continue;
 		if (count < MANY)
 			notes[count++] = note;
@@ -305,9 +341,21 @@ static void put_status(struct otlp *to, uint32_t task)
 	wire_close(&to->wire);
 }
 
+/* A task that received a header has the header's span above it, wherever that is. */
+static void put_parent(struct otlp *to, uint32_t task)
+{
+	const struct export_place *place = &to->traces.places[task];
+
+	if (place->received != THRUM__NONE)
+		put_header_span(to, SPAN_PARENT, place->received);
+	else if (place->parent != THRUM__NONE)
+		put_span_id(to, SPAN_PARENT, place->parent);
+}
+
 static void put_span(struct otlp *to, uint32_t task)
 {
 	const struct export *export = to->export;
+	const struct export_place *place = &to->traces.places[task];
 	struct wire *wire = &to->wire;
 	const char *name;
 	size_t size;
@@ -315,33 +363,89 @@ static void put_span(struct otlp *to, uint32_t task)
 	wire_open(wire, SCOPE_SPAN);
 	put_trace_id(to, SPAN_TRACE, task);
 	put_span_id(to, SPAN_ID, task);
-	if (to->traces.parent[task] != THRUM__NONE)
-		put_span_id(to, SPAN_PARENT, to->traces.parent[task]);
+	put_parent(to, task);
 	name = export_task_name(export, task, &size);
 	wire_text(wire, SPAN_NAME, name, size);
-	wire_uint32(wire, SPAN_KIND, KIND_INTERNAL);
+	wire_uint32(wire, SPAN_KIND,
+		place->sent != THRUM__NONE               ? KIND_PRODUCER
+			: place->received != THRUM__NONE ? KIND_CONSUMER
+							 : KIND_INTERNAL);
 	wire_fixed64(wire, SPAN_START, time_of_day(to, THRUM__TASK(export->model, task, start)));
 	wire_fixed64(wire, SPAN_END, time_of_day(to, export_task_end(export, task)));
 	put_attributes(to, task);
 	put_events(to, task);
 	put_links(to, task);
 	put_status(to, task);
+	put_flags(to, export_trace_header(&to->traces, task), place->received != THRUM__NONE);
 	wire_close(wire);
 }
+
+/* ---- Messages -------------------------------------------------------------------------------- */
+
+/* Whether a process sent a message that is a span of its own, as its sender has another number. */
+static bool is_message_span(const struct otlp *to, uint32_t number, uint32_t process)
+{
+	const struct export_message *message = &to->traces.messages.all[number];
+	uint32_t sender = message->ends.sender;
+
+	return message->is_header && sender != THRUM__NONE &&
+		export_process(to->export, sender) == process &&
+		to->traces.places[sender].sent != number;
+}
+
+static bool is_of_trace(const struct otlp *to, const struct export_message *header, uint32_t task)
+{
+	const struct export_message *of = export_trace_header(&to->traces, task);
+
+	return of && memcmp(of->trace, header->trace, sizeof(of->trace)) == 0;
+}
+
+/* The span ends when the message arrives, if that is known. */
+static void put_message_span(struct otlp *to, uint32_t number)
+{
+	const struct export_message *header = &to->traces.messages.all[number];
+	const struct thrum__message *ends = &header->ends;
+	bool has_sender = export_is_span(to->export->model, ends->sender);
+	bool is_below = has_sender && is_of_trace(to, header, ends->sender);
+	struct wire *wire = &to->wire;
+
+	wire_open(wire, SCOPE_SPAN);
+	put_header_trace(to, SPAN_TRACE, header);
+	put_header_span(to, SPAN_ID, number);
+	if (is_below)
+		put_span_id(to, SPAN_PARENT, ends->sender);
+	wire_string(wire, SPAN_NAME, "send");
+	wire_uint32(wire, SPAN_KIND, KIND_PRODUCER);
+	wire_fixed64(wire, SPAN_START, time_of_day(to, ends->sent));
+	wire_fixed64(wire, SPAN_END,
+		time_of_day(to,
+			ends->receiver != THRUM__NONE && ends->received > ends->sent
+				? ends->received
+				: ends->sent));
+	wire_open_list(wire, SPAN_LINK);
+	if (has_sender && !is_below)
+		put_link(to, ends->sender, "is sent by");
+	wire_close_list(wire);
+	put_flags(to, header, false);
+	wire_close(wire);
+}
+
+/* ---- Resources ------------------------------------------------------------------------------- */
 
 static void begin_resource(struct otlp *to, uint32_t process)
 {
 	const struct thrum_trace_info *info = to->export->info;
 	struct wire *wire = &to->wire;
-	size_t size;
+	size_t size, host_size;
 	const char *name = export_process_name(to->export, process, &size);
+	const char *host = export_process_host(to->export, process, &host_size);
 
 	wire_open(wire, DATA_RESOURCE);
 	wire_open(wire, RESOURCE);
 	wire_open_list(wire, RESOURCE_ATTRIBUTE);
 	put_text(to, RESOURCE_ATTRIBUTE, "service.name", name, size);
-	if (*info->host)
-		put_string(to, RESOURCE_ATTRIBUTE, "host.name", info->host);
+	if (host_size > 0)
+		put_text(to, RESOURCE_ATTRIBUTE, "host.name", host, host_size);
 	if (to->export->processes.count == 1 && info->pid > 0)
 		put_number(to, RESOURCE_ATTRIBUTE, "process.pid", info->pid);
 	wire_close_list(wire);
@@ -365,9 +469,19 @@ static void end_resource(struct otlp *to)
 	if (wire->is_json && to->export->goes_on)
 		output_text(&to->export->out, ",");
 	to->export->goes_on = true;
-	to->failed = to->failed || wire->text.failed;
-	output_bytes(&to->export->out, wire->text.bytes, wire->text.size);
-	thrum__base_text_clear(&wire->text);
+	to->failed |= export_wire(to->export, wire);
+}
+
+/* Puts a span into the resource that is open. */
+static void write_span(struct otlp *to, uint32_t process, bool *is_open,
+	void (*put)(struct otlp *, uint32_t number), uint32_t number)
+{
+	if (!*is_open)
+		begin_resource(to, process);
+	put(to, number);
+	*is_open = to->wire.text.size < PART_BYTES;
+	if (!*is_open)
+		end_resource(to);
 }
 
 static void write_process(struct otlp *to, uint32_t process)
@@ -379,14 +493,12 @@ static void write_process(struct otlp *to, uint32_t process)
 		i = export_next_task(export, i + 1)) {
 		if (export_process(export, i) != process || !export_is_span(export->model, i))
 			continue;
-		if (!is_open)
-			begin_resource(to, process);
-		put_span(to, i);
+		write_span(to, process, &is_open, put_span, i);
 		export_step(export);
-		is_open = to->wire.text.size < PART_BYTES;
-		if (!is_open)
-			end_resource(to);
 	}
+	for (uint32_t i = 0; i < to->traces.messages.count; i++)
+		if (is_message_span(to, i, process))
+			write_span(to, process, &is_open, put_message_span, i);
 	if (is_open)
 		end_resource(to);
 }

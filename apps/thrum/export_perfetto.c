@@ -2,8 +2,8 @@
 /*
  * Perfetto's protobuf trace format (https://perfetto.dev/docs/reference/synthetic-track-event), a
  * packet for each event. A lane is a thread with its runs and spans; a task is an asynchronous slice
- * on a track of its own, of which the viewer puts those with one name into one group; a flow goes
- * from where a task ended to where another one read its result. Times are ns since the first event.
+ * on a track of its own, of which the viewer puts those with one name into one group; arrows are
+ * flows between instants in runs. Times are ns since the first event.
  */
 #include <string.h>
 
@@ -35,6 +35,7 @@ FIELD TRACK_COUNTER = {8, "counter"};
 
 FIELD PROCESS_PID = {1, "pid"};
 FIELD PROCESS_NAME = {6, "processName"};
+FIELD PROCESS_LABEL = {8, "processLabels"};
 FIELD THREAD_PID = {1, "pid"};
 FIELD THREAD_TID = {2, "tid"};
 FIELD THREAD_NAME = {5, "threadName"};
@@ -98,9 +99,7 @@ static struct wire *begin_packet(struct perfetto *to)
 static void end_packet(struct perfetto *to)
 {
 	wire_close(&to->wire);
-	to->failed = to->failed || to->wire.text.failed;
-	output_bytes(&to->export->out, to->wire.text.bytes, to->wire.text.size);
-	thrum__base_text_clear(&to->wire.text);
+	to->failed |= export_wire(to->export, &to->wire);
 }
 
 static void put_clock(struct wire *wire, uint32_t id, uint64_t time)
@@ -187,21 +186,18 @@ static void put_detail_id(struct perfetto *to, const char *name, uint32_t task)
 
 /* ---- Processes and lanes --------------------------------------------------------------------- */
 
-static int64_t pid_of(const struct export *export, uint32_t process)
-{
-	return export->processes.count == 1 && export->info->pid > 0 ? export->info->pid
-								     : (int64_t)process + 1;
-}
-
 static void write_process(struct perfetto *to, uint32_t process)
 {
 	struct wire *wire = begin_track(to, PROCESS_TRACK, process);
 	size_t size;
-	const char *name = export_process_name(to->export, process, &size);
+	const char *name = export_process_name(to->export, process, &size), *host;
 
 	wire_open(wire, TRACK_PROCESS);
-	wire_int64(wire, PROCESS_PID, pid_of(to->export, process));
+	wire_int64(wire, PROCESS_PID, export_process_pid(to->export, process));
 	wire_text(wire, PROCESS_NAME, name, size);
+	host = export_process_host(to->export, process, &size);
+	if (size > 0)
+		wire_text(wire, PROCESS_LABEL, host, size);
 	wire_close(wire);
 	end_track(to);
 }
@@ -213,9 +209,9 @@ static void write_lane(struct perfetto *to, uint32_t lane)
 	struct wire *wire = begin_track(to, LANE_TRACK, lane);
 	struct thrum__base_text name = thrum__base_text_growing();
 
-	export_lane_text(to->export, lane, &name);
+	export_thread_text(to->export, lane, &name);
 	wire_open(wire, TRACK_THREAD);
-	wire_int64(wire, THREAD_PID, pid_of(to->export, processes->of_lane[lane]));
+	wire_int64(wire, THREAD_PID, export_process_pid(to->export, processes->of_lane[lane]));
 	wire_uint64(wire, THREAD_TID, (uint64_t)processes->count + lane + 1);
 	wire_text(wire, THREAD_NAME, name.bytes, name.size);
 	wire_close(wire);
@@ -372,8 +368,7 @@ static void write_note(struct perfetto *to, uint32_t note)
 	const char *text;
 	size_t size;
 
-	if (kind == THRUM__NOTE_LABEL || kind == THRUM__NOTE_DUE ||
-		!thrum__model_has_row(&model->tasks, task) ||
+	if (!export_is_event(model, note) || !thrum__model_has_row(&model->tasks, task) ||
 		THRUM__TASK(model, task, flags) & THRUM__TASK_LANE)
 		return;
 	wire = begin_event(to, INSTANT, THRUM__NOTE(model, note, time), TASK_TRACK, task);
@@ -398,24 +393,22 @@ static void write_notes(struct perfetto *to)
 			write_note(to, i);
 }
 
-static void write_arrow_end(struct perfetto *to, struct wire_field field, const char *name,
-	uint32_t run, int64_t time, uint32_t edge)
+static void write_arrow_end(struct perfetto *to, struct wire_field field,
+	const struct export_arrow *arrow, const struct export_arrow_end *end)
 {
-	struct wire *wire = begin_event(to, INSTANT, time, LANE_TRACK,
-		THRUM__RUN(to->export->model, run, lane));
+	struct wire *wire = begin_event(to, INSTANT, end->time, LANE_TRACK,
+		THRUM__RUN(to->export->model, end->run, lane));
 
-	wire_string(wire, EVENT_CATEGORY, "read");
-	wire_string(wire, EVENT_NAME, name);
-	wire_fixed64(wire, field, (uint64_t)edge + 1);
+	wire_string(wire, EVENT_CATEGORY, export_arrow_category(arrow));
+	wire_string(wire, EVENT_NAME, end->name);
+	wire_fixed64(wire, field, arrow->number);
 	end_event(to);
 }
 
 static void write_arrow(void *context, const struct export_arrow *arrow)
 {
-	struct perfetto *to = context;
-
-	write_arrow_end(to, EVENT_FLOW, "ends", arrow->from, arrow->ended, arrow->edge);
-	write_arrow_end(to, EVENT_FLOW_END, "reads", arrow->to, arrow->read, arrow->edge);
+	write_arrow_end(context, EVENT_FLOW, arrow, &arrow->from);
+	write_arrow_end(context, EVENT_FLOW_END, arrow, &arrow->to);
 }
 
 /* ---- Counters -------------------------------------------------------------------------------- */
@@ -426,9 +419,10 @@ static void write_counter(struct perfetto *to, uint32_t number)
 	struct wire *wire = begin_track(to, COUNTER_TRACK, number);
 	size_t size;
 	const char *name = thrum__model_string(to->export->model, counter->name, &size);
+	uint32_t process = export_counter_process(to->export, &name, &size);
 
 	wire_text(wire, TRACK_NAME, name, size);
-	wire_uint64(wire, TRACK_PARENT, track_id(PROCESS_TRACK, 0));
+	wire_uint64(wire, TRACK_PARENT, track_id(PROCESS_TRACK, process));
 	wire_open(wire, TRACK_COUNTER);
 	wire_close(wire);
 	end_track(to);

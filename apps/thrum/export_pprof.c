@@ -20,6 +20,7 @@
 
 FIELD PROFILE_TYPE = {1, "sampleType"};
 FIELD PROFILE_SAMPLE = {2, "sample"};
+FIELD PROFILE_MAPPING = {3, "mapping"};
 FIELD PROFILE_LOCATION = {4, "location"};
 FIELD PROFILE_FUNCTION = {5, "function"};
 FIELD PROFILE_STRING = {6, "stringTable"};
@@ -34,6 +35,9 @@ FIELD SAMPLE_VALUE = {2, "value"};
 FIELD SAMPLE_LABEL = {3, "label"};
 FIELD LABEL_KEY = {1, "key"};
 FIELD LABEL_STRING = {2, "str"};
+FIELD MAPPING_ID = {1, "id"};
+FIELD MAPPING_FILE = {5, "filename"};
+FIELD MAPPING_HAS_FUNCTIONS = {7, "hasFunctions"};
 FIELD LOCATION_ID = {1, "id"};
 FIELD LOCATION_LINE = {4, "line"};
 FIELD LINE_FUNCTION = {1, "functionId"};
@@ -311,6 +315,18 @@ static void put_function(struct pprof *p, uint32_t string)
 	wire_close(wire);
 }
 
+/* pprof calls the profile by its first mapping. */
+static void put_mapping(struct pprof *p)
+{
+	struct wire *wire = &p->wire;
+
+	wire_open(wire, PROFILE_MAPPING);
+	wire_uint64(wire, MAPPING_ID, 1);
+	wire_uint64(wire, MAPPING_FILE, add_c_string(p, p->export->info->program));
+	wire_uint32(wire, MAPPING_HAS_FUNCTIONS, 1);
+	wire_close(wire);
+}
+
 static void put_profile(struct pprof *p)
 {
 	const struct thrum_trace_info *info = p->export->info;
@@ -324,6 +340,7 @@ static void put_profile(struct pprof *p)
 		put_sample(p, &p->samples[i]);
 	for (uint32_t i = 0; i < p->nodes.count; i++)
 		put_location(p, i);
+	put_mapping(p);
 	/* Some strings are no functions' names: nothing refers to those functions. */
 	functions = p->strings.count;
 	for (uint32_t i = 1; i < functions; i++)

@@ -61,10 +61,12 @@ static void write_slice(void *context, const struct export_slice *slice, int64_t
 static int write_lane(struct frames *frames, uint32_t lane)
 {
 	struct export *export = frames->export;
+	struct thrum__base_text name = thrum__base_text_growing();
 	int result;
 
 	output_text(&export->out, "{\"type\":\"evented\",\"name\":");
-	export_lane_name(export, lane);
+	export_lane_text(export, lane, &name);
+	export_quote_text(export, &name);
 	output_text(&export->out, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":");
 	export_signed(export, export->model->end);
 	output_text(&export->out, ",\"events\":[");

@@ -2,7 +2,6 @@
 /* `thrum fleet`: the machines and programs of which a NATS server keeps recordings. */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/json.h"
 #include "fleet/fleet.h"
 #include "input.h"
+#include "interrupt.h"
 #include "load.h"
 #include "output.h"
 #include "port/port.h"
@@ -58,14 +58,6 @@ struct fleet {
 	size_t count;
 	int64_t now;
 };
-
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 /* ---- Looking --------------------------------------------------------------------------------- */
 
@@ -411,8 +403,7 @@ static int run_top(const struct command *command, struct fleet *fleet,
 	struct found found = {.fd = -1};
 	int status = sample(fleet);
 
-	signal(SIGINT, interrupt);
-	signal(SIGTERM, interrupt);
+	interrupt_catch();
 	for (uint64_t i = 0; status == STATUS_OK && !is_interrupted; i++) {
 		if (options->count > 0 && i >= options->count)
 			break;

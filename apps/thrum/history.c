@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "interrupt.h"
 #include "live.h"
 #include "load.h"
 #include "match.h"
@@ -33,14 +33,6 @@ struct history_options {
 };
 
 /* ---- Keeping --------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 /* Sleeps until a second after *next, or goes on at once if that is over. */
 static void sleep_until(uint64_t *next)
@@ -89,15 +81,13 @@ static int keep(struct live *live, int fd, const char *path, struct thrum__monit
 
 static int run_keep(const struct command *command, const char *argument, const char *path)
 {
-	const struct sigaction on_signal = {.sa_handler = interrupt};
 	struct thrum__monitor_history history = {0};
 	struct live live = {0};
 	int status = live_open(command, argument, &live), fd;
 
 	if (status != STATUS_OK)
 		return status;
-	sigaction(SIGINT, &on_signal, NULL);
-	sigaction(SIGTERM, &on_signal, NULL);
+	interrupt_catch();
 	fd = history_file_open(path, &history);
 	status = fd < 0 ? STATUS_FAILED : keep(&live, fd, path, &history);
 	if (fd >= 0)

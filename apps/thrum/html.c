@@ -91,22 +91,18 @@ static int use_copy(struct source *source, int fd, int result)
 static int take_part(struct source *source, const struct times *times)
 {
 	struct thrum_error_info error = {0};
-	struct thrum_trace *trace;
-	struct thrum__header header;
-	uint64_t from, until;
 	int fd;
 
 	if (times_are_all(times))
 		return STATUS_OK;
-	if (thrum__source_header(&source->input, &header, &error) < 0 ||
-		thrum__world_open(&source->input, NULL, &trace, &error) < 0)
-		return input_failed(source->path, &error);
-	times_in_ticks(times, thrum_trace_info(trace), &from, &until);
-	thrum_trace_close(trace);
 	fd = thrum__source_temporary_file();
 	if (fd < 0)
 		return source_failed(source, fd);
-	return use_copy(source, fd, thrum__source_copy_between(&source->input, fd, from, until));
+	if (thrum__source_copy_times(&source->input, fd, times->start, times->end, &error) < 0) {
+		close(fd);
+		return input_failed(source->path, &error);
+	}
+	return use_copy(source, fd, 0);
 }
 
 /* Copies a trace that a program still writes, so that the page holds one state of it; one that has

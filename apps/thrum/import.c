@@ -287,7 +287,7 @@ const struct command command_import = {
 		"that end before it does; those in other services get a message from it.\n"
 		"\n"
 		"perf.data of perf sched record, or of perf record -e 'sched:*,irq:*' -a, which\n"
-		"perf reads; and a folder with an LTTng trace of the kernel, which babeltrace2\n"
+		"perf reads; and a folder with a trace of LTTng, which babeltrace2\n"
 		"reads. A processor is a lane, a thread a task that runs there. The waker of a\n"
 		"thread makes it ready. Interrupts are spans; a block device is a lane, too, and\n"
 		"its requests are tasks.\n"

@@ -14,6 +14,7 @@
 #endif
 
 #include "base/text.h"
+#include "interrupt.h"
 #include "live.h"
 #include "load.h"
 #include "monitor/metrics.h"
@@ -99,14 +100,6 @@ static bool parse_address(const char *text, struct sockaddr_storage *address)
 }
 
 #ifdef HAVE_MICROHTTPD
-
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
 	const char *bytes, size_t size)
@@ -211,8 +204,7 @@ static int serve(struct exporter *exporter, const char *listen,
 		return STATUS_FAILED;
 	}
 	announce(server, listen);
-	signal(SIGINT, interrupt);
-	signal(SIGTERM, interrupt);
+	interrupt_catch();
 	while (!is_interrupted && !have_ended(exporter))
 		nanosleep(&pause, NULL);
 	nanosleep(&pause, NULL); /* for an answer that is under way */

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "command.h"
+#include "text.h"
+#include "thrum.h"
 
 /* Where the library lies, as seen from the folder of the command: in the build folder, and
  * installed. */
@@ -56,10 +59,26 @@ static int put_chosen(const struct preload_options *options, char *to)
 	return count;
 }
 
-bool preload_adapters(const struct preload_options *options, const struct program *program)
+/* Makes what counts the forked children, and adds its name to the list. It stays open. Returns NULL if that
+ * can't be had: then each process counts its own. */
+static const struct thrum__adapt_forks *make_forks(char *list)
+{
+	int fd = memfd_create("thrum", MFD_CLOEXEC);
+	void *forks = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, sizeof(struct thrum__adapt_forks)) == 0)
+		forks = mmap(NULL, sizeof(struct thrum__adapt_forks), PROT_READ, MAP_SHARED, fd, 0);
+	if (forks == MAP_FAILED)
+		return NULL;
+	sprintf(list + strlen(list), "," FORKS_WORD "/proc/%d/fd/%d", (int)getpid(), fd);
+	return forks;
+}
+
+bool preload_adapters(const struct preload_options *options, const struct program *program,
+	const struct thrum__adapt_forks **forks)
 {
 	const char *before = getenv("LD_PRELOAD");
-	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 32] = "", *list;
+	char library[PATH_MAX], chosen[sizeof(PRELOAD_ADAPTERS) + 96] = "", *list;
 	bool is_set;
 
 	if (options->none || put_chosen(options, chosen) == 0 || !program_takes_library(program) ||
@@ -68,7 +87,25 @@ bool preload_adapters(const struct preload_options *options, const struct progra
 	if (asprintf(&list, "%s%s%s", before ? before : "", before && *before ? ":" : "", library) <
 		0)
 		return false;
+	*forks = make_forks(chosen);
 	is_set = setenv("THRUM_ADAPT", chosen, 1) == 0 && setenv("LD_PRELOAD", list, 1) == 0;
 	free(list);
 	return is_set;
+}
+
+void preload_tell_forks(const struct thrum__adapt_forks *forks)
+{
+	uint32_t refused = forks ? atomic_load(&forks->refused) : 0;
+	uint32_t failed = forks ? atomic_load(&forks->failed) : 0;
+	char number[NUMBER_ROOM];
+
+	*put_count(number, refused) = '\0';
+	if (refused)
+		complain("%s forked %s recorded nothing: %d others do, and no more may", number,
+			refused == 1 ? "child has" : "children have", FORKS_MAX);
+	*put_count(number, failed) = '\0';
+	if (failed)
+		complain("%s forked %s recorded nothing: %s", number,
+			failed == 1 ? "child has" : "children have",
+			thrum_error_message(atomic_load(&forks->error)));
 }

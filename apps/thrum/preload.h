@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "adapt/forks.h"
 #include "program.h"
 
 /* The adapters, as choices of an option. */
@@ -17,7 +18,11 @@ struct preload_options {
 };
 
 /* Sets the environment for the program, so that it loads the adapters; leaves it alone if none are
- * wanted, or the program can't load them. Returns whether it will. */
-bool preload_adapters(const struct preload_options *, const struct program *);
+ * wanted, or the program can't load them. Returns whether it will. Then *forks counts its forked children,
+ * unless it is NULL. */
+bool preload_adapters(const struct preload_options *, const struct program *,
+	const struct thrum__adapt_forks **forks);
+/* Says that forked children of the program have recorded nothing, if there are any; and why. */
+void preload_tell_forks(const struct thrum__adapt_forks *);
 
 #endif

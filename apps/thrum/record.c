@@ -296,8 +296,7 @@ static void tell_nothing(const char *name, const struct program *program,
 		why = "it does nothing that the chosen adapters see, and doesn't use libthrum";
 	else if (is_preloaded && options->follow)
 		why = "neither it nor the programs that it runs start threads, wait for events, "
-		      "or use libuv, libevent, GLib or libthrum; its forked children are recorded "
-		      "only once they run another program";
+		      "or use libuv, libevent, GLib or libthrum";
 	else if (is_preloaded)
 		why = "it doesn't start threads, wait for events, or use libuv, libevent, "
 		      "GLib or libthrum; programs that it runs are recorded with --follow-children";
@@ -346,6 +345,7 @@ static int finish_program(const struct record_options *options, const char *name
 		segments_stop(&segments);
 	if (recorded_report(recorded) == 0 && !options->later)
 		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
+	preload_tell_forks(recorded->forks);
 	status = end_like(recorded->status, signals);
 	segments_finish(&segments);
 	return status;
@@ -374,7 +374,7 @@ static int record_program(const struct record_options *options, char **program)
 		return STATUS_FAILED;
 	}
 	program_of_file(program[0], &file); /* if that fails, so does the start */
-	recorded.may_be_empty = preload_adapters(&options->preload, &file);
+	recorded.may_be_empty = preload_adapters(&options->preload, &file, &recorded.forks);
 	take_signals(&signals);
 	status = start_program(&file, program, &signals, options->sched ? &scheduled : NULL,
 		&options->also, &child);

@@ -18,10 +18,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "adapt/forks.h"
 #include "input.h"
 #include "pattern.h"
 #include "scheduled.h"
 #include "segments.h"
+#include "source/input.h"
 #include "source/zstd.h"
 #include "text.h"
 
@@ -167,17 +169,29 @@ static void print_report(struct input *input)
 		complain("recorded %s in %s (%s)", line, input->path, size);
 }
 
-/* Notes how the program itself ended. Nobody knows that of its children. */
-static void note_end(const struct recorded *recorded, const struct input *input, const char *path)
+static void note_status(const char *path, int status, uint64_t time)
 {
 	struct thrum_error_info error = {0};
-	bool is_killed = WIFSIGNALED(recorded->status);
+	bool is_killed = WIFSIGNALED(status);
 
-	if (input->info->pid == recorded->pid &&
-		thrum_trace_note_end(path, is_killed ? THRUM_ENDING_KILLED : THRUM_ENDING_EXITED,
-			is_killed ? WTERMSIG(recorded->status) : WEXITSTATUS(recorded->status),
-			&error) < 0)
+	if (thrum__source_note_end(path, is_killed ? THRUM_ENDING_KILLED : THRUM_ENDING_EXITED,
+		    is_killed ? WTERMSIG(status) : WEXITSTATUS(status), time, &error) < 0)
 		input_failed(path, &error);
+}
+
+/* Notes how the program itself ended, or a forked child, if its parent has waited for it. */
+static void note_end(const struct recorded *recorded, const struct input *input, const char *path)
+{
+	const struct thrum__adapt_forks *forks = recorded->forks;
+
+	if (input->info->pid == recorded->pid)
+		note_status(path, recorded->status, (uint64_t)now());
+	for (int i = 0; forks && i < FORKS_MAX; i++) {
+		int64_t time = atomic_load(&forks->child[i].ended);
+
+		if (time && atomic_load(&forks->child[i].process) == input->info->pid)
+			note_status(path, atomic_load(&forks->child[i].status), (uint64_t)time);
+	}
 }
 
 /* Replaces the recording by a compressed one. */

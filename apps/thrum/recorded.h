@@ -18,6 +18,7 @@ struct recorded {
 	char pattern[PATH_MAX];       /* of THRUM_TRACE: absolute, with %e and %p */
 	struct recorded_file *before; /* the `count` files that were there before */
 	size_t count;
+	const struct thrum__adapt_forks *forks; /* the forked children; NULL: they don't record */
 	bool may_be_empty;           /* programs that have nothing to record make a file, too */
 	pid_t pid;                   /* the program, once it has ended */
 	int status;                  /* of waitpid */

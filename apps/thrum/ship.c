@@ -10,6 +10,7 @@
 
 #include "fleet/fleet.h"
 #include "input.h"
+#include "interrupt.h"
 #include "load.h"
 #include "port/port.h"
 #include "positions.h"
@@ -49,14 +50,6 @@ struct ship {
 	int again;  /* ms until the next try */
 	int pause;  /* ms until the next step */
 };
-
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
@@ -285,7 +278,6 @@ static int run_ship(const struct command *command, int argc, char **argv)
 	struct ship ship = {.options = &options,
 		.shipped = {.command = command},
 		.pause = PAUSE_LEAST};
-	struct sigaction action = {.sa_handler = interrupt};
 	struct thrum_error_info error = {0};
 	int status, count = options_parse(command, argc, argv, &options, &status);
 
@@ -302,8 +294,7 @@ static int run_ship(const struct command *command, int argc, char **argv)
 	ship.shipped.host = options.host;
 	ship.shipped.arguments = argv;
 	ship.shipped.argument_count = count;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	interrupt_catch();
 	signal(SIGPIPE, SIG_IGN);
 	status = run_all(&ship);
 	shipped_finish(&ship.shipped);

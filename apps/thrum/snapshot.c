@@ -19,11 +19,6 @@ struct snapshot_options {
 	struct times times;
 };
 
-/* A stretch of a recording's time, in ticks of its clock. */
-struct stretch {
-	uint64_t from, until;
-};
-
 /* Chooses a free name in the current directory: for "server-4711.thrum" this is
  * "server-4711-snapshot.thrum", else "server-4711-snapshot-2.thrum" and so on. */
 static int choose_name(const char *recording, char *path, size_t room)
@@ -60,29 +55,23 @@ static int choose_name(const char *recording, char *path, size_t room)
 	return STATUS_FAILED;
 }
 
-static int copy_stretch(const char *recording, int to, const struct stretch *stretch)
+static int copy_times(const char *recording, int to, const struct times *times)
 {
 	struct thrum_error_info error = {0};
 	struct thrum__input input;
-	struct thrum__header header;
-	int status = STATUS_OK, result;
+	int status = STATUS_OK;
 
 	if (thrum__source_open(recording, &input, &error) < 0)
 		return input_failed(recording, &error);
-	if (thrum__source_header(&input, &header, &error) < 0) {
+	if (thrum__source_copy_times(&input, to, times->start, times->end, &error) < 0)
 		status = input_failed(recording, &error);
-	} else if ((result = thrum__source_copy_between(&input, to, stretch->from,
-			    stretch->until)) < 0) {
-		complain("%s: copying failed: %s", recording, thrum_error_message(result));
-		status = STATUS_FAILED;
-	}
 	thrum__source_close(input.owner);
 	return status;
 }
 
 struct copying {
 	const char *recording;
-	const struct stretch *stretch; /* NULL: all of it */
+	const struct times *times; /* NULL: all of it */
 };
 
 static int write_copy(void *context, const char *path, int fd)
@@ -92,8 +81,8 @@ static int write_copy(void *context, const char *path, int fd)
 	const char *recording = copying->recording;
 	uint64_t overwritten = 0;
 
-	if (copying->stretch) {
-		int status = copy_stretch(recording, fd, copying->stretch);
+	if (copying->times) {
+		int status = copy_times(recording, fd, copying->times);
 
 		if (status != STATUS_OK)
 			return status;
@@ -109,9 +98,9 @@ static int write_copy(void *context, const char *path, int fd)
 }
 
 /* `name` may be NULL: a new one in the current directory. */
-static int copy_to_file(const char *recording, const char *name, const struct stretch *stretch)
+static int copy_to_file(const char *recording, const char *name, const struct times *times)
 {
-	struct copying copying = {recording, stretch};
+	struct copying copying = {recording, times};
 	char chosen[PATH_MAX];
 	int status = name ? STATUS_OK : choose_name(recording, chosen, sizeof chosen);
 	const char *refusal = name ? thrum__source_refusal(recording, name) : NULL;
@@ -130,23 +119,9 @@ int snapshot_to_file(const char *recording, const char *name)
 	return copy_to_file(recording, name, NULL);
 }
 
-/* Finds the ticks of the times that were asked for. */
-static int find_stretch(const char *recording, const struct times *times, struct stretch *stretch)
-{
-	struct thrum_error_info error = {0};
-	struct thrum_trace *trace;
-
-	if (thrum_trace_open(recording, &trace, &error) < 0)
-		return input_failed(recording, &error);
-	times_in_ticks(times, thrum_trace_info(trace), &stretch->from, &stretch->until);
-	thrum_trace_close(trace);
-	return STATUS_OK;
-}
-
 static int run_snapshot(const struct command *command, int argc, char **argv)
 {
 	struct snapshot_options options = {.times = TIMES_ALL};
-	struct stretch stretch;
 	bool is_part;
 	char path[PATH_MAX];
 	int status;
@@ -157,8 +132,6 @@ static int run_snapshot(const struct command *command, int argc, char **argv)
 	is_part = !times_are_all(&options.times);
 	if (status == STATUS_OK)
 		status = input_find(command, argv[0], path, sizeof(path));
-	if (status == STATUS_OK && is_part)
-		status = find_stretch(path, &options.times, &stretch);
 	if (status != STATUS_OK)
 		return status;
 	if (options.output && strcmp(options.output, "-") == 0) {
@@ -169,7 +142,7 @@ static int run_snapshot(const struct command *command, int argc, char **argv)
 			return complain_usage(command,
 				"a recording can't be shown on a terminal; redirect it: > FILE");
 	}
-	return copy_to_file(path, options.output, is_part ? &stretch : NULL);
+	return copy_to_file(path, options.output, is_part ? &options.times : NULL);
 }
 
 static const struct option options_of_snapshot[] = {

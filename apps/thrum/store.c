@@ -21,11 +21,6 @@
 #define SECOND INT64_C(1000000000)
 #define MS INT64_C(1000000)
 
-/* The tables' names. */
-#define THRUM__X(NAME, name) [THRUM__STORE_##NAME] = name,
-static const char *const tables[] = {THRUM__STORE_TABLES(THRUM__X)};
-#undef THRUM__X
-
 struct store_options {
 	const char *output, *to;
 	bool follow;
@@ -101,12 +96,11 @@ static int take_file(void *context, const struct thrum__store_file *file)
 		s->status = clickhouse_insert(s->server, file);
 		return count_file(s, file);
 	}
-	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++)
-		s->written |= (unsigned)(strcmp(tables[i], file->table) == 0) << i;
+	s->written |= 1u << file->table;
 	put_name(host, sizeof(host), s->host);
 	store_name_slot(file->slot, slot);
-	if (snprintf(folder, sizeof(folder), "%s/%s/host=%s/slot=%s", s->folder, file->table, host,
-		    slot) >= (int)sizeof(folder)) {
+	if (snprintf(folder, sizeof(folder), "%s/%s/host=%s/slot=%s", s->folder,
+		    thrum__store_names[file->table], host, slot) >= (int)sizeof(folder)) {
 		complain("%.60s...: the name is too long", s->folder);
 		s->status = STATUS_FAILED;
 		return 1;
@@ -129,7 +123,7 @@ static void remove_empty(const struct storing *s)
 	store_name_slot(s->only, slot);
 	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++) {
 		snprintf(path, sizeof(path), "%s/%s/host=%s/slot=%s/%s.parquet", s->folder,
-			tables[i], host, slot, s->name);
+			thrum__store_names[i], host, slot, s->name);
 		if (!(s->written >> i & 1))
 			unlink(path);
 	}
@@ -296,8 +290,9 @@ const struct command command_store = {
 	.max = UINT32_MAX,
 	.options = options_of_store,
 	.reads_traces = true,
-	.more = "The tables are tasks, runs, waits, counters and findings. A file has ten minutes\n"
-		"of UTC: FOLDER/TABLE/host=HOST/slot=2026-11-23T10-10/PROGRAM-PID-ID.parquet.\n"
+	.more = "The tables are tasks, runs, waits, counters, findings, and histograms of\n"
+		"durations by the minute. A file has ten minutes of UTC:\n"
+		"FOLDER/TABLE/host=HOST/slot=2026-11-23T10-10/PROGRAM-PID-ID.parquet.\n"
 		"A task, run or wait is in the file of its end, or in the last one if it is open.\n"
 		"To store a recording again replaces its files. DuckDB, Spark, Trino and\n"
 		"ClickHouse read them; doc/fleet.md has queries. A row that --to inserts replaces\n"

@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "base/hash.h"
 #include "file.h"
 #include "input.h"
+#include "interrupt.h"
 #include "load.h"
 #include "port/port.h"
 #include "source/input.h"
@@ -46,14 +46,6 @@ struct following {
 	char position[PATH_MAX];
 	bool has_failed; /* the latest step, and a message has said so */
 };
-
-static volatile sig_atomic_t is_interrupted;
-
-static void interrupt(int number)
-{
-	(void)number;
-	is_interrupted = 1;
-}
 
 void store_name_slot(int64_t slot, char name[32])
 {
@@ -294,8 +286,7 @@ int store_follow(const struct command *command, const struct store_following *to
 		return complain_usage(command, "--follow has no end: leave to= out");
 	status = file_make_folders(to->folder);
 	load_position(&f);
-	signal(SIGINT, interrupt);
-	signal(SIGTERM, interrupt);
+	interrupt_catch();
 	while (status == STATUS_OK && !is_interrupted) {
 		status = store_new(&f);
 		if (status == STATUS_OK && !is_interrupted)

@@ -17,20 +17,3 @@ int times_check(const struct command *command, struct times *times)
 		return complain_usage(command, "--end comes before --start");
 	return STATUS_OK;
 }
-
-/* The clock so many ns after the first event. */
-static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
-{
-	double ticks = ns > 0 ? (double)ns * ((double)info->clock_frequency / 1e9) : 0;
-
-	if (!(ticks < 9e18) || (uint64_t)ticks > UINT64_MAX - info->clock_first)
-		return UINT64_MAX;
-	return info->clock_first + (uint64_t)ticks;
-}
-
-void times_in_ticks(const struct times *times, const struct thrum_trace_info *info, uint64_t *from,
-	uint64_t *until)
-{
-	*from = ticks_after(info, times->start);
-	*until = ticks_after(info, times->end);
-}

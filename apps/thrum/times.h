@@ -37,8 +37,4 @@ static inline bool times_are_all(const struct times *times)
 	return times->start == INT64_MIN && times->end == INT64_MAX;
 }
 
-/* The same in ticks of the trace's clock, from … until. */
-void times_in_ticks(const struct times *, const struct thrum_trace_info *, uint64_t *from,
-	uint64_t *until);
-
 #endif

@@ -147,8 +147,10 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 	if (findings->count == 0 && task == THRUM__NONE && options->format != WHY_JSON)
 		why_write_idle(&out, model, findings);
 	if (findings->count + findings->idle_count == 0 && task == THRUM__NONE &&
-		options->format != WHY_JSON)
+		options->format != WHY_JSON) {
 		why_write_blocked(&out, model);
+		why_write_polling(&out, model);
+	}
 	if (options->format != WHY_JSON)
 		why_write_unknown(&out, unknown);
 	status = output_close(&out);

@@ -39,6 +39,10 @@ void why_write_idle(struct output *, const struct thrum__model *, const struct t
  * nothing if there is none. */
 void why_write_blocked(struct output *, const struct thrum__model *);
 
+/* Names the threads that slept again and again for the last second or longer, and did nothing else: they may
+ * poll for what never comes. Writes nothing if there is none. */
+void why_write_polling(struct output *, const struct thrum__model *);
+
 /* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
  * task. */
 void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/graph.h"
+#include "analyse/thread.h"
 #include "base/json.h"
 #include "base/time.h"
 #include "link.h"
@@ -255,6 +256,55 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 	}
 	if (count > shown)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+}
+
+/* Whether a thread has slept again and again for BLOCKED_MIN or longer. */
+static bool is_polling(const struct thrum__model *model, const struct thrum__lane *lane,
+	struct thrum__thread_sleeps *sleeps)
+{
+	return thrum__analyse_thread_sleeps(model, lane, sleeps) &&
+		thrum__base_time_between(sleeps->since, model->end) >= BLOCKED_MIN;
+}
+
+static void write_polling(struct output *out, const struct thrum__model *model, uint32_t thread,
+	const struct thrum__thread_sleeps *sleeps)
+{
+	size_t begin = output_begin_line(out);
+	char site[600];
+
+	write_time(out, sleeps->since);
+	output_text(out, "  ");
+	write_task(out, model, thread);
+	output_text(out, " slept ");
+	out->at = put_count(output_room(out, NUMBER_ROOM), sleeps->count);
+	output_text(out, " times");
+	if (put_site(thrum__model_site(model, sleeps->timer), site, sizeof site) > 0) {
+		output_text(out, " [");
+		output_display(out, site, strlen(site), 120);
+		output_text(out, "]");
+	}
+	output_end_line(out, begin, STEP_INDENT);
+}
+
+void why_write_polling(struct output *out, const struct thrum__model *model)
+{
+	struct thrum__thread_sleeps sleeps;
+	uint32_t count = 0, shown = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		count += is_polling(model, &model->lanes[i], &sleeps);
+	if (count == 0)
+		return;
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out,
+		count == 1 ? " thread slept again and again at the end, and did nothing else:\n"
+			   : " threads slept again and again at the end, and did nothing else:\n");
+	for (uint32_t i = 0; i < model->lane_count && shown < THRUM__UNJUDGED_MAX; i++) {
+		if (!is_polling(model, &model->lanes[i], &sleeps))
+			continue;
+		write_polling(out, model, model->lanes[i].running, &sleeps);
+		shown++;
+	}
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)

@@ -13,6 +13,7 @@ enum wire_type {
 	WIRE_VARINT,
 	WIRE_FIXED64,
 	WIRE_LENGTH,
+	WIRE_FIXED32 = 5,
 };
 
 #define VARINT_BYTES 10
@@ -139,18 +140,28 @@ void wire_uint32(struct wire *wire, struct wire_field field, uint32_t value)
 		put_varint(wire, value);
 }
 
+static void put_little_endian(struct wire *wire, uint64_t value, unsigned size)
+{
+	for (unsigned i = 0; i < size; i++)
+		thrum__base_text_byte(&wire->text, (char)(value >> 8 * i));
+}
+
+void wire_fixed32(struct wire *wire, struct wire_field field, uint32_t value)
+{
+	put_field(wire, field, WIRE_FIXED32);
+	if (wire->is_json)
+		thrum__base_text_number(&wire->text, value);
+	else
+		put_little_endian(wire, value, 4);
+}
+
 void wire_fixed64(struct wire *wire, struct wire_field field, uint64_t value)
 {
-	char bytes[8];
-
 	put_field(wire, field, WIRE_FIXED64);
-	if (wire->is_json) {
+	if (wire->is_json)
 		thrum__base_text_format(&wire->text, "\"%" PRIu64 "\"", value);
-		return;
-	}
-	for (unsigned i = 0; i < sizeof(bytes); i++)
-		bytes[i] = (char)(value >> 8 * i);
-	thrum__base_text_bytes(&wire->text, bytes, sizeof(bytes));
+	else
+		put_little_endian(wire, value, 8);
 }
 
 static void put_utf8(struct wire *wire, const char *text, size_t size)

@@ -44,6 +44,7 @@ void wire_uint64(struct wire *, struct wire_field, uint64_t);
 void wire_int64(struct wire *, struct wire_field, int64_t);
 /* A number of 32 bits, or one of an enum. */
 void wire_uint32(struct wire *, struct wire_field, uint32_t);
+void wire_fixed32(struct wire *, struct wire_field, uint32_t);
 void wire_fixed64(struct wire *, struct wire_field, uint64_t);
 /* Bytes that aren't UTF-8 become U+FFFD, as both forms demand UTF-8. */
 void wire_text(struct wire *, struct wire_field, const char *text, size_t size);

@@ -520,6 +520,10 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 		json_key_string(out, "key", paragraph->key);
 	if (paragraph->number > 0)
 		json_key_integer(out, "number", paragraph->number);
+	if (paragraph->bar > 0) {
+		json_key_integer(out, "bar", paragraph->bar);
+		json_key_string(out, "colour", thrum__draw_colour_name(paragraph->bar_colour));
+	}
 	json_key(out, "pieces");
 	json_put(out, "[");
 	for (uint32_t i = 0; i < paragraph->count; i++) {
@@ -548,7 +552,9 @@ static int make_document(int what, unsigned number, uint32_t index,
 	if (!stats)
 		return -THRUM_E_MEMORY;
 	scene = core.stage->parts[number].scene;
-	if (what == CORE_DOCUMENT_TRACE)
+	if (what == CORE_DOCUMENT_TRACE ||
+		(what == CORE_DOCUMENT_TASK && index == scene->selected &&
+			thrum__scene_bands_tells_range(scene)))
 		return thrum__stage_document(core.stage, number, stats, &core.parts[number].info,
 			document);
 	if (what == CORE_DOCUMENT_FINDING)

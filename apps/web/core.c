@@ -144,9 +144,22 @@ static bool show_reading(void *context, const struct thrum__model *model)
 {
 	const struct thrum_trace_info *info = context;
 	double all = info->file_size > 0 ? (double)info->file_size : 1;
+	double part = (double)info->content_bytes / all;
 
-	page_progress("Reading", (double)info->content_bytes / all);
+	thrum__scene_coarse_note(&core.coarse, model);
+	core.part_read = part < 1 ? part : 1;
+	page_progress("Reading", core.part_read);
 	return true;
+}
+
+/* Makes a coarse picture of the trace that is being read, as core_chart_list. `page_progress` may call
+ * this. Returns 0 if there is one. */
+EXPORT(core_coarse) int core_coarse(float width, float height)
+{
+	if (core.coarse.count == 0)
+		return -1;
+	return thrum__scene_coarse_frame(&core.coarse, core.part_read, width, height, &core.metrics,
+		&core.chart);
 }
 
 static bool show_laying_out(void *context, double part)
@@ -247,6 +260,7 @@ EXPORT(core_open) int core_open(bool adds)
 	struct thrum_trace *trace;
 	int result = thrum__world_open(&input, NULL, &trace, &error);
 
+	core.coarse = (struct thrum__scene_coarse){0};
 	if (result == 0) {
 		if (!adds)
 			result = core_clear();

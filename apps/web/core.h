@@ -23,6 +23,7 @@
 #include "report/chart.h"
 #include "report/document/document.h"
 #include "report/flame.h"
+#include "scene/coarse.h"
 #include "stage/stage.h"
 
 #define EXPORT(name) __attribute__((export_name(#name), used))
@@ -74,6 +75,8 @@ struct core {
 	int theme;
 	struct thrum__base_text out;
 	struct thrum__draw_list chart;
+	struct thrum__scene_coarse coarse; /* of the trace that is being read */
+	double part_read;                  /* of it, 0 … 1 */
 	/* The task that was slow, and the flame graph of its label: of the last question. */
 	bool has_answer, has_flame;
 	unsigned slow_part;

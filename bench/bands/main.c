@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Measures the bands of a server with four loops: the time and memory to make them, the data of a
- * frame at several zooms, and the numbers of a window. `bands [EVENTS]`, 10 million by default.
+ * Measures the bands of a server with four loops, or with LOOPS: the time and memory to make them, the
+ * data of a frame at several zooms, and the numbers of a window. `bands [EVENTS [LOOPS]]`, 10 million
+ * events by default.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #define BATCH 4096
 #define IN_FLIGHT 200
-#define LANES 4
+#define LANES_MOST 1000
 #define COLUMNS 648 /* of 2 px, in a picture of 1600 px */
 #define ROUNDS 7
 #define ROUTES 12
@@ -45,7 +46,7 @@ struct server {
 	size_t count;
 	uint64_t made, id, seed;
 	int64_t time;
-	uint64_t request[IN_FLIGHT]; /* the first of three tasks; 0: none is in flight here */
+	uint64_t request[LANES_MOST]; /* the first of three tasks; 0: none is in flight here */
 };
 
 static uint32_t dice(struct server *server, uint32_t sides)
@@ -131,16 +132,17 @@ static void end(struct server *server, uint32_t lane, uint32_t at)
 	add(server, lane, THRUM_EVENT_SWITCH, lane + 1, 0, NULL);
 }
 
-static struct thrum__model *serve(uint64_t events)
+static struct thrum__model *serve(uint64_t events, uint32_t lanes)
 {
+	uint32_t in_flight = lanes > IN_FLIGHT ? lanes : IN_FLIGHT;
 	struct server *server = calloc(1, sizeof *server);
 	struct thrum__model *model;
 
 	if (!server || thrum__model_create(NULL, &server->model))
 		fail();
 	server->seed = 42;
-	server->id = 100;
-	for (uint32_t lane = 0; lane < LANES; lane++) {
+	server->id = lanes + 100;
+	for (uint32_t lane = 0; lane < lanes; lane++) {
 		server->events[server->count++] = (struct thrum_event){
 			.type = THRUM_EVENT_CREATE,
 			.kind = THRUM_KIND_THREAD,
@@ -152,12 +154,12 @@ static struct thrum__model *serve(uint64_t events)
 		add(server, lane, THRUM_EVENT_SWITCH, lane + 1, 0, NULL);
 	}
 	while (server->made < events) {
-		uint32_t at = dice(server, dice(server, 4) ? IN_FLIGHT / 20 : IN_FLIGHT);
+		uint32_t at = dice(server, dice(server, 4) ? in_flight / 20 : in_flight);
 
 		if (server->request[at])
-			end(server, at % LANES, at);
+			end(server, at % lanes, at);
 		else
-			begin(server, at % LANES, at);
+			begin(server, at % lanes, at);
 	}
 	flush(server);
 	model = server->model;
@@ -231,10 +233,16 @@ static void measure_frames(const struct thrum__bands *bands)
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
-	struct thrum__model *model = serve(events);
+	unsigned long lanes = argc > 2 ? strtoul(argv[2], NULL, 10) : 4;
+	struct thrum__model *model;
 	double took = 1e9, memory, limit = MAKE_LIMIT * (double)events / 1e7;
 	struct thrum__bands *bands = NULL;
 
+	if (lanes == 0 || lanes > LANES_MOST) {
+		fprintf(stderr, "bands: 1 to %d loops\n", LANES_MOST);
+		return 1;
+	}
+	model = serve(events, (uint32_t)lanes);
 	for (int i = 0; i < ROUNDS / 2; i++) {
 		double before = milliseconds();
 

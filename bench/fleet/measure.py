@@ -71,13 +71,35 @@ def record(name):
                                  "THRUM_SIZE": "4M"})
 
 
+def prefixes(names):
+    """Patterns, each of which ten machines match."""
+    return [prefix + "*" for prefix in sorted({name[:-1] for name in names})]
+
+
 def read(server, names):
     """Reads all recordings, and returns the records and how long that took."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    found = about(*(server.url(f"/{prefix}*") for prefix in sorted({name[:-1] for name in names})))
+    found = about(*(server.url("/" + pattern) for pattern in prefixes(names)))
     now = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (sum(each["records"] for each in found), time.monotonic() - began,
             now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime, found)
+
+
+def store(server, names):
+    """Stores all recordings as tables. Returns how long that took, the processor time, the most memory in bytes,
+    and the bytes of the files."""
+    began, before, most = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN), 0
+    at = os.path.join(folder.name, "tables")
+    for pattern in prefixes(names):
+        process = subprocess.Popen([THRUM, "store", server.url("/" + pattern), "-o", at], stderr=subprocess.DEVNULL)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            sys.exit("thrum store fails")
+        most = max(most, used.ru_maxrss << 10)
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    size = sum(os.path.getsize(os.path.join(where, name)) for where, _, files in os.walk(at) for name in files)
+    return (time.monotonic() - began, now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime, most, size)
 
 
 def main():
@@ -108,6 +130,7 @@ def main():
     for agent in agents:
         agent.wait()
     records, elapsed, cpu, found = read(server, names)
+    stored_in, stored_cpu, most, size = store(server, names)
     server.kill()
     print(f"{HOSTS} machines, {SECONDS} s: {recorded / took:,.0f} records a second, {stored / took / 1e6:.1f} MB/s, "
           f"{recorded:,} in all")
@@ -115,6 +138,8 @@ def main():
         print(f"{who}: {100 * used[who] / took:.2f} % of a processor, {private[who] / 1e6:.1f} MB of its own")
     print(f"the last is stored {drained:.1f} s after the programs' end")
     print(f"reading: {elapsed:.1f} s, {records / elapsed:,.0f} records a second, {cpu:.1f} s of processor time")
+    print(f"storing as tables: {stored_in:.1f} s, {stored_cpu:.1f} s of processor time, at most {most / 1e6:.0f} MB "
+          f"of memory, {size / 1e6:.1f} MB of files")
     print(f"losses: {recorded - records:,} records, {sum(row['overwritten'] for row in rows)} packets overwritten, "
           f"{sum(each['lost'] for each in local + found)} lost, {sum(each['gaps'] for each in found)} gaps")
     return 0

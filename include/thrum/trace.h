@@ -310,6 +310,9 @@ struct thrum_trace_info {
 	 */
 	uint64_t host_boot;
 	int64_t host_monotonic, host_ahead, host_error;
+
+	/* By so many ns `start` may be wrong, and the machine's own estimate of that; 0: unknown. */
+	int64_t start_error, start_estimate;
 };
 
 /*

@@ -9,6 +9,7 @@
  *
  *   start.c      options, the environment
  *   exec.c       other programs in the same process
+ *   fork.c       children that are forked, and their recordings
  *   real.c       finds the real functions
  *   site.c       addresses of callers, names of addresses
  *   request.c    tasks of requests
@@ -35,7 +36,7 @@
  *   glib.def glib.c glib_wait.c gio.def gio.c gtask.c    GLib and GIO
  *   uring.def uring.c                             liburing
  *
- * Until the recorder runs, and in a fork's child, every call goes straight to the real function.
+ * Until the recorder runs, also in a fork's child, every call goes straight to the real function.
  */
 #ifndef ADAPT_ADAPT_H
 #define ADAPT_ADAPT_H
@@ -48,6 +49,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 #include <time.h>
 
 #include "thrum.h"
@@ -57,6 +59,8 @@
 #define NOINLINE __attribute__((noinline))
 /* A function that stands in for another library's. */
 #define STAND_IN __attribute__((visibility("default")))
+/* Variables that a fork's child changes lie together, since it gets a copy of each page that it changes. */
+#define AT_FORK __attribute__((section("thrum_at_fork")))
 /* The address to which the call of the stand-in returns. */
 #define CALLER __builtin_return_address(0)
 
@@ -82,8 +86,8 @@ extern unsigned thrum__adapt_chosen;
  * nothing, and their own tasks stand for them. */
 extern bool thrum__adapt_is_beside;
 
-/* Starts the recording, if it is not started yet: an adapter has something to record. Never in a
- * fork's child. Keeps errno. Not async-signal-safe. */
+/* Starts the recording, if it is not started yet: an adapter has something to record. Keeps errno. Not
+ * async-signal-safe. */
 void thrum__adapt_start(void);
 
 /* The entries that the environment of another program gets. */
@@ -97,6 +101,8 @@ struct variables {
  * knows who started it; none if it doesn't load them, and no others than these if it inherits them.
  * Records that it is started, if this process records. Allocates nothing. */
 void thrum__adapt_variables(struct variables *);
+/* The process is about to end by _exit(). Async-signal-safe. */
+void thrum__adapt_exits(int status);
 /* A fork is about to be made; what the child starts is linked to this moment. */
 void thrum__adapt_fork(void);
 
@@ -105,6 +111,51 @@ static inline bool is_on(enum adapter adapter)
 {
 	return THRUM__ON(THRUM__BIT_STARTED) && thrum__adapt_chosen >> adapter & 1;
 }
+
+/* ---- fork.c: async-signal-safe ---- */
+
+/* This is a fork's child that has recorded nothing so far, and shall once it waits. */
+extern _Atomic bool thrum__adapt_is_fresh;
+/* The process that forked it. */
+extern pid_t thrum__adapt_parent;
+
+static inline bool is_fresh(enum adapter adapter)
+{
+	return UNLIKELY(atomic_load_explicit(&thrum__adapt_is_fresh, memory_order_relaxed)) &&
+		thrum__adapt_chosen >> adapter & 1;
+}
+
+/* Whether an adapter records a wait, should there be one. */
+static inline bool may_record(enum adapter adapter)
+{
+	return LIKELY(is_on(adapter)) || is_fresh(adapter);
+}
+
+/* Whether an adapter records a wait that begins now. */
+static inline bool records_wait(enum adapter adapter)
+{
+	if (is_fresh(adapter))
+		thrum__adapt_start();
+	return is_on(adapter);
+}
+
+/* Finds what the processes share, by the list of THRUM_ADAPT. */
+void thrum__adapt_forks_find(const char *list);
+/* Whether this child may record: only so many do. It is counted. */
+bool thrum__adapt_fork_may_record(pid_t child);
+/* The child has ended, with this status of waitpid(). */
+void thrum__adapt_fork_ended(pid_t child, int status);
+/* It could not, for this reason: a negative enum thrum_error. */
+void thrum__adapt_fork_failed(int error);
+/* In the child: it was forked just now by that process. */
+void thrum__adapt_fork_left(pid_t parent, bool records);
+/* Its recording is about to begin. */
+void thrum__adapt_fork_begins(void);
+/* In a fresh child, whether a call has to wait for a descriptor: for an event of poll(), and not
+ * shortly. Then its recording begins. Keeps errno. */
+bool thrum__adapt_fork_waits(int fd, short events);
+/* Whether a sleep is recorded. That begins the recording if it is long, or the child is no longer young. */
+bool thrum__adapt_fork_sleeps(int64_t ns);
 
 /* ---- real.c ---- */
 
@@ -174,6 +225,7 @@ struct object {
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard. */
 	_Atomic uint32_t count, arrived;
+	uint32_t forks; /* of the process, when its task was made */
 };
 
 /* Keys that are no addresses of objects. */
@@ -191,6 +243,8 @@ struct object *thrum__adapt_object_named(const void *address, enum thrum_kind ki
 	const char *label, const void *caller);
 /* Notes a task that exists under a key. */
 void thrum__adapt_object_note(uintptr_t key, thrum_task task);
+/* In a fork's child: nobody waits for any object. */
+void thrum__adapt_objects_left(void);
 /* The object is no more: its task ends. */
 void thrum__adapt_object_end(const void *address);
 
@@ -219,6 +273,7 @@ struct thread {
 	_Atomic uint64_t task;      /* 0: it has recorded nothing */
 	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
+	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
@@ -254,6 +309,8 @@ thrum_task thrum__adapt_actor(void);
 struct thread *thrum__adapt_thread_begin(thrum_task task);
 /* The calling thread ends. */
 void thrum__adapt_thread_end(void);
+/* In a fork's child: there is no thread but the calling one. */
+void thrum__adapt_threads_left(void);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
  * itself tells it, else 0. */
 void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
@@ -261,8 +318,9 @@ void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t
 void thrum__adapt_tell_taken(struct thread *, const struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
-/* Whether the thread holds a lock, as far as it is noted. */
+/* Whether the thread holds a lock, as far as it is noted, and who took it. */
 bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
+const void *thrum__adapt_lock_caller(const struct thread *, const void *lock);
 
 /*
  * A lock that is held as long, in ns, is recorded though nobody waits for it. To look at the time twice

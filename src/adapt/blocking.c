@@ -152,9 +152,29 @@ static bool waits_for_child(void)
 	return is_on(ADAPTER_BLOCK);
 }
 
+/* The same in a fork's child, for any descriptor. */
+static NOINLINE bool begins_child(int fd, bool writes)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		thrum__adapt_fork_waits(fd, writes ? POLLOUT : POLLIN) && may_wait(fd);
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+	int64_t seconds = time->tv_sec;
+
+	return (seconds < INT32_MAX ? seconds : INT32_MAX) * 1000000000 + time->tv_nsec;
+}
+
+static inline bool sleeps(int64_t ns)
+{
+	return is_on(ADAPTER_BLOCK) || (is_fresh(ADAPTER_BLOCK) && thrum__adapt_fork_sleeps(ns));
+}
+
 static inline bool may_wait_for(int fd, bool writes)
 {
-	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes));
+	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes)) ||
+		(is_fresh(ADAPTER_BLOCK) && begins_child(fd, writes));
 }
 
 /* Whether somebody may have to be asked for a host: not if it is an address. */
@@ -223,6 +243,7 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 /* Somebody outside has to act, so that it ends. */
 static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
+	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
 	begin_fd(blocked, THRUM_KIND_REQUEST, caller, verb, fd);
 }
 
@@ -270,8 +291,7 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process,
 
 static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
 {
-	int64_t seconds = time->tv_sec;
-	int64_t ns = (seconds < INT32_MAX ? seconds : INT32_MAX) * 1000000000 + time->tv_nsec;
+	int64_t ns = ns_of(time);
 	uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
 	char label[CALL_MAX] = "sleep ", *end;
 
@@ -437,9 +457,14 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			      : real_##name(caller) arguments); \
 	}
 
-static pid_t note_taken(const void *caller, pid_t process, int options, pid_t result)
+static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
+	pid_t result)
 {
-	if (result > 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
+	if (result <= 0)
+		return result;
+	if (status && (WIFEXITED(*status) || WIFSIGNALED(*status)))
+		thrum__adapt_fork_ended(result, *status);
+	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
 		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
 	return result;
 }
@@ -452,8 +477,11 @@ static pid_t note_taken(const void *caller, pid_t process, int options, pid_t re
 		const void *caller = CALLER; \
 		int error = errno; \
 \
+		int own = 0; \
+\
+		status = status ? status : &own; \
 		if (options & WNOHANG || !waits_for_child()) \
-			return note_taken(caller, process, options, \
+			return note_taken(caller, process, status, options, \
 				real_##name(caller) arguments); \
 		pid_t result = real_##name(caller) first; \
 \
@@ -461,7 +489,7 @@ static pid_t note_taken(const void *caller, pid_t process, int options, pid_t re
 			errno = error; \
 			result = wait_in_##name(caller, LIST arguments); \
 		} \
-		return note_taken(caller, process, options, result); \
+		return note_taken(caller, process, status, options, result); \
 	}
 #include "adapt/blocking.def"
 
@@ -506,7 +534,7 @@ static void duplicate(int fd)
 
 static int control(control_function *real, const void *caller, int fd, int command, void *argument)
 {
-	if ((command == F_SETLKW || command == F_OFD_SETLKW) && is_on(ADAPTER_BLOCK))
+	if ((command == F_SETLKW || command == F_OFD_SETLKW) && may_record(ADAPTER_BLOCK))
 		return take_lock_of_file(real, caller, fd, command, argument);
 	int result = real(fd, command, argument);
 

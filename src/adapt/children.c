@@ -75,6 +75,14 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 		atomic_store(&owner, SEVERAL);
 }
 
+void thrum__adapt_children_left(void)
+{
+	memset(&last, 0, sizeof last);
+	memset(&last_quick, 0, sizeof last_quick);
+	memset(left, 0, sizeof left);
+	atomic_store(&owner, 0);
+}
+
 /* Returns who took children last, if that was the calling thread. Else the others are the business of
  * another. */
 static const struct taker *taker_of(bool is_told, uint32_t tid)

@@ -169,7 +169,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	struct wait wait = {.pause.is_over = true};
 
 	/* Beside a program that reports itself, some of those who come would be unknown. */
-	if (!is_on(ADAPTER_PTHREAD) || thrum__adapt_is_beside)
+	if (!records_wait(ADAPTER_PTHREAD) || thrum__adapt_is_beside)
 		return real_pthread_barrier_wait(caller)(barrier);
 	struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier",
 		caller);
@@ -193,7 +193,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	{ \
 		const void *caller = CALLER; \
 \
-		if (!is_on(ADAPTER_PTHREAD)) \
+		if (!records_wait(ADAPTER_PTHREAD)) \
 			return real_##name(caller) arguments; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
@@ -213,7 +213,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (!is_on(ADAPTER_PTHREAD) || !(valid)) \
+		if (!may_record(ADAPTER_PTHREAD) || !(valid)) \
 			return real_##name(caller) arguments; \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
@@ -222,6 +222,8 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return 0; \
 		} \
 		errno = error; \
+		if (!records_wait(ADAPTER_PTHREAD)) \
+			return real_##name(caller) arguments; \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \

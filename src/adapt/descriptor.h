@@ -92,7 +92,7 @@ int thrum__adapt_pipe_to(uint64_t inode);
 bool thrum__adapt_pipe_is_shared(int fd, bool writes);
 /* Whether it has an end of any such pipe. */
 bool thrum__adapt_has_shared(void);
-/* A fork's child has the descriptors: it records nothing of them. */
+/* In a fork's child: nothing is known of its pipes. */
 void thrum__adapt_pipes_left(void);
 /* This process uses an end that is written to. */
 void thrum__adapt_pipe_use(int fd);
@@ -161,6 +161,10 @@ void thrum__adapt_files_forget(unsigned first, unsigned last);
 void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
 	const void *caller);
 
+/* Makes a new descriptor one of this library: if there are other threads, its number becomes a high one, so
+ * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
+int thrum__adapt_own(long low, bool is_single);
+
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
@@ -170,6 +174,9 @@ void thrum__adapt_own_wait(struct wait *, int fd, bool writes);
 
 /* Whether the program has a handler for any signal. */
 bool thrum__adapt_has_handlers(void);
+
+/* Whether it has one that ends a call which waits. */
+bool thrum__adapt_may_interrupt(void);
 
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
  * PLACE_MAX. */
@@ -182,6 +189,8 @@ char *thrum__adapt_put_process(char *to, pid_t);
 void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);
+/* In a fork's child: it has no children. */
+void thrum__adapt_children_left(void);
 /* Whether the calling thread is the one that takes children which ended. is_told: it waits for the
  * signal that tells of them. */
 bool thrum__adapt_takes_children(bool is_told);
@@ -202,6 +211,8 @@ void thrum__adapt_watch_turn(void);
 int thrum__adapt_watch_told(const struct epoll_event *);
 /* These descriptors are about to be closed. */
 void thrum__adapt_watches_forget(unsigned first, unsigned last);
+/* In a fork's child: no thread was told of any. */
+void thrum__adapt_watches_left(void);
 /* Looks for descriptors that have data of which no thread is told, as their watches are not armed
  * again, and records those that are seen for some time. Returns the task of one of this epoll, or NONE. */
 thrum_task thrum__adapt_watches_look(int epoll);

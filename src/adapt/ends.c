@@ -60,6 +60,11 @@ bool thrum__adapt_has_handlers(void)
 	return handlers() != NO_HANDLER;
 }
 
+bool thrum__adapt_may_interrupt(void)
+{
+	return handlers() == INTERRUPTS;
+}
+
 /* ---- Recording ------------------------------------------------------------------------------- */
 
 char *thrum__adapt_put_process(char *to, pid_t process)
@@ -420,17 +425,21 @@ void thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
 	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
 }
 
-/* Returns a descriptor that tells of a child's end; -1: there is none. If there are other threads, its number
- * is high, so that they get theirs as ever. */
-static int open_child(pid_t child, bool is_single)
+int thrum__adapt_own(long low, bool is_single)
 {
-	long low = syscall(SYS_pidfd_open, child, 0), high = low;
+	long high = low;
 
 	if (low >= 0 && !is_single) {
 		high = syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, HIGH);
 		syscall(SYS_close, low);
 	}
 	return (int)high;
+}
+
+/* Returns a descriptor that tells of a child's end; -1: there is none. */
+static int open_child(pid_t child, bool is_single)
+{
+	return thrum__adapt_own(syscall(SYS_pidfd_open, child, 0), is_single);
 }
 
 /* Also when the thread is cancelled. */

@@ -22,6 +22,8 @@ REAL(fexecve)
 REAL(posix_spawn)
 REAL(posix_spawnp)
 REAL(fork)
+REAL(_exit)
+REAL(_Exit)
 
 static size_t count_of(char *const list[])
 {
@@ -180,12 +182,20 @@ STAND_IN pid_t fork(void)
 	thrum__adapt_fork();
 	pid_t child = real_fork(caller)();
 
-	if (child == 0)
-		thrum__adapt_pipes_left();
-	else if (child > 0)
+	if (child > 0)
 		note_child(child, caller, are_held || thrum__adapt_has_held());
 	return child;
 }
+
+#define EXIT(name) \
+	STAND_IN _Noreturn void name(int status) \
+	{ \
+		thrum__adapt_exits(status); \
+		real_##name(CALLER)(status); \
+		__builtin_unreachable(); \
+	}
+EXIT(_exit)
+EXIT(_Exit)
 
 #define SPAWN(name) \
 	STAND_IN int name(pid_t *restrict child, const char *restrict file, \

@@ -147,6 +147,9 @@ static NOINLINE int wait_for(const void *caller, int fd, int operation, uintptr_
 	struct wait wait;
 	char label[CALL_MAX];
 	int error = errno, result;
+
+	if (!records_wait(ADAPTER_BLOCK))
+		return real_flock(caller)(fd, operation);
 	bool is_held = begin_held(&wait, fd, file, caller);
 
 	if (!is_held) {
@@ -177,7 +180,7 @@ STAND_IN int flock(int fd, int operation)
 	if (operation & LOCK_UN && fd >= 0)
 		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
 	errno = error;
-	if (!is_on(ADAPTER_BLOCK) || operation & LOCK_UN)
+	if (!may_record(ADAPTER_BLOCK) || operation & LOCK_UN)
 		return real_flock(caller)(fd, operation);
 	int result = real_flock(caller)(fd, operation | LOCK_NB);
 

@@ -2,7 +2,7 @@
 /*
  * Locks that a child got by fork while a thread of this process held them. The child has no such thread,
  * so nobody releases its copy. Its memory tells who held what at the fork: the adapters' notes are copied,
- * too.
+ * too. So both the child and its parent find out for what the child waits.
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -118,6 +118,32 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
 	}
 	/* Readers name the place at the end of a label. */
 	thrum__adapt_label(stpcpy(to, " at the fork: "), "lock", wait->lock);
+}
+
+struct object *thrum__adapt_forked_lock(const void *lock, uint32_t tid)
+{
+	struct forked_wait wait = {.lock = lock};
+	char label[FORKED_TEXT];
+	struct object *object;
+
+	for (const struct thread *t = thrum__adapt_threads(); t; t = t->next) {
+		uint32_t its = atomic_load_explicit(&t->tid, memory_order_relaxed);
+
+		if (!its || (tid && its != tid) || !thrum__adapt_thread_holds(t, lock))
+			continue;
+		/* A thread of this process releases it. */
+		if (!atomic_load(&t->is_left))
+			return NULL;
+		wait.tid = its;
+		wait.caller = thrum__adapt_lock_caller(t, lock);
+	}
+	if (!wait.tid)
+		return NULL;
+	thrum__adapt_forked_label(label, thrum__adapt_parent, &wait);
+	object = thrum__adapt_object_named(lock, THRUM_KIND_TASK, label, wait.caller);
+	if (object)
+		thrum_task_should_resolve(atomic_load(&object->task));
+	return object;
 }
 
 bool thrum__adapt_has_held(void)

@@ -17,6 +17,10 @@ bool thrum__adapt_forked_wait(pid_t self, pid_t process, struct forked_wait *);
 /* Names the lock and the thread that held it. */
 void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct forked_wait *);
 
+/* In a fork's child: returns the object of such a lock, or NULL if it is none. tid: as for
+ * thrum__adapt_tell_holders. */
+struct object *thrum__adapt_forked_lock(const void *lock, uint32_t tid);
+
 /* Whether any thread holds a lock now. */
 bool thrum__adapt_has_held(void);
 

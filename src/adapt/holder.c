@@ -15,6 +15,10 @@ __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec
 /* The thread is about to end, and runs only the destructors of its thread-local objects. */
 static __thread bool has_ended __attribute__((tls_model("initial-exec")));
 static _Atomic(struct thread *) all;
+/* In a fork's child: the thread that was forked, and its number here. Locks that it took before have the
+ * number that it had. */
+AT_FORK static struct thread *forked;
+AT_FORK static uint32_t forked_tid;
 
 bool thrum__adapt_is_beside;
 int64_t thrum__adapt_long = 10000000;
@@ -66,6 +70,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 		return NULL;
 	atomic_store(&self->holds, 0);
 	atomic_store(&self->permits, 0);
+	atomic_store(&self->is_left, false);
 	self->timed = TIMED;
 	self->tells = false;
 	self->waited = 0;
@@ -151,6 +156,21 @@ void thrum__adapt_thread_end(void)
 		atomic_store(&self->tid, 0);
 }
 
+void thrum__adapt_threads_left(void)
+{
+	forked = thrum__adapt_self;
+	forked_tid = thrum__port_tid();
+	for (struct thread *t = atomic_load(&all); t; t = t->next) {
+		if (t == forked || !atomic_load(&t->tid))
+			continue;
+		atomic_store(&t->permits, 0);
+		if (atomic_load(&t->holds) == 0)
+			atomic_store(&t->tid, 0);
+		else
+			atomic_store(&t->is_left, true);
+	}
+}
+
 /* Returns the place of a lock among those that the thread holds, or HELD_MAX. */
 static uint32_t place_of(const struct thread *thread, const void *lock)
 {
@@ -168,6 +188,21 @@ bool thrum__adapt_thread_holds(const struct thread *thread, const void *lock)
 	return place_of(thread, lock) < HELD_MAX;
 }
 
+const void *thrum__adapt_lock_caller(const struct thread *thread, const void *lock)
+{
+	uint32_t place = place_of(thread, lock);
+
+	return place == HELD_MAX
+		? NULL
+		: (const void *)(atomic_load(&thread->held[place].caller) & ~RECORDED);
+}
+
+static bool is_thread(const struct thread *thread, uint32_t tid)
+{
+	return atomic_load_explicit(&thread->tid, memory_order_relaxed) == tid ||
+		(thread == forked && tid == forked_tid);
+}
+
 void thrum__adapt_tell_holders(const struct object *object, const void *lock, uint32_t tid)
 {
 	for (struct thread *t = atomic_load(&all); t; t = t->next) {
@@ -175,7 +210,8 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 		uint32_t place = its ? place_of(t, lock) : HELD_MAX;
 		uintptr_t caller = 0;
 
-		if (tid ? its != tid : place == HELD_MAX)
+		if (atomic_load_explicit(&t->is_left, memory_order_relaxed) ||
+			(tid ? !is_thread(t, tid) : place == HELD_MAX))
 			continue;
 		if (place < HELD_MAX)
 			caller = atomic_fetch_or(&t->held[place].caller, RECORDED);

@@ -67,7 +67,7 @@ static inline bool is_taken(int result)
 	{ \
 		const void *caller = CALLER; \
 \
-		if (UNLIKELY(!is_on(ADAPTER_PTHREAD)) || !(valid)) \
+		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) || !(valid)) \
 			return real_##name(caller) arguments; \
 		int result = real_##try(caller)(lock); \
 \
@@ -82,7 +82,7 @@ static inline bool is_taken(int result)
 	{ \
 		int result = real_##name(CALLER) arguments; \
 \
-		if (is_on(ADAPTER_PTHREAD) && is_taken(result)) \
+		if (may_record(ADAPTER_PTHREAD) && is_taken(result)) \
 			take_lock(lock, CALLER); \
 		return result; \
 	}

@@ -12,6 +12,7 @@
 #define MAKING UINT64_MAX /* in place of a task that is being created */
 
 static struct object objects[OBJECTS];
+AT_FORK static uint32_t forks;
 _Atomic uint16_t thrum__adapt_watched[WATCHED];
 
 static uint32_t place_of(uintptr_t key)
@@ -23,6 +24,24 @@ static uint32_t place_of(uintptr_t key)
 static bool is_former(struct object *object)
 {
 	return atomic_load_explicit(&object->recording, memory_order_relaxed) != thrum__recording();
+}
+
+void thrum__adapt_objects_left(void)
+{
+	forks++;
+}
+
+/* The task is made anew. If the cell is a copy of the parent's, nobody waits for it here. */
+static void renew(struct object *object)
+{
+	if (object->forks != forks) {
+		atomic_store(&object->waiters, 0);
+		atomic_store(&object->waiter, 0);
+		atomic_store(&object->count, 0);
+		atomic_store(&object->arrived, 0);
+	}
+	object->forks = forks;
+	atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
 }
 
 static uint64_t task_of(struct object *object)
@@ -110,7 +129,7 @@ static struct object *make(const void *address, enum thrum_kind kind, const char
 			label = place;
 		}
 		errno = error;
-		atomic_store_explicit(&object->recording, thrum__recording(), memory_order_relaxed);
+		renew(object);
 		/* The program's own tasks have no children that it doesn't know. */
 		atomic_store_explicit(&object->task,
 			thrum__adapt_is_beside

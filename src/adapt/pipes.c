@@ -30,8 +30,16 @@ struct pipe {
 	const void *maker; /* where it was made */
 };
 static struct pipe pipes[PIPES];
+static _Atomic uint32_t made; /* pipes: those from here on were never used */
 /* By descriptor: the number + 1 of the pipe that is read from and written to by it; 0: none. */
 static _Atomic uint16_t reads[DESCRIPTORS], writes_to[DESCRIPTORS];
+
+static uint32_t pipes_used(void)
+{
+	uint32_t used = atomic_load_explicit(&made, memory_order_relaxed);
+
+	return used < PIPES ? used : PIPES;
+}
 
 static struct pipe *pipe_of(_Atomic uint16_t *number)
 {
@@ -44,13 +52,12 @@ static struct pipe *pipe_of(_Atomic uint16_t *number)
 
 void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker)
 {
-	static _Atomic uint32_t next;
 	struct stat status;
 
 	if ((unsigned)from >= DESCRIPTORS || (unsigned)to >= DESCRIPTORS)
 		return;
 	for (uint32_t i = 0; i < PIPES; i++) {
-		uint32_t n = atomic_fetch_add(&next, 1) % PIPES, none = 0;
+		uint32_t n = atomic_fetch_add(&made, 1) % PIPES, none = 0;
 
 		if (!atomic_compare_exchange_strong(&pipes[n].ends, &none, 3))
 			continue;
@@ -186,19 +193,23 @@ bool thrum__adapt_has_shared(void)
 {
 	bool found = false;
 
-	for (uint32_t i = 0; i < PIPES && !found; i++)
+	for (uint32_t i = 0; i < pipes_used() && !found; i++)
 		found = atomic_load(&pipes[i].ends) > 0 && atomic_load(&pipes[i].is_shared);
 	return found;
 }
 
 void thrum__adapt_pipes_left(void)
 {
-	for (uint32_t i = 0; i < PIPES; i++)
+	for (uint32_t i = 0; i < pipes_used(); i++)
 		if (atomic_load(&pipes[i].ends) > 0) {
-			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].from)],
+			int from = atomic_load(&pipes[i].from), to = atomic_load(&pipes[i].to);
+
+			atomic_fetch_and(&thrum__adapt_descriptors[from],
 				(uint8_t)~DESCRIPTOR_PIPE);
-			atomic_fetch_and(&thrum__adapt_descriptors[atomic_load(&pipes[i].to)],
-				(uint8_t)~DESCRIPTOR_PIPE);
+			atomic_fetch_and(&thrum__adapt_descriptors[to], (uint8_t)~DESCRIPTOR_PIPE);
+			atomic_store(&reads[from], 0);
+			atomic_store(&writes_to[to], 0);
+			atomic_store(&pipes[i].ends, 0);
 		}
 }
 
@@ -214,7 +225,7 @@ void thrum__adapt_pipe_shared(int fd)
 
 void thrum__adapt_pipes_shared(void)
 {
-	for (uint32_t i = 0; i < PIPES; i++)
+	for (uint32_t i = 0; i < pipes_used(); i++)
 		if (atomic_load(&pipes[i].ends) > 0)
 			share(&pipes[i]);
 }

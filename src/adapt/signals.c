@@ -50,6 +50,8 @@ static bool starts(bool waits_for_children)
 	siginfo_t told = {.si_pid = 0};
 	int error = errno;
 
+	if (is_fresh(ADAPTER_BLOCK))
+		thrum__adapt_start();
 	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
 		waits_for_children &&
 		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
@@ -171,7 +173,7 @@ STAND_IN int pause(void)
 {
 	const void *caller = CALLER;
 
-	if (!is_on(ADAPTER_BLOCK))
+	if (!records_wait(ADAPTER_BLOCK))
 		return real_pause(caller)();
 	struct wait blocked __attribute__((cleanup(end)));
 

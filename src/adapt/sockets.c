@@ -2,7 +2,7 @@
 /*
  * Connections between processes of this machine: TCP between two addresses of it, and Unix sockets.
  * Their messages are recorded as those of a link whose key is the same at both ends: a number of the
- * connection, the direction, and a byte that no text has (read/connection.h).
+ * connection, the direction, and a byte that no text has (format/format.h).
  *
  * The number is found out by the first call. It needs no agreement of the two: of TCP it is the hash
  * of both addresses, of Unix sockets that of inodes, as the kernel tells (sock_diag(7)).
@@ -23,10 +23,9 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/process.h"
+#include "format/format.h"
 #include "port/port.h"
-
-#define KEY_SIZE 10
-#define MARK 0xff
 
 /* By descriptor: the connection's number, with the direction of sending in the lowest bit; 0: not known
  * yet. */
@@ -114,8 +113,10 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	long netlink = syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	bool answered = netlink >= 0 && ask_kernel((int)netlink, own, peer);
+	int netlink = thrum__adapt_own(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+					       NETLINK_SOCK_DIAG),
+		thrum__adapt_process_is_single(getpid()));
+	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
 
 	if (netlink >= 0)
 		syscall(SYS_close, netlink);
@@ -219,7 +220,7 @@ static uint64_t find_out(int fd)
 
 /* Writes the key of the direction in which this process sends, or receives. Returns false if none is
  * known. */
-static bool put_key(int fd, bool receives, char key[KEY_SIZE])
+static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
 {
 	uint64_t number = atomic_load_explicit(&connections[fd], memory_order_relaxed);
 
@@ -232,26 +233,26 @@ static bool put_key(int fd, bool receives, char key[KEY_SIZE])
 		pthread_setcancelstate(before, NULL);
 		errno = error;
 	}
-	memcpy(key, &(uint64_t){number & ~UINT64_C(1)}, sizeof number);
-	key[KEY_SIZE - 2] = (char)((number & 1) ^ receives);
-	key[KEY_SIZE - 1] = (char)MARK;
+	memcpy(key->number, &(uint64_t){number & ~UINT64_C(1)}, sizeof number);
+	key->way = (number & 1) ^ receives;
+	key->mark = THRUM__CONNECTION_MARK;
 	return number != 0;
 }
 
 void thrum__adapt_socket_send(int fd)
 {
-	char key[KEY_SIZE];
+	struct thrum__connection_key key;
 
-	if (put_key(fd, false, key))
-		thrum_link_send(key, sizeof key);
+	if (put_key(fd, false, &key))
+		thrum_link_send(&key, sizeof key);
 }
 
 void thrum__adapt_socket_receive(int fd)
 {
-	char key[KEY_SIZE];
+	struct thrum__connection_key key;
 
-	if (put_key(fd, true, key))
-		thrum_link_receive(key, sizeof key);
+	if (put_key(fd, true, &key))
+		thrum_link_receive(&key, sizeof key);
 }
 
 bool thrum__adapt_socket_is_known(int fd)

@@ -25,10 +25,16 @@ unsigned thrum__adapt_chosen;
 /* The recording to start. */
 static char *file;
 static struct thrum_config config;
-static pid_t process;
+AT_FORK static pid_t process;
+/* The one into which the program was loaded. */
+static pid_t first;
 /* As they were: "LD_PRELOAD=..." and "THRUM_ADAPT=...". */
 static char *preload_entry, *adapt_entry;
-static _Atomic bool has_started;
+AT_FORK static _Atomic bool has_started;
+/* The children that it forks record, too. */
+static bool forks_record;
+/* At a fork: the recording has ended, or could not begin. */
+AT_FORK static bool was_over;
 /* The recorder is locked then, also for a signal's handler in the same thread. */
 static __thread bool is_forking __attribute__((tls_model("initial-exec")));
 
@@ -70,24 +76,24 @@ static char *make_entry(const char *name, const char *value)
 
 static bool follows;
 static _Atomic uint32_t starts;
-/* In a fork's child: the number that its parent's thread sent before. */
-static __thread uint32_t sent __attribute__((tls_model("initial-exec")));
+/* The calling thread sent this number last. A fork's child has it, too. */
+static __thread uint64_t sent __attribute__((tls_model("initial-exec")));
 /* The key that the program got which started this one. */
-static char *received;
+AT_FORK static char *received;
 
 /* Writes "THRUM_LINK=" and a key of hex digits: of which process the how manieth start it is. */
-static char *put_link(char to[48], uint32_t number)
+static char *put_link(char to[48], uint64_t number)
 {
 	char *key = stpcpy(to, "THRUM_LINK=");
 
-	thrum__port_put_hex(key, (uint64_t)process << 32 | number);
+	thrum__port_put_hex(key, number);
 	return key;
 }
 
-static uint32_t send_link(void)
+static uint64_t send_link(void)
 {
 	char link[48];
-	uint32_t number = atomic_fetch_add(&starts, 1) + 1;
+	uint64_t number = (uint64_t)process << 32 | (atomic_fetch_add(&starts, 1) + 1);
 	const char *key = put_link(link, number);
 
 	thrum_link_send(key, strlen(key));
@@ -97,25 +103,32 @@ static uint32_t send_link(void)
 void thrum__adapt_fork(void)
 {
 	thrum__adapt_pipes_shared();
-	if (follows && THRUM__ON(THRUM__BIT_STARTED))
+	if ((follows || forks_record) && THRUM__ON(THRUM__BIT_STARTED))
 		sent = send_link();
+}
+
+void thrum__adapt_exits(int status)
+{
+	/* The child of a vfork leaves its parent alone. */
+	if (THRUM__ON(THRUM__BIT_STARTED) && getpid() == process)
+		thrum__exits(status);
 }
 
 void thrum__adapt_variables(struct variables *variables)
 {
-	uint32_t number = sent;
+	uint64_t number = sent;
 
 	thrum__adapt_pipes_shared();
 	variables->count = 0;
 	/* The kernel knows a child that the C library doesn't, as after vfork. */
-	if (preload_entry && adapt_entry && syscall(SYS_getpid) == process) {
+	if (preload_entry && adapt_entry && syscall(SYS_getpid) == first) {
 		variables->entry[variables->count++] = preload_entry;
 		variables->entry[variables->count++] = adapt_entry;
 	}
 	if (!follows)
 		return;
-	/* Nothing is recorded in a fork's child, but its parent has sent the key. The child of a
-	 * vfork still is its parent's thread. */
+	/* A fork's child that records nothing has the key that its parent has sent. The child of a vfork
+	 * still is its parent's thread. */
 	if (THRUM__ON(THRUM__BIT_STARTED))
 		number = send_link();
 	if (!number)
@@ -180,21 +193,51 @@ static void keep_limit(void)
 
 /* ---- Starting ------------------------------------------------------------------------------- */
 
+/* A fork's child leaves the name to the program, which may begin to record later, or have ended: it
+ * appends its number, unless the name has that. */
+static void name_child(void)
+{
+	static char name[4096];
+	size_t length = strlen(file);
+
+	if (strstr(file, "%p") || length + 12 > sizeof name)
+		return;
+	memcpy(name, file, length);
+	*thrum__adapt_put_number(stpcpy(name + length, "."), (uint64_t)process) = '\0';
+	config.file = name;
+}
+
+/* Whether this process may record. */
+static bool may_start(void)
+{
+	if (process == first)
+		return true;
+	atomic_store(&thrum__adapt_is_fresh, false);
+	if (!thrum__adapt_fork_may_record(process))
+		return false;
+	name_child();
+	thrum__adapt_fork_begins();
+	return true;
+}
+
 static void start_now(void)
 {
 	sigset_t all, before;
-	int error = errno, cancel;
+	int error = errno, cancel, result;
 
-	if (is_forking || getpid() != process || atomic_exchange(&has_started, true))
+	if (is_forking || getpid() != process || atomic_exchange(&has_started, true) ||
+		!may_start())
 		return;
 	/* The start opens files, and must not end halfway because the thread is cancelled, or a signal's
 	 * handler jumps. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	(void)thrum_start(&config);
+	result = thrum_start(&config);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_setcancelstate(cancel, NULL);
+	if (result < 0 && process != first)
+		thrum__adapt_fork_failed(result);
 	if (received)
 		thrum_link_receive(received, strlen(received));
 	errno = error;
@@ -209,6 +252,7 @@ void thrum__adapt_start(void)
 static void before_fork(void)
 {
 	is_forking = true;
+	was_over = atomic_load(&has_started) && !THRUM__ON(THRUM__BIT_STARTED);
 }
 
 static void after_fork(void)
@@ -216,11 +260,18 @@ static void after_fork(void)
 	is_forking = false;
 }
 
-/* It records nothing, and need not ask at each call whether it is a child. (That of a vfork does.) */
+/* It need not ask at each call whether it is a child. (That of a vfork does.) */
 static void in_child(void)
 {
+	AT_FORK static char link[48];
+	pid_t parent = process;
+	bool records = forks_record && !was_over;
+
 	after_fork();
-	atomic_store(&has_started, true);
+	process = getpid();
+	received = sent ? put_link(link, sent) : NULL;
+	atomic_store(&has_started, !records);
+	thrum__adapt_fork_left(parent, records);
 }
 
 /* Whether a module needs libthrum: its strings are names of libraries among others. */
@@ -261,7 +312,7 @@ __attribute__((constructor)) static void on_load(void)
 	const char *link = secure_getenv("THRUM_LINK");
 
 	follows = has_word(list, "follow");
-	process = getpid();
+	process = first = getpid();
 	received = link ? strdup(link) : NULL;
 	unsetenv("THRUM_LINK");
 	keep_options();
@@ -269,6 +320,7 @@ __attribute__((constructor)) static void on_load(void)
 	/* After the recorder's own handlers: they run within these. */
 	pthread_atfork(before_fork, after_fork, in_child);
 	thrum__adapt_chosen = chosen(list);
+	thrum__adapt_forks_find(list);
 	/* The main thread. It is no lane until it records something. */
 	thrum__adapt_thread_begin(THRUM_TASK_NONE);
 	if (!follows) {
@@ -285,5 +337,7 @@ __attribute__((constructor)) static void on_load(void)
 			thrum__adapt_is_beside = true;
 		}
 		thrum__adapt_start();
+	} else {
+		forks_record = file != NULL;
 	}
 }

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <setjmp.h>
 
-#include "adapt/adapt.h"
+#include "adapt/forked.h"
 
 static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
@@ -162,17 +162,20 @@ void thrum__adapt_wait_end(struct wait *wait)
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed)
 {
-	if (!thrum__adapt_speaks()) {
+	if (!records_wait(ADAPTER_PTHREAD) || !thrum__adapt_speaks()) {
 		*wait = (struct wait){.pause.is_over = true, .address = lock, .caller = caller};
 		return;
 	}
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
-	struct object *object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
+	struct object *object = thrum__adapt_forked_lock(lock, tid);
 
-	if (object)
-		thrum__adapt_tell_holders(object, lock, tid);
-	else
+	if (!object) {
+		object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
+		if (object)
+			thrum__adapt_tell_holders(object, lock, tid);
+	}
+	if (!object)
 		atomic_fetch_sub(watch_of(lock), 1);
 	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
 	wait->is_lock = wait->is_watched = true;

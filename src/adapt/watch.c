@@ -103,6 +103,14 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	}
 }
 
+void thrum__adapt_watches_left(void)
+{
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++) {
+		atomic_store(&watches[fd].taker, NULL);
+		atomic_store(&watches[fd].task, 0);
+	}
+}
+
 /* ---- Waiting ----------------------------------------------------------------------------------- */
 
 /* Returns the descriptor that was registered with this, or -1. */

@@ -217,9 +217,8 @@ uint32_t thrum__analyse_connection_wait(const struct thrum__model *model, uint32
 static unsigned find_connection(const struct thrum__model *model, uint32_t task,
 	struct thrum__analyse_wait *wait)
 {
-	uint32_t count = thrum__model_message_count(model);
-
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = THRUM__NONE;
+		(i = thrum__model_next_awaited(model, task, i)) != THRUM__NONE;)
 		if (thrum__analyse_connection_wait(model, i, wait) == task)
 			return 1;
 	return 0;

@@ -4,6 +4,7 @@
 #include "base/time.h"
 
 #define LOOK_BACK 65536 /* rows, of all lanes, that are searched for the last one of a lane */
+#define SLEEPS_MIN 10
 #define DYING 100000000 /* ns: the signal that ends a process wakes its threads, which takes time */
 
 enum thrum__thread_state thrum__analyse_thread_state(const struct thrum__model *model,
@@ -32,4 +33,36 @@ enum thrum__thread_state thrum__analyse_thread_state(const struct thrum__model *
 		return THRUM__THREAD_BLOCKED;
 	}
 	return THRUM__THREAD_UNKNOWN;
+}
+
+bool thrum__analyse_thread_sleeps(const struct thrum__model *model, const struct thrum__lane *lane,
+	struct thrum__thread_sleeps *sleeps)
+{
+	uint32_t edge;
+
+	*sleeps = (struct thrum__thread_sleeps){.timer = THRUM__NONE};
+	if (lane->suspended == THRUM__NONE || lane->running == THRUM__NONE ||
+		lane->running != lane->task || !thrum__model_has_row(&model->tasks, lane->task))
+		return false;
+	edge = THRUM__TASK(model, lane->task, edge_out);
+	for (; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+		int kind = THRUM__EDGE(model, edge, kind);
+
+		if (kind == THRUM__EDGE_LOCK || kind == THRUM__EDGE_UNLOCK)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, to) ||
+			THRUM__TASK(model, to, kind) != THRUM_KIND_TIMER)
+			break;
+		if (sleeps->timer == THRUM__NONE)
+			sleeps->timer = to;
+		if (THRUM__TASK(model, to, site) != THRUM__TASK(model, sleeps->timer, site))
+			break;
+		if (kind != THRUM__EDGE_WAIT)
+			continue;
+		sleeps->count++;
+		sleeps->since = THRUM__EDGE(model, edge, time);
+	}
+	return sleeps->count >= SLEEPS_MIN;
 }

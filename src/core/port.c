@@ -126,6 +126,12 @@ uint64_t thrum__port_realtime(void)
 	return thrum__port_monotonic() + (uint64_t)realtime_offset;
 }
 
+bool thrum__port_realtime_error(uint32_t *most, uint32_t *estimate)
+{
+	(void)most, (void)estimate;
+	return false;
+}
+
 /* Good enough to tell the recordings of a machine apart. */
 void thrum__port_random(void *to, size_t size)
 {

@@ -17,7 +17,7 @@
 	X(MUTED, "muted", 0x59626e, 0xa2abb7, 0xe0e0e0) /* unnamed tasks, log lines, ticks */ \
 	X(PEND, "pend", 0x7d8793, 0x7c8794, 0xc8c8c8)   /* a task alive; wait and become edges */ \
 	X(CREATE, "create", 0x8b95a1, 0x66727f, 0xb4b4b4) /* creation */ \
-	X(FADED, "faded", 0xc9ced5, 0x3b434d, 0x8a8a8a)   /* not related; squeezed tracks */ \
+	X(FADED, "faded", 0xc9ced5, 0x3b434d, 0x6a6a6a)   /* not related; squeezed tracks */ \
 	X(EDGE, "edge", 0x3d4753, 0xb9c2cd, 0xffffff)     /* read and resolve edges; ends */ \
 	X(RUN, "run", 0x0b62b8, 0x5eb0ff, 0x4cc3ff)       /* running */ \
 	X(SUM, "sum", 0x9cc3ea, 0x2f5f8f, 0x1f8fd0)       /* of merged runs, not running */ \

@@ -116,6 +116,12 @@ struct thrum__host_clock {
 	uint64_t error;     /* `ahead` may be wrong by so many ns, in either direction */
 };
 
+/* By how much CLOCK_REALTIME may have been wrong at `start`, as the kernel says (adjtimex), in µs. */
+struct thrum__realtime_error {
+	uint32_t most;     /* 0: it doesn't know, or wasn't asked */
+	uint32_t estimate; /* 0: the program that sets the clock gives none */
+};
+
 struct thrum__header {
 	char magic[8];
 	uint32_t version;
@@ -152,8 +158,21 @@ struct thrum__header {
 	struct thrum__section off_cpu;
 	/* Only a copy that the host of a virtual machine has made knows it. */
 	struct thrum__host_clock host_clock;
+	struct thrum__realtime_error realtime_error; /* of 0 in older recordings */
 };
 _Static_assert(sizeof(struct thrum__header) <= THRUM__HEADER_SIZE, "the header fits its page");
+
+/* ---- Links ---------------------------------------------------------------------------------- */
+
+/* The key by which the adapters record messages over a connection between two processes of a machine. It is
+ * used for message after message. */
+struct thrum__connection_key {
+	uint8_t number[8]; /* tells the connection */
+	uint8_t way;       /* the direction: 0 or 1 */
+	uint8_t mark;      /* THRUM__CONNECTION_MARK */
+};
+_Static_assert(sizeof(struct thrum__connection_key) == 10, "wire layout");
+#define THRUM__CONNECTION_MARK 0xff /* no text has this byte */
 
 /* ---- Definitions ---------------------------------------------------------------------------- */
 

@@ -280,8 +280,19 @@ static void add_step(struct event *e)
 	add(e, THRUM__IMPORT_KEY_LOG);
 }
 
+/* Whether it is one by which thrum's export shows that a task begins, or waits: that is no message. */
+static bool is_own_flow(const struct event *e)
+{
+	return (thrum__import_is_text(e->object, "cat", "spawn") &&
+		       thrum__import_is_text(e->object, "name", "begins")) ||
+		(thrum__import_is_text(e->object, "cat", "wait") &&
+			thrum__import_is_text(e->object, "name", "ends"));
+}
+
 static void add_flow(struct event *e, enum thrum__import_type type)
 {
+	if (is_own_flow(e))
+		return;
 	e->item.text = event_key(e);
 	e->item.kind = type == THRUM__IMPORT_FLOW_END &&
 		!thrum__import_is_text(e->object, "bp", "e");

@@ -210,8 +210,9 @@ static void add_span(struct thrum__import *im, uint32_t part, struct json_object
 
 	span.name = thrum__import_text(im, text, size);
 	span.kind = kind_of(object, attributes);
-	span.is_client = is_value(object, "kind", 3, "_CLIENT") ||
-		is_value(object, "kind", 4, "_PRODUCER");
+	span.is_client = is_value(object, "kind", 3, "_CLIENT");
+	span.is_producer = is_value(object, "kind", 4, "_PRODUCER");
+	span.is_consumer = is_value(object, "kind", 5, "_CONSUMER");
 	span.is_open = strcmp(attribute(attributes, "thrum.state", &size), "pending") == 0 ||
 		span.end == 0;
 	span.end = span.end < span.start ? span.start : span.end;

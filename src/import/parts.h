@@ -110,15 +110,29 @@ void thrum__import_chrome(struct thrum__import *, struct json_object *event);
 /* Takes the spans of a ResourceSpans. */
 void thrum__import_otlp(struct thrum__import *, struct json_object *resource_spans);
 
+/* ---- user.c ---- */
+
+/* An event of a thread of a program. */
+struct thrum__import_user {
+	int64_t time, pid, tid;
+	const char *host, *process; /* process: "" if its name is unknown */
+	size_t host_size, process_size;
+	const char *provider, *event, *fields;
+};
+
+/* Adds the event. Returns false if it isn't the program's own. */
+bool thrum__import_user(struct thrum__import *, const struct thrum__import_user *);
+
 /* ---- spans.c ---- */
 
 /* A span of a distributed trace. Its key is "TRACE-SPAN", as in a traceparent. */
 struct thrum__import_span {
 	int64_t start, end;
-	uint32_t key, parent;         /* texts; parent: or NONE */
-	uint32_t lane, name, failure; /* failure: a text if it failed, or NONE */
-	uint8_t kind;                 /* enum thrum_kind */
-	bool is_client, is_open;      /* it asked another process; it didn't end */
+	uint32_t key, parent;          /* texts; parent: or NONE */
+	uint32_t lane, name, failure;  /* failure: a text if it failed, or NONE */
+	uint8_t kind;                  /* enum thrum_kind */
+	bool is_client, is_open;       /* it asked another process; it didn't end */
+	bool is_producer, is_consumer; /* of a message without an answer */
 };
 
 /* A span that another one names. */

@@ -3,7 +3,8 @@
  * The events of the kernel's scheduler, as `perf script -F tid,cpu,time,event,trace` prints them, or
  * babeltrace2 --clock-seconds those of LTTng. A processor is a lane, and threads are the tasks that run
  * there. A thread is made ready by the one that wakes it. Interrupts are spans, page faults are marks. A
- * block device is a lane, too; its requests are tasks of the threads that issue them.
+ * block device is a lane, too; its requests are tasks of the threads that issue them. Events of programs
+ * go to user.c.
  *
  *     17090 [000] 73011.466252312: sched:sched_switch: prev_comm=perf prev_pid=17090 prev_prio=120 ...
  *     [73011.466252312] host sched_switch: { cpu_id = 0 }, { prev_comm = "perf", prev_tid = 17090, ...
@@ -35,6 +36,7 @@ struct line {
 	int64_t cpu;
 	int64_t tid;                /* 0: not known */
 	const char *host;           /* ends at a space; NULL: not known */
+	const char *group;          /* before the event's name; ends in NUL; NULL: there is none */
 	const char *event, *fields; /* the event's name, which ends in NUL, and the rest */
 };
 
@@ -111,7 +113,10 @@ static bool take_event(struct line *line, char *at)
 
 	at += strspn(at, " ");
 	end = strchr(at, ':');
+	line->group = NULL;
 	if (end && isalnum((unsigned char)end[1])) {
+		line->group = at;
+		*end = '\0';
 		at = end + 1;
 		end = strchr(at, ':');
 	}
@@ -537,6 +542,34 @@ static bool take_block(struct sched *s)
 	return true;
 }
 
+/* ---- Events of programs --------------------------------------------------------------------- */
+
+/* Only babeltrace2 tells the thread in a field, if the trace has it. */
+static bool is_of_program(const struct line *line)
+{
+	return line->host && line->group && field(line, "vtid");
+}
+
+static bool take_program(struct sched *s)
+{
+	const struct line *line = s->line;
+	const char *process = field(line, "procname");
+	const char *end = process && *process == '"' ? strchr(process + 1, '"') : NULL;
+
+	s->import->is_realtime |= s->part == NONE;
+	return thrum__import_user(s->import,
+		&(struct thrum__import_user){.time = line->time,
+			.pid = number_of(line, "vpid", "vtid"),
+			.tid = number_of(line, "vtid", "vtid"),
+			.host = line->host,
+			.host_size = strcspn(line->host, " "),
+			.process = end ? process + 1 : "",
+			.process_size = end ? (size_t)(end - process - 1) : 0,
+			.provider = line->group,
+			.event = line->event,
+			.fields = line->fields});
+}
+
 /* ---- All events ----------------------------------------------------------------------------- */
 
 static bool dispatch(struct sched *s)
@@ -569,10 +602,40 @@ static bool dispatch(struct sched *s)
 	return true;
 }
 
+static void count(struct sched *s, bool is_taken)
+{
+	if (!s->import->failed && is_taken)
+		s->import->events++;
+	else
+		s->import->left_out++;
+}
+
+static void find_part(struct sched *s)
+{
+	struct thrum__import *im = s->import;
+
+	if (s->part != NONE)
+		return;
+	s->part = thrum__import_part(im, 0, "", 0);
+	im->format = "the kernel's scheduler";
+	im->is_kernel = true;
+	im->is_realtime = false;
+	if (!im->failed)
+		im->parts[s->part].name = thrum__import_text(im, "kernel", 6);
+}
+
 static void take_event_of(struct sched *s)
 {
 	char name[32];
 
+	if (is_of_program(s->line)) {
+		count(s, take_program(s));
+		return;
+	}
+	find_part(s);
+	if (s->line->host && !s->import->failed && s->import->parts[s->part].host == NONE)
+		s->import->parts[s->part].host = thrum__import_text(s->import, s->line->host,
+			strcspn(s->line->host, " "));
 	if (s->line->cpu < 0 || s->line->cpu > INT32_MAX) {
 		s->import->left_out++;
 		return;
@@ -585,10 +648,7 @@ static void take_event_of(struct sched *s)
 		s->import->lanes[s->lane].tid = 0;
 		s->import->lanes[s->lane].is_processor = true;
 	}
-	if (!s->import->failed && dispatch(s))
-		s->import->events++;
-	else
-		s->import->left_out++;
+	count(s, !s->import->failed && dispatch(s));
 }
 
 /* ---- The file ------------------------------------------------------------------------------- */
@@ -605,23 +665,16 @@ int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size
 	struct thrum_error_info *info)
 {
 	struct line line;
-	struct sched s = {.import = im, .line = &line};
+	struct sched s = {.import = im, .part = NONE, .line = &line};
 	const char *end = bytes + size;
 	int error = 0;
 
-	s.part = thrum__import_part(im, 0, "", 0);
-	if (!im->failed)
-		im->parts[s.part].name = thrum__import_text(im, "kernel", 6);
-	im->format = "the kernel's scheduler";
-	im->is_kernel = true;
+	im->format = "LTTng's tracepoints";
 	for (const char *at = bytes; at < end && error == 0 && !im->failed;) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t length = next ? (size_t)(next - at) : (size_t)(end - at);
 
 		if (take_line(&line, at, length)) {
-			if (line.host && im->parts[s.part].host == NONE)
-				im->parts[s.part].host = thrum__import_text(im, line.host,
-					strcspn(line.host, " "));
 			take_event_of(&s);
 		} else if (length > 0 && next)
 			error = thrum__read_error_set(info, -THRUM_E_DAMAGED,

@@ -2,7 +2,7 @@
 /*
  * Makes items of spans. A parent waits for a child in its process that ends before it does. A child in
  * another process is a message, and for a client's span so is the answer: their times say how the
- * clocks of two machines compare.
+ * clocks of two machines compare. A consumer below a producer is one in any process.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +84,12 @@ static bool is_same_part(const struct thrum__import *im, uint32_t a, uint32_t b)
 	return im->lanes[im->spans[a].lane].part == im->lanes[im->spans[b].lane].part;
 }
 
+static bool is_message(const struct thrum__import *im, uint32_t task, uint32_t parent)
+{
+	return !is_same_part(im, task, parent) ||
+		(im->spans[parent].is_producer && im->spans[task].is_consumer);
+}
+
 static int64_t clamp(int64_t time, const struct thrum__import_span *span)
 {
 	return time < span->start ? span->start : time > span->end ? span->end : time;
@@ -91,7 +97,7 @@ static int64_t clamp(int64_t time, const struct thrum__import_span *span)
 
 static bool is_awaited(const struct thrum__import *im, uint32_t task, uint32_t parent)
 {
-	return parent != NONE && parent != task && is_same_part(im, task, parent) &&
+	return parent != NONE && parent != task && !is_message(im, task, parent) &&
 		im->spans[task].end <= im->spans[parent].end && !im->spans[task].is_open;
 }
 
@@ -131,7 +137,7 @@ static void add_parent(struct thrum__import *im, uint32_t task, bool *sends, boo
 	if (parent == NONE) {
 		/* Another file may have it. */
 		add(im, THRUM__IMPORT_RECEIVE, span->start, task, span->parent);
-	} else if (!is_same_part(im, task, parent)) {
+	} else if (is_message(im, task, parent)) {
 		sends[parent] = true;
 		add_remote(im, task, parent, has_answer);
 	} else if (is_awaited(im, task, parent)) {
@@ -241,7 +247,7 @@ static void add_all(struct thrum__import *im, const struct thrum__base_sort_item
 	for (uint32_t i = count; i-- > 0;) {
 		uint32_t task = order[i].item;
 
-		if (sends[task] || im->spans[task].is_client)
+		if (sends[task] || im->spans[task].is_client || im->spans[task].is_producer)
 			add(im, THRUM__IMPORT_SEND, im->spans[task].start, task,
 				im->spans[task].key);
 		add_end(im, task);

@@ -105,6 +105,7 @@ void thrum__model_destroy(struct thrum__model *m)
 	if (m->links) {
 		thrum__model_strings_finish(&m->links->keys);
 		free(m->links->all);
+		free(m->links->cells);
 	}
 	free(m->links);
 	free(m);
@@ -175,7 +176,8 @@ size_t thrum__model_memory(const struct thrum__model *m)
 				m->lanes[i].spans->room * sizeof(uint32_t);
 	bytes += sizeof *m->strings + thrum__model_strings_memory(m->strings);
 	bytes += sizeof *m->links + thrum__model_strings_memory(&m->links->keys) +
-		m->links->room * sizeof *m->links->all;
+		m->links->room * sizeof *m->links->all +
+		m->links->cell_count * sizeof *m->links->cells;
 	bytes += sizeof *m->sites + m->sites->bytes + m->sites->room * sizeof *m->sites->all;
 	return bytes + thrum__model_ids_memory(m->ids);
 }

@@ -402,6 +402,15 @@ uint32_t thrum__model_message_count(const struct thrum__model *);
  * if no task has sent it, it is forgotten, or it came over a connection. */
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
+/* The same for a message that a task received and none has sent so far: its sender is NONE, and it was
+ * sent when it was received. */
+bool thrum__model_message_from_outside(const struct thrum__model *, uint32_t number,
+	struct thrum__message *);
+
+/* Returns the key of a message that one of these two gave, and sets *size. The text isn't terminated, and
+ * lives as long as the model is unchanged. */
+const char *thrum__model_message_key(const struct thrum__model *, uint32_t number, size_t *size);
+
 /* The last thing that a task did, or NONE. Others may find out later that it held a lock until it began to
  * wait, or receive later what it sent over a connection: that doesn't count. */
 uint32_t thrum__model_last_edge(const struct thrum__model *, uint32_t task);
@@ -417,6 +426,10 @@ struct thrum__awaited {
  * received a message in the other direction, and sent nothing since. Its tasks may have ended or be
  * forgotten. */
 bool thrum__model_awaited(const struct thrum__model *, uint32_t number, struct thrum__awaited *);
+
+/* Returns the least key behind `number`, from 0 if that is NONE, for whose next message a task waits; or
+ * NONE. O(1), for a task that waits for few. */
+uint32_t thrum__model_next_awaited(const struct thrum__model *, uint32_t task, uint32_t number);
 
 /*
  * Forgets the rows that ended before a time: runs, edges, notes, values, spans, suspensions, gaps,

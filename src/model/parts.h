@@ -170,12 +170,15 @@ struct thrum__model_links {
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
 		uint32_t taker;            /* who received it */
 		uint32_t awaiting;         /* task + 1 that waits for the next message */
+		uint32_t next;             /* of the awaited: the next number + 1 in its cell */
 		uint32_t twin;         /* of a connection: the number + 1 of its other direction */
 		int64_t at;            /* the event that waits for the other: when, */
 		uint32_t lane;         /* and in which lane */
 		bool is_of_connection; /* it has message after message */
 	} * all;
 	uint32_t room;
+	/* The numbers of those that a task waits for, by the hash of the task: the first number + 1. */
+	uint32_t *cells, cell_count; /* 0, or a power of two */
 };
 
 /* ---- Call sites ---------------------------------------------------------------------------- */

@@ -106,6 +106,69 @@ static void add_message(struct thrum__model_input *s, const struct thrum__link *
 		is_doubtful | (link->is_of_connection ? THRUM__LINK_CONNECTION : 0));
 }
 
+static uint32_t *cell_of(const struct thrum__model_links *links, uint32_t task)
+{
+	return &links->cells[(task * UINT32_C(0x9e3779b1)) & (links->cell_count - 1)];
+}
+
+static void put_into_cell(struct thrum__model_links *links, uint32_t number)
+{
+	struct thrum__link *link = &links->all[number];
+	uint32_t *cell = cell_of(links, link->awaiting - 1);
+
+	link->next = *cell;
+	*cell = number + 1;
+}
+
+/* Sorts all that are awaited into cells, as many as there are keys at least. Returns false when there is no
+ * memory; then the cells are as they were. */
+static bool fill_cells(struct thrum__model_links *links)
+{
+	uint32_t count = 16;
+	uint32_t *cells;
+
+	while (count < links->keys.count)
+		count *= 2;
+	cells = calloc(count, sizeof *cells);
+	if (!cells)
+		return false;
+	free(links->cells);
+	links->cells = cells;
+	links->cell_count = count;
+	for (uint32_t i = 0; i < links->keys.count; i++)
+		if (links->all[i].awaiting)
+			put_into_cell(links, i);
+	return true;
+}
+
+/* Nobody waits for the next message of a key any more. */
+static void await_no_more(struct thrum__model_links *links, uint32_t number)
+{
+	struct thrum__link *link = &links->all[number];
+	uint32_t *at;
+
+	if (!link->awaiting)
+		return;
+	for (at = cell_of(links, link->awaiting - 1); *at != number + 1;)
+		at = &links->all[*at - 1].next;
+	*at = link->next;
+	link->awaiting = 0;
+}
+
+uint32_t thrum__model_next_awaited(const struct thrum__model *m, uint32_t task, uint32_t number)
+{
+	const struct thrum__model_links *links = m->links;
+	uint32_t least = THRUM__NONE;
+
+	if (links->cell_count == 0)
+		return THRUM__NONE;
+	for (uint32_t at = *cell_of(links, task); at; at = links->all[at - 1].next)
+		if (links->all[at - 1].awaiting == task + 1 && at - 1 < least &&
+			(number == THRUM__NONE || at - 1 > number))
+			least = at - 1;
+	return least;
+}
+
 /* The event waits for the other one. */
 static void note_first(const struct thrum__model_input *s, struct thrum__link *link)
 {
@@ -140,7 +203,7 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 
 	if (!link || task == THRUM__NONE)
 		return;
-	link->awaiting = 0;
+	await_no_more(s->model->links, (uint32_t)(link - s->model->links->all));
 	link->sender = task + 1;
 	link->sent = s->time;
 	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
@@ -172,6 +235,7 @@ static void await_message(struct thrum__model_input *s, uint32_t number, uint32_
 {
 	const struct thrum_event *e = s->event;
 	struct thrum__model *m = s->model;
+	struct thrum__model_links *links = m->links;
 	uint32_t wait = thrum__model_last_edge(m, task);
 	char key[KEY_MAX];
 	struct thrum__link *twin;
@@ -184,8 +248,14 @@ static void await_message(struct thrum__model_input *s, uint32_t number, uint32_
 	twin = link_of(s, key, e->text_size);
 	if (!twin)
 		return;
-	m->links->all[number].awaiting = THRUM__EDGE(m, wait, to) + 1;
-	m->links->all[number].twin = (uint32_t)(twin - m->links->all) + 1;
+	links->all[number].twin = (uint32_t)(twin - links->all) + 1;
+	if (links->cell_count < links->keys.count && !fill_cells(links)) {
+		m->failed = true;
+		return;
+	}
+	await_no_more(links, number);
+	links->all[number].awaiting = THRUM__EDGE(m, wait, to) + 1;
+	put_into_cell(links, number);
 	m->has_connections = true;
 }
 
@@ -254,6 +324,25 @@ bool thrum__model_message(const struct thrum__model *m, uint32_t number,
 	return true;
 }
 
+bool thrum__model_message_from_outside(const struct thrum__model *m, uint32_t number,
+	struct thrum__message *message)
+{
+	const struct thrum__link *link = &m->links->all[number];
+
+	if (link->receiver == 0 || link->is_of_connection)
+		return false;
+	*message = (struct thrum__message){THRUM__NONE, link->receiver - 1, link->at, link->at};
+	return true;
+}
+
+const char *thrum__model_message_key(const struct thrum__model *m, uint32_t number, size_t *size)
+{
+	const struct thrum__model_string_entry *key = &m->links->keys.all[number];
+
+	*size = key->size;
+	return key->text;
+}
+
 bool thrum__model_awaited(const struct thrum__model *m, uint32_t number,
 	struct thrum__awaited *awaited)
 {
@@ -283,8 +372,10 @@ void thrum__model_links_forget(struct thrum__model *m, int64_t before)
 			is_used[links->all[i].twin - 1] = true;
 	}
 	for (uint32_t i = 0; i < links->keys.count; i++)
-		if (!is_used[i])
+		if (!is_used[i]) {
+			await_no_more(links, i);
 			links->all[i] = (struct thrum__link){0};
+		}
 	thrum__model_strings_sweep(&links->keys, is_used);
 	free(is_used);
 }

@@ -32,6 +32,10 @@ uint64_t thrum__port_tsc_frequency(void);
 /* Return CLOCK_MONOTONIC and CLOCK_REALTIME in ns. Async-signal-safe. */
 uint64_t thrum__port_monotonic(void);
 uint64_t thrum__port_realtime(void);
+/* By how many µs CLOCK_REALTIME may be wrong, and the kernel's estimate of that. Returns false, and leaves
+ * both, if nothing sets the clock, or the process has a filter of system calls: such a filter may kill
+ * it for the question. Async-signal-safe. */
+bool thrum__port_realtime_error(uint32_t *most, uint32_t *estimate);
 
 /* ---- Threads and processes ------------------------------------------------------------------ */
 

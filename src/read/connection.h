@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Keys of links by which the adapters record messages over a connection between two processes of a
- * machine: 8 bytes that tell the connection, the direction (0 or 1), and one that no text has. A trace
- * of several may have the name of a process and a / before them. They are used for message after message.
- * An event of receiving while the lane is suspended means that the task waits for the next message. Written
- * by adapt/sockets.c.
+ * Tells the keys of connections from those of programs: format/format.h. A trace of several may have
+ * the name of a process and a / before them. An event of receiving while the lane is suspended means that
+ * the task waits for the next message.
  */
 #ifndef READ_CONNECTION_H
 #define READ_CONNECTION_H
@@ -12,14 +10,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define THRUM__CONNECTION_KEY 10
-#define THRUM__CONNECTION_END 2 /* bytes behind those that tell the connection */
+#include "format/format.h"
+
+#define THRUM__CONNECTION_KEY sizeof(struct thrum__connection_key)
+/* Bytes behind those that tell the connection; the first of them is the direction. */
+#define THRUM__CONNECTION_END (THRUM__CONNECTION_KEY - offsetof(struct thrum__connection_key, way))
 
 /* Keys of programs may be any bytes, such as a number or a UUID. */
 static inline bool thrum__read_is_connection(const char *key, size_t size)
 {
-	return size >= THRUM__CONNECTION_KEY && (unsigned char)key[size - 1] == 0xff &&
-		(key[size - 2] == 0 || key[size - 2] == 1) &&
+	return size >= THRUM__CONNECTION_KEY &&
+		(unsigned char)key[size - 1] == THRUM__CONNECTION_MARK &&
+		(unsigned char)key[size - THRUM__CONNECTION_END] <= 1 &&
 		(size == THRUM__CONNECTION_KEY || key[size - THRUM__CONNECTION_KEY - 1] == '/');
 }
 

@@ -93,6 +93,7 @@ void thrum__record_clock_begin(struct recorder *r, struct thrum__header *h,
 	r->stepped = (struct thrum_clock){.read = read_stepped, .context = r};
 	h->clock_frequency = r->clock.frequency;
 	h->start = read_clocks();
+	(void)thrum__port_realtime_error(&h->realtime_error.most, &h->realtime_error.estimate);
 	atomic_store(&h->start.ticket, 1);
 	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
 }

@@ -445,10 +445,10 @@ const char *thrum_file(void)
 /* ---- Stop ----------------------------------------------------------------------------------- */
 
 /* Notes in the header when the recording ended, and how. */
-static void note_end(struct thrum__header *h, uint32_t ending)
+static void note_end(struct thrum__header *h, uint32_t ending, int32_t code)
 {
 	atomic_store(&h->ended, now() >> 4);
-	atomic_store(&h->ending_code, -1);
+	atomic_store(&h->ending_code, code);
 	atomic_store(&h->ending, ending);
 	atomic_store(&h->state, THRUM__STOPPED);
 }
@@ -458,7 +458,7 @@ static void stop_held(struct recorder *r, uint32_t ending)
 	struct thrum__record unused;
 
 	thrum__record_note_clocks(r, &unused);
-	note_end(r->header, ending);
+	note_end(r->header, ending, -1);
 	atomic_store(&thrum__record_process.recorder, NULL);
 	take_mask_back();
 	/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this loop. */
@@ -490,6 +490,15 @@ int thrum__record_stop_held(void)
 		return -THRUM_E_NOT_RECORDING;
 	stop_held(r, THRUM__ENDED_STOPPED);
 	return 0;
+}
+
+void thrum__exits(int status)
+{
+	struct recorder *r = atomic_load(&thrum__record_process.recorder);
+
+	/* No more than this, since it may hold any lock. */
+	if (r)
+		note_end(r->header, THRUM__ENDED_EXITED, status & 0xff);
 }
 
 void thrum_stop(void)

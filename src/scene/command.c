@@ -263,6 +263,9 @@ static int show_steps(struct thrum__scene *scene, const struct thrum__finding *f
 {
 	uint32_t first = victim, last = victim;
 
+	for (unsigned i = 0; scene->shows_bands && i < finding->step_count; i++)
+		if (thrum__scene_bands_show(scene, finding->steps[i].task) < 0)
+			return -THRUM_E_MEMORY;
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		uint32_t unit = thrum__layout_unit(scene->layout, finding->steps[i].task), track;
 
@@ -351,12 +354,14 @@ static int show_next_finding(struct thrum__scene *scene)
 	return thrum__scene_show_finding(scene, next);
 }
 
+/* Ends the search; or else the selection. */
 static int clear_scene(struct thrum__scene *scene)
 {
 	bool had = scene->state.has_selected || scene->state.search[0] || scene->state.related_only;
 
+	if (!scene->state.search[0])
+		scene->state.has_selected = scene->state.related_only = false;
 	scene->state.search[0] = 0;
-	scene->state.has_selected = scene->state.related_only = false;
 	return !had ? 0 : thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
@@ -421,14 +426,32 @@ static int toggle_related(struct thrum__scene *scene)
 	return thrum__scene_settle(scene) < 0 ? -THRUM_E_MEMORY : 1;
 }
 
-/* Shows bands, if a command only makes sense there. Returns 0 or -THRUM_E_MEMORY. */
+/* Whether the selected task has a story. Returns 1 or 0, or -THRUM_E_MEMORY. */
+static int has_story(struct thrum__scene *scene)
+{
+	struct thrum__bands_line line;
+	uint32_t group;
+
+	if (thrum__scene_bands_make(scene) < 0)
+		return -THRUM_E_MEMORY;
+	return thrum__bands_line_of(scene->bands->all, scene->selected, &line, &group);
+}
+
+/* Shows bands, if a command only makes sense there: a story too, if there is one. Returns 0 or
+ * -THRUM_E_MEMORY. */
 static int begin_bands(struct thrum__scene *scene, int command)
 {
+	bool is_story = command == THRUM__COMMAND_SLOW || command == THRUM__COMMAND_PIN;
+	int has = 1;
+
 	if (scene->shows_bands || scene->width <= 0 ||
 		(command != THRUM__COMMAND_EXCEPTION &&
-			command != THRUM__COMMAND_PREVIOUS_EXCEPTION &&
-			command != THRUM__COMMAND_PIN))
+			command != THRUM__COMMAND_PREVIOUS_EXCEPTION && !is_story))
 		return 0;
+	if (is_story)
+		has = has_story(scene);
+	if (has <= 0)
+		return has;
 	thrum__scene_remember(scene);
 	scene->state.as = THRUM__AS_BANDS;
 	scene->state.track = 0;
@@ -459,8 +482,7 @@ static int toggle_bands(struct thrum__scene *scene)
 {
 	int status;
 
-	scene->state.as = scene->shows_bands && !thrum__scene_awaits_rows(scene) ? THRUM__AS_ROWS
-										 : THRUM__AS_BANDS;
+	scene->state.as = thrum__scene_wants_bands(scene) ? THRUM__AS_ROWS : THRUM__AS_BANDS;
 	scene->state.track = 0;
 	status = scene->width > 0 && scene->selected != THRUM__NONE
 		? thrum__scene_project(scene, scene->width, scene->height)

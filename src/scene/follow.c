@@ -200,9 +200,10 @@ int thrum__scene_update(struct thrum__scene *scene)
 		return status;
 	scene->has_rows = true;
 	scene->memory->strip.is_known = false;
-	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
+	/* Groups get other numbers. */
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	/* Bands that nobody sees are made anew when they are shown again. */
-	if (scene->shows_bands && scene->bands) {
+	if (thrum__scene_shows_bands(scene) && scene->bands) {
 		status = thrum__scene_bands_update(scene);
 		if (status != 0)
 			return status;

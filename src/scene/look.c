@@ -240,7 +240,7 @@ int thrum__scene_select(struct thrum__scene *scene, uint32_t task)
 {
 	scene->state.has_selected = thrum__model_has_row(&scene->model->tasks, task);
 	scene->state.selected = scene->state.has_selected ? THRUM__TASK(scene->model, task, id) : 0;
-	scene->state.has_run = false;
+	scene->state.has_run = scene->tells_range = false;
 	return thrum__scene_settle(scene);
 }
 

@@ -46,7 +46,8 @@ int thrum__scene_create(const struct thrum__model *model,
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->model = model;
-	made->selected = made->run = made->hovered = made->hovered_group = THRUM__NONE;
+	made->selected = made->run = made->hovered = THRUM__NONE;
+	made->hovered_group = made->hovered_thread = THRUM__NONE;
 	made->seen_edges = model->edges.count;
 	made->seen_notes = model->notes.count;
 	thrum__scene_time_axis_init(&made->time);
@@ -157,11 +158,14 @@ void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trac
 	const char *state = info->state ? info->state : "";
 	bool is_recording = strcmp(state, "recording") == 0,
 	     has_exited = info->ending == THRUM_ENDING_EXITED,
-	     is_killed = strcmp(state, "killed") == 0 && !has_exited;
+	     is_killed = info->ending == THRUM_ENDING_KILLED || info->ending == THRUM_ENDING_GONE ||
+		(strcmp(state, "killed") == 0 && !has_exited),
+	     is_copy = strcmp(state, "snapshot") == 0 && info->ending != THRUM_ENDING_STOPPED &&
+		!has_exited;
 	const char *words = is_killed && !signal      ? "killed at"
 		: is_recording                        ? cut[following]
 		: has_exited && info->ending_code > 0 ? "exited at"
-		: strcmp(state, "snapshot") == 0      ? "snapshot at"
+		: is_copy                             ? "snapshot at"
 						      : "";
 
 	scene->ending.is_live = is_recording && following == THRUM__FOLLOWED;
@@ -381,7 +385,7 @@ static float right_edge(const struct thrum__scene *scene, float width)
 		: width;
 }
 
-static bool wants_bands(const struct thrum__scene *scene)
+bool thrum__scene_wants_bands(const struct thrum__scene *scene)
 {
 	return scene->state.as == THRUM__AS_BANDS ||
 		(scene->state.as == THRUM__AS_AUTO && scene->is_crowded);
@@ -389,12 +393,19 @@ static bool wants_bands(const struct thrum__scene *scene)
 
 bool thrum__scene_awaits_rows(const struct thrum__scene *scene)
 {
-	return scene->rows_later && !scene->has_rows && !wants_bands(scene);
+	return scene->rows_later && !scene->has_rows && !thrum__scene_wants_bands(scene);
+}
+
+bool thrum__scene_awaits_bands(const struct thrum__scene *scene)
+{
+	return scene->bands_later && !scene->bands && scene->has_rows &&
+		scene->model->events >= THRUM__LATER_BANDS && thrum__scene_wants_bands(scene);
 }
 
 bool thrum__scene_shows_bands(const struct thrum__scene *scene)
 {
-	return wants_bands(scene) || thrum__scene_awaits_rows(scene);
+	return (thrum__scene_wants_bands(scene) && !thrum__scene_awaits_bands(scene)) ||
+		thrum__scene_awaits_rows(scene);
 }
 
 float thrum__scene_bands_spare(const struct thrum__scene *scene)

@@ -150,7 +150,7 @@ struct thrum__scene {
 	bool hides_strip; /* show no strip, whatever the state says */
 	bool hides_legend;
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
-	bool bands_later; /* thrum__scene_update doesn't make bands anew: thrum__scene_take_bands */
+	bool bands_later; /* big ones are made elsewhere: thrum__scene_take_bands */
 	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
@@ -159,8 +159,11 @@ struct thrum__scene {
 	} ending;         /* thrum__scene_set_ending */
 	uint32_t hovered; /* task, or NONE: thrum__scene_hover */
 	uint32_t
-		hovered_group; /* of a name in the bands' gutter, or NONE: thrum__scene_hover_group */
-	bool is_crowded;       /* on auto, show bands */
+		hovered_group, /* of a name in the bands' gutter, or NONE: thrum__scene_hover_name */
+		hovered_thread; /* the same, by its number in the bands */
+	bool is_crowded;        /* on auto, show bands */
+	float heights_left;     /* a part of the way to new heights of the bands: 1 … 0 */
+	bool tells_range;       /* the range was chosen after the selection */
 	/* The window of the last frame, and the stretch by which it chose what folds. */
 	struct {
 		int64_t from, to, chosen_from, chosen_to;
@@ -333,13 +336,18 @@ void thrum__scene_free_rows(struct thrum__scene_rows *);
 THRUM__MUST_USE int thrum__scene_take_rows(struct thrum__scene *, struct thrum__scene_rows *);
 bool thrum__scene_awaits_rows(const struct thrum__scene *);
 /*
- * For callers that set `bands_later`. The first tells whether bands that are shown should be made anew,
- * since the model has grown. The second takes bands that thrum__bands_make has made of it as it is
- * now, in a thread for instance, also the first ones. Returns 0 or -THRUM_E_MEMORY.
+ * For callers that set `bands_later`. The first tells whether bands are wanted of a model of
+ * THRUM__LATER_BANDS events or more: until they are there, frames show the rows. The second tells whether
+ * bands that are shown should be made anew, since the model has grown; until then they only advance. The
+ * third takes bands that thrum__bands_make has made of it as it is now, in a thread for instance, also the
+ * first ones. Returns 0 or -THRUM_E_MEMORY.
  */
+#define THRUM__LATER_BANDS 20000
+bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
-/* Whether the next frame shows bands. */
+/* Whether bands are chosen; whether the next frame shows them. */
+bool thrum__scene_wants_bands(const struct thrum__scene *);
 bool thrum__scene_shows_bands(const struct thrum__scene *);
 /* Returns how many px of the last frame the bands left free at the bottom. */
 float thrum__scene_bands_spare(const struct thrum__scene *);
@@ -379,7 +387,8 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(PREVIOUS_EXCEPTION, "Bands", "previous-exception", "X", "bands: previous such task") \
 	X(PIN, "Bands", "pin", "p", \
 		"bands: show above what the selected task waited for; again: not") \
-	X(ZOOM_TO, "Bands", "zoom-to", "z", "bands: zoom to the range, or to the selected task") \
+	X(ZOOM_TO, "Bands", "zoom-to", "z", \
+		"bands: zoom to the range, or else to the selected task") \
 	X(PAIR, "Bands", "pair", "P", \
 		"bands: compare two traces, each kind of task beside the other's") \
 	X(MARK, "Other", "mark", "m", "mark the time below the pointer with a text") \
@@ -400,11 +409,12 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(COUNTERS, "Show", "counters", "c Space", "show or hide counters") \
 	X(FINDING, "Find", "finding", "b", "next finding") \
 	X(DETAILS, "Tasks", "details", "Enter", "details") \
-	X(SLOW, "Tasks", "slow", "y", "why the selected task was slow") \
+	X(SLOW, "Tasks", "slow", "y", "why the selected task was slow, with its story in bands") \
 	X(GO_TO_TIME, "Move", "go-to-time", "g", "go to a time") \
 	X(BACK, "Move", "back", "Backspace", "go back to where you were") \
 	X(LEGEND, "Show", "legend", "k", "show or hide the key line") \
-	X(CLEAR, "Other", "clear", "Escape", "clear search and selection") \
+	X(CLEAR, "Other", "clear", "Escape", \
+		"end the range; else the search, the selection, the stories") \
 	X(HELP, "Other", "help", "?", "all keys")
 
 enum thrum__scene_command {
@@ -457,12 +467,13 @@ bool thrum__scene_is_lower_at(const struct thrum__scene *upper, float y);
 /* The bands of a scene that shows them, else NULL. They stay until the scene's next update. */
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
 
-/* Finds out where the time of the requests among the shown groups goes, unless it is known or the trace
- * is so big that this would take long. Returns 0 or -THRUM_E_MEMORY. */
+/* Finds out where the time of the requests among the shown groups goes, unless it is known. Only the
+ * latest part of a big trace is looked at, so that this takes no more than a second or so: the answer's
+ * `since`. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
 /* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);
-/* The same of one group, of the lines that ended in a time; nothing if it would take long. */
+/* The same of one group, of the lines that ended in a time. */
 THRUM__MUST_USE int thrum__scene_bands_where_in(struct thrum__scene *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__story_where *);
 /* The same in the range that is chosen, and outside of it. Bands must be shown. */
@@ -471,9 +482,17 @@ THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint3
 /* Chooses the durations between two heights of the picture with the range, if they are apart and the first
  * lies in a band, which gets the focus; else no durations. */
 void thrum__scene_bands_choose(struct thrum__scene *, float y1, float y2);
+/* The places of bands are where they belong: later ones come from there, as heights_left tells. */
+void thrum__scene_bands_forget_heights(struct thrum__scene *);
+/* Gives the place of a task's line in the last frame of bands; returns false if it isn't in sight. */
+bool thrum__scene_bands_place_y(const struct thrum__scene *, uint32_t task, float *y,
+	float *height);
 /* A number that changes when a document about the selected task, or about the bands, is to be written anew:
- * with the chosen run, the range, and the focus. */
+ * with the chosen run, the range, and the focus. It is odd if the panel is to tell about the range; bit 1:
+ * the range chooses durations, too. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
+/* Whether the panel is to tell about the range: no task is selected, or the range was chosen later. */
+bool thrum__scene_bands_tells_range(const struct thrum__scene *);
 /* The group of the band with the focus, or NONE; the own task of the first lane of the thread with the focus,
  * or NONE. */
 uint32_t thrum__scene_bands_focus(const struct thrum__scene *);
@@ -481,6 +500,12 @@ uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *);
 /* Writes a sentence about the band, thread or queue with the focus, with the numbers of the last frame;
  * "" if there is none. Returns as snprintf does. */
 size_t thrum__scene_focus_words(const struct thrum__scene *, char *to, size_t size);
+/* The same about that whose name in the gutter of bands is at x, y. */
+size_t thrum__scene_name_words(const struct thrum__scene *, float x, float y, char *to,
+	size_t size);
+/* Writes how long the line of a task took, and how it failed: ", 77.8 ms, failed: timed out"; "" if the bands
+ * aren't shown or have no such line. Returns as snprintf does. */
+size_t thrum__scene_line_words(const struct thrum__scene *, uint32_t task, char *to, size_t size);
 /* Shows bands, with the focus on that of a group. Returns as thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_group(struct thrum__scene *, uint32_t group);
 /* Selects a task and shows its story, if bands are shown; if it is there, it stays. Returns as
@@ -520,10 +545,9 @@ THRUM__MUST_USE int thrum__scene_select_run(struct thrum__scene *, uint32_t run)
  * it. NONE ends that. Looks at 4,096 edges at most, and at each unit if unrelated ones fade. */
 void thrum__scene_hover(struct thrum__scene *, uint32_t task);
 
-/* Shows in all threads what a group ran there, as if the pointer were over its name; NONE ends that.
- * The second returns the group whose name is at a place, or NONE. */
-void thrum__scene_hover_group(struct thrum__scene *, uint32_t group);
-uint32_t thrum__scene_group_at(const struct thrum__scene *, float x, float y);
+/* Shows in all threads what the group ran there whose name in the gutter is at x, y; or of which thread the
+ * name is there. Returns whether that changed. No name is at INFINITY. */
+bool thrum__scene_hover_name(struct thrum__scene *, float x, float y);
 
 /* ---- The outline --------------------------------------------------------------------------- */
 

@@ -243,6 +243,8 @@ const char *thrum__scene_address_take(void *context, const char *key, const char
 		return thrum__scene_address_span(value, &state->from, &state->to)
 			? NULL
 			: "t is FROM..TO in ns";
+	if (strcmp(key, "focus") == 0 && !read_fraction(value, &fraction))
+		key = "band"; /* a name: that of a place of the bands */
 #define READ_FRACTION(name, member, min, max) \
 	if (strcmp(key, name) == 0) { \
 		if (!read_fraction(value, &fraction) || fraction < min || fraction > max) \

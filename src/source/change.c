@@ -158,6 +158,7 @@ int thrum_trace_trim(const char *file, struct thrum_error_info *info)
 struct end {
 	enum thrum_ending ending;
 	int code;
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
 };
 
 static int note_end(struct thrum__source_change *change)
@@ -167,8 +168,7 @@ static int note_end(struct thrum__source_change *change)
 	uint32_t ending = atomic_load(&header->ending);
 
 	if (atomic_load(&header->state) == THRUM__RECORDING && ending == 0)
-		atomic_store(&header->ended,
-			thrum__format_ticks_at(header, thrum__port_monotonic()));
+		atomic_store(&header->ended, thrum__format_ticks_at(header, end->time));
 	else if (ending != THRUM__ENDED_EXITED || end->ending != THRUM_ENDING_EXITED)
 		return 0;
 	atomic_store(&header->ending, end->ending);
@@ -180,7 +180,13 @@ static int note_end(struct thrum__source_change *change)
 int thrum_trace_note_end(const char *file, enum thrum_ending ending, int code,
 	struct thrum_error_info *info)
 {
-	struct end end = {ending, code};
+	return thrum__source_note_end(file, ending, code, thrum__port_monotonic(), info);
+}
+
+int thrum__source_note_end(const char *file, enum thrum_ending ending, int code, uint64_t time,
+	struct thrum_error_info *info)
+{
+	struct end end = {ending, code, time};
 
 	if (ending != THRUM_ENDING_EXITED && ending != THRUM_ENDING_KILLED &&
 		ending != THRUM_ENDING_GONE)

@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "format/copy.h"
 #include "format/scan.h"
 #include "source/input.h"
+#include "world/bundle.h"
 
 #define CELLS 512 /* of the table of live tasks, at a time */
 
@@ -194,4 +196,40 @@ int thrum__source_copy_between(const struct thrum__input *input, int to, uint64_
 	thrum__format_index_finish(&index);
 	thrum__format_copy_finish(&copy);
 	return error;
+}
+
+/* ---- By times ------------------------------------------------------------------------------- */
+
+/* The clock so many ns after the first event. */
+static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
+{
+	double ticks = ns > 0 ? (double)ns * ((double)info->clock_frequency / 1e9) : 0;
+
+	if (!(ticks < 9e18) || (uint64_t)ticks > UINT64_MAX - info->clock_first)
+		return UINT64_MAX;
+	return info->clock_first + (uint64_t)ticks;
+}
+
+int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t from, int64_t until,
+	struct thrum_error_info *error)
+{
+	struct thrum__header header;
+	struct thrum_trace *trace;
+	uint64_t first, last;
+	int result = thrum__source_header(input, &header, error);
+
+	if (result < 0)
+		return result;
+	result = thrum__world_open(input, NULL, &trace, error);
+	if (result < 0)
+		return result;
+	first = ticks_after(thrum_trace_info(trace), from);
+	last = ticks_after(thrum_trace_info(trace), until);
+	thrum_trace_close(trace);
+	result = thrum__source_copy_between(input, to, first, last);
+	if (result < 0 && error) {
+		*error = (struct thrum_error_info){.code = result};
+		snprintf(error->message, sizeof error->message, "%s", thrum_error_message(result));
+	}
+	return result;
 }

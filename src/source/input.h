@@ -70,11 +70,14 @@ int thrum__source_visit_server(const struct thrum__fleet_address *,
 	void *context, struct thrum_error_info *);
 
 /*
- * Opens several traces as one: thrum__world_join. *messages becomes the number of messages between
- * them. After a failure *which is the number of the file to blame, or `count` if it is none.
+ * Opens several traces, among them bundles, as one: thrum__world_join. *messages becomes the number of
+ * messages between them. After a failure *which is the number of the file to blame, or `count` if it is none.
  */
 int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
 	uint64_t *messages, size_t *which, struct thrum_error_info *);
+
+/* Appends all recordings of another bundle. Returns 0 or a negative enum thrum_error. */
+int thrum__source_bundle_append_all(int to, const struct thrum__input *bundle);
 
 /* A domain of this Xen host that publishes a trace. */
 struct thrum__source_domain {
@@ -122,6 +125,10 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
  * also be read. It leaves out live tasks that began later. Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
+/* The same for times in ns since the recording's first event; an input that is no recording, such as a
+ * bundle, is refused. `error` may be NULL. */
+int thrum__source_copy_times(const struct thrum__input *, int to, int64_t from, int64_t until,
+	struct thrum_error_info *error);
 
 /*
  * Copies a recording as thrum__source_copy does, and writes the names of its addresses into the copy.
@@ -153,6 +160,10 @@ int thrum__source_write_all(int fd, const void *from, size_t size);
  * Returns the negative enum thrum_error for an errno; -THRUM_E_SYSTEM for those without their own.
  */
 int thrum__source_error_of(int number);
+
+/* As thrum_trace_note_end, for a process that ended at that time of CLOCK_MONOTONIC, in ns. */
+int thrum__source_note_end(const char *file, enum thrum_ending, int code, uint64_t time,
+	struct thrum_error_info *);
 
 /* A recording whose process has ended, while it is changed. */
 struct thrum__source_change {

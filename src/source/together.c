@@ -1,46 +1,93 @@
 /* SPDX-License-Identifier: ISC */
 /* Several traces as one: opens them, and writes bundles. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "source/input.h"
 #include "world/bundle.h"
-#include "world/world.h"
 
 #define CHUNK (1 << 16)
 
-static void close_parts(const struct thrum__world_part *parts, size_t count)
+static int open_recording(struct thrum__world_parts *parts, const char *file,
+	struct thrum_error_info *info)
 {
-	for (size_t i = 0; i < count; i++) {
-		thrum_trace_close(parts[i].trace);
-		thrum_trace_close(parts[i].again);
-	}
+	struct thrum__world_part *part = &parts->all[parts->count];
+	int error;
+
+	if (parts->count == THRUM__WORLD_PARTS_MAX)
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
+			"more than %d traces can't be joined", THRUM__WORLD_PARTS_MAX);
+	parts->count++;
+	part->file = thrum__source_name(file);
+	error = thrum_trace_open(file, &part->trace, info);
+	return error ? error : thrum_trace_open(file, &part->again, info);
+}
+
+/* Adds a recording, or those of a bundle. */
+static int open_file(struct thrum__world_parts *parts, const char *file,
+	struct thrum_error_info *info)
+{
+	struct thrum__input input;
+
+	if (thrum__source_open(file, &input, NULL) < 0)
+		return open_recording(parts, file, info);
+	if (thrum__world_is_bundle(&input))
+		return thrum__world_parts_add(parts, &input, thrum__source_close, info);
+	thrum__source_close(input.owner);
+	return open_recording(parts, file, info);
 }
 
 int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
 	uint64_t *messages, size_t *which, struct thrum_error_info *info)
 {
-	struct thrum__world_part parts[THRUM__WORLD_PARTS_MAX] = {0};
+	struct thrum__world_parts *parts = calloc(1, sizeof *parts);
+	int error = 0;
 
 	*which = count;
-	if (count > THRUM__WORLD_PARTS_MAX)
-		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
-			"more than %d traces can't be joined", THRUM__WORLD_PARTS_MAX);
-	for (size_t i = 0; i < count; i++) {
-		int error = thrum_trace_open(files[i], &parts[i].trace, info);
-
-		parts[i].file = thrum__source_name(files[i]);
-		if (!error)
-			error = thrum_trace_open(files[i], &parts[i].again, info);
-		if (error) {
+	if (!parts)
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	for (size_t i = 0; i < count && error == 0; i++) {
+		error = open_file(parts, files[i], info);
+		if (error)
 			*which = i;
-			close_parts(parts, i + 1);
-			return error;
-		}
 	}
-	return thrum__world_join(parts, count, NULL, 0, trace, messages, info);
+	if (error)
+		thrum__world_parts_close(parts);
+	else
+		error = thrum__world_join(parts->all, parts->count, parts->pings, parts->ping_count,
+			trace, messages, info);
+	free(parts->pings);
+	free(parts);
+	return error;
+}
+
+static int copy_bytes(int to, const struct thrum__input *input, uint64_t count)
+{
+	uint8_t bytes[CHUNK];
+	int error = 0;
+
+	for (uint64_t at = 0; at < count && error == 0;) {
+		uint64_t left = count - at;
+		int64_t got = input->read(input->owner, at, bytes,
+			left < CHUNK ? (size_t)left : CHUNK);
+
+		if (got <= 0)
+			return got < 0 ? (int)got : -THRUM_E_SYSTEM;
+		error = thrum__source_write_all(to, bytes, (size_t)got);
+		at += (uint64_t)got;
+	}
+	return error;
+}
+
+int thrum__source_bundle_append_all(int to, const struct thrum__input *bundle)
+{
+	uint64_t end;
+	int error = thrum__world_bundle_end(bundle, &end);
+
+	return error ? error : copy_bytes(to, bundle, end);
 }
 
 int thrum__source_bundle_append(int to, int from, const char *name)

@@ -137,6 +137,8 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_ZOOM_TO:
 	case THRUM__COMMAND_SLOW:
 	case THRUM__COMMAND_PIN:
+	case THRUM__COMMAND_OPEN:
+	case THRUM__COMMAND_CLOSE_ALL:
 	case THRUM__COMMAND_BACK: return true;
 	default: return false;
 	}
@@ -282,6 +284,8 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 	if (!goes_somewhere(command)) {
 		thrum__stage_motion_stop(stage);
 		status = share_result(stage, part, status);
+		if (status > 0 && command == THRUM__COMMAND_BANDS)
+			begin_blink(stage, part, scene->selected);
 	} else {
 		/* Going back leads to a window, not to a task: no track blinks. */
 		status = finish_going(stage, part, status,

@@ -25,8 +25,16 @@ void thrum__stage_motion_from(struct thrum__stage *stage)
 		struct thrum__scene *scene = stage->parts[i].scene;
 
 		own->before[i] = own->is_moving ? own->shown[i] : spot_of(scene);
+		thrum__scene_bands_forget_heights(scene);
 		memcpy(scene->state.page, stage->panel, sizeof stage->panel);
 	}
+}
+
+/* Tells the scenes which part of the way their bands' heights have left. */
+static void set_left(struct thrum__stage *stage, double left)
+{
+	for (uint32_t i = 0; i < stage->count; i++)
+		stage->parts[i].scene->heights_left = (float)left;
 }
 
 void thrum__stage_motion_begin(struct thrum__stage *stage)
@@ -37,6 +45,7 @@ void thrum__stage_motion_begin(struct thrum__stage *stage)
 	own->start = NAN;
 	for (uint32_t i = 0; i < stage->count; i++)
 		own->shown[i] = own->before[i];
+	set_left(stage, own->is_moving);
 }
 
 void thrum__stage_motion_stop(struct thrum__stage *stage)
@@ -48,6 +57,21 @@ void thrum__stage_motion_stop(struct thrum__stage *stage)
 	if (own->is_moving)
 		thrum__stage_refresh(stage);
 	own->is_moving = false;
+	set_left(stage, 0);
+}
+
+void thrum__stage_motion_shift(struct thrum__stage *stage, uint32_t part, int64_t by)
+{
+	struct thrum__stage_private *own = stage->own;
+
+	for (uint32_t i = 0; own->is_moving && i < stage->count; i++) {
+		if (i != part && !stage->is_linked)
+			continue;
+		own->before[i].from += by;
+		own->before[i].to += by;
+		own->shown[i].from += by;
+		own->shown[i].to += by;
+	}
 }
 
 /* Returns the spot at a share (0 … 1) of the way from a to b. The window's length changes evenly by
@@ -77,6 +101,7 @@ bool thrum__stage_motion_at(struct thrum__stage *stage, double now)
 	if (isnan(own->start))
 		own->start = now;
 	left = 1 - (now - own->start) / THRUM__MOTION_MS;
+	set_left(stage, left > 0 ? left * left * left : 0);
 	if (!(left > 0)) {
 		own->is_moving = false;
 		return false;

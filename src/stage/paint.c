@@ -138,13 +138,15 @@ void thrum__stage_paint_blink(const struct thrum__stage *stage, struct thrum__dr
 		? NULL
 		: thrum__scene_track_axis_find(&scene->tracks,
 			  thrum__layout_track(scene->layout, unit));
-	float right = thrum__stage_right(scene);
+	float right = thrum__stage_right(scene), y = box ? box->y : 0;
+	float height = box ? box->height : 0;
 
-	if (!box)
+	if (scene->shows_bands ? !thrum__scene_bands_place_y(scene, own->blink_task, &y, &height)
+			       : !box)
 		return;
-	thrum__draw_horizontal(list, THRUM__Z_BAND, THRUM__COLOUR_SEL, 0, right, box->y, 2,
+	thrum__draw_horizontal(list, THRUM__Z_BAND, THRUM__COLOUR_SEL, 0, right, y, 2,
 		THRUM__DASH_SOLID);
-	thrum__draw_horizontal(list, THRUM__Z_BAND, THRUM__COLOUR_SEL, 0, right,
-		box->y + box->height - 2, 2, THRUM__DASH_SOLID);
+	thrum__draw_horizontal(list, THRUM__Z_BAND, THRUM__COLOUR_SEL, 0, right, y + height - 2, 2,
+		THRUM__DASH_SOLID);
 	thrum__draw_list_sort(list);
 }

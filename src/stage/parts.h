@@ -123,6 +123,8 @@ THRUM__MUST_USE int thrum__stage_resize(struct thrum__stage *, float width, floa
 void thrum__stage_motion_from(struct thrum__stage *);
 /* Begins a motion from the kept spots to the states. */
 void thrum__stage_motion_begin(struct thrum__stage *);
+/* Moves it with the window of a part that has followed the end of its trace by so many ns. */
+void thrum__stage_motion_shift(struct thrum__stage *, uint32_t part, int64_t by);
 /* Ends the motion where it is now. */
 void thrum__stage_motion_stop(struct thrum__stage *);
 /* Sets the states to the spots of the motion at `now` (ms). Returns false if the motion is over. */

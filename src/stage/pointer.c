@@ -149,18 +149,12 @@ static bool is_at_time(const struct thrum__scene *scene, float x)
 	return !scene->shows_bands || (x >= (float)scene->time.x0 && x <= (float)scene->time.x1);
 }
 
-/* Hovers the group whose name is below the pointer; NONE: there is none. */
-static void hover_group(struct thrum__stage *stage, uint32_t group, uint32_t part)
+/* Hovers the name at x, y of a part, if there is one; at INFINITY there is none. */
+static void hover_name(struct thrum__stage *stage, uint32_t part, float x, float y)
 {
-	for (uint32_t i = 0; i < stage->count; i++) {
-		struct thrum__scene *scene = stage->parts[i].scene;
-		uint32_t hovered = i == part ? group : THRUM__NONE;
-
-		if (scene->hovered_group == hovered)
-			continue;
-		thrum__scene_hover_group(scene, hovered);
-		stage->own->is_painted = false;
-	}
+	for (uint32_t i = 0; i < stage->count; i++)
+		if (thrum__scene_hover_name(stage->parts[i].scene, i == part ? x : INFINITY, y))
+			stage->own->is_painted = false;
 }
 
 void thrum__stage_forget_pointer(struct thrum__stage *stage)
@@ -173,7 +167,7 @@ void thrum__stage_forget_pointer(struct thrum__stage *stage)
 	own->hover_task = THRUM__NONE;
 	for (uint32_t i = 0; i < stage->count; i++)
 		thrum__scene_hover(stage->parts[i].scene, THRUM__NONE);
-	hover_group(stage, THRUM__NONE, 0);
+	hover_name(stage, 0, INFINITY, 0);
 }
 
 int thrum__stage_hover(struct thrum__stage *stage, uint32_t part, uint32_t task)
@@ -212,10 +206,7 @@ static int hover_at(struct thrum__stage *stage, float x, float y, unsigned with)
 	own->has_crosshair = !is_touch && is_at_time(stage->parts[place.part].scene, x) &&
 		(place.drag == THRUM__DRAG_NOT_YET || place.drag == THRUM__DRAG_RULER ||
 			place.drag == THRUM__DRAG_RANGE || place.drag == THRUM__DRAG_RANGE_EDGE);
-	hover_group(stage,
-		is_touch ? THRUM__NONE
-			 : thrum__scene_group_at(stage->parts[place.part].scene, x, place.y),
-		place.part);
+	hover_name(stage, place.part, is_touch ? INFINITY : x, place.y);
 	pick_at(stage, &place, x, with, &pick);
 	/* Hover the unit's first task, whichever task of the chain is below the pointer. */
 	if (pick.unit != THRUM__NONE && !is_touch)
@@ -230,7 +221,7 @@ int thrum__stage_leave(struct thrum__stage *stage)
 
 	own->is_inside = own->has_crosshair = false;
 	own->drag = THRUM__DRAG_NONE;
-	hover_group(stage, THRUM__NONE, 0);
+	hover_name(stage, 0, INFINITY, 0);
 	return thrum__stage_hover(stage, own->hover_part, THRUM__NONE) | THRUM__CHANGED_PICTURE |
 		THRUM__CHANGED_STATUS;
 }
@@ -362,6 +353,7 @@ static void drag_range(const struct thrum__stage_private *own, struct thrum__sce
 
 	bands->range_from = time < own->grabbed_time ? time : own->grabbed_time;
 	bands->range_to = time < own->grabbed_time ? own->grabbed_time : time;
+	scene->tells_range = true;
 	if (own->drag != THRUM__DRAG_RANGE_EDGE)
 		bands->took_from = bands->took_to = 0;
 }
@@ -434,13 +426,15 @@ static int select_at(struct thrum__stage *stage, float x, float y, unsigned with
 	}
 	if (scene->shows_bands && place.drag == THRUM__DRAG_NOT_YET &&
 		(x < scene->time.x0 || thrum__scene_bands_is_button(scene, x, place.y))) {
+		thrum__stage_motion_from(stage);
 		if (thrum__scene_bands_press(scene, x, place.y) < 0 ||
 			thrum__stage_share(stage, place.part) < 0)
 			return -THRUM_E_MEMORY;
+		thrum__stage_motion_begin(stage);
 		return THRUM__MOVED | THRUM__CHANGED_SELECTION;
 	}
 	pick_at(stage, &place, x, with, &pick);
-	if (pick.task == scene->selected && pick.run == scene->run)
+	if (pick.task == scene->selected && pick.run == scene->run && !scene->tells_range)
 		return 0;
 	/* Without a selection no unit is unrelated; the next selection begins without fading. */
 	if (pick.task == THRUM__NONE)

@@ -227,6 +227,7 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	span = length > 0 ? length : scene->state.to - scene->state.from;
 	if (span > THRUM__END_MAX)
 		span = THRUM__END_MAX;
+	thrum__stage_motion_shift(stage, part, after.to - scene->state.to);
 	scene->state.to = after.to;
 	scene->state.from = after.to - span;
 	return thrum__stage_share(stage, part);

@@ -164,6 +164,7 @@ void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool i
 	X("Shift and drag", "measure a duration; in bands, choose a range, and durations, too") \
 	X("Shift and wheel", "go up and down the tracks") \
 	X("Click", "select a task; on the background, clear the selection") \
+	X("Click a name", "in bands, tell about it; again: open or close it") \
 	X("Double-click", "fade tasks that aren't related, or show all; in bands, the story") \
 	X("Right click", "menu") \
 	X("Drag in the overview", "go to another time; drag an edge to resize the window") \
@@ -296,6 +297,9 @@ size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t siz
 /* The lines of a card beside the pointer (thrum__words_card) about the task below it; "" if there is
  * none, and during a drag. */
 size_t thrum__stage_card_words(const struct thrum__stage *, char *to, size_t size);
+
+/* "live", where a part is followed; "live, silent for 13 s" if no event came for so long; else "". */
+size_t thrum__stage_live_words(const struct thrum__stage *, char *to, size_t size);
 
 /* "29 tasks · 150.1 ms" about a part. The second: "1 finding", or "" if there is none; THRUM__NONE for
  * those of all parts: "3 findings in 2 traces". */

@@ -8,6 +8,9 @@
 #include "base/utf8.h"
 #include "stage/parts.h"
 
+#define SECOND INT64_C(1000000000)
+#define SILENT_LEAST (2 * SECOND) /* without an event, that this is said */
+
 static void put_count(struct thrum__base_text *words, uint64_t count, const char *one)
 {
 	char digits[THRUM__NUMBER_ROOM];
@@ -106,7 +109,7 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	const struct thrum__stage_private *own = stage->own;
 	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
-	char text[64];
+	char text[64], line[200];
 	struct thrum__scene_pick pick;
 
 	if (stage->count == 0)
@@ -116,6 +119,9 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 		return words.size;
 	}
 	scene = stage->parts[own->pointer_part].scene;
+	if (own->is_inside && !own->has_crosshair)
+		return thrum__scene_name_words(scene, own->x,
+			own->y - thrum__stage_view_top(stage, own->pointer_part), to, size);
 	if (!own->has_crosshair)
 		return words.size;
 	thrum__words_time(thrum__scene_time_axis_time(&scene->time, own->x), step_of(scene), text,
@@ -124,6 +130,10 @@ size_t thrum__stage_pointer_words(const struct thrum__stage *stage, char *to, si
 	thrum__stage_pick_all(stage, own->x, own->y, &pick);
 	if (pick.task != THRUM__NONE)
 		put_task(&words, scene->model, pick.task);
+	if (pick.task != THRUM__NONE && pick.run == THRUM__NONE) {
+		thrum__scene_line_words(scene, pick.task, line, sizeof line);
+		thrum__base_text_put(&words, line);
+	}
 	if (pick.more > 0)
 		thrum__base_text_format(&words, "; %s%u more here",
 			pick.more == THRUM__PICK_MOST ? "at least " : "", (unsigned)pick.more);
@@ -158,9 +168,32 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 		thrum__base_text_format(&words, ", unrelated tasks faded");
 	if (thrum__scene_awaits_rows(scene))
 		thrum__base_text_format(&words, ", the rows are being made");
+	else if (thrum__scene_awaits_bands(scene))
+		thrum__base_text_format(&words, ", the bands are being made");
 	else if (scene->shows_bands && scene->state.as == THRUM__AS_AUTO &&
 		!thrum__scene_is_crowded(scene, scene->height, false))
 		thrum__base_text_format(&words, ", rows would fit here: v");
+	return words.size;
+}
+
+size_t thrum__stage_live_words(const struct thrum__stage *stage, char *to, size_t size)
+{
+	struct thrum__base_text words = thrum__base_text_in(to, size);
+	int64_t least = -1;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__scene *scene = stage->parts[i].scene;
+		int64_t silent = scene->model->end - scene->model->last;
+
+		if (scene->ending.is_live && (least < 0 || silent < least))
+			least = silent > 0 ? silent : 0;
+	}
+	if (least >= 0)
+		thrum__base_text_format(&words, "live");
+	if (least >= SILENT_LEAST) {
+		thrum__base_text_format(&words, ", silent for ");
+		put_duration(&words, least / SECOND * SECOND, 3);
+	}
 	return words.size;
 }
 

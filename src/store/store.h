@@ -3,8 +3,9 @@
  * store/: a model as tables that databases read, cut by ten minutes.
  *
  *   tables.c   the rows of the tables
- *   parquet.c  their files
- *   tsv.c      their rows for ClickHouse
+ *   schema.c   their columns, and ClickHouse's tables
+ *   parquet.c  files
+ *   tsv.c      rows for ClickHouse
  *
  * A row belongs to the ten minutes in which its time is over: when a task, a run or a wait ended. Those that
  * go on at the trace's end belong to the ten minutes of that end. So whoever stores stretches of
@@ -26,6 +27,7 @@
 	X(RUNS, "runs") \
 	X(WAITS, "waits") \
 	X(COUNTERS, "counters") \
+	X(HISTOGRAMS, "histograms") \
 	X(FINDINGS, "findings")
 
 enum thrum__store_table {
@@ -35,11 +37,13 @@ enum thrum__store_table {
 	THRUM__STORE_TABLE_COUNT,
 };
 
-#define THRUM__STORE_FILES_MAX 6000 /* of a model: a week of all tables, and more */
+extern const char *const thrum__store_names[THRUM__STORE_TABLE_COUNT];
+
+#define THRUM__STORE_FILES_MAX 7000 /* of a model: a week of all tables, and more */
 
 /* A file, or rows to insert: one table of one model in ten minutes. */
 struct thrum__store_file {
-	const char *table;
+	enum thrum__store_table table;
 	int64_t slot; /* the beginning of the ten minutes, seconds since 1970 */
 	const char *bytes;
 	size_t size;
@@ -66,8 +70,8 @@ THRUM__MUST_USE int thrum__store_write(const struct thrum__model *, const struct
 struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored);
 /* Writes what makes one of ClickHouse's tables, unless it is there. The caller frees the text. */
 struct thrum__base_text thrum__store_schema(enum thrum__store_table);
-/* Returns the query that makes a view of the findings, unless it is there: those of the last look at
- * each ten minutes. */
-const char *thrum__store_view(void);
+/* Writes what makes the view last_TABLE, unless it is there: the rows of the last look at each ten
+ * minutes. The caller frees the text, which is empty if the table needs no view. */
+struct thrum__base_text thrum__store_view(enum thrum__store_table);
 
 #endif

@@ -2,6 +2,7 @@
 /* The rows of the tables, from a model. */
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,59 +12,26 @@
 #include "base/array.h"
 #include "base/keys.h"
 #include "base/time.h"
-#include "store/parquet.h"
+#include "format/counters.h"
+#include "store/schema.h"
 #include "store/tsv.h"
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
 #define SLOT INT64_C(600) /* seconds */
-
-#define N THRUM__STORE_NUMBER
-#define T THRUM__STORE_TIME
-#define S THRUM__STORE_TEXT
-
-static const struct thrum__store_column
-	columns[THRUM__STORE_TABLE_COUNT][THRUM__STORE_COLUMNS_MAX] = {
-		[THRUM__STORE_TASKS] = {{"program", S}, {"pid", N}, {"task", N}, {"parent", N},
-			{"label", S}, {"pattern", S}, {"kind", S}, {"state", S}, {"failure", S},
-			{"began", T}, {"ended", T}, {"took", N}, {"ran", N}, {"file", S},
-			{"line", N}, {"function", S}},
-		[THRUM__STORE_RUNS] = {{"program", S}, {"pid", N}, {"task", N}, {"pattern", S},
-			{"lane", N}, {"began", T}, {"ended", T}, {"took", N}},
-		[THRUM__STORE_WAITS] = {{"program", S}, {"pid", N}, {"task", N}, {"pattern", S},
-			{"waits_for", N}, {"for_pattern", S}, {"for_program", S}, {"began", T},
-			{"ended", T}, {"took", N}},
-		[THRUM__STORE_COUNTERS] = {{"program", S}, {"pid", N}, {"counter", S}, {"time", T},
-			{"value", N}},
-		[THRUM__STORE_FINDINGS] = {{"program", S}, {"pid", N}, {"time", T}, {"class", S},
-			{"certainty", S}, {"sentence", S}, {"task", N}, {"pattern", S},
-			{"cause", S}, {"cause_program", S}},
-};
-
-#undef N
-#undef T
-#undef S
-
-static const char *const names[] = {
-#define THRUM__X(NAME, name) name,
-	THRUM__STORE_TABLES(THRUM__X)
-#undef THRUM__X
-};
-
-/* The columns that tell rows of ClickHouse's tables apart, after host and recording. */
-static const char *const keys[] = {
-	[THRUM__STORE_TASKS] = "task",
-	[THRUM__STORE_RUNS] = "task, lane, began",
-	[THRUM__STORE_WAITS] = "task, began, ifNull(waits_for, 0)",
-	[THRUM__STORE_COUNTERS] = "counter, time, value",
-	[THRUM__STORE_FINDINGS] = "slot, class, ifNull(task, 0), ifNull(cause, '')",
-};
+#define MINUTE INT64_C(60)
 
 struct slot {
-	int table;
+	enum thrum__store_table table;
 	int64_t time; /* seconds since 1970 */
 	struct thrum__store_parquet file;
 	struct thrum__store_tsv tsv; /* in its place, if there is a key */
+};
+
+/* The tasks of one program, pattern and kind that ended in one minute and took as long. */
+struct bucket {
+	uint32_t first; /* one of them */
+	int64_t tasks;
 };
 
 struct tables {
@@ -76,7 +44,10 @@ struct tables {
 	struct thrum__base_keys numbers; /* of slots, by time and table */
 	struct slot *latest[THRUM__STORE_TABLE_COUNT];
 	struct slot *to; /* of the present row */
-	int failed;      /* 0 or a negative enum thrum_error */
+	struct bucket *buckets;
+	uint32_t bucket_room;
+	struct thrum__base_keys bucket_keys;
+	int failed; /* 0 or a negative enum thrum_error */
 };
 
 /* ---- Cells ---------------------------------------------------------------------------------- */
@@ -155,37 +126,33 @@ static void put_program(struct tables *t, uint32_t task)
 	put_string(t, *process ? process : t->program);
 }
 
-/* The pattern of the task's label; of one without a label its kind. */
+/* Writes the pattern of the task's label; of one without a label its kind. Returns its size. */
+static size_t make_pattern(const struct tables *t, uint32_t task,
+	char pattern[THRUM__LABEL_PATTERN_MAX])
+{
+	size_t size;
+	const char *label = thrum__model_task_name(t->model, task, &size);
+
+	if (size > 0)
+		return thrum__analyse_label_pattern(label, size, pattern);
+	return (size_t)snprintf(pattern, THRUM__LABEL_PATTERN_MAX, "%s",
+		thrum_kind_name(THRUM__TASK(t->model, task, kind)));
+}
+
 static void put_pattern(struct tables *t, uint32_t task)
 {
 	char pattern[THRUM__LABEL_PATTERN_MAX];
-	size_t size;
 
-	if (!has_task(t, task)) {
-		put_none(t);
-		return;
-	}
-	const char *label = thrum__model_task_name(t->model, task, &size);
-
-	if (size == 0)
-		put_string(t, thrum_kind_name(THRUM__TASK(t->model, task, kind)));
+	if (has_task(t, task))
+		put_text(t, pattern, make_pattern(t, task, pattern));
 	else
-		put_text(t, pattern, thrum__analyse_label_pattern(label, size, pattern));
+		put_none(t);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static unsigned column_count(int table)
-{
-	unsigned count = 0;
-
-	while (count < THRUM__STORE_COLUMNS_MAX && columns[table][count].name)
-		count++;
-	return count;
-}
-
 /* Makes the slot of the next number. Returns 0 or a negative enum thrum_error. */
-static int add_slot(struct tables *t, int table, int64_t time)
+static int add_slot(struct tables *t, enum thrum__store_table table, int64_t time)
 {
 	struct slot **slots, *slot;
 	if (t->count == THRUM__STORE_FILES_MAX)
@@ -201,14 +168,15 @@ static int add_slot(struct tables *t, int table, int64_t time)
 	slot->table = table;
 	slot->time = time;
 	if (t->key)
-		thrum__store_tsv_init(&slot->tsv, column_count(table));
+		thrum__store_tsv_init(&slot->tsv, thrum__store_column_count(table));
 	else
-		thrum__store_parquet_init(&slot->file, columns[table], column_count(table));
+		thrum__store_parquet_init(&slot->file, thrum__store_columns[table],
+			thrum__store_column_count(table));
 	return 0;
 }
 
 /* Begins a row of these ten minutes. Returns false after a failure. */
-static bool begin_row(struct tables *t, int table, int64_t time)
+static bool begin_row(struct tables *t, enum thrum__store_table table, int64_t time)
 {
 	struct slot *slot = t->latest[table];
 	const char name = (char)table;
@@ -233,7 +201,8 @@ static bool begin_row(struct tables *t, int table, int64_t time)
 }
 
 /* Begins a row of a task, with its program and process. Its time is over then; THRUM__OPEN: it isn't. */
-static bool begin_task_row(struct tables *t, int table, int64_t over, uint32_t task)
+static bool begin_task_row(struct tables *t, enum thrum__store_table table, int64_t over,
+	uint32_t task)
 {
 	int64_t time = wall(t, over == THRUM__OPEN ? t->model->end : over) / SECOND;
 
@@ -294,6 +263,69 @@ static void add_run(struct tables *t, uint32_t run)
 	put_pattern(t, task);
 	put_number(t, lane < m->lane_count ? (int64_t)m->lanes[lane].number : -1);
 	put_interval(t, THRUM__RUN(m, run, start), end);
+}
+
+/* Returns when the minute began in which a task ended, s since 1970. */
+static int64_t minute_of(const struct tables *t, uint32_t task)
+{
+	int64_t ended = wall(t, THRUM__TASK(t->model, task, end)) / SECOND;
+
+	return ended - ended % MINUTE;
+}
+
+static struct thrum__bucket bucket_of(const struct thrum__model *m, uint32_t task)
+{
+	return thrum__format_counters_bucket(
+		THRUM__TASK(m, task, end) - THRUM__TASK(m, task, start));
+}
+
+/* Counts a task that has ended in its bucket. */
+static void count_task(struct tables *t, uint32_t task)
+{
+	const struct thrum__model *m = t->model;
+	uint32_t lane = THRUM__TASK(m, task, lane), count = t->bucket_keys.count, number;
+	char key[7 + THRUM__LABEL_PATTERN_MAX];
+	struct bucket *buckets;
+
+	if (THRUM__TASK(m, task, end) == THRUM__OPEN || t->failed)
+		return;
+	struct thrum__bucket bucket = bucket_of(m, task);
+	uint32_t process = lane < m->lane_count ? m->lanes[lane].process : THRUM__NONE;
+
+	memcpy(key, &process, 4);
+	key[4] = (char)THRUM__TASK(m, task, kind);
+	key[5] = (char)bucket.row;
+	key[6] = (char)bucket.place;
+	t->failed = thrum__base_keys_add(&t->bucket_keys, (uint64_t)minute_of(t, task), key,
+		7 + make_pattern(t, task, key + 7), &number);
+	buckets = thrum__base_grow(t->buckets, &t->bucket_room, t->bucket_keys.count,
+		sizeof(struct bucket));
+	if (!buckets)
+		t->failed = -THRUM_E_MEMORY;
+	else
+		t->buckets = buckets;
+	if (t->failed)
+		return;
+	if (number == count)
+		t->buckets[number] = (struct bucket){task, 0};
+	t->buckets[number].tasks++;
+}
+
+static void add_bucket(struct tables *t, const struct bucket *bucket)
+{
+	const struct thrum__model *m = t->model;
+	uint32_t task = bucket->first;
+	int64_t low, high;
+
+	if (!begin_task_row(t, THRUM__STORE_HISTOGRAMS, THRUM__TASK(m, task, end), task))
+		return;
+	thrum__format_counters_bounds(bucket_of(m, task), &low, &high);
+	put_number(t, minute_of(t, task) * SECOND);
+	put_pattern(t, task);
+	put_string(t, thrum_kind_name(THRUM__TASK(m, task, kind)));
+	put_number(t, low);
+	put_number(t, high);
+	put_number(t, bucket->tasks);
 }
 
 /* A wait lasts until the task does something else, ends, or the other one has ended. */
@@ -398,7 +430,7 @@ static bool is_first(const struct tables *t, uint32_t number)
 }
 
 /* Rows of ClickHouse can only be replaced. So a row without a class says of each ten minutes that these were
- * looked at: findings of an earlier look count no more. */
+ * looked at: findings and histograms of an earlier look count no more. */
 static void add_looks(struct tables *t)
 {
 	uint32_t count = t->count;
@@ -410,7 +442,7 @@ static void add_looks(struct tables *t)
 		put_number(t, t->info->pid);
 		put_none(t);
 		put_string(t, "");
-		for (unsigned k = 4; k < column_count(THRUM__STORE_FINDINGS); k++)
+		for (unsigned k = 4; k < thrum__store_column_count(THRUM__STORE_FINDINGS); k++)
 			put_none(t);
 	}
 }
@@ -423,6 +455,7 @@ static void add_all(struct tables *t)
 		if (thrum__model_has_row(&m->tasks, i) &&
 			!(THRUM__TASK(m, i, flags) & THRUM__TASK_LANE)) {
 			add_task(t, i);
+			count_task(t, i);
 			add_waits(t, i);
 		}
 	for (uint32_t i = m->runs.first; i < m->runs.count && !t->failed; i++)
@@ -430,6 +463,8 @@ static void add_all(struct tables *t)
 			add_run(t, i);
 	for (uint32_t i = 0; i < m->counter_count && !t->failed; i++)
 		add_counter(t, &m->counters[i]);
+	for (uint32_t i = 0; i < t->bucket_keys.count && !t->failed; i++)
+		add_bucket(t, &t->buckets[i]);
 	if (!t->failed && t->key)
 		add_looks(t);
 	if (!t->failed)
@@ -445,7 +480,7 @@ static int give(const struct slot *slot, bool has_key,
 	if (out->failed)
 		return -THRUM_E_MEMORY;
 	return take(context,
-		&(struct thrum__store_file){names[slot->table], slot->time, out->bytes, out->size,
+		&(struct thrum__store_file){slot->table, slot->time, out->bytes, out->size,
 			has_key ? slot->tsv.rows : slot->file.rows});
 }
 
@@ -476,61 +511,7 @@ int thrum__store_write(const struct thrum__model *model, const struct thrum_trac
 	}
 	free(t.slots);
 	thrum__base_keys_free(&t.numbers);
+	free(t.buckets);
+	thrum__base_keys_free(&t.bucket_keys);
 	return result;
-}
-
-/* ---- ClickHouse ------------------------------------------------------------------------------ */
-
-struct thrum__base_text thrum__store_key(const char *host, const char *recording, uint64_t stored)
-{
-	struct thrum__base_text text = thrum__base_text_growing();
-
-	thrum__store_tsv_escape(&text, host, strlen(host));
-	thrum__base_text_byte(&text, '\t');
-	thrum__store_tsv_escape(&text, recording, strlen(recording));
-	thrum__base_text_byte(&text, '\t');
-	thrum__base_text_number(&text, (int64_t)stored);
-	thrum__base_text_byte(&text, '\t');
-	return text;
-}
-
-/* Whether a column stands alone in the key: those can't be null. */
-static bool is_in_key(const char *key, const char *column)
-{
-	size_t size = strlen(column);
-
-	for (const char *at = key; (at = strstr(at, column)); at += size)
-		if ((at == key || at[-1] == ' ') && (at[size] == ',' || at[size] == '\0'))
-			return true;
-	return false;
-}
-
-struct thrum__base_text thrum__store_schema(enum thrum__store_table table)
-{
-	struct thrum__base_text text = thrum__base_text_growing();
-
-	thrum__base_text_format(&text,
-		"CREATE TABLE IF NOT EXISTS %s (host String, recording String, stored UInt64, slot "
-		"DateTime",
-		names[table]);
-	for (unsigned i = 0; i < column_count((int)table); i++) {
-		const struct thrum__store_column *column = &columns[table][i];
-		const char *type = column->type == THRUM__STORE_TEXT ? "String" : "Int64";
-		bool is_key = is_in_key(keys[table], column->name);
-
-		thrum__base_text_format(&text, is_key ? ", %s %s" : ", %s Nullable(%s)",
-			column->name, type);
-	}
-	thrum__base_text_format(&text,
-		") ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) ORDER BY (host, "
-		"recording, %s)",
-		keys[table]);
-	return text;
-}
-
-const char *thrum__store_view(void)
-{
-	return "CREATE VIEW IF NOT EXISTS last_findings AS SELECT * FROM findings FINAL WHERE class <> '' "
-	       "AND (host, recording, slot, stored) IN (SELECT host, recording, slot, max(stored) FROM "
-	       "findings GROUP BY host, recording, slot)";
 }

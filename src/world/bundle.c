@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "world/world.h"
-
 /* The places in a header (POSIX.1-2001, pax, "ustar Interchange Format"). */
 enum {
 	NAME = 0,
@@ -24,11 +22,33 @@ enum {
 	MAGIC = 257,
 };
 
+/* A bundle, which its recordings share. */
+struct shared {
+	struct thrum__input input;
+	void (*close)(void *owner); /* or NULL */
+	unsigned users;
+};
+
 /* A recording in a bundle. */
 struct entry {
-	struct thrum__input bundle;
+	struct shared *bundle;
 	uint64_t offset, size;
 };
+
+static void leave(struct shared *bundle)
+{
+	if (--bundle->users > 0)
+		return;
+	if (bundle->close)
+		bundle->close(bundle->input.owner);
+	free(bundle);
+}
+
+static void close_entry(void *owner)
+{
+	leave(((struct entry *)owner)->bundle);
+	free(owner);
+}
 
 static int64_t read_entry(void *owner, uint64_t offset, void *to, size_t size)
 {
@@ -38,7 +58,8 @@ static int64_t read_entry(void *owner, uint64_t offset, void *to, size_t size)
 		return 0;
 	if (size > entry->size - offset)
 		size = (size_t)(entry->size - offset);
-	return entry->bundle.read(entry->bundle.owner, entry->offset + offset, to, size);
+	return entry->bundle->input.read(entry->bundle->input.owner, entry->offset + offset, to,
+		size);
 }
 
 static uint64_t size_of_entry(void *owner)
@@ -105,7 +126,7 @@ static void set_state(struct thrum_trace_info *info)
 		info->ending = THRUM_ENDING_GONE;
 }
 
-static int open_entry(const struct thrum__input *bundle, uint64_t offset, uint64_t size,
+static int open_entry(struct shared *bundle, uint64_t offset, uint64_t size,
 	struct thrum_trace **trace, struct thrum_error_info *info)
 {
 	struct entry *entry = malloc(sizeof *entry);
@@ -113,27 +134,20 @@ static int open_entry(const struct thrum__input *bundle, uint64_t offset, uint64
 
 	if (!entry)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	*entry = (struct entry){*bundle, offset, size};
-	error = thrum__read_open(&(struct thrum__input){entry, read_entry, size_of_entry}, free,
-		trace, info);
+	*entry = (struct entry){bundle, offset, size};
+	bundle->users++;
+	error = thrum__read_open(&(struct thrum__input){entry, read_entry, size_of_entry},
+		close_entry, trace, info);
 	if (error)
-		free(entry);
+		close_entry(entry);
 	else
 		set_state(&(*trace)->info);
 	return error;
 }
 
-struct bundle {
-	struct thrum__world_part parts[THRUM__WORLD_PARTS_MAX];
-	char names[THRUM__WORLD_PARTS_MAX][NAME_SIZE + 1];
-	size_t count;
-	struct thrum__ping *pings;
-	uint32_t ping_count;
-};
-
 /* Takes the entry of pings. If there are several, the last one counts. */
-static int take_pings(struct bundle *b, const struct thrum__input *input, uint64_t offset,
-	uint64_t size, struct thrum_error_info *info)
+static int take_pings(struct thrum__world_parts *b, const struct thrum__input *input,
+	uint64_t offset, uint64_t size, struct thrum_error_info *info)
 {
 	uint64_t count = size / sizeof *b->pings;
 	int64_t got;
@@ -151,83 +165,145 @@ static int take_pings(struct bundle *b, const struct thrum__input *input, uint64
 	return 0;
 }
 
-static int open_part(struct bundle *b, const struct thrum__input *input, const uint8_t *header,
-	uint64_t offset, uint64_t size, struct thrum_error_info *info)
+/* An entry, and where the next one begins, if the bundle isn't cut off. */
+struct found {
+	uint8_t header[THRUM__WORLD_BLOCK];
+	uint64_t offset, size, next; /* size: of what is there */
+	bool is_whole;
+};
+
+/* Finds the entry that begins at an offset. Returns 1, 0 at the end, or a negative enum thrum_error. */
+static int find_entry(const struct thrum__input *input, uint64_t at, struct found *found,
+	struct thrum_error_info *info)
 {
-	struct thrum__world_part *part = &b->parts[b->count];
+	uint64_t whole = input->size(input->owner), size, left;
+	int64_t got;
+
+	if (at > whole || whole - at < THRUM__WORLD_BLOCK)
+		return 0;
+	got = input->read(input->owner, at, found->header, sizeof found->header);
+	if (got < 0)
+		return thrum__read_error_set(info, (int)got, at, "it can't be read");
+	/* Empty blocks end an archive. */
+	if (got < THRUM__WORLD_BLOCK || !found->header[NAME])
+		return 0;
+	if (!is_header(found->header))
+		return thrum__read_error_set(info, -THRUM_E_DAMAGED, at,
+			"damaged bundle: no entry begins here");
+	found->offset = at + THRUM__WORLD_BLOCK;
+	left = whole - found->offset;
+	size = number_at(found->header + SIZE, SIZE_DIGITS);
+	found->is_whole = size <= left;
+	found->size = size < left ? size : left;
+	found->next = found->offset +
+		(size + THRUM__WORLD_BLOCK - 1) / THRUM__WORLD_BLOCK * THRUM__WORLD_BLOCK;
+	return 1;
+}
+
+static int open_part(struct thrum__world_parts *b, struct shared *bundle, const struct found *found,
+	struct thrum_error_info *info)
+{
+	struct thrum__world_part *part = &b->all[b->count];
+	const char *name = (const char *)found->header + NAME;
 	int error;
 
-	if (strcmp((const char *)header + NAME, THRUM__PING_ENTRY) == 0)
-		return take_pings(b, input, offset, size, info);
+	if (strcmp(name, THRUM__PING_ENTRY) == 0)
+		return take_pings(b, &bundle->input, found->offset, found->size, info);
 	if (b->count == THRUM__WORLD_PARTS_MAX)
-		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, offset,
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, found->offset,
 			"a bundle of more than %d traces", THRUM__WORLD_PARTS_MAX);
-	memcpy(b->names[b->count], header + NAME, NAME_SIZE);
+	memcpy(b->names[b->count], name, NAME_SIZE);
 	part->file = b->names[b->count++];
-	error = open_entry(input, offset, size, &part->trace, info);
-	return error ? error : open_entry(input, offset, size, &part->again, info);
+	part->bundle = b->bundles;
+	error = open_entry(bundle, found->offset, found->size, &part->trace, info);
+	return error ? error : open_entry(bundle, found->offset, found->size, &part->again, info);
 }
 
 /* Opens all entries that are files. */
-static int open_parts(struct bundle *b, const struct thrum__input *input,
+static int open_parts(struct thrum__world_parts *b, struct shared *bundle,
 	struct thrum_error_info *info)
 {
-	uint64_t whole = input->size(input->owner), at = 0;
-	uint8_t header[THRUM__WORLD_BLOCK];
-	int error = 0;
+	size_t before = b->count;
+	struct found found;
+	int error;
 
-	while (error == 0 && whole - at >= THRUM__WORLD_BLOCK) {
-		int64_t got = input->read(input->owner, at, header, sizeof header);
-		uint64_t size, left = whole - at - THRUM__WORLD_BLOCK;
+	b->bundles++;
+	error = find_entry(&bundle->input, 0, &found, info);
 
-		if (got < 0)
-			return thrum__read_error_set(info, (int)got, at, "it can't be read");
-		/* Empty blocks end an archive. */
-		if (got < THRUM__WORLD_BLOCK || !header[NAME])
-			break;
-		if (!is_header(header))
-			return thrum__read_error_set(info, -THRUM_E_DAMAGED, at,
-				"damaged bundle: no entry begins here");
-		size = number_at(header + SIZE, SIZE_DIGITS);
-		size = size < left ? size : left;
-		at += THRUM__WORLD_BLOCK;
-		if (header[TYPE] == '0' || header[TYPE] == '\0')
-			error = open_part(b, input, header, at, size, info);
-		size = (size + THRUM__WORLD_BLOCK - 1) / THRUM__WORLD_BLOCK * THRUM__WORLD_BLOCK;
-		at += size < left ? size : left;
+	while (error > 0) {
+		uint8_t type = found.header[TYPE];
+
+		error = type == '0' || type == '\0' ? open_part(b, bundle, &found, info) : 0;
+		if (error == 0)
+			error = find_entry(&bundle->input, found.next, &found, info);
 	}
-	return error || b->count > 0
+	return error || b->count > before
 		? error
 		: thrum__read_error_set(info, -THRUM_E_FORMAT, 0, "a bundle without traces");
 }
 
-static void close_parts(struct bundle *b)
+int thrum__world_parts_add(struct thrum__world_parts *b, const struct thrum__input *input,
+	void (*close)(void *owner), struct thrum_error_info *info)
+{
+	struct shared *bundle = malloc(sizeof *bundle);
+	int error;
+
+	if (!bundle) {
+		if (close)
+			close(input->owner);
+		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
+	}
+	*bundle = (struct shared){*input, close, 1};
+	error = open_parts(b, bundle, info);
+	leave(bundle);
+	return error;
+}
+
+void thrum__world_parts_close(struct thrum__world_parts *b)
 {
 	for (size_t i = 0; i < b->count; i++) {
-		thrum_trace_close(b->parts[i].trace);
-		thrum_trace_close(b->parts[i].again);
+		thrum_trace_close(b->all[i].trace);
+		thrum_trace_close(b->all[i].again);
 	}
+}
+
+bool thrum__world_is_bundle(const struct thrum__input *input)
+{
+	uint8_t head[THRUM__WORLD_BLOCK];
+
+	return input->read(input->owner, 0, head, sizeof head) == sizeof head && is_header(head);
+}
+
+int thrum__world_bundle_end(const struct thrum__input *input, uint64_t *end)
+{
+	struct found found = {.is_whole = true};
+	uint64_t at = 0;
+	int result;
+
+	while ((result = find_entry(input, at, &found, NULL)) > 0 && found.is_whole)
+		at = found.next;
+	if (result == 0)
+		*end = at;
+	return result > 0 ? -THRUM_E_DAMAGED : result;
 }
 
 int thrum__world_open(const struct thrum__input *input, void (*close)(void *owner),
 	struct thrum_trace **trace, struct thrum_error_info *info)
 {
-	uint8_t head[THRUM__WORLD_BLOCK];
-	int64_t got = input->read(input->owner, 0, head, sizeof head);
-	struct bundle *b;
+	struct thrum__world_parts *b;
 	uint64_t messages;
 	int error;
 
-	if (got < THRUM__WORLD_BLOCK || !is_header(head))
+	if (!thrum__world_is_bundle(input))
 		return thrum__read_open(input, close, trace, info);
 	b = calloc(1, sizeof *b);
 	if (!b)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	error = open_parts(b, input, info);
+	error = thrum__world_parts_add(b, input, NULL, info);
 	if (error)
-		close_parts(b);
+		thrum__world_parts_close(b);
 	else
-		error = thrum__world_join(b->parts, b->count, b->pings, b->ping_count, trace,
+		error = thrum__world_join(b->all, b->count, b->pings, b->ping_count, trace,
 			&messages, info);
 	free(b->pings);
 	free(b);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <thrum.h>
 
@@ -231,31 +232,76 @@ static double width(struct thrum__world_bounds bounds)
 	return (double)bounds.high - (double)bounds.low;
 }
 
+/* Bounds the clock at the other end of an edge by those of the one at this end. */
+static struct thrum__world_bounds across(const struct thrum__world_edge *edge, uint32_t from,
+	struct thrum__world_bounds offset)
+{
+	struct thrum__world_bounds by = edge->bounds;
+
+	if (edge->to == from)
+		by = (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
+			by.low == INT64_MIN ? INT64_MAX : -by.low};
+	return (struct thrum__world_bounds){add(offset.low, by.low), add(offset.high, by.high)};
+}
+
 /* Goes on from a clock whose bounds are known to those that an edge joins to it. */
 static void follow(const struct thrum__world_edge *edge, uint32_t from, const bool *is_done,
 	struct thrum__world_bounds *offsets)
 {
-	struct thrum__world_bounds by = edge->bounds, next;
+	struct thrum__world_bounds next;
 	uint32_t to = edge->from == from ? edge->to : edge->from;
 
 	if ((edge->from != from && edge->to != from) || is_done[to])
 		return;
-	if (edge->to == from)
-		by = (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
-			by.low == INT64_MIN ? INT64_MAX : -by.low};
-	next.low = add(offsets[from].low, by.low);
-	next.high = add(offsets[from].high, by.high);
+	next = across(edge, from, offsets[from]);
 	if (width(next) < width(offsets[to]))
 		offsets[to] = next;
+}
+
+/* Returns whether a clock's bounds became narrower. */
+static bool narrow(struct thrum__world_bounds *offset, struct thrum__world_bounds by)
+{
+	bool is_narrower = by.low > offset->low || by.high < offset->high;
+
+	offset->low = by.low > offset->low ? by.low : offset->low;
+	offset->high = by.high < offset->high ? by.high : offset->high;
+	return is_narrower;
+}
+
+/* Narrows the bounds by all other paths: the upper ones may come along another path than the lower ones.
+ * Returns false if edges contradict each other. */
+static bool narrow_all(const struct thrum__world_edge *edges, size_t edge_count,
+	struct thrum__world_bounds *offsets, uint32_t count)
+{
+	bool is_narrower = true;
+
+	for (uint32_t round = 0; round < count && is_narrower; round++) {
+		is_narrower = false;
+		for (size_t i = 0; i < edge_count; i++) {
+			const struct thrum__world_edge *e = &edges[i];
+
+			is_narrower |= narrow(&offsets[e->to],
+				across(e, e->from, offsets[e->from]));
+			is_narrower |= narrow(&offsets[e->from], across(e, e->to, offsets[e->to]));
+			if (offsets[e->to].low > offsets[e->to].high ||
+				offsets[e->from].low > offsets[e->from].high)
+				return false;
+		}
+	}
+	return !is_narrower;
 }
 
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count)
 {
 	bool *is_done = calloc(count, sizeof *is_done);
+	struct thrum__world_bounds *all = malloc(count * sizeof *all);
 
-	if (!is_done)
+	if (!is_done || !all) {
+		free(is_done);
+		free(all);
 		return -THRUM_E_MEMORY;
+	}
 	for (uint32_t i = 0; i < count; i++)
 		offsets[i] = (struct thrum__world_bounds){i ? INT64_MIN : 0, i ? INT64_MAX : 0};
 	for (uint32_t done = 0; done < count; done++) {
@@ -269,6 +315,10 @@ int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_
 		for (size_t i = 0; i < edge_count; i++)
 			follow(&edges[i], next, is_done, offsets);
 	}
+	memcpy(all, offsets, count * sizeof *all);
+	if (narrow_all(edges, edge_count, all, count))
+		memcpy(offsets, all, count * sizeof *all);
+	free(all);
 	free(is_done);
 	return 0;
 }

@@ -63,9 +63,10 @@ struct thrum__world_edge {
 };
 
 /*
- * Bounds each of `count` clocks less clock 0: along the path of edges whose widths have the least
- * sum (Dijkstra 1959). offsets[0] is 0; a clock that can't be reached has no bounds. Returns 0 or
- * -THRUM_E_MEMORY. O(count² + count · edges).
+ * Bounds each of `count` clocks less clock 0: by the path of edges with the least upper bound, and by
+ * that with the greatest lower one (Bellman 1958). If edges contradict each other: along the path whose
+ * widths have the least sum (Dijkstra 1959). offsets[0] is 0; a clock that can't be reached has no
+ * bounds. Returns 0 or -THRUM_E_MEMORY. O(count² + count · edges).
  */
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count);

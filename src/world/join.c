@@ -597,6 +597,24 @@ static void describe(struct world *w, const struct thrum__world_part *parts)
 	sum_up(w);
 }
 
+/* Messages over connections count only if there are no bundles: their parts aren't known. */
+static uint64_t count_messages(const struct world *w, const struct thrum__world_part *parts)
+{
+	const struct thrum__world_links *links = &w->links;
+	uint64_t count = links->streamed;
+
+	for (size_t i = 0; i < w->part_count; i++)
+		if (parts[i].bundle)
+			count = 0;
+	for (uint32_t i = 0; i < links->message_count; i++) {
+		uint32_t from = parts[links->all[links->messages[i].sent].part].bundle;
+
+		count += from == 0 ||
+			from != parts[links->all[links->messages[i].received].part].bundle;
+	}
+	return count;
+}
+
 static int make(const struct thrum__world_part *parts, size_t count, struct world **made,
 	struct thrum_error_info *info)
 {
@@ -640,7 +658,7 @@ int thrum__world_join(const struct thrum__world_part *parts, size_t count,
 	w->trace.format = &format;
 	w->trace.input.owner = w;
 	w->trace.input_wait = wait_for_parts;
-	*messages = (uint64_t)w->links.message_count + w->links.streamed;
+	*messages = count_messages(w, parts);
 	*trace = &w->trace;
 	return 0;
 }

@@ -10,9 +10,14 @@
 #include "base/array.h"
 #include "world/parts.h"
 
-/* Hosts set their CLOCK_REALTIME by themselves. No recording tells how well, so by so many ns two
- * of them may differ. */
+/* Hosts set their CLOCK_REALTIME by themselves. Where no kernel tells how well, two of them may differ by
+ * so many ns; they usually do by less than REALTIME_USUAL. */
 #define REALTIME_ERROR INT64_C(2000000000)
+#define REALTIME_USUAL INT64_C(10000000)
+/* Some programs that set the clock tell the kernel an error of 0. So where they give no estimate, a clock
+ * may be wrong by so many ns more. */
+#define REALTIME_UNTOLD INT64_C(100000000)
+#define MESSAGE_LEAST 1000 /* ns: none between two machines is faster */
 #define KNOTS_MAX 4096
 #define HOSTS_MAX (THRUM__WORLD_PARTS_MAX + 8)
 #define ROUNDS 2 /* an offset is looked for at the moment that the round before found */
@@ -36,6 +41,8 @@ struct making {
 	/* By host: its clock less that of host 0, by CLOCK_REALTIME, and as far as we know. */
 	int64_t realtime[HOSTS_MAX], guess[HOSTS_MAX];
 	bool is_known[HOSTS_MAX]; /* CLOCK_REALTIME is */
+	/* By host: how wrong its CLOCK_REALTIME may be, and usually is; 0: unknown. */
+	int64_t error[HOSTS_MAX], usual[HOSTS_MAX];
 	/* By host: a part whose clock was compared with that of the machine below, if it has one. */
 	size_t paired[THRUM__WORLD_PARTS_MAX];
 	struct talk *talks; /* one for each two hosts: talk_of */
@@ -56,6 +63,38 @@ static int64_t middle(struct thrum__world_bounds bounds)
 static bool is_bounded(struct thrum__world_bounds bounds)
 {
 	return bounds.low != INT64_MIN && bounds.high != INT64_MAX;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* How far clocks may drift apart in a time of either sign. */
+static int64_t drift(int64_t ns)
+{
+	double distance = (double)ns;
+
+	return (int64_t)((distance < 0 ? -distance : distance) * THRUM__WORLD_DRIFT_MAX);
+}
+
+/* The clock of a host less that of host 0: the middle of its bounds, unless CLOCK_REALTIME knows better.
+ * Then it is that, or as near to it as messages allow, which bound the clocks most at their own times. */
+static int64_t estimate(const struct making *m, uint32_t host, struct thrum__world_bounds bounds)
+{
+	int64_t by = m->is_known[host] ? m->realtime[host] : m->guess[host];
+	int64_t usual = m->usual[0] && m->usual[host] ? m->usual[0] + m->usual[host]
+						      : REALTIME_USUAL;
+	int64_t inside = drift(m->every) + MESSAGE_LEAST;
+
+	if (is_bounded(bounds) &&
+		(!m->is_known[host] || (bounds.high - bounds.low) / 2 <= larger(usual, inside)))
+		return middle(bounds);
+	if (bounds.low != INT64_MIN && by < bounds.low + inside)
+		return bounds.low + inside;
+	if (bounds.high != INT64_MAX && by > bounds.high - inside)
+		return bounds.high - inside;
+	return by;
 }
 
 static int64_t limit(int64_t ns)
@@ -120,7 +159,6 @@ static struct thrum__world_bounds ahead(const struct making *m, uint32_t host, u
 	int64_t at)
 {
 	const struct thrum_trace_info *info = info_of(m, m->paired[host]);
-	double distance = (double)at - (double)info->host_monotonic;
 	int64_t between = limit(info->host_ahead), error;
 	bool is_damaged = between != info->host_ahead || info->host_error < 0;
 
@@ -128,8 +166,7 @@ static struct thrum__world_bounds ahead(const struct making *m, uint32_t host, u
 		return (struct thrum__world_bounds){0, 0};
 	if (info->host_boot != boot || is_damaged)
 		return unbounded;
-	error = limit(info->host_error) +
-		(int64_t)((distance < 0 ? -distance : distance) * THRUM__WORLD_DRIFT_MAX);
+	error = limit(info->host_error) + drift(at - limit(info->host_monotonic));
 	return (struct thrum__world_bounds){between - error, between + error};
 }
 
@@ -153,6 +190,26 @@ static struct thrum__world_bounds compared(const struct making *m, uint32_t a, u
 				of_a.high - of_b.low};
 	}
 	return unbounded;
+}
+
+static void guess_by_realtime(struct making *m, uint32_t host)
+{
+	const struct thrum_trace_info *first = info_of(m, m->lead[0]);
+	const struct thrum_trace_info *info = info_of(m, m->lead[host]);
+
+	m->is_known[host] = realtime_start(first) && realtime_start(info);
+	m->realtime[host] = limit(realtime_start(first) - realtime_start(info));
+	m->guess[host] = m->is_known[host]
+		? m->realtime[host]
+		: limit(limit(info->monotonic) - limit(first->monotonic));
+	if (!m->is_known[host] || info->start_error <= 0)
+		return;
+	m->error[host] = limit(info->start_error);
+	m->usual[host] = limit(info->start_estimate);
+	if (info->start_estimate <= 0) {
+		m->error[host] += REALTIME_UNTOLD;
+		m->usual[host] = REALTIME_USUAL / 2;
+	}
 }
 
 static void find_hosts(struct making *m)
@@ -180,16 +237,8 @@ static void find_hosts(struct making *m)
 
 		set_clock(m, i, is_same ? lead : i);
 	}
-	for (uint32_t i = 0; i < m->hosts; i++) {
-		const struct thrum_trace_info *first = info_of(m, m->lead[0]);
-		const struct thrum_trace_info *info = info_of(m, m->lead[i]);
-
-		m->is_known[i] = realtime_start(first) && realtime_start(info);
-		m->realtime[i] = limit(realtime_start(first) - realtime_start(info));
-		m->guess[i] = m->is_known[i]
-			? m->realtime[i]
-			: limit(limit(info->monotonic) - limit(first->monotonic));
-	}
+	for (uint32_t i = 0; i < m->hosts; i++)
+		guess_by_realtime(m, i);
 	for (uint32_t i = 1; i < m->hosts; i++) {
 		struct thrum__world_bounds by = compared(m, 0, i, limit(info_of(m, 0)->monotonic));
 
@@ -371,14 +420,21 @@ static void place_knots(struct making *m)
 	m->knots = (uint32_t)((to - m->from + m->every - 1) / m->every) + 1;
 }
 
-/* By how much the clock of `b` is ahead of that of `a`, by CLOCK_REALTIME. */
-static struct thrum__world_bounds realtime(const struct making *m, uint32_t a, uint32_t b)
+/* By how much the clock of `b` is ahead of that of `a` when this one shows `at`, by CLOCK_REALTIME. */
+static struct thrum__world_bounds realtime(const struct making *m, uint32_t a, uint32_t b,
+	int64_t at)
 {
-	int64_t ahead = m->realtime[b] - m->realtime[a];
+	int64_t ahead = m->realtime[b] - m->realtime[a], error = REALTIME_ERROR;
 
 	if (!m->is_known[a] || !m->is_known[b])
 		return unbounded;
-	return (struct thrum__world_bounds){ahead - REALTIME_ERROR, ahead + REALTIME_ERROR};
+	if (m->error[a] && m->error[b])
+		error = m->error[a] + m->error[b] +
+			drift(at - limit(info_of(m, m->lead[a])->monotonic)) +
+			drift(at + ahead - limit(info_of(m, m->lead[b])->monotonic));
+	if (error > REALTIME_ERROR)
+		error = REALTIME_ERROR;
+	return (struct thrum__world_bounds){ahead - error, ahead + error};
 }
 
 /* Compares two clocks when that of `a` shows `at`. */
@@ -387,7 +443,7 @@ static struct thrum__world_bounds compare(const struct making *m, const struct t
 {
 	struct thrum__world_pair pair = {talk->there, talk->back, talk->there_count,
 		talk->back_count};
-	struct thrum__world_bounds by = realtime(m, talk->a, talk->b), bounds;
+	struct thrum__world_bounds by = realtime(m, talk->a, talk->b, at), bounds;
 
 	if (talk->b < m->times->host_count)
 		by = thrum__world_clock_both(compared(m, talk->a, talk->b, at), by);
@@ -407,7 +463,7 @@ static int compare_all(struct making *m, int64_t at, struct thrum__world_edge *e
 	for (int round = 0; round < ROUNDS && error == 0; round++) {
 		for (size_t i = 0; i < m->talk_count; i++) {
 			uint32_t a = m->talks[i].a;
-			int64_t ahead = is_bounded(offsets[a]) ? middle(offsets[a]) : m->guess[a];
+			int64_t ahead = estimate(m, a, offsets[a]);
 
 			edges[i] = (struct thrum__world_edge){a, m->talks[i].b,
 				compare(m, &m->talks[i], at + ahead)};
@@ -421,11 +477,11 @@ static int compare_all(struct making *m, int64_t at, struct thrum__world_edge *e
 static void take_over(struct thrum__world_edge *to, const struct thrum__world_edge *from,
 	int64_t every)
 {
-	int64_t drift = (int64_t)((double)every * THRUM__WORLD_DRIFT_MAX) + 1;
+	int64_t most = drift(every) + 1;
 	struct thrum__world_bounds by = from->bounds;
 
-	by.low = by.low == INT64_MIN ? by.low : by.low - drift;
-	by.high = by.high == INT64_MAX ? by.high : by.high + drift;
+	by.low = by.low == INT64_MIN ? by.low : by.low - most;
+	by.high = by.high == INT64_MAX ? by.high : by.high + most;
 	to->bounds = thrum__world_clock_both(to->bounds, by);
 }
 
@@ -448,11 +504,13 @@ static void set_knots(struct making *m, uint32_t knot, const struct thrum__world
 
 	for (uint32_t i = 0; i < m->hosts; i++) {
 		struct thrum__world_knot *k = &m->times->knots[(size_t)i * m->knots + knot];
-		bool is_there = is_bounded(offsets[i]);
+		int64_t offset = estimate(m, i, offsets[i]);
 
 		k->common = common;
-		k->at = common + (is_there ? middle(offsets[i]) : m->guess[i]);
-		k->error = is_there ? (offsets[i].high - offsets[i].low + 1) / 2 : INT64_MAX;
+		k->at = common + offset;
+		k->error = INT64_MAX;
+		if (is_bounded(offsets[i]))
+			k->error = larger(offset - offsets[i].low, offsets[i].high - offset);
 		if (knot > 0 && k->at <= k[-1].at)
 			k->at = k[-1].at + 1;
 		if (knot > 0)
@@ -487,7 +545,7 @@ static int find_knots(struct making *m)
 			set_knots(m, k, offsets);
 	}
 	for (uint32_t i = 0; i < m->hosts && error == 0; i++)
-		m->guess[i] = is_bounded(offsets[i]) ? middle(offsets[i]) : m->guess[i];
+		m->guess[i] = estimate(m, i, offsets[i]);
 	for (size_t i = 0; i < m->count; i++) {
 		struct thrum__world_clock *clock = &m->times->clocks[i];
 

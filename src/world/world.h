@@ -25,6 +25,7 @@
 struct thrum__world_part {
 	struct thrum_trace *trace, *again;
 	const char *file; /* its name tells parts of one program apart; the call copies it */
+	uint32_t bundle;  /* parts of one bundle have the same number; 0: it is of none */
 };
 
 /*
@@ -34,7 +35,8 @@ struct thrum__world_part {
  *
  * `pings` may be NULL if there are none; the call needs them no longer than it lasts.
  *
- * *messages becomes the number of messages that one part sent and another one received. The new
+ * *messages becomes the number of messages that one part sent and another one received, without those
+ * within a bundle. The new
  * trace owns the parts; after a failure they are closed. Returns 0 or a negative enum thrum_error:
  * -THRUM_E_FORMAT for a trace of mirage-profile, -THRUM_E_ARGUMENT for too many parts. Reads all parts
  * once.

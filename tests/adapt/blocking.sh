@@ -46,6 +46,11 @@ same child "$programs/blocking" child
 has child why '^no findings'
 has child why '^1 thread waited for a second or longer at the end:'
 has child why '#1 .*waits for #[0-9]* process [0-9]*'
+# One that sleeps between its looks waits for nothing, but the place is named.
+same poll "$programs/blocking" poll
+has poll why '^no findings'
+has poll why '^1 thread slept again and again at the end'
+has poll why '#1 blocking slept [0-9]* times .*blocking'
 
 # A single thread without a loop is recorded once it asks another machine.
 same unanswered "$programs/unanswered"

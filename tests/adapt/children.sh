@@ -21,8 +21,15 @@ for way in fork vfork spawn; do
 	[[ -n $received && $received == "$sent" ]] || wrong "$way: sent \"$sent\", received \"$received\""
 done
 
-# Others get nothing.
-"$THRUM" record -o alone.thrum -- "$programs/parent" fork >out 2>err || wrong "alone: status $?"
+# A wait for a child is explained by what the child did.
+mkdir slow
+"$THRUM" record --follow-children -o slow/%p.thrum -- "$programs/parent" spawn 1000 >out 2>err ||
+	wrong "slow: status $?: $(cat err)"
+"$THRUM" why --slow='process *' slow/*.thrum >out 2>err
+[[ $(<out) =~ it\ waited\ for\ thread\ .[0-9]+/parent ]] || wrong "slow: no child: $(cat out err)"
+
+# Others get nothing, but a fork's child may record, too.
+"$THRUM" record -o alone.thrum -- "$programs/parent" vfork >out 2>err || wrong "alone: status $?"
 "$THRUM" dump alone.thrum | grep -q 'link' && wrong 'a link to a child that is not followed'
 
 # A start in the middle of a fork would wait for ever. A later one is none the worse.

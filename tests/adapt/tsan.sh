@@ -35,6 +35,7 @@ watch() {
 
 watch threads "$programs/threads" pthreads
 grep -qs 'unlock of an unlocked mutex' threads.log* || wrong "ThreadSanitizer sees nothing: $(cat err)"
+watch prefork "$programs/prefork" fine
 watch loops "$programs/loops"
 watch held "$programs/held"
 watch permits "$programs/permits" pass

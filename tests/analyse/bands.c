@@ -559,6 +559,55 @@ static void test_threads(void **state)
 	unsee(&seen);
 }
 
+/* The shares of a thread of many lanes come from sums, and are right to 2 %. */
+static void test_many_lanes(void **state)
+{
+	struct thrum__bands_window window = {0};
+	int64_t times[COLUMNS + 1];
+	float shares[COLUMNS];
+	struct seen seen;
+
+	(void)state;
+	look(&seen, 77, 50000, 40);
+	assert_in_range(seen.bands->threads[0].count, 20, 40);
+	for (int zoom = 0; zoom < 12; zoom += 2) {
+		int64_t from = seen.model->end / 7, to = from + (seen.model->end >> zoom) / 2;
+		double all = 0;
+
+		divide(times, from, to, zoom == 4);
+		assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+		thrum__bands_thread_shares(seen.bands, 0, &window, shares);
+		for (int i = 0; i < COLUMNS; i++) {
+			double ran = 0;
+
+			for (uint32_t j = 0; j < seen.model->runs.count; j++)
+				if (counts(seen.model, j))
+					ran += (double)overlap(THRUM__RUN(seen.model, j, start),
+						run_end(seen.model, j), times[i], times[i + 1]);
+			all += ran;
+			ran /= (double)(times[i + 1] - times[i]) * seen.bands->threads[0].count;
+			assert_near((double)shares[i], ran, 0.02);
+		}
+		assert_true(all > 0);
+	}
+	thrum__bands_window_finish(&window);
+	unsee(&seen);
+}
+
+/* The bands of a big trace take at most 70 bytes a task. */
+static void test_memory(void **state)
+{
+	struct seen seen;
+	size_t memory;
+
+	(void)state;
+	look(&seen, 5, 600000, 4);
+	memory = thrum__bands_memory(seen.bands);
+	assert_true(seen.model->tasks.count > 50000);
+	assert_true(memory <= 70 * (size_t)seen.model->tasks.count);
+	unsee(&seen);
+}
+
 /* Boxes hold all that ran, and hold apart those for whom it ran. */
 static void test_boxes(void **state)
 {
@@ -781,14 +830,149 @@ static void test_growth(void **state)
 	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
 	to = bands->to;
 	assert_int_equal(thrum__model_append(model, events + 30000, 1000), 0);
+	assert_true(thrum__bands_is_old(bands));
 	assert_int_equal(thrum__bands_update(bands), 0);
-	assert_int_equal(bands->to, to);
+	assert_int_equal(bands->made_to, to);
+	assert_int_equal(bands->to, model->end);
 	assert_int_equal(thrum__model_append(model, events + 31000, 1000), 0);
 	assert_int_equal(thrum__bands_update(bands), 0);
+	assert_int_equal(bands->made_to, model->end);
 	assert_int_equal(bands->to, model->end);
 	thrum__bands_destroy(bands);
 	thrum__model_destroy(model);
 	free(events);
+}
+
+/* Gives the line of a task of a story. */
+static struct thrum__bands_line line_of(const struct thrum__bands *bands, uint64_t id)
+{
+	struct thrum__bands_line line;
+	uint32_t group;
+
+	assert_true(thrum__bands_line_of(bands, story_task(bands->model, id), &line, &group));
+	return line;
+}
+
+/* How many lines of the only group with lines stand in a class, in one column. */
+static uint32_t standing(const struct thrum__bands *bands, unsigned class, int64_t from, int64_t to)
+{
+	struct thrum__bands_window window = {0};
+	int64_t times[] = {from, to};
+	struct thrum__bands_cell cell;
+
+	assert_int_equal(thrum__bands_window_set(&window, times, 1), 0);
+	thrum__bands_cells(bands,
+		bands->family.shown_count ? bands->family.shown[0] : bands->family.more[0], class,
+		1, &window, &cell);
+	thrum__bands_window_finish(&window);
+	return cell.lines;
+}
+
+/* Pending lines go on and rise as time passes, without bands being made anew, until they end. */
+static void test_advance(void **state)
+{
+	static const char begin[] = "0 create - 9 thread\n"
+				    "0 create 9 1 promise\n0 label 1 \"work 1\n"
+				    "0 create 9 2 promise\n0 label 2 \"work 2\n"
+				    "100000 log 9 \"nothing\n";
+	struct thrum_event later[] = {
+		{.type = THRUM_EVENT_LOG, .time = 1000000, .text = ""},
+		{.type = THRUM_EVENT_FAIL,
+			.time = 2000000,
+			.task = 9,
+			.other = 1,
+			.text = "",
+			.flags = THRUM_EVENT_HAS_TASK | THRUM_EVENT_HAS_OTHER},
+		{.type = THRUM_EVENT_LOG, .time = 9000000, .text = ""},
+	};
+	struct thrum__model *model = story_model(begin, false);
+	struct thrum__bands *bands;
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(line_of(bands, 1).end, 100000);
+	assert_int_equal(standing(bands, thrum__bands_class(100000), 0, 100001), 2);
+	assert_int_equal(thrum__model_append(model, later, 1), 0);
+	thrum__bands_advance(bands);
+	assert_int_equal(bands->to, 1000000);
+	assert_int_equal(line_of(bands, 1).end, 1000000);
+	assert_true(line_of(bands, 1).is_pending);
+	assert_int_equal(standing(bands, thrum__bands_class(100000), 0, 1000001), 0);
+	assert_int_equal(standing(bands, thrum__bands_class(1000000), 900000, 1000001), 2);
+	assert_int_equal(thrum__model_append(model, later + 1, 2), 0);
+	thrum__bands_advance(bands);
+	assert_false(line_of(bands, 1).is_pending);
+	assert_true(line_of(bands, 1).is_failed);
+	assert_int_equal(line_of(bands, 1).end, 2000000);
+	assert_int_equal(line_of(bands, 2).end, 9000000);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
+}
+
+/* The same of a band with thousands of pending lines, of which sums are kept. */
+static void test_advance_many(void **state)
+{
+	enum {
+		LINES = 3000
+	};
+	struct thrum_event *events = calloc(LINES + 1, sizeof *events);
+	struct thrum_event later = {.type = THRUM_EVENT_LOG, .time = 20000000, .text = ""};
+	struct thrum__model *model;
+	struct thrum__bands *bands;
+	uint32_t counted = 0;
+
+	(void)state;
+	assert_non_null(events);
+	for (uint32_t i = 0; i < LINES; i++)
+		events[i] = (struct thrum_event){.type = THRUM_EVENT_CREATE,
+			.time = i,
+			.other = i + 1,
+			.kind = THRUM_KIND_PROMISE,
+			.text = "work",
+			.text_size = 4,
+			.flags = THRUM_EVENT_HAS_OTHER | THRUM_EVENT_HAS_TEXT};
+	events[LINES] = (struct thrum_event){.type = THRUM_EVENT_LOG, .time = 10000000, .text = ""};
+	model = layout_model(events, LINES + 1);
+	free(events);
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(thrum__model_append(model, &later, 1), 0);
+	thrum__bands_advance(bands);
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++)
+		counted += standing(bands, class, 15000000, 20000001);
+	assert_int_equal(counted, LINES);
+	assert_int_equal(standing(bands, thrum__bands_class(20000000), 15000000, 20000001), LINES);
+	counted = 0;
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++)
+		counted += standing(bands, class, 21000000, 30000000);
+	assert_int_equal(counted, 0);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
+}
+
+/* Pending lines are alive up to the end of their trace, though the window goes on. */
+static void test_alive_end(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 9 thread\n"
+						 "0 create 9 1 promise\n0 label 1 \"work 1\n"
+						 "100000 log 9 \"nothing\n",
+		false);
+	struct thrum__bands_window window = {0};
+	int64_t times[] = {0, 50000, 100000, 150000, 200000};
+	struct thrum__bands *bands;
+	uint32_t alive[4];
+
+	(void)state;
+	assert_int_equal(thrum__bands_make(model, NULL, NULL, &bands), 0);
+	assert_int_equal(thrum__bands_window_set(&window, times, 4), 0);
+	thrum__bands_alive(bands, thrum__family_group(&bands->family, story_task(model, 1)),
+		&window, alive);
+	assert_int_equal(alive[0], 1);
+	assert_int_equal(alive[1], 1);
+	assert_int_equal(alive[2], 0);
+	assert_int_equal(alive[3], 0);
+	thrum__bands_window_finish(&window);
+	thrum__bands_destroy(bands);
+	thrum__model_destroy(model);
 }
 
 static void test_empty(void **state)
@@ -831,12 +1015,17 @@ int main(void)
 		cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_exceptions),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_many_lanes),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_boxes),
 		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_last_moment),
 		cmocka_unit_test(test_update),
 		cmocka_unit_test(test_ahead),
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_advance),
+		cmocka_unit_test(test_advance_many),
+		cmocka_unit_test(test_alive_end),
 		cmocka_unit_test(test_empty),
 	};
 

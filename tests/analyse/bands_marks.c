@@ -304,7 +304,7 @@ static void test_pick(void **state)
 {
 	struct seen *seen = begin();
 	struct thrum__bands_line lines[4];
-	uint32_t in_sight;
+	uint32_t in_sight, count;
 
 	(void)state;
 	for (int i = 0; i < 20; i++)
@@ -321,6 +321,12 @@ static void test_pick(void **state)
 	assert_int_equal(lines[0].task, story_task(seen->model, 13)); /* it failed */
 	assert_int_equal(lines[2].task, story_task(seen->model, 27));
 	assert_int_equal(lines[3].task, story_task(seen->model, 28)); /* 29 isn't whole */
+	/* Where there is room for all, all are shown. */
+	count = thrum__bands_pick(seen->bands,
+		&(struct thrum__bands_box){group_named(seen, "GET /#"), 16100, 19100, 0, 0}, lines,
+		4, &in_sight);
+	assert_int_equal(in_sight, 4);
+	assert_int_equal(count, in_sight);
 	finish(seen);
 }
 

@@ -16,7 +16,7 @@ MAY = {
     "core": ("port",),
     "promise": (),
     "xen": (),
-    "adapt": ("port",),
+    "adapt": ("format", "port"),
     "read": ("base", "format"),
     "world": ("base", "read"),
     "fleet": ("base", "port", "format", "read"),
@@ -30,7 +30,7 @@ MAY = {
     "scene": ("base", "model", "analyse", "words", "draw", "timeline"),
     "report": ("base", "model", "analyse", "words", "draw"),
     "stage": ("base", "model", "words", "draw", "scene", "report"),
-    "store": ("base", "model", "analyse", "words"),
+    "store": ("base", "format", "model", "analyse", "words"),
     "monitor": ("base", "format", "read", "analyse", "words"),
 }
 # The headers that other rooms, and the apps, may include. All others are private to their room.
@@ -38,12 +38,12 @@ FACES = {
     "base": None,  # all
     "port": ("port.h", "cpu.h", "futex.h", "xen.h"),
     "format": ("format.h", "records.def", "clock.h", "control.h", "counters.h", "packet.h", "index.h", "scan.h",
-               "copy.h", "request.h"),
+               "copy.h", "request.h", "connection.h"),
     "record": (),
     "core": (),
     "promise": (),
     "xen": (),
-    "adapt": (),
+    "adapt": ("forks.h",),
     "read": ("read.h", "connection.h", "counters.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),

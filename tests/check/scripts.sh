@@ -18,6 +18,6 @@ printf '#!/bin/sh\nrm $1\n' >"$bad"
 
 cd "$SOURCE"
 # A script is known by its first line, not by its name.
-find tools tests .ci -type f ! -name '*.[ch]' ! -name '*.py' -exec \
+find tools tests .ci -name node_modules -prune -o -type f ! -name '*.[ch]' ! -name '*.py' -exec \
 	awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh( |$)/ { print FILENAME } { nextfile }' {} + |
 	sort | tr '\n' '\0' | xargs -0 -r shellcheck

@@ -68,6 +68,12 @@ static void contrast(void **state)
 		assert_contrast(theme, THRUM__COLOUR_INK, THRUM__COLOUR_HIT, 4.5);
 		assert_contrast(theme, THRUM__COLOUR_INK, THRUM__COLOUR_BAD_BG, 4.5);
 		assert_contrast(theme, THRUM__COLOUR_GC_INK, THRUM__COLOUR_GC, 4.5);
+		/* The tones of cells, which lie beside each other, differ in lightness. */
+		assert_contrast(theme, THRUM__COLOUR_SUM, THRUM__COLOUR_PEND, 1.5);
+		assert_contrast(theme, THRUM__COLOUR_SUM, THRUM__COLOUR_RUN, 1.5);
+		assert_contrast(theme, THRUM__COLOUR_FADED, THRUM__COLOUR_PEND, 1.5);
+		assert_contrast(theme, THRUM__COLOUR_FADED, THRUM__COLOUR_SUM,
+			theme == THRUM__THEME_CONTRAST ? 1.5 : 1.1);
 	}
 }
 

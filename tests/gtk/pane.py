@@ -123,6 +123,9 @@ def why_slow(desktop):
     viewer.wait_seen("slow-words")
     viewer.wait("there is a picture", lambda window: window.places["slow-picture"][3] > 60)
     check("panel=slow" in viewer.window().state, viewer.window().state)
+    check("as=bands" in viewer.window().state, "its story needs bands")
+    viewer.key("v")
+    viewer.wait("rows are shown", lambda window: "as=bands" not in window.state)
     # A click there leads to a task, and to the details about it.
     height = viewer.window().places["slow-picture"][3]
     for y in range(4, height, 8):
@@ -167,6 +170,23 @@ def differences(desktop):
     is_quiet(viewer)
 
 
+def ranges(desktop):
+    """A range that is dragged after a task was selected is told, and can be zoomed to."""
+    viewer = shown(desktop, "--state", "as=bands&sel=3", record(desktop))
+    viewer.wait_seen("pair-Site")
+    check(not viewer.window().is_seen("range-zoom"), "there is no range yet")
+    viewer.drag("picture", (0.5, 67), (0.7, 67))
+    viewer.wait("there is a range", lambda window: "range=" in window.state)
+    viewer.wait_seen("range-zoom")
+    check(viewer.window().is_seen("range-note") and viewer.window().is_seen("range-save"),
+          "buttons are missing")
+    check(not viewer.window().is_seen("range-open"), "no durations are chosen")
+    wanted = re.search(r"range=(\d+\.\.\d+)", viewer.window().state)[1]
+    viewer.click("range-zoom")
+    viewer.wait("it is shown", lambda window: f"t={wanted}" in window.state)
+    is_quiet(viewer)
+
+
 def opens_sites(desktop):
     """A call site opens in the editor, if its file is there."""
     viewer = shown(desktop, "--state", "sel=3", record(desktop))
@@ -199,5 +219,5 @@ def opens_sites(desktop):
     is_quiet(viewer)
 
 
-driver.run([links, notes, opens_sites, tasks, statistics, counters, why_slow, follows_the_selection,
+driver.run([links, notes, opens_sites, ranges, tasks, statistics, counters, why_slow, follows_the_selection,
             differences])

@@ -94,6 +94,12 @@ for phase in B b; do
 done
 diff <(failures every.thrum) <(failures again.thrum) || fail 'failures differ'
 
+# Its flows of reads and messages are messages now.
+flows() { grep -c '^.."ph":"s".*"cat":"\(read\|message\)"' "$1"; }
+grep -q '"cat":"spawn"' every.json || fail 'no flow shows who made a task'
+[[ $("$THRUM" dump again.thrum | grep -c 'link-send') -eq $(flows every.json) ]] ||
+	fail "flows: $(grep '"ph":"s"' every.json)"
+
 # The same as spans. Lanes, locks and conditions are none.
 "$THRUM" convert --to=otlp-json every.thrum every.otlp || exit 1
 "$THRUM" import every.otlp -o spans.thrum 2>err || fail "spans: $(cat err)"

@@ -99,6 +99,19 @@ def try_lttng():
     expect(done.returncode == 2 and "babeltrace2 can't read it" in done.stderr, "empty: " + done.stderr)
 
 
+def try_program():
+    """A trace that LTTng-UST made of a small program with tracepoints, whose functions gcc instrumented."""
+    done = run("import", os.path.join(os.environ["SOURCE"], "tests/import/data/lttng"), "-o", "program.thrum")
+    expect("14 events of LTTng's tracepoints, of 1 process" in done.stderr, "program: " + done.stderr)
+    dumped = run("dump", "--format=tsv", "program.thrum").stdout
+    for words in ('shop:order item = 7, who = "main"', '2, who = "{ a', "thread 26966", "function 0x555884964433"):
+        expect(words in dumped, f"the program lacks {words}:\n{dumped}")
+    tasks = [line.split("\t") for line in run("tasks", "--format=tsv", "program.thrum").stdout.splitlines()]
+    packs = [task for task in tasks if "function 0x555884964433" in task]
+    expect(len(packs) == 3 and all("resolved" in task for task in packs), f"functions: {tasks}")
+    expect("began 2026-11-26 22:37:32" in run("dump", "program.thrum").stdout, "the time of day")
+
+
 def record():
     """Records a program, and returns the times before and after."""
     before = time.monotonic_ns()
@@ -179,6 +192,7 @@ def main():
         try_without_tools()
         if shutil.which("babeltrace2"):
             try_lttng()
+            try_program()
             try_beside()
         else:
             skipped.append("babeltrace2 is missing")

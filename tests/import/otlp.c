@@ -107,6 +107,24 @@ static void test_services_are_parts(void **state)
 	free(lines);
 }
 
+/* A consumer below a producer is a message in one process, too: without an answer, and without a wait. */
+static void test_producers_send(void **state)
+{
+	static const char text[] = SERVICE("web", "",
+		SPAN("1", "", "publish", "4", "1000", "1900", "") "," SPAN("2", "1", "take",
+			"\"SPAN_KIND_CONSUMER\"", "1200", "1500",
+			"") "," SPAN("3", "1", "log", "1", "1200", "1300", ""));
+	char *lines = import_lines(text, sizeof text - 1);
+
+	(void)state;
+	assert_non_null(strstr(lines, "0 @0 link-send 2 \"a-1\n"));
+	assert_non_null(strstr(lines, "200 @0 link-receive 3 \"a-1\n"));
+	assert_null(strstr(lines, "wait 2 3\n"));
+	assert_non_null(strstr(lines, "wait 2 4\n"));
+	assert_null(strstr(lines, "answer"));
+	free(lines);
+}
+
 /* A span links to others, one of which isn't there; one was read, as thrum's export tells. */
 static void test_links(void **state)
 {
@@ -155,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_parents_wait),
 		cmocka_unit_test(test_child_that_outlives_its_parent),
 		cmocka_unit_test(test_services_are_parts),
+		cmocka_unit_test(test_producers_send),
 		cmocka_unit_test(test_links),
 		cmocka_unit_test(test_strange_spans_do_no_harm),
 	};

@@ -261,6 +261,33 @@ static void test_errors_tell_the_place(void **state)
 	thrum__import_destroy(import);
 }
 
+#define PROGRAM(time, pid, rest) \
+	"[5.00000" time "] alpha " rest ": { cpu_id = 1 }, { vpid = 7, vtid = " pid \
+	", procname = \"shop\" }, "
+
+/* Events of a program are log lines of its threads, and its functions slices. */
+static void test_programs(void **state)
+{
+	static const char text[] = PROGRAM("1000", "7",
+		"shop:order") "{ item = 3, who = \"} \\\" {\" }\n" PROGRAM("2000", "8",
+		"lttng_ust_cyg_profile:func_entry") "{ addr = 0x10, call_site = 0x2 }\n" PROGRAM("2500",
+		"8", "shop:empty") "{ }\n" PROGRAM("2600", "8",
+		"shop:cut") "{ text = \"no end\n" PROGRAM("3000", "8",
+		"lttng_ust_cyg_profile:func_exit") "{ addr = 0x10, call_site = 0x2 }\n" PROGRAM("4000",
+		"7", "lttng_ust_statedump:start") "{ }\n";
+	char *lines = import_lines(text, sizeof text - 1);
+
+	(void)state;
+	assert_non_null(strstr(lines, "log 1 \"shop:order item = 3, who = \"} \\\" {\"\n"));
+	assert_non_null(strstr(lines, "label 3 \"function 0x10\n"));
+	assert_non_null(strstr(lines, "1500 @1 log 3 \"shop:empty \n"));
+	assert_non_null(strstr(lines, "1600 @1 log 3 \"shop:cut text = \"no end\n"));
+	assert_non_null(strstr(lines, "2000 @1 resolve 3 3\n"));
+	assert_null(strstr(lines, "statedump"));
+	assert_null(strstr(lines, "CPU"));
+	free(lines);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_more_interrupts),
 		cmocka_unit_test(test_block_devices),
 		cmocka_unit_test(test_requests_end_before_others),
+		cmocka_unit_test(test_programs),
 		cmocka_unit_test(test_errors_tell_the_place),
 	};
 

@@ -233,12 +233,16 @@ static void connections_tell_who_should_answer(void **state)
 	assert_int_equal(THRUM__TASK(m, awaited.waiter, id), 3);
 	assert_int_equal(THRUM__TASK(m, awaited.server, id), 2);
 	assert_int_equal(awaited.waits, THRUM__NONE);
+	assert_int_equal(thrum__model_next_awaited(m, awaited.waiter, THRUM__NONE), 1);
+	assert_int_equal(thrum__model_next_awaited(m, awaited.waiter, 1), THRUM__NONE);
+	assert_int_equal(thrum__model_next_awaited(m, awaited.server, THRUM__NONE), THRUM__NONE);
 	/* The server received it later, but the client did nothing more. */
 	assert_int_equal(THRUM__EDGE(m, thrum__model_last_edge(m, thrum__model_find(m, 1)), kind),
 		THRUM__EDGE_WAIT);
 	/* An answer is awaited no more once it has come, and each message is one edge. */
 	assert_int_equal(thrum__model_append(m, events + 6, 6), 0);
 	assert_false(thrum__model_awaited(m, 1, &awaited));
+	assert_int_equal(thrum__model_next_awaited(m, awaited.waiter, THRUM__NONE), THRUM__NONE);
 	uint32_t messages = 0;
 
 	for (uint32_t i = 0; i < m->edges.count; i++)
@@ -247,6 +251,36 @@ static void connections_tell_who_should_answer(void **state)
 	assert_int_equal(messages, 2);
 	thrum__model_forget(m, 100);
 	assert_false(thrum__model_awaited(m, 1, &awaited));
+	thrum__model_destroy(m);
+}
+
+/* A task of lane 0 waits for the next message of 100 connections, then that for the last 90 comes; then all
+ * are forgotten. */
+static void a_task_awaits_many_messages(void **state)
+{
+	struct thrum__model *m = MODEL(false, EVENT(WAIT, 0, PAIR(1, 3)),
+		EVENT(SUSPEND, 0, TEXT("")));
+	uint32_t waiter = thrum__model_find(m, 3), number = THRUM__NONE;
+	char key[] = "1234567-\1\xff";
+	unsigned found = 0;
+
+	for (int i = 0; i < 190; i++) {
+		struct thrum_event receives = EVENT(LINK_RECEIVE, 1, TASK(1)),
+				   sends = EVENT(LINK_SEND, 2, TASK(2), .lane = 1);
+		struct thrum_event *event = i < 100 ? &receives : &sends;
+
+		key[7] = (char)(i < 100 ? i : i - 90);
+		event->text = key;
+		event->text_size = sizeof key - 1;
+		assert_int_equal(thrum__model_append(m, event, 1), 0);
+	}
+	while ((number = thrum__model_next_awaited(m, waiter, number)) != THRUM__NONE) {
+		assert_int_equal(number, 2 * found);
+		found++;
+	}
+	assert_int_equal(found, 10);
+	thrum__model_forget(m, 1000);
+	assert_int_equal(thrum__model_next_awaited(m, waiter, THRUM__NONE), THRUM__NONE);
 	thrum__model_destroy(m);
 }
 
@@ -530,6 +564,7 @@ int main(void)
 		cmocka_unit_test(links_meet_in_either_order),
 		cmocka_unit_test(binary_keys_are_no_connections),
 		cmocka_unit_test(connections_tell_who_should_answer),
+		cmocka_unit_test(a_task_awaits_many_messages),
 		cmocka_unit_test(messages_are_received_or_not),
 		cmocka_unit_test(a_receiver_gets_one_message),
 		cmocka_unit_test(messages_between_clocks),

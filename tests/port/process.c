@@ -9,10 +9,14 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +115,58 @@ static void to_yield_is_to_sleep(void **state)
 	assert_true(after.ru_nvcsw - before.ru_nvcsw >= 3);
 }
 
+/* Some filters kill the process for the question. */
+static void a_filter_lets_nobody_ask_for_errors(void **state)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_adjtimex, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_adjtime, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+	uint32_t most = 7, estimate = 8;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+			prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+			_exit(77);
+		_exit(thrum__port_realtime_error(&most, &estimate) || most != 7 || estimate != 8);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("skipped: no filters of system calls here\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+}
+
+static void tells_the_error_that_the_kernel_states(void **state)
+{
+	struct timex before = {.modes = 0}, after = {.modes = 0};
+	uint32_t most = 0, estimate = 0;
+	bool is_known;
+
+	(void)state;
+	if (prctl(PR_GET_SECCOMP) != 0) {
+		print_message("skipped: system calls are filtered here\n");
+		skip();
+	}
+	adjtimex(&before);
+	is_known = thrum__port_realtime_error(&most, &estimate);
+	adjtimex(&after);
+	if (!((before.status ^ after.status) & STA_UNSYNC))
+		assert_int_equal(is_known, !(after.status & STA_UNSYNC));
+	if (!is_known)
+		return;
+	assert_int_equal(estimate, after.esterror);
+	assert_in_range(most, before.maxerror, after.maxerror + 1);
+}
+
 static void random_bytes(void **state)
 {
 	uint8_t a[16] = {0}, b[16] = {0}, zeros[16] = {0};
@@ -131,6 +187,8 @@ int main(void)
 		cmocka_unit_test(threads),
 		cmocka_unit_test(which_process_lives),
 		cmocka_unit_test(to_yield_is_to_sleep),
+		cmocka_unit_test(a_filter_lets_nobody_ask_for_errors),
+		cmocka_unit_test(tells_the_error_that_the_kernel_states),
 		cmocka_unit_test(random_bytes),
 	};
 

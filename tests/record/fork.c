@@ -223,6 +223,36 @@ static void a_child_may_record(void **state)
 	check_children(records_itself, _exit);
 }
 
+/* Records to a file of its own, and leaves without running any handlers. */
+static int leaves(void)
+{
+	if (thrum_start(&(struct thrum_config){.file = scratch("left.thrum"), .size = 1 << 20}))
+		return 40;
+	thrum_log("the last");
+	thrum__exits(7);
+	_exit(0);
+}
+
+static void a_child_tells_how_it_exits(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < WAYS; i++) {
+		struct thrum_trace *trace;
+		pid_t pid = ways[i].make();
+
+		if (pid == 0)
+			_exit(leaves());
+		assert_int_equal(child_result(pid), 0);
+		assert_int_equal(thrum_trace_open(scratch("left.thrum"), &trace, NULL), 0);
+		assert_int_equal(thrum_trace_info(trace)->ending, THRUM_ENDING_EXITED);
+		assert_int_equal(thrum_trace_info(trace)->ending_code, 7);
+		thrum_trace_close(trace);
+	}
+	/* It says nothing of a recording that isn't there. */
+	thrum_stop();
+	thrum__exits(7);
+}
+
 static _Atomic bool enough;
 
 static void *record_on(void *unused)
@@ -300,6 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_child_touches_nothing, start, stop),
 		cmocka_unit_test_setup_teardown(a_child_exits, start, stop),
 		cmocka_unit_test_setup_teardown(a_child_may_record, start, stop),
+		cmocka_unit_test_setup_teardown(a_child_tells_how_it_exits, start, stop_quietly),
 		cmocka_unit_test_setup_teardown(a_child_of_many_threads, start, stop_quietly),
 		cmocka_unit_test_setup_teardown(vfork_and_another_program, start, stop),
 		cmocka_unit_test_setup_teardown(posix_spawn_goes_unnoticed, start, stop),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "document_helper.h"
+#include "draw/theme.h"
 #include "report/document/program.h"
 #include "story.h"
 #include "words/bands.h"
@@ -166,6 +167,26 @@ static void a_part(void **state)
 	end(r);
 }
 
+/* Where the time of a group goes has bars, of the colours of waiting and running. */
+static void assert_bars(const struct thrum__document *document)
+{
+	static const int colours[] = {THRUM__COLOUR_PEND, THRUM__COLOUR_RUN};
+	uint32_t count = 0, sum = 0;
+
+	for (uint32_t i = 0; i < document->count; i++) {
+		const struct thrum__document_paragraph *row = &document->paragraphs[i];
+
+		if (row->bar == 0)
+			continue;
+		assert_true(count < 2);
+		assert_int_equal(row->role, THRUM__ROLE_ROW);
+		assert_int_equal(row->bar_colour, colours[count++]);
+		sum += row->bar;
+	}
+	assert_int_equal(count, 2);
+	assert_in_range(sum, 999, 1001);
+}
+
 static void a_range(void **state)
 {
 	struct read *r = begin();
@@ -199,6 +220,7 @@ static void a_range(void **state)
 		"section: Failed\n"
 		"header: ||here|else|\n"
 		"row: |[GET /#]|0|3|\n");
+	assert_bars(&r->document);
 	end(r);
 }
 
@@ -229,6 +251,14 @@ static void a_group(void **state)
 	assert_int_equal(failed->until, strlen("state:failed label:\"=GET /*\""));
 	assert_memory_equal(r->document.text + failed->target, "state:failed label:\"=GET /*\"",
 		(size_t)failed->until);
+	/* In a part of the time there is no link: a search finds those of all times. */
+	r->program.to = r->bands->to - 1;
+	assert_int_equal(thrum__document_group(&r->program, group,
+				 &r->where[r->bands->family.groups[group].shown], &r->document),
+		0);
+	failed = document_find(&r->document, "3 of 29");
+	assert_int_equal(failed->link, THRUM__LINK_TO_NONE);
+	assert_true(failed->is_bad);
 	assert_int_equal(thrum__document_group(&r->program, THRUM__NONE, r->where, &r->document),
 		0);
 	assert_int_equal(r->document.count, 0);

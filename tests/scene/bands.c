@@ -14,6 +14,7 @@
 #include "laid_out.h"
 #include "picture_helper.h"
 #include "scene/bands/bands.h"
+#include "scene/move.h"
 #include "story.h"
 
 #define MS 1000000
@@ -313,6 +314,86 @@ static void commands_open_and_close_bands(void **state)
 	assert_int_equal(picture_find(p, "for whom", NULL), 0);
 }
 
+/* The line below the rows of an opened band opens it further, as the key does. */
+static void a_press_on_more_opens_a_band_further(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+	struct written where;
+
+	strcpy(bands->opened[0], "GET /user/#");
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "+ 22 more", &where), 1);
+	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
+	assert_string_equal(bands->opened[0], "GET /user/#*");
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "+ 22 more", NULL), 0);
+	assert_int_equal(picture_find(p, "GET /user/9", NULL), 1);
+}
+
+static void a_press_on_close_closes_a_band(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+	struct written where;
+
+	strcpy(bands->opened[0], "GET /user/#*");
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", &where), 1);
+	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	assert_false(thrum__scene_bands_is_button(p->scene, where.x - 100, where.y - 4));
+	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
+	assert_int_equal(bands->opened_count, 0);
+	p->scene->is_still = true;
+	bands->opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "close ×", NULL), 0);
+}
+
+static void thousands_of_lines_are_opened_in_steps(void **state)
+{
+	enum {
+		LINES = 2000
+	};
+	static char text[LINES * 80 + 64];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n");
+	struct picture p;
+	struct thrum__bands_line lines[64];
+	struct thrum__bands_box box = {.to = 10 * LINES};
+	uint32_t count, in_sight;
+
+	(void)state;
+	for (int i = 0; i < LINES; i++)
+		used += (size_t)sprintf(text + used,
+			"%d create 1 %d promise\n%d label %d \"work %d\n%d resolve 1 %d\n", 10 * i,
+			i + 2, 10 * i, i + 2, i, 10 * i + 1 + i * 7 % 9, i + 2);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	strcpy(p.scene->state.bands.focus, "work #");
+	for (int i = 0; i < 3; i++) {
+		static const char *const more[] = {"+ 1,992 more", "+ 1,936 more",
+			"+ 1,488 more: zoom in, or choose some with Shift and a drag"};
+
+		assert_int_equal(command(&p, THRUM__COMMAND_OPEN), 1);
+		p.scene->state.track = 1000;
+		assert_int_equal(picture_find(&p, more[i], NULL), 1);
+	}
+	assert_string_equal(p.scene->state.bands.opened[0], "work #**");
+	assert_int_equal(command(&p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(p.scene->state.bands.opened_count, 0);
+	/* The slowest are chosen, the first of those that are alike, by start. */
+	count = thrum__bands_pick(thrum__scene_bands_of(p.scene), &box, lines, 64, &in_sight);
+	assert_int_equal(in_sight, LINES);
+	assert_int_equal(count, 64);
+	for (uint32_t i = 0; i + 1 < count; i++)
+		assert_true(lines[i].start < lines[i + 1].start);
+	picture_finish(&p);
+}
+
 static void exceptions_are_walked_in_the_order_of_their_ends(void **state)
 {
 	static const int order[] = {FAILED, STUCK};
@@ -340,6 +421,264 @@ static void one_command_changes_between_rows_and_bands(void **state)
 	assert_int_equal(picture_find(p, "Work", NULL), 0);
 	assert_int_equal(command(p, THRUM__COMMAND_BANDS), 1);
 	assert_int_equal(picture_find(p, "Work", NULL), 1);
+}
+
+static void zooming_goes_to_the_range_or_to_the_selection(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_state *scene = &p->scene->state;
+	int64_t from = scene->from, to = scene->to;
+
+	assert_int_equal(command(p, THRUM__COMMAND_ZOOM_TO), 0); /* there is nothing to go to */
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID + SLOW)), 0);
+	scene->bands.range_from = 200L * MS;
+	scene->bands.range_to = 240L * MS;
+	assert_int_equal(command(p, THRUM__COMMAND_ZOOM_TO), 1);
+	assert_int_equal(scene->from, 200L * MS);
+	assert_int_equal(scene->to, 240L * MS);
+	assert_int_equal(command(p, THRUM__COMMAND_BACK), 1);
+	assert_int_equal(scene->from, from);
+	assert_int_equal(scene->to, to);
+	scene->bands.range_from = scene->bands.range_to = 0;
+	assert_int_equal(command(p, THRUM__COMMAND_ZOOM_TO), 1);
+	assert_in_range(scene->from, 105L * MS, 110L * MS); /* it lives from 110 to 150 ms */
+	assert_in_range(scene->to, 150L * MS, 155L * MS);
+}
+
+/* One Escape ends one thing. */
+static void escape_ends_one_thing_at_a_time(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_state *scene = &p->scene->state;
+
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID + SLOW)), 0);
+	assert_int_equal(command(p, THRUM__COMMAND_PIN), 1);
+	assert_int_equal(thrum__scene_search(p->scene, "GET"), 0);
+	scene->bands.range_from = 200L * MS;
+	scene->bands.range_to = 240L * MS;
+	assert_int_equal(command(p, THRUM__COMMAND_CLEAR), 1);
+	assert_int_equal(scene->bands.range_to, 0);
+	assert_string_equal(scene->search, "GET");
+	assert_int_equal(command(p, THRUM__COMMAND_CLEAR), 1);
+	assert_string_equal(scene->search, "");
+	assert_true(scene->has_selected);
+	assert_int_equal(command(p, THRUM__COMMAND_CLEAR), 1);
+	assert_false(scene->has_selected);
+	assert_int_equal(scene->bands.story_count, 1);
+	assert_int_equal(command(p, THRUM__COMMAND_CLEAR), 1);
+	assert_int_equal(scene->bands.story_count, 0);
+	assert_int_equal(command(p, THRUM__COMMAND_CLEAR), 0);
+}
+
+/* In rows too: there a story needs bands, which the command shows if there is one. */
+static void rows_change_to_bands_for_a_story(void **state)
+{
+	struct picture *p = *state;
+
+	assert_int_equal(command(p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, 1)), 0); /* a thread */
+	assert_int_equal(command(p, THRUM__COMMAND_SLOW), 2);
+	assert_false(p->scene->shows_bands);
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID + SLOW)), 0);
+	assert_int_equal(command(p, THRUM__COMMAND_SLOW), 1);
+	assert_true(p->scene->shows_bands);
+	assert_int_equal(p->scene->state.bands.story_count, 1);
+}
+
+/* The head counts each task once, also those that cross an edge of the range. */
+static void a_range_counts_no_task_twice(void **state)
+{
+	struct picture *p = *state;
+	const char *words =
+		"30 tasks in these bands, each a line from its beginning to its end; the "
+		"higher, the longer it took (scale at the right)";
+
+	assert_int_equal(picture_find(p, words, NULL), 1);
+	p->scene->state.bands.range_from = 120L * MS; /* within the slow one */
+	p->scene->state.bands.range_to = 130L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, words, NULL), 1);
+}
+
+/* The panel tells about the range, if it was chosen after the task. */
+static void what_was_chosen_last_is_told(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+
+	assert_false(thrum__scene_bands_tells_range(p->scene));
+	bands->range_from = 120L * MS;
+	bands->range_to = 130L * MS;
+	assert_true(thrum__scene_bands_tells_range(p->scene));
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 3, 1);
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID)), 0);
+	assert_false(thrum__scene_bands_tells_range(p->scene));
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 1, 0);
+	p->scene->tells_range = true;
+	assert_true(thrum__scene_bands_tells_range(p->scene));
+	bands->range_to = bands->range_from;
+	assert_false(thrum__scene_bands_tells_range(p->scene));
+}
+
+/* How many rects have a colour and a z. */
+static unsigned count_rects(const struct picture *p, int z, int colour)
+{
+	unsigned count = 0;
+
+	for (uint32_t b = 0; b < p->list.batch_count; b++)
+		if (p->list.batches[b].style.op == THRUM__OP_RECT &&
+			p->list.batches[b].style.z == z &&
+			p->list.batches[b].style.colour == colour)
+			count += p->list.batches[b].count;
+	return count;
+}
+
+static void found_lines_are_marked_on_top_of_their_band(void **state)
+{
+	struct picture *p = *state;
+	float top = THRUM__RULER + band_of(p)->y, x;
+
+	assert_int_equal(thrum__scene_search(p->scene, "user/10"), 0);
+	picture_paint(p, WIDTH, HEIGHT);
+	x = thrum__scene_bands_left(WIDTH) +
+		2 * floorf((x_of(p, 110L * MS) - thrum__scene_bands_left(WIDTH)) / 2);
+	assert_int_equal(count_rects(p, THRUM__Z_END, THRUM__COLOUR_HIT), 1);
+	assert_true(picture_has_rect(p, THRUM__COLOUR_HIT, x, top - 6, 2, 4));
+	assert_true(picture_has_rect(p, THRUM__COLOUR_INK, x, top - 2, 2, 2));
+	assert_int_equal(thrum__scene_search(p->scene, ""), 0);
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(count_rects(p, THRUM__Z_END, THRUM__COLOUR_HIT), 0);
+}
+
+static void unrelated_lines_are_faded(void **state)
+{
+	struct picture *p = *state;
+	float x = x_of(p, 10L * MS + 500000);
+
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID + SLOW)), 0);
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_true(has_cell(p, THRUM__COLOUR_PEND, x, y_of(p, 0)));
+	assert_int_equal(command(p, THRUM__COMMAND_RELATED), 1);
+	assert_true(has_cell(p, THRUM__COLOUR_FADED, x, y_of(p, 0)));
+	assert_false(has_cell(p, THRUM__COLOUR_PEND, x, y_of(p, 0)));
+	assert_true(
+		picture_has_rect(p, THRUM__COLOUR_SEL, NAN, NAN, NAN, 2)); /* its own line isn't */
+}
+
+/* Where nearly all tasks of a group fail, marks would say nothing: the column says "all". */
+static void failures_of_all_are_no_marks(void **state)
+{
+	enum {
+		TASKS = 60,
+		WELL = 7 /* the one that doesn't fail: 98.3 % do */
+	};
+	static char text[TASKS * 160 + 64];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	struct picture p;
+	struct written where;
+
+	(void)state;
+	for (int i = 0; i < TASKS; i++)
+		used += (size_t)sprintf(text + used,
+			"%ld create 1 %d promise\n%ld label %d \"GET /no/%d\n%ld should-resolve %d\n"
+			"%ld switch %d\n%ld switch 1\n%ld %s 1 %d\n",
+			i * 10L * MS, i + 2, i * 10L * MS, i + 2, i, i * 10L * MS, i + 2,
+			i * 10L * MS + 1000, i + 2, i * 10L * MS + 2000, i * 10L * MS + 1L * MS,
+			i == WELL ? "resolve" : "fail", i + 2);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	p.scene->state.findings = false;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(&p, "all", &where), 1);
+	assert_int_equal(where.colour, THRUM__COLOUR_BAD);
+	for (uint32_t b = 0; b < p.list.batch_count; b++) {
+		assert_false(p.list.batches[b].style.colour == THRUM__COLOUR_BAD &&
+			p.list.batches[b].style.op == THRUM__OP_LINE);
+		for (float y = y_of(&p, 0) - 20; y < y_of(&p, 0) + 20; y++)
+			assert_int_not_equal(cell_at(&p, x_of(&p, 11L * MS), y), THRUM__COLOUR_BAD);
+	}
+	picture_finish(&p);
+}
+
+/* Without labels the bands are call sites, which the head says. */
+static void a_trace_without_labels_has_bands_by_site(void **state)
+{
+	static char text[4000];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n0 switch 1\n");
+	struct picture p;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		used += (size_t)sprintf(text + used,
+			"%d create 1 %d promise\n%d switch %d\n%d resolve %d %d\n%d switch 1\n",
+			100 * i + 1, i + 2, 100 * i + 2, i + 2, 100 * i + 50, i + 2, i + 2,
+			100 * i + 51);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(p.scene->bands->all->family.by_site);
+	assert_int_equal(picture_find(&p,
+				 "No task here has a label; these are call sites. thrum_task_label "
+				 "names them.",
+				 NULL),
+		1);
+	assert_int_equal(picture_find(&p, "promise 2", NULL), 1); /* the band's name */
+	picture_finish(&p);
+}
+
+/* A finding whose task has no band opens the groups without one. */
+static void a_finding_opens_the_groups_without_a_band(void **state)
+{
+	static char text[8000];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	const struct thrum__scene_bands_place *place;
+	struct picture p;
+	uint32_t group;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		used += (size_t)sprintf(text + used,
+			"%ld create 1 %d promise\n%ld label %d \"GET /user/%d\n%ld switch %d\n"
+			"%ld switch 1\n%ld resolve 1 %d\n",
+			(i + 1) * 10L * MS, i + 10, (i + 1) * 10L * MS, i + 10, i,
+			(i + 1) * 10L * MS + 1000, i + 10, (i + 1) * 10L * MS + 2000,
+			(i + 1) * 10L * MS + 1L * MS, i + 10);
+	sprintf(text + used,
+		"%ld create 1 5 promise\n%ld label 5 \"shutdown\n%ld should-resolve 5\n"
+		"%ld log 1 \"end\n",
+		300L * MS, 300L * MS, 300L * MS, 900L * MS);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(p.scene->findings.count, 1);
+	group = thrum__family_group(&p.scene->bands->all->family, story_task(p.model, 5));
+	assert_null(thrum__scene_bands_place_of(p.scene->bands, group));
+	assert_int_equal(thrum__scene_show_finding(p.scene, 0), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	place = thrum__scene_bands_place_of(p.scene->bands, group);
+	assert_non_null(place);
+	assert_int_equal(thrum__scene_bands_opened(&p.scene->state.bands, THRUM__BANDS_MORE), 1);
+	picture_finish(&p);
+}
+
+/* A name in the gutter tells its sentence, and a thread steps forward from the others. */
+static void a_name_tells_about_it(void **state)
+{
+	struct picture *p = *state;
+	char words[400];
+	struct written where;
+
+	assert_int_equal(picture_find(p, "loop", &where), 1);
+	assert_true(thrum__scene_name_words(p->scene, where.x, where.y, words, sizeof words) > 0);
+	assert_non_null(strstr(words, "loop: runs "));
+	assert_true(thrum__scene_hover_name(p->scene, where.x, where.y));
+	assert_false(thrum__scene_hover_name(p->scene, where.x, where.y));
+	assert_true(thrum__scene_hover_name(p->scene, INFINITY, 0));
+	assert_int_equal(thrum__scene_name_words(p->scene, 800, where.y, words, sizeof words), 0);
+	assert_int_equal(thrum__scene_line_words(p->scene, story_task(p->model, FIRST_ID + FAILED),
+				 words, sizeof words),
+		strlen(", 3 ms, failed: reset"));
+	assert_string_equal(words, ", 3 ms, failed: reset");
 }
 
 static void low_pictures_scroll(void **state)
@@ -382,6 +721,15 @@ static void a_trace_without_tasks_has_bands(void **state)
 	picture_finish(&p);
 }
 
+/* Whether a text somewhere in the picture has this in it. */
+static bool says(const struct picture *p, const char *words)
+{
+	static char text[1 << 20];
+
+	assert_true(thrum__draw_list_print(&p->list, text, sizeof text) < sizeof text);
+	return strstr(text, words) != NULL;
+}
+
 /* A caller may make the bands of a big model itself: an update then leaves them as they are. */
 static void bands_can_be_made_elsewhere(void **state)
 {
@@ -390,6 +738,7 @@ static void bands_can_be_made_elsewhere(void **state)
 		MORE = 10000
 	};
 	struct thrum_event *events = layout_events(12, EVENTS + MORE, 2);
+	struct thrum_event late = events[EVENTS + MORE - 1];
 	struct picture p;
 	struct thrum__bands *made;
 	int64_t to;
@@ -407,7 +756,15 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	assert_true(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
-	assert_int_equal(thrum__scene_bands_of(p.scene)->to, to);
+	assert_int_equal(thrum__scene_bands_of(p.scene)->made_to, to);
+	assert_false(says(&p, "are still being counted"));
+	late.type = THRUM_EVENT_LOG;
+	late.time += 2000000000;
+	assert_int_equal(thrum__model_append(p.model, &late, 1), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(says(&p, "The last 2 s are still being counted."));
+	assert_int_equal(thrum__scene_bands_of(p.scene)->to, p.model->end);
 	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
 	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
 	assert_false(thrum__scene_bands_lag(p.scene));
@@ -417,6 +774,38 @@ static void bands_can_be_made_elsewhere(void **state)
 	assert_int_equal(thrum__scene_update(p.scene), 0);
 	assert_false(thrum__scene_bands_lag(p.scene));
 	picture_paint(&p, WIDTH, HEIGHT);
+	picture_finish(&p);
+	free(events);
+}
+
+/* Rows are shown until the bands of a big model, which are made elsewhere, are there. */
+static void rows_wait_for_big_bands(void **state)
+{
+	struct thrum_event *events = layout_events(12, THRUM__LATER_BANDS, 2);
+	struct thrum__bands *made;
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, THRUM__LATER_BANDS));
+	p.scene->bands_later = true;
+	p.scene->state.as = THRUM__AS_ROWS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(thrum__scene_awaits_bands(p.scene));
+	assert_null(p.scene->bands);
+	assert_false(p.scene->shows_bands);
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_int_equal(command(&p, THRUM__COMMAND_BANDS), 1);
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	p.scene->state.track = 9; /* of the rows that are shown meanwhile */
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	assert_float_equal(p.scene->state.track, 0, 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(thrum__scene_awaits_bands(p.scene));
+	assert_true(p.scene->shows_bands);
 	picture_finish(&p);
 	free(events);
 }
@@ -457,12 +846,27 @@ int main(void)
 		TEST(no_band_moves_while_one_zooms),
 		TEST(the_line_at_the_pointer_is_picked),
 		TEST(commands_open_and_close_bands),
+		TEST(a_press_on_more_opens_a_band_further),
+		TEST(a_press_on_close_closes_a_band),
+		cmocka_unit_test(thousands_of_lines_are_opened_in_steps),
 		TEST(exceptions_are_walked_in_the_order_of_their_ends),
 		TEST(one_command_changes_between_rows_and_bands),
+		TEST(zooming_goes_to_the_range_or_to_the_selection),
+		TEST(escape_ends_one_thing_at_a_time),
+		TEST(rows_change_to_bands_for_a_story),
+		TEST(a_range_counts_no_task_twice),
+		TEST(what_was_chosen_last_is_told),
+		TEST(found_lines_are_marked_on_top_of_their_band),
+		TEST(unrelated_lines_are_faded),
+		TEST(a_name_tells_about_it),
 		TEST(low_pictures_scroll),
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
 		cmocka_unit_test(bands_can_be_made_elsewhere),
+		cmocka_unit_test(rows_wait_for_big_bands),
+		cmocka_unit_test(a_finding_opens_the_groups_without_a_band),
+		cmocka_unit_test(failures_of_all_are_no_marks),
+		cmocka_unit_test(a_trace_without_labels_has_bands_by_site),
 		cmocka_unit_test(not_all_of_thousands_of_groups_have_places),
 	};
 

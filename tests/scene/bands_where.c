@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "picture_helper.h"
-#include "scene/scene.h"
+#include "scene/bands/bands.h"
 
 #define REQUESTS 12
 
@@ -70,6 +70,39 @@ static void test_look(void **state)
 	picture_finish(&p);
 }
 
+/* Only the latest part of a big trace is looked at; for a range, the part before its end. */
+static void test_part(void **state)
+{
+	struct thrum__bands_time early = {{3500000, 0}, {5500000, 0}};
+	const struct thrum__story_where *where;
+	struct thrum__story_where there;
+	struct picture p;
+	uint32_t group;
+
+	(void)state;
+	set_up(&p);
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, 1600, 900);
+	p.scene->bands->path_rows = 60;
+	group = group_named(&p, "GET /#");
+	assert_int_equal(thrum__scene_bands_look(p.scene), 0);
+	where = &thrum__scene_bands_where(p.scene)[0];
+	assert_true(where->since > 3000000);
+	assert_true(where->tasks > 0 && where->tasks < REQUESTS);
+	assert_int_equal(where->parts[0].kind, THRUM__WHERE_WAITS);
+	assert_true(where->parts[0].share > 0.89 && where->parts[0].share < 0.91);
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, group, &early, &there), 0);
+	assert_true(there.since > 0 && there.since < 4000000);
+	assert_int_equal(there.tasks, 2);
+	assert_int_equal(there.parts[0].kind, THRUM__WHERE_WAITS);
+	assert_true(there.parts[0].share > 0.89 && there.parts[0].share < 0.91);
+	/* A story makes all paths: then all is looked at. */
+	assert_non_null(thrum__scene_bands_paths(p.scene->bands));
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, group, &early, &there), 0);
+	assert_int_equal(there.since, 0);
+	picture_finish(&p);
+}
+
 static void test_range(void **state)
 {
 	struct thrum__bands_time time = {{0, 0}, {5000000, 0}};
@@ -118,6 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_look),
+		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_link),
 	};

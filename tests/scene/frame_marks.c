@@ -101,6 +101,7 @@ static void ruler_says_how_it_ended(void **state)
 		const char *state, *signal, *words;
 		enum thrum__scene_following following;
 		int colour;
+		enum thrum_ending ending;
 	} cases[] = {
 		{"stopped", NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
 		{"stopped", "KILL", "ends 10.0 µs", THRUM__FOLLOWED, THRUM__COLOUR_INK},
@@ -112,13 +113,17 @@ static void ruler_says_how_it_ended(void **state)
 			THRUM__COLOUR_INK},
 		{"recording", NULL, "paused at 10.0 µs", THRUM__PAUSED, THRUM__COLOUR_INK},
 		{"snapshot", NULL, "snapshot at 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
+		{"snapshot", NULL, "killed at 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_BAD,
+			THRUM_ENDING_GONE},
+		{"snapshot", NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK,
+			THRUM_ENDING_EXITED},
 		{NULL, NULL, "ends 10.0 µs", THRUM__NOT_FOLLOWED, THRUM__COLOUR_INK},
 	};
 	struct picture picture;
 
 	picture_init(&picture, LANE "10000 log 2 \"end\n", false);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct thrum_trace_info info = {.state = cases[i].state};
+		struct thrum_trace_info info = {.state = cases[i].state, .ending = cases[i].ending};
 		bool is_live = cases[i].colour == THRUM__COLOUR_SEL;
 		struct written label;
 		float x;

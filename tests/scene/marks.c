@@ -342,6 +342,27 @@ static void doubtful_messages_are_hatched(void **state)
 	marks_finish(&m);
 }
 
+/* A long name is shortened, but not the words on its clock. */
+static void errors_of_clocks_are_not_cut(void **state)
+{
+	struct thrum__model *model = story_model(
+		"0 create - 1 thread\n0 label 1 \"a/main\n0 switch 1\n0 @1 create - 2 thread\n"
+		"0 @1 label 2 \"a warehouse with very many shelves on two floors/main\n"
+		"0 @1 switch 2\n1000 @1 resolve 2 2\n",
+		false);
+	struct marks m;
+
+	(void)state;
+	model->is_joined = true;
+	model->lanes[0].process = 0;
+	model->lanes[1].process = 1;
+	model->lanes[1].time_error = 1250;
+	marks_init(&m, model);
+	marks_frame(&m, 0, 1200, 40);
+	assert_true(marks_has_text(&m, "a warehouse with very many shelv… ± 1.3 µs"));
+	marks_finish(&m);
+}
+
 /* Each task is made ready again and again, so only the chosen one's edges are painted. */
 static void ready_shows_for_the_chosen_task(void **state)
 {
@@ -396,6 +417,7 @@ int main(void)
 		cmocka_unit_test(chains_have_chevrons),
 		cmocka_unit_test(kinds_of_edges_have_forms),
 		cmocka_unit_test(doubtful_messages_are_hatched),
+		cmocka_unit_test(errors_of_clocks_are_not_cut),
 		cmocka_unit_test(ready_shows_for_the_chosen_task),
 		cmocka_unit_test(latency_is_dotted),
 		cmocka_unit_test(close_edges_are_one),

@@ -347,6 +347,8 @@ static void matches_go_round(void **state)
 	do_it(f, "N");
 	assert_int_equal(f->scene->state.selected, 4);
 	do_it(f, "Escape");
+	expect(f, "sel=4");
+	do_it(f, "Escape");
 	expect(f, "");
 }
 

@@ -193,12 +193,70 @@ static void marks_follow_a_trace(void **state)
 	thrum__model_destroy(model);
 }
 
+/* Writes the rects of a colour and a z as a line of text: "left,top,width,height …". */
+static void rects_of(const struct thrum__draw_list *list, int z, int colour, char *to)
+{
+	*to = '\0';
+	for (uint32_t i = 0; i < list->batch_count; i++) {
+		const struct thrum__draw_batch *batch = &list->batches[i];
+		const struct thrum__draw_rect *rects = batch->items;
+
+		if (batch->style.op != THRUM__OP_RECT || batch->style.z != z ||
+			batch->style.colour != colour)
+			continue;
+		for (uint32_t j = 0; j < batch->count; j++)
+			to += sprintf(to, "%s%g,%g,%g,%g", j > 0 ? " " : "", (double)rects[j].x,
+				(double)rects[j].y, (double)rects[j].width,
+				(double)rects[j].height);
+	}
+}
+
+/* One pixel a ns, from 12 on. Failures that are near are one mark; a range and marks lie at their times. */
+static void failures_a_range_and_marks_are_shown(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "0 switch 1\n"
+						 "0 create 1 2 promise\n"
+						 "0 create 1 3 promise\n"
+						 "0 create 1 4 promise\n"
+						 "0 create 1 5 promise\n"
+						 "200 fail 1 2 \"reset\n"
+						 "201 fail 1 3 \"reset\n"
+						 "500 resolve 1 4\n"
+						 "800 fail 1 5 \"reset\n"
+						 "1000 log 1 \"end\n",
+		false);
+	struct thrum__draw_list list;
+	struct thrum__scene *scene;
+	char rects[400];
+
+	(void)state;
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__scene_state_parse(scene, "findings=0&range=300..400&mark=600:here",
+				 NULL),
+		0);
+	thrum__draw_list_init(&list);
+	assert_int_equal(thrum__scene_strip(scene, 1024, THRUM__STRIP, &thrum__draw_metrics_plain,
+				 &list),
+		0);
+	rects_of(&list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_BAD, rects);
+	assert_string_equal(rects, "212,44,2,4 812,44,2,4");
+	rects_of(&list, THRUM__Z_FRAME, THRUM__COLOUR_SEL_BG, rects);
+	assert_string_equal(rects, "312,4,100,44");
+	rects_of(&list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK, rects);
+	assert_string_equal(rects, "612,4,1,44");
+	thrum__draw_list_finish(&list);
+	thrum__scene_destroy(scene);
+	thrum__model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_are_those_of_now),
 		cmocka_unit_test(found_are_marked_where_they_begin),
 		cmocka_unit_test(marks_follow_a_trace),
+		cmocka_unit_test(failures_a_range_and_marks_are_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

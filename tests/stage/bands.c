@@ -87,12 +87,13 @@ static void a_head_sorts_by_its_column(void **state)
 static void a_name_shows_its_runs_while_it_is_hovered(void **state)
 {
 	struct show *show = *state;
-	char words[80];
+	char words[200];
 
 	assert_true(thrum__stage_move(show->stage, NAME_X, name_y(show), 0) >= 0);
 	show_settle(show);
 	assert_int_not_equal(scene_of(show)->hovered_group, THRUM__NONE);
-	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
+	assert_true(thrum__stage_pointer_words(show->stage, words, sizeof words) > 0);
+	assert_non_null(strstr(words, " a second, half within "));
 	assert_true(thrum__stage_move(show->stage, 600, name_y(show), 0) >= 0);
 	assert_int_equal(scene_of(show)->hovered_group, THRUM__NONE);
 	assert_true(thrum__stage_pointer_words(show->stage, words, sizeof words) > 0);
@@ -568,6 +569,58 @@ static void the_selected_task_stays_in_sight(void **state)
 		thrum__layout_track(scene->layout, last));
 }
 
+/* y of the band that stands last, as it is painted. */
+static float painted_y(const struct show *show)
+{
+	const struct thrum__scene *scene = scene_of(show);
+	const struct thrum__scene_bands_place *place = NULL;
+	char name[THRUM__NAME_MAX], pattern[THRUM__NAME_MAX + 16];
+	const char *text = painted(show), *line;
+	float x, y;
+
+	for (uint32_t i = 0; i < scene->bands->place_count; i++)
+		if (thrum__bands_is_group(&scene->bands->places[i]))
+			place = &scene->bands->places[i];
+	assert_non_null(place);
+	assert_true(thrum__scene_bands_name(scene->bands, place, name));
+	snprintf(pattern, sizeof pattern, " %s\n", name);
+	line = strstr(text, pattern);
+	assert_non_null(line);
+	while (line > text && line[-1] != '\n')
+		line--;
+	assert_int_equal(sscanf(line, "%*d text %*s %*s %f %f", &x, &y), 2);
+	return y;
+}
+
+/* Opening and closing moves the bands below, unless the reader wants no motion. */
+static void opening_moves_what_is_below(void **state)
+{
+	struct show *show = *state;
+	float closed, half, opened;
+
+	press(show, NAME_X, name_y(show));
+	closed = painted_y(show);
+	show->stage->is_animated = true;
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
+	show_frame(show, 0);
+	assert_float_equal(painted_y(show), closed, 0);
+	show_frame(show, 40);
+	half = painted_y(show);
+	show_settle(show);
+	opened = painted_y(show);
+	assert_true(closed < half && half < opened);
+	assert_true(opened > closed + 100);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_CLOSE_ALL) > 0);
+	show_frame(show, 0);
+	assert_float_equal(painted_y(show), opened, 0);
+	show_settle(show);
+	assert_float_equal(painted_y(show), closed, 0);
+	show->stage->is_animated = false;
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN) > 0);
+	show_frame(show, 0);
+	assert_float_equal(painted_y(show), opened, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +643,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_selected_task_stays_in_sight, set_up, show_end),
 		cmocka_unit_test(a_queue_leads_to_its_lock),
 		cmocka_unit_test(gaps_are_told),
+		cmocka_unit_test_setup_teardown(opening_moves_what_is_below, set_up, show_end),
 		cmocka_unit_test_setup_teardown(an_edge_of_the_range_can_be_dragged, set_up,
 			show_end),
 		cmocka_unit_test_setup_teardown(lines_in_the_same_place_are_counted, set_up,

@@ -763,6 +763,28 @@ static void the_window_follows_the_end(void **state)
 	story_finish(&story);
 }
 
+/* A motion goes on from the window that follows, so a key that ends it doesn't end the following. */
+static void keys_dont_end_the_following(void **state)
+{
+	struct show *show = *state;
+	struct thrum__scene_state *s = show_state(show, 0);
+	struct story story;
+
+	show_set(show, "t=4000000..5000000&fold=2&row=9.000");
+	story_init(&story, "6000000 log 1 \"more\n");
+	thrum__stage_command(show->stage, THRUM__COMMAND_UP);
+	show_frame(show, 16);
+	assert_int_equal(show_frame(show, 16), 1);
+	assert_int_equal(thrum__model_append(show->models[0], story.events, story.count), 0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+	assert_int_equal(show_frame(show, 16), 1);
+	thrum__stage_command(show->stage, THRUM__COMMAND_LEGEND);
+	assert_int_equal(s->from, 5000000);
+	assert_int_equal(s->to, 6000000);
+	show_settle(show);
+	story_finish(&story);
+}
+
 static bool is_red(const struct thrum__draw_list *list)
 {
 	for (uint32_t i = 0; i < list->batch_count; i++)
@@ -832,6 +854,7 @@ int main(void)
 		WITH(two, dividers_give_other_heights),
 		WITH(two, a_press_focuses),
 		WITH(one, the_window_follows_the_end),
+		WITH(one, keys_dont_end_the_following),
 		cmocka_unit_test(new_findings_are_in_the_next_frame),
 	};
 

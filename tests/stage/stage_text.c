@@ -326,6 +326,27 @@ static void the_status_line_says_what_is_there(void **state)
 	assert_string_equal(words, "1,041 tasks · 5 ms");
 }
 
+/* A followed program that says nothing is not one that has just said something. */
+static void silence_is_told(void **state)
+{
+	struct show *show = *state;
+	struct thrum_trace_info info = {.state = "recording", .ending = THRUM_ENDING_RUNNING};
+	struct thrum__scene *scene = show->stage->parts[0].scene;
+	char words[80];
+
+	assert_int_equal(thrum__stage_live_words(show->stage, words, sizeof words), 0);
+	thrum__scene_set_ending(scene, &info, THRUM__FOLLOWED, NULL);
+	thrum__stage_live_words(show->stage, words, sizeof words);
+	assert_string_equal(words, "live");
+	info.end = show->models[0]->last + 13400000000;
+	thrum__model_note_end(show->models[0], &info);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+	thrum__stage_live_words(show->stage, words, sizeof words);
+	assert_string_equal(words, "live, silent for 13 s");
+	thrum__scene_set_ending(scene, &info, THRUM__PAUSED, NULL);
+	assert_int_equal(thrum__stage_live_words(show->stage, words, sizeof words), 0);
+}
+
 static void a_mark_gets_a_text(void **state)
 {
 	struct show *show = *state;
@@ -373,6 +394,7 @@ int main(void)
 		WITH(one, other_texts_are_refused),
 		WITH(one, a_window_can_be_typed_as_it_is_shown),
 		WITH(one, the_status_line_says_what_is_there),
+		WITH(one, silence_is_told),
 		WITH(one, a_mark_gets_a_text),
 	};
 

@@ -4,6 +4,7 @@
 
 import atexit
 import json
+import math
 import os
 import re
 import shutil
@@ -113,7 +114,7 @@ def rows(command, recording, *options):
 errors = run("store", "web.thrum", "--to", TO.replace("s%40c", "wrong"), expected=2)
 check("assword" in errors or "Authentication" in errors or "Wrong" in errors, errors)
 run("store", *recordings, "--to", TO)
-TABLES = "tasks", "runs", "waits", "counters", "findings"
+TABLES = "tasks", "runs", "waits", "counters", "histograms", "findings"
 counts = {table: ask(f"select count() from {table} final")[0][0] for table in TABLES}
 for _ in range(2):
     run("store", *recordings, "--to", TO)
@@ -153,6 +154,22 @@ queries = [query.strip() for block in queries for query in block.split(";\n") if
 check(len(queries) >= 10, "queries for ClickHouse in doc/fleet.md")
 for query in queries:
     check(ask(query) or "'failed'" in query, "a query of doc/fleet.md gives nothing:", query)
+
+# The histograms' percentiles are within 3.2 % of those of the tasks themselves. Rows of an earlier look don't count.
+text, = (text for text in queries if "histograms" in text)
+got = ask(text)
+ask("insert into histograms select host, recording, 1, slot, program, pid, minute, pattern, kind, low + 1, high, tasks "
+    "from histograms")
+check(got and ask(text) == got, "histograms of the last look", got, ask(text))
+for *group, count, p50, p99 in got:
+    hour, host, pattern = group
+    lengths = [int(row[0]) for row in ask(
+        f"""select took from tasks final where kind = 'request' and ended is not null and pattern = '{pattern}' and
+        host = '{host}' and toStartOfHour(toDateTime(intDiv(ended, 1000000000))) = '{hour}' order by took""")]
+    check(int(count) == len(lengths), "count", group, count, len(lengths))
+    for part, ms in (0.5, p50), (0.99, p99):
+        true = lengths[math.ceil(part * len(lengths)) - 1]
+        check(abs(float(ms) * 1e6 - true) <= 0.032 * true + 1, "percentile", group, part, ms, true)
 
 # A finding that a later look doesn't have is no more.
 found = ask("select count() from findings final where class <> ''")

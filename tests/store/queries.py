@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: ISC
 """thrum store: DuckDB reads the tables, which have what thrum shows; and the queries of doc/fleet.md run."""
 
+import collections
 import json
+import math
 import os
 import re
 import subprocess
@@ -44,7 +46,8 @@ run("--seconds", "1", program=f"{BUILD}/examples/server")
 recordings = ["web.thrum", "stock.thrum", "database.thrum", "server.thrum"]
 run("store", *recordings, "-o", "tables")
 before = files()
-check({name.split("/")[0] for name in before} == {"tasks", "runs", "waits", "counters", "findings"}, before)
+check({name.split("/")[0] for name in before} ==
+      {"tasks", "runs", "waits", "counters", "histograms", "findings"}, before)
 check(all(re.fullmatch(r"\w+/host=[^/]+/slot=\d{4}-\d\d-\d\dT\d\d-\d0/\w+-\d+-[0-9a-f]{8}\.parquet", name)
           for name in before), before)
 run("store", *recordings, "-o", "tables")
@@ -63,7 +66,7 @@ run("store", "nothing.thrum", "-o", "other", expected=2)
 # DuckDB.
 query = os.path.join(SOURCE, "tests/store/query.mjs")
 if not os.path.isdir(os.path.join(SOURCE, "tests/store/node_modules/@duckdb/node-api")):
-    print("skipped: DuckDB is missing (tools/duckdb), nothing reads the tables")
+    print("skipped: DuckDB is missing (tools/npm), nothing reads the tables")
     sys.exit(1 if failures else 77)
 
 
@@ -114,4 +117,20 @@ with open(os.path.join(SOURCE, "doc/fleet.md"), encoding="utf-8") as file:
 check(len(queries) >= 10, "queries in doc/fleet.md")
 for text, result in zip(queries, ask(*queries)):
     check(result or "'failed'" in text, "a query of doc/fleet.md gives nothing:", text)
+
+# The histograms' percentiles are within 3.2 % of those of the tasks themselves, whatever is merged.
+text, = (text for text in queries if "histograms" in text)
+for unit in "hour", "minute":
+    took = collections.defaultdict(list)
+    for *group, length in ask(f"""select date_trunc('{unit}', ended) as unit, host, pattern, took
+                                  from 'tables/tasks/**/*.parquet' where kind = 'request' and ended is not null""")[0]:
+        took[tuple(group)].append(int(length))
+    got = ask(text.replace("'hour'", f"'{unit}'"))[0]
+    check({tuple(row[:3]) for row in got} == set(took) and max(map(len, took.values()), default=0) > 100, "groups", got)
+    for *group, count, p50, p99 in got:
+        lengths = sorted(took[tuple(group)])
+        check(int(count) == len(lengths), "count", group, count, len(lengths))
+        for part, ms in (0.5, p50), (0.99, p99):
+            true = lengths[math.ceil(part * len(lengths)) - 1]
+            check(abs(float(ms) * 1e6 - true) <= 0.032 * true + 1, unit, group, part, ms, true)
 sys.exit(1 if failures else 0)

@@ -44,7 +44,7 @@ static int count(void *context, const struct thrum__store_file *file)
 	struct files *files = context;
 
 	assert_int_equal(file->slot % 600, 0);
-	if (strcmp(file->table, "tasks") == 0) {
+	if (file->table == THRUM__STORE_TASKS) {
 		files->tasks++;
 		assert_true(file->slot > files->latest);
 		files->latest = file->slot;

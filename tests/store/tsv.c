@@ -37,7 +37,7 @@ static int take(void *context, const struct thrum__store_file *file)
 {
 	char *to = context;
 
-	if (strcmp(file->table, "tasks") == 0) {
+	if (file->table == THRUM__STORE_TASKS) {
 		assert_int_equal(file->rows, 1);
 		memcpy(to, file->bytes, file->size + 1);
 	}

@@ -57,12 +57,12 @@ def chrome(trace):
     for event in events:
         by_phase[event["ph"]].append(event)
     check(set(by_phase) <= set("MBEbesfC"), f"{trace}: {set(by_phase)}")
-    lanes = {e["tid"] for e in by_phase["M"] if e["name"] == "thread_name"}
+    lanes = {(e["pid"], e["tid"]): e["args"]["name"] for e in by_phase["M"] if e["name"] == "thread_name"}
     threads = defaultdict(list)
     for event in events:
         if event["ph"] in "BE":
-            threads[event["tid"]].append(event)
-    check(set(threads) <= lanes, f"{trace}: threads without a name")
+            threads[event["pid"], event["tid"]].append(event)
+    check(set(threads) <= set(lanes), f"{trace}: threads without a name")
     ran, spans = Counter(), Counter()
     for tid, own in threads.items():
         for (cat, task, name), length, depth in nest(
@@ -100,8 +100,12 @@ def chrome(trace):
           f"{trace}: an arrow goes back")
     counters = defaultdict(list)
     for event in by_phase["C"]:
-        counters[event["name"]].append(event["args"]["value"])
-    return {"tasks": begins, "arrows": starts, "counters": counters, "slices": threads}
+        counters[event["pid"], event["name"]].append(event["args"]["value"])
+    check(lanes.keys() >= {(e["pid"], e["tid"]) for phase in "sf" for e in by_phase[phase]}, f"{trace}: arrows")
+    processes = {e["pid"]: e["args"]["name"] for e in by_phase["M"] if e["name"] == "process_name"}
+    check({pid for pid, _ in lanes} | {e["pid"] for e in events} == set(processes), f"{trace}: {processes}")
+    return {"tasks": begins, "arrows": starts, "counters": counters, "slices": threads, "ends": finishes,
+            "processes": processes, "lanes": lanes}
 
 
 def speedscope(trace):
@@ -152,9 +156,31 @@ def server(folder):
     found = chrome(path)
     for part in ("tasks", "arrows", "counters", "slices"):
         check(found[part], f"server: no {part}")
+    kinds = {event["cat"] for event in found["arrows"].values()}
+    check(kinds == {"spawn", "wait", "read", "message"}, f"server: arrows {kinds}")
     frames, ran = speedscope(path)
     check(len(frames) > 2 and sum(ran.values()) > 0, f"server: {frames}")
     return path
+
+
+def several(folder):
+    """Each part of a bundle is a process, with its own lanes and counters, and messages lead from one to another."""
+    subprocess.run([os.path.join(BUILD, "examples/shop"), "hang"], cwd=folder, check=False, capture_output=True)
+    subprocess.run([os.path.join(BUILD, "tests/thrum/programs/counts")], check=True,
+                   env={**os.environ, "THRUM_TRACE": os.path.join(folder, "counts.thrum")})
+    names = ["web", "stock", "database", "counts"]
+    path = os.path.join(folder, "shop.thrums")
+    ask("bundle", "-o", path, *(os.path.join(folder, f"{name}.thrum") for name in names))
+    found = chrome(path)
+    pids = {name: pid for pid, name in found["processes"].items()}
+    check(sorted(pids) == sorted(names), f"shop: {pids}")
+    check(set(found["lanes"].values()) == {"shop", "counts"}, f"shop: {found['lanes']}")
+    check((pids["counts"], "http/open") in found["counters"], f"shop: {found['counters'].keys()}")
+    ways = {(found["processes"][event["pid"]], found["processes"][found["ends"][key]["pid"]])
+            for key, event in found["arrows"].items() if event["cat"] == "message"}
+    check(ways == {("web", "stock"), ("stock", "database")}, f"shop: messages {ways}")
+    frames, ran = speedscope(path)
+    check({"GET /item/5", "count item 5", "select item 5"} <= set(frames) and sum(ran.values()) > 0, f"shop: {frames}")
 
 
 def every(folder):
@@ -208,6 +234,7 @@ def arguments(folder, trace):
 
 with tempfile.TemporaryDirectory() as here:
     arguments(here, server(here))
+    several(here)
     every(here)
     hostile(here)
     endless(here)

@@ -62,6 +62,33 @@ if "$THRUM" html whole.thrum -o whole.html 2>err; then
 	[[ $(stat -c %s part.html) -lt $(stat -c %s whole.html) ]] || wrong "the page has all of the time"
 fi
 
+# convert takes the times for each format; a recording is the same one, also from a pipe to a pipe.
+time=(--start="$start" --end="$end")
+events part.thrum >wanted
+"$THRUM" convert --to=recording "${time[@]}" whole.thrum same.thrum 2>err || wrong "convert: $(cat err)"
+events same.thrum >same
+cmp -s wanted same || wrong "convert cuts other events than snapshot"
+"$THRUM" convert --to=recording "${time[@]}" - - <whole.thrum >piped.thrum 2>err || wrong "pipes: $(cat err)"
+events piped.thrum >piped
+cmp -s wanted piped || wrong "convert cuts other events from a pipe"
+[[ $(stat -c %a same.thrum) == 600 ]] || wrong "others may read the part"
+"$THRUM" convert --to=chrome "${time[@]}" whole.thrum part.json 2>err || wrong "chrome: $(cat err)"
+"$THRUM" convert --to=chrome part.thrum wanted.json 2>err || wrong "chrome: $(cat err)"
+cmp -s part.json wanted.json || wrong "convert writes another part as JSON"
+"$THRUM" convert "${time[@]}" whole.thrum part-ctf 2>err || wrong "ctf: $(cat err)"
+"$THRUM" convert part.thrum wanted-ctf 2>err || wrong "ctf: $(cat err)"
+diff -rq part-ctf wanted-ctf >err || wrong "convert writes another part: $(cat err)"
+"$THRUM" bundle whole.thrum part.thrum -o both.thrums 2>err || wrong "bundle: $(cat err)"
+"$THRUM" convert --to=recording "${time[@]}" both.thrums none.thrum 2>err
+[[ $? == 2 && ! -e none.thrum ]] || wrong "a part of a bundle is written"
+"$THRUM" convert --end=1s --duration=1s whole.thrum none 2>err
+[[ $? == 64 ]] || wrong "convert takes an end and a duration"
+
+# Tasks that began before are known by what the table of live tasks says.
+"$THRUM" tasks --format=tsv same.thrum >listed 2>err || wrong "tasks: $(cat err)"
+"$THRUM" stats same.thrum >counted 2>err || wrong "stats: $(cat err)"
+[[ $(wc -l <listed) -gt 1 && -s counted ]] || wrong "the part has no tasks"
+
 "$THRUM" snapshot whole.thrum --start=2s --end=1s 2>err
 [[ $? == 64 ]] || wrong "an end before the start is taken"
 "$THRUM" snapshot whole.thrum --start=1s --end=2s --duration=1s 2>err

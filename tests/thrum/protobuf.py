@@ -23,6 +23,8 @@ if not importlib.util.find_spec("google.protobuf") or not shutil.which("protoc")
     print("skipped: this needs protoc and python3-protobuf")
     sys.exit(77)
 
+REMOTE = 0x200  # a flag of a span: its parent is in another program
+PRODUCER = 4    # a kind of spans
 BUILD = os.environ["BUILD"]
 SOURCE = os.environ["SOURCE"]
 
@@ -130,7 +132,8 @@ def attributes(of):
             a.value.int_value for a in of.attributes}
 
 
-def otlp(form, trace):
+def otlp(form, trace, is_one=True):
+    """is_one: each trace has one first span here."""
     data = thrum("convert", "--to=otlp", trace, "-")
     whole = form.TracesData.FromString(data)
     known(whole, trace)
@@ -149,13 +152,18 @@ def otlp(form, trace):
         check(span.name and span.start_time_unix_nano <= span.end_time_unix_nano,
               f"{trace}: {span}")
         parent = by_id.get(span.parent_span_id)
-        check(not span.parent_span_id or parent.trace_id == span.trace_id, f"{trace}: {span}")
+        check(span.flags & ~REMOTE == 0x101, f"{trace}: flags {span.flags:x}")
+        check(not span.parent_span_id or (parent.trace_id == span.trace_id if parent else
+                                          span.flags & REMOTE), f"{trace}: {span}")
         for link in span.links:
             check(by_id[link.span_id].trace_id == link.trace_id, f"{trace}: {link}")
-    roots = Counter(span.trace_id for span in spans if not span.parent_span_id)
-    check(set(roots) == {span.trace_id for span in spans} and set(roots.values()) <= {1},
+    roots = Counter(span.trace_id for span in spans if span.parent_span_id not in by_id)
+    check(set(roots) == {span.trace_id for span in spans} and (not is_one or set(roots.values()) <= {1}),
           f"{trace}: a trace has other than one root")
     wanted = tasks_of(trace)
+    messages = [span for span in spans if "thrum.task" not in attributes(span)]
+    check(all((span.kind, span.name) == (PRODUCER, "send") for span in messages), f"{trace}: {messages}")
+    spans = [span for span in spans if "thrum.task" in attributes(span)]
     for span in spans:
         name = str(attributes(span)["thrum.task"])
         check(name in wanted, f"{trace}: {name} is no task")
@@ -205,7 +213,7 @@ def go_pprof(trace, folder):
     done = subprocess.run(["go", "tool", "pprof", "-sample_index=waiting", "-top", path],
                           capture_output=True, check=False,
                           env={**os.environ, "HOME": folder, "PPROF_TMPDIR": folder})
-    check(done.returncode == 0 and b"GET /user/#" in done.stdout, f"pprof: {done}")
+    check(done.returncode == 0 and b"GET /user/#" in done.stdout and b"File: server" in done.stdout, f"pprof: {done}")
 
 
 def pprof_is_there(trace, path):
@@ -242,12 +250,60 @@ def several(forms, folder):
     found = perfetto(forms[0], path)
     names = {t.process.process_name for t in found["tracks"].values() if t.HasField("process")}
     check(names == {"web", "stock", "database"}, f"shop: {names}")
+    check({t.thread.thread_name for t in found["tracks"].values() if t.HasField("thread")} == {"shop"}, "shop: threads")
+    pprof(forms[2], path)
     spans, by_id = otlp(forms[1], path)
     way, span = [], spans["select item 5"]
     while span:
         way.append(span.name)
         span = by_id.get(span.parent_span_id)
     check(way == ["select item 5", "count item 5", "GET /item/5"], f"shop: {way}")
+    # Each service's own spans have the same numbers, if they are sent one by one.
+    for part in parts:
+        for name, span in otlp(forms[1], part, False)[0].items():
+            if name in way:
+                check(span.trace_id == spans[name].trace_id, f"shop: {name} in {part}")
+
+
+def run_traced(path, name, *headers):
+    """Records requests that came with these headers, and returns those that they sent: a list of three each."""
+    sent = subprocess.run([os.path.join(BUILD, "tests/thrum/programs/traced"), path, name, *headers],
+                          stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    return [sent[at:at + 3] for at in range(0, len(sent), 3)]
+
+
+def joined(forms, folder):
+    """Spans have the numbers that headers of other tracers give, also when they come back."""
+    trace, caller = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    front, back, both = (os.path.join(folder, name) for name in ("front.thrum", "back.thrum", "both.thrums"))
+    (sent,) = run_traced(front, "front", f"00-{trace}-{caller}-01")
+    run_traced(back, "back", *sent)
+    thrum("bundle", "-o", both, front, back)
+    text = os.path.join(folder, "both.json")
+    with open(text, "wb") as file:
+        for part in (front, back):
+            file.write(thrum("convert", "--to=otlp-json", part, "-"))
+    again = os.path.join(folder, "again.thrums")
+    comes_back = "json-c" not in subprocess.run([THRUM, "import", text, "-o", again], stderr=subprocess.PIPE,
+                                                check=False, text=True).stderr
+    for path, is_one in ((front, True), (both, True), *(((again, False),) if comes_back else ())):
+        spans, by_id = otlp(forms[1], path, is_one)
+        check({span.trace_id.hex() for span in by_id.values()} == {trace}, f"{path}: other traces")
+        check((spans["front 0"].parent_span_id.hex(), spans["front 0"].flags) == (caller, 0x301),
+              f"{path}: {spans['front 0']}")
+        way = [by_id[bytes.fromhex(header.split("-")[2])] for header in sent]
+        check([span.name for span in way] == ["one", "send", "send"], f"{path}: {way}")
+        check([by_id[span.parent_span_id].name for span in way] == ["front 0", "two", "two"], f"{path}: {way}")
+        if path != front:
+            check([spans[f"back {i}"].parent_span_id for i in range(3)] == [span.span_id for span in way],
+                  f"{path}: {spans}")
+    # A program that got no header has the trace of the header that it sent; with several there is no such trace.
+    (sent,) = run_traced(front, "alone")
+    spans, by_id = otlp(forms[1], front, False)
+    traces = {header.split("-")[1]: by_id[bytes.fromhex(header.split("-")[2])] for header in sent}
+    check(len(traces) == 3 and all(span.trace_id.hex() == name and not span.parent_span_id
+                                   for name, span in traces.items()), f"alone: {traces}")
+    check(spans["alone"].trace_id.hex() not in traces, f"alone: {spans['alone']}")
 
 
 def hostile(forms, folder):
@@ -275,6 +331,7 @@ with tempfile.TemporaryDirectory() as here:
     forms_here = schemas(here)
     server(forms_here, here)
     several(forms_here, here)
+    joined(forms_here, here)
     hostile(forms_here, here)
     every = os.path.join(here, "every.thrum")
     subprocess.run([os.path.join(BUILD, "tests/thrum/programs/every"), every], check=True)

@@ -38,7 +38,7 @@ says 'true recorded nothing: (it |neither it )'
 ends 0 --no-preload true
 says 'true recorded nothing: neither'
 ends 0 --follow-children true
-says 'true recorded nothing: (it |neither it nor its children use|neither it .*; its forked children)'
+says 'true recorded nothing: (it |neither it nor its children use|neither it nor the programs that it runs)'
 ends 7 sh -c 'exit 7'
 ends 64 -- sh -c 'exit 64'
 ends 0 -- printf '%s|' --help -o 'a b' --

@@ -3,7 +3,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { good, hanging, page, steady, thrum, viewer, written } from "./fixtures.mjs";
+import { good, hanging, huge, page, steady, thrum, viewer, written } from "./fixtures.mjs";
 import { expect, here, same, test, until } from "./harness.mjs";
 import { trace } from "./mirage.mjs";
 import { opened, shown } from "./page.mjs";
@@ -204,6 +204,28 @@ test("what can't be opened leaves what is open", async (open) => {
   await view.getByRole("heading", { name: "steady.ctf", level: 1 }).waitFor();
 });
 
+test("while a big trace is read there is a coarse picture of it", async (open) => {
+  const view = await open(viewer());
+  await view.evaluate(() => {
+    new MutationObserver(() => {
+      const coarse = document.getElementById("coarse");
+      if (!coarse) return;
+      const { width, height } = coarse;
+      const copy = Object.assign(document.createElement("canvas"), { width, height }).getContext(
+        "2d",
+      );
+      copy.drawImage(coarse, 0, 0);
+      const pixels = new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer);
+      window.colours = new Set(pixels).size;
+    }).observe(document.getElementById("picture"), { childList: true });
+  });
+  await choose(view, huge());
+  await shown(view);
+  const colours = await view.evaluate(() => window.colours);
+  expect(colours > 3, `colours seen: ${colours}`);
+  same(await view.locator("#coarse").count(), 0, "coarse pictures left");
+});
+
 test("after Cancel, all works with the next trace", async (open) => {
   const view = await open(viewer());
   await choose(view, hanging());
@@ -232,6 +254,23 @@ test("a page that was cut short says so", async (open) => {
   ]) {
     const view = await open(written(`short-${size}.html`, () => whole.slice(0, size)));
     await view.getByRole("alert").filter({ hasText: words }).waitFor();
+  }
+});
+
+test("a page whose core was damaged says so", async (open) => {
+  const whole = readFileSync(page(hanging()), "utf8");
+  const at = whole.indexOf('id="core">') + 1000;
+  const end = whole.indexOf("</script>", at);
+  for (const [name, text] of [
+    ["changed", whole.slice(0, at) + "!!!!!!!!" + whole.slice(at + 8)],
+    ["shortened", whole.slice(0, at) + whole.slice(end)],
+    ["emptied", whole.slice(0, at - 1000 + 10) + whole.slice(end)],
+  ]) {
+    const view = await open(written(`core-${name}.html`, () => text));
+    await view
+      .getByRole("alert")
+      .filter({ hasText: /viewer can't start: .*Reload/s })
+      .waitFor();
   }
 });
 

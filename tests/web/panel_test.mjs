@@ -127,6 +127,31 @@ test("the details are those of a run, a thread, or a band", async (open) => {
   await reaches(view, "the band has the focus", (address) => address.has("band"));
 });
 
+test("a range tells its numbers, aloud too, and what can be done with it", async (open) => {
+  const lock = idOf(killed(), "database");
+  const view = await opened(open, page(killed()), { hash: `#as=bands&sel=${lock}&panel=slow` });
+  const { x, y, width } = await place(view);
+  const button = (name) => panel(view).getByRole("button", { name, exact: true });
+
+  // On the ruler, below the strip.
+  await drag(view, [x + width / 2, y + 68], [x + width / 2 + 120, y + 68]);
+  await panel(view).getByRole("heading", { name: "Greatest differences" }).waitFor();
+  same(await tab(view, "Details").getAttribute("aria-selected"), "true", "though a task is chosen");
+  await until("it is said", async () =>
+    /… .* beside the other .*(here else|Nothing differs)/.test(
+      await view.locator("#live").textContent(),
+    ),
+  );
+  same(await button("Open").count(), 0, "no durations are chosen");
+  await button("Note…").click();
+  await view.getByRole("dialog").waitFor();
+  await view.keyboard.press("Escape");
+  const range = (await address(view)).get("range");
+  await button("Zoom here").click();
+  await reaches(view, "the range fills the picture", (at) => at.get("t") === range);
+  await button("Copy link").waitFor();
+});
+
 test("differences of two traces lead to both", async (open) => {
   const view = await opened(open, page(good(), hanging()), { hash: "#panel=differences" });
   await panel(view).getByRole("heading", { name: "Differences" }).waitFor();

@@ -18,7 +18,8 @@ to be found before anybody asked. The comment of a program has its cases:
       victim: REGEX
 
 A program runs under `thrum record`; with `self`, by THRUM_TRACE. It runs to its end, or for MS: then
-it is killed, or stopped by SIGTERM, or (live) asked about while it runs. `diff` compares it with the
+it is killed, or stopped by SIGTERM, or (live) asked about while it runs. Recordings that its children
+make are bundled with its own. `diff` compares it with the
 recording of CASE, the good one.
 
 Grades: right; victim: only the victim is named; silent: there is no finding; wrong: the findings name
@@ -112,6 +113,18 @@ def write_names(file):
         os.replace(file + ".named", file)
 
 
+def gather(file):
+    """Makes one file of all recordings of a run: children made theirs beside it."""
+    files = [file] + sorted(glob.glob(glob.escape(file) + ".[0-9]*"))
+    for one in files:
+        write_names(one)
+    if len(files) > 1:
+        subprocess.run([THRUM, "bundle", "-o", file + ".all", *files], check=True)
+        os.replace(file + ".all", file)
+        for one in files[1:]:
+            os.unlink(one)
+
+
 def record(case, program, file):
     """Runs a case and records it to the file."""
     words = case.run.split()
@@ -144,7 +157,7 @@ def record(case, program, file):
         os.replace(file + ".now", file)
     with open(file + ".err", encoding="utf-8", errors="replace") as errors:
         case.is_empty = not os.path.exists(file) and " recorded nothing: " in errors.read()
-    write_names(file)
+    gather(file)
 
 
 def run_all(cases, folder, jobs):

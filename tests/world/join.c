@@ -303,6 +303,57 @@ static void falls_back_on_wall_clocks(void **state)
 	recording_finish(&two[1]);
 }
 
+/* One message, which one machine receives `took` ns after the other one sent it, by their wall clocks.
+ * Returns that time in the joined trace, and the error of the second machine. */
+static int64_t send_one(int64_t took, uint32_t most, uint32_t estimate, int64_t *error)
+{
+	struct recording two[2];
+	struct packet_writer a = begin(&two[0], "web", "one", 5);
+	struct packet_writer b = begin(&two[1], "db", "two", 6);
+	struct thrum_trace *trace;
+	const struct thrum_event *events;
+	int64_t between = 0;
+	size_t count;
+
+	two[1].header->start.monotonic += (uint64_t)HOUR;
+	two[1].header->start.realtime += (uint64_t)took;
+	for (int i = 0; i < 2; i++)
+		two[i].header->realtime_error = (struct thrum__realtime_error){most, estimate};
+	link_at(&a, true, "k", 1000);
+	link_at(&b, false, "k", 1000);
+	trace = join(two, 2, 1);
+	*error = thrum_trace_lane(trace, 1)->time_error;
+	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
+		for (size_t i = 0; i < count; i++)
+			between += events[i].type == THRUM_EVENT_LINK_RECEIVE ? events[i].time
+				: events[i].type == THRUM_EVENT_LINK_SEND     ? -events[i].time
+									      : 0;
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+	return between;
+}
+
+/* It bounds the clocks from one side only, so the wall clocks tell the rest, as well as the kernel says that
+ * they do. */
+static void a_message_of_one_direction_moves_no_clock(void **state)
+{
+	int64_t error;
+
+	(void)state;
+	assert_in_range(send_one(300000000, 0, 0, &error), 299999990, 300000010);
+	assert_in_range(error, 1999990000, 2000000000);
+	/* One clock must be wrong: by no more than is needed. */
+	assert_in_range(send_one(-300000000, 0, 0, &error), 1000, 70000);
+	assert_in_range(error, 1699900000, 1700100000);
+	assert_in_range(send_one(4000000, 3000, 1000, &error), 3999990, 4000010);
+	assert_in_range(error, 6000000, 6010000);
+	assert_in_range(send_one(-4000000, 3000, 1000, &error), 999000, 1001000);
+	/* Programs that give no estimate may have told the kernel an error of 0. */
+	assert_in_range(send_one(4000000, 3000, 0, &error), 3999990, 4000010);
+	assert_in_range(error, 206000000, 206010000);
+}
+
 /* Pings of two machines that send each other nothing, to a third one whose clock is 7 s ahead. Each way
  * takes 100 us. */
 static void put_pings(struct thrum__ping *pings, size_t count, int64_t start)
@@ -541,6 +592,7 @@ int main(void)
 		cmocka_unit_test(compares_the_clocks_of_machines),
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
+		cmocka_unit_test(a_message_of_one_direction_moves_no_clock),
 		cmocka_unit_test(compares_clocks_by_pings),
 		cmocka_unit_test(tells_of_a_step),
 		cmocka_unit_test(tells_doubtful_messages),

@@ -65,3 +65,9 @@ declare module "core:numbers" {
   export const TEXT_WORDS: number;
   export const CELLS_WORDS: number;
 }
+
+/** The module that unpacks the core (unlzma.c): wasm in base64. */
+declare module "core:unlzma" {
+  const base64: string;
+  export default base64;
+}

@@ -29,6 +29,9 @@ export interface Paragraph {
   number?: number;
   /** Belongs to the run that the document is about. */
   marked?: true;
+  /** A bar below a row: thousandths of its width, and a token. */
+  bar?: number;
+  colour?: string;
   pieces: Piece[];
   aside?: Piece;
 }
@@ -140,7 +143,7 @@ export interface Source {
 
 export type ToWorker =
   | { is: "start"; canvas: OffscreenCanvas; theme: string; moves: boolean }
-  | { is: "core"; module: WebAssembly.Module } // at any time: "start" waits for it
+  | { is: "core"; packed: Uint8Array<ArrayBuffer> } // at any time: "start" waits for it
   | { is: "block"; text: string } // of an embedded trace, gzip in base64: any time before "open"
   | { is: "open"; sources: Source[]; state: string; add: boolean }
   | { is: "size"; width: number; height: number; scale: number }
@@ -219,6 +222,7 @@ export type FromWorker =
   | { is: "ready"; commands: Command[]; words: Words }
   | { is: "progress"; step: string; part: number } // part: 0 … 1
   | { is: "failed"; name: string; message: string; hint: string }
+  | { is: "unable"; message: string } // the worker can't start
   | { is: "warned"; name: string; message: string } // it is incomplete, but shown
   | { is: "changed"; changes: Changes }
   // The page runs search, details, mark, go-to-time, help, and "note": a finding was pressed.
@@ -232,6 +236,7 @@ export type FromWorker =
   | { is: "rows"; part: number; table: TableName; first: number; rows: Row[] }
   | { is: "where"; part: number; table: TableName; row: number } // -1: it has none
   | { is: "count"; words: string } // describes the tasks that a number counts
+  | { is: "coarse"; picture: ImageBitmap } // of the trace that is being read
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }

@@ -16,6 +16,8 @@ export const now = {
   focus: 0,
   selected: -1,
   finding: 0,
+  /** Odd: the panel tells about the range. With bit 1, that chooses durations, too. */
+  subject: 0,
   on: [] as string[],
   commands: [] as Command[],
 };
@@ -46,11 +48,12 @@ export const isShown = () => looked >= 0;
 function hear(message: FromWorker) {
   if (message.is === "ready") now.commands = message.commands;
   if (message.is === "changed") {
-    const { parts, focus, selected, finding, on } = message.changes;
+    const { parts, focus, selected, finding, subject, on } = message.changes;
     if (parts) now.parts = parts;
     if (focus !== undefined) now.focus = focus;
     if (selected !== undefined) now.selected = selected;
     if (finding !== undefined) now.finding = finding;
+    if (subject !== undefined) now.subject = subject;
     if (on) now.on = on;
   }
   for (const handler of handlers.get(message.is) ?? []) handler(message as never);
@@ -71,7 +74,7 @@ export function fail(message: string) {
 /** Starts a worker, in place of a running one. */
 export function startWorker(url: string) {
   worker?.terminate();
-  Object.assign(now, { parts: [], focus: 0, selected: -1, on: [] });
+  Object.assign(now, { parts: [], focus: 0, selected: -1, subject: 0, on: [] });
   looked = -1;
   worker = new Worker(url);
   worker.onmessage = ({ data }: MessageEvent<FromWorker>) => hear(data);

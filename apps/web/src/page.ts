@@ -16,11 +16,11 @@ import { fail, now, on, onChange, post, startWorker } from "./page-wire";
 import { makePanel, openTab, setTab } from "./panel";
 import { askSlow, makeDetails, showFinding } from "./panel-document";
 import { makeTables } from "./panel-tables";
-import { fromBase93, gunzip } from "./unpack";
+import { fromBase93 } from "./unpack";
 
 let canvas: HTMLCanvasElement | undefined;
+let coarse: HTMLCanvasElement | undefined; // while a trace is read
 let workerUrl = "";
-let core: Promise<WebAssembly.Module> | undefined;
 
 function tellSize() {
   const { clientWidth: width, clientHeight: height } = byId("picture");
@@ -46,12 +46,9 @@ function begin() {
   const offscreen = canvas.transferControlToOffscreen();
   post({ is: "start", canvas: offscreen, ...look() }, [offscreen]);
   tellSize();
-  // Compiled while the worker starts, to save time.
-  core ??= gunzip(fromBase93((byId("core").textContent ?? "").trim())).then(WebAssembly.compile);
-  core.then(
-    (module) => post({ is: "core", module }),
-    (error: unknown) => fail(`The viewer can't start: ${String(error)}`),
-  );
+  // Made bytes while the worker starts, to save time.
+  const packed = fromBase93((byId("core").textContent ?? "").trim());
+  post({ is: "core", packed }, [packed.buffer]);
 }
 
 /** Shows the empty page, the progress of opening, or the trace. */
@@ -60,6 +57,8 @@ function show(state: "empty" | "opening" | "trace") {
   byId("empty").hidden = state !== "empty";
   byId("opening").hidden = state !== "opening";
   byId("loading").hidden = state !== "opening";
+  coarse?.remove();
+  coarse = undefined;
   document.body.classList.toggle("blank", state === "empty");
   if (hasTrace) return;
   // All parts have their place while it opens, so that the picture is made only once.
@@ -85,6 +84,14 @@ function listenToOpening() {
     bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
     byId("opening-words").textContent = step;
   });
+  on("coarse", ({ picture }) => {
+    if (now.parts.length > 0) return;
+    if (!coarse) {
+      coarse = make("canvas", { id: "coarse", "aria-hidden": "true" });
+      byId("opening").before(coarse);
+    }
+    coarse.getContext("bitmaprenderer")?.transferFromImageBitmap(picture);
+  });
   onChange(({ shown }) => {
     if (!shown) return;
     show(now.parts.length ? "trace" : "empty");
@@ -94,6 +101,7 @@ function listenToOpening() {
     notice(name ? `${name}: ${message}` : message, hint, true);
     show(now.parts.length ? "trace" : "empty");
   });
+  on("unable", ({ message }) => fail(`The viewer can't start: ${message}`));
   on("warned", ({ name, message }) => notice(`${name}: ${message}`, "", false));
   on("refused", ({ message }) => {
     if (!isGoing()) notice(message, "The page stays as it was.", true);

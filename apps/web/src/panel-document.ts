@@ -2,11 +2,13 @@
 // Documents as elements: each role has one look. All words come from the core.
 import { button, byId, isNarrow, listen, make, say, throttled } from "./page-dom";
 import type { Document, Paragraph, Piece, ToWorker } from "./messages";
-import { isShown, now, on, onChange, onTrace, post } from "./page-wire";
+import { copyLink } from "./page-menu";
+import { command, isShown, now, on, onChange, onTrace, post } from "./page-wire";
 import { onTab, openTab, setTab } from "./panel";
 import { showTasks } from "./panel-tables";
 
 const FINDINGS_AT_ONCE = 20;
+const SETTLED_MS = 500; // a range that stays so long is announced
 
 /** The kinds of links, as members of pieces and of elements' data. */
 const LINKS = ["task", "run", "time", "slow", "difference", "filter", "group"] as const;
@@ -49,11 +51,17 @@ function step(from: Paragraph, part: number): HTMLElement {
 
 function row(from: Paragraph, part: number, cell: "td" | "th"): HTMLElement {
   const attributes: Record<string, string> = cell === "th" ? { scope: "col" } : {};
-  return make(
+  const element = make(
     "tr",
     marked(from),
     ...from.pieces.map((each) => make(cell, attributes, piece(each, part))),
   );
+  if (from.bar !== undefined) {
+    element.classList.add("bar");
+    element.style.setProperty("--bar", `var(--${from.colour})`);
+    element.style.setProperty("--share", `${from.bar / 10}%`);
+  }
+  return element;
 }
 
 /** Makes the element for adjacent paragraphs of a role: a list, a table; null: each stands alone. */
@@ -198,9 +206,41 @@ function showDocument(document: Document, about: About, part: number) {
   if (isFindingWanted) scrollToFinding();
   else byId("details").scrollTop = 0;
   isFindingWanted = false;
-  const { selected } = now;
-  if (selected >= 0 && about !== "differences")
-    say([...article.querySelectorAll("h2, .remark")].map((words) => words.textContent).join(", "));
+  const isRange = tellsRange() && (about === "task" || about === "trace");
+  if (isRange) {
+    article.classList.add("range");
+    article.append(rangeButtons());
+  }
+  window.clearTimeout(announcing);
+  if (!isRange && (now.selected < 0 || about === "differences")) return;
+  // A range is announced with its greatest differences, once it stays.
+  const rows = isRange ? [...(article.querySelector("table")?.rows ?? [])] : [];
+  const words = [
+    ...[...article.querySelectorAll("h2, .remark")].map(({ textContent }) => textContent),
+    ...rows.map(({ cells }) =>
+      [...cells]
+        .map(({ textContent }) => textContent)
+        .join(" ")
+        .trim(),
+    ),
+  ].join(", ");
+  announcing = window.setTimeout(() => say(words), isRange ? SETTLED_MS : 0);
+}
+let announcing = 0;
+
+/** Whether the panel tells about the range of the bands; the core tells that with the subject. */
+const tellsRange = () => (now.subject & 1) > 0;
+
+function rangeButtons(): HTMLElement {
+  const open = button("Open", () => command("open"));
+  return make(
+    "section",
+    { class: "buttons" },
+    ...(now.subject & 2 ? [open] : []), // a box
+    button("Zoom here", () => command("zoom-to")),
+    button("Note…", () => command("mark")),
+    button("Copy link", () => void copyLink()),
+  );
 }
 
 function showDetails() {
@@ -322,6 +362,7 @@ export function makeDetails() {
     if (theme) drawSlow();
     if (parts && isShown() && parts[now.focus]?.findings !== shownFindings) showFindings();
     if (!isShown()) return;
+    if (subject !== undefined && tellsRange() && openTab() === "slow") setTab("details");
     if (selected !== undefined || subject !== undefined) showDetails();
   });
   listenToLinks(byId("panel"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: ISC
 // A table that asks for its rows when they become visible, so that a million rows are as quick as
 // ten. The worker sorts and narrows.
-import { listen, make, throttled } from "./page-dom";
+import { count, listen, make, throttled } from "./page-dom";
 import type { Column, NarrowedBy, Row, TableHead, TableName } from "./messages";
 import { now, post } from "./page-wire";
 
@@ -33,9 +33,13 @@ const LABEL = 104; // least px of a column that takes the rest of the width
 /** Widths in px of columns that need more than a number or a word. */
 const WIDTHS: Record<string, number> = { start: 88, site: 220, failure: 160, task: 72, parent: 72 };
 
+/** The width of a column that counts tasks: that of all of them, if that is more than usual. */
+const countWidth = () => Math.max(64, 22 + 8 * count(now.parts[now.focus]?.tasks ?? 0).length);
+
 /** A column's width: fixed, so that titles stay where they are, whatever rows are in sight. */
 function widthOf({ name, right }: Column): string {
   if (["label", "counter", "site"].includes(name) && !WIDTHS[name]) return "auto";
+  if (name === "tasks") return `${countWidth()}px`;
   return `${WIDTHS[name] ?? (right ? Math.max(64, 24 + 6 * name.length) : 72)}px`;
 }
 
@@ -188,7 +192,9 @@ export class VirtualTable {
         return cell;
       }),
     );
-    const widths = this.#shown.map((index) => parseInt(widthOf(head.columns[index]!)) || LABEL);
+    // The labels give the counts their room.
+    const label = LABEL + 64 - countWidth();
+    const widths = this.#shown.map((index) => parseInt(widthOf(head.columns[index]!)) || label);
     this.#least = widths.reduce((sum, width) => sum + width, 0);
     for (const title of this.#titles.querySelectorAll("button"))
       if (title.dataset.column === focused) title.focus();

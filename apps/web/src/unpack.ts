@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: ISC
-// Unpacks the data embedded in a page, which is gzip as text. Traces are in base64, a common format;
-// the page itself, which has to be small, is in base 93.
+// Unpacks the data embedded in a page, which is text. Traces are gzip in base64, common formats; the
+// page itself, which has to be small, is in base 93, and its core is LZMA (worker-core.ts).
 
 declare global {
   interface Uint8ArrayConstructor {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: ISC
 // The core, C compiled to wasm32 (apps/web/*.c): its exports and the functions that it imports.
 
+import unlzma from "core:unlzma";
+import { fromBase64, gunzip } from "./unpack";
 import type { Bytes } from "./worker-source";
 
 /** Colours, fonts and dashes: core_tokens. */
@@ -22,6 +24,26 @@ export interface Host {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+/** Unpacks LZMA by the module that unlzma.c makes. */
+function unpackLzma(packed: Uint8Array): Uint8Array<ArrayBuffer> {
+  const wrong = new Error("the page is incomplete or damaged");
+  if (packed.length < 18) throw wrong;
+  const size = new DataView(packed.buffer).getUint32(5, true);
+  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(fromBase64(unlzma)));
+  const memory = exports.memory as WebAssembly.Memory;
+  const from = memory.buffer.byteLength;
+  const to = from + packed.length;
+  memory.grow((packed.length + size + 65535) >> 16);
+  new Uint8Array(memory.buffer).set(packed, from);
+  if (!(exports.unlzma as Call)(from, packed.length, to, size)) throw wrong;
+  return new Uint8Array(memory.buffer, to, size);
+}
+
+/** Unpacks and compiles the core, which is LZMA, or gzip where the page was built without xz. */
+export async function compileCore(packed: Uint8Array<ArrayBuffer>): Promise<WebAssembly.Module> {
+  return WebAssembly.compile(packed[0] === 0x1f ? await gunzip(packed) : unpackLzma(packed));
+}
 
 export class Core {
   readonly memory: WebAssembly.Memory;

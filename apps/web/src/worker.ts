@@ -30,7 +30,7 @@ import type {
   Words,
 } from "./messages";
 import { Painter } from "./painter";
-import { Core, type Tokens } from "./worker-core";
+import { compileCore, Core, type Tokens } from "./worker-core";
 import { unpack, unpackAhead } from "./worker-source";
 
 const DOCUMENTS = {
@@ -50,6 +50,7 @@ const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
 const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
+const COARSE_MS = 200; // between two coarse pictures
 const PAINTED_MS = 100;
 const STEPS_MS = 10; // in which steps are made before input is looked at
 const CSV_ROWS = 5000; // in one call
@@ -70,6 +71,7 @@ function progress(step: string, part: number): void {
   if (now - progressed < PROGRESS_MS) return;
   progressed = now;
   post({ is: "progress", step, part });
+  viewer?.sendCoarse(now);
 }
 
 function messageOf(error: unknown): string {
@@ -120,6 +122,7 @@ class Viewer {
   private isNew = false; // an opened trace isn't painted yet
   private readonly told = new Map<string, string>();
   private readonly questions: Question[] = [];
+  private coarseSent = 0; // in ms
   private isPaused = false; // while input is looked at, between two steps
 
   constructor(
@@ -415,6 +418,15 @@ class Viewer {
     return canvas.transferToImageBitmap();
   }
 
+  /** Sends a coarse picture while a trace is read: a worker at work can't change its canvas. */
+  sendCoarse(now: number): void {
+    const { core, width, height, scale } = this;
+    if (now - this.coarseSent < COARSE_MS || core.call("core_coarse", width, height) < 0) return;
+    this.coarseSent = now;
+    const picture = this.picture(width, scale);
+    postMessage({ is: "coarse", picture } satisfies FromWorker, [picture]);
+  }
+
   drawSlow({ width, scale }: Message<"slow">): void {
     if (this.core.call("core_slow", width) < 0) return;
     const picture = this.picture(width, scale);
@@ -558,7 +570,7 @@ async function start(message: Message<"start">): Promise<Viewer> {
 }
 
 // Messages are handled one after the other, even if one takes its time.
-let compile: (core: WebAssembly.Module) => void;
+let compile: (core: Promise<WebAssembly.Module>) => void;
 const compiled = new Promise<WebAssembly.Module>((resolve) => (compile = resolve));
 let viewer: Viewer | undefined;
 let last = Promise.resolve();
@@ -572,13 +584,17 @@ function inTurn(work: () => void | Promise<void>): void {
 }
 
 async function take(message: ToWorker): Promise<void> {
-  if (message.is === "start") viewer = await start(message);
-  else await viewer?.handle(message);
+  if (message.is !== "start") return viewer?.handle(message);
+  try {
+    viewer = await start(message);
+  } catch (error) {
+    post({ is: "unable", message: messageOf(error) });
+  }
 }
 
 onmessage = (event: MessageEvent<ToWorker>) => {
   if (event.data.is === "search") latestSearch = event.data;
-  if (event.data.is === "core") compile(event.data.module);
+  if (event.data.is === "core") compile(compileCore(event.data.packed));
   else if (event.data.is === "block") unpackAhead(event.data.text);
   else inTurn(() => take(event.data));
 };

@@ -6,7 +6,9 @@
 
 #include "analyse/bands/parts.h"
 
-#define SMALL 20000 /* events of a model that is cheap to look at */
+#define SMALL 20000           /* events of a model that is cheap to look at */
+#define SEEN_LEAST 1000000000 /* ns by which the bands are older than the model, and */
+#define SEEN_PART 64          /* a part of their time: that is seen */
 
 static int make_family(struct thrum__bands *bands)
 {
@@ -38,7 +40,7 @@ int thrum__bands_make(const struct thrum__model *model,
 	bands->forgotten = model->forgotten;
 	bands->ending = (uint8_t)model->ending;
 	bands->from = model->forgotten > 0 ? model->forgotten : 0;
-	bands->to = model->end > bands->from ? model->end : bands->from;
+	bands->to = bands->made_to = model->end > bands->from ? model->end : bands->from;
 	for (size_t i = 0; error == 0 && i < sizeof PARTS / sizeof *PARTS; i++) {
 		error = PARTS[i].make(bands);
 		done += PARTS[i].share;
@@ -111,15 +113,34 @@ bool thrum__bands_is_broken(const struct thrum__bands *bands)
 	return bands->model->forgotten != bands->forgotten;
 }
 
-/* A part of the model is gone, it has ended, or has grown by a sixteenth: so in all this costs as much as
- * making them 16 times for each doubling. */
+/* Besides new events, open runs and holds go on, which is seen after some time. */
 bool thrum__bands_is_old(const struct thrum__bands *bands)
+{
+	const struct thrum__model *model = bands->model;
+	int64_t seen = (bands->made_to - bands->from) / SEEN_PART;
+
+	return thrum__bands_is_broken(bands) || model->ending != bands->ending ||
+		model->events != bands->events ||
+		model->end - bands->made_to > (seen > SEEN_LEAST ? seen : SEEN_LEAST);
+}
+
+/* Whether making the bands anew at once is worth it: if they have grown by a sixteenth, this costs as much
+ * in all as making them 16 times for each doubling. */
+static bool is_due(const struct thrum__bands *bands)
 {
 	const struct thrum__model *model = bands->model;
 
 	return thrum__bands_is_broken(bands) || model->ending != bands->ending ||
 		model->events - bands->events > bands->events / 16 ||
-		(bands->events < SMALL && model->events != bands->events);
+		(bands->events < SMALL && thrum__bands_is_old(bands));
+}
+
+void thrum__bands_advance(struct thrum__bands *bands)
+{
+	if (bands->model->end <= bands->to || thrum__bands_is_broken(bands))
+		return;
+	bands->to = bands->model->end;
+	thrum__bands_rows_advance(bands);
 }
 
 int thrum__bands_replace(struct thrum__bands *bands, struct thrum__bands *made)
@@ -144,8 +165,10 @@ int thrum__bands_update(struct thrum__bands *bands)
 {
 	struct thrum__bands *made;
 
-	if (!thrum__bands_is_old(bands))
+	if (!is_due(bands)) {
+		thrum__bands_advance(bands);
 		return 0;
+	}
 	if (thrum__bands_make(bands->model, NULL, NULL, &made) < 0)
 		return -THRUM_E_MEMORY;
 	return thrum__bands_replace(bands, made);

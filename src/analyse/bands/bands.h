@@ -12,6 +12,7 @@
  *	lines.c    single lines: walks, neighbours, exceptions
  *	box.c      the lines in a box of times and durations
  *	lanes.c    the runs of each lane, and the lanes by name
+ *	slots.c    sums of how much threads of many lanes run
  *	threads.c  how much threads run, and for whom
  *	queues.c   the waits and holds of locks
  *	numbers.c  rates, percentiles and failures of a time; what differs between two
@@ -39,6 +40,7 @@ struct thrum__bands_thread {
 	uint32_t first, count; /* its lanes: elements of `thread_lanes` */
 	bool is_others;        /* lanes of several names */
 	int64_t ran;           /* ns, of all lanes; not of the lanes' own tasks */
+	uint32_t first_slot;   /* private */
 };
 
 /* The locks, semaphores, conditions or mailboxes of one group. */
@@ -55,13 +57,14 @@ struct thrum__bands {
 	const struct thrum__model *model;
 	struct thrum__family family;
 	int64_t from, to; /* the time that the bands show: from the first event that is kept */
+	int64_t made_to;  /* until here they show all; afterwards only that pending lines go on */
 	struct thrum__bands_thread *threads; /* from top to bottom */
 	uint32_t thread_count, *thread_lanes;
 	struct thrum__bands_queue *queues; /* the one with the longest waiting first */
 	uint32_t queue_count;
+	uint64_t events; /* of the model when they were made */
 	/* Private to the folder. */
-	uint64_t events; /* of the model when they were made, and so on */
-	int64_t forgotten;
+	int64_t forgotten; /* the same, and so on */
 	uint8_t ending;
 	struct thrum__bands_rows *rows;
 	struct thrum__bands_lanes *lanes;
@@ -80,12 +83,15 @@ void thrum__bands_destroy(struct thrum__bands *);
 /*
  * Brings the bands up to date after the model has grown or forgotten. The shown groups keep their
  * places and sizes, and new groups are in `more`; groups have other numbers than before. Makes all
- * anew, so it does nothing before the model has forgotten, ended, or grown by a sixteenth: until then
- * the bands end at `to`. Returns 0, or -THRUM_E_MEMORY with the bands as they were.
+ * anew, so before the model has forgotten, ended, or grown by a sixteenth it only advances them.
+ * Returns 0, or -THRUM_E_MEMORY with the bands as they were.
  */
 THRUM__MUST_USE int thrum__bands_update(struct thrum__bands *);
-/* Whether that would make them anew, and whether it must be done before they are used again: the model
- * has forgotten something. */
+/* Moves the end of the bands to that of the model: pending lines go on and rise to the height of their age,
+ * and end where they have ended. Takes time in proportion to these lines alone. */
+void thrum__bands_advance(struct thrum__bands *);
+/* Whether bands that are made anew would show more, and whether they must be before they are used again:
+ * the model has forgotten something. */
 bool thrum__bands_is_old(const struct thrum__bands *);
 bool thrum__bands_is_broken(const struct thrum__bands *);
 /* The same with bands that were made from the model elsewhere, in a thread for instance; takes them.
@@ -165,7 +171,8 @@ struct thrum__bands_walk {
 	uint32_t group;
 	unsigned class, end;
 	int64_t from, to;
-	uint32_t at, last; /* private */
+	unsigned row; /* private, as the next ones */
+	uint32_t at, last;
 };
 
 void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__bands *,
@@ -237,7 +244,7 @@ uint32_t thrum__bands_pick(const struct thrum__bands *, const struct thrum__band
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 /* The share of each column in which a thread's lanes run a task that isn't their own, 0 … 1. To about 2 %
- * where very many runs lie in a column. */
+ * where very many runs lie in a column, or the thread has many lanes. */
 void thrum__bands_thread_shares(const struct thrum__bands *, uint32_t thread,
 	const struct thrum__bands_window *, float *shares);
 
@@ -363,6 +370,10 @@ struct thrum__bands_numbers {
 /* Exact for up to 100,000 lines; of more, `half` and `slow` are off by at most 7 %. */
 void thrum__bands_numbers(const struct thrum__bands *, uint32_t group,
 	const struct thrum__bands_time *, struct thrum__bands_numbers *);
+
+/* Returns how many lines of a group touch a time, about. */
+uint32_t thrum__bands_touched(const struct thrum__bands *, uint32_t group, int64_t from,
+	int64_t to);
 
 /* The line of a group that is the median of all that resolved, or NONE. *resolved: how many did. */
 uint32_t thrum__bands_usual(const struct thrum__bands *, uint32_t group, uint32_t *resolved);

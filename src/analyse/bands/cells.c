@@ -148,6 +148,16 @@ static uint32_t count_quiet(const struct thrum__bands *bands, const struct thrum
 	return count;
 }
 
+/* Adds the pending lines of a row to a column behind its last slot: those go on there. */
+static void add_advanced(const struct thrum__bands *bands, const struct thrum__bands_row *row,
+	const struct thrum__bands_window *window, uint32_t i, struct thrum__bands_cell *cell)
+{
+	int64_t to = window->times[i + 1] < bands->to ? window->times[i + 1] : bands->to;
+
+	cell->lines += row->pending;
+	cell->life += (float)row->pending * (float)(to - window->times[i]);
+}
+
 static void cells_by_sums(const struct thrum__bands *bands, const struct thrum__bands_row *row,
 	const struct thrum__bands_window *window, struct thrum__bands_cell *cells)
 {
@@ -161,7 +171,9 @@ static void cells_by_sums(const struct thrum__bands *bands, const struct thrum__
 	for (uint32_t i = 0; i < window->columns; i++) {
 		uint32_t b = slots_before(bands, &of, window, each, i + 1);
 
-		if (b > a) {
+		if (a == of.slots && window->times[i] < bands->to) {
+			add_advanced(bands, row, window, i, &cells[i]);
+		} else if (b > a) {
 			cells[i].lines += sums[b].begun - sums[a].ended;
 			cells[i].quiet += quiet;
 			cells[i].ended += sums[b].ended - sums[a].ended;
@@ -288,16 +300,16 @@ void thrum__bands_cells(const struct thrum__bands *bands, uint32_t group, unsign
 	if (window->columns == 0 || group >= bands->rows->group_count)
 		return;
 	for (unsigned i = class; i < class + classes; i++) {
-		const struct thrum__bands_row *row = thrum__bands_row(bands, group, i);
+		const struct thrum__bands_row *row;
+		unsigned at = 0;
 
-		if (!row || row->count == 0)
-			continue;
-		if (has_sums(row, window)) {
-			cells_by_sums(bands, row, window, cells);
-		} else {
-			add_lines(bands, row, window, cells);
-			add_runs(bands, row, window, cells);
-		}
+		while ((row = thrum__bands_next_row(bands, group, i, &at)))
+			if (has_sums(row, window)) {
+				cells_by_sums(bands, row, window, cells);
+			} else {
+				add_lines(bands, row, window, cells);
+				add_runs(bands, row, window, cells);
+			}
 	}
 }
 
@@ -311,8 +323,11 @@ static void add_alive(const struct thrum__bands *bands, const struct thrum__band
 
 	for (uint32_t i = thrum__bands_row_from(rows, row, from - row->longest);
 		i < row->first + row->count && rows->start[i] <= to; i++) {
-		/* Alive at the end of column c: start <= times[c + 1] < end, or pending. */
-		uint32_t end = window->columns;
+		/* Alive at the end of column c: start <= times[c + 1] < end; or pending, up to the
+		 * column in which the bands end. */
+		uint32_t end = bands->to < to
+			? thrum__bands_window_column(window, bands->to - 1) + 1
+			: window->columns;
 
 		if (rows->end[i] < from)
 			continue;
@@ -337,7 +352,7 @@ static void add_alive_by_sums(const struct thrum__bands *bands, const struct thr
 	struct sums of = sums_of(bands->rows, row, window);
 	double each = 1.0 / (double)of.slot;
 
-	for (uint32_t i = 0; i < window->columns; i++) {
+	for (uint32_t i = 0; i < window->columns && window->times[i] < bands->to; i++) {
 		uint32_t b = slots_before(bands, &of, window, each, i + 1);
 
 		alive[i] += of.sums[b].begun - of.sums[b].ended;
@@ -354,7 +369,7 @@ void thrum__bands_alive(const struct thrum__bands *bands, uint32_t group,
 	if (window->columns == 0 || group >= rows->group_count)
 		return;
 	place = &rows->places[group];
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 
 		if (row->count == 0)

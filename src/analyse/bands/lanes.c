@@ -399,7 +399,7 @@ int thrum__bands_lanes_make(struct thrum__bands *bands)
 		error = find_holes(bands);
 	if (error == 0)
 		error = find_threads(bands);
-	return error;
+	return error == 0 ? thrum__bands_slots_make(bands) : error;
 }
 
 void thrum__bands_lanes_free(struct thrum__bands_lanes *lanes)
@@ -411,6 +411,7 @@ void thrum__bands_lanes_free(struct thrum__bands_lanes *lanes)
 	free(lanes->sums);
 	free(lanes->longest);
 	free(lanes->holes);
+	free(lanes->slots);
 	free(lanes);
 }
 
@@ -419,5 +420,5 @@ size_t thrum__bands_lanes_memory(const struct thrum__bands_lanes *lanes)
 	return lanes->lane_count * sizeof *lanes->lanes + lanes->run_count * sizeof *lanes->runs +
 		lanes->sum_count * sizeof *lanes->sums +
 		lanes->longest_count * sizeof *lanes->longest +
-		lanes->hole_room * sizeof *lanes->holes;
+		lanes->hole_room * sizeof *lanes->holes + lanes->slot_count * sizeof *lanes->slots;
 }

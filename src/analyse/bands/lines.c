@@ -18,19 +18,20 @@ static struct thrum__bands_line line_at(const struct thrum__bands_rows *rows, ui
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
-/* Goes to the first line of the walk's class that may touch its time, or of the next class. */
-static void enter_class(struct thrum__bands_walk *walk)
+/* Goes to the first line that may touch the walk's time in its class' next row, or in the next class. */
+static void enter_row(struct thrum__bands_walk *walk)
 {
-	for (; walk->class < walk->end; walk->class ++) {
-		const struct thrum__bands_row *row = thrum__bands_row(walk->bands, walk->group,
-			walk->class);
+	for (; walk->class < walk->end; walk->class ++, walk->row = 0) {
+		const struct thrum__bands_row *row;
 
-		if (!row || row->count == 0)
-			continue;
-		walk->at = thrum__bands_row_from(walk->bands->rows, row, walk->from - row->longest);
-		walk->last = row->first + row->count;
-		if (walk->at < walk->last)
-			return;
+		while ((row = thrum__bands_next_row(walk->bands, walk->group, walk->class,
+				&walk->row))) {
+			walk->at = thrum__bands_row_from(walk->bands->rows, row,
+				walk->from - row->longest);
+			walk->last = row->first + row->count;
+			if (walk->at < walk->last)
+				return;
+		}
 	}
 }
 
@@ -45,7 +46,7 @@ void thrum__bands_walk_begin(struct thrum__bands_walk *walk, const struct thrum_
 		.from = from,
 		.to = to,
 	};
-	enter_class(walk);
+	enter_row(walk);
 }
 
 bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_line *line)
@@ -54,8 +55,7 @@ bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_
 
 	while (walk->class < walk->end) {
 		if (walk->at >= walk->last || rows->start[walk->at] >= walk->to) {
-			walk->class ++;
-			enter_class(walk);
+			enter_row(walk);
 		} else if (rows->end[walk->at] < walk->from) {
 			walk->at++;
 		} else {
@@ -80,7 +80,7 @@ static uint32_t find_line(const struct thrum__bands *bands, uint32_t task)
 		return THRUM__NONE;
 	place = &rows->places[group];
 	start = THRUM__TASK(bands->model, task, start);
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 		uint32_t last = row->first + row->count;
 
@@ -90,12 +90,13 @@ static uint32_t find_line(const struct thrum__bands *bands, uint32_t task)
 			if (rows->task[at] == task)
 				return at;
 	}
-	for (uint32_t at = rows->rows[place->first].first; place->classes > 0 &&
-		at < rows->rows[place->first + place->classes - 1].first +
-				rows->rows[place->first + place->classes - 1].count;
-		at++)
-		if (rows->task[at] == task)
-			return at;
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
+		const struct thrum__bands_row *row = &rows->rows[place->first + i];
+
+		for (uint32_t at = row->first; at < row->first + row->count; at++)
+			if (rows->task[at] == task)
+				return at;
+	}
 	return THRUM__NONE;
 }
 
@@ -131,7 +132,7 @@ uint32_t thrum__bands_neighbour(const struct thrum__bands *bands, uint32_t task,
 	if (own == THRUM__NONE)
 		return THRUM__NONE;
 	place = &rows->places[thrum__family_group(&bands->family, first)];
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 		uint32_t at = thrum__bands_row_from(rows, row, rows->start[own]);
 		uint32_t last = row->first + row->count;
@@ -207,7 +208,7 @@ static void search_group(struct exceptions *search, uint32_t number)
 	const struct thrum__group *group = &search->bands->family.groups[number];
 	const struct thrum__bands_place *place = &rows->places[number];
 
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 
 		if (row->failed == 0 && row->pending == 0 && row->longest <= group->slow)
@@ -272,49 +273,86 @@ static int by_start(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
+/* The lines that are kept: a heap with the one on top that is the first to go. */
+struct kept {
+	struct thrum__bands_line *lines;
+	uint32_t count, room;
+	const struct thrum__bands_box *box;
+	bool fails, should; /* failed lines, and pending ones, come first */
+};
+
+/* Whether line `a` goes before `b` does: it has less worth, or comes later. */
+static bool goes_first(const struct kept *kept, const struct thrum__bands_line *a,
+	const struct thrum__bands_line *b)
+{
+	struct thrum__bands_line x = *a, y = *b;
+	int64_t worth_a, worth_b;
+
+	x.is_failed = x.is_failed && kept->fails;
+	y.is_failed = y.is_failed && kept->fails;
+	worth_a = worth(&x, kept->should, kept->box);
+	worth_b = worth(&y, kept->should, kept->box);
+	return worth_a != worth_b ? worth_a < worth_b : by_start(a, b) > 0;
+}
+
+/* Puts a line where it belongs in the heap, at `at` or below. */
+static void sink(struct kept *kept, uint32_t at, struct thrum__bands_line line)
+{
+	for (uint32_t child = 2 * at + 1; child < kept->count; child = 2 * at + 1) {
+		if (child + 1 < kept->count &&
+			goes_first(kept, &kept->lines[child + 1], &kept->lines[child]))
+			child++;
+		if (!goes_first(kept, &kept->lines[child], &line))
+			break;
+		kept->lines[at] = kept->lines[child];
+		at = child;
+	}
+	kept->lines[at] = line;
+}
+
+/* Keeps a line, unless there is no room and it goes before all others. */
+static void keep_line(struct kept *kept, const struct thrum__bands_line *line)
+{
+	uint32_t at = kept->count;
+
+	if (kept->count == kept->room) {
+		if (kept->room > 0 && goes_first(kept, &kept->lines[0], line))
+			sink(kept, 0, *line);
+		return;
+	}
+	kept->count++;
+	for (; at > 0 && goes_first(kept, line, &kept->lines[(at - 1) / 2]); at = (at - 1) / 2)
+		kept->lines[at] = kept->lines[(at - 1) / 2];
+	kept->lines[at] = *line;
+}
+
 uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum__bands_box *box,
 	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight)
 {
-	uint32_t group = box->group;
-	bool fails = group < bands->rows->group_count &&
-		!nearly_all_fail(&bands->family.groups[group]);
-	bool should = group < bands->rows->group_count &&
-		bands->family.groups[group].should > bands->family.groups[group].lines / 2;
+	const struct thrum__group *group = box->group < bands->rows->group_count
+		? &bands->family.groups[box->group]
+		: NULL;
+	struct kept kept = {.lines = lines,
+		.room = most,
+		.box = box,
+		.fails = group && !nearly_all_fail(group),
+		.should = group && group->should > group->lines / 2};
 	struct thrum__bands_walk walk;
 	struct thrum__bands_line line;
-	uint32_t count = 0, kept = 0, room = most > 1 ? most - 1 : most;
+	uint32_t count = 0;
 
 	thrum__bands_box_begin(&walk, bands, box);
-	while (thrum__bands_box_next(&walk, box, &line)) {
-		struct thrum__bands_line seen = line;
-		uint32_t at = kept;
-
-		count++;
-		seen.is_failed = seen.is_failed && fails;
-		while (at > 0) {
-			struct thrum__bands_line other = lines[at - 1];
-
-			other.is_failed = other.is_failed && fails;
-			if (worth(&other, should, box) >= worth(&seen, should, box))
-				break;
-			at--;
-		}
-		if (at >= room)
-			continue;
-		kept += kept < room;
-		for (uint32_t i = kept - 1; i > at; i--)
-			lines[i] = lines[i - 1];
-		lines[at] = line;
-	}
+	for (; thrum__bands_box_next(&walk, box, &line); count++)
+		keep_line(&kept, &line);
 	*in_sight = count;
-	if (count > kept && kept < most && find_median(bands, box, count, &line)) {
+	if (count > most && most > 1 && find_median(bands, box, count, &line)) {
 		bool is_there = false;
 
-		for (uint32_t i = 0; i < kept; i++)
+		for (uint32_t i = 0; i < kept.count; i++)
 			is_there = is_there || lines[i].task == line.task;
 		if (!is_there)
-			lines[kept++] = line;
+			lines[0] = line; /* for the one with the least worth */
 	}
-	qsort(lines, kept, sizeof *lines, by_start);
-	return kept;
+	qsort(lines, kept.count, sizeof *lines, by_start);
+	return kept.count;
 }

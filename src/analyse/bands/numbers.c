@@ -152,26 +152,39 @@ static void count_alive(const struct thrum__bands *bands, const struct thrum__ba
 	}
 }
 
+uint32_t thrum__bands_touched(const struct thrum__bands *bands, uint32_t group, int64_t from,
+	int64_t to)
+{
+	const struct thrum__bands_time time = {{from, 0}, {to, 0}};
+	struct thrum__bands_numbers numbers = {0};
+
+	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
+		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
+
+		if (row && row->count > 0)
+			count_alive(bands, row, &time, &numbers);
+	}
+	return numbers.touched;
+}
+
 void thrum__bands_numbers(const struct thrum__bands *bands, uint32_t group,
 	const struct thrum__bands_time *time, struct thrum__bands_numbers *numbers)
 {
 	struct ends ends = {.bands = bands, .time = time, .group = group};
+	const struct thrum__bands_place *place;
 	double seconds = 0;
 	bool exactly;
 
 	*numbers = (struct thrum__bands_numbers){0};
 	if (group >= bands->rows->group_count)
 		return;
+	place = &bands->rows->places[group];
 	count_classes(&ends, false);
 	exactly = ends.ended <= EXACT_MOST;
 	if (exactly)
 		count_classes(&ends, true);
-	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
-		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
-
-		if (row && row->count > 0)
-			count_alive(bands, row, time, numbers);
-	}
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++)
+		count_alive(bands, &bands->rows->rows[place->first + i], time, numbers);
 	for (int part = 0; part < 2; part++)
 		if (time->to[part] > time->from[part])
 			seconds += (double)(time->to[part] - time->from[part]) / 1e9;
@@ -220,7 +233,7 @@ uint32_t thrum__bands_usual(const struct thrum__bands *bands, uint32_t group, ui
 	if (group >= rows->group_count)
 		return THRUM__NONE;
 	place = &rows->places[group];
-	for (unsigned i = 0; i < place->classes; i++) {
+	for (unsigned i = 0; i < place->ended.count; i++) {
 		const struct thrum__bands_row *row = &rows->rows[place->first + i];
 
 		for (uint32_t j = row->first; j < row->first + row->count; j++)
@@ -228,7 +241,7 @@ uint32_t thrum__bands_usual(const struct thrum__bands *bands, uint32_t group, ui
 		*resolved += counts[i];
 	}
 	rank = *resolved > 0 ? (*resolved - 1) / 2 : 0;
-	for (unsigned i = 0; *resolved > 0 && i < place->classes; i++) {
+	for (unsigned i = 0; *resolved > 0 && i < place->ended.count; i++) {
 		if (rank < counts[i])
 			return line_at_rank(rows, &rows->rows[place->first + i], rank);
 		rank -= counts[i];
@@ -283,6 +296,31 @@ uint32_t thrum__bands_sample(const struct thrum__bands *bands, uint32_t group,
 
 /* ---- Groups --------------------------------------------------------------------------------- */
 
+/* The length of a group's line of rank `rank`, pending ones included. */
+static int64_t length_of(const struct thrum__bands *bands, uint32_t group, uint64_t rank,
+	int64_t *lengths)
+{
+	const struct thrum__bands_rows *rows = bands->rows;
+	const struct thrum__bands_row *row;
+	uint32_t count = 0;
+	unsigned class = 0, at = 0;
+
+	for (;; class ++, at = 0) {
+		uint32_t in_class = 0;
+
+		while ((row = thrum__bands_next_row(bands, group, class, &at)))
+			in_class += row->count;
+		if (rank < in_class)
+			break;
+		rank -= in_class;
+	}
+	at = 0;
+	while ((row = thrum__bands_next_row(bands, group, class, &at)))
+		for (uint32_t i = row->first; i < row->first + row->count; i++)
+			lengths[count++] = rows->end[i] - rows->start[i];
+	return thrum__base_select(lengths, count, (uint32_t)rank);
+}
+
 /* Finds the median and so on of all lines of a group, pending ones included. */
 static int measure_group(const struct thrum__bands *bands, uint32_t number, int64_t *lengths)
 {
@@ -293,17 +331,10 @@ static int measure_group(const struct thrum__bands *bands, uint32_t number, int6
 
 	for (int i = 0; i < 3; i++) {
 		uint64_t rank = ((uint64_t)group->lines * percents[i] + 99) / 100;
-		const struct thrum__bands_row *row = &bands->rows->rows[place->first];
 
-		rank = rank > 0 ? rank - 1 : 0;
-		for (; rank >= row->count; row++)
-			rank -= row->count;
-		for (uint32_t j = 0; j < row->count; j++)
-			lengths[j] = bands->rows->end[row->first + j] -
-				bands->rows->start[row->first + j];
-		*results[i] = thrum__base_select(lengths, row->count, (uint32_t)rank);
+		*results[i] = length_of(bands, number, rank > 0 ? rank - 1 : 0, lengths);
 	}
-	for (unsigned i = 0; i < place->classes; i++)
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++)
 		if (bands->rows->rows[place->first + i].longest > group->longest)
 			group->longest = bands->rows->rows[place->first + i].longest;
 	group->low = group->low > 0 ? group->low : 1;
@@ -322,7 +353,8 @@ int thrum__bands_measure_groups(struct thrum__bands *bands)
 	for (uint32_t i = 0; i < bands->rows->row_count; i++)
 		if (bands->rows->rows[i].count > most)
 			most = bands->rows->rows[i].count;
-	lengths = malloc(((size_t)most + 1) * sizeof *lengths);
+	/* A class has a row of lines that ended, and one of pending ones. */
+	lengths = malloc((2 * (size_t)most + 1) * sizeof *lengths);
 	if (!lengths)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < bands->family.group_count; i++)

@@ -14,8 +14,9 @@ enum {
 };
 
 /* The lines of one group and one class. A class bounds their lengths, so those in a time are found by
- * their starts. */
+ * their starts. Lines that are pending have rows of their own, which rise: thrum__bands_advance. */
 struct thrum__bands_row {
+	unsigned class;
 	uint32_t first, count;         /* elements of the lines' columns, by start */
 	uint32_t first_run, run_count; /* elements of `runs`, by start */
 	uint32_t failed, pending;      /* how many of the lines */
@@ -44,10 +45,13 @@ struct thrum__bands_sum {
 struct thrum__bands_rows {
 	struct thrum__bands_row *rows;
 	uint32_t row_count;
-	/* By group: its rows, one for each class from the first that has lines to the last. */
+	/* By group: its rows, one for each class from the first that has lines to the last. Behind them
+	 * are those of pending lines. */
 	struct thrum__bands_place {
 		uint32_t first;
-		uint8_t class, classes;
+		struct thrum__bands_classes {
+			uint8_t class, count;
+		} ended, pending;
 	} * places;
 	uint32_t group_count;
 	/* By line. */
@@ -72,16 +76,41 @@ struct thrum__bands_rows {
 THRUM__MUST_USE int thrum__bands_rows_make(struct thrum__bands *);
 void thrum__bands_rows_free(struct thrum__bands_rows *);
 size_t thrum__bands_rows_memory(const struct thrum__bands_rows *);
+/* Lets pending lines last until the bands' end, unless they have ended since. */
+void thrum__bands_rows_advance(struct thrum__bands *);
 
-/* The row of a group's class, or NULL if the group has no lines in it. */
+static inline unsigned thrum__bands_row_count(const struct thrum__bands_place *place)
+{
+	return place->ended.count + (unsigned)place->pending.count;
+}
+
+/* The row of the lines of a group's class that had ended, or NULL if there is none. */
 static inline const struct thrum__bands_row *thrum__bands_row(const struct thrum__bands *bands,
 	uint32_t group, unsigned class)
 {
 	const struct thrum__bands_place *place = &bands->rows->places[group];
 
-	return class < place->class || class - place->class >= place->classes
+	return class < place->ended.class || class - place->ended.class >= place->ended.count
 		? NULL
-		: &bands->rows->rows[place->first + class - place->class];
+		: &bands->rows->rows[place->first + class - place->ended.class];
+}
+
+/* The next row with lines of a group's class, pending or not; NULL at the end. *at is 0 at first. */
+static inline const struct thrum__bands_row *thrum__bands_next_row(const struct thrum__bands *bands,
+	uint32_t group, unsigned class, unsigned *at)
+{
+	const struct thrum__bands_place *place = &bands->rows->places[group];
+
+	while (*at <= place->pending.count) {
+		unsigned i = (*at)++;
+		const struct thrum__bands_row *row = i == 0
+			? thrum__bands_row(bands, group, class)
+			: &bands->rows->rows[place->first + place->ended.count + i - 1];
+
+		if (row && row->count > 0 && row->class == class)
+			return row;
+	}
+	return NULL;
 }
 
 /* The first line of a row that starts at or after a time; the one behind the last if there is none. */
@@ -97,12 +126,12 @@ static inline uint32_t thrum__bands_slot(const struct thrum__bands *bands,
 	return slot <= 0 ? 0 : slot >= row->slots - 1 ? row->slots - 1 : (uint32_t)slot;
 }
 
-/* A run's end; that of an open one, and of one that ended since the bands were made, is the bands'. */
+/* A run's end; that of an open one, and of one that ended since the bands were made, is when they were. */
 static inline int64_t thrum__bands_run_end(const struct thrum__bands *bands, uint32_t run)
 {
 	int64_t end = THRUM__RUN(bands->model, run, end);
 
-	return end < bands->to ? end : bands->to;
+	return end < bands->made_to ? end : bands->made_to;
 }
 
 /* The beginning and end of run `i` of a row. */
@@ -152,9 +181,16 @@ struct thrum__bands_lanes {
 	struct thrum__bands_hole *holes; /* the long ones, by time */
 	uint32_t hole_count, hole_room;
 	int64_t hole_least; /* all holes of at least so many ns are there */
+	double *slots;      /* of threads with many lanes: slots.c */
+	uint32_t slot_count;
 };
 
 THRUM__MUST_USE int thrum__bands_lanes_make(struct thrum__bands *);
+/* After the threads are found. */
+THRUM__MUST_USE int thrum__bands_slots_make(struct thrum__bands *);
+/* Gives a thread's shares of the columns, unless it has few lanes, or columns are too short for that. */
+bool thrum__bands_slots_shares(const struct thrum__bands *, uint32_t thread,
+	const struct thrum__bands_window *, float *shares);
 void thrum__bands_lanes_free(struct thrum__bands_lanes *);
 size_t thrum__bands_lanes_memory(const struct thrum__bands_lanes *);
 

@@ -82,7 +82,27 @@ static void lines_free(struct lines *lines)
 	free(lines->heads);
 }
 
-/* Makes an empty row for each class of each group, from its least to its greatest. */
+static void widen(struct thrum__bands_classes *classes, uint8_t class)
+{
+	uint8_t last = (uint8_t)(classes->class + classes->count);
+
+	if (classes->count == 0) {
+		classes->class = class;
+		last = class;
+	} else if (class < classes->class) {
+		classes->class = class;
+	}
+	last = class >= last ? class + 1 : last;
+	classes->count = last - classes->class;
+}
+
+static void set_classes(struct thrum__bands_row *rows, const struct thrum__bands_classes *classes)
+{
+	for (unsigned i = 0; i < classes->count; i++)
+		rows[i].class = classes->class + i;
+}
+
+/* Makes empty rows for the classes of each group, from its least to its greatest. */
 static int make_rows(struct lines *lines)
 {
 	const struct thrum__family *family = &lines->bands->family;
@@ -96,27 +116,37 @@ static int make_rows(struct lines *lines)
 	for (uint32_t i = 0; i < lines->count; i++) {
 		struct thrum__bands_place *place =
 			&rows->places[thrum__family_group(family, lines->task[i])];
-		uint8_t class = (uint8_t)thrum__bands_class(lines->end[i] - lines->start[i]);
-		uint8_t last = (uint8_t)(place->class + place->classes);
-
-		if (place->classes == 0) {
-			place->class = class;
-			place->classes = 1;
-			continue;
-		}
-		if (class < place->class)
-			place->class = class;
-		if (class + 1 > last)
-			last = class + 1;
-		place->classes = last - place->class;
+		widen(lines->flags[i] & THRUM__LINE_PENDING ? &place->pending : &place->ended,
+			(uint8_t)thrum__bands_class(lines->end[i] - lines->start[i]));
 	}
 	for (uint32_t i = 0; i < family->group_count; i++) {
 		rows->places[i].first = count;
-		count += rows->places[i].classes;
+		count += thrum__bands_row_count(&rows->places[i]);
 	}
 	rows->rows = calloc((size_t)count + 1, sizeof *rows->rows);
 	rows->row_count = count;
-	return rows->rows ? 0 : -THRUM_E_MEMORY;
+	if (!rows->rows)
+		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < family->group_count; i++) {
+		const struct thrum__bands_place *place = &rows->places[i];
+
+		set_classes(rows->rows + place->first, &place->ended);
+		set_classes(rows->rows + place->first + place->ended.count, &place->pending);
+	}
+	return 0;
+}
+
+/* The row of a line that is to be sorted. */
+static uint32_t row_of_line(const struct lines *lines, uint32_t line)
+{
+	const struct thrum__bands_place *place =
+		&lines->bands->rows
+			 ->places[thrum__family_group(&lines->bands->family, lines->task[line])];
+	unsigned class = thrum__bands_class(lines->end[line] - lines->start[line]);
+
+	return lines->flags[line] & THRUM__LINE_PENDING
+		? place->first + place->ended.count + class - place->pending.class
+		: place->first + class - place->ended.class;
 }
 
 /* Sorts a row by start, if it isn't sorted. `items` has room for twice the row's lines. */
@@ -143,9 +173,7 @@ static int fill_rows(struct lines *lines)
 
 	memset(lines->row_of, 0xff, family->places.count * sizeof *lines->row_of);
 	for (uint32_t i = 0; i < lines->count; i++) {
-		uint32_t group = thrum__family_group(family, lines->task[i]);
-		uint32_t row = rows->places[group].first - rows->places[group].class +
-			thrum__bands_class(lines->end[i] - lines->start[i]);
+		uint32_t row = row_of_line(lines, i);
 
 		lines->row_of[thrum__place(&family->places, lines->task[i])] = row;
 		rows->rows[row].count++;
@@ -316,6 +344,63 @@ static int find_runs(struct lines *lines)
 	free(row_of);
 	free(last);
 	return error;
+}
+
+/* ---- Pending lines -------------------------------------------------------------------------- */
+
+/* Lets a line last until the bands' end, or until it ended since they were made. */
+static void advance_line(struct thrum__bands *bands, struct thrum__bands_row *row, uint32_t line)
+{
+	struct thrum__bands_rows *rows = bands->rows;
+	uint32_t heir = thrum__model_heir(bands->model, rows->task[line]);
+	int64_t end = thrum__family_end(bands->model, heir);
+
+	if (end == THRUM__OPEN) {
+		rows->end[line] = bands->to;
+		return;
+	}
+	rows->end[line] = end > rows->start[line] ? end : rows->start[line];
+	rows->flags[line] &= (uint8_t)~THRUM__LINE_PENDING;
+	row->pending--;
+	if (THRUM__TASK(bands->model, heir, state) != THRUM__STATE_FAILED)
+		return;
+	rows->flags[line] |= THRUM__LINE_FAILED;
+	row->failed++;
+}
+
+static void advance_row(struct thrum__bands *bands, struct thrum__bands_row *row)
+{
+	struct thrum__bands_rows *rows = bands->rows;
+
+	row->longest = 0;
+	row->least = INT64_MAX;
+	for (uint32_t i = row->first; i < row->first + row->count; i++) {
+		int64_t length;
+
+		/* In a row with sums, that a line has ended is seen when the bands are made anew. */
+		if (row->slots > 0)
+			rows->end[i] = bands->to;
+		else if (rows->flags[i] & THRUM__LINE_PENDING)
+			advance_line(bands, row, i);
+		length = rows->end[i] - rows->start[i];
+		row->longest = length > row->longest ? thrum__base_time_clamp(length)
+						     : row->longest;
+		row->least = length < row->least ? length : row->least;
+	}
+	row->class = thrum__bands_class(row->longest);
+}
+
+void thrum__bands_rows_advance(struct thrum__bands *bands)
+{
+	struct thrum__bands_rows *rows = bands->rows;
+
+	for (uint32_t group = 0; group < rows->group_count; group++) {
+		const struct thrum__bands_place *place = &rows->places[group];
+
+		for (unsigned i = place->ended.count; i < thrum__bands_row_count(place); i++)
+			if (rows->rows[place->first + i].count > 0)
+				advance_row(bands, &rows->rows[place->first + i]);
+	}
 }
 
 /* ---- All of it ------------------------------------------------------------------------------ */

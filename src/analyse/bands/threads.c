@@ -196,6 +196,9 @@ void thrum__bands_thread_shares(const struct thrum__bands *bands, uint32_t threa
 	const uint32_t *lanes;
 	uint32_t count = lanes_of(bands, thread, &lanes);
 
+	if (window->columns > 0 && thread < bands->thread_count &&
+		thrum__bands_slots_shares(bands, thread, window, shares))
+		return;
 	memset(shares, 0, window->columns * sizeof *shares);
 	for (uint32_t i = 0; window->columns > 0 && i < count; i++)
 		if (bands->lanes->lanes[lanes[i]].count > 0)

@@ -4,6 +4,48 @@
 #include "analyse/slow/parts.h"
 
 #define LOOK_BACK 64 /* messages of a task */
+/* ns: a process that was started receives its link within them; who waits for its end is told within them, or
+ * within a quarter of the time */
+#define STARTS INT64_C(100000000)
+#define ENDS INT64_C(100000000)
+
+static const struct thrum__lane *lane_of(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t lane = THRUM__TASK(model, task, lane);
+
+	return lane < model->lane_count ? &model->lanes[lane] : NULL;
+}
+
+/* If a message started the receiver's process, the lane of that process's first thread; else NULL. */
+static const struct thrum__lane *started_by(const struct thrum__model *model, uint32_t edge)
+{
+	uint32_t receiver = THRUM__EDGE(model, edge, to);
+	const struct thrum__lane *from = lane_of(model, THRUM__EDGE(model, edge, from));
+	const struct thrum__lane *to = lane_of(model, receiver);
+
+	if (!from || !to || to->process == from->process || to->task != receiver ||
+		THRUM__EDGE(model, edge, value) & THRUM__LINK_CONNECTION ||
+		THRUM__EDGE(model, edge, prev_in) != THRUM__NONE ||
+		thrum__slow_edge_time(model, edge) - to->first > STARTS)
+		return NULL;
+	for (const struct thrum__lane *lane = model->lanes; lane < to; lane++)
+		if (lane->process == to->process)
+			return NULL;
+	return to;
+}
+
+/* When the receiver of a message has done its work. */
+static int64_t done_by(const struct thrum__model *model, uint32_t edge)
+{
+	const struct thrum__lane *started = started_by(model, edge);
+
+	return started ? started->last : thrum__slow_path_end(model, THRUM__EDGE(model, edge, to));
+}
+
+static int64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? a - b : b - a;
+}
 
 /* The edge by which a task's latest message was received that may explain a time: its receiver was at
  * work then. NONE: there is none. */
@@ -22,6 +64,30 @@ static uint32_t find_message(const struct thrum__slow_walk *walk,
 			return edge;
 	}
 	return THRUM__NONE;
+}
+
+/* The edge by which a task started a process whose end ended a time: the one that ended nearest to it.
+ * NONE: there is none. */
+static uint32_t find_start(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t starter, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	const struct thrum__slices *sends = &walk->paths->sends;
+	uint32_t i = thrum__slow_rows_before(model, sends, starter, to, thrum__slow_edge_time);
+	uint32_t best = THRUM__NONE;
+	int64_t nearest = (to - from) / 4 > ENDS ? (to - from) / 4 : ENDS;
+
+	for (uint32_t looked = 0; i > sends->first[starter] && looked < LOOK_BACK; looked++) {
+		uint32_t edge = sends->rows[--i];
+		const struct thrum__lane *started = started_by(model, edge);
+
+		if (!started || distance(started->last, to) > nearest ||
+			!thrum__slow_can_follow(walk, piece, THRUM__EDGE(model, edge, to)))
+			continue;
+		nearest = distance(started->last, to);
+		best = edge;
+	}
+	return best;
 }
 
 /* The same for the piece's task, or else for the nearest one that waits for it: a thread may send in
@@ -48,25 +114,23 @@ static int way_between(const struct thrum__model *model, uint32_t a, uint32_t b)
 		: THRUM__DOING_WAITS;
 }
 
-bool thrum__slow_walk_message(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
-	int64_t from, int64_t to)
+/* Goes on with the receiver of a message. */
+static void follow(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	uint32_t edge, int64_t from, int64_t to)
 {
 	const struct thrum__model *model = walk->model;
 	struct thrum__slow_piece queued = *piece;
-	uint32_t edge = model->has_links ? find_any(walk, piece, from, to) : THRUM__NONE, receiver;
+	uint32_t receiver = THRUM__EDGE(model, edge, to);
 	int64_t begun, done, busy;
-	int way;
+	int way = started_by(model, edge) ? THRUM__DOING_WAITS
+					  : way_between(model, piece->task, receiver);
 
-	if (edge == THRUM__NONE)
-		return false;
-	receiver = THRUM__EDGE(model, edge, to);
-	way = way_between(model, piece->task, receiver);
 	/* The receiver may have been made to receive it. */
 	begun = THRUM__TASK(model, receiver, created);
 	if (begun <= from)
 		begun = thrum__slow_edge_time(model, edge);
 	begun = begun < from ? from : begun > to ? to : begun;
-	done = thrum__slow_path_end(model, receiver);
+	done = done_by(model, edge);
 	done = done < to ? done : to;
 	done = done > begun ? done : begun;
 	thrum__slow_part_add(walk, piece, done, to, way, THRUM__NONE);
@@ -82,5 +146,30 @@ bool thrum__slow_walk_message(struct thrum__slow_walk *walk, const struct thrum_
 	thrum__slow_lane_add(walk, &queued, THRUM__TASK(model, receiver, lane), busy, begun,
 		THRUM__DOING_QUEUED);
 	thrum__slow_part_add(walk, piece, from, busy, way, THRUM__NONE);
-	return true;
+}
+
+bool thrum__slow_walk_message(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t from, int64_t to)
+{
+	uint32_t edge = walk->model->has_links ? find_any(walk, piece, from, to) : THRUM__NONE;
+
+	if (edge != THRUM__NONE)
+		follow(walk, piece, edge, from, to);
+	return edge != THRUM__NONE;
+}
+
+bool thrum__slow_walk_process(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t creator = THRUM__TASK(model, piece->task, creator), edge;
+
+	if (!model->has_links || from >= to || !thrum__model_has_row(&model->tasks, creator) ||
+		THRUM__TASK(model, piece->task, kind) != THRUM_KIND_REQUEST ||
+		THRUM__TASK(model, piece->task, run) != THRUM__NONE)
+		return false;
+	edge = find_start(walk, piece, creator, from, to);
+	if (edge != THRUM__NONE)
+		follow(walk, piece, edge, from, to);
+	return edge != THRUM__NONE;
 }

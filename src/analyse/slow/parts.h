@@ -75,6 +75,10 @@ bool thrum__slow_is_waiting(const struct thrum__slow_walk *, uint32_t depth, uin
 /* Whether a task is its lane's own, or mirage-profile's main context. */
 bool thrum__slow_is_ground(const struct thrum__model *, uint32_t task);
 
+/* Whether the path can go on below a piece with a task, even if that is a lane's own. */
+bool thrum__slow_can_follow(const struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	uint32_t by);
+
 /* Whether the path can go on below a piece with the task that ended a wait. */
 bool thrum__slow_explains(const struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	uint32_t by);
@@ -116,6 +120,10 @@ void thrum__slow_walk_held(struct thrum__slow_walk *, const struct thrum__slow_p
 /* Walks a time in which the piece's task waited for something unknown, if the work on a message of
  * its explains that. Returns whether it does. */
 bool thrum__slow_walk_message(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	int64_t from, int64_t to);
+/* The same for a task that never runs and stands for the end of a process, if its creator started one that
+ * ended then. */
+bool thrum__slow_walk_process(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	int64_t from, int64_t to);
 
 /* ---- Lanes: lanes.c ------------------------------------------------------------------------ */

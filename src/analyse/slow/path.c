@@ -44,9 +44,8 @@ bool thrum__slow_is_waiting(const struct thrum__slow_walk *walk, uint32_t depth,
 	return false;
 }
 
-/* Whether the path can go on below a piece with a task, even if that is a lane's own. */
-static bool can_follow(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
-	uint32_t by)
+bool thrum__slow_can_follow(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t by)
 {
 	return thrum__model_has_row(&walk->model->tasks, by) &&
 		piece->depth + 1 < THRUM__STACK_DEPTH &&
@@ -56,7 +55,7 @@ static bool can_follow(const struct thrum__slow_walk *walk, const struct thrum__
 bool thrum__slow_explains(const struct thrum__slow_walk *walk,
 	const struct thrum__slow_piece *piece, uint32_t by)
 {
-	return can_follow(walk, piece, by) && !thrum__slow_is_ground(walk->model, by);
+	return thrum__slow_can_follow(walk, piece, by) && !thrum__slow_is_ground(walk->model, by);
 }
 
 /* Whether a lane's own task works on a task of another lane: a thread that serves requests. Not
@@ -68,7 +67,7 @@ static bool serves(const struct thrum__slow_walk *walk, const struct thrum__slow
 	uint8_t kind = THRUM__TASK(model, piece->task, kind);
 	bool is_outside = piece->depth > 0 && kind == THRUM_KIND_REQUEST;
 
-	return !model->is_mirage && can_follow(walk, piece, by) &&
+	return !model->is_mirage && thrum__slow_can_follow(walk, piece, by) &&
 		thrum__slow_is_ground(model, by) && !is_outside && kind != THRUM_KIND_TIMER &&
 		THRUM__TASK(model, by, lane) != THRUM__TASK(model, piece->task, lane);
 }
@@ -282,7 +281,7 @@ static bool did_itself(const struct thrum__slow_walk *walk, const struct thrum__
 	const struct thrum__model *model = walk->model;
 	uint8_t kind = THRUM__TASK(model, piece->task, kind);
 
-	if (!can_follow(walk, piece, by) || model->is_mirage ||
+	if (!thrum__slow_can_follow(walk, piece, by) || model->is_mirage ||
 		THRUM__TASK(model, piece->task, creator) != by || kind == THRUM_KIND_TIMER)
 		return false;
 	if (!thrum__slow_is_ground(model, by))
@@ -367,7 +366,8 @@ static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow
 
 	if (from >= to)
 		return;
-	if (!can_follow(walk, piece, source) || THRUM__TASK(model, source, created) >= to)
+	if (!thrum__slow_can_follow(walk, piece, source) ||
+		THRUM__TASK(model, source, created) >= to)
 		source = last_child(walk, piece, from, to);
 	if (source == THRUM__NONE) {
 		int64_t busy = doing == THRUM__DOING_MEANWHILE
@@ -420,6 +420,8 @@ static void walk_tail(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 	uint32_t lane = THRUM__TASK(model, piece->task, lane);
 	bool is_first = next == runs->first[piece->task], is_run_next = false;
 
+	if (thrum__slow_walk_process(walk, piece, from, piece->to))
+		return;
 	if (THRUM__TASK(model, piece->task, end) <= piece->to) {
 		walk_end(walk, piece, from);
 		return;
@@ -493,7 +495,7 @@ static bool walk_waker(struct thrum__slow_walk *walk, const struct thrum__slow_p
 	i = thrum__slow_rows_before(model, runs, lane, to, thrum__slow_run_start);
 	if (i > runs->first[lane] && THRUM__RUN(model, runs->rows[i - 1], end) >= to)
 		waker = THRUM__RUN(model, runs->rows[i - 1], task);
-	if (!can_follow(walk, piece, waker))
+	if (!thrum__slow_can_follow(walk, piece, waker))
 		return false;
 	frame = thrum__slow_push_below(walk, piece, waker, from, to);
 	if (frame != piece->frame && frame != THRUM__NONE)

@@ -121,6 +121,7 @@ struct thrum__story_part {
 /* Where the time of some tasks of a group went, the biggest share first. */
 struct thrum__story_where {
 	uint32_t tasks; /* how many were looked at */
+	int64_t since;  /* only among those that began at this time or later; 0: among all */
 	struct thrum__story_part parts[THRUM__WHERE_PARTS];
 	uint32_t count;
 };

@@ -8,6 +8,8 @@
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
+#define ERROR_GROWTH 500e-6 /* Linux lets a clock's possible error grow so fast */
+
 static struct reader *reader_of(struct thrum_trace *trace)
 {
 	return (struct reader *)trace; /* its first member */
@@ -307,6 +309,7 @@ static void set_base(struct reader *r)
 {
 	struct thrum_trace_info *info = &r->trace.info;
 	const struct thrum__reading *start = &r->header.start;
+	const struct thrum__realtime_error *error = &r->header.realtime_error;
 	uint64_t base = UINT64_MAX;
 
 	for (size_t i = 0; i < r->packet_count; i++) {
@@ -323,11 +326,15 @@ static void set_base(struct reader *r)
 	info->clock_first = base;
 	double ns = (double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick;
 
-	info->start = info->monotonic = 0;
+	info->start = info->monotonic = info->start_error = info->start_estimate = 0;
 	if (start->ticket == 0 || start->realtime == 0 || ns <= -0x1p62 || ns >= 0x1p62)
 		return;
 	info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
 	info->monotonic = (int64_t)(start->monotonic + (uint64_t)(int64_t)ns);
+	if (error->most)
+		info->start_error = (int64_t)(error->most * 1e3 +
+			(ns < 0 ? -ns : ns) * ERROR_GROWTH);
+	info->start_estimate = INT64_C(1000) * error->estimate;
 }
 
 static void set_info(struct reader *r)

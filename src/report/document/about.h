@@ -22,7 +22,7 @@ void thrum__document_about_duration(struct thrum__document_about *, int64_t ns);
 void thrum__document_about_percent(struct thrum__document_about *, double share);
 void thrum__document_about_moment(struct thrum__document_about *, int64_t time);
 
-/* Writes how many of a group failed, as a link to these tasks: "65 of 5,561". */
+/* Writes how many of a group failed: "65 of 5,561"; of the whole trace, as a link to these tasks. */
 void thrum__document_about_failing(struct thrum__document_about *, uint32_t group,
 	const struct thrum__bands_numbers *);
 /* Writes after how long they failed, nearly all of them, and the commonest reason. */

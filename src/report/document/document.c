@@ -156,6 +156,16 @@ void thrum__document_mark_bad(struct thrum__document_writer *w)
 		w->document->pieces[w->document->piece_count - 1].is_bad = true;
 }
 
+void thrum__document_write_bar(struct thrum__document_writer *w, double share, int colour)
+{
+	struct thrum__document_paragraph *row = w->document->paragraphs + w->document->count - 1;
+
+	if (w->failed)
+		return;
+	row->bar = (uint16_t)(share * 1000 + 0.5);
+	row->bar_colour = (uint8_t)colour;
+}
+
 void thrum__document_write_link(struct thrum__document_writer *w, const char *text, size_t size,
 	int link, int64_t target)
 {

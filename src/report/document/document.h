@@ -88,6 +88,8 @@ struct thrum__document_paragraph {
 	const char *key;                    /* such as "Waits for", static; or "" */
 	uint32_t first, count;              /* its pieces */
 	struct thrum__document_piece aside; /* size 0: none */
+	uint16_t bar; /* of a row: a bar below it, of so many thousandths of the width; 0: none */
+	uint8_t bar_colour; /* enum thrum__draw_colour */
 };
 
 /* A document. All zeros, or thrum__document_init: an empty one. */

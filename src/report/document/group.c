@@ -98,8 +98,10 @@ int thrum__document_group(const struct thrum__document_program *program, uint32_
 	write_pace(&a, group, &numbers);
 	write_ends(&a, group, &numbers);
 	write_parts(&a, group);
-	if (where->count > 0)
+	if (where->count > 0) {
 		thrum__document_write_section(&a.w, "Where its time goes");
+		thrum__document_write_since(&a.w, where);
+	}
 	for (uint32_t i = 0; i < where->count; i++)
 		if (where->parts[i].share >= 0.005)
 			thrum__document_about_part(&a, group, &where->parts[i]);

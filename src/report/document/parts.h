@@ -4,6 +4,7 @@
 #ifndef REPORT_DOCUMENT_PARTS_H
 #define REPORT_DOCUMENT_PARTS_H
 
+#include "analyse/story/story.h"
 #include "base/time.h"
 #include "report/document/document.h"
 #include "words/words.h"
@@ -35,6 +36,8 @@ void thrum__document_write_text(struct thrum__document_writer *, const char *tex
 /* A text that tells a fault. */
 void thrum__document_write_bad(struct thrum__document_writer *, const char *text);
 void thrum__document_mark_bad(struct thrum__document_writer *); /* the last piece does */
+/* Puts a bar below the last row: `share` is 0 … 1. */
+void thrum__document_write_bar(struct thrum__document_writer *, double share, int colour);
 void thrum__document_write_link(struct thrum__document_writer *, const char *text, size_t size,
 	int link, int64_t target);
 /* A sentence of words/, as snprintf returned its size, in a buffer of `room` bytes. Its mentions
@@ -57,6 +60,10 @@ void thrum__document_write_number(struct thrum__document_writer *, uint64_t numb
 /* Writes about a trace, all but the title: trace.c. The info may be NULL. */
 void thrum__document_write_trace(struct thrum__document_writer *, const struct thrum__stats *,
 	const struct thrum_trace_info *, bool is_clear);
+
+/* Writes which tasks were looked at to find where their time goes, if not all were: program.c. */
+void thrum__document_write_since(struct thrum__document_writer *,
+	const struct thrum__story_where *);
 
 /* Sets the aside of the paragraph that was begun last. */
 void thrum__document_write_aside(struct thrum__document_writer *, const char *text, int link,

@@ -96,7 +96,7 @@ static void write_bad_number(struct thrum__document_about *a, uint64_t number)
 	thrum__document_write_bad(&a->w, words);
 }
 
-/* How many of a group failed, as a link to these tasks: "65 of 5,561". */
+/* How many of a group failed: "65 of 5,561"; of the whole trace, as a link to these tasks. */
 void thrum__document_about_failing(struct thrum__document_about *a, uint32_t group,
 	const struct thrum__bands_numbers *numbers)
 {
@@ -106,7 +106,11 @@ void thrum__document_about_failing(struct thrum__document_about *a, uint32_t gro
 	strcpy(words + size, " of ");
 	thrum__words_number(numbers->ended, words + size + strlen(" of "));
 	thrum__words_group_failed(&a->bands->family, group, search, sizeof search);
-	thrum__document_write_filter(&a->w, words, search);
+	/* A search finds those of all times. */
+	if (a->time.from[0] <= a->bands->from && a->time.to[0] >= a->bands->to)
+		thrum__document_write_filter(&a->w, words, search);
+	else
+		thrum__document_write_text(&a->w, words);
 	thrum__document_mark_bad(&a->w);
 }
 
@@ -343,6 +347,17 @@ void thrum__document_about_part(struct thrum__document_about *a, uint32_t group,
 		write_queue(a, queue);
 }
 
+void thrum__document_write_since(struct thrum__document_writer *w,
+	const struct thrum__story_where *where)
+{
+	if (where->since <= 0)
+		return;
+	thrum__document_write_paragraph(w, THRUM__ROLE_REMARK, "");
+	thrum__document_write_text(w, "of those that began after ");
+	thrum__document_write_time(w, where->since);
+	thrum__document_write_text(w, "; to look at all would take long");
+}
+
 static void write_waits(struct thrum__document_about *a)
 {
 	uint32_t slowest = find_slowest(a, false);
@@ -354,6 +369,7 @@ static void write_waits(struct thrum__document_about *a)
 		return;
 	where = &a->program->where[slowest];
 	thrum__document_write_section(&a->w, "Where it waits");
+	thrum__document_write_since(&a->w, where);
 	for (uint32_t i = 0; i < where->count && i < PARTS_MOST; i++)
 		if (i == 0 || where->parts[i].share >= PART_LEAST)
 			thrum__document_about_part(a, a->bands->family.shown[slowest],

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "draw/theme.h"
 #include "report/document/about.h"
 #include "words/bands.h"
 
@@ -200,6 +201,8 @@ static void write_where(struct about *a, const struct thrum__document_range *ran
 	thrum__words_group(&a->bands->family, range->group, title + size, THRUM__WORDS_GROUP_ROOM);
 	strcat(title, " goes");
 	thrum__document_write_section(&a->w, title);
+	thrum__document_write_since(&a->w,
+		range->here->since > range->other->since ? range->here : range->other);
 	write_header(a);
 	for (uint32_t i = 0; i < range->here->count; i++) {
 		const struct thrum__story_part *part = &range->here->parts[i];
@@ -214,6 +217,10 @@ static void write_where(struct about *a, const struct thrum__document_range *ran
 		write_percent(a, part->share);
 		write_percent(a, other);
 		write_ratio(a, part->share, other > PART_LEAST ? other : 0, RATIO_LEAST);
+		thrum__document_write_bar(&a->w, part->share,
+			part->kind == THRUM__WHERE_RUNS           ? THRUM__COLOUR_RUN
+				: part->kind == THRUM__WHERE_BUSY ? THRUM__COLOUR_BAD
+								  : THRUM__COLOUR_PEND);
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "scene/bands/story.h"
 
-#define LATER_EVENTS 100000 /* of a model whose bands aren't made anew in passing */
+#define PATH_ROWS 20000000 /* which take about a second in a browser */
 
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
@@ -27,6 +27,7 @@ static void forget_paths(struct thrum__scene_bands *bands)
 		thrum__slow_paths_finish(bands->paths);
 	free(bands->paths);
 	bands->paths = NULL;
+	thrum__scene_bands_forget_where(bands);
 }
 
 /* Takes bands that were made. */
@@ -38,6 +39,7 @@ static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
 		return -THRUM_E_MEMORY;
 	}
 	scene->bands->all = made;
+	scene->bands->path_rows = PATH_ROWS;
 	return 0;
 }
 
@@ -61,6 +63,8 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__bands_destroy(bands->all);
 	thrum__bands_window_finish(&bands->window);
 	free(bands->places);
+	free(bands->before);
+	free(bands->moving);
 	free(bands->times);
 	free(bands->cells);
 	free(bands->shares);
@@ -69,7 +73,6 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	free(bands->failed);
 	free(bands->bytes);
 	free(bands->counted);
-	free(bands->where);
 	free(bands);
 }
 
@@ -109,12 +112,14 @@ void thrum__scene_bands_thread_name(const struct thrum__bands *bands, uint32_t t
 			THRUM__NAME_MAX);
 }
 
-/* Whether a name with or without the "*" of a state is this one. */
-static bool is_name(const char *text, const char *name)
+int thrum__scene_bands_opens(const char *text, const char *name)
 {
-	size_t size = strlen(name);
+	size_t size = strlen(name), stars;
 
-	return strncmp(text, name, size) == 0 && (!text[size] || strcmp(text + size, "*") == 0);
+	if (strncmp(text, name, size) != 0)
+		return 0;
+	stars = strspn(text + size, "*");
+	return text[size + stars] || stars >= THRUM__BANDS_STEPS ? 0 : (int)stars + 1;
 }
 
 bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
@@ -124,12 +129,12 @@ bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
 
 	for (uint32_t i = 0; all && i < all->family.group_count; i++) {
 		thrum__scene_bands_group_name(all, i, name);
-		if (is_name(text, name))
+		if (thrum__scene_bands_opens(text, name) > 0)
 			return true;
 	}
 	for (uint32_t i = 0; all && i < all->thread_count; i++) {
 		thrum__scene_bands_thread_name(all, i, name);
-		if (is_name(text, name))
+		if (thrum__scene_bands_opens(text, name) > 0)
 			return true;
 	}
 	return false;
@@ -137,16 +142,11 @@ bool thrum__scene_has_band(const struct thrum__scene *scene, const char *text)
 
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, const char *name)
 {
-	size_t size = strlen(name);
+	int opened = 0;
 
-	for (unsigned i = 0; i < state->opened_count; i++) {
-		const char *opened = state->opened[i];
-
-		if (strncmp(opened, name, size) == 0 &&
-			(!opened[size] || strcmp(opened + size, "*") == 0))
-			return opened[size] ? 2 : 1;
-	}
-	return 0;
+	for (unsigned i = 0; i < state->opened_count && opened == 0; i++)
+		opened = thrum__scene_bands_opens(state->opened[i], name);
+	return opened;
 }
 
 /* ---- Updating ------------------------------------------------------------------------------ */
@@ -157,8 +157,6 @@ static void forget_made(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	bands->place_count = 0; /* the stories have to be made anew */
 	forget_paths(bands);
-	free(bands->where);
-	bands->where = NULL;
 }
 
 int thrum__scene_bands_update(struct thrum__scene *scene)
@@ -166,10 +164,11 @@ int thrum__scene_bands_update(struct thrum__scene *scene)
 	struct thrum__scene_bands *bands = scene->bands;
 
 	forget_made(bands);
-	return scene->bands_later && scene->model->events >= LATER_EVENTS &&
-			!thrum__bands_is_broken(bands->all)
-		? 0
-		: thrum__bands_update(bands->all);
+	if (!scene->bands_later || scene->model->events < THRUM__LATER_BANDS ||
+		thrum__bands_is_broken(bands->all))
+		return thrum__bands_update(bands->all);
+	thrum__bands_advance(bands->all);
+	return 0;
 }
 
 bool thrum__scene_bands_lag(const struct thrum__scene *scene)
@@ -177,12 +176,29 @@ bool thrum__scene_bands_lag(const struct thrum__scene *scene)
 	return scene->shows_bands && scene->bands && thrum__bands_is_old(scene->bands->all);
 }
 
+/* Goes from rows to the top of the bands, or to the selected task. */
+static int show_first(struct thrum__scene *scene)
+{
+	int status;
+
+	scene->state.track = 0;
+	if (scene->width <= 0 || scene->selected == THRUM__NONE)
+		return 0;
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status < 0 ? status : thrum__scene_bands_show(scene, scene->selected);
+}
+
 int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *made)
 {
-	if (!scene->bands)
-		return adopt(scene, made);
+	if (!scene->bands) {
+		bool replaces = thrum__scene_awaits_bands(scene);
+		int status = adopt(scene, made);
+
+		return status == 0 && replaces ? show_first(scene) : status;
+	}
 	forget_made(scene->bands);
-	scene->hovered_group = THRUM__NONE; /* groups get other numbers */
+	/* Groups get other numbers. */
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	return thrum__bands_replace(scene->bands->all, made);
 }
 

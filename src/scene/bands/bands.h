@@ -43,7 +43,7 @@ enum {
 	THRUM__BANDS_HEAD = 24,  /* of a section */
 	THRUM__BANDS_NAME = 8,   /* x of names */
 	THRUM__BANDS_INDENT = 12,
-	THRUM__BANDS_CLOSE = 56,      /* of a story's button that puts it away */
+	THRUM__BANDS_CLOSE = 56,      /* of the button that puts a story or an opened band away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
@@ -85,10 +85,18 @@ struct thrum__scene_bands_place {
 	float base; /* the bottom of the lowest row, from the top of the half */
 };
 
+/* Whether a place shows a group of lines. */
+static inline bool thrum__bands_is_group(const struct thrum__scene_bands_place *place)
+{
+	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
+		place->kind == THRUM__PLACE_OPENED;
+}
+
 /* Numbers of a group, for the window of the last frame. */
 struct thrum__scene_bands_counted {
 	struct thrum__bands_numbers numbers; /* of the range, if there is one */
 	struct thrum__bands_numbers rest;    /* of the window beside the range */
+	uint32_t touched;                    /* lines in the window */
 };
 
 struct thrum__scene_bands {
@@ -96,6 +104,11 @@ struct thrum__scene_bands {
 	/* The places, for pictures of this size. */
 	struct thrum__scene_bands_place *places;
 	uint32_t place_count, place_room;
+	/* While places are opened or closed (place.c): those before; room for those that are painted, of
+	 * which as many fit as into `places`; and the content's height in the end. */
+	struct thrum__scene_bands_place *before, *moving;
+	uint32_t before_count, before_room, moving_room;
+	float settled;
 	float width, height, content; /* content: the height of all places */
 	uint32_t tones[2]; /* lines in a cell, from which on it has the third and the fourth tone */
 	/* The columns of the frame, and memory for what is in them. */
@@ -116,6 +129,8 @@ struct thrum__scene_bands {
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. */
 	struct thrum__paths *paths;
+	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
+	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
@@ -142,7 +157,14 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
 
-/* Returns how far a group or thread with this name is opened: 0, 1 or 2. */
+/* where.c: forgets what was made for the questions so far. */
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *);
+
+/* Returns how far the text of a state opens a group or thread with this name: 1, and 1 more for each "*"
+ * behind it, but at most THRUM__BANDS_STEPS; 0: it names another. */
+#define THRUM__BANDS_STEPS 3
+int thrum__scene_bands_opens(const char *text, const char *name);
+/* Returns how far a state opens it. */
 int thrum__scene_bands_opened(const struct thrum__scene_bands_state *, const char *name);
 
 /* Writes the name of a group or thread, as in a state. */
@@ -171,6 +193,10 @@ float thrum__scene_bands_scroll(const struct thrum__scene_bands *, double track)
 double thrum__scene_bands_track(const struct thrum__scene_bands *, float scroll);
 /* The same for any y below the top of the first place. */
 double thrum__scene_bands_place_at(const struct thrum__scene_bands *, float y);
+
+/* Puts the places where they are on their way, until the second ends that. Returns false if none moves. */
+bool thrum__bands_begin_moving(const struct thrum__scene *);
+void thrum__bands_end_moving(struct thrum__scene_bands *);
 
 /* ---- choose.c: which bands are placed, and how high; for place.c ----------------------------- */
 
@@ -235,7 +261,8 @@ int thrum__bands_is_opened(const struct thrum__bands_sides *, unsigned side, uin
 uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, float slack,
 	uint32_t *more, int64_t *ran);
 
-/* Scrolls so that the band of a task's line is in sight. Returns 0 or -THRUM_E_MEMORY. */
+/* Scrolls so that the band of a task's line is in sight, and opens the groups without a band if it is
+ * among them. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
 
 /* Gives y of a line of this duration in a band, from the top of the band. */
@@ -259,6 +286,9 @@ bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box
 
 /* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
 THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
+
+/* Opens the place of the groups without a band. Returns false if it can't, or is open. */
+bool thrum__scene_bands_open_more(struct thrum__scene *);
 
 /* Writes the name of a place that may have the focus; returns false for other places. */
 bool thrum__scene_bands_name(const struct thrum__scene_bands *,
@@ -365,10 +395,15 @@ void thrum__bands_paint_rules(const struct thrum__bands_pen *);
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	float room, const char *text);
+/* Shortens the text if need be, but not what follows it. */
+void thrum__bands_text_before(const struct thrum__bands_pen *, float x, float y, int font,
+	int colour, float room, const char *text, const char *tail);
 void thrum__bands_text_right(const struct thrum__bands_pen *, float x, float y, int font,
 	int colour, const char *text);
 /* A text of the scale; in pictures without room for it, over the time. */
 void thrum__bands_scale_text(const struct thrum__bands_pen *, float y, const char *text);
+/* Writes "close ×" at the right end of a head; not in still pictures. */
+void thrum__bands_paint_close(const struct thrum__bands_pen *, float y);
 /* A text over the time, with the ground's colour behind it. */
 void thrum__bands_remark(const struct thrum__bands_pen *, float x, float y, int font, int colour,
 	const char *text);

@@ -77,7 +77,7 @@ int thrum__bands_is_opened(const struct thrum__bands_sides *sides, unsigned side
 static void measure_opened(const struct thrum__bands_sides *sides, struct thrum__bands_pair pair,
 	int opened, struct thrum__scene_bands_place *place)
 {
-	uint32_t most = opened > 1 ? THRUM__OPENED_ROWS_MAX : THRUM__OPENED_ROWS, lines = 0;
+	uint32_t most = thrum__bands_opened_rows(opened), lines = 0;
 
 	for (unsigned i = 0; i < sides->count; i++) {
 		const struct thrum__group *group = group_of(sides, i, pair);
@@ -85,7 +85,8 @@ static void measure_opened(const struct thrum__bands_sides *sides, struct thrum_
 		lines = group && group->lines > lines ? group->lines : lines;
 	}
 	place->rows = lines < most ? lines : most;
-	place->height = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)place->rows + SPACE;
+	place->height = THRUM__OPENED_HEAD + SPACE +
+		THRUM__OPENED_ROW * (float)(place->rows + (lines > most));
 }
 
 /* Returns the place of a group, without y. */

@@ -2,6 +2,7 @@
 /* The commands of bands: the focus, opening and closing, stories, exceptions, the range. */
 #include <string.h>
 
+#include "scene/bands/opened.h"
 #include "scene/bands/story.h"
 #include "scene/move.h"
 
@@ -119,38 +120,62 @@ static int select_lock(struct thrum__scene *scene, uint32_t queue)
 
 /* ---- Opening and pressing ------------------------------------------------------------------ */
 
-/* Opens the place with the focus, opens it wider, or closes it. */
-static int open_next(struct thrum__scene *scene)
+/* Whether an opened place has more rows to show: those of a band whose lines are more than its rows. */
+static bool opens_further(const struct thrum__scene *scene, uint32_t place)
 {
-	struct thrum__scene_bands_state *state = &scene->state.bands;
-	uint32_t place = focused_place(scene);
-	int steps, opened = thrum__scene_bands_opened(state, state->focus);
-	size_t size = strlen(state->focus);
+	const struct thrum__scene *sides[2] = {scene, scene->pair.other};
+	uint32_t rows = scene->bands->places[place].rows, lines = 0;
+
+	if (scene->bands->places[place].kind != THRUM__PLACE_OPENED)
+		return false;
+	for (int i = 0; i < 2 && sides[i]; i++) {
+		const struct thrum__scene_bands_place *half = &sides[i]->bands->places[place];
+		const struct thrum__family *family = &sides[i]->bands->all->family;
+
+		if (half->kind != THRUM__PLACE_NONE && family->groups[half->index].lines > lines)
+			lines = family->groups[half->index].lines;
+	}
+	return lines > rows && rows < THRUM__OPENED_ROWS_MAX;
+}
+
+static void close_named(struct thrum__scene_bands_state *state, const char *focus)
+{
 	unsigned kept = 0;
 
-	/* In pairs the groups without a band stay closed: both sides may have other ones. */
-	if (place == THRUM__NONE ||
-		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
-		return 0;
-	steps = focused_group(scene) == THRUM__NONE ? 1 : 2;
 	for (unsigned i = 0; i < state->opened_count; i++) {
 		const char *name = state->opened[i];
 
-		if (strncmp(name, state->focus, size) == 0 &&
-			(!name[size] || strcmp(name + size, "*") == 0))
+		if (thrum__scene_bands_opens(name, focus) > 0)
 			continue;
 		if (kept != i)
 			strcpy(state->opened[kept], name);
 		kept++;
 	}
 	state->opened_count = (uint8_t)kept;
-	if (opened == steps)
-		return 1;
-	if (kept == THRUM__OPENED_MAX || size + 2 > THRUM__NAME_MAX)
+}
+
+/* Opens the place with the focus, opens it wider, or closes it. */
+static int open_next(struct thrum__scene *scene)
+{
+	struct thrum__scene_bands_state *state = &scene->state.bands;
+	uint32_t place = focused_place(scene);
+	int opened = thrum__scene_bands_opened(state, state->focus);
+	bool is_all;
+
+	/* In pairs the groups without a band stay closed: both sides may have other ones. */
+	if (place == THRUM__NONE ||
+		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
 		return 0;
-	strcpy(state->opened[kept], state->focus);
-	if (opened > 0)
-		strcat(state->opened[kept], "*");
+	is_all = opened > 0 && !opens_further(scene, place);
+	close_named(state, state->focus);
+	if (is_all)
+		return 1;
+	if (state->opened_count == THRUM__OPENED_MAX ||
+		strlen(state->focus) + THRUM__BANDS_STEPS > THRUM__NAME_MAX)
+		return 0;
+	strcpy(state->opened[state->opened_count], state->focus);
+	for (int i = 0; i < opened; i++)
+		strcat(state->opened[state->opened_count], "*");
 	state->opened_count++;
 	return 1;
 }
@@ -197,6 +222,15 @@ static const struct thrum__scene_bands_place *place_at(const struct thrum__scene
 	return place;
 }
 
+/* Whether x is at the button in the head of a story or an opened band that puts it away. */
+static bool closes(const struct thrum__scene *scene, const struct thrum__scene_bands_place *place,
+	float x, float within)
+{
+	return (place->kind == THRUM__PLACE_STORY || place->kind == THRUM__PLACE_OPENED) &&
+		within < THRUM__BANDS_HEAD && x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
+		x <= (float)scene->time.x1;
+}
+
 bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, float y)
 {
 	float within;
@@ -204,21 +238,19 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 
 	return scene->shows_bands && place &&
 		((place->kind == THRUM__PLACE_MORE && !scene->pair.other) ||
-			(place->kind == THRUM__PLACE_STORY && within < THRUM__BANDS_HEAD &&
-				x > (float)scene->time.x1 - THRUM__BANDS_CLOSE &&
-				x <= (float)scene->time.x1));
+			thrum__bands_opens_on(place, within) || closes(scene, place, x, within));
 }
 
 /* A press on a story: its head's button puts it away, and a name in the gutter selects that task. */
 static int press_story(struct thrum__scene *scene, const struct thrum__scene_bands_place *place,
-	float x, float y, float within)
+	float x, float within)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 	const struct thrum__scene_bands_story *story = &scene->bands->stories[place->index];
 	unsigned at = story_of(state, story->id);
 	uint32_t task = thrum__scene_bands_story_level(story, within);
 
-	if (thrum__scene_bands_is_button(scene, x, y)) {
+	if (closes(scene, place, x, within)) {
 		if (at < state->story_count)
 			remove_story(state, at);
 		return 1;
@@ -255,7 +287,7 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 		return sort_by(scene, x);
 	place = place_at(scene, y, &within);
 	if (place && place->kind == THRUM__PLACE_STORY)
-		return press_story(scene, place, x, y, within);
+		return press_story(scene, place, x, within);
 	task = thrum__scene_bands_pick(scene, (float)scene->time.x0, y, 0, &more, &ran);
 	if (place && task != THRUM__NONE && place->kind == THRUM__PLACE_OPENED)
 		return thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
@@ -263,8 +295,14 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 		scene->state.bands.focus[0] = 0;
 		return 1;
 	}
-	if (strcmp(name, scene->state.bands.focus) == 0)
+	if (closes(scene, place, x, within)) {
+		close_named(&scene->state.bands, name);
+		return 1;
+	}
+	if (strcmp(name, scene->state.bands.focus) == 0 || thrum__bands_opens_on(place, within)) {
+		strcpy(scene->state.bands.focus, name);
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
+	}
 	thrum__scene_remember(scene);
 	strcpy(scene->state.bands.focus, name);
 	if (place->kind == THRUM__PLACE_MORE)
@@ -293,12 +331,12 @@ uint32_t thrum__scene_bands_focus_thread(const struct thrum__scene *scene)
 		: THRUM__NONE;
 }
 
-/* Opens the place of the groups without a band. Returns false if it can't, or is open. */
-static bool open_more(struct thrum__scene *scene)
+bool thrum__scene_bands_open_more(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands_state *state = &scene->state.bands;
 
-	if (scene->width <= 0 || thrum__scene_bands_opened(state, THRUM__BANDS_MORE) ||
+	if (scene->width <= 0 || scene->pair.other ||
+		thrum__scene_bands_opened(state, THRUM__BANDS_MORE) ||
 		state->opened_count == THRUM__OPENED_MAX)
 		return false;
 	strcpy(state->opened[state->opened_count++], THRUM__BANDS_MORE);
@@ -317,7 +355,7 @@ int thrum__scene_show_group(struct thrum__scene *scene, uint32_t group)
 	scene->state.as = THRUM__AS_BANDS;
 	thrum__scene_bands_group_name(scene->bands->all, group, scene->state.bands.focus);
 	place = focused_place(scene);
-	if (place == THRUM__NONE && open_more(scene)) {
+	if (place == THRUM__NONE && thrum__scene_bands_open_more(scene)) {
 		if (thrum__scene_project(scene, scene->width, scene->height) < 0)
 			return -THRUM_E_MEMORY;
 		place = focused_place(scene);
@@ -414,7 +452,7 @@ static int zoom_to(struct thrum__scene *scene)
 	return 1;
 }
 
-/* Ends the range; or else the search, or the selection with the stories, or the focus. */
+/* Ends the range; or else the search, or the selection, or the stories, or the focus. */
 static int clear_next(struct thrum__scene *scene)
 {
 	struct thrum__scene_state *state = &scene->state;
@@ -426,8 +464,9 @@ static int clear_next(struct thrum__scene *scene)
 	}
 	if (state->search[0]) {
 		state->search[0] = 0;
-	} else if (state->has_selected || state->related_only || state->bands.story_count > 0) {
+	} else if (state->has_selected || state->related_only) {
 		state->has_selected = state->related_only = false;
+	} else if (state->bands.story_count > 0) {
 		state->bands.story_count = 0;
 	} else if (state->bands.focus[0]) {
 		state->bands.focus[0] = 0;
@@ -439,25 +478,24 @@ static int clear_next(struct thrum__scene *scene)
 
 /* ---- Hovering ------------------------------------------------------------------------------ */
 
-void thrum__scene_hover_group(struct thrum__scene *scene, uint32_t group)
-{
-	scene->hovered_group = group;
-}
-
-uint32_t thrum__scene_group_at(const struct thrum__scene *scene, float x, float y)
+bool thrum__scene_hover_name(struct thrum__scene *scene, float x, float y)
 {
 	const struct thrum__scene_bands *bands = scene->bands;
-	const struct thrum__scene_bands_place *place;
+	uint32_t group = scene->hovered_group, thread = scene->hovered_thread;
 	double at = thrum__scene_track_at(scene, y);
 
-	if (!scene->shows_bands || !bands || x >= (float)scene->time.x0 ||
-		y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count)
-		return THRUM__NONE;
-	place = &bands->places[(uint32_t)at];
-	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
-			place->kind == THRUM__PLACE_OPENED
-		? place->index
-		: THRUM__NONE;
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
+	if (scene->shows_bands && bands && x < (float)scene->time.x0 &&
+		y >= scene->tracks.top - THRUM__PAD && at >= 0 && at < bands->place_count) {
+		const struct thrum__scene_bands_place *place = &bands->places[(uint32_t)at];
+
+		if (thrum__bands_is_group(place))
+			scene->hovered_group = place->index;
+		else if (place->kind == THRUM__PLACE_THREAD ||
+			place->kind == THRUM__PLACE_OPENED_THREAD)
+			scene->hovered_thread = place->index;
+	}
+	return group != scene->hovered_group || thread != scene->hovered_thread;
 }
 
 int thrum__scene_bands_command(struct thrum__scene *scene, int command)

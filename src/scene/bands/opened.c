@@ -71,10 +71,12 @@ static void paint_stretch(const struct thrum__bands_pen *pen,
 		words[strcspn(words, ":")] = 0; /* the duration alone */
 		width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_SMALL);
 	}
-	if (width + WORDS_ROOM <= x2 - x1)
-		thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
-			is_busy ? THRUM__COLOUR_BAD : THRUM__COLOUR_MUTED, THRUM__FONT_SMALL,
-			x1 + (WORDS_ROOM - 6), y - 5, words, strlen(words), false);
+	if (width + WORDS_ROOM > x2 - x1)
+		return;
+	thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
+		is_busy ? THRUM__COLOUR_BAD : THRUM__COLOUR_MUTED, THRUM__FONT_SMALL,
+		x1 + (WORDS_ROOM - 6), y - 5, words, strlen(words), false);
+	thrum__paint_boxes_add(pen->p->boxes, x1 + (WORDS_ROOM - 6), y - 15, width, 12);
 }
 
 /* Paints the line of a row, with its ends. */
@@ -167,6 +169,19 @@ static void find_rows(const struct thrum__scene *scene,
 		&rows->of);
 }
 
+/* Writes below the rows how many others there are, and how to see them. */
+static void paint_others(const struct thrum__bands_pen *pen, float x, float top, uint32_t count,
+	bool opens)
+{
+	char words[80] = "+ ";
+
+	thrum__words_number(count, words + 2);
+	strcat(words, opens ? " more" : " more: zoom in, or choose some with Shift and a drag");
+	thrum__bands_text(pen, x, top + 14, THRUM__FONT_NOTE,
+		opens && !pen->p->scene->is_still ? THRUM__COLOUR_RUN : THRUM__COLOUR_MUTED,
+		opens && pen->left > 0 ? pen->left - 16 - x : pen->right - x, words);
+}
+
 void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
@@ -175,6 +190,7 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 	float x = THRUM__BANDS_NAME +
 		THRUM__BANDS_INDENT * (float)(pen->is_narrow ? 1 : place->depth + 1);
 	char words[160], of[THRUM__NUMBER_ROOM];
+	struct thrum__bands_pen before = *pen;
 	struct rows rows;
 
 	find_rows(pen->p->scene, place, &rows);
@@ -187,14 +203,28 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 			  "and the median",
 		of, rows.are_chosen ? "chosen" : "in sight",
 		(unsigned)(rows.count > 0 ? rows.count - 1 : 0));
-	thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
+	before.right -= pen->p->scene->is_still ? 0 : THRUM__BANDS_CLOSE;
+	thrum__bands_remark(&before, pen->left + THRUM__BANDS_REMARK, top + 11, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, words);
+	thrum__bands_paint_close(pen, top + 11);
 	for (uint32_t i = 0; i < rows.count; i++) {
 		float y = top + THRUM__OPENED_HEAD + ROW * (float)i;
 
+		if (y + ROW > top + place->height)
+			break; /* it is being opened */
 		if (y < pen->p->bottom && y + ROW > pen->p->top)
 			paint_row(pen, &rows.lines[i], x, y);
 	}
+	if (rows.of > rows.count)
+		paint_others(pen, x, top + THRUM__OPENED_HEAD + ROW * (float)place->rows,
+			rows.of - rows.count, place->rows < THRUM__OPENED_ROWS_MAX);
+}
+
+bool thrum__bands_opens_on(const struct thrum__scene_bands_place *place, float y)
+{
+	return place->kind == THRUM__PLACE_OPENED && place->rows < THRUM__OPENED_ROWS_MAX &&
+		y >= THRUM__OPENED_HEAD + ROW * (float)place->rows &&
+		y < THRUM__OPENED_HEAD + ROW * (float)(place->rows + 1);
 }
 
 uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,

@@ -7,14 +7,20 @@
 #include "scene/bands/bands.h"
 
 enum {
-	THRUM__OPENED_HEAD = 44,     /* px above the rows */
-	THRUM__OPENED_ROW = 20,      /* px */
-	THRUM__OPENED_ROWS = 8,      /* of a band that is opened once */
-	THRUM__OPENED_ROWS_MAX = 64, /* of a band that is opened twice */
+	THRUM__OPENED_HEAD = 44, /* px above the rows */
+	THRUM__OPENED_ROW = 20,  /* px */
+	THRUM__OPENED_ROWS = 8,  /* of a band that is opened once; 8 times as many with each step */
+	THRUM__OPENED_ROWS_MAX = 512,
 	THRUM__OPENED_OBJECT = 18,   /* px of a row of an opened queue */
 	THRUM__OPENED_OBJECTS = 16,  /* rows of it at most */
 	THRUM__OPENED_LANE = 3 * 16, /* px of a lane of an opened thread */
 };
+
+/* How many rows a band has at most that is opened so far. */
+static inline uint32_t thrum__bands_opened_rows(int opened)
+{
+	return THRUM__OPENED_ROWS << (3 * (opened - 1));
+}
 
 /* The task of the row at y from the top of an opened band, or NONE; of the box of an opened thread at a
  * time. `grain`: ns of a pixel. */
@@ -22,6 +28,8 @@ uint32_t thrum__bands_opened_task(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, float y);
 uint32_t thrum__bands_lanes_task(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, float y, int64_t time, int64_t grain);
+/* Whether y is at the line below the rows that opens the band further. */
+bool thrum__bands_opens_on(const struct thrum__scene_bands_place *, float y);
 /* Gives the tasks of the first rows of an opened band; returns how many. */
 uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, uint32_t *tasks, uint32_t most);

@@ -20,10 +20,11 @@
 #define ABOVE_P99 60
 #define ABOVE_FAILED 8
 #define COUNT_ROOM (THRUM__NUMBER_ROOM + 3)
-#define MORE_ROOM 80   /* px for how many more there are */
-#define COLUMN_SLACK 6 /* px at the right of a column's head that belong to it */
-#define MORE_SHOWN 7   /* groups of the last row that are named */
-#define WHERE_LEAST 44 /* px: height of a band with a line on where its time goes */
+#define MORE_ROOM 80          /* px for how many more there are */
+#define COLUMN_SLACK 6        /* px at the right of a column's head that belong to it */
+#define MORE_SHOWN 7          /* groups of the last row that are named */
+#define LATE_LEAST 1500000000 /* ns between the bands' making and their end that are told */
+#define WHERE_LEAST 44        /* px: height of a band with a line on where its time goes */
 
 /* The right ends of the numbers in the gutter. */
 static const float columns[] = {64, 120, 180, 236};
@@ -43,13 +44,20 @@ int thrum__scene_bands_column(float width, float x)
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
+void thrum__bands_text_before(const struct thrum__bands_pen *pen, float x, float y, int font,
+	int colour, float room, const char *text, const char *tail)
+{
+	char fits[200];
+	size_t size = thrum__paint_fit_before(pen->p, text, strlen(text), tail, font, room, fits,
+		sizeof fits);
+
+	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, false);
+}
+
 void thrum__bands_text(const struct thrum__bands_pen *pen, float x, float y, int font, int colour,
 	float room, const char *text)
 {
-	char fits[200];
-	size_t size = thrum__paint_fit(pen->p, text, strlen(text), font, room, fits, sizeof fits);
-
-	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, false);
+	thrum__bands_text_before(pen, x, y, font, colour, room, text, "");
 }
 
 void thrum__bands_text_right(const struct thrum__bands_pen *pen, float x, float y, int font,
@@ -72,7 +80,15 @@ void thrum__bands_remark(const struct thrum__bands_pen *pen, float x, float y, i
 	if (size == 0)
 		return;
 	thrum__paint_halo(pen->p, x - 2, y - 10, width + 4, 14);
+	thrum__paint_boxes_add(pen->p->boxes, x - 2, y - 10, width + 4, 14);
 	thrum__draw_text(pen->p->list, TEXT, colour, font, x, y, fits, size, true);
+}
+
+void thrum__bands_paint_close(const struct thrum__bands_pen *pen, float y)
+{
+	if (!pen->p->scene->is_still)
+		thrum__bands_remark(pen, pen->right - THRUM__BANDS_CLOSE + 8, y, THRUM__FONT_NOTE,
+			THRUM__COLOUR_RUN, "close ×");
 }
 
 void thrum__bands_scale_text(const struct thrum__bands_pen *pen, float y, const char *text)
@@ -103,13 +119,6 @@ static void put_duration(char to[32], int64_t ns)
 static bool is_same_time(const struct thrum__bands_time *a, const struct thrum__bands_time *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* Whether a place shows a group of lines. */
-static bool is_work(const struct thrum__scene_bands_place *place)
-{
-	return place->kind == THRUM__PLACE_SMALL || place->kind == THRUM__PLACE_BAND ||
-		place->kind == THRUM__PLACE_OPENED;
 }
 
 /* Whether events are lost in one of the two stretches of a time. */
@@ -147,9 +156,11 @@ static void count_bands(struct thrum__bands_pen *pen)
 	for (uint32_t i = 0; i < bands->place_count; i++) {
 		const struct thrum__scene_bands_place *place = &bands->places[i];
 
-		if (!is_work(place))
+		if (!thrum__bands_is_group(place))
 			continue;
 		thrum__bands_numbers(bands->all, place->index, &time, &bands->counted[i].numbers);
+		bands->counted[i].touched = thrum__bands_touched(bands->all, place->index,
+			state->from, state->to);
 		if (pen->has_range)
 			thrum__bands_numbers(bands->all, place->index, &rest,
 				&bands->counted[i].rest);
@@ -174,16 +185,24 @@ static void put_count(uint64_t count, bool is_cut, char to[COUNT_ROOM])
 	thrum__words_number(count, to + strlen(to));
 }
 
+/* Writes how many tasks failed: "all" of them, or "". */
+static void put_failures(const struct thrum__bands_numbers *n, bool is_cut, char to[COUNT_ROOM])
+{
+	to[0] = 0;
+	if (n->all_failed)
+		strcpy(to, "all");
+	else if (n->failed > 0)
+		put_count(n->failed, is_cut, to);
+}
+
 static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
 	bool is_cut, float y, int font)
 {
 	char words[COUNT_ROOM];
 
-	if (n->failed == 0)
-		return;
-	put_count(n->failed, is_cut, words);
-	thrum__bands_text_right(pen, columns[3], y, font,
-		n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
+	put_failures(n, is_cut, words);
+	if (words[0])
+		thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD, words);
 }
 
 /* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
@@ -215,17 +234,17 @@ static void put_above(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, const struct thrum__bands_numbers *n)
 {
 	float y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
-	char slow[32], words[THRUM__NUMBER_ROOM];
+	char slow[32], words[COUNT_ROOM];
 
 	if (!thrum__bands_has_name(pen, place))
 		return;
 	put_duration(slow, n->slow);
 	thrum__bands_text_right(pen, pen->p->width - ABOVE_P99, y, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, slow);
-	thrum__words_number(n->failed, words);
-	if (n->failed > 0)
+	put_failures(n, false, words);
+	if (words[0])
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			n->all_failed ? THRUM__COLOUR_MUTED : THRUM__COLOUR_BAD, words);
+			THRUM__COLOUR_BAD, words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
@@ -355,11 +374,26 @@ static void paint_head(const struct thrum__bands_pen *pen,
 			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, remark);
 }
 
+/* Says that of the latest time, if it is long, only pending lines are shown. Returns the size. */
+static size_t late_words(const struct thrum__bands *bands, char *words, size_t size)
+{
+	int64_t late = bands->to - bands->made_to;
+	size_t used;
+
+	if (late < LATE_LEAST || bands->events == bands->model->events)
+		return 0;
+	used = (size_t)snprintf(words, size, "The last ");
+	used += thrum__words_duration(late, 2, words + used, size - used);
+	used += (size_t)snprintf(words + used, size - used, " are still being counted. ");
+	return used;
+}
+
 static void paint_work_head(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	const struct thrum__family *family = &pen->bands->all->family;
 	char count[THRUM__NUMBER_ROOM], words[240];
+	size_t size;
 	uint64_t lines = 0;
 
 	if (pen->other) {
@@ -368,11 +402,11 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 		return;
 	}
 	for (uint32_t i = 0; i < pen->bands->place_count; i++)
-		if (is_work(&pen->bands->places[i]))
-			lines += pen->bands->counted[i].numbers.touched +
-				(pen->has_range ? pen->bands->counted[i].rest.touched : 0);
+		if (thrum__bands_is_group(&pen->bands->places[i]))
+			lines += pen->bands->counted[i].touched;
 	thrum__words_number(lines, count);
-	snprintf(words, sizeof words,
+	size = late_words(pen->bands->all, words, sizeof words);
+	snprintf(words + size, sizeof words - size,
 		family->shown_count + family->more_count == 0
 			? "No task was recorded but the threads' own."
 			: family->by_site
@@ -497,6 +531,10 @@ static void paint_focus(const struct thrum__bands_pen *pen,
 
 static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
 {
+	/* While these open, others still stand in their place. */
+	if (place->height < place->own &&
+		(place->kind == THRUM__PLACE_STORY || place->kind == THRUM__PLACE_OPENED_THREAD))
+		return;
 	paint_focus(pen, place);
 	switch (place->kind) {
 	case THRUM__PLACE_NONE: break;
@@ -614,7 +652,8 @@ static struct thrum__bands_pen pen_of(struct thrum__paint *p)
 	};
 }
 
-void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
+/* Paints the bands of a scene, and with `lower` those of the other one in pairs. */
+static void paint_bands(struct thrum__paint *p, struct thrum__paint *lower)
 {
 	struct thrum__bands_pen pen = pen_of(p);
 
@@ -643,4 +682,13 @@ void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
 		return;
 	}
 	paint_places(&pen);
+}
+
+void thrum__bands_paint(struct thrum__paint *p, struct thrum__paint *lower)
+{
+	bool moves = thrum__bands_begin_moving(p->scene);
+
+	paint_bands(p, lower);
+	if (moves)
+		thrum__bands_end_moving(p->scene->bands);
 }

@@ -132,16 +132,41 @@ int thrum__scene_bands_show(struct thrum__scene *scene, uint32_t task)
 {
 	struct thrum__scene_bands *bands = scene->bands;
 	const struct thrum__scene_bands_place *place;
+	uint32_t group;
 	float scroll;
 
 	if (!bands)
 		return 0;
-	place = thrum__scene_bands_place_of(bands,
-		thrum__family_group(&bands->all->family,
-			thrum__family_line(&bands->all->family, task)));
+	group = thrum__family_group(&bands->all->family,
+		thrum__family_line(&bands->all->family, task));
+	place = thrum__scene_bands_place_of(bands, group);
+	if (!place && group != THRUM__NONE && !bands->all->family.groups[group].is_object &&
+		thrum__scene_bands_open_more(scene)) {
+		if (thrum__scene_project(scene, scene->width, scene->height) < 0)
+			return -THRUM_E_MEMORY;
+		place = thrum__scene_bands_place_of(bands, group);
+	}
 	scroll = thrum__scene_bands_scroll(bands, scene->state.track);
 	if (place && (place->y < scroll || place->y + place->height > scroll + bands->height))
 		scene->state.track = thrum__scene_bands_track(bands,
 			place->y - (bands->height - place->height) / 2);
 	return scene->width > 0 ? thrum__scene_project(scene, scene->width, scene->height) : 0;
+}
+
+bool thrum__scene_bands_place_y(const struct thrum__scene *scene, uint32_t task, float *y,
+	float *height)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	const struct thrum__scene_bands_place *place = bands
+		? thrum__scene_bands_place_of(bands,
+			  thrum__family_group(&bands->all->family,
+				  thrum__family_line(&bands->all->family, task)))
+		: NULL;
+	float top = scene->tracks.top - THRUM__PAD;
+
+	if (!place)
+		return false;
+	*y = top + place->y + place->inset - thrum__scene_bands_scroll(bands, scene->state.track);
+	*height = place->own;
+	return *y >= top && *y + *height <= scene->tracks.bottom + THRUM__PAD;
 }

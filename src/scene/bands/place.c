@@ -309,6 +309,105 @@ static void add_bands(const struct thrum__bands_sides *sides, float height)
 	add_more(sides, measure);
 }
 
+/* ---- Moving: only the painters see places on their way ---------------------------------------- */
+
+/* Remembers the places, unless some are remembered: before others are made. */
+static void keep_before(struct thrum__scene_bands *bands)
+{
+	struct thrum__scene_bands_place *before;
+
+	if (bands->before_count > 0 || bands->place_count == 0)
+		return;
+	before = thrum__base_grow(bands->before, &bands->before_room, bands->place_count,
+		sizeof *before);
+	if (!before)
+		return; /* then nothing moves */
+	memcpy(before, bands->places, bands->place_count * sizeof *before);
+	bands->before = before;
+	bands->before_count = bands->place_count;
+}
+
+void thrum__scene_bands_forget_heights(struct thrum__scene *scene)
+{
+	if (scene->bands)
+		scene->bands->before_count = 0;
+	scene->heights_left = 0;
+}
+
+/* The kind of a place as if it were closed. */
+static int sort_of(const struct thrum__scene_bands_place *place)
+{
+	return thrum__bands_is_group(place)                 ? THRUM__PLACE_BAND
+		: place->kind == THRUM__PLACE_OPENED_THREAD ? THRUM__PLACE_THREAD
+							    : place->kind;
+}
+
+/* Returns the number of the place before that is the same as one now, from `from` on; or before_count. */
+static uint32_t find_before(const struct thrum__scene_bands *bands,
+	const struct thrum__scene_bands_place *place, uint32_t from)
+{
+	uint32_t i = from;
+
+	while (i < bands->before_count &&
+		(sort_of(&bands->before[i]) != sort_of(place) ||
+			bands->before[i].index != place->index))
+		i++;
+	return i;
+}
+
+/* Sets the places' heights, of which a part `left` of the way is left. Places that went close up, and new
+ * ones open. */
+static void blend(struct thrum__scene_bands *bands, struct thrum__scene_bands_place *places,
+	float left)
+{
+	uint32_t at = 0;
+	float y = 0;
+
+	for (uint32_t i = 0; i < bands->place_count; i++) {
+		uint32_t found = find_before(bands, &places[i], at);
+		float height = 0;
+
+		if (found < bands->before_count) {
+			for (; at < found; at++)
+				y += left * bands->before[at].height;
+			height = bands->before[at++].height;
+		}
+		height = left * height + (1 - left) * places[i].height;
+		places[i].y = floorf(y + 0.5f);
+		y += height;
+		places[i].height = floorf(y + 0.5f) - places[i].y;
+	}
+	bands->content = floorf(y + 0.5f);
+}
+
+bool thrum__bands_begin_moving(const struct thrum__scene *scene)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	struct thrum__scene_bands_place *moving;
+
+	if (!(scene->heights_left > 0) || bands->before_count == 0 || scene->pair.other)
+		return false;
+	moving = thrum__base_grow(bands->moving, &bands->moving_room, bands->place_room,
+		sizeof *moving);
+	if (!moving)
+		return false;
+	memcpy(moving, bands->places, bands->place_count * sizeof *moving);
+	bands->moving = bands->places;
+	bands->places = moving;
+	bands->settled = bands->content;
+	blend(bands, moving, scene->heights_left);
+	return true;
+}
+
+void thrum__bands_end_moving(struct thrum__scene_bands *bands)
+{
+	struct thrum__scene_bands_place *places = bands->moving;
+
+	bands->moving = bands->places;
+	bands->places = places;
+	bands->content = bands->settled;
+}
+
 /* ---- Making them --------------------------------------------------------------------------- */
 
 static bool has_same_stories(const struct thrum__scene_bands_state *a,
@@ -343,6 +442,7 @@ static int begin_places(struct thrum__scene *scene, uint64_t most)
 		thrum__scene_bands_make_stories(bands, state) < 0)
 		return -THRUM_E_MEMORY;
 	bands->shown = *state;
+	keep_before(bands);
 	places = thrum__base_grow(bands->places, &bands->place_room, most, sizeof *places);
 	if (!places)
 		return -THRUM_E_MEMORY;

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "scene/bands/bands.h"
+#include "scene/move.h"
 #include "words/bands.h"
 
 static void put_duration(struct thrum__base_text *text, const char *before, int64_t ns, int digits)
@@ -133,4 +134,48 @@ size_t thrum__scene_focus_words(const struct thrum__scene *scene, char *to, size
 			return thrum__bands_place_words(scene, place, name, to, size);
 	}
 	return 0;
+}
+
+size_t thrum__scene_name_words(const struct thrum__scene *scene, float x, float y, char *to,
+	size_t size)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+	double at = thrum__scene_track_at(scene, y);
+	char name[THRUM__NAME_MAX];
+
+	if (size > 0)
+		to[0] = 0;
+	if (!scene->shows_bands || !bands || !bands->has_numbers || x >= (float)scene->time.x0 ||
+		y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count ||
+		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name))
+		return 0;
+	return thrum__bands_place_words(scene, &bands->places[(uint32_t)at], name, to, size);
+}
+
+size_t thrum__scene_line_words(const struct thrum__scene *scene, uint32_t task, char *to,
+	size_t size)
+{
+	struct thrum__base_text text = thrum__base_text_in(to, size);
+	const struct thrum__bands *all = thrum__scene_bands_of(scene);
+	struct thrum__bands_line line;
+	uint32_t group, reason;
+	const char *words;
+	size_t length;
+	char clean[120];
+
+	if (size > 0)
+		to[0] = 0;
+	if (!all || !thrum__bands_line_of(all, task, &line, &group))
+		return 0;
+	put_duration(&text, ", ", line.end - line.start, 3);
+	if (line.is_pending)
+		thrum__base_text_put(&text, ", pending");
+	if (!line.is_failed)
+		return text.size;
+	reason = THRUM__TASK(scene->model, thrum__model_heir(scene->model, line.task), failure);
+	words = thrum__model_string(scene->model, reason, &length);
+	thrum__base_text_put(&text, length > 0 ? ", failed: " : ", failed");
+	thrum__base_text_bytes(&text, clean,
+		thrum__base_utf8_clean(words, length, clean, sizeof clean));
+	return text.size;
 }

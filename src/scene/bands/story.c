@@ -305,9 +305,7 @@ static void paint_head(const struct thrum__bands_pen *pen,
 	before.right -= pen->p->scene->is_still ? 0 : THRUM__BANDS_CLOSE;
 	thrum__bands_remark(&before, pen->left + THRUM__BANDS_REMARK, top + 17, THRUM__FONT_NOTE,
 		THRUM__COLOUR_MUTED, words);
-	if (!pen->p->scene->is_still)
-		thrum__bands_remark(pen, pen->right - THRUM__BANDS_CLOSE + 8, top + 17,
-			THRUM__FONT_NOTE, THRUM__COLOUR_RUN, "close ×");
+	thrum__bands_paint_close(pen, top + 17);
 }
 
 /* ---- The outside, and the usual one -------------------------------------------------------- */

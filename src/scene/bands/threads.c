@@ -225,7 +225,7 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
 	const struct thrum__model *model = pen->p->model;
-	char name[THRUM__NAME_MAX], error[40] = "", words[160];
+	char name[THRUM__NAME_MAX], error[40] = "", words[64];
 	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
 		window->times[window->columns]);
 
@@ -233,13 +233,13 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	if (!thread->is_others)
 		thrum__words_clock_error(model, model->lanes[thread->lane].task, error,
 			sizeof error);
-	snprintf(words, sizeof words, thread->count > 1 ? "%s%s ×%u" : "%s%s", name, error,
+	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", error,
 		(unsigned)thread->count);
 	if (pen->left <= 0)
 		y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
 	if (thrum__bands_has_name(pen, place))
-		thrum__bands_text(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK,
-			right - (pen->other ? 140 : 68), words);
+		thrum__bands_text_before(pen, THRUM__BANDS_NAME, y, font, THRUM__COLOUR_INK,
+			right - (pen->other ? 140 : 68), name, words);
 	else if (pen->left <= 0)
 		return;
 	if (pen->other && pen->left > 0)
@@ -254,13 +254,14 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, bool is_first)
 {
 	float base = thrum__bands_top(pen, place) + HEIGHT;
-	uint32_t group = pen->p->scene->hovered_group;
+	uint32_t group = pen->p->scene->hovered_group, thread = pen->p->scene->hovered_thread;
+	bool is_aside = group != THRUM__NONE || (thread != THRUM__NONE && thread != place->index);
 
 	thrum__bands_thread_shares(pen->bands->all, place->index, &pen->bands->window,
 		pen->bands->shares);
 	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
 		pen->right, base, 1, THRUM__DASH_SOLID);
-	paint_share(pen, base, group == THRUM__NONE ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
+	paint_share(pen, base, is_aside ? THRUM__COLOUR_SUM : THRUM__COLOUR_RUN,
 		pen->bands->shares);
 	if (group != THRUM__NONE) {
 		share_of_group(pen, place->index, group, pen->bands->shares);

@@ -6,12 +6,18 @@
 #include "base/hash.h"
 #include "scene/bands/bands.h"
 
-#define SAMPLE 200          /* lines of a group whose paths are looked at */
-#define EVENTS_MOST 6000000 /* in greater models it is done only if there are paths already */
+#define SAMPLE 200 /* lines of a group whose paths are looked at */
+#define BEFORE 5   /* 1/5 of the rows that are looked at lie before the time in question */
 
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
 {
 	return scene->bands && thrum__scene_shows_bands(scene) ? scene->bands->all : NULL;
+}
+
+bool thrum__scene_bands_tells_range(const struct thrum__scene *scene)
+{
+	return thrum__scene_bands_of(scene) && thrum__bands_has_range(&scene->state.bands) &&
+		(scene->selected == THRUM__NONE || scene->tells_range);
 }
 
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
@@ -20,22 +26,177 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to +
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
+	struct thrum__bands_box box;
+
 	if (!thrum__scene_bands_of(scene))
-		return scene->run + 1;
-	return (uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
-		strlen(state->focus));
+		return 4 * (scene->run + 1);
+	return 4 *
+		(uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
+			strlen(state->focus)) +
+		2 * thrum__scene_bands_box(scene, &box) + thrum__scene_bands_tells_range(scene);
+}
+
+/* ---- Parts of a model ----------------------------------------------------------------------- */
+
+/* The paths of a part of a model: of the edges and runs of a time, and of all tasks. It is as if
+ * all that happened before were forgotten, so only lines that began later are looked at. */
+struct thrum__scene_bands_part {
+	struct thrum__model model; /* shares all blocks with the whole */
+	struct thrum__paths paths;
+	int64_t since;
+};
+
+static void part_destroy(struct thrum__scene_bands_part *part)
+{
+	if (part)
+		thrum__slow_paths_finish(&part->paths);
+	free(part);
+}
+
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
+{
+	part_destroy(bands->part);
+	bands->part = NULL;
+	free(bands->where);
+	bands->where = NULL;
+}
+
+/* The first edge, or run, at a time or later. Rows that are forgotten lie before. */
+static uint32_t row_from(const struct thrum__model *model, bool is_run, int64_t time)
+{
+	const struct thrum__model_rows *rows = is_run ? &model->runs : &model->edges;
+	uint32_t low = rows->first, high = rows->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (!thrum__model_has_row(rows, middle) ||
+			(is_run ? THRUM__RUN(model, middle, start)
+				: THRUM__EDGE(model, middle, time)) < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static uint32_t rows_between(const struct thrum__model *model, int64_t from, int64_t to)
+{
+	return row_from(model, false, to) - row_from(model, false, from) +
+		row_from(model, true, to) - row_from(model, true, from);
+}
+
+/* Returns since when the part is whose end is `to`: it has at most `most` rows, and if there are so many, a
+ * part of them lies before `from`, and so does a time as long as from … to. */
+static int64_t begin_of(const struct thrum__model *model, int64_t from, int64_t to, uint32_t most)
+{
+	int64_t low = model->forgotten > 0 ? model->forgotten : 0, high = to;
+	int64_t wanted = from - low > to - from ? from - (to - from) : low;
+
+	while (high - low > 1) {
+		int64_t middle = low + (high - low) / 2;
+		uint32_t rows = rows_between(model, middle, to);
+
+		if (rows > most)
+			low = middle;
+		else if (middle > wanted || rows_between(model, middle, from) < most / BEFORE)
+			high = middle;
+		else
+			low = middle;
+	}
+	return rows_between(model, low, to) > most ? high : low;
+}
+
+/* Makes the paths for lines that end in from … to. Returns NULL if there is no memory. */
+static struct thrum__scene_bands_part *part_make(const struct thrum__scene_bands *bands,
+	int64_t from, int64_t to)
+{
+	const struct thrum__model *model = bands->all->model;
+	struct thrum__scene_bands_part *part = malloc(sizeof *part);
+
+	if (!part)
+		return NULL;
+	to += to < INT64_MAX;
+	part->model = *model;
+	part->since = begin_of(model, from, to, bands->path_rows);
+	part->model.edges.first = row_from(model, false, part->since);
+	part->model.edges.count = row_from(model, false, to);
+	part->model.runs.first = row_from(model, true, part->since);
+	part->model.runs.count = row_from(model, true, to);
+	if (thrum__slow_paths_init(&part->paths, &part->model) == 0)
+		return part;
+	free(part);
+	return NULL;
+}
+
+static bool is_big(const struct thrum__scene_bands *bands)
+{
+	const struct thrum__model *model = bands->all->model;
+
+	return !bands->paths &&
+		(uint64_t)(model->edges.count - model->edges.first) +
+			(model->runs.count - model->runs.first) >
+		bands->path_rows;
+}
+
+/* ---- Looking -------------------------------------------------------------------------------- */
+
+/* The lines among `count` that began since a time; returns how many. */
+static uint32_t keep_since(const struct thrum__model *model, int64_t since, uint32_t *tasks,
+	uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (THRUM__TASK(model, tasks[i], start) >= since)
+			tasks[kept++] = tasks[i];
+	return kept;
+}
+
+/* The paths for lines that end in from … to, or NULL: no memory. They are to be given back. */
+static struct thrum__paths *take_paths(struct thrum__scene_bands *bands, int64_t from, int64_t to,
+	struct thrum__scene_bands_part **part)
+{
+	*part = NULL;
+	if (!is_big(bands))
+		return thrum__scene_bands_paths(bands);
+	*part = to >= bands->all->to && bands->part ? bands->part : part_make(bands, from, to);
+	return *part ? &(*part)->paths : NULL;
+}
+
+/* Those of the latest part are kept, as the panel asks for it again and again. */
+static void give_paths(struct thrum__scene_bands *bands, int64_t to,
+	struct thrum__scene_bands_part *part)
+{
+	if (to >= bands->all->to && part)
+		bands->part = part;
+	else
+		part_destroy(part);
 }
 
 /* Looks at the paths of lines that ended in a time. */
 static int look(struct thrum__scene_bands *bands, uint32_t group,
 	const struct thrum__bands_time *time, struct thrum__story_where *where)
 {
-	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
-	uint32_t tasks[SAMPLE];
+	int last = time->from[1] < time->to[1];
+	int64_t from = time->from[last], to = time->to[last];
+	struct thrum__scene_bands_part *part;
+	struct thrum__paths *paths = take_paths(bands, from, to, &part);
+	struct thrum__bands_time known = *time;
+	uint32_t tasks[SAMPLE], count;
+	int status;
 
-	return paths ? thrum__story_where_make(paths, &bands->all->family, tasks,
-			       thrum__bands_sample(bands->all, group, time, tasks, SAMPLE), where)
-		     : -THRUM_E_MEMORY;
+	if (!paths)
+		return -THRUM_E_MEMORY;
+	for (int i = 0; part && i < 2; i++)
+		known.from[i] = known.from[i] > part->since ? known.from[i] : part->since;
+	count = thrum__bands_sample(bands->all, group, &known, tasks, SAMPLE);
+	if (part)
+		count = keep_since(paths->model, part->since, tasks, count);
+	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
+	where->since = part ? part->since : 0;
+	give_paths(bands, to, part);
+	return status;
 }
 
 int thrum__scene_bands_look(struct thrum__scene *scene)
@@ -45,7 +206,7 @@ int thrum__scene_bands_look(struct thrum__scene *scene)
 	struct thrum__story_where *made;
 	int status = 0;
 
-	if (!bands || bands->where || (!bands->paths && scene->model->events > EVENTS_MOST))
+	if (!bands || bands->where)
 		return 0;
 	made = calloc(THRUM__FAMILY_BANDS, sizeof *made);
 	if (!made)
@@ -75,22 +236,31 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 	struct thrum__scene_bands *bands = scene->bands;
 
 	*where = (struct thrum__story_where){0};
-	if (!bands || group >= bands->all->family.group_count ||
-		(!bands->paths && scene->model->events > EVENTS_MOST))
+	if (!bands || group >= bands->all->family.group_count)
 		return 0;
 	return look(bands, group, time, where);
 }
 
-/* Looks at the paths of the lines in a box, and of the others of its group. */
+/* Looks at the paths of the lines in a box, or of the others of its group. */
 static int look_beside(struct thrum__scene_bands *bands, const struct thrum__bands_box *box,
 	bool inside, struct thrum__story_where *where)
 {
-	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
+	int64_t from = inside ? box->from : bands->all->from;
+	int64_t to = inside ? box->to : bands->all->to;
+	struct thrum__scene_bands_part *part;
+	struct thrum__paths *paths = take_paths(bands, from, to, &part);
 	uint32_t tasks[SAMPLE], of, count;
+	int status;
 
+	if (!paths)
+		return -THRUM_E_MEMORY;
 	count = thrum__bands_box_sample(bands->all, box, inside, tasks, SAMPLE, &of);
-	return paths ? thrum__story_where_make(paths, &bands->all->family, tasks, count, where)
-		     : -THRUM_E_MEMORY;
+	if (part)
+		count = keep_since(paths->model, part->since, tasks, count);
+	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
+	where->since = part ? part->since : 0;
+	give_paths(bands, to, part);
+	return status;
 }
 
 int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
@@ -102,8 +272,7 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 	struct thrum__bands_time beside = {{bands->from, to}, {from, bands->to}};
 	struct thrum__bands_box box;
 
-	if (thrum__scene_bands_box(scene, &box) &&
-		(scene->bands->paths || scene->model->events <= EVENTS_MOST))
+	if (thrum__scene_bands_box(scene, &box))
 		return look_beside(scene->bands, &box, true, here) < 0
 			? -THRUM_E_MEMORY
 			: look_beside(scene->bands, &box, false, other);

@@ -10,6 +10,7 @@
 
 #define RADIUS 9
 #define PIN_ROOM 11    /* px around a pin's centre that names must not cover */
+#define BESIDE 2       /* places beside it that are tried before those above and below */
 #define NOTE_WIDTH 320 /* px, at most */
 #define NARROW 600     /* px: narrower pictures show pins without notes */
 #define VICTIM_AT 96   /* px from the trace's end to the victim's pin, at most */
@@ -47,6 +48,29 @@ static bool place_of(const struct thrum__paint *p, const struct thrum__step *ste
 	return true;
 }
 
+static bool is_free(const struct thrum__paint *p, float x, float y)
+{
+	return !thrum__paint_boxes_hit(p->boxes, x - RADIUS, y - RADIUS, 2 * RADIUS, 2 * RADIUS);
+}
+
+/* Moves a pin beside what is there: pins of steps at the same place stand side by side. In bands words are
+ * there, too, above or below which there may be room. */
+static void find_room(const struct thrum__paint *p, struct pin *pin)
+{
+	const float by = 2 * RADIUS + 4;
+
+	for (int i = 0; i < THRUM__STEPS_MAX && !is_free(p, pin->x, pin->y); i++) {
+		float up = pin->y - by, down = pin->y + by;
+
+		if (p->bands && i >= BESIDE && is_free(p, pin->x, up))
+			pin->y = up;
+		else if (p->bands && i >= BESIDE && is_free(p, pin->x, down))
+			pin->y = down;
+		else
+			pin->x += by;
+	}
+}
+
 static struct pin place_pin(const struct thrum__paint *p, const struct thrum__step *step)
 {
 	struct pin pin = {.x = thrum__paint_x(p, step->time)};
@@ -58,11 +82,7 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 	if (step->kind == THRUM__STEP_NEVER_RESOLVED && !p->bands)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
 	pin.x = floorf(pin.x) + 0.5f;
-	/* Pins of steps at the same place stand side by side. */
-	for (int i = 0; i < THRUM__STEPS_MAX; i++)
-		if (thrum__paint_boxes_hit(p->boxes, pin.x - RADIUS, pin.y - RADIUS, 2 * RADIUS,
-			    2 * RADIUS))
-			pin.x += 2 * RADIUS + 4;
+	find_room(p, &pin);
 	pin.is_seen = pin.x > p->left - RADIUS && pin.x < p->right + RADIUS && is_seen &&
 		pin.y > p->top - RADIUS && pin.y < p->bottom + RADIUS;
 	/* A pin at an edge is moved so that all of it is seen. */

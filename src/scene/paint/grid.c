@@ -198,7 +198,8 @@ static void draw_end_of_trace(struct ruler *r)
 	thrum__words_time(end, step, words + size, sizeof words - (size_t)size);
 	width = label_width(r, words, THRUM__FONT_BASE);
 	x = x + 4 < p->right - width - 6 ? x + 4 : p->right - width - 6;
-	if (x < 0)
+	/* The length of a range is told there, if there isn't room for both. */
+	if (x < 0 || (x < p->taken_to && x + width > p->taken_from))
 		return;
 	put_label(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, colour);
 	r->limit = x - LABEL_GAP + 4;

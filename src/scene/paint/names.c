@@ -248,7 +248,7 @@ struct placed_name {
 static void fill_words(const struct thrum__paint *p, const struct name_candidate *c, float room,
 	struct placed_name *to)
 {
-	char words[WORDS_MAX];
+	char words[WORDS_MAX], error[40] = "";
 	const char *name;
 	size_t used = 0, size;
 
@@ -264,9 +264,8 @@ static void fill_words(const struct thrum__paint *p, const struct name_candidate
 		memcpy(words + used, name, size);
 		used += size;
 	}
-	if (c->form == NAME && used + 32 < sizeof words)
-		used += thrum__words_clock_error(p->model, c->task, words + used,
-			sizeof words - used);
+	if (c->form == NAME)
+		thrum__words_clock_error(p->model, c->task, error, sizeof error);
 	if (c->form == LOG && THRUM__NOTE(p->model, c->note, kind) == THRUM__NOTE_TAG_VALUE)
 		used += (size_t)snprintf(words + used, sizeof words - used, " %" PRId64,
 			THRUM__NOTE(p->model, c->note, value));
@@ -278,8 +277,8 @@ static void fill_words(const struct thrum__paint *p, const struct name_candidate
 		to->font = THRUM__FONT_STRONG;
 		to->colour = THRUM__COLOUR_INK;
 	}
-	to->size = thrum__paint_fit(p, words, used, to->font, fminf(room, WIDEST), to->text,
-		sizeof to->text);
+	to->size = thrum__paint_fit_before(p, words, used, error, to->font, fminf(room, WIDEST),
+		to->text, sizeof to->text);
 	to->width = thrum__paint_width(p, to->text, to->size, to->font);
 }
 

@@ -73,6 +73,21 @@ size_t thrum__paint_fit(const struct thrum__paint *p, const char *text, size_t s
 	return used;
 }
 
+size_t thrum__paint_fit_before(const struct thrum__paint *p, const char *text, size_t size,
+	const char *tail, int font, float room, char *to, size_t to_size)
+{
+	size_t end = strlen(tail), used;
+
+	room -= end > 0 ? thrum__paint_width(p, tail, end, font) : 0;
+	if (end >= to_size || room < 0) {
+		to[0] = '\0';
+		return 0;
+	}
+	used = thrum__paint_fit(p, text, size, font, room, to, to_size - end);
+	memcpy(to + used, tail, end + 1);
+	return used + end;
+}
+
 /* ---- Places -------------------------------------------------------------------------------- */
 
 bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *boxes, float x, float y, float width,

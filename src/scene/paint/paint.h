@@ -131,6 +131,10 @@ float thrum__paint_width(const struct thrum__paint *, const char *text, size_t s
 size_t thrum__paint_fit(const struct thrum__paint *, const char *text, size_t size, int font,
 	float room, char *to, size_t to_size);
 
+/* The same for a text and one that follows it, which is never cut: if it has no room, the result is "". */
+size_t thrum__paint_fit_before(const struct thrum__paint *, const char *text, size_t size,
+	const char *tail, int font, float room, char *to, size_t to_size);
+
 /* Whether a rect overlaps one of the boxes. O(boxes). */
 bool thrum__paint_boxes_hit(const struct thrum__paint_boxes *, float x, float y, float width,
 	float height);

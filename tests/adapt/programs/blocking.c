@@ -255,6 +255,14 @@ static void wait_for_child(void)
 	waitpid(child, NULL, 0);
 }
 
+/* Looks again and again for what never comes. */
+static void poll_for_ever(void)
+{
+	alarm(2);
+	while (!has_begun)
+		usleep(10000);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -274,6 +282,10 @@ int main(int argc, char **argv)
 	chosen = argv[1];
 	if (strcmp(chosen, "child") == 0) {
 		wait_for_child();
+		return 0;
+	}
+	if (strcmp(chosen, "poll") == 0) {
+		poll_for_ever();
 		return 0;
 	}
 	end_when(is_stuck);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A fork's child has a recording of its own, which begins when the child has to wait: most children run
+ * another program at once, or end soon. The child has a copy of all that the adapters noted for its parent.
+ * At the fork only that is corrected which the child may use at once; the rest when its recording begins.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/descriptor.h"
+#include "adapt/forks.h"
+#include "adapt/process.h"
+#include "port/port.h"
+
+AT_FORK _Atomic bool thrum__adapt_is_fresh;
+AT_FORK pid_t thrum__adapt_parent;
+
+/* Without `thrum record`, as in a test, it is this process's own. */
+static struct thrum__adapt_forks own, *forks = &own;
+AT_FORK static int64_t forked;
+
+#define YOUNG INT64_C(1000000000) /* ns */
+
+REAL(poll)
+
+/* ---- The limit -------------------------------------------------------------------------------- */
+
+static void map_forks(int fd)
+{
+	struct stat file;
+	void *shared = MAP_FAILED;
+
+	if (fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *forks)
+		shared = mmap(NULL, sizeof *forks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared != MAP_FAILED)
+		forks = shared;
+}
+
+void thrum__adapt_forks_find(const char *list)
+{
+	const char *word = strstr(list, FORKS_WORD);
+	char path[64];
+	size_t length;
+	int fd;
+
+	if (!word)
+		return;
+	word += strlen(FORKS_WORD);
+	length = strcspn(word, ",");
+	if (length >= sizeof path)
+		return;
+	memcpy(path, word, length);
+	path[length] = '\0';
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	map_forks(fd);
+	syscall(SYS_close, fd);
+}
+
+bool thrum__adapt_fork_may_record(pid_t child)
+{
+	uint32_t number = atomic_fetch_add(&forks->begun, 1);
+
+	if (number < FORKS_MAX) {
+		atomic_store(&forks->child[number].process, child);
+		return true;
+	}
+	atomic_fetch_sub(&forks->begun, 1);
+	atomic_fetch_add(&forks->refused, 1);
+	return false;
+}
+
+void thrum__adapt_fork_ended(pid_t child, int status)
+{
+	uint32_t count = atomic_load_explicit(&forks->begun, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count && i < FORKS_MAX; i++)
+		if (atomic_load(&forks->child[i].process) == child &&
+			!atomic_load(&forks->child[i].ended)) {
+			atomic_store(&forks->child[i].status, status);
+			atomic_store(&forks->child[i].ended, (int64_t)thrum__port_monotonic());
+		}
+}
+
+void thrum__adapt_fork_failed(int error)
+{
+	atomic_store(&forks->error, error);
+	atomic_fetch_add(&forks->failed, 1);
+}
+
+/* ---- The child -------------------------------------------------------------------------------- */
+
+void thrum__adapt_fork_left(pid_t parent, bool records)
+{
+	thrum__adapt_parent = parent;
+	thrum__adapt_threads_left();
+	thrum__adapt_objects_left();
+	thrum__adapt_pipes_left();
+	forked = rough_time();
+	atomic_store(&thrum__adapt_is_fresh, records);
+}
+
+void thrum__adapt_fork_begins(void)
+{
+	memset(thrum__adapt_watched, 0, sizeof thrum__adapt_watched);
+	thrum__adapt_children_left();
+	thrum__adapt_watches_left();
+}
+
+/*
+ * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in poll()
+ * first, and begins only if that lasts. Where a handler might end the call meanwhile, as it would not end
+ * poll(), nothing but the child's age and the sort of descriptor tells: shells don't wait for sockets.
+ */
+bool thrum__adapt_fork_waits(int fd, short events)
+{
+	static _Atomic bool may_end; /* known to have such a handler */
+	struct pollfd one = {.fd = fd, .events = events};
+	bool is_young = rough_time() - forked < YOUNG;
+	int error = errno;
+	bool comes_soon;
+
+	if (is_young && atomic_load(&may_end) && may_block(fd) && !is_socket(fd))
+		return false;
+	if (!thrum__adapt_would_wait(fd, events))
+		return false;
+	atomic_store(&may_end, thrum__adapt_may_interrupt());
+	comes_soon = atomic_load(&may_end) ? is_young && !is_socket(fd)
+					   : real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
+	errno = error;
+	if (!comes_soon)
+		thrum__adapt_start();
+	return !comes_soon;
+}
+
+bool thrum__adapt_fork_sleeps(int64_t ns)
+{
+	if (ns >= LOOK_FIRST * INT64_C(1000000) || rough_time() - forked >= YOUNG)
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}

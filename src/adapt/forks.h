@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * All processes under one `thrum record` share this with it: how many forked children record, and how they
+ * ended. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ */
+#ifndef ADAPT_FORKS_H
+#define ADAPT_FORKS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define FORKS_WORD "forks="
+#define FORKS_MAX 100 /* forked children that record */
+
+struct thrum__adapt_forks {
+	_Atomic uint32_t begun, refused, failed;
+	_Atomic int32_t error; /* why the last one failed: a negative enum thrum_error */
+	/* Those that began. If another process under `thrum record` has waited for one: with the status of
+	 * waitpid(), and when, by CLOCK_MONOTONIC in ns; 0: not yet. */
+	struct {
+		_Atomic int32_t process, status;
+		_Atomic int64_t ended;
+	} child[FORKS_MAX];
+};
+
+#endif

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Programs that fork children which run no other program: servers with workers, daemons, shells.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# recordings NAME: the recordings of the children, without the program's own.
+recordings() {
+	find . -name "$1.thrum.*" | sort
+}
+
+# told NAME PATTERN: thrum why says this of one child, and finds nothing in the others or the program.
+told() {
+	local file text found=0
+	for file in "$1.thrum" $(recordings "$1"); do
+		text=$("$THRUM" why "$file" 2>&1)
+		if grep -qE -- "$2" <<<"$text"; then
+			((found++))
+		else
+			grep -q '^no findings' <<<"$text" || wrong "$file: $text"
+		fi
+	done
+	((found == 1)) || wrong "$1: $found recordings have \"$2\""
+}
+
+# count NAME NUMBER: so many children have recorded.
+count() {
+	local number
+	number=$(recordings "$1" | wc -l)
+	((number == $2)) || wrong "$1: $number children have recorded instead of $2: $(cat "$1.said")"
+}
+
+hang='Waits for .condition is_filled.*wait_for_table'
+same hang "$programs/prefork" hang
+count hang 2
+told hang "$hang"
+# Each child is linked to the call that forked it.
+"$THRUM" why hang.thrum hang.thrum.* 2>&1 | grep -q '3 traces taken as one' ||
+	wrong "no link between a server and its workers"
+same fine "$programs/prefork" fine
+count fine 2
+for file in fine.thrum*; do
+	text=$("$THRUM" why "$file" 2>&1)
+	[[ $text == 'no findings' ]] || wrong "$file: $text"
+done
+same left "$programs/prefork" left
+count left 2
+told left 'left locked by thread [0-9]* \(refresher\) at the fork: lock table'
+same daemon "$programs/prefork" daemon
+count daemon 3
+told daemon "$hang"
+
+# Children that don't wait have no recording, and cost no file.
+same short "$programs/prefork" short
+count short 0
+grep -q 'prefork recorded nothing' short.said || wrong "short: $(cat short.said)"
+# No more than 100 record, and thrum says so.
+same many "$programs/prefork" many
+grep -q '^thrum: 10 forked children have recorded nothing: 100 others do, and no more may$' many.said ||
+	wrong "many: $(grep -v ' recorded ' many.said)"
+
+# While it runs, a worker is found by its process id.
+"$THRUM" record -o live.thrum --size=64M -- "$programs/prefork" hang >live.out 2>&1 &
+for ((i = 0; i < 100; i++)); do
+	worker=$(find . -name 'live.thrum.*' -exec "$THRUM" dump {} \; 2>/dev/null |
+		awk '/ pid / { pid = $7 } /condition is_filled/ { print pid + 0; exit }')
+	[[ -z $worker ]] || break
+	sleep 0.05
+done
+[[ -n $worker ]] || wrong "no worker waits: $(cat live.out)"
+for ((i = 0; i < 100; i++)); do
+	"$THRUM" why "$worker" >live.why 2>&1
+	! grep -qE "$hang" live.why || break
+	sleep 0.05
+done
+grep -qE "$hang" live.why || wrong "why $worker: $(cat live.why)"
+wait
+
+# A shell's subshells and pipelines leave nothing.
+# shellcheck disable=SC2016
+same shell sh -c 'i=0
+	while [ $i -lt 50 ]; do (:); x=$(echo $i); echo $i | while read y; do :; done; i=$((i + 1)); done
+	echo $x'
+count shell 0
+
+# A child of a program that uses libthrum itself records once it says so.
+same linked "$programs/starts"
+count linked 1
+text=$("$THRUM" dump linked.thrum.* 2>&1)
+grep -q 'work of the child' <<<"$text" || wrong "linked: $text"
+exit "$failed"

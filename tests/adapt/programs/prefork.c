@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A server that forks its workers, and knows nothing of thrum. Each worker accepts connections. The
+ * argument says what else happens. SIGALRM ends what hangs.
+ *
+ * hang     a worker waits for a condition that nobody signals
+ * fine     all workers end
+ * left     a thread of the server held a lock at the fork, which the worker wants
+ * daemon   the server is the grandchild of the program, which ends
+ * short    many children end without waiting, and one runs another program
+ * many     more children wait than may record
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORKERS 2
+#define SHORT 300
+#define MANY 110
+
+static pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t is_filled = PTHREAD_COND_INITIALIZER;
+static int listener, is_kept[2];
+
+/* ---- A worker ---------------------------------------------------------------------------------- */
+
+static void wait_for_table(void)
+{
+	pthread_mutex_lock(&table);
+	pthread_cond_wait(&is_filled, &table);
+	pthread_mutex_unlock(&table);
+}
+
+static void use_table(void)
+{
+	pthread_mutex_lock(&table);
+	pthread_mutex_unlock(&table);
+}
+
+static void serve(const char *scene)
+{
+	int peer = accept(listener, NULL, NULL);
+	char byte = 0;
+
+	if (peer < 0 || read(peer, &byte, 1) != 1)
+		_exit(1);
+	alarm(2);
+	if (byte == 'h' && strcmp(scene, "left") == 0)
+		use_table();
+	else if (byte == 'h')
+		wait_for_table();
+	if (write(peer, &byte, 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+/* ---- The server -------------------------------------------------------------------------------- */
+
+static void *keep_table(void *unused)
+{
+	pthread_setname_np(pthread_self(), "refresher");
+	pthread_mutex_lock(&table);
+	if (write(is_kept[1], "", 1) == 1)
+		pause();
+	return unused;
+}
+
+static void listen_here(void)
+{
+	struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	listener = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (struct sockaddr *)&own, sizeof own) != 0 || listen(listener, 8) != 0)
+		exit(1);
+}
+
+static int ask(char what)
+{
+	struct sockaddr_in peer;
+	socklen_t size = sizeof peer;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (getsockname(listener, (struct sockaddr *)&peer, &size) != 0 ||
+		connect(fd, (struct sockaddr *)&peer, sizeof peer) != 0 || write(fd, &what, 1) != 1)
+		exit(1);
+	return fd;
+}
+
+static int serve_all(const char *scene)
+{
+	bool hangs = strcmp(scene, "fine") != 0;
+	pthread_t thread;
+	int fds[WORKERS], failed = 0;
+	char byte;
+
+	if (strcmp(scene, "left") == 0 &&
+		(pipe(is_kept) != 0 || pthread_create(&thread, NULL, keep_table, NULL) != 0 ||
+			read(is_kept[0], &byte, 1) != 1))
+		return 1;
+	listen_here();
+	for (int i = 0; i < WORKERS; i++)
+		if (fork() == 0)
+			serve(scene);
+	usleep(200000);
+	for (int i = 0; i < WORKERS; i++)
+		fds[i] = ask(hangs && i == 0 ? 'h' : 'f');
+	for (int i = 0, status; i < WORKERS && waitpid(-1, &status, 0) > 0; i++)
+		failed += status != 0;
+	for (int i = 0; i < WORKERS; i++)
+		close(fds[i]);
+	printf("%d of %d workers failed\n", failed, WORKERS);
+	return 0;
+}
+
+/* ---- Children ---------------------------------------------------------------------------------- */
+
+/* As daemon() does. */
+static int serve_later(void)
+{
+	int done[2];
+	char byte;
+
+	if (pipe(done) != 0)
+		return 1;
+	fflush(stdout);
+	if (fork() == 0) {
+		setsid();
+		if (fork() != 0)
+			_exit(0);
+		close(done[0]);
+		exit(serve_all("hang"));
+	}
+	wait(NULL);
+	close(done[1]);
+	return (int)read(done[0], &byte, 1); /* until the daemon has ended */
+}
+
+static int make_short(void)
+{
+	for (int i = 0; i < SHORT; i++)
+		if (fork() == 0)
+			_exit(0);
+	if (fork() == 0)
+		execlp("true", "true", (char *)NULL);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+/* Each waits for the server to close the pipe. */
+static int make_many(void)
+{
+	int fds[2];
+	char byte;
+
+	if (pipe(fds) != 0)
+		return 1;
+	for (int i = 0; i < MANY; i++)
+		if (fork() == 0) {
+			close(fds[1]);
+			_exit((int)read(fds[0], &byte, 1));
+		}
+	sleep(1);
+	close(fds[1]);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *scene = argc > 1 ? argv[1] : "fine";
+
+	if (strcmp(scene, "daemon") == 0)
+		return serve_later();
+	if (strcmp(scene, "short") == 0)
+		return make_short();
+	if (strcmp(scene, "many") == 0)
+		return make_many();
+	return serve_all(scene);
+}
