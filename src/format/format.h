@@ -23,7 +23,6 @@
  *   scan.h        steps through a packet            index.h    lists a recording's packets
  *   packet.h      reads and fills packets           control.h  the mask and its history
  *   counters.h    the counters' pages             copy.h     copies a recording by steps
- *   connection.h  keys of links of the adapters
  *
  * No function allocates, unless its comment says so. Names in comments like _VERSION stand for
  * THRUM_E_VERSION.
