@@ -111,17 +111,16 @@ def chrome(trace):
 def speedscope(trace):
     whole = convert("speedscope", trace)
     frames = [frame["name"] for frame in whole["shared"]["frames"]]
-    ran = Counter()
+    ran, below = Counter(), Counter()
     for profile in whole["profiles"]:
         check(profile["type"] == "evented" and profile["unit"] == "nanoseconds", f"{trace}: form")
         for frame, length, depth in nest(
                 profile["events"], f"{trace} {profile['name']}", lambda e: e["type"] == "O",
                 lambda e: e["at"], lambda e: frames[e["frame"]]):
-            if depth == 0:
-                ran[frame] += length
+            (below if depth else ran)[frame] += length
         check(all(0 <= e["at"] <= profile["endValue"] for e in profile["events"]),
               f"{trace}: an event out of the profile")
-    return frames, ran
+    return frames, ran, below
 
 
 def hostile(folder):
@@ -158,8 +157,11 @@ def server(folder):
         check(found[part], f"server: no {part}")
     kinds = {event["cat"] for event in found["arrows"].values()}
     check(kinds == {"spawn", "wait", "read", "message"}, f"server: arrows {kinds}")
-    frames, ran = speedscope(path)
+    frames, ran, below = speedscope(path)
     check(len(frames) > 2 and sum(ran.values()) > 0, f"server: {frames}")
+    # Requests lie below whoever made them, and nowhere else.
+    requests = {frame for frame in frames if frame.startswith("GET /")}
+    check(requests and requests <= set(below) and not requests & set(ran), f"server: {ran}")
     return path
 
 
@@ -179,7 +181,7 @@ def several(folder):
     ways = {(found["processes"][event["pid"]], found["processes"][found["ends"][key]["pid"]])
             for key, event in found["arrows"].items() if event["cat"] == "message"}
     check(ways == {("web", "stock"), ("stock", "database")}, f"shop: messages {ways}")
-    frames, ran = speedscope(path)
+    frames, ran, _ = speedscope(path)
     check({"GET /item/5", "count item 5", "select item 5"} <= set(frames) and sum(ran.values()) > 0, f"shop: {frames}")
 
 
