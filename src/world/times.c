@@ -115,8 +115,19 @@ static int64_t estimate(const struct making *m, uint32_t host, struct thrum__wor
 	return is_narrow(m, host, bounds) ? middle(bounds) : nearest(m, host, bounds);
 }
 
-/* Estimates all clocks. Middles of bounds never contradict an edge. Other estimates may, so those follow
- * one after the other, each within what the ones before have left. */
+/* Whether a clock that is ahead of another one by so much keeps away from the bounds of that. */
+static bool is_well_inside(const struct making *m, struct thrum__world_bounds bounds, int64_t ahead)
+{
+	int64_t inside = margin(m);
+
+	if (is_bounded(bounds) && (bounds.high - bounds.low) / 2 < inside)
+		inside = (bounds.high - bounds.low) / 2;
+	return (bounds.low == INT64_MIN || ahead >= bounds.low + inside) &&
+		(bounds.high == INT64_MAX || ahead <= bounds.high - inside);
+}
+
+/* Estimates all clocks. Middles of bounds never contradict an edge. If other estimates do, these follow one
+ * after the other, each within what the ones before have left. */
 static void estimate_all(const struct making *m, const struct thrum__world_edge *edges,
 	const struct thrum__world_bounds *offsets, int64_t *at)
 {
@@ -128,12 +139,20 @@ static void estimate_all(const struct making *m, const struct thrum__world_edge 
 		at[i] = estimate(m, i, offsets[i]);
 		left[i] = is_loose[i] ? offsets[i] : (struct thrum__world_bounds){at[i], at[i]};
 	}
-	for (uint32_t i = 0; i < m->hosts && agrees; i++) {
+	for (size_t i = 0; i < m->talk_count; i++) {
+		uint32_t from = edges[i].from, to = edges[i].to;
+
+		if (is_loose[from] || is_loose[to])
+			agrees &= is_well_inside(m, edges[i].bounds, at[to] - at[from]);
+	}
+	if (agrees)
+		return;
+	for (uint32_t i = 0; i < m->hosts; i++) {
 		if (!is_loose[i])
 			continue;
-		agrees = thrum__world_clock_narrow(edges, m->talk_count, left, m->hosts);
-		if (agrees)
-			at[i] = nearest(m, i, left[i]);
+		if (!thrum__world_clock_narrow(edges, m->talk_count, left, m->hosts))
+			return;
+		at[i] = nearest(m, i, left[i]);
 		left[i] = (struct thrum__world_bounds){at[i], at[i]};
 	}
 }
