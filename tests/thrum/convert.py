@@ -123,6 +123,29 @@ def speedscope(trace):
     return frames, ran, below
 
 
+def write_mirage(folder, name, body):
+    """Writes a trace of mirage-profile."""
+    size = 30 + len(body)
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
+                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
+                               size * 8) + body)
+    return path
+
+
+def long_made(folder):
+    """A task's flow comes from where it was made, however often its maker ran until it began."""
+    body = b"".join(struct.pack("<QBqqB", 1000, 0, 0, task, 1) for task in (1, 2))
+    body += struct.pack("<QBq", 2000, 7, 1) + struct.pack("<QBqqB", 2500, 0, 1, 3, 1)
+    body += b"".join(struct.pack("<QBq", 3000 + 10 * i, 7, 2 - i % 2) for i in range(500))
+    body += struct.pack("<QBq", 9000, 7, 3) + struct.pack("<QBq", 9500, 7, 1)
+    found = chrome(write_mirage(folder, "long.ctf", body))
+    flows = [(event["ts"], found["ends"][key]["ts"]) for key, event in found["arrows"].items()
+             if event["cat"] == "spawn"]
+    check((1.5, 8.0) in flows, f"long: {flows}")
+
+
 def hostile(folder):
     """A trace of mirage-profile whose labels are no plain text."""
     labels = [b'a"b\\c', b"\xff\xfe\xc3", b"\x01\x1b[31m\x07\x7f", b"a\tb\nc\r", b"x" * 70000,
@@ -135,12 +158,7 @@ def hostile(folder):
     for i, label in enumerate(labels):
         body += struct.pack("<QBq", 3000 + 100 * i, 7, i + 1)
     body += struct.pack("<QBQ", 3950, 8, 720)  # a garbage collection across several runs
-    size = 30 + len(body)
-    path = os.path.join(folder, "hostile.ctf")
-    with open(path, "wb") as file:
-        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
-                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
-                               size * 8) + body)
+    path = write_mirage(folder, "hostile.ctf", body)
     names = {event["name"] for event in chrome(path)["tasks"].values()}
     want = {label.decode("utf-8", "replace") for label in labels}
     want = {name if "\ufffd" not in name else "\ufffd" * 3 for name in want}
@@ -238,6 +256,7 @@ with tempfile.TemporaryDirectory() as here:
     arguments(here, server(here))
     several(here)
     every(here)
+    long_made(here)
     hostile(here)
     endless(here)
     empty(here)
