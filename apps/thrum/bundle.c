@@ -32,6 +32,7 @@ static int add_recording(const struct command *command, int to, const char *name
 	struct thrum_error_info error = {0};
 	char path[PATH_MAX];
 	struct thrum__input input;
+	struct thrum__header header;
 	uint32_t unnamed;
 	int status = input_find(command, argument, path, sizeof path), copy, result;
 	const char *refusal = status == STATUS_OK ? thrum__source_refusal(path, name) : NULL;
@@ -48,6 +49,10 @@ static int add_recording(const struct command *command, int to, const char *name
 		result = thrum__source_bundle_append_all(to, &input);
 		thrum__source_close(input.owner);
 		return result < 0 ? failed(path, result) : STATUS_OK;
+	}
+	if (thrum__source_header(&input, &header, &error) < 0) {
+		thrum__source_close(input.owner);
+		return input_failed(path, &error);
 	}
 	copy = result = thrum__source_temporary_file();
 	if (copy >= 0)
@@ -120,8 +125,9 @@ const struct command command_bundle = {
 	.reads_traces = true,
 	.more = "All commands, pages and windows take a bundle as one trace. It is an archive of\n"
 		"copies, each only as large as its content: tar lists and unpacks it, and what\n"
-		"tar -cf makes of recordings is a bundle, too. FILE may be an older bundle or\n"
-		"recording, which is replaced, but no other file.",
+		"tar -cf makes of recordings is a bundle, too. A bundle, or the address of a\n"
+		"server, gives the recordings in it. FILE may be an older bundle or recording,\n"
+		"which is replaced, but no other file.",
 	.examples = "thrum bundle web.thrum stock.thrum database.thrum -o shop.thrums\n"
 		    "thrum why shop.thrums\n"
 		    "thrum html shop.thrums -o shop.html\n"

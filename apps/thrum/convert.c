@@ -249,11 +249,11 @@ const struct command command_convert = {
 		"no place for remembered tasks: those whose events were overwritten.\n"
 		"FILE is for --to and --symbols; - is standard output. Perfetto's and Chrome's\n"
 		"formats get tasks, runs, spans, flows and counters, Perfetto's also log lines,\n"
-		"tags and gaps; speedscope's the runs of each lane with the spans within them. In\n"
-		"OpenTelemetry's each task is a span: a trace begins with a task that should\n"
-		"resolve, and goes on where its messages go (see man thrum). A program that\n"
-		"knows nothing of thrum has addresses in its recording. --symbols looks up their\n"
-		"names in the program's files.",
+		"tags and gaps; speedscope's the runs of each lane, below the tasks that made\n"
+		"theirs, with the spans within them. In OpenTelemetry's each task is a span: a\n"
+		"trace begins with a task that should resolve, and goes on where its messages go\n"
+		"(see man thrum). A program that knows nothing of thrum has addresses in its\n"
+		"recording. --symbols looks up their names in the program's files.",
 	.examples = "thrum convert --to=perfetto server.thrum server.pftrace\n"
 		    "thrum convert --to=otlp shop.thrums - | curl --data-binary @- \\\n"
 		    "  -H 'Content-Type: application/x-protobuf' http://localhost:4318/v1/traces\n"

@@ -6,6 +6,8 @@
 #include "base/time.h"
 #include "export.h"
 
+#define RUNS_BACK 64 /* are looked at one by one */
+
 /* A task at some time of the walk over the edges. */
 struct known {
 	uint32_t run;      /* its latest run, or NONE */
@@ -70,15 +72,54 @@ static uint32_t acting_run(const struct walk *walk, uint32_t task, int64_t time)
 	return run != THRUM__NONE && lasts_at(model, run, time) ? run : THRUM__NONE;
 }
 
-/* Returns the run of a task at an earlier time, or NONE. */
+/* Returns the last run of a lane that began by then, or NONE. */
+static uint32_t run_of_lane(const struct walk *walk, uint32_t lane, int64_t time)
+{
+	const struct thrum__model *model = walk->export->model;
+	const struct export_order *runs = &walk->export->runs;
+	uint32_t low, high;
+
+	if (lane >= model->lane_count)
+		return THRUM__NONE;
+	low = runs->first[lane];
+	high = runs->first[lane + 1];
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (THRUM__RUN(model, runs->rows[middle], start) <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > runs->first[lane] ? runs->rows[low - 1] : THRUM__NONE;
+}
+
+static bool is_run_of(const struct walk *walk, uint32_t run, uint32_t task, int64_t time)
+{
+	const struct thrum__model *model = walk->export->model;
+
+	return export_has_run(model, run) && THRUM__RUN(model, run, task) == task &&
+		lasts_at(model, run, time);
+}
+
+/* Returns the run of a task at an earlier time, or NONE. Many runs back only two lanes are looked at: that
+ * in which it ran then, and that in which it was made. */
 static uint32_t earlier_run(const struct walk *walk, uint32_t task, int64_t time)
 {
 	const struct thrum__model *model = walk->export->model;
-	uint32_t run = walk->known[task].run;
+	uint32_t run = walk->known[task].run, found;
 
-	while (export_has_run(model, run) && THRUM__RUN(model, run, start) > time)
+	for (int i = 0; i < RUNS_BACK && export_has_run(model, run); i++) {
+		if (THRUM__RUN(model, run, start) <= time)
+			return lasts_at(model, run, time) ? run : THRUM__NONE;
 		run = THRUM__RUN(model, run, prev);
-	return export_has_run(model, run) && lasts_at(model, run, time) ? run : THRUM__NONE;
+	}
+	if (!export_has_run(model, run))
+		return THRUM__NONE;
+	found = run_of_lane(walk, THRUM__RUN(model, run, lane), time);
+	if (!is_run_of(walk, found, task, time))
+		found = run_of_lane(walk, THRUM__TASK(model, task, lane), time);
+	return is_run_of(walk, found, task, time) ? found : THRUM__NONE;
 }
 
 /* ---- Edges ----------------------------------------------------------------------------------- */

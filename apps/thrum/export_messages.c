@@ -69,13 +69,16 @@ static bool read_message(struct export_message *message, const struct thrum__mod
 	return true;
 }
 
+/* Compares when they were received, by whom, and who sent them. */
 static int compare(const void *a, const void *b)
 {
-	const struct export_message *x = a, *y = b;
+	const struct thrum__message *x = a, *y = b;
 
-	if (x->ends.received != y->ends.received)
-		return x->ends.received < y->ends.received ? -1 : 1;
-	return x->ends.sent < y->ends.sent ? -1 : x->ends.sent > y->ends.sent;
+	if (x->received != y->received)
+		return x->received < y->received ? -1 : 1;
+	if (x->receiver != y->receiver)
+		return x->receiver < y->receiver ? -1 : 1;
+	return x->sender < y->sender ? -1 : x->sender > y->sender;
 }
 
 int export_messages_make(struct export_messages *messages, const struct thrum__model *model)
@@ -101,25 +104,11 @@ void export_messages_free(struct export_messages *messages)
 uint32_t export_messages_find(const struct export_messages *messages,
 	const struct thrum__model *model, uint32_t edge)
 {
-	int64_t time = THRUM__EDGE(model, edge, time);
-	uint32_t first = 0, end = messages->count;
+	const struct thrum__message ends = {.sender = THRUM__EDGE(model, edge, from),
+		.receiver = THRUM__EDGE(model, edge, to),
+		.received = THRUM__EDGE(model, edge, time)};
+	const struct export_message *found = bsearch(&ends, messages->all, messages->count,
+		sizeof(*messages->all), compare);
 
-	while (first < end) {
-		uint32_t middle = first + (end - first) / 2;
-
-		if (messages->all[middle].ends.received < time)
-			first = middle + 1;
-		else
-			end = middle;
-	}
-	for (; first < messages->count; first++) {
-		const struct thrum__message *ends = &messages->all[first].ends;
-
-		if (ends->received != time)
-			break;
-		if (ends->sender == THRUM__EDGE(model, edge, from) &&
-			ends->receiver == THRUM__EDGE(model, edge, to))
-			return first;
-	}
-	return THRUM__NONE;
+	return found ? (uint32_t)(found - messages->all) : THRUM__NONE;
 }

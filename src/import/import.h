@@ -7,7 +7,8 @@
  *   json.c     steps through a file of JSON
  *   chrome.c   Chrome's trace events        keys.c   their slices and flows that have ids
  *   otlp.c     OpenTelemetry's spans        spans.c  spans to items
- *   sched.c    the kernel's scheduler
+ *   sched.c    the kernel's scheduler       lines.c  the lines in which it is printed
+ *   user.c     events of programs, in such lines
  *   put.c      items to records             write.c  records to a recording
  *
  * Nothing here does I/O. Without json-c nothing in JSON can be read.

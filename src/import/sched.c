@@ -9,16 +9,15 @@
  *     17090 [000] 73011.466252312: sched:sched_switch: prev_comm=perf prev_pid=17090 prev_prio=120 ...
  *     [73011.466252312] host sched_switch: { cpu_id = 0 }, { prev_comm = "perf", prev_tid = 17090, ...
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "import/lines.h"
 #include "import/parts.h"
 
 #define NONE THRUM__IMPORT_NONE
-#define LINE 1024 /* bytes of a line that are looked at */
 
 struct thread {
 	uint32_t task, label; /* task: NONE if it is gone */
@@ -28,16 +27,6 @@ struct thread {
 struct device {
 	uint32_t lane, work; /* work: the task that runs while there are requests */
 	uint32_t request_count;
-};
-
-struct line {
-	char bytes[LINE];
-	int64_t time;
-	int64_t cpu;
-	int64_t tid;                /* 0: not known */
-	const char *host;           /* ends at a space; NULL: not known */
-	const char *group;          /* before the event's name; ends in NUL; NULL: there is none */
-	const char *event, *fields; /* the event's name, which ends in NUL, and the rest */
 };
 
 struct sched {
@@ -52,138 +41,8 @@ struct sched {
 		bool is_back;  /* the device had no room for it, so it will be issued again */
 	} * requests;
 	uint32_t room, device_room, request_room, part, lane;
-	struct line *line;
+	struct thrum__import_line *line;
 };
-
-/* ---- Lines ---------------------------------------------------------------------------------- */
-
-/* Reads seconds with digits behind the point, or cycles of a clock of ns, which have none. Returns their end,
- * or NULL. */
-static const char *take_time(const char *at, int64_t *ns)
-{
-	char *end;
-	int64_t seconds, digit = 100000000;
-
-	if (!isdigit((unsigned char)*at))
-		return NULL;
-	seconds = strtoll(at, &end, 10);
-	if (*end == ']' && seconds <= INT64_MAX / 2) {
-		*ns = seconds;
-		return end;
-	}
-	if (*end != '.' || !isdigit((unsigned char)end[1]) || seconds > INT64_MAX / 2000000000)
-		return NULL;
-	*ns = seconds * 1000000000;
-	for (at = end + 1; isdigit((unsigned char)*at); at++, digit /= 10)
-		*ns += (*at - '0') * digit;
-	return at;
-}
-
-/* The value of a field; NULL if it is missing. */
-static const char *field(const struct line *line, const char *name)
-{
-	size_t size = strlen(name);
-
-	for (const char *at = line->fields; (at = strstr(at, name)); at += size) {
-		const char *value = at + size;
-
-		if (at > line->fields && at[-1] != ' ' && at[-1] != '[')
-			continue;
-		if (*value == '=')
-			return value + 1;
-		if (strncmp(value, " = ", 3) == 0)
-			return value + 3;
-	}
-	return NULL;
-}
-
-static int64_t number_of(const struct line *line, const char *name, const char *other)
-{
-	const char *value = field(line, name);
-
-	if (!value)
-		value = field(line, other);
-	return value ? strtoll(value, NULL, 10) : -1;
-}
-
-/* Ends the event's name, and steps over the name of a group before it. */
-static bool take_event(struct line *line, char *at)
-{
-	char *end;
-
-	at += strspn(at, " ");
-	end = strchr(at, ':');
-	line->group = NULL;
-	if (end && isalnum((unsigned char)end[1])) {
-		line->group = at;
-		*end = '\0';
-		at = end + 1;
-		end = strchr(at, ':');
-	}
-	if (!end || end == at)
-		return false;
-	*end = '\0';
-	line->event = at;
-	line->fields = end + 1;
-	return true;
-}
-
-/* "[SECONDS] HOST EVENT: { cpu_id = CPU }, ..." */
-static bool take_babeltrace(struct line *line)
-{
-	const char *at = take_time(line->bytes + 1, &line->time);
-	char *host = at && *at == ']' ? strchr(at, ' ') : NULL, *event;
-
-	if (!host)
-		return false;
-	line->host = host + 1;
-	event = strchr(host + 1, ':');
-	while (event && event > host && event[-1] != ' ')
-		event--;
-	if (!event || event <= host || !take_event(line, event))
-		return false;
-	line->cpu = number_of(line, "cpu_id", "cpu_id");
-	line->tid = 0;
-	return true;
-}
-
-/* The number that ends, but for spaces, at `end`; 0: there is none. */
-static int64_t number_before(const char *from, const char *end)
-{
-	while (end > from && end[-1] == ' ')
-		end--;
-	while (end > from && isdigit((unsigned char)end[-1]))
-		end--;
-	return strtoll(end, NULL, 10);
-}
-
-/* "TID [CPU] SECONDS: EVENT: ...", perhaps with a name before it */
-static bool take_perf(struct line *line)
-{
-	for (char *open = line->bytes; (open = strchr(open, '[')); open++) {
-		char *close;
-		const char *at;
-
-		line->cpu = strtoll(open + 1, &close, 10);
-		if (close == open + 1 || *close != ']')
-			continue;
-		line->tid = number_before(line->bytes, open);
-		line->host = NULL;
-		at = take_time(close + 1 + strspn(close + 1, " "), &line->time);
-		if (at && *at == ':')
-			return take_event(line, line->bytes + (at + 1 - line->bytes));
-	}
-	return false;
-}
-
-/* Takes a line of text. Returns false if it is no event. */
-static bool take_line(struct line *line, const char *from, size_t size)
-{
-	size = size < LINE - 1 ? size : LINE - 1;
-	memcpy(line->bytes, from, size);
-	line->bytes[size] = '\0';
-	return line->bytes[0] == '[' ? take_babeltrace(line) : take_perf(line);
-}
 
 /* ---- Threads -------------------------------------------------------------------------------- */
 
@@ -203,7 +62,7 @@ static void add(struct sched *s, enum thrum__import_type type, uint32_t task, ui
 /* The thread's name and number, as a label. Names may hold spaces, and end before field `next`. */
 static uint32_t label_of(struct sched *s, const char *name, const char *next, int64_t tid)
 {
-	const char *text = field(s->line, name), *end;
+	const char *text = thrum__import_field(s->line, name), *end;
 	char label[96];
 	int size;
 
@@ -247,7 +106,7 @@ static struct thread *find_thread(struct sched *s, int64_t tid, uint32_t label, 
 
 static struct thread *thread_of(struct sched *s, const char *comm, const char *pid, const char *tid)
 {
-	int64_t number = number_of(s->line, pid, tid);
+	int64_t number = thrum__import_number(s->line, pid, tid);
 	char next[32];
 
 	snprintf(next, sizeof next, " %s=", pid);
@@ -259,9 +118,9 @@ static struct thread *thread_of(struct sched *s, const char *comm, const char *p
 /* ---- Events --------------------------------------------------------------------------------- */
 
 /* The thread could have gone on. */
-static bool was_preempted(const struct line *line)
+static bool was_preempted(const struct thrum__import_line *line)
 {
-	const char *state = field(line, "prev_state");
+	const char *state = thrum__import_field(line, "prev_state");
 
 	return state &&
 		(*state == 'R' || *state == '0' || strncmp(state, "( \"TASK_RUNNING\"", 16) == 0);
@@ -299,8 +158,8 @@ static void take_wakeup(struct sched *s)
 static void take_fork(struct sched *s)
 {
 	/* LTTng tells the process as child_pid, too. */
-	int64_t child = number_of(s->line, "child_tid", "child_pid");
-	struct thread *parent = field(s->line, "parent_comm")
+	int64_t child = thrum__import_number(s->line, "child_tid", "child_pid");
+	struct thread *parent = thrum__import_field(s->line, "parent_comm")
 		? thread_of(s, "parent_comm", "parent_tid", "parent_pid")
 		: thread_of(s, "comm", "pid", "tid");
 
@@ -328,7 +187,7 @@ static void begin_span(struct sched *s, const char *kind, const char *name, size
 
 static void take_interrupt(struct sched *s)
 {
-	const char *text = field(s->line, "name");
+	const char *text = thrum__import_field(s->line, "name");
 	char number[24];
 
 	if (text) {
@@ -336,7 +195,8 @@ static void take_interrupt(struct sched *s)
 		begin_span(s, "irq", text, strcspn(text, " ,\""));
 		return;
 	}
-	snprintf(number, sizeof number, "%lld", (long long)number_of(s->line, "irq", "irq"));
+	snprintf(number, sizeof number, "%lld",
+		(long long)thrum__import_number(s->line, "irq", "irq"));
 	begin_span(s, "irq", number, strlen(number));
 }
 
@@ -345,8 +205,8 @@ static void take_softirq(struct sched *s)
 {
 	static const char *const names[] = {"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL",
 		"TASKLET", "SCHED", "HRTIMER", "RCU"};
-	const char *text = field(s->line, "action");
-	int64_t vector = number_of(s->line, "vec", "vec");
+	const char *text = thrum__import_field(s->line, "action");
+	int64_t vector = thrum__import_number(s->line, "vec", "vec");
 
 	if (!text)
 		text = vector >= 0 && vector < 10 ? names[vector] : "other";
@@ -359,7 +219,7 @@ static bool take_vector(struct sched *s)
 	static const char prefix[] = "x86_irq_vectors_";
 	const char *name = s->line->event, *end = strrchr(name, '_');
 
-	if (!end || !field(s->line, "vector"))
+	if (!end || !thrum__import_field(s->line, "vector"))
 		return false;
 	if (strncmp(name, prefix, sizeof prefix - 1) == 0)
 		name += sizeof prefix - 1;
@@ -398,18 +258,19 @@ static const char *request_name(const char *letters, int64_t bits)
 }
 
 /* "MAJOR,MINOR LETTERS BYTES (COMMAND) SECTOR + ...", without BYTES at its end; or fields. */
-static bool take_request(const struct line *line, struct request *request)
+static bool take_request(const struct thrum__import_line *line, struct request *request)
 {
 	unsigned major, minor;
 	char letters[16] = "";
 	const char *command;
 
 	*request = (struct request){0};
-	if (field(line, "dev")) {
-		request->device = (unsigned long long)number_of(line, "dev", "dev");
-		request->sector = (unsigned long long)number_of(line, "sector", "sector");
-		request->bytes = (unsigned long long)number_of(line, "bytes", "bytes");
-		request->name = request_name("", number_of(line, "rwbs", "rwbs"));
+	if (thrum__import_field(line, "dev")) {
+		request->device = (unsigned long long)thrum__import_number(line, "dev", "dev");
+		request->sector = (unsigned long long)thrum__import_number(line, "sector",
+			"sector");
+		request->bytes = (unsigned long long)thrum__import_number(line, "bytes", "bytes");
+		request->name = request_name("", thrum__import_number(line, "rwbs", "rwbs"));
 		return request->device <= UINT32_MAX;
 	}
 	if (sscanf(line->fields, "%u,%u %15s %llu", &major, &minor, letters, &request->bytes) < 3)
@@ -486,7 +347,7 @@ static struct pending *find_request(struct sched *s, const struct request *reque
 static void issue(struct sched *s, struct device *device, const struct request *request,
 	uint32_t *task)
 {
-	int64_t tid = s->line->tid > 0 ? s->line->tid : number_of(s->line, "tid", "tid");
+	int64_t tid = s->line->tid > 0 ? s->line->tid : thrum__import_number(s->line, "tid", "tid");
 	uint32_t index = tid > 0 ? thrum__base_keys_find(&s->tids, (uint64_t)tid, "", 0)
 				 : UINT32_MAX;
 	char label[96];
@@ -545,22 +406,22 @@ static bool take_block(struct sched *s)
 /* ---- Events of programs --------------------------------------------------------------------- */
 
 /* Only babeltrace2 tells the thread in a field, if the trace has it. */
-static bool is_of_program(const struct line *line)
+static bool is_of_program(const struct thrum__import_line *line)
 {
-	return line->host && line->group && field(line, "vtid");
+	return line->host && line->group && thrum__import_field(line, "vtid");
 }
 
 static bool take_program(struct sched *s)
 {
-	const struct line *line = s->line;
-	const char *process = field(line, "procname");
+	const struct thrum__import_line *line = s->line;
+	const char *process = thrum__import_field(line, "procname");
 	const char *end = process && *process == '"' ? strchr(process + 1, '"') : NULL;
 
 	s->import->is_realtime |= s->part == NONE;
 	return thrum__import_user(s->import,
 		&(struct thrum__import_user){.time = line->time,
-			.pid = number_of(line, "vpid", "vtid"),
-			.tid = number_of(line, "vtid", "vtid"),
+			.pid = thrum__import_number(line, "vpid", "vtid"),
+			.tid = thrum__import_number(line, "vtid", "vtid"),
 			.host = line->host,
 			.host_size = strcspn(line->host, " "),
 			.process = end ? process + 1 : "",
@@ -656,15 +517,15 @@ static void take_event_of(struct sched *s)
 bool thrum__import_is_sched(const char *bytes, size_t size)
 {
 	const char *end = memchr(bytes, '\n', size);
-	struct line line;
+	struct thrum__import_line line;
 
-	return take_line(&line, bytes, end ? (size_t)(end - bytes) : size);
+	return thrum__import_line(&line, bytes, end ? (size_t)(end - bytes) : size);
 }
 
 int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size,
 	struct thrum_error_info *info)
 {
-	struct line line;
+	struct thrum__import_line line;
 	struct sched s = {.import = im, .part = NONE, .line = &line};
 	const char *end = bytes + size;
 	int error = 0;
@@ -674,7 +535,7 @@ int thrum__import_sched(struct thrum__import *im, const char *bytes, size_t size
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 		size_t length = next ? (size_t)(next - at) : (size_t)(end - at);
 
-		if (take_line(&line, at, length)) {
+		if (thrum__import_line(&line, at, length)) {
 			take_event_of(&s);
 		} else if (length > 0 && next)
 			error = thrum__read_error_set(info, -THRUM_E_DAMAGED,

@@ -16,21 +16,23 @@
 static size_t last_group(const char *fields, const char **content)
 {
 	bool is_text = false;
-	size_t depth = 0, size = 0;
+	const char *at, *end = NULL;
+	size_t depth = 0, size;
 
 	*content = "";
-	for (const char *at = fields; *at; at++) {
+	for (at = fields; *at; at++) {
 		if (is_text && *at == '\\' && at[1]) {
 			at++;
 		} else if (*at == '"') {
 			is_text = !is_text;
 		} else if (!is_text && *at == '{' && depth++ == 0) {
 			*content = at + 1;
-			size = strlen(at + 1);
+			end = NULL;
 		} else if (!is_text && *at == '}' && depth > 0 && --depth == 0) {
-			size = (size_t)(at - *content);
+			end = at;
 		}
 	}
+	size = **content ? (size_t)((end ? end : at) - *content) : 0;
 	while (size > 0 && **content == ' ') {
 		++*content;
 		size--;

@@ -145,23 +145,26 @@ static int open_entry(struct shared *bundle, uint64_t offset, uint64_t size,
 	return error;
 }
 
-/* Takes the entry of pings. If there are several, the last one counts. */
+/* Adds an entry of pings, as far as there is room. */
 static int take_pings(struct thrum__world_parts *b, const struct thrum__input *input,
 	uint64_t offset, uint64_t size, struct thrum_error_info *info)
 {
-	uint64_t count = size / sizeof *b->pings;
+	uint64_t count = size / sizeof *b->pings, room = THRUM__PINGS_MAX - b->ping_count;
+	struct thrum__ping *grown;
 	int64_t got;
 
-	count = count < THRUM__PINGS_MAX ? count : THRUM__PINGS_MAX;
-	free(b->pings);
-	b->pings = malloc(count * sizeof *b->pings + 1);
-	if (!b->pings)
+	count = count < room ? count : room;
+	if (count == 0)
+		return 0;
+	grown = realloc(b->pings, (b->ping_count + count) * sizeof *grown);
+	if (!grown)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	got = input->read(input->owner, offset, b->pings, count * sizeof *b->pings);
+	b->pings = grown;
+	got = input->read(input->owner, offset, grown + b->ping_count, count * sizeof *grown);
 	if (got < 0)
 		return thrum__read_error_set(info, (int)got, offset, "%s",
 			thrum_error_message((int)got));
-	b->ping_count = got > 0 ? (uint32_t)((uint64_t)got / sizeof *b->pings) : 0;
+	b->ping_count += (uint32_t)((uint64_t)got / sizeof *grown);
 	return 0;
 }
 
@@ -193,10 +196,10 @@ static int find_entry(const struct thrum__input *input, uint64_t at, struct foun
 	found->offset = at + THRUM__WORLD_BLOCK;
 	left = whole - found->offset;
 	size = number_at(found->header + SIZE, SIZE_DIGITS);
-	found->is_whole = size <= left;
 	found->size = size < left ? size : left;
 	found->next = found->offset +
 		(size + THRUM__WORLD_BLOCK - 1) / THRUM__WORLD_BLOCK * THRUM__WORLD_BLOCK;
+	found->is_whole = found->next <= whole;
 	return 1;
 }
 

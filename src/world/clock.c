@@ -215,15 +215,16 @@ struct thrum__world_bounds thrum__world_clock_both(struct thrum__world_bounds a,
 	return both.low <= both.high ? both : a;
 }
 
-/* A sum that stays without a bound if one of its terms has none. */
-static int64_t add(int64_t a, int64_t b)
+/* A sum that has no bound, which is `none`, if one of its terms has none, or if it is damage: the
+ * difference of two sums fits an int64_t. */
+static int64_t add(int64_t a, int64_t b, int64_t none)
 {
+	const int64_t most = INT64_MAX / 4;
 	int64_t sum;
 
-	if (a == INT64_MIN || b == INT64_MIN)
-		return INT64_MIN;
-	if (a == INT64_MAX || b == INT64_MAX || __builtin_add_overflow(a, b, &sum))
-		return INT64_MAX;
+	if (a == none || b == none || __builtin_add_overflow(a, b, &sum) || sum > most ||
+		sum < -most)
+		return none;
 	return sum;
 }
 
@@ -241,7 +242,8 @@ static struct thrum__world_bounds across(const struct thrum__world_edge *edge, u
 	if (edge->to == from)
 		by = (struct thrum__world_bounds){by.high == INT64_MAX ? INT64_MIN : -by.high,
 			by.low == INT64_MIN ? INT64_MAX : -by.low};
-	return (struct thrum__world_bounds){add(offset.low, by.low), add(offset.high, by.high)};
+	return (struct thrum__world_bounds){add(offset.low, by.low, INT64_MIN),
+		add(offset.high, by.high, INT64_MAX)};
 }
 
 /* Goes on from a clock whose bounds are known to those that an edge joins to it. */
@@ -268,9 +270,7 @@ static bool narrow(struct thrum__world_bounds *offset, struct thrum__world_bound
 	return is_narrower;
 }
 
-/* Narrows the bounds by all other paths: the upper ones may come along another path than the lower ones.
- * Returns false if edges contradict each other. */
-static bool narrow_all(const struct thrum__world_edge *edges, size_t edge_count,
+bool thrum__world_clock_narrow(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count)
 {
 	bool is_narrower = true;
@@ -316,7 +316,8 @@ int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_
 			follow(&edges[i], next, is_done, offsets);
 	}
 	memcpy(all, offsets, count * sizeof *all);
-	if (narrow_all(edges, edge_count, all, count))
+	/* The upper bounds may come along other paths than the lower ones. */
+	if (thrum__world_clock_narrow(edges, edge_count, all, count))
 		memcpy(offsets, all, count * sizeof *all);
 	free(all);
 	free(is_done);

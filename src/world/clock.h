@@ -71,4 +71,10 @@ struct thrum__world_edge {
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count);
 
+/* Narrows the bounds of clocks until no edge narrows them further. Returns false if edges contradict each
+ * other, or the bounds; these are worth nothing then. O(count · edges), and O(edges) where few are
+ * narrowed. */
+bool thrum__world_clock_narrow(const struct thrum__world_edge *edges, size_t edge_count,
+	struct thrum__world_bounds *offsets, uint32_t count);
+
 #endif

@@ -78,23 +78,83 @@ static int64_t drift(int64_t ns)
 	return (int64_t)((distance < 0 ? -distance : distance) * THRUM__WORLD_DRIFT_MAX);
 }
 
-/* The clock of a host less that of host 0: the middle of its bounds, unless CLOCK_REALTIME knows better.
- * Then it is that, or as near to it as messages allow, which bound the clocks most at their own times. */
-static int64_t estimate(const struct making *m, uint32_t host, struct thrum__world_bounds bounds)
+/* By how far from a bound a clock that it alone holds stays: messages bound clocks most at their own
+ * times. */
+static int64_t margin(const struct making *m)
 {
-	int64_t by = m->is_known[host] ? m->realtime[host] : m->guess[host];
+	return drift(m->every) + MESSAGE_LEAST;
+}
+
+/* Whether the middle of its bounds tells a clock better than CLOCK_REALTIME does. */
+static bool is_narrow(const struct making *m, uint32_t host, struct thrum__world_bounds bounds)
+{
 	int64_t usual = m->usual[0] && m->usual[host] ? m->usual[0] + m->usual[host]
 						      : REALTIME_USUAL;
-	int64_t inside = drift(m->every) + MESSAGE_LEAST;
 
-	if (is_bounded(bounds) &&
-		(!m->is_known[host] || (bounds.high - bounds.low) / 2 <= larger(usual, inside)))
+	return is_bounded(bounds) &&
+		(!m->is_known[host] || (bounds.high - bounds.low) / 2 <= larger(usual, margin(m)));
+}
+
+/* The clock of a host less that of host 0, by CLOCK_REALTIME or as near to it as its bounds allow. */
+static int64_t nearest(const struct making *m, uint32_t host, struct thrum__world_bounds bounds)
+{
+	int64_t by = m->is_known[host] ? m->realtime[host] : m->guess[host];
+	int64_t inside = margin(m);
+
+	if (is_bounded(bounds) && (bounds.high - bounds.low) / 2 <= inside)
 		return middle(bounds);
 	if (bounds.low != INT64_MIN && by < bounds.low + inside)
 		return bounds.low + inside;
 	if (bounds.high != INT64_MAX && by > bounds.high - inside)
 		return bounds.high - inside;
 	return by;
+}
+
+static int64_t estimate(const struct making *m, uint32_t host, struct thrum__world_bounds bounds)
+{
+	return is_narrow(m, host, bounds) ? middle(bounds) : nearest(m, host, bounds);
+}
+
+/* Whether a clock that is ahead of another one by so much keeps away from the bounds of that. */
+static bool is_well_inside(const struct making *m, struct thrum__world_bounds bounds, int64_t ahead)
+{
+	int64_t inside = margin(m);
+
+	if (is_bounded(bounds) && (bounds.high - bounds.low) / 2 < inside)
+		inside = (bounds.high - bounds.low) / 2;
+	return (bounds.low == INT64_MIN || ahead >= bounds.low + inside) &&
+		(bounds.high == INT64_MAX || ahead <= bounds.high - inside);
+}
+
+/* Estimates all clocks. Middles of bounds never contradict an edge. If other estimates do, these follow one
+ * after the other, each within what the ones before have left. */
+static void estimate_all(const struct making *m, const struct thrum__world_edge *edges,
+	const struct thrum__world_bounds *offsets, int64_t *at)
+{
+	struct thrum__world_bounds left[HOSTS_MAX];
+	bool is_loose[HOSTS_MAX], agrees = true;
+
+	for (uint32_t i = 0; i < m->hosts; i++) {
+		is_loose[i] = !is_narrow(m, i, offsets[i]);
+		at[i] = estimate(m, i, offsets[i]);
+		left[i] = is_loose[i] ? offsets[i] : (struct thrum__world_bounds){at[i], at[i]};
+	}
+	for (size_t i = 0; i < m->talk_count; i++) {
+		uint32_t from = edges[i].from, to = edges[i].to;
+
+		if (is_loose[from] || is_loose[to])
+			agrees &= is_well_inside(m, edges[i].bounds, at[to] - at[from]);
+	}
+	if (agrees)
+		return;
+	for (uint32_t i = 0; i < m->hosts; i++) {
+		if (!is_loose[i])
+			continue;
+		if (!thrum__world_clock_narrow(edges, m->talk_count, left, m->hosts))
+			return;
+		at[i] = nearest(m, i, left[i]);
+		left[i] = (struct thrum__world_bounds){at[i], at[i]};
+	}
 }
 
 static int64_t limit(int64_t ns)
@@ -500,11 +560,12 @@ static void note_step(const struct making *m, struct thrum__world_knot *before,
 
 static void set_knots(struct making *m, uint32_t knot, const struct thrum__world_bounds *offsets)
 {
-	int64_t common = m->from + (int64_t)knot * m->every;
+	int64_t common = m->from + (int64_t)knot * m->every, estimates[HOSTS_MAX];
 
+	estimate_all(m, m->edges + knot * m->talk_count, offsets, estimates);
 	for (uint32_t i = 0; i < m->hosts; i++) {
 		struct thrum__world_knot *k = &m->times->knots[(size_t)i * m->knots + knot];
-		int64_t offset = estimate(m, i, offsets[i]);
+		int64_t offset = estimates[i];
 
 		k->common = common;
 		k->at = common + offset;

@@ -111,17 +111,39 @@ def chrome(trace):
 def speedscope(trace):
     whole = convert("speedscope", trace)
     frames = [frame["name"] for frame in whole["shared"]["frames"]]
-    ran = Counter()
+    ran, below = Counter(), Counter()
     for profile in whole["profiles"]:
         check(profile["type"] == "evented" and profile["unit"] == "nanoseconds", f"{trace}: form")
         for frame, length, depth in nest(
                 profile["events"], f"{trace} {profile['name']}", lambda e: e["type"] == "O",
                 lambda e: e["at"], lambda e: frames[e["frame"]]):
-            if depth == 0:
-                ran[frame] += length
+            (below if depth else ran)[frame] += length
         check(all(0 <= e["at"] <= profile["endValue"] for e in profile["events"]),
               f"{trace}: an event out of the profile")
-    return frames, ran
+    return frames, ran, below
+
+
+def write_mirage(folder, name, body):
+    """Writes a trace of mirage-profile."""
+    size = 30 + len(body)
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
+                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
+                               size * 8) + body)
+    return path
+
+
+def long_made(folder):
+    """A task's flow comes from where it was made, however often its maker ran until it began."""
+    body = b"".join(struct.pack("<QBqqB", 1000, 0, 0, task, 1) for task in (1, 2))
+    body += struct.pack("<QBq", 2000, 7, 1) + struct.pack("<QBqqB", 2500, 0, 1, 3, 1)
+    body += b"".join(struct.pack("<QBq", 3000 + 10 * i, 7, 2 - i % 2) for i in range(500))
+    body += struct.pack("<QBq", 9000, 7, 3) + struct.pack("<QBq", 9500, 7, 1)
+    found = chrome(write_mirage(folder, "long.ctf", body))
+    flows = [(event["ts"], found["ends"][key]["ts"]) for key, event in found["arrows"].items()
+             if event["cat"] == "spawn"]
+    check((1.5, 8.0) in flows, f"long: {flows}")
 
 
 def hostile(folder):
@@ -136,12 +158,7 @@ def hostile(folder):
     for i, label in enumerate(labels):
         body += struct.pack("<QBq", 3000 + 100 * i, 7, i + 1)
     body += struct.pack("<QBQ", 3950, 8, 720)  # a garbage collection across several runs
-    size = 30 + len(body)
-    path = os.path.join(folder, "hostile.ctf")
-    with open(path, "wb") as file:
-        file.write(struct.pack("<I16sIHI", 0xc1fc1fc1,
-                               bytes.fromhex("05883b8d521a487bb397456ab150680c"), size * 8, 0,
-                               size * 8) + body)
+    path = write_mirage(folder, "hostile.ctf", body)
     names = {event["name"] for event in chrome(path)["tasks"].values()}
     want = {label.decode("utf-8", "replace") for label in labels}
     want = {name if "\ufffd" not in name else "\ufffd" * 3 for name in want}
@@ -158,8 +175,11 @@ def server(folder):
         check(found[part], f"server: no {part}")
     kinds = {event["cat"] for event in found["arrows"].values()}
     check(kinds == {"spawn", "wait", "read", "message"}, f"server: arrows {kinds}")
-    frames, ran = speedscope(path)
+    frames, ran, below = speedscope(path)
     check(len(frames) > 2 and sum(ran.values()) > 0, f"server: {frames}")
+    # Requests lie below whoever made them, and nowhere else.
+    requests = {frame for frame in frames if frame.startswith("GET /")}
+    check(requests and requests <= set(below) and not requests & set(ran), f"server: {ran}")
     return path
 
 
@@ -179,7 +199,7 @@ def several(folder):
     ways = {(found["processes"][event["pid"]], found["processes"][found["ends"][key]["pid"]])
             for key, event in found["arrows"].items() if event["cat"] == "message"}
     check(ways == {("web", "stock"), ("stock", "database")}, f"shop: messages {ways}")
-    frames, ran = speedscope(path)
+    frames, ran, _ = speedscope(path)
     check({"GET /item/5", "count item 5", "select item 5"} <= set(frames) and sum(ran.values()) > 0, f"shop: {frames}")
 
 
@@ -236,6 +256,7 @@ with tempfile.TemporaryDirectory() as here:
     arguments(here, server(here))
     several(here)
     every(here)
+    long_made(here)
     hostile(here)
     endless(here)
     empty(here)

@@ -100,6 +100,9 @@ for pattern in "rack[01]/*", "*":
     print(f"{pattern}: error {error / 1e6:.3f} ms")
     # CLOCK_REALTIME alone gives 2 s.
     check(0 < error < S, "the stated error", text, errors)
+    status, _, errors = run("bundle", server.url("/" + pattern), "-o", bundle)
+    text = run("info", "--format=json", bundle)[1]
+    check(status == 0 and re.search(rf'"clock-error":{error}\b', text), "a bundle", text, errors)
     status, text, errors = run("dump", "--format=tsv", "--event=label", server.url("/" + pattern))
     times = {label.split("/")[1]: int(line.split("\t")[0]) for line in text.splitlines()
              for label in re.findall(r"GET /\w+", line)}

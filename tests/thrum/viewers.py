@@ -46,10 +46,10 @@ def speedscope(data, folder):
 def try_speedscope(traces, folder):
     if not os.path.exists(PAGE):
         print("skipped: speedscope is missing (tools/npm), nothing of it reads its format")
-        return
+        return False
     if not browser():
         print("skipped: no Chromium, speedscope isn't asked")
-        return
+        return False
     for trace, name in traces:
         data = thrum("convert", "--to=speedscope", trace, "-")
         title = speedscope(data, folder)
@@ -63,13 +63,14 @@ def try_speedscope(traces, folder):
     events[0]["type"] = "C"
     title = speedscope(json.dumps(broken).encode(), folder)
     check(not title.endswith(" - speedscope"), f"speedscope reads anything: {title}")
+    return True
 
 
 def try_perfetto(traces, folder):
     processor = next(filter(None, map(shutil.which, PROCESSORS)), None)
     if not processor:
         print("skipped: trace_processor_shell is missing, Perfetto isn't asked")
-        return
+        return False
     query, path = os.path.join(folder, "query.sql"), os.path.join(folder, "trace.pftrace")
     with open(query, "w", encoding="ascii") as file:
         file.write("select count(*) as flows from flow; "
@@ -81,6 +82,7 @@ def try_perfetto(traces, folder):
         lines = done.stdout.split()
         check(done.returncode == 0 and any(line.isdigit() and int(line) > 0 for line in lines), f"{trace}: {done}")
         check("track_event" not in done.stdout, f"{trace}: {done.stdout}")
+    return True
 
 
 with tempfile.TemporaryDirectory() as here:
@@ -90,6 +92,5 @@ with tempfile.TemporaryDirectory() as here:
     subprocess.run([os.path.join(BUILD, "examples/shop"), "hang"], cwd=here, check=False, capture_output=True)
     thrum("bundle", "-o", shop, *(os.path.join(here, f"{name}.thrum") for name in ("web", "stock", "database")))
     recordings = [(server, "server"), (shop, "web, stock, database")]
-    try_speedscope(recordings, here)
-    try_perfetto(recordings, here)
-sys.exit(1 if failures else 0)
+    asked = [ask(recordings, here) for ask in (try_speedscope, try_perfetto)]
+sys.exit(1 if failures else 0 if any(asked) else 77)

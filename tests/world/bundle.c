@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "read/ping.h"
 #include "recording.h"
 #include "world/bundle.h"
@@ -97,6 +98,61 @@ static void has_clocks(void **state)
 	free(bytes);
 }
 
+static int64_t read_bytes(void *owner, uint64_t offset, void *to, size_t size)
+{
+	const struct thrum__base_text *bytes = owner;
+	size_t left = offset < bytes->size ? bytes->size - (size_t)offset : 0;
+
+	size = size < left ? size : left;
+	if (size > 0)
+		memcpy(to, bytes->bytes + offset, size);
+	return (int64_t)size;
+}
+
+static uint64_t count_bytes(void *owner)
+{
+	return ((const struct thrum__base_text *)owner)->size;
+}
+
+/* Several bundles are joined with all that is known about clocks, and one is copied up to its end. */
+static void is_added_to_others(void **state)
+{
+	struct thrum__ping pings[10] = {{1, 2, 3, 4, 5, 6}};
+	struct thrum__world_parts *parts = calloc(1, sizeof *parts);
+	struct thrum__base_text text = {0};
+	struct thrum__input input = {&text, read_bytes, count_bytes};
+	uint64_t end;
+	size_t size, last;
+
+	(void)state;
+	assert_non_null(parts);
+	text.bytes = (char *)make_bundle(&size);
+	last = size - 2 * THRUM__WORLD_BLOCK;
+	text.size = last + 2 * THRUM__WORLD_BLOCK;
+	assert_int_equal(thrum__world_bundle_header((uint8_t *)text.bytes + last, THRUM__PING_ENTRY,
+				 sizeof pings),
+		0);
+	memcpy(text.bytes + last + THRUM__WORLD_BLOCK, pings, sizeof pings);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(thrum__world_parts_add(parts, &input, NULL, NULL), 0);
+	assert_int_equal(parts->count, 4);
+	assert_int_equal(parts->ping_count, 20);
+	assert_memory_equal(parts->pings + 10, pings, sizeof pings);
+	thrum__world_parts_close(parts);
+	free(parts->pings);
+	free(parts);
+	assert_int_equal(thrum__world_bundle_end(&input, &end), 0);
+	assert_int_equal(end, text.size);
+	/* The padding is cut off, then the content, then all of the entry. */
+	for (; text.size > last; text.size--)
+		if (text.size < last + 2 * THRUM__WORLD_BLOCK &&
+			text.size >= last + THRUM__WORLD_BLOCK)
+			assert_int_equal(thrum__world_bundle_end(&input, &end), -THRUM_E_DAMAGED);
+	assert_int_equal(thrum__world_bundle_end(&input, &end), 0);
+	assert_int_equal(end, last);
+	free(text.bytes);
+}
+
 /* Its recordings don't go on, whatever they say. */
 static void has_an_end(void **state)
 {
@@ -165,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(opens_as_one_trace),
 		cmocka_unit_test(has_clocks),
+		cmocka_unit_test(is_added_to_others),
 		cmocka_unit_test(has_an_end),
 		cmocka_unit_test(cut_off_anywhere),
 		cmocka_unit_test(damaged_headers),

@@ -303,17 +303,33 @@ static void falls_back_on_wall_clocks(void **state)
 	recording_finish(&two[1]);
 }
 
-/* One message, which one machine receives `took` ns after the other one sent it, by their wall clocks.
- * Returns that time in the joined trace, and the error of the second machine. */
+/* Joins machines and closes them. Returns how long their only message took in the joined trace, and the
+ * error of the last machine. */
+static int64_t time_of_message(struct recording *recordings, size_t count, int64_t *error)
+{
+	struct thrum_trace *trace = join(recordings, count, 1);
+	const struct thrum_event *events;
+	int64_t between = 0;
+	size_t got;
+
+	*error = thrum_trace_lane(trace, (uint32_t)count - 1)->time_error;
+	while (thrum_trace_next(trace, &events, &got, NULL) == 1)
+		for (size_t i = 0; i < got; i++)
+			between += events[i].type == THRUM_EVENT_LINK_RECEIVE ? events[i].time
+				: events[i].type == THRUM_EVENT_LINK_SEND     ? -events[i].time
+									      : 0;
+	thrum_trace_close(trace);
+	for (size_t i = 0; i < count; i++)
+		recording_finish(&recordings[i]);
+	return between;
+}
+
+/* One message, which one machine receives `took` ns after the other one sent it, by their wall clocks. */
 static int64_t send_one(int64_t took, uint32_t most, uint32_t estimate, int64_t *error)
 {
 	struct recording two[2];
 	struct packet_writer a = begin(&two[0], "web", "one", 5);
 	struct packet_writer b = begin(&two[1], "db", "two", 6);
-	struct thrum_trace *trace;
-	const struct thrum_event *events;
-	int64_t between = 0;
-	size_t count;
 
 	two[1].header->start.monotonic += (uint64_t)HOUR;
 	two[1].header->start.realtime += (uint64_t)took;
@@ -321,17 +337,7 @@ static int64_t send_one(int64_t took, uint32_t most, uint32_t estimate, int64_t 
 		two[i].header->realtime_error = (struct thrum__realtime_error){most, estimate};
 	link_at(&a, true, "k", 1000);
 	link_at(&b, false, "k", 1000);
-	trace = join(two, 2, 1);
-	*error = thrum_trace_lane(trace, 1)->time_error;
-	while (thrum_trace_next(trace, &events, &count, NULL) == 1)
-		for (size_t i = 0; i < count; i++)
-			between += events[i].type == THRUM_EVENT_LINK_RECEIVE ? events[i].time
-				: events[i].type == THRUM_EVENT_LINK_SEND     ? -events[i].time
-									      : 0;
-	thrum_trace_close(trace);
-	recording_finish(&two[0]);
-	recording_finish(&two[1]);
-	return between;
+	return time_of_message(two, 2, error);
 }
 
 /* It bounds the clocks from one side only, so the wall clocks tell the rest, as well as the kernel says that
@@ -352,6 +358,26 @@ static void a_message_of_one_direction_moves_no_clock(void **state)
 	/* Programs that give no estimate may have told the kernel an error of 0. */
 	assert_in_range(send_one(4000000, 3000, 0, &error), 3999990, 4000010);
 	assert_in_range(error, 206000000, 206010000);
+}
+
+/* Both clocks are only known from the wall clock of a third machine, and yet the message arrives after it
+ * is sent, whichever of both comes first. */
+static void a_message_of_others_arrives_after_it_is_sent(void **state)
+{
+	int64_t error;
+
+	(void)state;
+	for (int sender = 1; sender <= 2; sender++) {
+		struct recording three[3];
+		struct packet_writer writers[3] = {begin(&three[0], "web", "one", 5),
+			begin(&three[1], "stock", "two", 6), begin(&three[2], "db", "three", 7)};
+
+		three[3 - sender].header->start.realtime -= 300000000;
+		link_at(&writers[sender], true, "k", 1000);
+		link_at(&writers[3 - sender], false, "k", 1000);
+		assert_in_range(time_of_message(three, 3, &error), 1000, 70000);
+		assert_in_range(error, 1999990000, 2300100000);
+	}
 }
 
 /* Pings of two machines that send each other nothing, to a third one whose clock is 7 s ahead. Each way
@@ -593,6 +619,7 @@ int main(void)
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
 		cmocka_unit_test(a_message_of_one_direction_moves_no_clock),
+		cmocka_unit_test(a_message_of_others_arrives_after_it_is_sent),
 		cmocka_unit_test(compares_clocks_by_pings),
 		cmocka_unit_test(tells_of_a_step),
 		cmocka_unit_test(tells_doubtful_messages),

@@ -56,7 +56,7 @@ says 0 'no more is recorded' dump --follow shop.thrums
 says 64 'bundle needs -o FILE' bundle web.thrum
 echo text >text
 says 2 'a file that is not a recording is in the way' bundle -o text web.thrum
-says 2 'text: ' bundle -o shop.thrums text
+says 2 'text: not a recording of thrum' bundle -o shop.thrums text
 says 1 'never resolves' why shop.thrums
 if "$THRUM" html shop.thrums -o shop.html 2>err; then
 	[[ -s shop.html ]] || failed=1

@@ -2,7 +2,7 @@
 /*
  * Does a request for each header `traceparent` among its arguments, each in a task of its own. A request
  * asks one other program in a task below it, and two in another one: the headers for these go to standard
- * output. With no arguments it makes a request without a header.
+ * output. Without any header it does one request.
  */
 #include <stdio.h>
 #include <thrum.h>
