@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +31,7 @@ AT_FORK static int64_t forked;
 #define YOUNG INT64_C(1000000000) /* ns */
 
 REAL(poll)
+REAL(prctl)
 
 /* ---- The limit -------------------------------------------------------------------------------- */
 
@@ -145,4 +149,23 @@ bool thrum__adapt_fork_sleeps(int64_t ns)
 	if (ns >= LOOK_FIRST * INT64_C(1000000) || rough_time() - forked >= YOUNG)
 		thrum__adapt_start();
 	return is_on(ADAPTER_BLOCK);
+}
+
+/* ---- Filters of system calls ------------------------------------------------------------------ */
+
+/* Its optional arguments are passed on as libc's function reads them. */
+STAND_IN int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list rest;
+
+	va_start(rest, option);
+	a = va_arg(rest, unsigned long);
+	b = va_arg(rest, unsigned long);
+	c = va_arg(rest, unsigned long);
+	d = va_arg(rest, unsigned long);
+	va_end(rest);
+	if (option == PR_SET_SECCOMP)
+		thrum__adapt_forbids();
+	return real_prctl(CALLER)(option, a, b, c, d);
 }

@@ -114,6 +114,17 @@ void thrum__adapt_exits(int status)
 		thrum__exits(status);
 }
 
+void thrum__adapt_forbids(void)
+{
+	if (syscall(SYS_getpid) != process)
+		return;
+	forks_record = false;
+	if (process == first || THRUM__ON(THRUM__BIT_STARTED))
+		return;
+	atomic_store(&has_started, true);
+	atomic_store(&thrum__adapt_is_fresh, false);
+}
+
 void thrum__adapt_variables(struct variables *variables)
 {
 	uint64_t number = sent;
