@@ -60,6 +60,18 @@ same many "$programs/prefork" many
 grep -q '^thrum: 10 forked children have recorded nothing: 100 others do, and no more may$' many.said ||
 	wrong "many: $(grep -v ' recorded ' many.said)"
 
+# Each call that waits for a child tells how it ended.
+same killed "$programs/prefork" killed
+count killed 5
+for file in $(recordings killed); do
+	"$THRUM" info "$file" 2>&1 | grep -q 'ended by SIGKILL' || wrong "$file: its end is not known"
+done
+
+# Those that forbid themselves system calls run on.
+same limited "$programs/prefork" limited
+count limited 0
+grep -q '^0 of 2 workers failed$' thrum.out || wrong "limited: $(cat thrum.out)"
+
 # While it runs, a worker is found by its process id.
 "$THRUM" record -o live.thrum --size=64M -- "$programs/prefork" hang >live.out 2>&1 &
 for ((i = 0; i < 100; i++)); do
