@@ -64,12 +64,13 @@ static int put_chosen(const struct preload_options *options, char *to)
 static const struct thrum__adapt_forks *make_forks(char *list)
 {
 	int fd = memfd_create("thrum", MFD_CLOEXEC);
-	void *forks = MAP_FAILED;
+	struct thrum__adapt_forks *forks = MAP_FAILED;
 
-	if (fd >= 0 && ftruncate(fd, sizeof(struct thrum__adapt_forks)) == 0)
-		forks = mmap(NULL, sizeof(struct thrum__adapt_forks), PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0 && ftruncate(fd, sizeof(*forks)) == 0)
+		forks = mmap(NULL, sizeof(*forks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (forks == MAP_FAILED)
 		return NULL;
+	forks->magic = FORKS_MAGIC;
 	sprintf(list + strlen(list), "," FORKS_WORD "/proc/%d/fd/%d", (int)getpid(), fd);
 	return forks;
 }

@@ -42,8 +42,13 @@ static void map_forks(int fd)
 
 	if (fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *forks)
 		shared = mmap(NULL, sizeof *forks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (shared != MAP_FAILED)
+	if (shared == MAP_FAILED)
+		return;
+	/* After `thrum record` has ended, another process may have its number, and any file open. */
+	if (((struct thrum__adapt_forks *)shared)->magic == FORKS_MAGIC)
 		forks = shared;
+	else
+		munmap(shared, sizeof *forks);
 }
 
 void thrum__adapt_forks_find(const char *list)
