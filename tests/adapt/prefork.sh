@@ -81,6 +81,7 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.05
 done
 [[ -n $worker ]] || wrong "no worker waits: $(cat live.out)"
+(($(stat -c %s live.thrum."$worker") <= 32 << 20)) || wrong "too large: $(ls -l live.thrum*)"
 for ((i = 0; i < 100; i++)); do
 	"$THRUM" why "$worker" >live.why 2>&1
 	! grep -qE "$hang" live.why || break
