@@ -123,10 +123,20 @@ void thrum__adapt_fork_begins(void)
 	thrum__adapt_watches_left();
 }
 
+static bool accepts(int fd)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return is_socket(fd) && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 &&
+		value;
+}
+
 /*
  * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in poll()
- * first, and begins only if that lasts. Where a handler might end the call meanwhile, as it would not end
- * poll(), nothing but the child's age and the sort of descriptor tells: shells don't wait for sockets.
+ * first, and begins only if that lasts; but not for a connection, which another worker may take. Where a
+ * handler might end the call meanwhile, as it would not end poll(), nothing but the child's age and the sort
+ * of descriptor tells: shells don't wait for sockets.
  */
 bool thrum__adapt_fork_waits(int fd, short events)
 {
@@ -141,8 +151,9 @@ bool thrum__adapt_fork_waits(int fd, short events)
 	if (!thrum__adapt_would_wait(fd, events))
 		return false;
 	atomic_store(&may_end, thrum__adapt_may_interrupt());
-	comes_soon = atomic_load(&may_end) ? is_young && !is_socket(fd)
-					   : real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
+	comes_soon = atomic_load(&may_end)
+		? is_young && !is_socket(fd)
+		: !accepts(fd) && real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
 	errno = error;
 	if (!comes_soon)
 		thrum__adapt_start();

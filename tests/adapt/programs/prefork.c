@@ -5,6 +5,7 @@
  *
  * hang     a worker waits for a condition that nobody signals
  * fine     all workers end
+ * herd     a connection comes soon
  * left     a thread of the server held a lock at the fork, which the worker wants
  * daemon   the server is the grandchild of the program, which ends
  * short    many children end without waiting, and one runs another program
@@ -120,7 +121,7 @@ static int ask(char what)
 
 static int serve_all(const char *scene)
 {
-	bool hangs = strcmp(scene, "fine") != 0 && strcmp(scene, "limited") != 0;
+	bool hangs = strcmp(scene, "hang") == 0 || strcmp(scene, "left") == 0;
 	pthread_t thread;
 	int fds[WORKERS], failed = 0;
 	char byte;
@@ -133,7 +134,7 @@ static int serve_all(const char *scene)
 	for (int i = 0; i < WORKERS; i++)
 		if (fork() == 0)
 			serve(scene);
-	usleep(200000);
+	usleep(strcmp(scene, "herd") == 0 ? 20000 : 200000);
 	for (int i = 0; i < WORKERS; i++)
 		fds[i] = ask(hangs && i == 0 ? 'h' : 'f');
 	for (int i = 0, status; i < WORKERS && waitpid(-1, &status, 0) > 0; i++)
