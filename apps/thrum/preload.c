@@ -98,6 +98,7 @@ void preload_tell_forks(const struct thrum__adapt_forks *forks)
 {
 	uint32_t refused = forks ? atomic_load(&forks->refused) : 0;
 	uint32_t failed = forks ? atomic_load(&forks->failed) : 0;
+	int error = forks ? atomic_load(&forks->error) : 0;
 	char number[NUMBER_ROOM];
 
 	*put_count(number, refused) = '\0';
@@ -106,7 +107,10 @@ void preload_tell_forks(const struct thrum__adapt_forks *forks)
 			refused == 1 ? "child has" : "children have", FORKS_MAX);
 	*put_count(number, failed) = '\0';
 	if (failed)
-		complain("%s forked %s recorded nothing: %s", number,
-			failed == 1 ? "child has" : "children have",
-			thrum_error_message(atomic_load(&forks->error)));
+		complain("%s forked %s recorded nothing: %s%s", number,
+			failed == 1 ? "child has" : "children have", thrum_error_message(error),
+			error == -THRUM_E_ACCESS
+				? "; one that gave up its rights needs --output in a directory in "
+				  "which it may make files"
+				: "");
 }

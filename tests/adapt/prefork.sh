@@ -7,7 +7,7 @@ set -u
 
 # recordings NAME: the recordings of the children, without the program's own.
 recordings() {
-	find . -name "$1.thrum.*" | sort
+	find . -path "./$1.thrum.*" | sort
 }
 
 # told NAME PATTERN: thrum why says this of one child, and finds nothing in the others or the program.
@@ -72,6 +72,22 @@ count killed 5
 for file in $(recordings killed); do
 	"$THRUM" info "$file" 2>&1 | grep -q 'ended by SIGKILL' || wrong "$file: its end is not known"
 done
+
+# Those that gave up their rights record where they may, and else thrum says so.
+if ((EUID == 0)); then
+	mkdir -p locked open
+	chmod 700 locked
+	chmod 777 open
+	chmod 711 .
+	same locked/rights "$programs/prefork" rights
+	count locked/rights 0
+	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/rights.said ||
+		wrong "rights: $(cat locked/rights.said)"
+	same open/rights "$programs/prefork" rights
+	count open/rights 2
+else
+	echo "skipped: only root can give up its rights"
+fi
 
 # Those that forbid themselves system calls run on.
 same limited "$programs/prefork" limited

@@ -11,6 +11,7 @@
  * short    many children end without waiting, and one runs another program
  * many     more children wait than may record
  * killed   children are killed, and waited for by one call each
+ * rights   the workers give up the rights of root
  * limited  a filter of system calls kills each worker that opens a file
  */
 #define _GNU_SOURCE
@@ -72,6 +73,8 @@ static void serve(const char *scene)
 {
 	if (strcmp(scene, "limited") == 0)
 		forbid_opening();
+	if (strcmp(scene, "rights") == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		_exit(1);
 	int peer = accept(listener, NULL, NULL);
 	char byte = 0;
 
