@@ -96,6 +96,7 @@ grep -q '^0 of 2 workers failed$' thrum.out || wrong "limited: $(cat thrum.out)"
 
 # While it runs, a worker is found by its process id.
 "$THRUM" record -o live.thrum --size=64M -- "$programs/prefork" hang >live.out 2>&1 &
+record=$!
 for ((i = 0; i < 100; i++)); do
 	worker=$(find . -name 'live.thrum.*' -exec "$THRUM" dump {} \; 2>/dev/null |
 		awk '/ pid / { pid = $7 } /condition is_filled/ { print pid + 0; exit }')
@@ -103,6 +104,9 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.05
 done
 [[ -n $worker ]] || wrong "no worker waits: $(cat live.out)"
+# The number of `thrum record` stands for the program that it runs.
+"$THRUM" attach "$record" -o copy.thrum >copy.out 2>&1 || wrong "attach $record: $(cat copy.out)"
+has copy info 'program +prefork'
 (($(stat -c %s live.thrum."$worker") <= 32 << 20)) || wrong "too large: $(ls -l live.thrum*)"
 for ((i = 0; i < 100; i++)); do
 	"$THRUM" why "$worker" >live.why 2>&1
