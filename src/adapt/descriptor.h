@@ -234,7 +234,8 @@ struct looking {
 	int pause;    /* ms until the next look */
 	thrum_task told;
 };
-/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps errno. */
+/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
+ * errno. */
 bool thrum__adapt_had_handlers(void);
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
