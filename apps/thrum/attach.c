@@ -5,6 +5,7 @@
  */
 #include "attach.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "input.h"
 #include "pattern.h"
 #include "source/request.h"
 #include "text.h"
@@ -190,6 +192,7 @@ static int copy_recording(const char *name, long pid, const struct attach_option
 static int run_attach(const struct command *command, int argc, char **argv)
 {
 	struct attach_options options = {.size = SIZE_DEFAULT, .wait = WAIT_DEFAULT, .full = 0};
+	char name[NUMBER_ROOM];
 	uint64_t pid;
 	int status;
 
@@ -199,11 +202,13 @@ static int run_attach(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "%s is no process id", argv[0]);
 	if (options.start + options.stop + options.snapshot > 1)
 		return complain_usage(command, "give one of --start, --stop and --snapshot");
+	pid = (uint64_t)input_process((int64_t)pid);
+	snprintf(name, sizeof(name), "%" PRIu64, pid);
 	if (options.start)
-		return start_recording(command, argv[0], &options);
+		return start_recording(command, name, &options);
 	if (options.stop)
-		return stop_recording(argv[0], &options);
-	return copy_recording(argv[0], (long)pid, &options);
+		return stop_recording(name, &options);
+	return copy_recording(name, (long)pid, &options);
 }
 
 #define OFFSET(member) offsetof(struct attach_options, member)

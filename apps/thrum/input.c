@@ -36,6 +36,49 @@ static int64_t parse_pid(const char *argument)
 	return (int64_t)pid;
 }
 
+/* Whether a process is `thrum record`, by this very file. */
+static bool is_record(int64_t pid)
+{
+	char path[64], words[64] = "";
+	struct stat here, there;
+	FILE *file;
+	int letter;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/exe", pid);
+	if (stat("/proc/self/exe", &here) < 0 || stat(path, &there) < 0 ||
+		here.st_dev != there.st_dev || here.st_ino != there.st_ino)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/cmdline", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* The name may be as long as any path. */
+	while ((letter = fgetc(file)) != '\0' && letter != EOF)
+		;
+	n = fread(words, 1, sizeof(words) - 1, file);
+	words[n] = '\0';
+	fclose(file);
+	return strcmp(words, "record") == 0;
+}
+
+int64_t input_process(int64_t pid)
+{
+	char path[64];
+	int64_t child = 0;
+	FILE *file;
+
+	if (!is_record(pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/task/%" PRId64 "/children", pid, pid);
+	file = fopen(path, "re");
+	if (file && fscanf(file, "%" SCNd64, &child) != 1)
+		child = 0;
+	if (file)
+		fclose(file);
+	return child > 0 ? child : pid;
+}
+
 int input_find(const struct command *command, const char *argument, char *path, size_t size)
 {
 	struct thrum_error_info error = {0};
@@ -46,7 +89,7 @@ int input_find(const struct command *command, const char *argument, char *path, 
 		return complain_usage(command,
 			"standard input is a terminal; redirect a trace to it: < FILE");
 	if (pid > 0 && stat(argument, &status) < 0) {
-		if (thrum_process_recording(pid, path, size, &error) == 0)
+		if (thrum_process_recording(input_process(pid), path, size, &error) == 0)
 			return STATUS_OK;
 		complain("%s", error.message);
 		return STATUS_FAILED;

@@ -24,6 +24,9 @@ struct input {
  */
 int input_find(const struct command *, const char *argument, char *path, size_t size);
 
+/* Returns the program that a process records, if that is `thrum record`; else the process. */
+int64_t input_process(int64_t pid);
+
 /* Finds and opens a trace. Returns STATUS_OK, after which the caller closes *input; or another
  * status after a message. */
 int input_open(const struct command *, const char *argument, struct input *);

@@ -64,12 +64,13 @@ static int put_chosen(const struct preload_options *options, char *to)
 static const struct thrum__adapt_forks *make_forks(char *list)
 {
 	int fd = memfd_create("thrum", MFD_CLOEXEC);
-	void *forks = MAP_FAILED;
+	struct thrum__adapt_forks *forks = MAP_FAILED;
 
-	if (fd >= 0 && ftruncate(fd, sizeof(struct thrum__adapt_forks)) == 0)
-		forks = mmap(NULL, sizeof(struct thrum__adapt_forks), PROT_READ, MAP_SHARED, fd, 0);
+	if (fd >= 0 && ftruncate(fd, sizeof(*forks)) == 0)
+		forks = mmap(NULL, sizeof(*forks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (forks == MAP_FAILED)
 		return NULL;
+	forks->magic = FORKS_MAGIC;
 	sprintf(list + strlen(list), "," FORKS_WORD "/proc/%d/fd/%d", (int)getpid(), fd);
 	return forks;
 }
@@ -97,6 +98,7 @@ void preload_tell_forks(const struct thrum__adapt_forks *forks)
 {
 	uint32_t refused = forks ? atomic_load(&forks->refused) : 0;
 	uint32_t failed = forks ? atomic_load(&forks->failed) : 0;
+	int error = forks ? atomic_load(&forks->error) : 0;
 	char number[NUMBER_ROOM];
 
 	*put_count(number, refused) = '\0';
@@ -105,7 +107,10 @@ void preload_tell_forks(const struct thrum__adapt_forks *forks)
 			refused == 1 ? "child has" : "children have", FORKS_MAX);
 	*put_count(number, failed) = '\0';
 	if (failed)
-		complain("%s forked %s recorded nothing: %s", number,
-			failed == 1 ? "child has" : "children have",
-			thrum_error_message(atomic_load(&forks->error)));
+		complain("%s forked %s recorded nothing: %s%s", number,
+			failed == 1 ? "child has" : "children have", thrum_error_message(error),
+			error == -THRUM_E_ACCESS
+				? "; one that gave up its rights needs --output in a directory in "
+				  "which it may make files"
+				: "");
 }

@@ -103,6 +103,9 @@ struct variables {
 void thrum__adapt_variables(struct variables *);
 /* The process is about to end by _exit(). Async-signal-safe. */
 void thrum__adapt_exits(int status);
+/* The process is about to forbid itself system calls, which may kill whoever makes them: neither this process
+ * begins to record if it is a fork's child, nor do its children. Async-signal-safe. */
+void thrum__adapt_forbids(void);
 /* A fork is about to be made; what the child starts is linked to this moment. */
 void thrum__adapt_fork(void);
 

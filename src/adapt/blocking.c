@@ -54,6 +54,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
 #define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
+#define LEARNS(type, name, parameters, arguments, waits, begin, note) REAL(name)
 #include "adapt/blocking.def"
 #undef WAITS
 #undef TRIES
@@ -61,6 +62,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef RECEIVES
 #undef WRITES
 #undef REAPS
+#undef LEARNS
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
@@ -457,13 +459,44 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			      : real_##name(caller) arguments); \
 	}
 
+static void note_status(pid_t child, const int *status)
+{
+	if (child > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)))
+		thrum__adapt_fork_ended(child, *status);
+}
+
+static void note_siginfo(int result, const siginfo_t *info)
+{
+	if (result != 0 || info->si_pid <= 0)
+		return;
+	if (info->si_code == CLD_EXITED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
+	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
+}
+
+/* Calls that wait for a child, but can't try first. */
+#define LEARNS(type, name, parameters, arguments, waits, begin, note) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		__typeof__(*status) own = {0}; \
+		type result; \
+\
+		status = status ? status : &own; \
+		result = (waits) && waits_for_child() ? wait_in_##name(caller, LIST arguments) \
+						      : real_##name(caller) arguments; \
+		note; \
+		return result; \
+	}
+
 static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
 	pid_t result)
 {
 	if (result <= 0)
 		return result;
-	if (status && (WIFEXITED(*status) || WIFSIGNALED(*status)))
-		thrum__adapt_fork_ended(result, *status);
+	note_status(result, status);
 	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
 		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
 	return result;

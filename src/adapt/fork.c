@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +31,7 @@ AT_FORK static int64_t forked;
 #define YOUNG INT64_C(1000000000) /* ns */
 
 REAL(poll)
+REAL(prctl)
 
 /* ---- The limit -------------------------------------------------------------------------------- */
 
@@ -38,8 +42,13 @@ static void map_forks(int fd)
 
 	if (fstat(fd, &file) == 0 && file.st_size >= (off_t)sizeof *forks)
 		shared = mmap(NULL, sizeof *forks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (shared != MAP_FAILED)
+	if (shared == MAP_FAILED)
+		return;
+	/* After `thrum record` has ended, another process may have its number, and any file open. */
+	if (((struct thrum__adapt_forks *)shared)->magic == FORKS_MAGIC)
 		forks = shared;
+	else
+		munmap(shared, sizeof *forks);
 }
 
 void thrum__adapt_forks_find(const char *list)
@@ -114,10 +123,20 @@ void thrum__adapt_fork_begins(void)
 	thrum__adapt_watches_left();
 }
 
+static bool accepts(int fd)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return is_socket(fd) && getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 &&
+		value;
+}
+
 /*
  * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in poll()
- * first, and begins only if that lasts. Where a handler might end the call meanwhile, as it would not end
- * poll(), nothing but the child's age and the sort of descriptor tells: shells don't wait for sockets.
+ * first, and begins only if that lasts; but not for a connection, which another worker may take. Where a
+ * handler might end the call meanwhile, as it would not end poll(), nothing but the child's age and the sort
+ * of descriptor tells: shells don't wait for sockets.
  */
 bool thrum__adapt_fork_waits(int fd, short events)
 {
@@ -132,8 +151,9 @@ bool thrum__adapt_fork_waits(int fd, short events)
 	if (!thrum__adapt_would_wait(fd, events))
 		return false;
 	atomic_store(&may_end, thrum__adapt_may_interrupt());
-	comes_soon = atomic_load(&may_end) ? is_young && !is_socket(fd)
-					   : real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
+	comes_soon = atomic_load(&may_end)
+		? is_young && !is_socket(fd)
+		: !accepts(fd) && real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
 	errno = error;
 	if (!comes_soon)
 		thrum__adapt_start();
@@ -145,4 +165,23 @@ bool thrum__adapt_fork_sleeps(int64_t ns)
 	if (ns >= LOOK_FIRST * INT64_C(1000000) || rough_time() - forked >= YOUNG)
 		thrum__adapt_start();
 	return is_on(ADAPTER_BLOCK);
+}
+
+/* ---- Filters of system calls ------------------------------------------------------------------ */
+
+/* Its optional arguments are passed on as libc's function reads them. */
+STAND_IN int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list rest;
+
+	va_start(rest, option);
+	a = va_arg(rest, unsigned long);
+	b = va_arg(rest, unsigned long);
+	c = va_arg(rest, unsigned long);
+	d = va_arg(rest, unsigned long);
+	va_end(rest);
+	if (option == PR_SET_SECCOMP)
+		thrum__adapt_forbids();
+	return real_prctl(CALLER)(option, a, b, c, d);
 }

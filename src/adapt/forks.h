@@ -12,7 +12,10 @@
 #define FORKS_WORD "forks="
 #define FORKS_MAX 100 /* forked children that record */
 
+#define FORKS_MAGIC UINT32_C(0x6b726f66)
+
 struct thrum__adapt_forks {
+	uint32_t magic;
 	_Atomic uint32_t begun, refused, failed;
 	_Atomic int32_t error; /* why the last one failed: a negative enum thrum_error */
 	/* Those that began. If another process under `thrum record` has waited for one: with the status of

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -81,5 +82,7 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 
 	if (number == SYS_futex)
 		return call_futex(CALLER, (long[]){a, b, c, d, e, f});
+	if (UNLIKELY(number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)))
+		thrum__adapt_forbids();
 	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
 }

@@ -20,11 +20,16 @@
 #include "adapt/descriptor.h"
 #include "port/port.h"
 
+/* The recording of a fork's child has this part of the size, but not less than 32M. */
+#define CHILD_PART 32
+#define CHILD_LEAST (UINT64_C(32) << 20)
+
 unsigned thrum__adapt_chosen;
 
 /* The recording to start. */
 static char *file;
 static struct thrum_config config;
+static uint64_t whole; /* the size of the program's own */
 AT_FORK static pid_t process;
 /* The one into which the program was loaded. */
 static pid_t first;
@@ -114,6 +119,17 @@ void thrum__adapt_exits(int status)
 		thrum__exits(status);
 }
 
+void thrum__adapt_forbids(void)
+{
+	if (syscall(SYS_getpid) != process)
+		return;
+	forks_record = false;
+	if (process == first || THRUM__ON(THRUM__BIT_STARTED))
+		return;
+	atomic_store(&has_started, true);
+	atomic_store(&thrum__adapt_is_fresh, false);
+}
+
 void thrum__adapt_variables(struct variables *variables)
 {
 	uint64_t number = sent;
@@ -172,7 +188,7 @@ static void keep_options(void)
 
 	file = trace ? strdup(trace) : NULL;
 	config.file = file;
-	config.size = size ? strtoull(size, NULL, 10) : 0;
+	config.size = whole = size ? strtoull(size, NULL, 10) : 0;
 	config.counters_only = size && strcmp(size, "0") == 0;
 	config.full = full && strcmp(full, "discard") == 0 ? THRUM_FULL_DISCARD
 							   : THRUM_FULL_OVERWRITE;
@@ -194,12 +210,14 @@ static void keep_limit(void)
 /* ---- Starting ------------------------------------------------------------------------------- */
 
 /* A fork's child leaves the name to the program, which may begin to record later, or have ended: it
- * appends its number, unless the name has that. */
-static void name_child(void)
+ * appends its number, unless the name has that. Its file is smaller, as there may be many. */
+static void configure_child(void)
 {
 	static char name[4096];
+	uint64_t part = whole / CHILD_PART > CHILD_LEAST ? whole / CHILD_PART : CHILD_LEAST;
 	size_t length = strlen(file);
 
+	config.size = whole < part ? whole : part;
 	if (strstr(file, "%p") || length + 12 > sizeof name)
 		return;
 	memcpy(name, file, length);
@@ -215,7 +233,7 @@ static bool may_start(void)
 	atomic_store(&thrum__adapt_is_fresh, false);
 	if (!thrum__adapt_fork_may_record(process))
 		return false;
-	name_child();
+	configure_child();
 	thrum__adapt_fork_begins();
 	return true;
 }

@@ -339,8 +339,7 @@ bool thrum__port_file_map_at(const struct thrum__port_file *file, uint64_t offse
 	size_t page = thrum__port_page_size();
 
 	return offset % page == 0 && (uintptr_t)to % page == 0 && size % page == 0 &&
-		mmap(to, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file->fd,
-			(off_t)offset) == to;
+		thrum__port_map_over(to, size, MAP_SHARED, file->fd, offset);
 }
 
 int thrum__port_file_reserve(const struct thrum__port_file *file, uint64_t size)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "port/port.h"
@@ -80,10 +81,22 @@ int thrum__port_populate(void *from, size_t size)
 	return result;
 }
 
+/* ThreadSanitizer takes mmap() for writes to all of the memory, as the kernel's call isn't. */
+bool thrum__port_map_over(void *to, size_t size, int flags, int fd, uint64_t offset)
+{
+	int rights = PROT_READ | PROT_WRITE;
+
+	flags |= MAP_FIXED;
+#ifdef SYS_mmap2
+	return syscall(SYS_mmap2, to, size, rights, flags, fd, (size_t)(offset / 4096)) != -1;
+#else
+	return syscall(SYS_mmap, to, size, rights, flags, fd, offset) != -1;
+#endif
+}
+
 void thrum__port_detach(void *from, size_t size)
 {
-	mmap(from, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	(void)thrum__port_map_over(from, size, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 void *thrum__port_allocate_shared(size_t size)

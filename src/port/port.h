@@ -102,6 +102,10 @@ void *thrum__port_allocate(size_t size);
  * Async-signal-safe; keeps errno. */
 int thrum__port_populate(void *from, size_t size);
 
+/* Maps a file, or memory, in place of a mapping, atomically for threads that use it. Returns whether that
+ * worked. flags: of mmap(). */
+bool thrum__port_map_over(void *to, size_t size, int flags, int fd, uint64_t offset);
+
 /* Replaces a mapping by private, empty memory, atomically for threads that still write to it. */
 void thrum__port_detach(void *from, size_t size);
 

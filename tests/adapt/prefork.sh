@@ -7,7 +7,7 @@ set -u
 
 # recordings NAME: the recordings of the children, without the program's own.
 recordings() {
-	find . -name "$1.thrum.*" | sort
+	find . -path "./$1.thrum.*" | sort
 }
 
 # told NAME PATTERN: thrum why says this of one child, and finds nothing in the others or the program.
@@ -44,6 +44,12 @@ for file in fine.thrum*; do
 	text=$("$THRUM" why "$file" 2>&1)
 	[[ $text == 'no findings' ]] || wrong "$file: $text"
 done
+# Workers are recorded once they wait for a connection, also if one comes soon. They may be late for it.
+for ((i = 0; i < 8 && $(recordings herd | wc -l) < 2; i++)); do
+	rm -f herd.thrum*
+	same herd "$programs/prefork" herd
+done
+count herd 2
 same left "$programs/prefork" left
 count left 2
 told left 'left locked by thread [0-9]* \(refresher\) at the fork: lock table'
@@ -60,8 +66,37 @@ same many "$programs/prefork" many
 grep -q '^thrum: 10 forked children have recorded nothing: 100 others do, and no more may$' many.said ||
 	wrong "many: $(grep -v ' recorded ' many.said)"
 
+# Each call that waits for a child tells how it ended.
+same killed "$programs/prefork" killed
+count killed 5
+for file in $(recordings killed); do
+	"$THRUM" info "$file" 2>&1 | grep -q 'ended by SIGKILL' || wrong "$file: its end is not known"
+done
+
+# Those that gave up their rights record where they may, and else thrum says so.
+if ((EUID == 0)); then
+	mkdir -p locked open
+	chmod 700 locked
+	chmod 777 open
+	chmod 711 .
+	same locked/rights "$programs/prefork" rights
+	count locked/rights 0
+	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/rights.said ||
+		wrong "rights: $(cat locked/rights.said)"
+	same open/rights "$programs/prefork" rights
+	count open/rights 2
+else
+	echo "skipped: only root can give up its rights"
+fi
+
+# Those that forbid themselves system calls run on.
+same limited "$programs/prefork" limited
+count limited 0
+grep -q '^0 of 2 workers failed$' thrum.out || wrong "limited: $(cat thrum.out)"
+
 # While it runs, a worker is found by its process id.
 "$THRUM" record -o live.thrum --size=64M -- "$programs/prefork" hang >live.out 2>&1 &
+record=$!
 for ((i = 0; i < 100; i++)); do
 	worker=$(find . -name 'live.thrum.*' -exec "$THRUM" dump {} \; 2>/dev/null |
 		awk '/ pid / { pid = $7 } /condition is_filled/ { print pid + 0; exit }')
@@ -69,6 +104,10 @@ for ((i = 0; i < 100; i++)); do
 	sleep 0.05
 done
 [[ -n $worker ]] || wrong "no worker waits: $(cat live.out)"
+# The number of `thrum record` stands for the program that it runs.
+"$THRUM" attach "$record" -o copy.thrum >copy.out 2>&1 || wrong "attach $record: $(cat copy.out)"
+has copy info 'program +prefork'
+(($(stat -c %s live.thrum."$worker") <= 32 << 20)) || wrong "too large: $(ls -l live.thrum*)"
 for ((i = 0; i < 100; i++)); do
 	"$THRUM" why "$worker" >live.why 2>&1
 	! grep -qE "$hang" live.why || break

@@ -5,20 +5,29 @@
  *
  * hang     a worker waits for a condition that nobody signals
  * fine     all workers end
+ * herd     a connection comes soon
  * left     a thread of the server held a lock at the fork, which the worker wants
  * daemon   the server is the grandchild of the program, which ends
  * short    many children end without waiting, and one runs another program
  * many     more children wait than may record
+ * killed   children are killed, and waited for by one call each
+ * rights   the workers give up the rights of root
+ * limited  a filter of system calls kills each worker that opens a file
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,8 +54,27 @@ static void use_table(void)
 	pthread_mutex_unlock(&table);
 }
 
+static void forbid_opening(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(1);
+}
+
 static void serve(const char *scene)
 {
+	if (strcmp(scene, "limited") == 0)
+		forbid_opening();
+	if (strcmp(scene, "rights") == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		_exit(1);
 	int peer = accept(listener, NULL, NULL);
 	char byte = 0;
 
@@ -96,7 +124,7 @@ static int ask(char what)
 
 static int serve_all(const char *scene)
 {
-	bool hangs = strcmp(scene, "fine") != 0;
+	bool hangs = strcmp(scene, "hang") == 0 || strcmp(scene, "left") == 0;
 	pthread_t thread;
 	int fds[WORKERS], failed = 0;
 	char byte;
@@ -109,7 +137,7 @@ static int serve_all(const char *scene)
 	for (int i = 0; i < WORKERS; i++)
 		if (fork() == 0)
 			serve(scene);
-	usleep(200000);
+	usleep(strcmp(scene, "herd") == 0 ? 20000 : 200000);
 	for (int i = 0; i < WORKERS; i++)
 		fds[i] = ask(hangs && i == 0 ? 'h' : 'f');
 	for (int i = 0, status; i < WORKERS && waitpid(-1, &status, 0) > 0; i++)
@@ -175,6 +203,33 @@ static int make_many(void)
 	return 0;
 }
 
+static void reap(int way, pid_t child)
+{
+	siginfo_t info;
+
+	switch (way) {
+	case 0: wait(NULL); break;
+	case 1: wait3(NULL, 0, NULL); break;
+	case 2: wait4(child, NULL, 0, NULL); break;
+	case 3: waitid(P_PID, (id_t)child, &info, WEXITED); break;
+	default: waitpid(child, NULL, 0); break;
+	}
+}
+
+static int kill_children(void)
+{
+	for (int way = 0; way < 5; way++) {
+		pid_t child = fork();
+
+		if (child == 0)
+			pause();
+		usleep(200000);
+		kill(child, SIGKILL);
+		reap(way, child);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *scene = argc > 1 ? argv[1] : "fine";
@@ -185,5 +240,7 @@ int main(int argc, char **argv)
 		return make_short();
 	if (strcmp(scene, "many") == 0)
 		return make_many();
+	if (strcmp(scene, "killed") == 0)
+		return kill_children();
 	return serve_all(scene);
 }
