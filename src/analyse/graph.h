@@ -144,8 +144,8 @@ const struct thrum__analyse_lock *thrum__analyse_graph_lock(const struct thrum__
 unsigned thrum__analyse_waits_of(const struct thrum__model *, uint32_t task,
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX]);
 
-/* Whether a wait for `on` is the only one of a task, whatever it waited for before: a thread asks for a lock at
- * once, so a signal's handler asked if the thread waited already. */
+/* Whether a wait for `on` is the only one of a task, whatever it waited for before: a thread asks for a lock
+ * at once, so a signal's handler asked if the thread waited already. */
 static inline bool thrum__analyse_waits_only_for(const struct thrum__model *model, uint32_t task,
 	uint32_t on)
 {
