@@ -9,6 +9,7 @@
  *	choose.c   which bands there are, and how high
  *	pair.c     two scenes whose bands stand in pairs
  *	paint.c    the frame: gutter, scale, heads
+ *	numbers.c  the numbers in the gutter
  *	cells.c    the cells of closed bands
  *	opened.c   opened bands and threads
  *	story.c    stories
@@ -46,6 +47,7 @@ enum {
 	THRUM__BANDS_CLOSE = 56,      /* of the button that puts a story or an opened band away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
+	THRUM__BANDS_ABOVE_P99 = 60,  /* there: px from the right edge to the end of numbers */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
 };
 
@@ -391,6 +393,20 @@ void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t group,
 void thrum__bands_name_side(const struct thrum__bands_pen *, float x, float y);
 void thrum__bands_pair_words(const struct thrum__bands_pen *, char *to, size_t size);
 void thrum__bands_paint_rules(const struct thrum__bands_pen *);
+
+/* numbers.c: computes the numbers of all bands for the window or range of this frame, unless they are
+ * known. */
+void thrum__bands_count(struct thrum__bands_pen *);
+/* Writes those of a band: with a range, those in it and those beside it; else those in sight, and if there
+ * is room, where the time goes. */
+void thrum__bands_put_numbers(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, float top, bool has_room);
+void thrum__bands_put_failed(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, float y);
+/* Writes their names on the ruler. */
+void thrum__bands_name_columns(const struct thrum__bands_pen *);
+/* The right end of the gutter's numbers of a sort; a narrow gutter has only rate and p99. */
+float thrum__bands_column_end(const struct thrum__bands_pen *, int column);
 
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,

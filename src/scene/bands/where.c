@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Where the time of groups goes, for documents and the line below a band's name. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "scene/bands/bands.h"
 
-#define SAMPLE 200 /* lines of a group whose paths are looked at */
-#define BEFORE 5   /* 1/5 of the rows that are looked at lie before the time in question */
+#define SAMPLE 200      /* lines of a group whose paths are looked at */
+#define SHARE_LEAST 0.5 /* of a part that is told below the name */
+#define BEFORE 5        /* 1/5 of the rows that are looked at lie before the time in question */
 
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
 {
@@ -280,4 +282,29 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 		thrum__scene_bands_where_in(scene, group, &beside, other) < 0)
 		return -THRUM_E_MEMORY;
 	return 0;
+}
+
+/* ---- The line below a large band's name ------------------------------------------------------ */
+
+void thrum__bands_where_words(const struct thrum__scene_bands *bands, uint32_t group, char *to,
+	size_t size)
+{
+	uint32_t shown = bands->all->family.groups[group].shown;
+	const struct thrum__story_where *where = bands->where && shown != THRUM__NONE
+		? &bands->where[shown]
+		: NULL;
+	char name[THRUM__NAME_MAX], percent[32];
+
+	*to = 0;
+	if (!where || where->count == 0 || where->parts[0].share < SHARE_LEAST)
+		return;
+	thrum__words_percent(where->parts[0].share, percent, sizeof percent);
+	switch (where->parts[0].kind) {
+	case THRUM__WHERE_RUNS: snprintf(to, size, "%s runs", percent); break;
+	case THRUM__WHERE_BUSY: snprintf(to, size, "%s ready, thread busy", percent); break;
+	case THRUM__WHERE_OUTSIDE: snprintf(to, size, "%s waits for the outside", percent); break;
+	default:
+		thrum__scene_bands_group_name(bands->all, where->parts[0].group, name);
+		snprintf(to, size, "%s waits for %s", percent, name);
+	}
 }
