@@ -289,6 +289,9 @@ bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box
 /* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
 THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
 
+/* Whether there is a box, and its band can be opened, or opened further. */
+bool thrum__scene_bands_box_opens(const struct thrum__scene *);
+
 /* Opens the place of the groups without a band. Returns false if it can't, or is open. */
 bool thrum__scene_bands_open_more(struct thrum__scene *);
 

@@ -220,11 +220,17 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 			rows.of - rows.count, place->rows < THRUM__OPENED_ROWS_MAX);
 }
 
-bool thrum__bands_opens_on(const struct thrum__scene_bands_place *place, float y)
+bool thrum__bands_opens_on(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, float y)
 {
-	return place->kind == THRUM__PLACE_OPENED && place->rows < THRUM__OPENED_ROWS_MAX &&
-		y >= THRUM__OPENED_HEAD + ROW * (float)place->rows &&
-		y < THRUM__OPENED_HEAD + ROW * (float)(place->rows + 1);
+	struct rows rows;
+
+	if (place->kind != THRUM__PLACE_OPENED || place->rows >= THRUM__OPENED_ROWS_MAX ||
+		y < THRUM__OPENED_HEAD + ROW * (float)place->rows ||
+		y >= THRUM__OPENED_HEAD + ROW * (float)(place->rows + 1))
+		return false;
+	find_rows(scene, place, &rows);
+	return rows.of > rows.count;
 }
 
 uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,

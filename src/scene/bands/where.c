@@ -28,14 +28,12 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to +
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
-	struct thrum__bands_box box;
-
 	if (!thrum__scene_bands_of(scene))
 		return 4 * (scene->run + 1);
 	return 4 *
 		(uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
 			strlen(state->focus)) +
-		2 * thrum__scene_bands_box(scene, &box) + thrum__scene_bands_tells_range(scene);
+		2 * thrum__scene_bands_box_opens(scene) + thrum__scene_bands_tells_range(scene);
 }
 
 /* ---- Parts of a model ----------------------------------------------------------------------- */
