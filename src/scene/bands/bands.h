@@ -129,13 +129,18 @@ struct thrum__scene_bands {
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
-	/* For opened bands and stories; made when first needed. */
+	/* For opened bands and stories; made when first needed. Once the model has grown they are old: they
+	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
 	struct thrum__paths *paths;
+	bool are_paths_old;
+	struct thrum__scene_bands_row *rows; /* of opened bands, as last painted: opened.c */
+	unsigned row_count;
 	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
 	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
+	bool has_stories; /* those of `shown` are made */
 	/* The names of opened groups and threads for which the places were made. */
 	struct thrum__scene_bands_state shown;
 };
@@ -156,11 +161,16 @@ float thrum__scene_bands_right(float width);
 THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 	const struct thrum__scene_time_axis *);
 
-/* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
+/* Returns what paths are made from, or NULL: no memory. The first call, and the first after the model has
+ * grown, is O(model). There must be no stories then: they name frames of the old paths. */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
 
-/* where.c: forgets what was made for the questions so far. */
+/* where.c: forgets what was made for the questions so far; the second only what the answers were made of. */
 void thrum__scene_bands_forget_where(struct thrum__scene_bands *);
+void thrum__scene_bands_forget_part(struct thrum__scene_bands *);
+
+/* opened.c: forgets the rows of opened bands. */
+void thrum__scene_bands_forget_rows(struct thrum__scene_bands *);
 
 /* Returns how far the text of a state opens a group or thread with this name: 1, and 1 more for each "*"
  * behind it, but at most THRUM__BANDS_STEPS; 0: it names another. */

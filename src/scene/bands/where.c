@@ -53,10 +53,15 @@ static void part_destroy(struct thrum__scene_bands_part *part)
 	free(part);
 }
 
-void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
+void thrum__scene_bands_forget_part(struct thrum__scene_bands *bands)
 {
 	part_destroy(bands->part);
 	bands->part = NULL;
+}
+
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
+{
+	thrum__scene_bands_forget_part(bands);
 	free(bands->where);
 	bands->where = NULL;
 }
@@ -129,13 +134,15 @@ static struct thrum__scene_bands_part *part_make(const struct thrum__scene_bands
 	return NULL;
 }
 
-static bool is_big(const struct thrum__scene_bands *bands)
+/* Whether a part is made: all would take too long, or in place of the old paths. */
+static bool takes_part(const struct thrum__scene_bands *bands)
 {
 	const struct thrum__model *model = bands->all->model;
 
-	return !bands->paths &&
-		(uint64_t)(model->edges.count - model->edges.first) +
-			(model->runs.count - model->runs.first) >
+	if (bands->paths)
+		return bands->are_paths_old;
+	return (uint64_t)(model->edges.count - model->edges.first) +
+		(model->runs.count - model->runs.first) >
 		bands->path_rows;
 }
 
@@ -158,7 +165,7 @@ static struct thrum__paths *take_paths(struct thrum__scene_bands *bands, int64_t
 	struct thrum__scene_bands_part **part)
 {
 	*part = NULL;
-	if (!is_big(bands))
+	if (!takes_part(bands))
 		return thrum__scene_bands_paths(bands);
 	*part = to >= bands->all->to && bands->part ? bands->part : part_make(bands, from, to);
 	return *part ? &(*part)->paths : NULL;
