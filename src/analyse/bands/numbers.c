@@ -55,6 +55,15 @@ static uint32_t count_ends(struct ends *ends, const struct thrum__bands_row *row
 	return count;
 }
 
+/* How many of a row's slots are over at a time. */
+static uint32_t slots_until(const struct thrum__bands *bands, const struct thrum__bands_row *row,
+	int64_t time)
+{
+	return time <= bands->from       ? 0
+		: time >= bands->made_to ? row->slots
+					 : thrum__bands_slot(bands, row, time);
+}
+
 /* The same by the sums of the row's slots. */
 static uint32_t sum_ends(const struct ends *ends, const struct thrum__bands_row *row, int part,
 	uint32_t *failed)
@@ -65,8 +74,8 @@ static uint32_t sum_ends(const struct ends *ends, const struct thrum__bands_row 
 
 	if (from >= to)
 		return 0;
-	a = from <= bands->from ? 0 : thrum__bands_slot(bands, row, from);
-	b = to >= bands->to ? row->slots : thrum__bands_slot(bands, row, to);
+	a = slots_until(bands, row, from);
+	b = slots_until(bands, row, to);
 	*failed += bands->rows->sums[row->first_slot + b].failed -
 		bands->rows->sums[row->first_slot + a].failed;
 	return bands->rows->sums[row->first_slot + b].ended -
