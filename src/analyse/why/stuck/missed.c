@@ -23,8 +23,8 @@ static struct thrum__why_missed missed_in_circle(const struct thrum__search *sea
 	return missed;
 }
 
-/* Finds the only signal of a condition that came before a wait on the path, if nothing can happen any more: then
- * the one that serves the condition need not be to blame, though it is blocked, too. */
+/* Finds the only signal of a condition that came before a wait on the path, if nothing can happen any more:
+ * then the one that serves the condition need not be to blame, though it is blocked, too. */
 static struct thrum__why_missed missed_behind(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
