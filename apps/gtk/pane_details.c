@@ -140,7 +140,7 @@ static bool is_known(AppPane *self, const struct thrum__model *model)
 }
 
 /* Makes the buttons below the numbers of a range. */
-static GtkWidget *make_range_buttons(bool is_box)
+static GtkWidget *make_range_buttons(bool opens)
 {
 	static const char *const all[][3] = {{"Open", "win.command::open", "range-open"},
 		{"Zoom Here", "win.command::zoom-to", "range-zoom"},
@@ -148,7 +148,7 @@ static GtkWidget *make_range_buttons(bool is_box)
 		{"Copy View", "win.copy-view", "range-copy"}};
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 8);
 
-	for (size_t i = is_box ? 0 : 1; i < G_N_ELEMENTS(all); i++) {
+	for (size_t i = opens ? 0 : 1; i < G_N_ELEMENTS(all); i++) {
 		GtkWidget *button = gtk_button_new_with_label(all[i][0]);
 
 		gtk_widget_set_name(button, all[i][2]);

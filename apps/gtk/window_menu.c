@@ -68,8 +68,8 @@ GMenuModel *window_make_menu(void)
 	static const char *const shown[] = {"Idle Time Folded", "win.fold", "Quiet Tracks Folded",
 		"win.squeeze", "Fish-Eye", "win.fisheye", "Unrelated Faded", "win.related", "Alone",
 		"win.alone", "Key Line", "win.legend", NULL};
-	static const char *const bands[] = {"Open the Band", "win.command::open", "Close All",
-		"win.command::close-all", "Next Exception", "win.command::exception",
+	static const char *const bands[] = {"Open or Close the Band", "win.command::open",
+		"Close All", "win.command::close-all", "Next Exception", "win.command::exception",
 		"Previous Exception", "win.command::previous-exception", "Story",
 		"win.command::pin", "Zoom to Range or Task", "win.command::zoom-to", "Pairs",
 		"win.command::pair", NULL};

@@ -200,8 +200,6 @@ int thrum__scene_update(struct thrum__scene *scene)
 		return status;
 	scene->has_rows = true;
 	scene->memory->strip.is_known = false;
-	/* Groups get other numbers. */
-	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	/* Bands that nobody sees are made anew when they are shown again. */
 	if (thrum__scene_shows_bands(scene) && scene->bands) {
 		status = thrum__scene_bands_update(scene);
@@ -210,6 +208,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	} else {
 		thrum__scene_bands_destroy(scene->bands);
 		scene->bands = NULL;
+		scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	}
 	drop_findings(scene);
 	status = scene->layout->is_shifted ? thrum__scene_settle(scene) : follow_looks(scene);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/bands/state.h"
+#include "scene/bands_state.h"
 #include "scene/state.h"
 
 #define PAIR_MAX 8192 /* bytes of a key with its value */

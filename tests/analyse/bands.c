@@ -563,8 +563,9 @@ static void test_threads(void **state)
 static void test_many_lanes(void **state)
 {
 	struct thrum__bands_window window = {0};
+	struct thrum_event later = {.type = THRUM_EVENT_LOG, .text = ""};
 	int64_t times[COLUMNS + 1];
-	float shares[COLUMNS];
+	float shares[COLUMNS], before[COLUMNS];
 	struct seen seen;
 
 	(void)state;
@@ -590,6 +591,17 @@ static void test_many_lanes(void **state)
 		}
 		assert_true(all > 0);
 	}
+	/* They stay as they are while the trace goes on. */
+	divide(times, 0, seen.model->end, false);
+	assert_int_equal(thrum__bands_window_set(&window, times, COLUMNS), 0);
+	thrum__bands_thread_shares(seen.bands, 0, &window, before);
+	later.time = 3 * seen.model->end;
+	assert_int_equal(thrum__model_append(seen.model, &later, 1), 0);
+	thrum__bands_advance(seen.bands);
+	assert_int_equal(seen.bands->to, later.time);
+	thrum__bands_thread_shares(seen.bands, 0, &window, shares);
+	for (int i = 0; i < COLUMNS; i++)
+		assert_near((double)shares[i], (double)before[i], 1e-6);
 	thrum__bands_window_finish(&window);
 	unsee(&seen);
 }

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "laid_out.h"
+#include "model/parts.h"
 #include "picture_helper.h"
 #include "scene/bands/bands.h"
 #include "scene/move.h"
@@ -326,6 +327,13 @@ static void a_press_on_more_opens_a_band_further(void **state)
 	picture_paint(p, WIDTH, HEIGHT);
 	assert_int_equal(picture_find(p, "+ 22 more", &where), 1);
 	assert_true(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	/* If all in sight are shown, it isn't there. */
+	p->scene->state.to = 35L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "+ 22 more", NULL), 0);
+	assert_false(thrum__scene_bands_is_button(p->scene, where.x + 2, where.y - 4));
+	p->scene->state.to = p->model->end;
+	picture_paint(p, WIDTH, HEIGHT);
 	assert_int_equal(thrum__scene_bands_press(p->scene, where.x + 2, where.y - 4), 1);
 	assert_string_equal(bands->opened[0], "GET /user/#*");
 	picture_paint(p, WIDTH, HEIGHT);
@@ -351,6 +359,27 @@ static void a_press_on_close_closes_a_band(void **state)
 	bands->opened_count = 1;
 	picture_paint(p, WIDTH, HEIGHT);
 	assert_int_equal(picture_find(p, "close ×", NULL), 0);
+}
+
+/* The panel offers to open a box' band, but not to close it. */
+static void a_box_opens_until_all_is_shown(void **state)
+{
+	struct picture *p = *state;
+	struct thrum__scene_bands_state *bands = &p->scene->state.bands;
+
+	strcpy(bands->focus, "GET /user/#");
+	bands->range_to = 100L * MS;
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 2, 0); /* no durations are chosen */
+	bands->took_to = 2L * MS;
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 2, 2);
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 2, 2);
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_string_equal(bands->opened[0], "GET /user/#*");
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 2, 0);
+	assert_int_equal(command(p, THRUM__COMMAND_OPEN), 1);
+	assert_int_equal(bands->opened_count, 0);
+	assert_int_equal(thrum__scene_bands_subject(p->scene) & 2, 2);
 }
 
 static void thousands_of_lines_are_opened_in_steps(void **state)
@@ -600,11 +629,25 @@ static void failures_of_all_are_no_marks(void **state)
 	picture_finish(&p);
 }
 
+/* Makes the only call site of a model. */
+static void add_site(struct thrum__model *model)
+{
+	struct thrum__sites *sites = model->sites;
+
+	assert_int_equal(sites->room, 0);
+	sites->all = calloc(2, sizeof *sites->all);
+	sites->all[1] = malloc(sizeof *sites->all[1]);
+	*sites->all[1] = (struct thrum_trace_site){"net.c", "fetch", 42};
+	sites->room = 2;
+}
+
 /* Without labels the bands are call sites, which the head says. */
 static void a_trace_without_labels_has_bands_by_site(void **state)
 {
 	static char text[4000];
 	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n0 switch 1\n");
+	struct thrum__model *model;
+	struct story story;
 	struct picture p;
 
 	(void)state;
@@ -613,7 +656,14 @@ static void a_trace_without_labels_has_bands_by_site(void **state)
 			"%d create 1 %d promise\n%d switch %d\n%d resolve %d %d\n%d switch 1\n",
 			100 * i + 1, i + 2, 100 * i + 2, i + 2, 100 * i + 50, i + 2, i + 2,
 			100 * i + 51);
-	picture_of_model(&p, story_model(text, false));
+	story_init(&story, text);
+	for (size_t i = 2; i < story.count; i++)
+		if (story.events[i].type == THRUM_EVENT_CREATE)
+			story.events[i].site = 1;
+	assert_int_equal(thrum__model_create(NULL, &model), 0);
+	assert_int_equal(thrum__model_append(model, story.events, story.count), 0);
+	add_site(model);
+	picture_of_model(&p, model);
 	p.scene->state.as = THRUM__AS_BANDS;
 	picture_paint(&p, WIDTH, HEIGHT);
 	assert_true(p.scene->bands->all->family.by_site);
@@ -622,8 +672,20 @@ static void a_trace_without_labels_has_bands_by_site(void **state)
 				 "names them.",
 				 NULL),
 		1);
-	assert_int_equal(picture_find(&p, "promise 2", NULL), 1); /* the band's name */
+	assert_int_equal(picture_find(&p, "promise in fetch:42", NULL), 1); /* the band's name */
 	picture_finish(&p);
+	story_finish(&story);
+}
+
+/* Finds the words on groups without a band. */
+static void find_others(void *context, const struct written *text)
+{
+	struct written *words = context;
+	char all[400];
+
+	snprintf(all, sizeof all, "%.*s", (int)text->size, text->text);
+	if (strstr(all, "shutdown 1"))
+		*words = *text;
 }
 
 /* A finding whose task has no band opens the groups without one. */
@@ -658,6 +720,51 @@ static void a_finding_opens_the_groups_without_a_band(void **state)
 	place = thrum__scene_bands_place_of(p.scene->bands, group);
 	assert_non_null(place);
 	assert_int_equal(thrum__scene_bands_opened(&p.scene->state.bands, THRUM__BANDS_MORE), 1);
+	picture_finish(&p);
+}
+
+/* A disc that would cover words makes room for them, but stays near its time. */
+static void discs_stand_beside_words(void **state)
+{
+	static const char *const others[] = {"first of all", "then the cache", "and the table",
+		"last of all"};
+	static char text[8000];
+	size_t used = (size_t)sprintf(text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n0 create 1 5 promise\n"
+		"0 label 5 \"shutdown\n0 should-resolve 5\n");
+	struct written words = {.size = 0};
+	struct picture p;
+	unsigned rings = 0;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		used += (size_t)sprintf(text + used,
+			"1000 create 1 %d promise\n1000 label %d \"%s\n2000 resolve 1 %d\n", i + 6,
+			i + 6, others[i], i + 6);
+	for (int i = 0; i < 20; i++)
+		used += (size_t)sprintf(text + used,
+			"%ld create 1 %d promise\n%ld label %d \"GET /user/%d\n%ld resolve 1 %d\n",
+			(i + 1) * 10L * MS, i + 10, (i + 1) * 10L * MS, i + 10, i,
+			(i + 1) * 10L * MS + 1L * MS, i + 10);
+	sprintf(text + used, "%ld log 1 \"end\n", 900L * MS);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(p.scene->findings.count, 1);
+	picture_texts(&p, THRUM__Z_LABEL, THRUM__Z_LABEL, find_others, &words);
+	assert_true(words.width > 200);
+	for (uint32_t b = 0; b < p.list.batch_count; b++) {
+		const struct thrum__draw_circle *all = p.list.batches[b].items;
+
+		for (uint32_t i = 0;
+			p.list.batches[b].style.op == THRUM__OP_RING && i < p.list.batches[b].count;
+			i++, rings++) {
+			assert_true(all[i].x < words.x + 60);
+			assert_true(all[i].y - 9 >= words.y || all[i].y + 9 <= words.y - 8);
+			assert_true(fabsf(all[i].y - words.y) < 40);
+		}
+	}
+	assert_true(rings > 0);
 	picture_finish(&p);
 }
 
@@ -778,6 +885,76 @@ static void bands_can_be_made_elsewhere(void **state)
 	free(events);
 }
 
+/* Until bands are made anew, an update keeps stories and the rows of opened bands: all paths would have to be
+ * made anew. */
+static void paths_are_made_anew_after_the_bands(void **state)
+{
+	enum {
+		EVENTS = 60000,
+		MORE = 6000
+	};
+	struct thrum_event *events = layout_events(12, EVENTS + MORE, 2);
+	struct thrum__bands_line line;
+	struct thrum__bands *made;
+	const struct thrum__paths *paths;
+	struct picture p;
+	uint32_t group, shown, task;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, EVENTS));
+	p.scene->bands_later = true;
+	p.scene->state.as = THRUM__AS_BANDS;
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	shown = p.scene->bands->all->family.shown[0];
+	thrum__scene_bands_group_name(p.scene->bands->all, shown, p.scene->state.bands.focus);
+	assert_int_equal(command(&p, THRUM__COMMAND_OPEN), 1);
+	task = p.scene->bands->all->family.groups[shown].sample;
+	assert_true(thrum__bands_line_of(p.scene->bands->all, task, &line, &group));
+	assert_int_equal(thrum__scene_select(p.scene, line.task), 0);
+	assert_int_equal(command(&p, THRUM__COMMAND_PIN), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	paths = p.scene->bands->paths;
+	assert_non_null(paths);
+	assert_true(p.scene->bands->row_count > 0);
+	assert_int_equal(p.scene->bands->story_count, 1);
+	for (int i = 0; i < 6; i++) {
+		uint32_t edges = paths->model->edges.count;
+
+		assert_int_equal(thrum__model_append(p.model, events + EVENTS + i * MORE / 6,
+					 MORE / 6),
+			0);
+		assert_true(paths->model->edges.count > edges);
+		assert_int_equal(thrum__scene_update(p.scene), 0);
+		p.scene->state.from = p.model->end / (i + 2); /* other rows, and another grain */
+		p.scene->state.to = p.model->end;
+		picture_paint(&p, WIDTH, HEIGHT);
+		assert_ptr_equal(p.scene->bands->paths, paths);
+		assert_true(p.scene->bands->are_paths_old);
+		assert_int_equal(p.scene->bands->story_count, 1);
+		assert_true(says(&p, " waited for, from top to bottom"));
+	}
+	/* Another story needs new ones. */
+	assert_int_equal(command(&p, THRUM__COMMAND_PIN), 1);
+	assert_int_equal(command(&p, THRUM__COMMAND_PIN), 1);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(p.scene->bands->are_paths_old);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	assert_true(p.scene->bands->are_paths_old);
+	assert_int_equal(thrum__bands_make(p.model, NULL, NULL, &made), 0);
+	assert_int_equal(thrum__scene_take_bands(p.scene, made), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(p.scene->bands->are_paths_old);
+	assert_int_equal(p.scene->bands->story_count, 1);
+	thrum__model_forget(p.model, p.model->end / 2);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(p.scene->bands->are_paths_old);
+	picture_finish(&p);
+	free(events);
+}
+
 /* Rows are shown until the bands of a big model, which are made elsewhere, are there. */
 static void rows_wait_for_big_bands(void **state)
 {
@@ -848,7 +1025,9 @@ int main(void)
 		TEST(commands_open_and_close_bands),
 		TEST(a_press_on_more_opens_a_band_further),
 		TEST(a_press_on_close_closes_a_band),
+		TEST(a_box_opens_until_all_is_shown),
 		cmocka_unit_test(thousands_of_lines_are_opened_in_steps),
+		cmocka_unit_test(paths_are_made_anew_after_the_bands),
 		TEST(exceptions_are_walked_in_the_order_of_their_ends),
 		TEST(one_command_changes_between_rows_and_bands),
 		TEST(zooming_goes_to_the_range_or_to_the_selection),
@@ -858,6 +1037,7 @@ int main(void)
 		TEST(what_was_chosen_last_is_told),
 		TEST(found_lines_are_marked_on_top_of_their_band),
 		TEST(unrelated_lines_are_faded),
+		cmocka_unit_test(discs_stand_beside_words),
 		TEST(a_name_tells_about_it),
 		TEST(low_pictures_scroll),
 		TEST(all_widths_and_heights_are_painted),

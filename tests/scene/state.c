@@ -121,6 +121,20 @@ static void former_names_are_understood(void **state)
 	expect(*state, "track=3.500");
 }
 
+/* A focus that isn't a number is the name of a band. */
+static void a_focus_may_be_a_name(void **state)
+{
+	struct fixture *f = *state;
+	struct thrum_error_info error = {0};
+
+	set(f, "focus=GET%20/user/%23");
+	expect(f, "band=GET%20/user/%23");
+	set(f, "focus=0.250");
+	expect(f, "focus=0.250");
+	assert_int_equal(thrum__scene_state_parse(f->scene, "focus=7", &error), -THRUM_E_ARGUMENT);
+	assert_non_null(strstr(error.message, "focus is a number from 0 to 1"));
+}
+
 static void what_is_printed_is_read_back(void **state)
 {
 	static const char text[] =
@@ -672,6 +686,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(wrong_states_of_bands_are_refused, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(former_names_are_understood, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_focus_may_be_a_name, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_short_room_is_told, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(bad_states_change_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(search_finds_names_and_lines, set_up, tear_down),

@@ -217,12 +217,16 @@ test("while a big trace is read there is a coarse picture of it", async (open) =
       copy.drawImage(coarse, 0, 0);
       const pixels = new Uint32Array(copy.getImageData(0, 0, width, height).data.buffer);
       window.colours = new Set(pixels).size;
+      const progress = document.getElementById("opening");
+      const rects = [coarse, progress].map((each) => each.getBoundingClientRect());
+      window.covers = rects[1].top < rects[0].bottom;
     }).observe(document.getElementById("picture"), { childList: true });
   });
   await choose(view, huge());
   await shown(view);
   const colours = await view.evaluate(() => window.colours);
   expect(colours > 3, `colours seen: ${colours}`);
+  same(await view.evaluate(() => window.covers), false, "the progress covers the picture");
   same(await view.locator("#coarse").count(), 0, "coarse pictures left");
 });
 

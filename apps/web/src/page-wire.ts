@@ -16,7 +16,7 @@ export const now = {
   focus: 0,
   selected: -1,
   finding: 0,
-  /** Odd: the panel tells about the range. With bit 1, that chooses durations, too. */
+  /** Odd: the panel tells about the range. With bit 1, its band can be opened. */
   subject: 0,
   on: [] as string[],
   commands: [] as Command[],

@@ -236,7 +236,7 @@ function rangeButtons(): HTMLElement {
   return make(
     "section",
     { class: "buttons" },
-    ...(now.subject & 2 ? [open] : []), // a box
+    ...(now.subject & 2 ? [open] : []),
     button("Zoom here", () => command("zoom-to")),
     button("Note…", () => command("mark")),
     button("Copy link", () => void copyLink()),

@@ -51,6 +51,7 @@ const PNG_SCALE = 2;
 const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
 const COARSE_MS = 200; // between two coarse pictures
+const COARSE_SPARE = 60; // px below them, for the progress
 const PAINTED_MS = 100;
 const STEPS_MS = 10; // in which steps are made before input is looked at
 const CSV_ROWS = 5000; // in one call
@@ -421,7 +422,8 @@ class Viewer {
   /** Sends a coarse picture while a trace is read: a worker at work can't change its canvas. */
   sendCoarse(now: number): void {
     const { core, width, height, scale } = this;
-    if (now - this.coarseSent < COARSE_MS || core.call("core_coarse", width, height) < 0) return;
+    if (now - this.coarseSent < COARSE_MS) return;
+    if (core.call("core_coarse", width, Math.max(1, height - COARSE_SPARE)) < 0) return;
     this.coarseSent = now;
     const picture = this.picture(width, scale);
     postMessage({ is: "coarse", picture } satisfies FromWorker, [picture]);

@@ -55,6 +55,15 @@ static uint32_t count_ends(struct ends *ends, const struct thrum__bands_row *row
 	return count;
 }
 
+/* How many of a row's slots are over at a time. */
+static uint32_t slots_until(const struct thrum__bands *bands, const struct thrum__bands_row *row,
+	int64_t time)
+{
+	return time <= bands->from       ? 0
+		: time >= bands->made_to ? row->slots
+					 : thrum__bands_slot(bands, row, time);
+}
+
 /* The same by the sums of the row's slots. */
 static uint32_t sum_ends(const struct ends *ends, const struct thrum__bands_row *row, int part,
 	uint32_t *failed)
@@ -65,8 +74,8 @@ static uint32_t sum_ends(const struct ends *ends, const struct thrum__bands_row 
 
 	if (from >= to)
 		return 0;
-	a = from <= bands->from ? 0 : thrum__bands_slot(bands, row, from);
-	b = to >= bands->to ? row->slots : thrum__bands_slot(bands, row, to);
+	a = slots_until(bands, row, from);
+	b = slots_until(bands, row, to);
 	*failed += bands->rows->sums[row->first_slot + b].failed -
 		bands->rows->sums[row->first_slot + a].failed;
 	return bands->rows->sums[row->first_slot + b].ended -
@@ -157,13 +166,13 @@ uint32_t thrum__bands_touched(const struct thrum__bands *bands, uint32_t group, 
 {
 	const struct thrum__bands_time time = {{from, 0}, {to, 0}};
 	struct thrum__bands_numbers numbers = {0};
+	const struct thrum__bands_place *place;
 
-	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
-		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
-
-		if (row && row->count > 0)
-			count_alive(bands, row, &time, &numbers);
-	}
+	if (group >= bands->rows->group_count)
+		return 0;
+	place = &bands->rows->places[group];
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++)
+		count_alive(bands, &bands->rows->rows[place->first + i], &time, &numbers);
 	return numbers.touched;
 }
 

@@ -20,7 +20,7 @@ struct summing {
 
 static double slots_of_ns(const struct thrum__bands *bands)
 {
-	return bands->to > bands->from ? SLOTS / (double)(bands->to - bands->from) : 0;
+	return bands->made_to > bands->from ? SLOTS / (double)(bands->made_to - bands->from) : 0;
 }
 
 static void add_run(struct summing *s, uint32_t run)

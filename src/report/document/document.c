@@ -158,10 +158,11 @@ void thrum__document_mark_bad(struct thrum__document_writer *w)
 
 void thrum__document_write_bar(struct thrum__document_writer *w, double share, int colour)
 {
-	struct thrum__document_paragraph *row = w->document->paragraphs + w->document->count - 1;
+	struct thrum__document_paragraph *row;
 
 	if (w->failed)
 		return;
+	row = w->document->paragraphs + w->document->count - 1;
 	row->bar = (uint16_t)(share * 1000 + 0.5);
 	row->bar_colour = (uint8_t)colour;
 }

@@ -9,25 +9,26 @@
 
 #define PATH_ROWS 20000000 /* which take about a second in a browser */
 
-struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
-{
-	if (bands->paths)
-		return bands->paths;
-	bands->paths = malloc(sizeof *bands->paths);
-	if (bands->paths && thrum__slow_paths_init(bands->paths, bands->all->model) < 0) {
-		free(bands->paths);
-		bands->paths = NULL;
-	}
-	return bands->paths;
-}
-
 static void forget_paths(struct thrum__scene_bands *bands)
 {
 	if (bands->paths)
 		thrum__slow_paths_finish(bands->paths);
 	free(bands->paths);
 	bands->paths = NULL;
-	thrum__scene_bands_forget_where(bands);
+	bands->are_paths_old = false;
+}
+
+struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
+{
+	if (bands->paths && !bands->are_paths_old)
+		return bands->paths;
+	forget_paths(bands);
+	bands->paths = malloc(sizeof *bands->paths);
+	if (bands->paths && thrum__slow_paths_init(bands->paths, bands->all->model) < 0) {
+		free(bands->paths);
+		bands->paths = NULL;
+	}
+	return bands->paths;
 }
 
 /* Takes bands that were made. */
@@ -60,6 +61,8 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	free(bands->stories);
 	forget_paths(bands);
+	thrum__scene_bands_forget_where(bands);
+	thrum__scene_bands_forget_rows(bands);
 	thrum__bands_destroy(bands->all);
 	thrum__bands_window_finish(&bands->window);
 	free(bands->places);
@@ -151,24 +154,41 @@ int thrum__scene_bands_opened(const struct thrum__scene_bands_state *state, cons
 
 /* ---- Updating ------------------------------------------------------------------------------ */
 
-static void forget_made(struct thrum__scene_bands *bands)
+/* Forgets all that was made of bands that are made anew. Their groups get other numbers. */
+static void forget_made(struct thrum__scene *scene)
 {
+	struct thrum__scene_bands *bands = scene->bands;
+
 	bands->has_numbers = false;
+	bands->place_count = bands->before_count = 0;
 	thrum__scene_bands_free_stories(bands);
-	bands->place_count = 0; /* the stories have to be made anew */
+	thrum__scene_bands_forget_rows(bands);
+	thrum__scene_bands_forget_where(bands);
 	forget_paths(bands);
+	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
+}
+
+/* Keeps what would take long to make again. */
+static void advance(struct thrum__scene_bands *bands)
+{
+	thrum__bands_advance(bands->all);
+	bands->has_numbers = false;
+	bands->place_count = 0;
+	thrum__scene_bands_forget_part(bands);
+	bands->are_paths_old = bands->paths != NULL;
 }
 
 int thrum__scene_bands_update(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands *bands = scene->bands;
 
-	forget_made(bands);
-	if (!scene->bands_later || scene->model->events < THRUM__LATER_BANDS ||
-		thrum__bands_is_broken(bands->all))
-		return thrum__bands_update(bands->all);
-	thrum__bands_advance(bands->all);
-	return 0;
+	if (scene->bands_later && scene->model->events >= THRUM__LATER_BANDS &&
+		!thrum__bands_is_broken(bands->all)) {
+		advance(bands);
+		return 0;
+	}
+	forget_made(scene);
+	return thrum__bands_update(bands->all);
 }
 
 bool thrum__scene_bands_lag(const struct thrum__scene *scene)
@@ -196,9 +216,7 @@ int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *mad
 
 		return status == 0 && replaces ? show_first(scene) : status;
 	}
-	forget_made(scene->bands);
-	/* Groups get other numbers. */
-	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
+	forget_made(scene);
 	return thrum__bands_replace(scene->bands->all, made);
 }
 

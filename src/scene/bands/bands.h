@@ -9,6 +9,7 @@
  *	choose.c   which bands there are, and how high
  *	pair.c     two scenes whose bands stand in pairs
  *	paint.c    the frame: gutter, scale, heads
+ *	numbers.c  the numbers in the gutter
  *	cells.c    the cells of closed bands
  *	opened.c   opened bands and threads
  *	story.c    stories
@@ -46,6 +47,7 @@ enum {
 	THRUM__BANDS_CLOSE = 56,      /* of the button that puts a story or an opened band away */
 	THRUM__BANDS_REMARK = 6,      /* from the gutter to a remark */
 	THRUM__BANDS_ABOVE = 16,      /* the line with a name, where there is no gutter */
+	THRUM__BANDS_ABOVE_P99 = 60,  /* there: px from the right edge to the end of numbers */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
 };
 
@@ -127,13 +129,18 @@ struct thrum__scene_bands {
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
-	/* For opened bands and stories; made when first needed. */
+	/* For opened bands and stories; made when first needed. Once the model has grown they are old: they
+	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
 	struct thrum__paths *paths;
+	bool are_paths_old;
+	struct thrum__scene_bands_row *rows; /* of opened bands, as last painted: opened.c */
+	unsigned row_count;
 	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
 	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
+	bool has_stories; /* those of `shown` are made */
 	/* The names of opened groups and threads for which the places were made. */
 	struct thrum__scene_bands_state shown;
 };
@@ -154,11 +161,16 @@ float thrum__scene_bands_right(float width);
 THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 	const struct thrum__scene_time_axis *);
 
-/* Returns what paths are made from, or NULL: no memory. The first call is O(model). */
+/* Returns what paths are made from, or NULL: no memory. The first call, and the first after the model has
+ * grown, is O(model). There must be no stories then: they name frames of the old paths. */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
 
-/* where.c: forgets what was made for the questions so far. */
+/* where.c: forgets what was made for the questions so far; the second only what the answers were made of. */
 void thrum__scene_bands_forget_where(struct thrum__scene_bands *);
+void thrum__scene_bands_forget_part(struct thrum__scene_bands *);
+
+/* opened.c: forgets the rows of opened bands. */
+void thrum__scene_bands_forget_rows(struct thrum__scene_bands *);
 
 /* Returns how far the text of a state opens a group or thread with this name: 1, and 1 more for each "*"
  * behind it, but at most THRUM__BANDS_STEPS; 0: it names another. */
@@ -287,6 +299,9 @@ bool thrum__scene_bands_box(const struct thrum__scene *, struct thrum__bands_box
 /* Carries out a command as thrum__scene_command does; NOT_OURS: it means the same as in rows. */
 THRUM__MUST_USE int thrum__scene_bands_command(struct thrum__scene *, int command);
 
+/* Whether there is a box, and its band can be opened, or opened further. */
+bool thrum__scene_bands_box_opens(const struct thrum__scene *);
+
 /* Opens the place of the groups without a band. Returns false if it can't, or is open. */
 bool thrum__scene_bands_open_more(struct thrum__scene *);
 
@@ -391,6 +406,20 @@ void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t group,
 void thrum__bands_name_side(const struct thrum__bands_pen *, float x, float y);
 void thrum__bands_pair_words(const struct thrum__bands_pen *, char *to, size_t size);
 void thrum__bands_paint_rules(const struct thrum__bands_pen *);
+
+/* numbers.c: computes the numbers of all bands for the window or range of this frame, unless they are
+ * known. */
+void thrum__bands_count(struct thrum__bands_pen *);
+/* Writes those of a band: with a range, those in it and those beside it; else those in sight, and if there
+ * is room, where the time goes. */
+void thrum__bands_put_numbers(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, float top, bool has_room);
+void thrum__bands_put_failed(const struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *, float y);
+/* Writes their names on the ruler. */
+void thrum__bands_name_columns(const struct thrum__bands_pen *);
+/* The right end of the gutter's numbers of a sort; a narrow gutter has only rate and p99. */
+float thrum__bands_column_end(const struct thrum__bands_pen *, int column);
 
 /* Texts of the gutter and the scale: from x on, or up to x. `room`: px that the text may take. */
 void thrum__bands_text(const struct thrum__bands_pen *, float x, float y, int font, int colour,

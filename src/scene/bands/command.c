@@ -120,13 +120,13 @@ static int select_lock(struct thrum__scene *scene, uint32_t queue)
 
 /* ---- Opening and pressing ------------------------------------------------------------------ */
 
-/* Whether an opened place has more rows to show: those of a band whose lines are more than its rows. */
-static bool opens_further(const struct thrum__scene *scene, uint32_t place)
+/* Whether a band that is opened so far has more lines than rows, and can have more rows. */
+static bool opens_further(const struct thrum__scene *scene, uint32_t place, int opened)
 {
 	const struct thrum__scene *sides[2] = {scene, scene->pair.other};
-	uint32_t rows = scene->bands->places[place].rows, lines = 0;
+	uint32_t rows = thrum__bands_opened_rows(opened), lines = 0;
 
-	if (scene->bands->places[place].kind != THRUM__PLACE_OPENED)
+	if (!thrum__bands_is_group(&scene->bands->places[place]))
 		return false;
 	for (int i = 0; i < 2 && sides[i]; i++) {
 		const struct thrum__scene_bands_place *half = &sides[i]->bands->places[place];
@@ -136,6 +136,15 @@ static bool opens_further(const struct thrum__scene *scene, uint32_t place)
 			lines = family->groups[half->index].lines;
 	}
 	return lines > rows && rows < THRUM__OPENED_ROWS_MAX;
+}
+
+bool thrum__scene_bands_box_opens(const struct thrum__scene *scene)
+{
+	int opened = thrum__scene_bands_opened(&scene->state.bands, scene->state.bands.focus);
+	struct thrum__bands_box box;
+
+	return thrum__scene_bands_box(scene, &box) &&
+		(opened == 0 || opens_further(scene, focused_place(scene), opened));
 }
 
 static void close_named(struct thrum__scene_bands_state *state, const char *focus)
@@ -166,7 +175,7 @@ static int open_next(struct thrum__scene *scene)
 	if (place == THRUM__NONE ||
 		(scene->pair.other && scene->bands->places[place].kind == THRUM__PLACE_MORE))
 		return 0;
-	is_all = opened > 0 && !opens_further(scene, place);
+	is_all = opened > 0 && !opens_further(scene, place, opened);
 	close_named(state, state->focus);
 	if (is_all)
 		return 1;
@@ -238,7 +247,8 @@ bool thrum__scene_bands_is_button(const struct thrum__scene *scene, float x, flo
 
 	return scene->shows_bands && place &&
 		((place->kind == THRUM__PLACE_MORE && !scene->pair.other) ||
-			thrum__bands_opens_on(place, within) || closes(scene, place, x, within));
+			thrum__bands_opens_on(scene, place, within) ||
+			closes(scene, place, x, within));
 }
 
 /* A press on a story: its head's button puts it away, and a name in the gutter selects that task. */
@@ -299,7 +309,8 @@ int thrum__scene_bands_press(struct thrum__scene *scene, float x, float y)
 		close_named(&scene->state.bands, name);
 		return 1;
 	}
-	if (strcmp(name, scene->state.bands.focus) == 0 || thrum__bands_opens_on(place, within)) {
+	if (strcmp(name, scene->state.bands.focus) == 0 ||
+		thrum__bands_opens_on(scene, place, within)) {
 		strcpy(scene->state.bands.focus, name);
 		return thrum__scene_bands_command(scene, THRUM__COMMAND_OPEN);
 	}

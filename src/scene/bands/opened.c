@@ -3,6 +3,7 @@
  * runs there, and for whom. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "scene/bands/opened.h"
@@ -18,6 +19,13 @@
 #define NEAR 6        /* px: boxes of one task that are nearer are one */
 #define BLUR 1.5f     /* px: boxes that are nearer are one, whoever they are for */
 #define BOX_NAMED 34  /* px: a box that has its name, at least */
+#define ROWS_KEPT 256 /* for the next frame */
+
+struct thrum__scene_bands_row {
+	uint32_t task;
+	int64_t grain;
+	struct thrum__story_row row;
+};
 
 /* ---- Bands --------------------------------------------------------------------------------- */
 
@@ -101,14 +109,66 @@ static void paint_line(const struct thrum__bands_pen *pen, const struct thrum__b
 	thrum__draw_line(list, THRUM__Z_END, THRUM__COLOUR_BAD, end - 4, y + 4, end + 4, y - 4, 2);
 }
 
+void thrum__scene_bands_forget_rows(struct thrum__scene_bands *bands)
+{
+	for (unsigned i = 0; i < bands->row_count; i++)
+		thrum__story_row_free(&bands->rows[i].row);
+	free(bands->rows);
+	bands->rows = NULL;
+	bands->row_count = 0;
+}
+
+/* Makes the row of a task in place of its former one, of another grain. Returns 0 or -THRUM_E_MEMORY. */
+static int make_row(struct thrum__scene_bands *bands, struct thrum__scene_bands_row *kept,
+	uint32_t task, int64_t grain)
+{
+	struct thrum__paths *paths = thrum__scene_bands_paths(bands);
+	struct thrum__scene_bands_row made = {task, grain, {0}};
+
+	if (!paths || thrum__story_row_make(paths, task, grain, &made.row) < 0)
+		return -THRUM_E_MEMORY;
+	thrum__story_row_free(&kept->row);
+	*kept = made;
+	return 0;
+}
+
+/* Gives the row of a task; NULL: after the model has grown, there is none before bands are made anew.
+ * Returns 0 or -THRUM_E_MEMORY. */
+static int get_row(const struct thrum__bands_pen *pen, uint32_t task,
+	const struct thrum__story_row **row)
+{
+	struct thrum__scene_bands *bands = pen->bands;
+	int64_t grain = thrum__paint_span(pen->p, GRAIN);
+	struct thrum__scene_bands_row *kept;
+	unsigned i = 0;
+
+	while (i < bands->row_count && bands->rows[i].task != task)
+		i++;
+	if (i == bands->row_count && bands->are_paths_old)
+		return 0;
+	if (i == ROWS_KEPT)
+		thrum__scene_bands_forget_rows(bands);
+	i = i == ROWS_KEPT ? 0 : i;
+	if (!bands->rows)
+		bands->rows = calloc(ROWS_KEPT, sizeof *bands->rows);
+	if (!bands->rows)
+		return -THRUM_E_MEMORY;
+	kept = &bands->rows[i];
+	if (!bands->are_paths_old && (i == bands->row_count || kept->grain != grain) &&
+		make_row(bands, kept, task, grain) < 0)
+		return -THRUM_E_MEMORY;
+	bands->row_count += i == bands->row_count;
+	*row = &kept->row;
+	return 0;
+}
+
 static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__bands_line *line,
 	float x, float top)
 {
 	bool is_selected = pen->p->scene->selected != THRUM__NONE &&
 		thrum__family_line(&pen->bands->all->family, pen->p->scene->selected) == line->task;
 	float y = top + ROW - LINE_UP;
-	struct thrum__paths *paths = thrum__scene_bands_paths(pen->bands);
-	struct thrum__story_row row = {0};
+	const struct thrum__story_row *row = NULL;
 	char words[200];
 
 	if (is_selected) {
@@ -119,15 +179,10 @@ static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__ba
 		thrum__draw_rect(pen->p->list, THRUM__Z_LABEL, THRUM__COLOUR_SEL, 0, top, 3, ROW);
 	}
 	paint_line(pen, line, y);
-	if (paths &&
-		thrum__story_row_make(paths, line->task, thrum__paint_span(pen->p, GRAIN), &row) ==
-			0) {
-		for (uint32_t i = 0; i < row.count; i++)
-			paint_stretch(pen, &row.stretches[i], line, y);
-		thrum__story_row_free(&row);
-	} else {
+	if (get_row(pen, line->task, &row) < 0)
 		pen->p->list->failed = true;
-	}
+	for (uint32_t i = 0; row && i < row->count; i++)
+		paint_stretch(pen, &row->stretches[i], line, y);
 	thrum__words_task(pen->p->model, line->task, words, sizeof words);
 	thrum__bands_text(pen, x, top + 14, is_selected ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
 		THRUM__COLOUR_INK, pen->left - 76 - x, words);
@@ -220,11 +275,17 @@ void thrum__bands_paint_opened(struct thrum__bands_pen *pen,
 			rows.of - rows.count, place->rows < THRUM__OPENED_ROWS_MAX);
 }
 
-bool thrum__bands_opens_on(const struct thrum__scene_bands_place *place, float y)
+bool thrum__bands_opens_on(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, float y)
 {
-	return place->kind == THRUM__PLACE_OPENED && place->rows < THRUM__OPENED_ROWS_MAX &&
-		y >= THRUM__OPENED_HEAD + ROW * (float)place->rows &&
-		y < THRUM__OPENED_HEAD + ROW * (float)(place->rows + 1);
+	struct rows rows;
+
+	if (place->kind != THRUM__PLACE_OPENED || place->rows >= THRUM__OPENED_ROWS_MAX ||
+		y < THRUM__OPENED_HEAD + ROW * (float)place->rows ||
+		y >= THRUM__OPENED_HEAD + ROW * (float)(place->rows + 1))
+		return false;
+	find_rows(scene, place, &rows);
+	return rows.of > rows.count;
 }
 
 uint32_t thrum__bands_opened_task(const struct thrum__scene *scene,

@@ -28,8 +28,9 @@ uint32_t thrum__bands_opened_task(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, float y);
 uint32_t thrum__bands_lanes_task(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_place *, float y, int64_t time, int64_t grain);
-/* Whether y is at the line below the rows that opens the band further. */
-bool thrum__bands_opens_on(const struct thrum__scene_bands_place *, float y);
+/* Whether y is at the line below the rows that opens the band further; if all are shown, it isn't there. */
+bool thrum__bands_opens_on(const struct thrum__scene *, const struct thrum__scene_bands_place *,
+	float y);
 /* Gives the tasks of the first rows of an opened band; returns how many. */
 uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, uint32_t *tasks, uint32_t most);

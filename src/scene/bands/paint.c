@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The frame of the bands: who is in sight, the heads of sections, names, numbers and scales. */
+/* The frame of the bands: who is in sight, the heads of sections, names and scales. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,37 +10,14 @@
 #define GROUND THRUM__Z_HALO /* of gutter and scale: above the cells, below the frame */
 #define TEXT THRUM__Z_LABEL
 
-#define FOCUS_MOST 44   /* px: height of the focus' ground */
-#define ALIVE_AT 180    /* px: right end of the number of living lines */
-#define SCALE_GAP 13    /* px between two durations of a scale, at least */
-#define SCALE_TOP 2     /* px below the top of a band that have no duration */
-#define RATIO_LEAST 1.5 /* from which on two numbers are compared */
-/* Without a gutter: px from the right edge to the end of a name, and of numbers. */
-#define ABOVE_NAME 150
-#define ABOVE_P99 60
-#define ABOVE_FAILED 8
-#define COUNT_ROOM (THRUM__NUMBER_ROOM + 3)
+#define FOCUS_MOST 44         /* px: height of the focus' ground */
+#define SCALE_GAP 13          /* px between two durations of a scale, at least */
+#define SCALE_TOP 2           /* px below the top of a band that have no duration */
+#define ABOVE_NAME 150        /* without a gutter: px from the right edge to the end of a name */
 #define MORE_ROOM 80          /* px for how many more there are */
-#define COLUMN_SLACK 6        /* px at the right of a column's head that belong to it */
 #define MORE_SHOWN 7          /* groups of the last row that are named */
 #define LATE_LEAST 1500000000 /* ns between the bands' making and their end that are told */
 #define WHERE_LEAST 44        /* px: height of a band with a line on where its time goes */
-
-/* The right ends of the numbers in the gutter. */
-static const float columns[] = {64, 120, 180, 236};
-static const float columns_narrow[] = {84, 160};
-static const char *const column_names[] = {"per s", "median", "p99", "failed"};
-
-int thrum__scene_bands_column(float width, float x)
-{
-	bool is_narrow = width < THRUM__BANDS_NARROW;
-	int count = width < THRUM__NARROW ? 0 : is_narrow ? 2 : 4;
-
-	for (int i = 0; i < count; i++)
-		if (x <= (is_narrow ? columns_narrow[i] : columns[i]) + COLUMN_SLACK)
-			return THRUM__SORT_RATE + (is_narrow ? 2 * i : i);
-	return THRUM__SORT_TREE;
-}
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
@@ -105,207 +82,7 @@ void thrum__bands_scale_text(const struct thrum__bands_pen *pen, float y, const 
 		text);
 }
 
-/* Writes a duration with two digits; "–" for none. */
-static void put_duration(char to[32], int64_t ns)
-{
-	if (ns > 0)
-		thrum__words_duration(ns, 2, to, 32);
-	else
-		strcpy(to, "–");
-}
-
-/* ---- Numbers ------------------------------------------------------------------------------- */
-
-static bool is_same_time(const struct thrum__bands_time *a, const struct thrum__bands_time *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
-}
-
-/* Whether events are lost in one of the two stretches of a time. */
-static bool has_gap(const struct thrum__model *model, const struct thrum__bands_time *time)
-{
-	for (uint32_t gap = model->gaps.first; gap < model->gaps.count; gap++) {
-		if (!thrum__model_has_row(&model->gaps, gap))
-			continue;
-		for (int i = 0; i < 2; i++)
-			if (THRUM__GAP(model, gap, start) < time->to[i] &&
-				THRUM__GAP(model, gap, end) > time->from[i])
-				return true;
-	}
-	return false;
-}
-
-/* Computes the numbers of all bands for the window or range of this frame, unless they are known. */
-static void count_bands(struct thrum__bands_pen *pen)
-{
-	struct thrum__scene_bands *bands = pen->bands;
-	const struct thrum__scene_state *state = pen->p->state;
-	struct thrum__bands_time time = {.from = {state->from}, .to = {state->to}}, rest = {0};
-
-	if (pen->has_range) {
-		const struct thrum__scene_bands_state *range = &state->bands;
-
-		rest = (struct thrum__bands_time){.from = {state->from, range->range_to},
-			.to = {range->range_from, state->to}};
-		time = (struct thrum__bands_time){.from = {range->range_from},
-			.to = {range->range_to}};
-	}
-	if (bands->has_numbers && is_same_time(&bands->numbers_of, &time) &&
-		is_same_time(&bands->rest_of, &rest))
-		return;
-	for (uint32_t i = 0; i < bands->place_count; i++) {
-		const struct thrum__scene_bands_place *place = &bands->places[i];
-
-		if (!thrum__bands_is_group(place))
-			continue;
-		thrum__bands_numbers(bands->all, place->index, &time, &bands->counted[i].numbers);
-		bands->counted[i].touched = thrum__bands_touched(bands->all, place->index,
-			state->from, state->to);
-		if (pen->has_range)
-			thrum__bands_numbers(bands->all, place->index, &rest,
-				&bands->counted[i].rest);
-	}
-	bands->is_cut = has_gap(bands->all->model, &time);
-	bands->is_rest_cut = pen->has_range && has_gap(bands->all->model, &rest);
-	bands->has_numbers = true;
-	bands->numbers_of = time;
-	bands->rest_of = rest;
-}
-
-static const struct thrum__scene_bands_counted *counted_of(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place)
-{
-	return &pen->bands->counted[place - pen->bands->places];
-}
-
-/* Writes a number of tasks; ≥ before it: others may be lost. */
-static void put_count(uint64_t count, bool is_cut, char to[COUNT_ROOM])
-{
-	strcpy(to, is_cut ? "≥" : "");
-	thrum__words_number(count, to + strlen(to));
-}
-
-/* Writes how many tasks failed: "all" of them, or "". */
-static void put_failures(const struct thrum__bands_numbers *n, bool is_cut, char to[COUNT_ROOM])
-{
-	to[0] = 0;
-	if (n->all_failed)
-		strcpy(to, "all");
-	else if (n->failed > 0)
-		put_count(n->failed, is_cut, to);
-}
-
-static void put_failed(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
-	bool is_cut, float y, int font)
-{
-	char words[COUNT_ROOM];
-
-	put_failures(n, is_cut, words);
-	if (words[0])
-		thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD, words);
-}
-
-/* Writes a line of numbers: how many end in a second, how long half and 99 % of them took. */
-static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__bands_numbers *n,
-	bool is_cut, float y, int font, int colour)
-{
-	char rate[COUNT_ROOM] = "–", half[32], slow[32];
-
-	if (n->ended > 0)
-		put_count((uint64_t)(n->rate + 0.5), is_cut, rate);
-	if (n->ended > 0 && n->rate < 10)
-		thrum__words_decimal(n->rate, 1, rate + (is_cut ? strlen("≥") : 0),
-			THRUM__NUMBER_ROOM);
-	put_duration(half, n->half);
-	put_duration(slow, n->slow);
-	if (pen->is_narrow) {
-		thrum__bands_text_right(pen, columns_narrow[0], y, font, colour, rate);
-		thrum__bands_text_right(pen, columns_narrow[1], y, font, colour, slow);
-		return;
-	}
-	thrum__bands_text_right(pen, columns[0], y, font, colour, rate);
-	thrum__bands_text_right(pen, columns[1], y, font, colour, half);
-	thrum__bands_text_right(pen, columns[2], y, font, colour, slow);
-	put_failed(pen, n, is_cut, y, font);
-}
-
-/* Writes the few numbers that fit into the line above a band, where there is no gutter. */
-static void put_above(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place, const struct thrum__bands_numbers *n)
-{
-	float y = thrum__bands_top(pen, place) + THRUM__BANDS_ABOVE_LINE;
-	char slow[32], words[COUNT_ROOM];
-
-	if (!thrum__bands_has_name(pen, place))
-		return;
-	put_duration(slow, n->slow);
-	thrum__bands_text_right(pen, pen->p->width - ABOVE_P99, y, THRUM__FONT_NOTE,
-		THRUM__COLOUR_MUTED, slow);
-	put_failures(n, false, words);
-	if (words[0])
-		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			THRUM__COLOUR_BAD, words);
-}
-
-/* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
-static void put_ratio(const struct thrum__bands_pen *pen, float x, float y, int64_t upper,
-	int64_t lower)
-{
-	double ratio = upper > 0 && lower > 0 ? (double)lower / (double)upper : 1;
-	char words[32];
-	size_t size = strlen("×");
-
-	if (ratio < RATIO_LEAST && ratio * RATIO_LEAST > 1)
-		return;
-	strcpy(words, ratio < 1 ? "÷" : "×");
-	ratio = ratio < 1 ? 1 / ratio : ratio;
-	thrum__words_decimal(ratio, ratio < 10, words + size, sizeof words - size);
-	thrum__bands_text_right(pen, x, y, THRUM__FONT_BASE, THRUM__COLOUR_INK, words);
-}
-
-/* In pairs, compares the lower half's numbers with the upper one's. */
-static void put_ratios(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place, float y)
-{
-	const struct thrum__scene_bands_place *other = thrum__bands_other(pen, place);
-	const struct thrum__bands_numbers *n = &counted_of(pen, place)->numbers, *upper;
-
-	if (!pen->is_lower || !other)
-		return;
-	upper = &pen->other->counted[other - pen->other->places].numbers;
-	if (!pen->is_narrow)
-		put_ratio(pen, columns[1], y, upper->half, n->half);
-	put_ratio(pen, pen->is_narrow ? columns_narrow[1] : columns[2], y, upper->slow, n->slow);
-}
-
-/* Writes the numbers of a band: with a range, those in it and those beside it; else those in sight,
- * and where the time goes. */
-static void put_all_numbers(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place, float top, bool has_room)
-{
-	const struct thrum__scene_bands_counted *counted = counted_of(pen, place);
-	char words[120];
-	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
-
-	if (pen->left <= 0) {
-		put_above(pen, place, &counted->numbers);
-		return;
-	}
-	if (pen->has_range) {
-		put_numbers(pen, &counted->numbers, pen->bands->is_cut, top + 25, THRUM__FONT_BASE,
-			THRUM__COLOUR_INK);
-		put_numbers(pen, &counted->rest, pen->bands->is_rest_cut, top + 39,
-			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED);
-		return;
-	}
-	put_numbers(pen, &counted->numbers, pen->bands->is_cut, top + 25, THRUM__FONT_NOTE,
-		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
-	put_ratios(pen, place, top + 11);
-	thrum__bands_where_words(pen->bands, place->index, words, sizeof words);
-	if (has_room && !pen->other && words[0])
-		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-			pen->left - 12 - x, words);
-}
+/* ---- Names ---------------------------------------------------------------------------------- */
 
 /* Writes a group's name, on top of its place or above it. */
 static void put_name(const struct thrum__bands_pen *pen,
@@ -480,25 +257,25 @@ static void paint_more(const struct thrum__bands_pen *pen,
 static void paint_small(struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
 {
 	float top = thrum__bands_top(pen, place);
+	float alive_at = thrum__bands_column_end(pen, THRUM__SORT_P99);
 	char words[48], count[THRUM__NUMBER_ROOM];
 	uint32_t most = 0;
 
 	thrum__bands_paint_small(pen, place);
 	for (uint32_t i = 0; i < pen->bands->window.columns; i++)
 		most = pen->bands->counts[i] > most ? pen->bands->counts[i] : most;
-	put_name(pen, place, top + 12, THRUM__FONT_LABEL, pen->is_narrow ? 110 : ALIVE_AT - 70);
+	put_name(pen, place, top + 12, THRUM__FONT_LABEL, pen->is_narrow ? 110 : alive_at - 70);
 	thrum__words_number(most, count);
 	snprintf(words, sizeof words, "%s alive", count);
 	if (pen->left > 0)
-		thrum__bands_text_right(pen, pen->is_narrow ? columns_narrow[1] : ALIVE_AT,
-			top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
+		thrum__bands_text_right(pen, alive_at, top + 12, THRUM__FONT_NOTE,
+			THRUM__COLOUR_MUTED, words);
 	else if (thrum__bands_has_name(pen, place))
-		thrum__bands_text_right(pen, pen->p->width - ABOVE_P99,
+		thrum__bands_text_right(pen, pen->p->width - THRUM__BANDS_ABOVE_P99,
 			top + THRUM__BANDS_ABOVE_LINE, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 			words);
 	if (!pen->is_narrow)
-		put_failed(pen, &counted_of(pen, place)->numbers, pen->bands->is_cut, top + 12,
-			THRUM__FONT_NOTE);
+		thrum__bands_put_failed(pen, place, top + 12);
 }
 
 static void paint_whole_band(struct thrum__bands_pen *pen,
@@ -509,7 +286,7 @@ static void paint_whole_band(struct thrum__bands_pen *pen,
 	paint_scale(pen, place);
 	thrum__bands_paint_band(pen, place);
 	put_name(pen, place, top + 11, THRUM__FONT_STRONG, pen->left - 12);
-	put_all_numbers(pen, place, top, place->base >= WHERE_LEAST);
+	thrum__bands_put_numbers(pen, place, top, place->base >= WHERE_LEAST);
 }
 
 /* Marks the place with the focus. */
@@ -549,7 +326,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 	case THRUM__PLACE_OPENED:
 		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
 			pen->left - 12);
-		put_all_numbers(pen, place, thrum__bands_top(pen, place), true);
+		thrum__bands_put_numbers(pen, place, thrum__bands_top(pen, place), true);
 		thrum__bands_paint_opened(pen, place);
 		break;
 	case THRUM__PLACE_OPENED_THREAD:
@@ -581,32 +358,6 @@ static void paint_grounds(const struct thrum__bands_pen *pen)
 			p->width - pen->right - 1, height);
 }
 
-/* Writes the names of the gutter's numbers on the ruler. */
-static void name_columns(const struct thrum__bands_pen *pen)
-{
-	float y = pen->p->ruler_top + 19;
-	const int count = pen->left <= 0 ? 0 : pen->is_narrow ? 2 : 4;
-
-	for (int i = 0; i < count; i++) {
-		int column = pen->is_narrow ? 2 * i : i;
-		bool is_sorted = pen->p->state->bands.sort == THRUM__SORT_RATE + column;
-		const char *name = column_names[column];
-		size_t size = strlen(name);
-		float right = pen->is_narrow ? columns_narrow[i] : columns[i];
-		float width = thrum__paint_width(pen->p, name, size, THRUM__FONT_TICK);
-
-		thrum__draw_text(pen->p->list, THRUM__Z_FRAME_TEXT,
-			is_sorted ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, THRUM__FONT_TICK,
-			floorf(right - width + 0.5f), y, name, size, false);
-		if (is_sorted)
-			thrum__draw_rect(pen->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_INK,
-				floorf(right - width + 0.5f), y + 5, floorf(width), 2);
-	}
-	if (count > 0)
-		thrum__draw_rect(pen->p->list, THRUM__Z_FRAME_MARK, THRUM__COLOUR_RULE,
-			pen->left - 1, pen->p->ruler_top, 1, THRUM__RULER);
-}
-
 /* Paints the upright at the end of the trace. */
 static void paint_end(const struct thrum__bands_pen *pen)
 {
@@ -623,7 +374,7 @@ static void paint_places(struct thrum__bands_pen *pen)
 	struct thrum__paint *p = pen->p;
 
 	thrum__bands_paint_range(pen);
-	count_bands(pen);
+	thrum__bands_count(pen);
 	paint_end(pen);
 	for (uint32_t i = 0; i < pen->bands->place_count; i++) {
 		const struct thrum__scene_bands_place *place = &pen->bands->places[i];
@@ -665,7 +416,7 @@ static void paint_bands(struct thrum__paint *p, struct thrum__paint *lower)
 	thrum__bands_place_length(&pen);
 	thrum__paint_grid(p);
 	paint_grounds(&pen);
-	name_columns(&pen);
+	thrum__bands_name_columns(&pen);
 	if (lower) {
 		struct thrum__bands_pen below = pen_of(lower);
 

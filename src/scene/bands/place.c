@@ -7,8 +7,8 @@
 #include "analyse/label.h"
 #include "base/array.h"
 #include "scene/bands/opened.h"
-#include "scene/bands/state.h"
 #include "scene/bands/story.h"
+#include "scene/bands_state.h"
 
 /* Heights in px. */
 #define THREAD 23
@@ -438,7 +438,7 @@ static int begin_places(struct thrum__scene *scene, uint64_t most)
 	struct thrum__scene_bands_counted *counted;
 	struct thrum__scene_bands_place *places;
 
-	if ((bands->place_count == 0 || !has_same_stories(&bands->shown, state)) &&
+	if ((!bands->has_stories || !has_same_stories(&bands->shown, state)) &&
 		thrum__scene_bands_make_stories(bands, state) < 0)
 		return -THRUM_E_MEMORY;
 	bands->shown = *state;

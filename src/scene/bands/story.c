@@ -86,6 +86,7 @@ void thrum__scene_bands_free_stories(struct thrum__scene_bands *bands)
 	for (unsigned i = 0; bands->stories && i < THRUM__STORIES_MAX; i++)
 		free_story(&bands->stories[i]);
 	bands->story_count = 0;
+	bands->has_stories = false;
 }
 
 int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
@@ -115,6 +116,7 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 		}
 		bands->story_count++;
 	}
+	bands->has_stories = true;
 	return 0;
 }
 
@@ -386,10 +388,11 @@ static void paint_usual(const struct thrum__bands_pen *pen,
 
 /* ---- The story ----------------------------------------------------------------------------- */
 
-/* Makes the boxes anew, if the scale has changed: boxes below a pixel are joined. */
+/* Makes the boxes anew, if the scale has changed: boxes below a pixel are joined. The paths are those of the
+ * story, even if they are old. */
 static bool set_grain(struct thrum__bands_pen *pen, struct thrum__scene_bands_story *story)
 {
-	struct thrum__paths *paths = thrum__scene_bands_paths(pen->bands);
+	struct thrum__paths *paths = pen->bands->paths;
 	int64_t grain = thrum__paint_span(pen->p, 1);
 
 	if (!paths)

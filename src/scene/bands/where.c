@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /* Where the time of groups goes, for documents and the line below a band's name. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "scene/bands/bands.h"
 
-#define SAMPLE 200 /* lines of a group whose paths are looked at */
-#define BEFORE 5   /* 1/5 of the rows that are looked at lie before the time in question */
+#define SAMPLE 200      /* lines of a group whose paths are looked at */
+#define SHARE_LEAST 0.5 /* of a part that is told below the name */
+#define BEFORE 5        /* 1/5 of the rows that are looked at lie before the time in question */
 
 const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *scene)
 {
@@ -26,14 +28,12 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 	uint64_t seed = (uint64_t)state->range_from * 31 + (uint64_t)state->range_to +
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
-	struct thrum__bands_box box;
-
 	if (!thrum__scene_bands_of(scene))
 		return 4 * (scene->run + 1);
 	return 4 *
 		(uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
 			strlen(state->focus)) +
-		2 * thrum__scene_bands_box(scene, &box) + thrum__scene_bands_tells_range(scene);
+		2 * thrum__scene_bands_box_opens(scene) + thrum__scene_bands_tells_range(scene);
 }
 
 /* ---- Parts of a model ----------------------------------------------------------------------- */
@@ -53,10 +53,15 @@ static void part_destroy(struct thrum__scene_bands_part *part)
 	free(part);
 }
 
-void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
+void thrum__scene_bands_forget_part(struct thrum__scene_bands *bands)
 {
 	part_destroy(bands->part);
 	bands->part = NULL;
+}
+
+void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
+{
+	thrum__scene_bands_forget_part(bands);
 	free(bands->where);
 	bands->where = NULL;
 }
@@ -129,13 +134,15 @@ static struct thrum__scene_bands_part *part_make(const struct thrum__scene_bands
 	return NULL;
 }
 
-static bool is_big(const struct thrum__scene_bands *bands)
+/* Whether a part is made: all would take too long, or in place of the old paths. */
+static bool takes_part(const struct thrum__scene_bands *bands)
 {
 	const struct thrum__model *model = bands->all->model;
 
-	return !bands->paths &&
-		(uint64_t)(model->edges.count - model->edges.first) +
-			(model->runs.count - model->runs.first) >
+	if (bands->paths)
+		return bands->are_paths_old;
+	return (uint64_t)(model->edges.count - model->edges.first) +
+		(model->runs.count - model->runs.first) >
 		bands->path_rows;
 }
 
@@ -158,7 +165,7 @@ static struct thrum__paths *take_paths(struct thrum__scene_bands *bands, int64_t
 	struct thrum__scene_bands_part **part)
 {
 	*part = NULL;
-	if (!is_big(bands))
+	if (!takes_part(bands))
 		return thrum__scene_bands_paths(bands);
 	*part = to >= bands->all->to && bands->part ? bands->part : part_make(bands, from, to);
 	return *part ? &(*part)->paths : NULL;
@@ -280,4 +287,29 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 		thrum__scene_bands_where_in(scene, group, &beside, other) < 0)
 		return -THRUM_E_MEMORY;
 	return 0;
+}
+
+/* ---- The line below a large band's name ------------------------------------------------------ */
+
+void thrum__bands_where_words(const struct thrum__scene_bands *bands, uint32_t group, char *to,
+	size_t size)
+{
+	uint32_t shown = bands->all->family.groups[group].shown;
+	const struct thrum__story_where *where = bands->where && shown != THRUM__NONE
+		? &bands->where[shown]
+		: NULL;
+	char name[THRUM__NAME_MAX], percent[32];
+
+	*to = 0;
+	if (!where || where->count == 0 || where->parts[0].share < SHARE_LEAST)
+		return;
+	thrum__words_percent(where->parts[0].share, percent, sizeof percent);
+	switch (where->parts[0].kind) {
+	case THRUM__WHERE_RUNS: snprintf(to, size, "%s runs", percent); break;
+	case THRUM__WHERE_BUSY: snprintf(to, size, "%s ready, thread busy", percent); break;
+	case THRUM__WHERE_OUTSIDE: snprintf(to, size, "%s waits for the outside", percent); break;
+	default:
+		thrum__scene_bands_group_name(bands->all, where->parts[0].group, name);
+		snprintf(to, size, "%s waits for %s", percent, name);
+	}
 }

@@ -62,9 +62,10 @@ static void find_room(const struct thrum__paint *p, struct pin *pin)
 	for (int i = 0; i < THRUM__STEPS_MAX && !is_free(p, pin->x, pin->y); i++) {
 		float up = pin->y - by, down = pin->y + by;
 
-		if (p->bands && i >= BESIDE && is_free(p, pin->x, up))
+		if (p->bands && i >= BESIDE && up > p->top + RADIUS && is_free(p, pin->x, up))
 			pin->y = up;
-		else if (p->bands && i >= BESIDE && is_free(p, pin->x, down))
+		else if (p->bands && i >= BESIDE && down < p->bottom - RADIUS &&
+			is_free(p, pin->x, down))
 			pin->y = down;
 		else
 			pin->x += by;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/bands/state.h"
+#include "scene/bands_state.h"
 #include "scene/state.h"
 
 static const char *const sorts[] = {"", "rate", "median", "p99", "failed"};
