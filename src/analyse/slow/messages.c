@@ -9,9 +9,11 @@
 #define STARTS INT64_C(100000000)
 #define ENDS INT64_C(100000000)
 
+/* NULL if the task is forgotten, or on no lane. */
 static const struct thrum__lane *lane_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t lane = THRUM__TASK(model, task, lane);
+	uint32_t lane = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, lane)
+								  : THRUM__NONE;
 
 	return lane < model->lane_count ? &model->lanes[lane] : NULL;
 }
