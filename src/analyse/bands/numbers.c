@@ -157,13 +157,13 @@ uint32_t thrum__bands_touched(const struct thrum__bands *bands, uint32_t group, 
 {
 	const struct thrum__bands_time time = {{from, 0}, {to, 0}};
 	struct thrum__bands_numbers numbers = {0};
+	const struct thrum__bands_place *place;
 
-	for (unsigned class = 0; class < THRUM__BANDS_CLASSES; class ++) {
-		const struct thrum__bands_row *row = thrum__bands_row(bands, group, class);
-
-		if (row && row->count > 0)
-			count_alive(bands, row, &time, &numbers);
-	}
+	if (group >= bands->rows->group_count)
+		return 0;
+	place = &bands->rows->places[group];
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++)
+		count_alive(bands, &bands->rows->rows[place->first + i], &time, &numbers);
 	return numbers.touched;
 }
 
