@@ -457,7 +457,7 @@ static GtkWidget *make_status(AppWindow *window)
 	gtk_box_append(GTK_BOX(box), window->seen_words);
 	add_key(box, THRUM__COMMAND_FIT, "fit");
 	add_key(box, THRUM__COMMAND_FOLD, "fold idle");
-	add_key(box, THRUM__COMMAND_NEXT_MATCH, "next match");
+	add_key(box, THRUM__COMMAND_BANDS, "rows or bands");
 	add_key(box, THRUM__COMMAND_DETAILS, "details");
 	add_key(box, THRUM__COMMAND_HELP, "all keys");
 	return box;

@@ -9,13 +9,13 @@ import { openTab, setTab } from "./panel";
 
 /** Commands that the menu "View" switches. */
 const SWITCHES = ["squeeze", "fisheye", "related", "legend"];
-/** Commands in the status line. */
+/** Commands in the status line, from its right; the last ones give way to longer words. */
 const HINTS: [string, string][] = [
-  ["fit", "fit"],
-  ["fold", "fold idle"],
-  ["next-match", "next match"],
-  ["details", "details"],
   ["help", "all keys"],
+  ["details", "details"],
+  ["bands", "rows or bands"],
+  ["fold", "fold idle"],
+  ["fit", "fit"],
 ];
 
 /** Menus close on Escape and when something else is clicked or focused. */

@@ -260,10 +260,12 @@ void thrum__bands_level_words(const struct thrum__scene_bands *bands,
 static void name_level(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, unsigned level, float top)
 {
-	float x = THRUM__BANDS_NAME + 8 * (float)level;
+	float x = THRUM__BANDS_NAME + (pen->is_narrow ? 4 : 8) * (float)level;
 	int font = level == 0 ? THRUM__FONT_BASE : THRUM__FONT_NOTE;
 	char words[160];
 
+	if (pen->left <= 0) /* there is no gutter, and the boxes have names */
+		return;
 	put_level_name(pen->bands, story, level, words, sizeof words);
 	thrum__bands_text(pen, x, top + 16, level == 0 ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
 		THRUM__COLOUR_INK, (pen->is_narrow ? 110 : HERE_AT - 48) - x, words);
@@ -286,8 +288,9 @@ static void paint_head(const struct thrum__bands_pen *pen,
 	struct thrum__bands_pen before = *pen; /* the words end before the button */
 	size_t size;
 
-	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 17, THRUM__FONT_BASE, THRUM__COLOUR_MUTED,
-		80, "Story");
+	if (pen->left > 0)
+		thrum__bands_text(pen, THRUM__BANDS_NAME, top + 17, THRUM__FONT_BASE,
+			THRUM__COLOUR_MUTED, 80, "Story");
 	if (!pen->is_narrow) {
 		thrum__bands_text_right(pen, HERE_AT, top + 17, THRUM__FONT_TICK,
 			THRUM__COLOUR_MUTED, "here");
@@ -359,8 +362,9 @@ static void paint_usual(const struct thrum__bands_pen *pen,
 	float end = thrum__paint_x(pen->p, usual->to + offset);
 	char words[80] = "usual ends after ";
 
-	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-		160, "the usual one");
+	if (pen->left > 0)
+		thrum__bands_text(pen, THRUM__BANDS_NAME, top + 12, THRUM__FONT_NOTE,
+			THRUM__COLOUR_MUTED, 160, "the usual one");
 	for (unsigned level = 1; level < usual->level_count; level++) {
 		const struct thrum__story_level *of = &usual->levels[level];
 

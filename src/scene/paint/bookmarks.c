@@ -8,6 +8,23 @@
 #define FLAG_WIDTH 9  /* px */
 #define FLAG_HEIGHT 8 /* px */
 
+bool thrum__paint_is_marked(const struct thrum__paint *p, float from, float to)
+{
+	/* A coarse picture has no state. */
+	const unsigned count = p->state ? p->state->bands.bookmark_count : 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct thrum__scene_bookmark *mark = &p->state->bands.bookmarks[i];
+		float x = floorf(thrum__paint_x(p, mark->time));
+		float width = thrum__paint_width(p, mark->words, strlen(mark->words),
+			THRUM__FONT_BASE);
+
+		if (x >= p->left && x < to && from < x + FLAG_WIDTH + 5 + width)
+			return true;
+	}
+	return false;
+}
+
 void thrum__paint_bookmarks(struct thrum__paint *p)
 {
 	const struct thrum__scene_bands_state *state = &p->state->bands;

@@ -73,6 +73,12 @@ static void distance_words(int64_t distance, int64_t step, bool unit_said, char 
 		unit_said ? "" : units[i].word);
 }
 
+/* Whether the length of a range or a mark's text stands there. */
+static bool is_taken(const struct thrum__paint *p, float from, float to)
+{
+	return (from < p->taken_to && to > p->taken_from) || thrum__paint_is_marked(p, from, to);
+}
+
 static void draw_tick(struct ruler *r, const struct thrum__scene_time_segment *segment,
 	int64_t time, int64_t origin, float right)
 {
@@ -94,7 +100,7 @@ static void draw_tick(struct ruler *r, const struct thrum__scene_time_segment *s
 	width = label_width(r, words, font);
 	left = is_first ? x + 3 : x - width / 2;
 	if (left < r->free + LABEL_GAP || left + width > right - 4 ||
-		(left < p->taken_to && left + width > p->taken_from))
+		is_taken(p, left, left + width))
 		return;
 	put_label(r, THRUM__Z_FRAME_TEXT, left, words, font,
 		is_first ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
@@ -170,7 +176,7 @@ static void draw_band(struct ruler *r, const struct thrum__scene_time_segment *s
 	size = label_width(r, text, THRUM__FONT_TICK);
 	x = (float)(segment->x_end + segment[1].x) / 2 - size / 2;
 	x = fmaxf(fminf(x, left + room - size - 1), left + 1);
-	if (size <= room - 2)
+	if (size <= room - 2 && !is_taken(r->p, x, x + size))
 		put_label(r, THRUM__Z_FRAME_TEXT, x, text, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
 }
 
@@ -199,7 +205,7 @@ static void draw_end_of_trace(struct ruler *r)
 	width = label_width(r, words, THRUM__FONT_BASE);
 	x = x + 4 < p->right - width - 6 ? x + 4 : p->right - width - 6;
 	/* The length of a range is told there, if there isn't room for both. */
-	if (x < 0 || (x < p->taken_to && x + width > p->taken_from))
+	if (x < 0 || is_taken(p, x, x + width))
 		return;
 	put_label(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_BASE, colour);
 	r->limit = x - LABEL_GAP + 4;

@@ -102,6 +102,8 @@ void thrum__paint_strip(struct thrum__paint *, float top, float height);
 
 /* Draws the flags that users set, with their texts and lines. */
 void thrum__paint_bookmarks(struct thrum__paint *);
+/* Whether the flag or the text of a mark stands there on the ruler. */
+bool thrum__paint_is_marked(const struct thrum__paint *, float from, float to);
 void thrum__paint_legend(struct thrum__paint *);
 
 /* ---- Parts of the strip, also for the coarse picture (strip.c) ----------------------------- */
