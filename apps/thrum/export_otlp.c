@@ -106,7 +106,7 @@ static void put_header_span(struct otlp *to, struct wire_field field, uint32_t h
 static void put_trace_id(struct otlp *to, struct wire_field field, uint32_t task)
 {
 	const struct export_message *header = export_trace_header(&to->traces, task);
-	uint32_t root = to->traces.places[task].root;
+	uint32_t root = export_place_of(&to->traces, task)->root;
 	unsigned char bytes[16];
 
 	if (header) {
@@ -120,7 +120,7 @@ static void put_trace_id(struct otlp *to, struct wire_field field, uint32_t task
 
 static void put_span_id(struct otlp *to, struct wire_field field, uint32_t task)
 {
-	uint32_t sent = to->traces.places[task].sent;
+	uint32_t sent = export_place_of(&to->traces, task)->sent;
 	unsigned char bytes[8];
 
 	if (sent != THRUM__NONE) {
@@ -227,7 +227,8 @@ static void put_link(struct otlp *to, uint32_t task, const char *why)
 static bool is_link(const struct otlp *to, uint32_t task, uint32_t other)
 {
 	return other != task && export_is_span(to->export->model, other) &&
-		to->traces.places[other].parent != task && to->traces.places[task].parent != other;
+		export_place_of(&to->traces, other)->parent != task &&
+		export_place_of(&to->traces, task)->parent != other;
 }
 
 struct links {
@@ -261,7 +262,7 @@ static void add_edges(struct links *links)
 		uint32_t sender = THRUM__EDGE(model, edge, from);
 
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LINK &&
-			sender != links->to->traces.places[links->task].sender)
+			sender != export_place_of(&links->to->traces, links->task)->sender)
 			add_link(links, sender, "is sent by");
 	}
 }
@@ -269,7 +270,7 @@ static void add_edges(struct links *links)
 static void put_links(struct otlp *to, uint32_t task)
 {
 	uint32_t maker = export_maker(to->export->model, task),
-		 sender = to->traces.places[task].sender;
+		 sender = export_place_of(&to->traces, task)->sender;
 	struct links links = {to, task, 0};
 
 	wire_open_list(&to->wire, SPAN_LINK);
@@ -344,7 +345,7 @@ static void put_status(struct otlp *to, uint32_t task)
 /* A task that received a header has the header's span above it, wherever that is. */
 static void put_parent(struct otlp *to, uint32_t task)
 {
-	const struct export_place *place = &to->traces.places[task];
+	const struct export_place *place = export_place_of(&to->traces, task);
 
 	if (place->received != THRUM__NONE)
 		put_header_span(to, SPAN_PARENT, place->received);
@@ -355,7 +356,7 @@ static void put_parent(struct otlp *to, uint32_t task)
 static void put_span(struct otlp *to, uint32_t task)
 {
 	const struct export *export = to->export;
-	const struct export_place *place = &to->traces.places[task];
+	const struct export_place *place = export_place_of(&to->traces, task);
 	struct wire *wire = &to->wire;
 	const char *name;
 	size_t size;
@@ -390,7 +391,7 @@ static bool is_message_span(const struct otlp *to, uint32_t number, uint32_t pro
 
 	return message->is_header && sender != THRUM__NONE &&
 		export_process(to->export, sender) == process &&
-		to->traces.places[sender].sent != number;
+		export_place_of(&to->traces, sender)->sent != number;
 }
 
 static bool is_of_trace(const struct otlp *to, const struct export_message *header, uint32_t task)

@@ -3,6 +3,7 @@
 #ifndef EXPORT_OTLP_H
 #define EXPORT_OTLP_H
 
+#include "analyse/places.h"
 #include "export.h"
 
 /* A task's place. Headers are messages of that kind, by their numbers; or NONE. */
@@ -25,13 +26,21 @@ struct export_place {
  * trace, and the server none. A header carries its trace on, from other programs, too.
  */
 struct export_traces {
-	struct export_place *places; /* by task */
+	struct thrum__places dense;  /* numbers the tasks that aren't forgotten */
+	struct export_place *places; /* by these numbers; the first is for all others */
 	struct export_messages messages;
 };
 
 /* The caller calls export_traces_free, also after a failure. Returns 0 or -THRUM_E_MEMORY. */
 int export_traces_make(struct export_traces *, const struct thrum__model *);
 void export_traces_free(struct export_traces *);
+/* The place of a task; of a forgotten one it has nothing but NONE, and must not be written. */
+static inline struct export_place *export_place_of(const struct export_traces *traces,
+	uint32_t task)
+{
+	return &traces->places[thrum__place(&traces->dense, task)];
+}
+
 /* A header of a task's trace, or NULL. */
 const struct export_message *export_trace_header(const struct export_traces *, uint32_t task);
 

@@ -18,9 +18,14 @@ enum progress_of_task {
 struct search {
 	const struct thrum__model *model;
 	struct export_traces *traces;
-	uint8_t *state; /* by task: enum progress_of_task */
+	uint8_t *state; /* by place: enum progress_of_task */
 	uint32_t *path;
 };
+
+static uint8_t *state_of(const struct search *search, uint32_t task)
+{
+	return &search->state[thrum__place(&search->traces->dense, task)];
+}
 
 bool export_is_span(const struct thrum__model *model, uint32_t task)
 {
@@ -58,9 +63,15 @@ struct mail {
 struct walk {
 	const struct export_traces *traces;
 	const struct thrum__model *model;
-	struct mail *mail; /* by task */
+	struct mail *mail; /* by place */
 	uint32_t edge, message;
 };
+
+/* That of a forgotten task is shared by all of them. */
+static struct mail *mail_of(const struct walk *walk, uint32_t task)
+{
+	return &walk->mail[thrum__place(&walk->traces->dense, task)];
+}
 
 static void take_message(struct mail *of, uint32_t sender, uint32_t header)
 {
@@ -81,7 +92,7 @@ static void take_from_outside(struct walk *walk, int64_t until)
 			return;
 		if (message->is_header && message->ends.sender == THRUM__NONE &&
 			message->ends.receiver != THRUM__NONE)
-			take_message(&walk->mail[message->ends.receiver], THRUM__NONE,
+			take_message(mail_of(walk, message->ends.receiver), THRUM__NONE,
 				walk->message);
 	}
 }
@@ -109,7 +120,7 @@ static void take_messages(struct walk *walk, int64_t until)
 		if (THRUM__EDGE(model, edge, time) > until)
 			break;
 		take_from_outside(walk, THRUM__EDGE(model, edge, time));
-		take_message(&walk->mail[THRUM__EDGE(model, edge, to)],
+		take_message(mail_of(walk, THRUM__EDGE(model, edge, to)),
 			THRUM__EDGE(model, edge, from), header_of(walk, edge));
 	}
 	take_from_outside(walk, until);
@@ -122,7 +133,7 @@ static void find_messages(struct walk *walk)
 	const struct thrum__model *model = walk->model;
 
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		struct export_place *place = &walk->traces->places[i];
+		struct export_place *place = export_place_of(walk->traces, i);
 		struct message *last;
 		uint32_t maker;
 
@@ -130,9 +141,9 @@ static void find_messages(struct walk *walk)
 			continue;
 		take_messages(walk, THRUM__TASK(model, i, created));
 		maker = THRUM__TASK(model, i, creator);
-		if (maker >= model->tasks.count || !should_resolve(model, i))
+		if (!thrum__model_has_row(&model->tasks, maker) || !should_resolve(model, i))
 			continue;
-		last = &walk->mail[maker].last;
+		last = &mail_of(walk, maker)->last;
 		place->sender = last->sender;
 		place->received = last->header;
 		*last = (struct message){THRUM__NONE, THRUM__NONE, false};
@@ -154,20 +165,21 @@ static void find_senders(struct export_traces *traces, const struct thrum__model
 	const struct message none = {THRUM__NONE, THRUM__NONE, false};
 	struct walk walk = {traces, model, mail, model->edges.first, 0};
 
-	for (uint32_t i = 0; i < model->tasks.count; i++) {
+	for (uint32_t i = 0; i < traces->dense.count; i++) {
 		traces->places[i] = (struct export_place){THRUM__NONE, THRUM__NONE, THRUM__NONE,
 			THRUM__NONE, THRUM__NONE, THRUM__NONE, THRUM__NONE};
 		mail[i] = (struct mail){none, none, false};
 	}
 	find_messages(&walk);
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		struct export_place *place = &traces->places[i];
+		struct export_place *place = export_place_of(traces, i);
+		const struct mail *of = mail_of(&walk, i);
 
 		if (!thrum__model_has_row(&model->tasks, i))
 			continue;
-		if (mail[i].first.is_there && !mail[i].has_several) {
-			place->sender = mail[i].first.sender;
-			place->received = mail[i].first.header;
+		if (of->first.is_there && !of->has_several) {
+			place->sender = of->first.sender;
+			place->received = of->first.header;
 		}
 		if (!is_before(model, place->sender, i))
 			place->received = THRUM__NONE;
@@ -181,17 +193,17 @@ static void find_senders(struct export_traces *traces, const struct thrum__model
 /* The task above a task, be it in its trace or not; NONE also where the way would be a circle. */
 static uint32_t above(const struct search *search, uint32_t task)
 {
-	uint32_t sender = search->traces->places[task].sender;
+	uint32_t sender = export_place_of(search->traces, task)->sender;
 	uint32_t above = sender != THRUM__NONE ? sender : export_maker(search->model, task);
 
-	return above != THRUM__NONE && search->state[above] != ON_PATH ? above : THRUM__NONE;
+	return above != THRUM__NONE && *state_of(search, above) != ON_PATH ? above : THRUM__NONE;
 }
 
 static void settle(struct search *search, uint32_t task, uint32_t parent)
 {
-	struct export_place *places = search->traces->places, *place = &places[task];
+	struct export_place *place = export_place_of(search->traces, task);
 	bool should = should_resolve(search->model, task);
-	bool is_within = parent != THRUM__NONE && search->state[parent] == KNOWN_REQUEST;
+	bool is_within = parent != THRUM__NONE && *state_of(search, parent) == KNOWN_REQUEST;
 	bool begins;
 
 	/* The way from the sender leads back here. */
@@ -202,21 +214,22 @@ static void settle(struct search *search, uint32_t task, uint32_t parent)
 	else
 		begins = parent == THRUM__NONE || (should && !is_within);
 	place->parent = begins ? THRUM__NONE : parent;
-	place->root = begins ? task : places[parent].root;
+	place->root = begins ? task : export_place_of(search->traces, parent)->root;
 	place->within = place->received;
 	if (!begins && place->within == THRUM__NONE)
-		place->within = places[parent].within;
-	search->state[task] = should || is_within || place->received != THRUM__NONE ? KNOWN_REQUEST
-										    : KNOWN;
+		place->within = export_place_of(search->traces, parent)->within;
+	*state_of(search, task) = should || is_within || place->received != THRUM__NONE
+		? KNOWN_REQUEST
+		: KNOWN;
 }
 
 static void find(struct search *search, uint32_t task)
 {
 	uint32_t count = 0, parent = task;
 
-	while (parent != THRUM__NONE && search->state[parent] == UNKNOWN) {
+	while (parent != THRUM__NONE && *state_of(search, parent) == UNKNOWN) {
 		search->path[count++] = parent;
-		search->state[parent] = ON_PATH;
+		*state_of(search, parent) = ON_PATH;
 		parent = above(search, parent);
 	}
 	while (count-- > 0) {
@@ -231,9 +244,10 @@ static void find(struct search *search, uint32_t task)
 
 const struct export_message *export_trace_header(const struct export_traces *traces, uint32_t task)
 {
-	const struct export_place *place = &traces->places[task];
-	uint32_t header = place->within != THRUM__NONE ? place->within
-						       : traces->places[place->root].began;
+	const struct export_place *place = export_place_of(traces, task);
+	uint32_t header = place->within != THRUM__NONE
+		? place->within
+		: export_place_of(traces, place->root)->began;
 
 	return header < traces->messages.count ? &traces->messages.all[header] : NULL;
 }
@@ -246,8 +260,8 @@ static bool is_one_trace(const struct export_message *a, const struct export_mes
 static void note_sent(const struct export_traces *traces, uint32_t header)
 {
 	const struct export_message *all = traces->messages.all;
-	struct export_place *sender = &traces->places[all[header].ends.sender];
-	uint32_t *began = &traces->places[sender->root].began;
+	struct export_place *sender = export_place_of(traces, all[header].ends.sender);
+	uint32_t *began = &export_place_of(traces, sender->root)->began;
 
 	sender->sent = sender->sent == THRUM__NONE ? header : SEVERAL;
 	if (sender->within != THRUM__NONE)
@@ -266,7 +280,7 @@ static void find_sent(const struct export_traces *traces, const struct thrum__mo
 			export_is_span(model, traces->messages.all[i].ends.sender))
 			note_sent(traces, i);
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++) {
-		struct export_place *place = &traces->places[i];
+		struct export_place *place = export_place_of(traces, i);
 		const struct export_message *of;
 
 		if (place->sent == THRUM__NONE)
@@ -278,24 +292,22 @@ static void find_sent(const struct export_traces *traces, const struct thrum__mo
 	}
 }
 
-int export_traces_make(struct export_traces *traces, const struct thrum__model *model)
+static int divide(struct export_traces *traces, const struct thrum__model *model)
 {
-	size_t count = (size_t)model->tasks.count + 1;
+	size_t count = traces->dense.count;
 	struct search search = {.model = model, .traces = traces};
 	struct mail *mail = malloc(count * sizeof(*mail));
-	int result = export_messages_make(&traces->messages, model);
+	int result = -THRUM_E_MEMORY;
 
-	traces->places = malloc(count * sizeof(*traces->places));
 	search.path = malloc(count * sizeof(uint32_t));
 	search.state = calloc(count, 1);
-	if (!mail || !traces->places || !search.path || !search.state)
-		result = -THRUM_E_MEMORY;
-	if (result == 0) {
+	if (mail && search.path && search.state) {
 		find_senders(traces, model, mail);
 		for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
 			if (export_is_span(model, i))
 				find(&search, i);
 		find_sent(traces, model);
+		result = 0;
 	}
 	free(mail);
 	free(search.path);
@@ -303,8 +315,21 @@ int export_traces_make(struct export_traces *traces, const struct thrum__model *
 	return result;
 }
 
+int export_traces_make(struct export_traces *traces, const struct thrum__model *model)
+{
+	int result = export_messages_make(&traces->messages, model);
+
+	traces->dense = (struct thrum__places){0};
+	traces->places = NULL;
+	if (thrum__analyse_places_make(model, &traces->dense) < 0)
+		return -THRUM_E_MEMORY;
+	traces->places = malloc(traces->dense.count * sizeof(*traces->places));
+	return result == 0 && traces->places ? divide(traces, model) : -THRUM_E_MEMORY;
+}
+
 void export_traces_free(struct export_traces *traces)
 {
 	export_messages_free(&traces->messages);
+	thrum__analyse_places_free(&traces->dense);
 	free(traces->places);
 }

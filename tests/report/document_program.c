@@ -205,7 +205,7 @@ static void a_range(void **state)
 	document_check(&r->document, r->model);
 	assert_string_equal(document_show(&r->document),
 		"title: 600.0 ms … 900.0 ms\n"
-		"remark: these 300 ms beside the other 2.8 s in sight\n"
+		"remark: these 300 ms beside the other 2.8 s of the trace\n"
 		"section: Greatest differences\n"
 		"line: Nothing differs by more than a third.\n"
 		"section: Threads\n"

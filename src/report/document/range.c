@@ -335,7 +335,7 @@ static void write_head(struct about *a, const struct thrum__document_program *pr
 	write_duration(a, "these ", length);
 	thrum__document_write_text(&a->w, " beside the other ");
 	write_duration(a, "", program->to - program->from - length);
-	thrum__document_write_text(&a->w, " in sight");
+	thrum__document_write_text(&a->w, " of the trace");
 }
 
 int thrum__document_range(const struct thrum__document_program *program,

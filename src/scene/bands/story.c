@@ -20,36 +20,8 @@
 #define SEEN_LEAST 34 /* px: a box in which a last word may stand */
 #define HERE_AT 176   /* px: right ends of the two numbers */
 #define USUAL_AT 236
-#define SEARCHED 4096 /* lines that are looked at to find the usual one */
 
 /* ---- Making -------------------------------------------------------------------------------- */
-
-/* Finds the line of a group whose duration is nearest to the median of all that resolved. */
-static uint32_t find_usual(const struct thrum__bands *bands, uint32_t group, uint32_t *of)
-{
-	struct thrum__bands_time whole = {.from = {bands->from}, .to = {bands->to + 1}};
-	struct thrum__bands_numbers numbers;
-	struct thrum__bands_walk walk;
-	struct thrum__bands_line line;
-	uint32_t best = THRUM__NONE, count = 0;
-	int64_t best_away = INT64_MAX;
-
-	thrum__bands_numbers(bands, group, &whole, &numbers);
-	*of = numbers.ended;
-	if (numbers.ended < 2)
-		return THRUM__NONE;
-	thrum__bands_walk_begin(&walk, bands, group, thrum__bands_class(numbers.half), 1,
-		whole.from[0], whole.to[0]);
-	while (count++ < SEARCHED && thrum__bands_walk_next(&walk, &line)) {
-		int64_t away = llabs(line.end - line.start - numbers.half);
-
-		if (!line.is_failed && !line.is_pending && away < best_away) {
-			best_away = away;
-			best = line.task;
-		}
-	}
-	return best;
-}
 
 static int make_story(struct thrum__scene_bands *bands, struct thrum__scene_bands_story *made)
 {
@@ -63,8 +35,8 @@ static int make_story(struct thrum__scene_bands *bands, struct thrum__scene_band
 	made->grain = 1;
 	if (!thrum__bands_line_of(bands->all, made->task, &line, &group))
 		return 0;
-	made->usual_task = find_usual(bands->all, group, &made->usual_of);
-	if (made->usual_task == THRUM__NONE || made->usual_task == line.task)
+	made->usual_task = thrum__bands_usual(bands->all, group, &made->usual_of);
+	if (made->usual_of < 2 || made->usual_task == THRUM__NONE || made->usual_task == line.task)
 		return 0;
 	if (thrum__story_make(paths, made->usual_task, 1, &made->usual) < 0)
 		return -THRUM_E_MEMORY;
