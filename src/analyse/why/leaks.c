@@ -36,13 +36,25 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 		thrum__analyse_task_is_object(model, task);
 }
 
+/* Whether it is a request to a device, which its lane records for a task of another lane (`thrum record
+ * --kernel`). How many are under way is the machine's matter: other programs and the kernel ask, too. */
+static bool is_of_device(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t creator = THRUM__TASK(model, task, creator);
+
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
+		thrum__model_has_row(&model->tasks, creator) &&
+		THRUM__TASK(model, creator, lane) != THRUM__TASK(model, task, lane);
+}
+
 /* The growth that a task counts in; NULL if the task can be part of no leak. */
 static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
 	uint32_t task)
 {
 	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
 
-	if (!peer || peer->pending < LEAK_MIN || thrum__analyse_task_is_lane(search->model, task))
+	if (!peer || peer->pending < LEAK_MIN || thrum__analyse_task_is_lane(search->model, task) ||
+		is_of_device(search->model, task))
 		return NULL;
 	return &all[thrum__why_peers_key(&search->peers, task)];
 }
