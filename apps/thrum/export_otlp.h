@@ -3,7 +3,7 @@
 #ifndef EXPORT_OTLP_H
 #define EXPORT_OTLP_H
 
-#include "analyse/places.h"
+#include "analyse/graph.h"
 #include "export.h"
 
 /* A task's place. Headers are messages of that kind, by their numbers; or NONE. */
