@@ -116,6 +116,7 @@ struct thrum__fleet_message {
 struct thrum__fleet_outlet {
 	void *owner;
 	size_t room; /* the most bytes of a message */
+	int64_t age; /* the server drops tables then, ns; 0: it doesn't */
 	/* Sends at most THRUM__FLEET_BATCH messages, and waits until each is stored or refused:
 	 * stored[i]. Returns 0 if all are stored, or a negative enum thrum_error. */
 	int (*send)(void *owner, const struct thrum__fleet_message *, size_t count, bool *stored,
@@ -125,6 +126,7 @@ struct thrum__fleet_outlet {
 /* The recorder's process at one time. */
 struct thrum__fleet_moment {
 	uint64_t ticks;  /* of the recording's clock; 0: unknown */
+	int64_t now;     /* ns since 1970 */
 	bool is_over;    /* nobody writes any more */
 	bool was_killed; /* and nobody said that it ends */
 	bool is_due;     /* send packets that aren't full, and the tables, too */

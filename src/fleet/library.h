@@ -78,7 +78,8 @@ struct thrum__fleet_server {
 	jsCtx *stream;
 	natsInbox *inbox;
 	natsSubscription *answers;
-	uint64_t number; /* of the latest message that was sent */
+	uint64_t number;    /* of the latest message that was sent */
+	int64_t tables_age; /* the stream drops tables then, ns; 0: it doesn't */
 	/* ping.c */
 	natsSubscription *pings; /* NULL: this agent doesn't answer */
 	uint64_t silent_until;   /* it had no right to ask: monotonic ns */

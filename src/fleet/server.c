@@ -159,17 +159,20 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
-/* Makes the stream unless it is there, and adds the time at which it was made. */
+/* Makes the stream unless it is there, and adds the time at which it was made. *age: how long it keeps
+ * messages. */
 static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, uint64_t *made,
-	struct thrum_error_info *info)
+	int64_t *age, struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
 	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
 
 	if (status == NATS_NOT_FOUND)
 		status = s->nats.js_AddStream(&about, s->stream, config, NULL, NULL);
-	if (status == NATS_OK)
+	if (status == NATS_OK) {
 		*made += (uint64_t)about->Created;
+		*age = about->Config->MaxAge;
+	}
 	s->nats.jsStreamInfo_Destroy(about);
 	return status == NATS_OK
 		? 0
@@ -182,6 +185,7 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
 	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
 	jsStreamConfig config;
+	int64_t age;
 	int error;
 
 	if (most < PAYLOAD_LEAST)
@@ -200,16 +204,16 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	config.Duplicates = DUPLICATES;
 	if (keeping->age && config.Duplicates > keeping->age)
 		config.Duplicates = keeping->age;
-	error = make_stream(s, &config, made, info);
+	error = make_stream(s, &config, made, &age, info);
 	if (error)
 		return error;
-	/* Packets are of no use without their tables. */
+	/* Packets are of no use without their tables, which are sent again after half their time. */
 	config.Name = TABLES;
 	config.Subjects = &tables;
 	config.MaxAge = keeping->age * 2;
 	config.MaxBytes = -1;
 	config.MaxMsgsPerSubject = 1;
-	return make_stream(s, &config, made, info);
+	return make_stream(s, &config, made, &s->tables_age, info);
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */
@@ -313,7 +317,7 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
 	return (struct thrum__fleet_outlet){s,
 		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
-		send_messages};
+		s->tables_age, send_messages};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
