@@ -267,15 +267,13 @@ THRUM__MUST_USE int thrum__fleet_last(struct thrum__fleet_server *, bool is_tabl
 THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *,
 	const struct thrum__fleet_range *, int (*take)(void *, const struct thrum__fleet_stored *),
 	void *context, struct thrum_error_info *);
-/* Gives the names of all subjects of the tables that the filter names to `take`. Returns as above. */
-THRUM__MUST_USE int thrum__fleet_list(struct thrum__fleet_server *, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *);
 
 /* ---- Recordings that are known --------------------------------------------------------------- */
 
 /* A recording, as its agent told last. */
 struct thrum__fleet_known {
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY]; /* as patterns name them */
+	char key[THRUM__FLEET_KEY];                             /* HOST.PROGRAM.UUID */
 	struct thrum__header header;
 	struct thrum__fleet_count count;
 	int64_t began, told; /* ns since 1970 */
@@ -297,6 +295,12 @@ THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
 
 #define THRUM__FLEET_PARTS_MAX 64 /* recordings of one address */
 
+/* Recordings are fetched in portions, each THRUM__FLEET_PARTS_MAX at most, in the order of their names. */
+struct thrum__fleet_portion {
+	char behind[THRUM__FLEET_KEY]; /* the name of the last one so far; "" at first */
+	size_t left;                   /* that match and come later */
+};
+
 /* Recordings that an address names: the files into which they are fetched. */
 struct thrum__fleet_fetching {
 	void *owner;
@@ -308,6 +312,7 @@ struct thrum__fleet_fetching {
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 	/* Takes what is known about the clocks of several recordings' machines. */
 	int (*clocks)(void *owner, const struct thrum__ping *, size_t count);
+	struct thrum__fleet_portion *portion; /* NULL: more than one portion is an error */
 };
 
 /* A recording that goes on. */

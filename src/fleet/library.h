@@ -54,7 +54,6 @@
 	X(natsStatus_GetText) \
 	X(nats_GetLastError) \
 	X(jsCtx_Destroy) \
-	X(jsOptions_Init) \
 	X(jsSubOptions_Init) \
 	X(jsStreamConfig_Init) \
 	X(jsStreamInfo_Destroy) \

@@ -379,34 +379,21 @@ static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscr
 	return result;
 }
 
-static int get_stream(struct thrum__fleet_server *s, bool is_tables, const char *filter,
-	jsStreamInfo **about, struct thrum_error_info *info)
-{
-	jsOptions options;
-
-	s->nats.jsOptions_Init(&options);
-	options.Stream.Info.SubjectsFilter = filter;
-	natsStatus status = s->nats.js_GetStreamInfo(about, s->stream, is_tables ? TABLES : PACKETS,
-		&options, NULL);
-
-	if (status == NATS_NOT_FOUND)
-		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
-			"the server keeps no recordings: thrum ship sends them");
-	return status == NATS_OK
-		? 0
-		: thrum__fleet_failed(s, status, "the server doesn't answer", info);
-}
-
 int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *last,
 	struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
-	int error = get_stream(s, is_tables, NULL, &about, info);
+	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream,
+		is_tables ? TABLES : PACKETS, NULL, NULL);
 
-	if (error == 0)
-		*last = about->State.LastSeq;
+	if (status == NATS_NOT_FOUND)
+		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
+			"the server keeps no recordings: thrum ship sends them");
+	if (status != NATS_OK)
+		return thrum__fleet_failed(s, status, "the server doesn't answer", info);
+	*last = about->State.LastSeq;
 	s->nats.jsStreamInfo_Destroy(about);
-	return error;
+	return 0;
 }
 
 static int read_range(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
@@ -451,22 +438,6 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 		if (result != -THRUM_E_SYSTEM || has_come)
 			break;
 	}
-	return result;
-}
-
-int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
-{
-	jsStreamInfo *about = NULL;
-	int result = get_stream(s, true, filter, &about, info);
-
-	if (result)
-		return result;
-	const jsStreamStateSubjects *subjects = about->State.Subjects;
-
-	for (int i = 0; subjects && i < subjects->Count && result == 0; i++)
-		result = take(context, subjects->List[i].Subject);
-	s->nats.jsStreamInfo_Destroy(about);
 	return result;
 }
 
@@ -520,13 +491,6 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 	struct thrum_error_info *info)
 {
 	(void)s, (void)range, (void)take, (void)context;
-	return refuse(info);
-}
-
-int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
-{
-	(void)s, (void)filter, (void)take, (void)context;
 	return refuse(info);
 }
 
