@@ -14,7 +14,7 @@
 
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
-#define LATER (3600 * SECOND) /* so long after an event its message is looked for */
+#define LATER (3600 * SECOND) /* so long after an event its message is looked for at least */
 #define AGAIN 2000            /* ms until the second try */
 #define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
@@ -118,8 +118,8 @@ static int read_packets(struct fetch *f)
 	const struct thrum__fleet_address *a = f->address;
 	int64_t from = a->from > EARLIER ? a->from - EARLIER : 0;
 	struct thrum__fleet_gathered gathered;
-	int error = read_pieces(f, from,
-		a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX);
+	int64_t until = a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX;
+	int error = read_pieces(f, from, until > a->late ? until : a->late);
 
 	thrum__fleet_gather_look(f->live->gather, &gathered);
 	if (error == 0 && from > 0 && gathered.incomplete > 0)

@@ -416,7 +416,7 @@ static void sends_beginnings_again(void **state)
 	packet_writer_log(&writer, START + 2, "two");
 	assert_int_equal(step(f, true, false), 0);
 	assert_int_equal(f->store.count, before + 1);
-	/* What was stored before is dropped. */
+	/* The server drops the older messages. */
 	for (size_t i = 0; i + 1 < f->store.count; i++)
 		if (*f->store.messages[i].id)
 			*f->store.messages[i].subject = *f->store.messages[i].id = '\0';
