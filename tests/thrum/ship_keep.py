@@ -18,7 +18,8 @@ if missing():
 
 server = Server()
 web = Program("web")
-agent = Command("ship", web.path, "--to", server.url(), "--state", os.path.join(folder.name, "state"), f"--keep={KEEP}s")
+agent = Command("ship", web.path, "--to", server.url(), "--state", os.path.join(folder.name, "state"),
+                f"--keep={KEEP}s")
 agent.wait_for(".web.")
 web.tell("gauge first/counter 1")
 
