@@ -16,6 +16,7 @@
 #include "load.h"
 #include "output.h"
 #include "port/port.h"
+#include "source/input.h"
 #include "text.h"
 #include "why.h"
 #include "words/words.h"
@@ -26,7 +27,7 @@
 /* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
 #define FINDINGS_PAUSE (10 * SECOND)
 #define FINDINGS_SHARE 9
-#define FINDINGS_TIME "last=10m" /* in this time, if the address names none */
+#define FINDINGS_TIME (600 * SECOND) /* so far back, if the address names no time */
 
 enum {
 	FORMAT_TEXT,
@@ -267,13 +268,35 @@ static void write_finding(struct output *out, const struct thrum__model *model,
 	why_write_headline(out, model, finding, false);
 }
 
-/* Reads the recordings of an address as one trace, and writes what is wrong in it to a file. */
-static int write_findings(const struct command *command, const char *name, int fd)
+/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. */
+static int load_fleet(const struct command *command, const char *name,
+	const struct thrum__fleet_address *address, struct load *load, size_t *left)
+{
+	struct thrum_error_info error = {0};
+	int fd = thrum__source_fetch(address, left, &error), status;
+	char path[64];
+
+	if (fd < 0)
+		return input_failed(name, &error);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	status = input_open(command, path, &load->input);
+	close(fd);
+	if (status != STATUS_OK)
+		return status;
+	snprintf(load->input.path, sizeof(load->input.path), "%s", name);
+	return load_input(load);
+}
+
+/* Reads the recordings of an address, and writes what is wrong in them to a file. */
+static int write_findings(const struct command *command, const char *name,
+	const struct thrum__fleet_address *address, int fd)
 {
 	struct thrum__findings findings;
 	struct load load = {0};
 	struct output out;
-	int status = load_trace(command, name, &load);
+	char line[120];
+	size_t left;
+	int status = load_fleet(command, name, address, &load, &left);
 
 	if (status != STATUS_OK)
 		return status;
@@ -289,6 +312,12 @@ static int write_findings(const struct command *command, const char *name, int f
 			write_finding(&out, load.model, &findings.findings[i]);
 		if (findings.count == 0)
 			output_text(&out, "no findings\n");
+		if (left > 0) {
+			snprintf(line, sizeof(line),
+				"not looked at: %zu recording%s, as at most %d can be one trace\n",
+				left, left == 1 ? "" : "s", THRUM__FLEET_PARTS_MAX);
+			output_text(&out, line);
+		}
 		status = output_close(&out);
 		if (fd == STDOUT_FILENO)
 			input_warn(&load.input);
@@ -308,11 +337,10 @@ struct found {
 /* Looks for findings, if it is time and more was stored since. */
 static int find_again(const struct command *command, const struct fleet *fleet, struct found *found)
 {
-	const struct thrum__fleet_address *a = &fleet->address;
-	bool is_bounded = a->from != INT64_MIN || a->until != INT64_MAX, is_recent = is_bounded;
+	struct thrum__fleet_address a = fleet->address;
+	bool is_bounded = a.from != INT64_MIN || a.until != INT64_MAX, is_recent = is_bounded;
 	int64_t began = (int64_t)thrum__port_monotonic(), took;
 	uint64_t bytes = 0;
-	char name[2048];
 	int status;
 
 	for (size_t i = 0; i < fleet->count; i++) {
@@ -326,11 +354,9 @@ static int find_again(const struct command *command, const struct fleet *fleet, 
 	found->fd = memfd_create("findings", MFD_CLOEXEC);
 	if (found->fd < 0)
 		return load_no_memory();
-	snprintf(name, sizeof(name), "%s%s", fleet->name,
-		is_bounded                         ? ""
-			: strchr(fleet->name, '?') ? "&" FINDINGS_TIME
-						   : "?" FINDINGS_TIME);
-	status = write_findings(command, name, found->fd);
+	if (!is_bounded)
+		a.from = fleet->now - FINDINGS_TIME;
+	status = write_findings(command, fleet->name, &a, found->fd);
 	took = (int64_t)thrum__port_monotonic() - began;
 	found->bytes = bytes;
 	found->next = began + took +
@@ -462,7 +488,7 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 		if (status == STATUS_OK)
 			status = print_list(&fleet, options.format);
 		if (status == STATUS_OK && options.findings && fleet.count > 0)
-			status = write_findings(command, fleet.name, STDOUT_FILENO);
+			status = write_findings(command, fleet.name, &fleet.address, STDOUT_FILENO);
 	}
 	free(fleet.rows);
 	thrum__fleet_close(fleet.server);

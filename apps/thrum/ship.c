@@ -136,7 +136,8 @@ static bool connect_server(struct ship *ship, uint64_t now)
 static struct thrum__fleet_moment moment_of(struct ship *ship, struct part *part, uint64_t now,
 	bool is_due)
 {
-	struct thrum__fleet_moment moment = {.is_due = is_due};
+	struct thrum__fleet_moment moment = {.now = (int64_t)thrum__port_realtime(),
+		.is_due = is_due};
 	struct thrum__header header;
 
 	if (thrum__source_header(&part->input, &header, NULL) == 0)

@@ -30,6 +30,7 @@
 /* Ten minutes of a program that are to be stored. */
 struct due {
 	int64_t slot;
+	int64_t stored; /* the server had the latest message then, ns since 1970 */
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY];
 };
 
@@ -90,19 +91,23 @@ static int write_position(void *context, const char *path, int fd)
 /* ---- New messages ---------------------------------------------------------------------------- */
 
 /* Adds ten minutes, unless they are there. Returns 0 or -THRUM_E_MEMORY. */
-static int add_due(struct following *f, int64_t slot, const char *host, const char *program)
+static int add_due(struct following *f, int64_t slot, int64_t stored, const char *host,
+	const char *program)
 {
 	struct due *due;
 
 	for (size_t i = f->count; i-- > 0;)
 		if (f->due[i].slot == slot && strcmp(f->due[i].host, host) == 0 &&
-			strcmp(f->due[i].program, program) == 0)
+			strcmp(f->due[i].program, program) == 0) {
+			f->due[i].stored = stored > f->due[i].stored ? stored : f->due[i].stored;
 			return 0;
+		}
 	due = realloc(f->due, (f->count + 1) * sizeof(*due));
 	if (!due)
 		return -THRUM_E_MEMORY;
 	f->due = due;
 	due[f->count].slot = slot;
+	due[f->count].stored = stored;
 	snprintf(due[f->count].host, sizeof(due->host), "%s", host);
 	snprintf(due[f->count].program, sizeof(due->program), "%s", program);
 	f->count++;
@@ -125,7 +130,7 @@ static int take_header(void *context, const struct thrum__fleet_stored *message)
 		last = piece.end / SECOND / STORE_SLOT * STORE_SLOT;
 
 	for (int i = 0; slot <= last && i < SLOTS_MOST && error == 0; i++, slot += STORE_SLOT)
-		error = add_due(f, slot, host, program);
+		error = add_due(f, slot, message->time, host, program);
 	return error;
 }
 
@@ -133,7 +138,7 @@ static int take_known(void *context, const struct thrum__fleet_known *known)
 {
 	return known->until <= 0 ? 0
 				 : add_due(context, known->until / SECOND / STORE_SLOT * STORE_SLOT,
-					   known->host, known->program);
+					   known->told, known->host, known->program);
 }
 
 /* Lists the ten minutes of the messages that are new. *last becomes the numbers of the last ones. Returns 0
@@ -212,6 +217,7 @@ static int store_slot(const struct following *f, const struct due *due, int64_t 
 {
 	struct thrum__fleet_address address = f->address;
 
+	address.late = due->stored;
 	snprintf(address.pattern, sizeof(address.pattern), "%.120s/%.120s", due->host,
 		due->program);
 	return f->to->store(f->to->context, &address, slot);

@@ -14,32 +14,48 @@
 
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
-#define LATER (3600 * SECOND) /* so long after an event its message is looked for */
+#define LATER (3600 * SECOND) /* so long after an event its message is looked for at least */
 #define AGAIN 2000            /* ms until the second try */
 #define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
 struct names {
-	const char *pattern;
-	char (*keys)[THRUM__FLEET_KEY];
-	size_t count; /* also of those beyond THRUM__FLEET_PARTS_MAX */
+	const struct thrum__fleet_address *address;
+	const char *behind;             /* only names behind this one */
+	char (*keys)[THRUM__FLEET_KEY]; /* the first ones by name */
+	size_t count;                   /* also of those beyond THRUM__FLEET_PARTS_MAX */
+	bool is_any;                    /* one matches, of whatever time */
 };
 
-/* Takes "thrum.def.HOST.PROGRAM.UUID.0" if the pattern wants it. */
-static int take_name(void *context, const char *subject)
+/* Whether the recording reaches into the time that the address names. */
+static bool is_in_time(const struct thrum__fleet_known *known,
+	const struct thrum__fleet_address *address)
+{
+	return known->began <= address->until &&
+		(atomic_load(&known->header.ended) == 0 || known->until >= address->from);
+}
+
+/* Takes the name of a recording. One may be given again, when its agent reports meanwhile. */
+static int take_name(void *context, const struct thrum__fleet_known *known)
 {
 	struct names *names = context;
-	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY];
+	size_t kept = names->count < THRUM__FLEET_PARTS_MAX ? names->count : THRUM__FLEET_PARTS_MAX,
+	       at = 0;
 
-	if (!thrum__fleet_split(subject, host, program) ||
-		!thrum__fleet_matches(names->pattern, host, program))
+	names->is_any = true;
+	if (!is_in_time(known, names->address) || strcmp(known->key, names->behind) <= 0)
 		return 0;
-	if (names->count < THRUM__FLEET_PARTS_MAX)
-		snprintf(names->keys[names->count], THRUM__FLEET_KEY, "%.*s",
-			(int)(strrchr(subject, '.') - subject - strlen("thrum.def.")),
-			subject + strlen("thrum.def."));
+	while (at < kept && strcmp(names->keys[at], known->key) < 0)
+		at++;
+	if (at < kept && strcmp(names->keys[at], known->key) == 0)
+		return 0;
 	names->count++;
+	if (at == THRUM__FLEET_PARTS_MAX)
+		return 0;
+	kept -= kept == THRUM__FLEET_PARTS_MAX;
+	memmove(names->keys[at + 1], names->keys[at], (kept - at) * sizeof *names->keys);
+	memcpy(names->keys[at], known->key, sizeof *names->keys);
 	return 0;
 }
 
@@ -49,7 +65,7 @@ static bool is_alone(const struct names *names, size_t which)
 	const char *program = strchr(names->keys[which], '.');
 	size_t size = (size_t)(strrchr(program, '.') + 1 - program);
 
-	for (size_t i = 0; i < names->count && i < THRUM__FLEET_PARTS_MAX; i++)
+	for (size_t i = 0; i < names->count; i++)
 		if (i != which && strncmp(strchr(names->keys[i], '.'), program, size) == 0)
 			return false;
 	return true;
@@ -102,24 +118,14 @@ static int read_packets(struct fetch *f)
 	const struct thrum__fleet_address *a = f->address;
 	int64_t from = a->from > EARLIER ? a->from - EARLIER : 0;
 	struct thrum__fleet_gathered gathered;
-	int error = read_pieces(f, from,
-		a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX);
+	int64_t until = a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX;
+	int error = read_pieces(f, from, until > a->late ? until : a->late);
 
 	thrum__fleet_gather_look(f->live->gather, &gathered);
 	if (error == 0 && from > 0 && gathered.incomplete > 0)
 		error = read_pieces(f, gathered.first > EARLIER ? gathered.first - EARLIER : 1,
 			from);
 	return error;
-}
-
-/* Whether the recording reaches into the time that the address names. */
-static bool is_in_time(const struct fetch *f, const struct thrum__fleet_live *live)
-{
-	const struct thrum__header *h = thrum__fleet_gather_header(live->gather);
-	uint64_t ended = atomic_load(&h->ended);
-
-	return thrum__fleet_wall(h, h->start.ticks) <= f->address->until &&
-		(ended == 0 || thrum__fleet_wall(h, ended) >= f->address->from);
 }
 
 /* Notes a recording's machine, and its times. */
@@ -194,8 +200,8 @@ static int fetch_packets(struct fetch *f)
 	return error;
 }
 
-/* Ends the recording before, if the present one reaches into the time. Returns 1 if it does, 0, or a
- * negative enum thrum_error. One with a damaged header is none. */
+/* Ends the recording before, and begins the present one. Returns 1, 0 if its header is damaged now, or a
+ * negative enum thrum_error. */
 static int begin_recording(struct fetch *f, const char *key)
 {
 	struct thrum__fleet_live *live;
@@ -206,7 +212,7 @@ static int begin_recording(struct fetch *f, const char *key)
 	result = thrum__fleet_live_read_tables(live, f->info);
 	if (result == 0) {
 		result = thrum__fleet_gather_begin(live->gather, f->info);
-		result = result == -THRUM_E_MEMORY ? result : result == 0 && is_in_time(f, live);
+		result = result == -THRUM_E_MEMORY ? result : result == 0;
 	}
 	if (result == 1) {
 		int error = end_recording(f);
@@ -251,11 +257,33 @@ static int fetch_pings(struct fetch *f)
 /* Finds the server, and the recordings that match. */
 static int list_names(struct fetch *f, struct names *names)
 {
+	struct thrum__fleet_address any = *f->address;
 	int error = thrum__fleet_connect(f->address, &f->server, f->info);
 
+	any.from = INT64_MIN;
+	any.until = INT64_MAX;
 	names->count = 0;
-	return error ? error
-		     : thrum__fleet_list(f->server, "thrum.def.*.*.*.0", take_name, names, f->info);
+	return error ? error : thrum__fleet_know(f->server, &any, NULL, take_name, names, f->info);
+}
+
+/* Takes what is beyond the most recordings for later, or refuses. */
+static int limit_names(struct fetch *f, struct names *names)
+{
+	struct thrum__fleet_portion *portion = f->to->portion;
+	size_t most = THRUM__FLEET_PARTS_MAX;
+
+	if (portion) {
+		portion->left = names->count > most ? names->count - most : 0;
+		names->count -= portion->left;
+		if (names->count > 0)
+			strcpy(portion->behind, names->keys[names->count - 1]);
+	}
+	return names->count <= most
+		? 0
+		: thrum__read_error_set(f->info, -THRUM_E_SIZE, 0,
+			  "%zu recordings of that time match, and at most %zu can be taken as one: "
+			  "name hosts, programs or a shorter time",
+			  names->count, most);
 }
 
 static int fetch_all(struct fetch *f, struct names *names)
@@ -270,20 +298,15 @@ static int fetch_all(struct fetch *f, struct names *names)
 		thrum__port_wait(&never, 0, AGAIN);
 		error = list_names(f, names);
 	}
-	for (size_t i = 0; i < names->count && i < THRUM__FLEET_PARTS_MAX && error == 0; i++)
+	if (error == 0)
+		error = limit_names(f, names);
+	for (size_t i = 0; i < names->count && error == 0; i++)
 		error = fetch_recording(f, names, i);
-	if (error)
+	if (error || f->count > 0 || (f->to->portion && names->count > 0))
 		return error;
-	if (names->count > THRUM__FLEET_PARTS_MAX)
-		return thrum__read_error_set(f->info, -THRUM_E_SIZE, 0,
-			"%zu recordings match, and at most %d can be taken as one: name hosts or "
-			"programs",
-			names->count, THRUM__FLEET_PARTS_MAX);
-	if (f->count == 0)
-		return thrum__read_error_set(f->info, -THRUM_E_NOT_FOUND, 0,
-			names->count > 0 ? "none of the recordings that match is of that time"
-					 : "the server keeps no recording that matches");
-	return 0;
+	return thrum__read_error_set(f->info, -THRUM_E_NOT_FOUND, 0,
+		names->is_any ? "none of the recordings that match is of that time"
+			      : "the server keeps no recording that matches");
 }
 
 /* Hands the only recording over, which goes on, with the server. */
@@ -304,7 +327,7 @@ int thrum__fleet_fetch(const struct thrum__fleet_address *address,
 	struct thrum_error_info *info)
 {
 	struct fetch f = {.address = address, .to = to, .info = info};
-	struct names names = {.pattern = address->pattern};
+	struct names names = {.address = address, .behind = to->portion ? to->portion->behind : ""};
 	int error;
 
 	if (live)

@@ -46,6 +46,7 @@ struct thrum__fleet_address {
 	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
+	int64_t late;        /* what was stored up to then may belong to that time, ns since 1970 */
 	char creds[256];     /* a file with a user's JWT and key; "": none */
 	char authority[256]; /* a file with certificates that are trusted; "": the system's */
 	char certificate[256], key[256]; /* files of this client; "": none */
@@ -116,6 +117,7 @@ struct thrum__fleet_message {
 struct thrum__fleet_outlet {
 	void *owner;
 	size_t room; /* the most bytes of a message */
+	int64_t age; /* the server drops tables then, ns; 0: it doesn't */
 	/* Sends at most THRUM__FLEET_BATCH messages, and waits until each is stored or refused:
 	 * stored[i]. Returns 0 if all are stored, or a negative enum thrum_error. */
 	int (*send)(void *owner, const struct thrum__fleet_message *, size_t count, bool *stored,
@@ -125,6 +127,7 @@ struct thrum__fleet_outlet {
 /* The recorder's process at one time. */
 struct thrum__fleet_moment {
 	uint64_t ticks;  /* of the recording's clock; 0: unknown */
+	int64_t now;     /* ns since 1970 */
 	bool is_over;    /* nobody writes any more */
 	bool was_killed; /* and nobody said that it ends */
 	bool is_due;     /* send packets that aren't full, and the tables, too */
@@ -265,15 +268,13 @@ THRUM__MUST_USE int thrum__fleet_last(struct thrum__fleet_server *, bool is_tabl
 THRUM__MUST_USE int thrum__fleet_read(struct thrum__fleet_server *,
 	const struct thrum__fleet_range *, int (*take)(void *, const struct thrum__fleet_stored *),
 	void *context, struct thrum_error_info *);
-/* Gives the names of all subjects of the tables that the filter names to `take`. Returns as above. */
-THRUM__MUST_USE int thrum__fleet_list(struct thrum__fleet_server *, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *);
 
 /* ---- Recordings that are known --------------------------------------------------------------- */
 
 /* A recording, as its agent told last. */
 struct thrum__fleet_known {
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY]; /* as patterns name them */
+	char key[THRUM__FLEET_KEY];                             /* HOST.PROGRAM.UUID */
 	struct thrum__header header;
 	struct thrum__fleet_count count;
 	int64_t began, told; /* ns since 1970 */
@@ -295,6 +296,12 @@ THRUM__MUST_USE int thrum__fleet_know(struct thrum__fleet_server *,
 
 #define THRUM__FLEET_PARTS_MAX 64 /* recordings of one address */
 
+/* Recordings are fetched in portions, each THRUM__FLEET_PARTS_MAX at most, in the order of their names. */
+struct thrum__fleet_portion {
+	char behind[THRUM__FLEET_KEY]; /* the name of the last one so far; "" at first */
+	size_t left;                   /* that match and come later */
+};
+
 /* Recordings that an address names: the files into which they are fetched. */
 struct thrum__fleet_fetching {
 	void *owner;
@@ -306,6 +313,7 @@ struct thrum__fleet_fetching {
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 	/* Takes what is known about the clocks of several recordings' machines. */
 	int (*clocks)(void *owner, const struct thrum__ping *, size_t count);
+	struct thrum__fleet_portion *portion; /* NULL: more than one portion is an error */
 };
 
 /* A recording that goes on. */

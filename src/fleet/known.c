@@ -41,6 +41,9 @@ static int take_known(void *context, const struct thrum__fleet_stored *message)
 		!thrum__fleet_matches(a->pattern, known.host, known.program) ||
 		message->time < a->from || get_header(message, &known.header) < 0)
 		return 0;
+	snprintf(known.key, sizeof known.key, "%.*s",
+		(int)(strrchr(message->subject, '.') - message->subject - strlen("thrum.def.")),
+		message->subject + strlen("thrum.def."));
 	known.began = thrum__fleet_wall(&known.header, known.header.start.ticks);
 	if (known.began > a->until)
 		return 0;

@@ -54,7 +54,6 @@
 	X(natsStatus_GetText) \
 	X(nats_GetLastError) \
 	X(jsCtx_Destroy) \
-	X(jsOptions_Init) \
 	X(jsSubOptions_Init) \
 	X(jsStreamConfig_Init) \
 	X(jsStreamInfo_Destroy) \
@@ -78,7 +77,8 @@ struct thrum__fleet_server {
 	jsCtx *stream;
 	natsInbox *inbox;
 	natsSubscription *answers;
-	uint64_t number; /* of the latest message that was sent */
+	uint64_t number;    /* of the latest message that was sent */
+	int64_t tables_age; /* the stream drops tables then, ns; 0: it doesn't */
 	/* ping.c */
 	natsSubscription *pings; /* NULL: this agent doesn't answer */
 	uint64_t silent_until;   /* it had no right to ask: monotonic ns */

@@ -73,7 +73,7 @@ void thrum__fleet_sender_destroy(struct thrum__fleet_sender *s)
 	thrum__base_text_free(&s->batch);
 	thrum__base_text_free(&s->saved);
 	free(s->tables);
-	free(s->hashes);
+	free(s->parts);
 	free(s->places);
 	free(s->lanes);
 	free(s->is_open);
@@ -102,7 +102,7 @@ bool thrum__fleet_sender_is_done(const struct thrum__fleet_sender *s)
 static void commit(struct thrum__fleet_sender *s, const struct waiting *w)
 {
 	if (!w->place) {
-		*w->hash = w->next_hash;
+		*w->part = (struct stored_part){w->next_hash, s->now};
 		return;
 	}
 	s->count.pieces++;
@@ -191,6 +191,7 @@ static uint64_t last_time(const uint8_t *packet, size_t bytes)
 static int add_pieces(struct thrum__fleet_sender *s, struct place *place, bool is_closed,
 	size_t bytes)
 {
+	int64_t since = place->sent == 0 ? s->now : place->since;
 	struct thrum__packet head;
 	int error = 0;
 
@@ -216,7 +217,7 @@ static int add_pieces(struct thrum__fleet_sender *s, struct place *place, bool i
 		w->place = place;
 		w->from = piece.from;
 		piece.from += (uint32_t)size;
-		w->next = (struct place){piece.ticket, piece.from,
+		w->next = (struct place){piece.ticket, piece.from, since,
 			is_closed && piece.from == bytes};
 	}
 	return 0;
@@ -258,6 +259,9 @@ static int send_packet(struct thrum__fleet_sender *s, const struct thrum__format
 		place->is_done = is_closed;
 		return 0;
 	}
+	/* The server drops the beginning first, and the rest is nothing without it. */
+	if (s->outlet->age > 0 && s->now - place->since >= s->outlet->age / 8)
+		place->sent = 0;
 	result = thrum__fleet_sender_send_definitions(s, moment);
 	return result ? result : add_pieces(s, place, is_closed, bytes);
 }
@@ -366,6 +370,7 @@ int64_t thrum__fleet_sender_step(struct thrum__fleet_sender *s,
 
 	s->outlet = outlet;
 	s->info = info;
+	s->now = moment->now;
 	int error = step(s, moment);
 
 	s->waiting_count = 0;
@@ -384,7 +389,7 @@ struct positions {
 	uint64_t off_cpu; /* bytes of the table of the times off the processor */
 	uint64_t streams;
 };
-#define POSITIONS_MAGIC "thrumpo3"
+#define POSITIONS_MAGIC "thrumpo4"
 
 const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, uint64_t streams, size_t *size)
 {

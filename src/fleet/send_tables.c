@@ -48,9 +48,9 @@ int thrum__fleet_sender_lay_out(struct thrum__fleet_sender *s, struct thrum_erro
 	uint64_t size = copy.to.packet.offset;
 	bool fits = size <= THRUM__FLEET_TABLES_MAX;
 	uint8_t *tables = fits ? calloc(1, size) : NULL;
-	uint64_t *hashes = tables ? calloc(part_count(size), sizeof *hashes) : NULL;
+	struct stored_part *parts = tables ? calloc(part_count(size), sizeof *parts) : NULL;
 
-	if (!hashes) {
+	if (!parts) {
 		free(tables);
 		thrum__format_copy_finish(&copy);
 		return fits
@@ -59,11 +59,11 @@ int thrum__fleet_sender_lay_out(struct thrum__fleet_sender *s, struct thrum_erro
 	}
 	thrum__format_copy_finish(&s->copy);
 	free(s->tables);
-	free(s->hashes);
+	free(s->parts);
 	s->copy = copy;
 	s->tables = tables;
 	s->tables_size = size;
-	s->hashes = hashes;
+	s->parts = parts;
 	s->defined = 0;
 	return 0;
 }
@@ -109,7 +109,18 @@ static void put_stretches(struct thrum__base_text *to, const uint8_t *bytes, siz
 	}
 }
 
-/* Adds the parts of the tables that have changed. `first` … `last`: the bytes that count. */
+/* Whether a part is to be sent again though it is the same: the server drops it after some time. It comes
+ * after a quarter of that time to a half, each part at another moment. */
+static bool is_old(const struct thrum__fleet_sender *s, uint32_t part)
+{
+	int64_t quarter = s->outlet->age / 4, since = s->now - s->parts[part].time;
+
+	/* The clock may have been set back. */
+	return quarter > 0 && (since < 0 || since >= quarter + quarter / 16 * (part % 16));
+}
+
+/* Adds the parts of the tables that have changed, or that the server would drop. `first` … `last`: the bytes
+ * that count. */
 int thrum__fleet_sender_add_tables(struct thrum__fleet_sender *s, uint64_t first, uint64_t last)
 {
 	int error = 0;
@@ -128,7 +139,7 @@ int thrum__fleet_sender_add_tables(struct thrum__fleet_sender *s, uint64_t first
 		if (part == 0)
 			hash = thrum__base_hash_text(hash, (const char *)&s->count,
 				sizeof s->count);
-		if (hash == s->hashes[part])
+		if (hash == s->parts[part].hash && !is_old(s, part))
 			continue;
 		struct waiting *w = thrum__fleet_sender_add(s, &error);
 
@@ -139,7 +150,7 @@ int thrum__fleet_sender_add_tables(struct thrum__fleet_sender *s, uint64_t first
 			thrum__fleet_put_count(&s->count, w->info);
 		put_stretches(&s->batch, s->tables + offset, (size_t)size);
 		w->size = s->batch.size - w->at;
-		w->hash = &s->hashes[part];
+		w->part = &s->parts[part];
 		w->next_hash = hash;
 	}
 	return 0;
@@ -222,7 +233,7 @@ static bool has_old_clock(const struct thrum__fleet_sender *s)
 {
 	const struct thrum__reading *latest = thrum__format_latest_clock(&s->header);
 
-	return s->hashes[0] == 0 ||
+	return s->parts[0].hash == 0 ||
 		(latest &&
 			thrum__fleet_wall(&s->header, latest->ticks) -
 					thrum__fleet_wall(&s->header, s->clock_sent) >

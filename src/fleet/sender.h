@@ -9,7 +9,14 @@
 /* How far a place of the recording for a packet is sent. */
 struct place {
 	uint32_t ticket, sent;
+	int64_t since; /* its beginning was sent then, ns since 1970 */
 	bool is_done;
+};
+
+/* A part of the tables as it is stored. */
+struct stored_part {
+	uint64_t hash; /* 0: it isn't */
+	int64_t time;  /* when it was sent, ns since 1970 */
 };
 
 /* A message that waits to be sent, and what is true once it is stored. */
@@ -19,7 +26,8 @@ struct waiting {
 	struct place *place; /* NULL: a part of the tables */
 	struct place next;
 	uint32_t from; /* of a piece */
-	uint64_t *hash, next_hash;
+	struct stored_part *part;
+	uint64_t next_hash;
 };
 
 struct thrum__fleet_sender {
@@ -32,17 +40,18 @@ struct thrum__fleet_sender {
 	uint32_t lane_room;
 	uint8_t *is_open; /* by packet: it is the latest of its lane */
 	uint8_t *packet;
-	/* The tables as a copy, and a hash of each part that is stored. */
+	/* The tables as a copy, and its parts. */
 	struct thrum__format_copying copy;
 	struct thrum__output output;
 	uint8_t *tables;
 	uint64_t tables_size;
-	uint64_t *hashes;
+	struct stored_part *parts;
 	uint32_t defined;    /* the first definition that isn't sent yet */
 	uint64_t clock_sent; /* the latest reading in the header that is sent, ticks */
 	/* The messages that wait. */
 	const struct thrum__fleet_outlet *outlet;
 	struct thrum_error_info *info;
+	int64_t now; /* of the present step, ns since 1970 */
 	struct waiting waiting[THRUM__FLEET_BATCH];
 	size_t waiting_count;
 	struct thrum__base_text batch, saved;
@@ -67,7 +76,8 @@ int thrum__fleet_sender_read_live_tasks(struct thrum__fleet_sender *);
 /* Reads the other tables. is_last: all packets are stored. */
 int thrum__fleet_sender_read_tables(struct thrum__fleet_sender *,
 	const struct thrum__fleet_moment *, bool is_last);
-/* Adds the parts of the tables that have changed. `first` … `last`: the bytes that count. */
+/* Adds the parts of the tables that have changed, or that the server would drop. `first` … `last`: the bytes
+ * that count. */
 int thrum__fleet_sender_add_tables(struct thrum__fleet_sender *, uint64_t first, uint64_t last);
 /* Sends new definitions, and waits until they are stored: packets that come now may need them. */
 int thrum__fleet_sender_send_definitions(struct thrum__fleet_sender *,

@@ -159,17 +159,20 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
-/* Makes the stream unless it is there, and adds the time at which it was made. */
+/* Makes the stream unless it is there, and adds the time at which it was made. *age: how long it keeps
+ * messages. */
 static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, uint64_t *made,
-	struct thrum_error_info *info)
+	int64_t *age, struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
 	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
 
 	if (status == NATS_NOT_FOUND)
 		status = s->nats.js_AddStream(&about, s->stream, config, NULL, NULL);
-	if (status == NATS_OK)
+	if (status == NATS_OK) {
 		*made += (uint64_t)about->Created;
+		*age = about->Config->MaxAge;
+	}
 	s->nats.jsStreamInfo_Destroy(about);
 	return status == NATS_OK
 		? 0
@@ -182,6 +185,7 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
 	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
 	jsStreamConfig config;
+	int64_t age;
 	int error;
 
 	if (most < PAYLOAD_LEAST)
@@ -200,16 +204,16 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	config.Duplicates = DUPLICATES;
 	if (keeping->age && config.Duplicates > keeping->age)
 		config.Duplicates = keeping->age;
-	error = make_stream(s, &config, made, info);
+	error = make_stream(s, &config, made, &age, info);
 	if (error)
 		return error;
-	/* Packets are of no use without their tables. */
+	/* Packets are of no use without their tables, which are sent again after half their time. */
 	config.Name = TABLES;
 	config.Subjects = &tables;
 	config.MaxAge = keeping->age * 2;
 	config.MaxBytes = -1;
 	config.MaxMsgsPerSubject = 1;
-	return make_stream(s, &config, made, info);
+	return make_stream(s, &config, made, &s->tables_age, info);
 }
 
 /* ---- Sending -------------------------------------------------------------------------------- */
@@ -313,7 +317,7 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
 	return (struct thrum__fleet_outlet){s,
 		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
-		send_messages};
+		s->tables_age, send_messages};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
@@ -375,34 +379,21 @@ static int read_messages(struct thrum__fleet_server *s, natsSubscription *subscr
 	return result;
 }
 
-static int get_stream(struct thrum__fleet_server *s, bool is_tables, const char *filter,
-	jsStreamInfo **about, struct thrum_error_info *info)
-{
-	jsOptions options;
-
-	s->nats.jsOptions_Init(&options);
-	options.Stream.Info.SubjectsFilter = filter;
-	natsStatus status = s->nats.js_GetStreamInfo(about, s->stream, is_tables ? TABLES : PACKETS,
-		&options, NULL);
-
-	if (status == NATS_NOT_FOUND)
-		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
-			"the server keeps no recordings: thrum ship sends them");
-	return status == NATS_OK
-		? 0
-		: thrum__fleet_failed(s, status, "the server doesn't answer", info);
-}
-
 int thrum__fleet_last(struct thrum__fleet_server *s, bool is_tables, uint64_t *last,
 	struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
-	int error = get_stream(s, is_tables, NULL, &about, info);
+	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream,
+		is_tables ? TABLES : PACKETS, NULL, NULL);
 
-	if (error == 0)
-		*last = about->State.LastSeq;
+	if (status == NATS_NOT_FOUND)
+		return thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
+			"the server keeps no recordings: thrum ship sends them");
+	if (status != NATS_OK)
+		return thrum__fleet_failed(s, status, "the server doesn't answer", info);
+	*last = about->State.LastSeq;
 	s->nats.jsStreamInfo_Destroy(about);
-	return error;
+	return 0;
 }
 
 static int read_range(struct thrum__fleet_server *s, const struct thrum__fleet_range *range,
@@ -447,22 +438,6 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 		if (result != -THRUM_E_SYSTEM || has_come)
 			break;
 	}
-	return result;
-}
-
-int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
-{
-	jsStreamInfo *about = NULL;
-	int result = get_stream(s, true, filter, &about, info);
-
-	if (result)
-		return result;
-	const jsStreamStateSubjects *subjects = about->State.Subjects;
-
-	for (int i = 0; subjects && i < subjects->Count && result == 0; i++)
-		result = take(context, subjects->List[i].Subject);
-	s->nats.jsStreamInfo_Destroy(about);
 	return result;
 }
 
@@ -516,13 +491,6 @@ int thrum__fleet_read(struct thrum__fleet_server *s, const struct thrum__fleet_r
 	struct thrum_error_info *info)
 {
 	(void)s, (void)range, (void)take, (void)context;
-	return refuse(info);
-}
-
-int thrum__fleet_list(struct thrum__fleet_server *s, const char *filter,
-	int (*take)(void *, const char *subject), void *context, struct thrum_error_info *info)
-{
-	(void)s, (void)filter, (void)take, (void)context;
 	return refuse(info);
 }
 

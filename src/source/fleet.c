@@ -92,12 +92,14 @@ static int join_parts(struct fetched *f)
 	return to;
 }
 
-/* Fetches all that an address names. `live`: see thrum__fleet_fetch. The caller frees *fetched with
- * drop_parts, also after a failure. */
+/* Fetches all that an address names, or a portion. `live`: see thrum__fleet_fetch. The caller frees *fetched
+ * with drop_parts, also after a failure. */
 static int fetch_address(const struct thrum__fleet_address *address, struct fetched *fetched,
-	struct thrum__fleet_live **live, struct thrum_error_info *info)
+	struct thrum__fleet_portion *portion, struct thrum__fleet_live **live,
+	struct thrum_error_info *info)
 {
-	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part, take_clocks};
+	struct thrum__fleet_fetching fetching = {fetched, begin_part, end_part, take_clocks,
+		portion};
 
 	fetched->count = 0;
 	fetched->clocks = -1;
@@ -112,7 +114,7 @@ static int fetch_parts(const char *text, struct fetched *fetched, struct thrum__
 
 	fetched->count = 0;
 	fetched->clocks = -1;
-	return error ? error : fetch_address(&address, fetched, live, info);
+	return error ? error : fetch_address(&address, fetched, NULL, live, info);
 }
 
 static void drop_parts(const struct fetched *fetched)
@@ -277,27 +279,54 @@ int thrum__source_visit(const char *name,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *info)
 {
-	struct fetched fetched;
+	struct thrum__fleet_address address;
 	int error;
 
 	if (strncmp(name, "nats:", 5) != 0 && strncmp(name, "tls:", 4) != 0)
 		return visit(context, name, NULL, NULL);
-	error = fetch_parts(name, &fetched, NULL, info);
-	if (error)
-		drop_parts(&fetched);
-	return error ? error : visit_parts(&fetched, visit, context);
+	error = thrum__fleet_parse(name, (int64_t)thrum__port_realtime(), &address, info);
+	return error ? error : thrum__source_visit_server(&address, visit, context, info);
 }
 
 int thrum__source_visit_server(const struct thrum__fleet_address *address,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *info)
 {
+	struct thrum__fleet_portion portion = {.left = 0};
 	struct fetched fetched;
-	int error = fetch_address(address, &fetched, NULL, info);
+	int result;
 
-	if (error)
+	do {
+		bool is_first = portion.behind[0] == '\0';
+
+		result = fetch_address(address, &fetched, &portion, NULL, info);
+		if (result == 0) {
+			result = visit_parts(&fetched, visit, context);
+			continue;
+		}
 		drop_parts(&fetched);
-	return error ? error : visit_parts(&fetched, visit, context);
+		/* The server has dropped the rest meanwhile. */
+		if (result == -THRUM_E_NOT_FOUND && !is_first)
+			return 0;
+	} while (result == 0 && portion.left > 0);
+	return result;
+}
+
+int thrum__source_fetch(const struct thrum__fleet_address *address, size_t *left,
+	struct thrum_error_info *info)
+{
+	struct thrum__fleet_portion portion = {.left = 0};
+	struct fetched fetched;
+	int result = fetch_address(address, &fetched, &portion, NULL, info);
+
+	*left = portion.left;
+	if (result == 0 && fetched.count == 0)
+		result = thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
+			"the recordings that match are damaged");
+	if (result == 0)
+		result = join_parts(&fetched);
+	drop_parts(&fetched);
+	return result;
 }
 
 static int open_with(const char *scheme, const char *rest, struct thrum__input *input,

@@ -63,11 +63,15 @@ int thrum__source_visit(const char *name,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *);
 
-/* The same for an address of a server. */
+/* The same for an address of a server. Any number of recordings may match. */
 struct thrum__fleet_address;
 int thrum__source_visit_server(const struct thrum__fleet_address *,
 	int (*visit)(void *, const char *path, const char *host, const char *program),
 	void *context, struct thrum_error_info *);
+/* Fetches the recordings of an address, but no more than can be one trace: *left weren't. Returns the
+ * descriptor of a temporary file, or a negative enum thrum_error. */
+int thrum__source_fetch(const struct thrum__fleet_address *, size_t *left,
+	struct thrum_error_info *);
 
 /*
  * Opens several traces, among them bundles, as one: thrum__world_join. *messages becomes the number of

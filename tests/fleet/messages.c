@@ -29,6 +29,7 @@ struct store {
 	size_t count;
 	unsigned refuses; /* of 8 messages so many, but for 0; they change with each try */
 	unsigned tries;
+	size_t tables; /* that came, also again */
 };
 
 struct fixture {
@@ -37,6 +38,7 @@ struct fixture {
 	struct thrum__fleet_sender *sender;
 	struct store store;
 	uint8_t *gathered;
+	int64_t now;
 };
 
 static bool is_there(struct store *store, const struct thrum__fleet_message *m, size_t *at)
@@ -53,6 +55,7 @@ static void keep(struct store *store, const struct thrum__fleet_message *m)
 	size_t at;
 	bool is_again = is_there(store, m, &at);
 
+	store->tables += !m->id;
 	if (is_again && m->id)
 		return;
 	assert_true(at < MESSAGES);
@@ -97,7 +100,7 @@ static int set_up(void **state)
 	recording_init(&f->recording, THRUM__SIZE_MIN);
 	f->recording.header->state = THRUM__RECORDING;
 	f->input = recording_input(&f->recording);
-	f->store.outlet = (struct thrum__fleet_outlet){&f->store, 1024, store_send};
+	f->store.outlet = (struct thrum__fleet_outlet){&f->store, 1024, 0, store_send};
 	f->gathered = calloc(1, WHOLE);
 	assert_non_null(f->gathered);
 	assert_int_equal(thrum__fleet_sender_create(&f->input, NULL, "web", &f->sender, NULL), 0);
@@ -133,8 +136,8 @@ static struct packet_writer packet(struct fixture *f, uint32_t index, uint64_t s
 
 static int64_t step(struct fixture *f, bool is_due, bool is_over)
 {
-	const struct thrum__fleet_moment moment = {is_over ? 0 : START + 1000, is_over, is_over,
-		is_due};
+	const struct thrum__fleet_moment moment = {is_over ? 0 : START + 1000, f->now, is_over,
+		is_over, is_due};
 
 	return thrum__fleet_sender_step(f->sender, &f->store.outlet, &moment, NULL);
 }
@@ -155,7 +158,7 @@ static void give_tables(struct fixture *f, struct thrum__fleet_gather *g)
 	uint32_t part;
 
 	for (size_t i = 0; i < f->store.count; i++)
-		if (!*f->store.messages[i].id) {
+		if (*f->store.messages[i].subject && !*f->store.messages[i].id) {
 			assert_true(thrum__fleet_get_part(f->store.messages[i].subject, &part));
 			assert_int_equal(thrum__fleet_gather_table(g, part,
 						 f->store.messages[i].bytes,
@@ -355,6 +358,69 @@ static void begins_again(void **state)
 	f->sender = sender;
 	assert_int_equal(step(f, true, true), 3);
 	check(f, "zero;one;two;", 0, THRUM_ENDING_GONE);
+}
+
+/* The server drops what is old: parts of the tables come again before, not all at once. */
+static void sends_tables_again(void **state)
+{
+	struct fixture *f = *state;
+	size_t parts, sent;
+
+	packet(f, 0, 0, "zero");
+	f->now = 1000000;
+	assert_int_equal(step(f, true, false), 0);
+	parts = f->store.count - 1;
+	sent = f->store.tables;
+	assert_in_range(parts, 3, 16);
+	/* It keeps all. */
+	f->now += 1000000;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent);
+	f->store.outlet.age = 1600000;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent + parts);
+	f->now += 399999;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent + parts);
+	f->now++;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent + parts + 1);
+	f->now += 375000;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent + 2 * parts);
+	/* The clock is set back. */
+	f->now = 0;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.tables, sent + 3 * parts);
+	check(f, "zero;", 0, THRUM_ENDING_COPIED);
+}
+
+/* A packet that grows for long is sent again from its beginning. */
+static void sends_beginnings_again(void **state)
+{
+	struct fixture *f = *state;
+	struct packet_writer writer = packet(f, 0, 0, "zero");
+	size_t before;
+
+	f->store.outlet.age = 1600000;
+	f->now = 1000000;
+	assert_int_equal(step(f, true, false), 0);
+	f->now += 150000;
+	packet_writer_log(&writer, START + 1, "one");
+	assert_int_equal(step(f, true, false), 0);
+	/* Nothing is new in it. */
+	f->now += 150000;
+	before = f->store.count;
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.count, before);
+	packet_writer_log(&writer, START + 2, "two");
+	assert_int_equal(step(f, true, false), 0);
+	assert_int_equal(f->store.count, before + 1);
+	/* The server drops the older messages. */
+	for (size_t i = 0; i + 1 < f->store.count; i++)
+		if (*f->store.messages[i].id)
+			*f->store.messages[i].subject = *f->store.messages[i].id = '\0';
+	check(f, "zero;one;two;", 0, THRUM_ENDING_COPIED);
 }
 
 static void definitions_come_first(void **state)
@@ -573,6 +639,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sends_again_what_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_what_is_overwritten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sends_tables_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(sends_beginnings_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(definitions_come_first, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(leaves_out_a_damaged_table, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(takes_packets_that_were_added, set_up, tear_down),

@@ -4,7 +4,9 @@
 
 import os
 import shutil
+import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
 from jetstream import Server, missing, wait_until  # noqa: E402
@@ -80,6 +82,25 @@ wait_until("a later program", lambda: any("/late-" in name for name in files(tab
 late.end()
 agent.wait_for("late.thrum: its program has ended")
 wait_until("it is stored once, too", is_stored)
+# A recording comes hours after its events: its readings of CLOCK_REALTIME are changed.
+os.mkdir(os.path.join(folder.name, "outage"))
+past = Program("outage/past")
+past.tell("task 1 hours ago")
+past.tell("resolve")
+past.end()
+with open(past.path, "r+b") as recording:
+    head = recording.read(4096)
+    for place in range(0, 4096, 8):
+        reading = struct.unpack_from("<q", head, place)[0]
+        if abs(reading - time.time_ns()) < 120e9:
+            recording.seek(place)
+            recording.write(struct.pack("<q", reading - 3 * 3600 * 10**9))
+status, _, errors = run("ship", "--once", past.path, "--to", server.url(), "--state", state + "-past")
+check(status == 0, errors)
+wait_until("what came late", lambda: any("/past-" in name for name in files(tables)))
+wait_until("all of it", is_stored)
+slots = {name.split("slot=")[1][:16] for name in files(tables) if "/past-" in name}
+check(all(slot < time.strftime("%Y-%m-%dT%H-%M", time.gmtime(time.time() - 7200)) for slot in slots), "when", slots)
 check(store.end() == 0, store.output)
 agent.end()
 server.kill()
