@@ -8,6 +8,7 @@
 
 #define NEARLY 20      /* of a wait's time, so much before it counts, too */
 #define NAMED 6        /* waits nearest the leaf that are looked at for tasks to name */
+#define FORMER 4       /* tasks that became one after the other */
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 
 /* ---- The cause ----------------------------------------------------------------------------- */
@@ -321,23 +322,30 @@ void thrum__why_tell_victim(struct thrum__finding *finding, const struct thrum__
 		first->wait.since, first->wait.edge);
 }
 
-/* Adds a step for the latest task that waits for a victim which itself waits for nothing. */
-static void add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
-	uint32_t task)
+/* Adds a step for the latest task that waits for a victim which itself waits for nothing. Others may have
+ * begun to wait for it as `was`, a task that became it. Returns whether there is one. */
+static bool add_waiter(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, uint32_t was, unsigned depth)
 {
-	uint32_t edge = THRUM__TASK(model, task, edge_in);
+	uint32_t edge = THRUM__TASK(model, was, edge_in);
 
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
 		uint32_t from = THRUM__EDGE(model, edge, from);
+		int kind = THRUM__EDGE(model, edge, kind);
 
-		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
-			!thrum__analyse_task_is_pending(model, from) || from == task)
+		if (kind == THRUM__EDGE_BECOME && depth > 0 &&
+			thrum__model_has_row(&model->tasks, from) &&
+			add_waiter(finding, model, task, from, depth - 1))
+			return true;
+		if (kind != THRUM__EDGE_WAIT || !thrum__analyse_task_is_pending(model, from) ||
+			from == task)
 			continue;
 		thrum__why_add_step(finding, THRUM__STEP_BEHIND, from, task,
 			THRUM__EDGE(model, edge, time), edge);
-		return;
+		return true;
 	}
+	return false;
 }
 
 /* ---- Circles through objects --------------------------------------------------------------- */
@@ -450,7 +458,7 @@ static void tell_path(struct thrum__finding *finding, struct thrum__search *sear
 	thrum__why_tell_between(finding, search, path, path->length - covered);
 	thrum__why_tell_victim(finding, search, path);
 	if (path->length == 0)
-		add_waiter(finding, model, path->leaf);
+		add_waiter(finding, model, path->leaf, path->leaf, FORMER);
 }
 
 /* Whether the path leads to a lock that nobody holds, but a gap may hide that somebody does. */
