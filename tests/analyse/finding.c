@@ -218,6 +218,26 @@ static void many_mirage_signals_take_no_square(void **state)
 	test_free(lines);
 }
 
+/* Who waits is told, though it began to wait for a task that became the victim later. */
+static void waits_for_what_became_the_victim(void **state)
+{
+	struct thrum__finding finding;
+
+	(void)state;
+	assert_int_equal(found("0 create - 1 thread\n"
+			       "0 switch 1\n"
+			       "1 create 1 2 promise\n"
+			       "2 create 1 3 promise\n"
+			       "3 wait 1 2\n"
+			       "4 become 2 3\n"
+			       "5 should-resolve 3\n",
+				 true, &finding),
+		1);
+	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding.step_count, 2);
+	assert_int_equal(finding.steps[1].kind, THRUM__STEP_BEHIND);
+}
+
 static void chain_behind_what_is_never_resolved(void **state)
 {
 	struct thrum__model *model = story_model("0 create - 1 thread\n"
@@ -331,6 +351,7 @@ int main(void)
 		cmocka_unit_test(a_later_heard_signal_clears_the_lost_one),
 		cmocka_unit_test(mirage_signal_before_wait),
 		cmocka_unit_test(many_mirage_signals_take_no_square),
+		cmocka_unit_test(waits_for_what_became_the_victim),
 		cmocka_unit_test(chain_behind_what_is_never_resolved),
 		cmocka_unit_test(chain_of_the_first_victim),
 		cmocka_unit_test(a_cycle_ends),
