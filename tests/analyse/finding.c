@@ -218,7 +218,7 @@ static void many_mirage_signals_take_no_square(void **state)
 	test_free(lines);
 }
 
-/* Who waits is told, though it began to wait for a task that became the victim later. */
+/* The waiter is told, though it began to wait for a task that became the victim later. */
 static void waits_for_what_became_the_victim(void **state)
 {
 	struct thrum__finding finding;
