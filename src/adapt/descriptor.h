@@ -163,7 +163,7 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
 
 /* Makes a new descriptor one of this library: if there are other threads, its number becomes a high one, so
  * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
-int thrum__adapt_own(long low, bool is_single);
+int thrum__adapt_hide(long low, bool is_single);
 
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);

@@ -425,7 +425,7 @@ void thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
 	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
 }
 
-int thrum__adapt_own(long low, bool is_single)
+int thrum__adapt_hide(long low, bool is_single)
 {
 	long high = low;
 
@@ -439,7 +439,7 @@ int thrum__adapt_own(long low, bool is_single)
 /* Returns a descriptor that tells of a child's end; -1: there is none. */
 static int open_child(pid_t child, bool is_single)
 {
-	return thrum__adapt_own(syscall(SYS_pidfd_open, child, 0), is_single);
+	return thrum__adapt_hide(syscall(SYS_pidfd_open, child, 0), is_single);
 }
 
 /* Also when the thread is cancelled. */

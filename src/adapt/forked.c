@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "adapt/forked.h"
@@ -20,33 +19,23 @@ static void put_thread(char path[48], uint32_t tid)
 	strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/comm");
 }
 
-/* Copies what a process has at an address of this one. Returns whether it is there. */
-static bool copy_from(pid_t process, const void *address, void *to, size_t size)
-{
-	struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
-
-	return process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* If a process's only thread waits for something of its own, and as long as it takes, returns its address,
  * else 0. */
 static uintptr_t waits_at(pid_t process)
 {
-	char text[PROCESS_TEXT], *at = text;
-	unsigned long arguments[4];
+	struct process_call call;
 
-	if (thrum__adapt_process_read(process, "/syscall", text) == 0 ||
-		strtol(text, &at, 10) != SYS_futex)
+	if (!thrum__adapt_process_call(process, 0, &call) || call.number != SYS_futex)
 		return 0;
-	for (int i = 0; i < 4; i++)
-		arguments[i] = strtoul(at, &at, 16);
-	switch (arguments[1] & ~(unsigned long)FUTEX_CLOCK_REALTIME) {
+	switch (call.arguments[1] & ~(unsigned long)FUTEX_CLOCK_REALTIME) {
 	case FUTEX_WAIT_PRIVATE:
 	case FUTEX_WAIT_BITSET_PRIVATE:
 	case FUTEX_LOCK_PI_PRIVATE: break;
 	default: return 0;
 	}
-	return arguments[3] == 0 && thrum__adapt_process_is_single(process) ? arguments[0] : 0;
+	return thrum__adapt_call_is_endless(&call) && thrum__adapt_process_is_single(process)
+		? call.arguments[0]
+		: 0;
 }
 
 /* Returns the thread that holds the mutex at an address of a process, by the lock itself; 0: it is no
@@ -55,7 +44,7 @@ static uint32_t holder_of(pid_t process, uintptr_t at)
 {
 	pthread_mutex_t mutex;
 
-	return copy_from(process, (const void *)at, &mutex, sizeof mutex) &&
+	return thrum__adapt_process_copy(process, at, &mutex, sizeof mutex) &&
 			mutex.__data.__lock != 0
 		? (uint32_t)mutex.__data.__owner
 		: 0;
@@ -78,7 +67,8 @@ static bool find_noted(pid_t process, uintptr_t at, struct forked_wait *found)
 		struct thread then;
 		uint32_t n;
 
-		if (!copy_from(process, t, &then, sizeof then) || !then.tid)
+		if (!thrum__adapt_process_copy(process, (uintptr_t)t, &then, sizeof then) ||
+			!then.tid)
 			continue;
 		n = then.holds < HELD_MAX ? then.holds : HELD_MAX;
 		for (uint32_t i = 0; i < n; i++)

@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
@@ -60,17 +59,6 @@ enum state {
 	ENDED
 };
 
-/* Returns a process's parent; 0: it isn't known. */
-static pid_t parent_of(pid_t process)
-{
-	char text[PROCESS_TEXT];
-	const char *name = thrum__adapt_process_read(process, "/stat", text) ? strrchr(text, ')')
-									     : NULL;
-
-	/* ") S 123 ..." */
-	return name && strlen(name) > 4 ? (pid_t)strtol(name + 4, NULL, 10) : 0;
-}
-
 static enum state state_of(pid_t owner)
 {
 	char path[48], text[PROCESS_TEXT];
@@ -81,7 +69,7 @@ static enum state state_of(pid_t owner)
 		return STRANGE;
 	if (thrum__adapt_process_is_over(owner))
 		return thrum__adapt_started_at(owner) ? ENDED : STRANGE;
-	parent = parent_of(owner);
+	parent = thrum__adapt_process_parent(owner);
 	return owner == getppid() || parent == getppid() || parent == getpid() ? LIVES : STRANGE;
 }
 

@@ -182,13 +182,29 @@ bool thrum__adapt_process_has_handlers(pid_t process)
 	return !line || (strtoull(line + strlen("\nSigCgt:"), NULL, 16) & ~own) != 0;
 }
 
+/* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */
+static const char *read_stat(pid_t process, char text[PROCESS_TEXT])
+{
+	const char *end = thrum__adapt_process_read(process, "/stat", text) ? strrchr(text, ')')
+									    : NULL;
+
+	return end && end[1] ? end + 2 : "";
+}
+
 bool thrum__adapt_process_is_over(pid_t process)
 {
 	char text[PROCESS_TEXT];
-	const char *name = thrum__adapt_process_read(process, "/stat", text) ? strrchr(text, ')')
-									     : NULL;
+	const char *fields = read_stat(process, text);
 
-	return !name || name[2] == 'Z' || name[2] == 'X';
+	return *fields == '\0' || *fields == 'Z' || *fields == 'X';
+}
+
+pid_t thrum__adapt_process_parent(pid_t process)
+{
+	char text[PROCESS_TEXT];
+	const char *fields = read_stat(process, text);
+
+	return *fields ? (pid_t)strtol(fields + 1, NULL, 10) : 0;
 }
 
 bool thrum__adapt_process_is_told(pid_t process, int number)

@@ -63,6 +63,9 @@ bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
 
+/* Returns a process's parent; 0: it isn't known. */
+pid_t thrum__adapt_process_parent(pid_t process);
+
 /* Whether a number stands in the arguments of a process: so it was told of that descriptor. True also if
  * these can't be read whole. */
 bool thrum__adapt_process_is_told(pid_t process, int number);

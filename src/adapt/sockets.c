@@ -113,8 +113,8 @@ static bool is_named(const struct sockaddr_storage *address, socklen_t size)
 /* Finds the inode of the peer. */
 static enum found find_peer(ino_t own, uint32_t *peer)
 {
-	int netlink = thrum__adapt_own(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-					       NETLINK_SOCK_DIAG),
+	int netlink = thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+						NETLINK_SOCK_DIAG),
 		thrum__adapt_process_is_single(getpid()));
 	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
 
