@@ -3,14 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "export.h"
 
 #define KEY_BYTES 49    /* of a trace and a span, each in hexadecimal, with a - between */
 #define HEADER_BYTES 55 /* of a whole header: its version, that, and its flags */
 
+/* The header's digits are small ones. */
 static int digit(char c)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+	return c >= 'A' && c <= 'F' ? -1 : thrum__base_hex_digit(c);
 }
 
 static bool read_digits(const char *text, unsigned char *bytes, size_t count)

@@ -9,6 +9,14 @@
 
 #define ROOM_MIN 256
 
+int thrum__base_hex_digit(char c)
+{
+	return c >= '0' && c <= '9'    ? c - '0'
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10
+		: c >= 'a' && c <= 'f' ? c - 'a' + 10
+				       : -1;
+}
+
 struct thrum__base_text thrum__base_text_in(char *buffer, size_t room)
 {
 	if (room > 0)

@@ -26,6 +26,9 @@ struct thrum__base_text thrum__base_text_in(char *buffer, size_t room);
 struct thrum__base_text thrum__base_text_growing(void);
 void thrum__base_text_free(struct thrum__base_text *); /* of a growing one only */
 
+/* Returns the value of a hexadecimal digit, or -1. */
+int thrum__base_hex_digit(char);
+
 /* Empties the text and keeps its memory. */
 void thrum__base_text_clear(struct thrum__base_text *);
 

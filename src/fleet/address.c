@@ -7,18 +7,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "fleet/fleet.h"
 #include "read/read.h"
 
 #define SECOND INT64_C(1000000000)
-
-static int digit_of(char c)
-{
-	return c >= '0' && c <= '9'    ? c - '0'
-		: c >= 'a' && c <= 'f' ? c - 'a' + 10
-		: c >= 'A' && c <= 'F' ? c - 'A' + 10
-				       : -1;
-}
 
 /* Copies a part of an address, with %XX as a byte. False: it is too long, or has a NUL. */
 static bool unescape(const char *from, size_t size, char *to, size_t room)
@@ -28,9 +21,10 @@ static bool unescape(const char *from, size_t size, char *to, size_t room)
 	for (size_t i = 0; i < size; i++) {
 		char c = from[i];
 
-		if (c == '%' && i + 2 < size && digit_of(from[i + 1]) >= 0 &&
-			digit_of(from[i + 2]) >= 0) {
-			c = (char)(digit_of(from[i + 1]) * 16 + digit_of(from[i + 2]));
+		if (c == '%' && i + 2 < size && thrum__base_hex_digit(from[i + 1]) >= 0 &&
+			thrum__base_hex_digit(from[i + 2]) >= 0) {
+			c = (char)(thrum__base_hex_digit(from[i + 1]) * 16 +
+				thrum__base_hex_digit(from[i + 2]));
 			i += 2;
 		}
 		if (c == '\0' || used + 1 >= room)
@@ -53,7 +47,7 @@ static bool parse_length(const char *text, int64_t *ns)
 	char *end;
 	unsigned long number = strtoul(text, &end, 10);
 
-	if (digit_of(*text) < 0 || number > 1000000)
+	if (thrum__base_hex_digit(*text) < 0 || number > 1000000)
 		return false;
 	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
 		if (strcmp(end, units[i].name) == 0) {

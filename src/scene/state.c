@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "scene/bands_state.h"
 #include "scene/state.h"
 
@@ -183,14 +184,6 @@ static bool read_fraction(const char *text, double *value)
 	return *text == 0;
 }
 
-static int hex_digit(char c)
-{
-	return c >= '0' && c <= '9'    ? c - '0'
-		: c >= 'A' && c <= 'F' ? c - 'A' + 10
-		: c >= 'a' && c <= 'f' ? c - 'a' + 10
-				       : -1;
-}
-
 bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 {
 	size_t n = 0;
@@ -199,7 +192,8 @@ bool thrum__scene_address_unescape(const char *text, char *to, size_t size)
 		char c = *text;
 
 		if (c == '%') {
-			int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+			int high = thrum__base_hex_digit(text[1]);
+			int low = high < 0 ? -1 : thrum__base_hex_digit(text[2]);
 
 			if (low < 0 || high + low == 0)
 				return false;
