@@ -181,6 +181,22 @@ static void give_paths(struct thrum__scene_bands *bands, int64_t to,
 		part_destroy(part);
 }
 
+/* Sums up the paths of lines, of which those of a part that began before it are left out. Gives the paths
+ * back. */
+static int sum_up(struct thrum__scene_bands *bands, struct thrum__paths *paths,
+	struct thrum__scene_bands_part *part, int64_t to, uint32_t *tasks, uint32_t count,
+	struct thrum__story_where *where)
+{
+	int status;
+
+	if (part)
+		count = keep_since(paths->model, part->since, tasks, count);
+	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
+	where->since = part ? part->since : 0;
+	give_paths(bands, to, part);
+	return status;
+}
+
 /* Looks at the paths of lines that ended in a time. */
 static int look(struct thrum__scene_bands *bands, uint32_t group,
 	const struct thrum__bands_time *time, struct thrum__story_where *where)
@@ -191,19 +207,13 @@ static int look(struct thrum__scene_bands *bands, uint32_t group,
 	struct thrum__paths *paths = take_paths(bands, from, to, &part);
 	struct thrum__bands_time known = *time;
 	uint32_t tasks[SAMPLE], count;
-	int status;
 
 	if (!paths)
 		return -THRUM_E_MEMORY;
 	for (int i = 0; part && i < 2; i++)
 		known.from[i] = known.from[i] > part->since ? known.from[i] : part->since;
 	count = thrum__bands_sample(bands->all, group, &known, tasks, SAMPLE);
-	if (part)
-		count = keep_since(paths->model, part->since, tasks, count);
-	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
-	where->since = part ? part->since : 0;
-	give_paths(bands, to, part);
-	return status;
+	return sum_up(bands, paths, part, to, tasks, count, where);
 }
 
 int thrum__scene_bands_look(struct thrum__scene *scene)
@@ -257,17 +267,11 @@ static int look_beside(struct thrum__scene_bands *bands, const struct thrum__ban
 	struct thrum__scene_bands_part *part;
 	struct thrum__paths *paths = take_paths(bands, from, to, &part);
 	uint32_t tasks[SAMPLE], of, count;
-	int status;
 
 	if (!paths)
 		return -THRUM_E_MEMORY;
 	count = thrum__bands_box_sample(bands->all, box, inside, tasks, SAMPLE, &of);
-	if (part)
-		count = keep_since(paths->model, part->since, tasks, count);
-	status = thrum__story_where_make(paths, &bands->all->family, tasks, count, where);
-	where->since = part ? part->since : 0;
-	give_paths(bands, to, part);
-	return status;
+	return sum_up(bands, paths, part, to, tasks, count, where);
 }
 
 int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
