@@ -2,6 +2,7 @@
 /* The arrows between runs. */
 #include <stdlib.h>
 
+#include "analyse/graph.h"
 #include "analyse/stats/stats.h"
 #include "base/time.h"
 #include "export.h"
@@ -20,11 +21,17 @@ struct known {
 struct walk {
 	const struct export *export;
 	struct export_messages messages;
-	struct known *known; /* by task */
-	uint32_t number;     /* of the latest arrow */
+	struct thrum__places dense; /* numbers the tasks that aren't forgotten */
+	struct known *known;        /* by these numbers; the first is for all others */
+	uint32_t number;            /* of the latest arrow */
 	export_take_arrow *take;
 	void *context;
 };
+
+static struct known *known_of(const struct walk *walk, uint32_t task)
+{
+	return &walk->known[thrum__place(&walk->dense, task)];
+}
 
 const char *export_arrow_category(const struct export_arrow *arrow)
 {
@@ -67,7 +74,7 @@ static bool lasts_at(const struct thrum__model *model, uint32_t run, int64_t tim
 static uint32_t acting_run(const struct walk *walk, uint32_t task, int64_t time)
 {
 	const struct thrum__model *model = walk->export->model;
-	uint32_t run = task < model->tasks.count ? walk->known[task].run : THRUM__NONE;
+	uint32_t run = known_of(walk, task)->run;
 
 	return run != THRUM__NONE && lasts_at(model, run, time) ? run : THRUM__NONE;
 }
@@ -107,7 +114,7 @@ static bool is_run_of(const struct walk *walk, uint32_t run, uint32_t task, int6
 static uint32_t earlier_run(const struct walk *walk, uint32_t task, int64_t time)
 {
 	const struct thrum__model *model = walk->export->model;
-	uint32_t run = walk->known[task].run, found;
+	uint32_t run = known_of(walk, task)->run, found;
 
 	for (int i = 0; i < RUNS_BACK && export_has_run(model, run); i++) {
 		if (THRUM__RUN(model, run, start) <= time)
@@ -133,15 +140,14 @@ static void pass_message(struct walk *walk, uint32_t edge)
 	int64_t time = THRUM__EDGE(model, edge, time);
 	int64_t sent = number == THRUM__NONE ? time : walk->messages.all[number].ends.sent;
 
-	if (from < model->tasks.count)
-		give(walk, EXPORT_MESSAGE, earlier_run(walk, from, sent), sent,
-			acting_run(walk, to, time), time);
+	give(walk, EXPORT_MESSAGE, earlier_run(walk, from, sent), sent, acting_run(walk, to, time),
+		time);
 }
 
 static void pass_read(struct walk *walk, uint32_t run, uint32_t from, uint32_t to, int64_t time)
 {
-	struct known *reader = &walk->known[from];
-	const struct known *read = &walk->known[to];
+	struct known *reader = known_of(walk, from);
+	const struct known *read = known_of(walk, to);
 
 	if (read->end_by == THRUM__NONE || read->ended > time)
 		return;
@@ -166,21 +172,23 @@ static void pass_edge(struct walk *walk, uint32_t edge)
 		return;
 	}
 	to = thrum__model_heir(model, to);
+	if (!thrum__model_has_row(&model->tasks, to))
+		return;
 	switch (THRUM__EDGE(model, edge, kind)) {
 	case THRUM__EDGE_RESOLVE:
 	case THRUM__EDGE_FAIL:
 	case THRUM__EDGE_CANCEL:
 		if (run == THRUM__NONE)
 			break;
-		walk->known[to].end_by = run;
-		walk->known[to].ended = time;
+		known_of(walk, to)->end_by = run;
+		known_of(walk, to)->ended = time;
 		break;
 	case THRUM__EDGE_WAIT:
-		if (from >= model->tasks.count)
+		if (!thrum__model_has_row(&model->tasks, from))
 			break;
-		walk->known[from].waits_by = run;
-		walk->known[from].waits_at = time;
-		walk->known[from].awaited = to;
+		known_of(walk, from)->waits_by = run;
+		known_of(walk, from)->waits_at = time;
+		known_of(walk, from)->awaited = to;
 		break;
 	case THRUM__EDGE_READ:
 		if (run != THRUM__NONE)
@@ -195,11 +203,11 @@ static void pass_run(struct walk *walk, uint32_t run)
 {
 	const struct thrum__model *model = walk->export->model;
 	uint32_t task = THRUM__RUN(model, run, task);
-	struct known *known = &walk->known[task];
+	struct known *known = known_of(walk, task);
 	uint32_t creator = THRUM__TASK(model, task, creator);
 	int64_t created = THRUM__TASK(model, task, created);
 
-	if (known->run == THRUM__NONE && creator < model->tasks.count && creator != task)
+	if (known->run == THRUM__NONE && creator != task)
 		give(walk, EXPORT_SPAWN, earlier_run(walk, creator, created), created, run,
 			THRUM__RUN(model, run, start));
 	known->run = run;
@@ -210,7 +218,7 @@ static void walk_edges(struct walk *walk, struct export *export)
 	const struct thrum__model *model = export->model;
 	uint32_t run = model->runs.first;
 
-	for (uint32_t i = 0; i < model->tasks.count; i++)
+	for (uint32_t i = 0; i < walk->dense.count; i++)
 		walk->known[i] = (struct known){.run = THRUM__NONE,
 			.waits_by = THRUM__NONE,
 			.awaited = THRUM__NONE,
@@ -238,12 +246,14 @@ int export_arrows(struct export *export, export_take_arrow *take, void *context)
 	struct walk walk = {.export = export, .take = take, .context = context};
 	int result = export_messages_make(&walk.messages, export->model);
 
-	walk.known = malloc(((size_t) export->model->tasks.count + 1) * sizeof(*walk.known));
+	if (thrum__analyse_places_make(export->model, &walk.dense) == 0)
+		walk.known = malloc(walk.dense.count * sizeof(*walk.known));
 	if (!walk.known)
 		result = -THRUM_E_MEMORY;
 	if (result == 0)
 		walk_edges(&walk, export);
 	free(walk.known);
+	thrum__analyse_places_free(&walk.dense);
 	export_messages_free(&walk.messages);
 	return result;
 }
