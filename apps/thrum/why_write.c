@@ -183,6 +183,13 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 	}
 }
 
+/* Writes how many there are of something. */
+static void write_count(struct output *out, uint32_t count, const char *one, const char *several)
+{
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out, count == 1 ? one : several);
+}
+
 void why_write_unjudged(struct output *out, const struct thrum__model *model,
 	const struct thrum__findings *findings)
 {
@@ -190,10 +197,8 @@ void why_write_unjudged(struct output *out, const struct thrum__model *model,
 
 	if (count == 0)
 		return;
-	out->at = put_count(output_room(out, NUMBER_ROOM), count);
-	output_text(out,
-		count == 1 ? " task that should resolve is pending and not judged:\n"
-			   : " tasks that should resolve are pending and not judged:\n");
+	write_count(out, count, " task that should resolve is pending and not judged:\n",
+		" tasks that should resolve are pending and not judged:\n");
 	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++) {
 		const struct thrum__unjudged *unjudged = &findings->unjudged[i];
 		size_t begin = output_begin_line(out);
@@ -216,11 +221,9 @@ void why_write_idle(struct output *out, const struct thrum__model *model,
 
 	if (count == 0)
 		return;
-	out->at = put_count(output_room(out, NUMBER_ROOM), count);
-	output_text(out,
-		count == 1
-			? " task that should resolve waits for something that may still come:\n"
-			: " tasks that should resolve wait for something that may still come:\n");
+	write_count(out, count,
+		" task that should resolve waits for something that may still come:\n",
+		" tasks that should resolve wait for something that may still come:\n");
 	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
 		write_waits(out, model, findings->idle[i]);
 }
@@ -238,32 +241,19 @@ static bool is_blocked(const struct thrum__model *model, const struct thrum__lan
 
 void why_write_blocked(struct output *out, const struct thrum__model *model)
 {
-	uint32_t count = 0, shown = 0;
+	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
 
 	for (uint32_t i = 0; i < model->lane_count; i++)
-		count += is_blocked(model, &model->lanes[i]);
+		if (is_blocked(model, &model->lanes[i]) && count++ < THRUM__UNJUDGED_MAX)
+			tasks[count - 1] = model->lanes[i].running;
 	if (count == 0)
 		return;
-	out->at = put_count(output_room(out, NUMBER_ROOM), count);
-	output_text(out,
-		count == 1 ? " thread waited for a second or longer at the end:\n"
-			   : " threads waited for a second or longer at the end:\n");
-	for (uint32_t i = 0; i < model->lane_count && shown < THRUM__UNJUDGED_MAX; i++) {
-		if (!is_blocked(model, &model->lanes[i]))
-			continue;
-		write_waits(out, model, model->lanes[i].running);
-		shown++;
-	}
-	if (count > shown)
+	write_count(out, count, " thread waited for a second or longer at the end:\n",
+		" threads waited for a second or longer at the end:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+		write_waits(out, model, tasks[i]);
+	if (count > THRUM__UNJUDGED_MAX)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
-}
-
-/* Whether a thread has slept again and again for BLOCKED_MIN or longer. */
-static bool is_polling(const struct thrum__model *model, const struct thrum__lane *lane,
-	struct thrum__thread_sleeps *sleeps)
-{
-	return thrum__analyse_thread_sleeps(model, lane, sleeps) &&
-		thrum__base_time_between(sleeps->since, model->end) >= BLOCKED_MIN;
 }
 
 static void write_polling(struct output *out, const struct thrum__model *model, uint32_t thread,
@@ -276,8 +266,7 @@ static void write_polling(struct output *out, const struct thrum__model *model, 
 	output_text(out, "  ");
 	write_task(out, model, thread);
 	output_text(out, " slept ");
-	out->at = put_count(output_room(out, NUMBER_ROOM), sleeps->count);
-	output_text(out, " times");
+	write_count(out, sleeps->count, " time", " times");
 	if (put_site(thrum__model_site(model, sleeps->timer), site, sizeof site) > 0) {
 		output_text(out, " [");
 		output_display(out, site, strlen(site), 120);
@@ -288,23 +277,27 @@ static void write_polling(struct output *out, const struct thrum__model *model, 
 
 void why_write_polling(struct output *out, const struct thrum__model *model)
 {
-	struct thrum__thread_sleeps sleeps;
-	uint32_t count = 0, shown = 0;
+	struct thrum__thread_sleeps sleeps[THRUM__UNJUDGED_MAX], now;
+	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
 
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		count += is_polling(model, &model->lanes[i], &sleeps);
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		if (!thrum__analyse_thread_sleeps(model, &model->lanes[i], &now) ||
+			thrum__base_time_between(now.since, model->end) < BLOCKED_MIN)
+			continue;
+		if (count < THRUM__UNJUDGED_MAX) {
+			tasks[count] = model->lanes[i].running;
+			sleeps[count] = now;
+		}
+		count++;
+	}
 	if (count == 0)
 		return;
-	out->at = put_count(output_room(out, NUMBER_ROOM), count);
-	output_text(out,
-		count == 1 ? " thread slept again and again at the end, and did nothing else:\n"
-			   : " threads slept again and again at the end, and did nothing else:\n");
-	for (uint32_t i = 0; i < model->lane_count && shown < THRUM__UNJUDGED_MAX; i++) {
-		if (!is_polling(model, &model->lanes[i], &sleeps))
-			continue;
-		write_polling(out, model, model->lanes[i].running, &sleeps);
-		shown++;
-	}
+	write_count(out, count, " thread slept again and again at the end, and did nothing else:\n",
+		" threads slept again and again at the end, and did nothing else:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+		write_polling(out, model, tasks[i], &sleeps[i]);
+	if (count > THRUM__UNJUDGED_MAX)
+		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
 void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
