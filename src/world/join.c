@@ -68,14 +68,21 @@ static struct world *world_of(struct thrum_trace *trace)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* Writes a name of a part: its program, or its file's name without folder and ending. */
+/* Writes a name of a part: its program, or its file's name without folder and ending. That of a forked child,
+ * "web.thrum.4711", is "web.4711". */
 static void put_name(const struct part *part, const char *file, char to[NAME_ROOM])
 {
+	static const char ending[] = ".thrum.";
 	const char *slash = file ? strrchr(file, '/') : NULL, *name = slash ? slash + 1 : file;
-	const char *dot = name ? strrchr(name, '.') : NULL;
+	const char *dot = name ? strrchr(name, '.') : NULL,
+		   *child = name ? strstr(name, ending) : NULL;
 	int size = !name ? 0 : dot && dot > name ? (int)(dot - name) : (int)strlen(name);
 
-	if (size > 0)
+	if (child && child > name &&
+		strspn(child + strlen(ending), "0123456789") == strlen(child) - strlen(ending))
+		snprintf(to, NAME_ROOM / 2, "%.*s%s", (int)(child - name), name,
+			child + strlen(ending) - 1);
+	else if (size > 0)
 		snprintf(to, NAME_ROOM / 2, "%.*s", size, name);
 	else
 		snprintf(to, NAME_ROOM / 2, "%s",

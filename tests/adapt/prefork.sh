@@ -38,6 +38,8 @@ told hang "$hang"
 # Each child is linked to the call that forked it.
 "$THRUM" why hang.thrum hang.thrum.* 2>&1 | grep -q '3 traces taken as one' ||
 	wrong "no link between a server and its workers"
+"$THRUM" tasks hang.thrum hang.thrum.* 2>&1 | grep -qE ' hang\.[0-9]+/prefork ' ||
+	wrong "a worker is not called by its process"
 same fine "$programs/prefork" fine
 count fine 2
 for file in fine.thrum*; do
