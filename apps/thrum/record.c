@@ -160,15 +160,22 @@ static void stop_too(pid_t child)
 	kill(child, SIGCONT);
 }
 
-/* Passes signals on until the program has ended; returns its status as waitpid(2) does. */
-static int wait_for(pid_t child, const struct signals *signals)
+/* Passes signals on until the program has ended; returns its status as waitpid(2) does. Notes from
+ * time to time that the program lives: thrum may be killed together with it. */
+static int wait_for(const struct recorded *recorded, const struct signals *signals)
 {
+	static const struct timespec pause = {0, 500000000};
+	pid_t child = recorded->pid;
+
 	for (;;) {
 		siginfo_t signal;
 		int status;
 
-		if (sigwaitinfo(&signals->waited, &signal) < 0)
+		if (sigtimedwait(&signals->waited, &signal, &pause) < 0) {
+			if (errno == EAGAIN)
+				recorded_note_alive(recorded);
 			continue;
+		}
 		if (signal.si_signo != SIGCHLD) {
 			/* The kernel sends SIGHUP and SIGWINCH to the program, too. */
 			if (signal.si_code <= 0)
@@ -338,7 +345,7 @@ static int finish_program(const struct record_options *options, const char *name
 	recorded->scheduled = scheduled->is_running ? scheduled : NULL;
 	if (options->segment && segments_start(&segments, recorded, &kept) == STATUS_OK)
 		recorded->segments = &segments;
-	recorded->status = wait_for(recorded->pid, signals);
+	recorded->status = wait_for(recorded, signals);
 	begin_line();
 	scheduled_stop(scheduled);
 	if (recorded->segments)
