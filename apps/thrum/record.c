@@ -331,6 +331,19 @@ static int end_like(int status, const struct signals *signals)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+/* Says how several recordings are read as one. */
+static void tell_together(const struct recorded *recorded, size_t count)
+{
+	char name[PATH_MAX];
+
+	if (count < 2 || recorded->segments)
+		return;
+	if (pattern_name(recorded->pattern, name))
+		complain("thrum why %s explains all of them", recorded_shorten(name));
+	else
+		complain("thrum why --together with all their names explains them as one");
+}
+
 /* Waits for the program that has started, and finishes its recordings. Returns its status. */
 static int finish_program(const struct record_options *options, const char *name,
 	const struct program *program, struct recorded *recorded, struct scheduled *scheduled,
@@ -340,6 +353,7 @@ static int finish_program(const struct record_options *options, const char *name
 	const struct thrum__source_segments_options kept = {.size = options->segment,
 		.keep = options->keep,
 		.compress = options->compress};
+	size_t count;
 	int status;
 
 	recorded->scheduled = scheduled->is_running ? scheduled : NULL;
@@ -350,7 +364,9 @@ static int finish_program(const struct record_options *options, const char *name
 	scheduled_stop(scheduled);
 	if (recorded->segments)
 		segments_stop(&segments);
-	if (recorded_report(recorded) == 0 && !options->later)
+	count = recorded_report(recorded);
+	tell_together(recorded, count);
+	if (count == 0 && !options->later)
 		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
 	preload_tell_forks(recorded->forks);
 	status = end_like(recorded->status, signals);
