@@ -154,8 +154,8 @@ static bool waits_for_child(void)
 	return is_on(ADAPTER_BLOCK);
 }
 
-/* Whether a handler ended a call that waits for children, in a program that records nothing yet: that begins to
- * record if the wait lasts. */
+/* Whether a handler ended a call that waits for children, in a program that records nothing yet:
+ * that begins to record if the wait lasts. */
 static bool is_interrupted(pid_t process, int options)
 {
 	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
@@ -163,7 +163,8 @@ static bool is_interrupted(pid_t process, int options)
 		thrum__adapt_children_interrupt(process);
 }
 
-/* Starts the recording of a fork's child that waits for a descriptor. Returns whether the call is recorded. */
+/* Starts the recording of a fork's child that waits for a descriptor. Returns whether the call is
+ * recorded. */
 static NOINLINE bool begins_child(int fd, bool writes)
 {
 	return (unsigned)fd < DESCRIPTORS &&

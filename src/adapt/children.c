@@ -227,8 +227,8 @@ thrum_task thrum__adapt_children_look(bool is_told)
 
 /* ---- Long waits -------------------------------------------------------------------------------- */
 
-/* Adds the signals whose handlers may run while the calling thread waits to `handled`, and those that then end
- * the wait to `ending`. */
+/* Adds the signals whose handlers may run while the calling thread waits to `handled`, and those
+ * that then end the wait to `ending`. */
 static void find_handlers(sigset_t *handled, sigset_t *ending)
 {
 	for (int number = 1; number <= SIGRTMAX; number++) {
@@ -261,8 +261,8 @@ bool thrum__adapt_children_begin(void)
 	return is_any;
 }
 
-/* Waits until a child ends, a handler is to run, or the time of a first look has passed. All these signals are
- * held back. Returns whether the time has passed. */
+/* Waits until a child ends, a handler is to run, or the time of a first look has passed. All these
+ * signals are held back. Returns whether the time has passed. */
 static bool wait_shortly(pid_t process, const sigset_t *signals)
 {
 	struct timespec limit = {0, LOOK_FIRST * 1000000};

@@ -202,8 +202,9 @@ thrum_task thrum__adapt_children_look(bool is_told);
 /* Begins the recording of a program that waits for children which it forked, and which run no other program:
  * they may hang. Returns whether it did. Keeps errno. */
 bool thrum__adapt_children_begin(void);
-/* The same once such a wait lasts: it waits for a while itself, where nothing is recorded yet. `process` is the
- * child, or not positive for any. Returns whether a handler ran that ends the call, with errno EINTR. */
+/* The same once such a wait lasts: it waits for a while itself, where nothing is recorded yet.
+ * `process` is the child, or not positive for any. Returns whether a handler ran that ends the
+ * call, with errno EINTR. */
 bool thrum__adapt_children_interrupt(pid_t process);
 
 /* ---- watch.c ---- */

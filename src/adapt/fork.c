@@ -141,11 +141,11 @@ static bool is_workers_pipe(int fd)
 }
 
 /*
- * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in poll()
- * first, and begins only if that lasts; but not for a connection, or for what comes out of a pipe, as another
- * worker may take it. Where a handler might end the call meanwhile, as it would not end poll(), nothing but the
- * child's age and the sort of descriptor tells: shells don't wait for sockets, or for other pipes than those
- * that are input or output.
+ * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in
+ * poll() first, and begins only if that lasts; but not for a connection, or for what comes out of a
+ * pipe, as another worker may take it. Where a handler might end the call meanwhile, as it would
+ * not end poll(), nothing but the child's age and the sort of descriptor tells: shells don't wait
+ * for sockets, or for other pipes than those that are input or output.
  */
 bool thrum__adapt_fork_waits(int fd, short events)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Descriptors that are registered with epoll. A watch with EPOLLONESHOT tells a thread once, and then
- * has to be armed again. If the thread that was told forgets that, data comes of which nobody is told. One with
- * EPOLLET tells of new data only: if the thread leaves some, nobody is told of the rest.
+ * Descriptors that are registered with epoll. A watch with EPOLLONESHOT tells a thread once, and
+ * then has to be armed again. If the thread that was told forgets that, data comes of which nobody
+ * is told. One with EPOLLET tells of new data only: if the thread leaves some, nobody is told of
+ * the rest.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -176,8 +177,8 @@ bool thrum__adapt_watches_once(void)
 	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
 }
 
-/* The bytes that can be read; 0 where they can't be counted, such as at a timer; -1: there is nothing, or just
- * an end. */
+/* The bytes that can be read; 0 where they can't be counted, such as at a timer; -1: there is
+ * nothing, or just an end. */
 static int data_of(int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -207,8 +208,8 @@ static bool is_left(const struct watch *watch)
 			atomic_load(&taker->turns) != atomic_load(&watch->turn));
 }
 
-/* Whether nobody is about to read what is left of a connection. From other descriptors, such as a pipe that only
- * wakes a loop, it need not be read. */
+/* Whether nobody is about to read what is left of a connection. From other descriptors, such as a
+ * pipe that only wakes a loop, it need not be read. */
 static bool may_tell_edge(int fd)
 {
 	struct stat file;

@@ -3,10 +3,10 @@
 #include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
-#define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
-#define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
-#define SUSPENSIONS 1024/* suspensions that are searched for a lane's, from the latest back */
-#define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
+#define LATE_TIMES 10    /* so many times as old as its peers became, a task is late */
+#define WAY_MAX 16       /* waits that are followed from each task that a choice waits for */
+#define SUSPENSIONS 1024 /* suspensions that are searched for a lane's, from the latest back */
+#define BLOCKED 1000000  /* ns after its wait in which a thread may still record that it blocks */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */

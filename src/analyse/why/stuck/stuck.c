@@ -64,15 +64,15 @@ static bool is_blocked_for_good(const struct thrum__search *search, const struct
 			thrum__why_rests_for(model, row, "blocked"));
 }
 
-/* What is known of a lane's process. */
+/* The state of a lane's process, as far as it is known. */
 enum {
 	PROCESS_UNKNOWN,
 	PROCESS_ALIVE,
 	PROCESS_DEAD /* nothing can happen in it any more */
 };
 
-/* Whether a lane of this process can still do something, and whether one can't: of all lanes if the process is
- * NONE. */
+/* Whether a lane of this process can still do something, and whether one can't: of all lanes if the
+ * process is NONE. */
 static void look_at_process(const struct thrum__search *search, uint32_t process, bool *is_alive,
 	bool *is_blocked)
 {
