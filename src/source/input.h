@@ -130,7 +130,7 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
  */
 int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
 /* The same for times in ns since the recording's first event; an input that is no recording, such as a
- * bundle, is refused. `error` may be NULL. */
+ * bundle, is refused, and so is one that ends before `from`. `error` may be NULL. */
 int thrum__source_copy_times(const struct thrum__input *, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error);
 
@@ -168,6 +168,11 @@ int thrum__source_error_of(int number);
 /* As thrum_trace_note_end, for a process that ended at that time of CLOCK_MONOTONIC, in ns. */
 int thrum__source_note_end(const char *file, enum thrum_ending, int code, uint64_t time,
 	struct thrum_error_info *);
+
+/* Notes that the process which records to a file lives now: so its end is better known if nobody
+ * notes that. Does nothing if it doesn't, or the file can't be changed. Leaves the end alone that
+ * the process itself notes. */
+void thrum__source_note_alive(const char *file);
 
 /* A recording whose process has ended, while it is changed. */
 struct thrum__source_change {
