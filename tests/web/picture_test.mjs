@@ -544,9 +544,16 @@ test("what the picture told of a trace isn't followed after it was closed", asyn
   same(now.has("sel"), false, "a task is selected");
 });
 
-test("the visible time can be saved as a recording, by a command", async (open) => {
+test("the visible time, or the chosen range, can be saved as a recording, by a command", async (open) => {
   const view = await opened(open, page(hanging()), { hash: near });
-  await view.getByText("Export", { exact: true }).click();
-  await view.getByRole("button", { name: /as a recording/ }).click();
+  const ask = async () => {
+    await view.getByText("Export", { exact: true }).click();
+    await view.getByRole("button", { name: /as a recording/ }).click();
+  };
+  await ask();
   await view.getByText(/^thrum snapshot '.*' --start=20000 --end=40000 -o/).waitFor();
+  await view.evaluate((hash) => (location.hash = hash), `${near}&range=25000..30000&as=bands`);
+  await reaches(view, "a range is chosen", (at) => at.has("range"));
+  await ask();
+  await view.getByText(/^thrum snapshot '.*' --start=25000 --end=30000 -o/).waitFor();
 });
