@@ -264,6 +264,15 @@ int thrum__stage_take_rows(struct thrum__stage *stage, uint32_t part,
 	return status;
 }
 
+int thrum__stage_step_rows(struct thrum__stage *stage, uint32_t part)
+{
+	int more = thrum__scene_step_rows(stage->parts[part].scene);
+
+	if (more == 0)
+		thrum__stage_relate(stage);
+	return more;
+}
+
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
 bool thrum__stage_shows_pairs(const struct thrum__stage *stage)
