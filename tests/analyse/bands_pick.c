@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The lines that an opened band shows: the same as if all lines were looked at. */
+/* The lines that an opened band shows, and whether a time is empty: as if all lines were looked at. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -230,10 +230,46 @@ static void the_best_lines_are_picked(void **state)
 	}
 }
 
+static void the_nearest_lines_are_found(void **state)
+{
+	struct bands *bands = make(5, 1000);
+	uint64_t seed = 3;
+	unsigned empty = 0;
+
+	(void)state;
+	for (int round = 0; round < ROUNDS * 10; round++) {
+		int64_t from = (int64_t)layout_random(&seed, END),
+			to = from + layout_random(&seed, 3);
+		int64_t before = INT64_MIN, after = INT64_MAX, end = before, start = after;
+		bool is_empty = true;
+
+		if (round % 2 == 0)
+			from = to = -5; /* nothing is there */
+		for (uint32_t i = 0; i < bands->count; i++) {
+			const struct thrum__bands_line *line = &bands->lines[i];
+
+			is_empty = is_empty && (line->start >= to || line->end < from);
+			end = line->end < from && line->end > end ? line->end : end;
+			start = line->start >= to && line->start < start ? line->start : start;
+		}
+		assert_int_equal(thrum__bands_is_empty(bands->all, bands->group, from, to, &before,
+					 &after),
+			is_empty);
+		empty += is_empty;
+		if (!is_empty)
+			continue;
+		assert_int_equal(before, end);
+		assert_int_equal(after, start);
+	}
+	assert_true(empty > ROUNDS);
+	finish(bands);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_best_lines_are_picked),
+		cmocka_unit_test(the_nearest_lines_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

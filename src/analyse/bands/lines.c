@@ -52,6 +52,31 @@ bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_
 	return false;
 }
 
+/* ---- Nearest lines -------------------------------------------------------------------------- */
+
+bool thrum__bands_is_empty(const struct thrum__bands *bands, uint32_t group, int64_t from,
+	int64_t to, int64_t *before, int64_t *after)
+{
+	const struct thrum__bands_rows *rows = bands->rows;
+	const struct thrum__bands_place *place = &rows->places[group];
+
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
+		const struct thrum__bands_row *row = &rows->rows[place->first + i];
+		uint32_t at = thrum__bands_row_from(rows, row, to);
+
+		if (at < row->first + row->count && rows->start[at] < *after)
+			*after = rows->start[at];
+		/* Lines that began still earlier end before the latest end so far. */
+		while (at > row->first && rows->start[at - 1] + row->longest > *before) {
+			at--;
+			*before = rows->end[at] > *before ? rows->end[at] : *before;
+			if (*before >= from)
+				return false;
+		}
+	}
+	return true;
+}
+
 /* ---- One line ------------------------------------------------------------------------------- */
 
 /* The place of a line that begins with a task, in the columns of lines; NONE if there is none. */
