@@ -163,7 +163,8 @@ struct thrum__scene {
 		hovered_thread; /* the same, by its number in the bands */
 	bool is_crowded;        /* on auto, show bands */
 	float heights_left;     /* a part of the way to new heights of the bands: 1 … 0 */
-	bool tells_range;       /* the range was chosen after the selection */
+	bool keeps_numbers; /* the window moves: bands show the numbers of a former one, faded */
+	bool tells_range;   /* the range was chosen after the selection */
 	/* The window of the last frame, and the stretch by which it chose what folds. */
 	struct {
 		int64_t from, to, chosen_from, chosen_to;

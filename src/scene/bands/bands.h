@@ -94,11 +94,13 @@ static inline bool thrum__bands_is_group(const struct thrum__scene_bands_place *
 		place->kind == THRUM__PLACE_OPENED;
 }
 
-/* Numbers of a group, for the window of the last frame. */
+/* Numbers of a place, for the window of the last frame. */
 struct thrum__scene_bands_counted {
 	struct thrum__bands_numbers numbers; /* of the range, if there is one */
 	struct thrum__bands_numbers rest;    /* of the window beside the range */
 	uint32_t touched;                    /* lines in the window */
+	double share;                        /* of threads: of the time that they run */
+	struct thrum__bands_queue_numbers queue;
 };
 
 struct thrum__scene_bands {
@@ -128,6 +130,7 @@ struct thrum__scene_bands {
 	uint32_t counted_room;
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
+	bool are_numbers_old;     /* they are of a former window, since this one moves */
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. Once the model has grown they are old: they
 	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
@@ -407,8 +410,26 @@ void thrum__bands_name_side(const struct thrum__bands_pen *, float x, float y);
 void thrum__bands_pair_words(const struct thrum__bands_pen *, char *to, size_t size);
 void thrum__bands_paint_rules(const struct thrum__bands_pen *);
 
-/* numbers.c: computes the numbers of all bands for the window or range of this frame, unless they are
- * known. */
+/* The colour of a number. */
+static inline int thrum__bands_number_colour(const struct thrum__bands_pen *pen, int colour)
+{
+	return pen->bands->are_numbers_old ? THRUM__COLOUR_FADED : colour;
+}
+/* The numbers of a place. */
+static inline const struct thrum__scene_bands_counted *thrum__bands_counted_of(
+	const struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
+{
+	return &pen->bands->counted[place - pen->bands->places];
+}
+
+/* What stands before a number of the window: "≥" if events are lost there; after the numbers are counted. */
+static inline const char *thrum__bands_least(const struct thrum__bands_pen *pen)
+{
+	return pen->bands->is_cut || pen->bands->is_rest_cut ? "≥" : "";
+}
+
+/* numbers.c: computes the numbers of all places for the window or range of this frame, unless they are
+ * known. While the window moves, those that are known stay. */
 void thrum__bands_count(struct thrum__bands_pen *);
 /* Writes those of a band: with a range, those in it and those beside it; else those in sight, and if there
  * is room, where the time goes. */

@@ -221,13 +221,10 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float y, int font)
 {
 	const uint32_t index = place->index;
-	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
 	const struct thrum__model *model = pen->p->model;
 	char name[THRUM__NAME_MAX], error[40] = "", words[64];
-	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
-		window->times[window->columns]);
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
 	if (!thread->is_others)
@@ -244,10 +241,13 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 		return;
 	if (pen->other && pen->left > 0)
 		thrum__bands_name_side(pen, right - 80, y);
-	thrum__words_percent(share, words, 32);
+	strcpy(words, thrum__bands_least(pen));
+	thrum__words_percent(thrum__bands_counted_of(pen, place)->share, words + strlen(words), 32);
 	strcat(words, " runs");
 	thrum__bands_text_right(pen, right, y, THRUM__FONT_NOTE,
-		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+		thrum__bands_number_colour(pen,
+			pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED),
+		words);
 }
 
 void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
