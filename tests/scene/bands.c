@@ -350,6 +350,115 @@ static void not_all_of_thousands_of_groups_have_places(void **state)
 	picture_finish(&p);
 }
 
+static void an_empty_window_says_where_something_is(void **state)
+{
+	struct picture *p = *state;
+
+	assert_false(bands_says(p, "No tasks between"));
+	p->scene->state.from = -30L * MS;
+	p->scene->state.to = -10L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_true(bands_says(p, "No tasks between −30 ms and −10 ms."));
+	assert_true(
+		bands_says(p, "Nearest: 10 ms ›. The trace ends at 400 ms. The key f shows all."));
+	p->scene->state.from = 500L * MS;
+	p->scene->state.to = 600L * MS;
+	p->scene->is_still = true;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_true(bands_says(p, "Nearest: ‹ 400 ms. The trace ends at 400 ms.\n"));
+	/* A line that neither begins nor ends in the window is something. */
+	p->scene->state.from = 355L * MS;
+	p->scene->state.to = 356L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_false(bands_says(p, "No tasks between"));
+}
+
+/* While the window moves, the numbers of the former one stay, faded. */
+static void numbers_wait_until_the_window_stands_still(void **state)
+{
+	struct picture *p = *state;
+	struct written where;
+
+	assert_int_equal(picture_find(p, "73", &where), 1); /* a second */
+	assert_int_equal(where.colour, THRUM__COLOUR_MUTED);
+	p->scene->keeps_numbers = true;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "73", &where), 1);
+	assert_int_equal(where.colour, THRUM__COLOUR_MUTED); /* it is of this window */
+	p->scene->state.to = 100L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "73", &where), 1);
+	assert_int_equal(where.colour, THRUM__COLOUR_FADED);
+	p->scene->keeps_numbers = false;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(picture_find(p, "73", NULL), 0);
+	assert_int_equal(picture_find(p, "80", &where), 1);
+	assert_int_equal(where.colour, THRUM__COLOUR_MUTED);
+}
+
+/* Where a thread lost events only its row is hatched; where all did, so is all below the threads. */
+static void losses_of_all_threads_go_through_all_bands(void **state)
+{
+	static char text[8000];
+	size_t used = (size_t)sprintf(text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 @1 create - 2 thread\n"
+		"0 @1 label 2 \"other\n");
+	struct thrum__bands_lost lost[THRUM__BANDS_LOST_MOST];
+	struct picture p;
+	float bottom = 0;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		used += (size_t)sprintf(text + used,
+			"%d create 1 %d promise\n%d label %d \"GET /user/%d\n%d resolve 1 %d\n",
+			i * 10, i + 10, i * 10, i + 10, i, i * 10 + 5, i + 10);
+	sprintf(text + used,
+		"1000 log 1 \"before\n1100 @1 log 2 \"before\n1900 lost =127 \"overwritten\n"
+		"2500 @1 lost =3 \"overwritten\n3000 @1 lost =9 \"overwritten\n"
+		"4000 log 1 \"end\n4000 @1 log 2 \"end\n");
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(thrum__bands_find_lost(p.model, 0, 4000, lost), 1);
+	assert_int_equal(lost[0].from, 1100);
+	assert_int_equal(lost[0].to, 1900);
+	assert_int_equal(thrum__bands_find_lost(p.model, 2600, 4000, lost), 0);
+	assert_int_equal(picture_find(&p, "127 lost", NULL), 1);
+	assert_int_equal(picture_find(&p, "lost", NULL), 1); /* below the threads */
+	for (uint32_t b = 0; b < p.list.batch_count; b++) {
+		const struct thrum__draw_batch *batch = &p.list.batches[b];
+		const struct thrum__draw_rect *rects = batch->items;
+
+		if (batch->style.op != THRUM__OP_RECT || batch->style.z != THRUM__Z_REGION ||
+			batch->style.colour != THRUM__COLOUR_FOLD)
+			continue;
+		assert_int_equal(batch->count, 4); /* both rows, the second twice, and all bands */
+		for (uint32_t i = 0; i < batch->count; i++)
+			bottom = fmaxf(bottom, rects[i].y + rects[i].height);
+	}
+	assert_float_equal(bottom, HEIGHT, 0);
+	/* Numbers of this time are the least. */
+	assert_true(bands_says(&p, " ≥0 % runs"));
+	p.scene->state.from = 3500;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_false(bands_says(&p, " ≥0 % runs"));
+	picture_finish(&p);
+}
+
+static void a_live_trace_ends_with_a_thick_line(void **state)
+{
+	struct picture *p = *state;
+	float x = bands_x(p, 400L * MS);
+
+	assert_true(picture_has_rect(p, THRUM__COLOUR_EDGE, NAN, THRUM__RULER, 1,
+		HEIGHT - THRUM__RULER));
+	p->scene->ending.is_live = true;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_true(x > 1500);
+	assert_true(picture_has_rect(p, THRUM__COLOUR_SEL, NAN, THRUM__RULER, 2,
+		HEIGHT - THRUM__RULER));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bands_set_up, bands_tear_down)
@@ -365,6 +474,10 @@ int main(void)
 		TEST(unrelated_lines_are_faded),
 		TEST(a_name_tells_about_it),
 		TEST(low_pictures_scroll),
+		TEST(an_empty_window_says_where_something_is),
+		TEST(numbers_wait_until_the_window_stands_still),
+		cmocka_unit_test(losses_of_all_threads_go_through_all_bands),
+		TEST(a_live_trace_ends_with_a_thick_line),
 		TEST(all_widths_and_heights_are_painted),
 		cmocka_unit_test(a_trace_without_tasks_has_bands),
 		cmocka_unit_test(failures_of_all_are_no_marks),
