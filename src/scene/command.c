@@ -263,9 +263,8 @@ static int show_steps(struct thrum__scene *scene, const struct thrum__finding *f
 {
 	uint32_t first = victim, last = victim;
 
-	for (unsigned i = 0; scene->shows_bands && i < finding->step_count; i++)
-		if (thrum__scene_bands_show(scene, finding->steps[i].task) < 0)
-			return -THRUM_E_MEMORY;
+	if (scene->shows_bands)
+		return thrum__scene_bands_show_steps(scene, finding);
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		uint32_t unit = thrum__layout_unit(scene->layout, finding->steps[i].task), track;
 

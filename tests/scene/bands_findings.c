@@ -61,6 +61,83 @@ static void a_finding_opens_the_groups_without_a_band(void **state)
 	picture_finish(&p);
 }
 
+/* Tasks of ten kinds, of which one waits for a lock that one of another kind keeps. */
+static struct thrum__model *make_hang(void)
+{
+	static char text[40000];
+	size_t used = (size_t)sprintf(text,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n"
+		"0 create 1 3 lock\n0 label 3 \"table\n");
+
+	for (int i = 0; i < 20; i++)
+		for (int kind = 0; kind < 10; kind++) {
+			int id = 100 + 10 * i + kind;
+			long start = (10 * i + kind) * 1L * MS;
+
+			used += (size_t)sprintf(text + used,
+				"%ld create 1 %d request\n%ld label %d \"%c %d\n"
+				"%ld lock %d 3\n%ld unlock %d 3\n%ld resolve 1 %d\n",
+				start, id, start, id, 'a' + kind, i, start + 10, id, start + 500,
+				id, start + 1000L * (kind + 1), id);
+		}
+	sprintf(text + used,
+		"%ld create 1 10 request\n%ld label 10 \"a 99\n%ld create 1 11 request\n"
+		"%ld label 11 \"j 99\n%ld should-resolve 10\n%ld should-resolve 11\n"
+		"%ld switch 10\n%ld lock 10 3\n%ld switch 11\n%ld wait 11 3\n%ld switch 1\n"
+		"%ld log 1 \"end\n",
+		300L * MS, 300L * MS, 300L * MS, 300L * MS, 300L * MS, 300L * MS, 301L * MS,
+		302L * MS, 303L * MS, 304L * MS, 305L * MS, 900L * MS);
+	return story_model(text, false);
+}
+
+/* Whether y of a step lies in the picture. */
+static bool is_in_sight(const struct picture *p, const struct thrum__step *step, float height)
+{
+	const struct thrum__scene_bands *bands = p->scene->bands;
+	float y;
+
+	assert_true(thrum__scene_bands_step_y(bands, step, &y));
+	y -= thrum__scene_bands_scroll(bands, p->scene->state.track);
+	return y >= 0 && y < height - THRUM__RULER;
+}
+
+static void all_steps_of_a_finding_are_shown(void **state)
+{
+	static const float heights[] = {HEIGHT, 480, 80};
+	const struct thrum__finding *finding;
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, make_hang());
+	p.scene->state.as = THRUM__AS_BANDS;
+	for (int i = 0; i < 3; i++) {
+		bool all = true;
+
+		picture_paint(&p, WIDTH, heights[i]);
+		assert_true(p.scene->findings.count > 0);
+		finding = &p.scene->findings.findings[0];
+		assert_true(finding->step_count > 1);
+		p.scene->state.track = 1000; /* the end */
+		assert_int_equal(thrum__scene_show_finding(p.scene, 0), 1);
+		picture_paint(&p, WIDTH, heights[i]);
+		assert_true(is_in_sight(&p, &finding->steps[0], heights[i]));
+		for (unsigned step = 0; step < finding->step_count; step++)
+			all = all && is_in_sight(&p, &finding->steps[step], heights[i]);
+		assert_int_equal(all, i < 2);
+		/* A sign tells where the others are. */
+		assert_int_equal(bands_says(&p, " ↑ 2"), i == 2);
+		assert_false(bands_says(&p, " ↓ "));
+	}
+	assert_true(p.scene->bands->content > 480 - THRUM__RULER);
+	thrum__scene_bands_scroll_to(p.scene, 1e6);
+	picture_paint(&p, WIDTH, 80);
+	assert_true(bands_says(&p, " ↑ 1, 2"));
+	thrum__scene_bands_scroll_to(p.scene, 0);
+	picture_paint(&p, WIDTH, 80);
+	assert_true(bands_says(&p, " ↓ 1, 2"));
+	picture_finish(&p);
+}
+
 /* A disc that would cover words makes room for them, but stays near its time. */
 static void discs_stand_beside_words(void **state)
 {
@@ -109,6 +186,7 @@ static void discs_stand_beside_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_steps_of_a_finding_are_shown),
 		cmocka_unit_test(discs_stand_beside_words),
 		cmocka_unit_test(a_finding_opens_the_groups_without_a_band),
 	};

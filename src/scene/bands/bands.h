@@ -281,6 +281,11 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, 
  * among them. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
 
+/* Scrolls so that all steps of a finding are in sight; or if there is no room for that, the first. Opens the
+ * groups without a band if need be. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_show_steps(struct thrum__scene *,
+	const struct thrum__finding *);
+
 /* Gives y of a line of this duration in a band, from the top of the band. */
 float thrum__scene_bands_line_y(const struct thrum__scene_bands_place *, int64_t duration);
 /* Returns the place of a group's band, or NULL. */
@@ -387,6 +392,10 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
 /* Gives y of a finding's step: of the task's line, or of its queue, or of the last place. Returns false
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
+
+/* The same from the top of the first place. */
+bool thrum__scene_bands_step_y(const struct thrum__scene_bands *, const struct thrum__step *,
+	float *y);
 
 /* Keeps notes off what the heads of sections say. */
 void thrum__bands_keep_heads(const struct thrum__bands_pen *);
