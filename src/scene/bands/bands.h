@@ -385,6 +385,17 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *, const struct thrum__sc
 	bool is_first);
 void thrum__bands_name_thread(const struct thrum__bands_pen *,
 	const struct thrum__scene_bands_place *, float y, int font);
+/* Whether a task works for a group, or for one below it in the tree. */
+bool thrum__bands_works_for(const struct thrum__family *, uint32_t task, uint32_t group);
+/* Whether the name under the pointer is another thread's, or a group's, so that a thread's runs that aren't
+ * for it step back. */
+static inline bool thrum__bands_is_aside(const struct thrum__bands_pen *pen, uint32_t thread)
+{
+	const struct thrum__scene *scene = pen->p->scene;
+
+	return scene->hovered_group != THRUM__NONE ||
+		(scene->hovered_thread != THRUM__NONE && scene->hovered_thread != thread);
+}
 void thrum__bands_paint_queue(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_marks(struct thrum__bands_pen *);
 void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
