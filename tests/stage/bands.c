@@ -230,6 +230,9 @@ static void a_double_press_shows_the_story(void **state)
 	for (y = name_y(show); thrum__stage_pick(show->stage, x, y, NULL) == THRUM__NONE; y++)
 		assert_true(y < scene->height);
 	assert_true(thrum__stage_double_press(show->stage, x, y, 0) > 0);
+	assert_int_equal(show_frame(show, 16), 1); /* the picture moves there */
+	assert_int_equal(show_frame(show, 16), 1);
+	assert_true(scene->heights_left > 0 && scene->heights_left < 1);
 	show_settle(show);
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
 }
