@@ -38,6 +38,70 @@ static void commands_open_and_close_bands(void **state)
 	assert_int_equal(picture_find(p, "for whom", NULL), 0);
 }
 
+/* How many boxes of an opened thread have the colour of runs. */
+static unsigned count_runs(const struct picture *p)
+{
+	unsigned count = 0;
+
+	for (uint32_t b = 0; b < p->list.batch_count; b++)
+		if (p->list.batches[b].style.op == THRUM__OP_RECT &&
+			p->list.batches[b].style.z == THRUM__Z_RUN &&
+			p->list.batches[b].style.colour == THRUM__COLOUR_RUN)
+			count += p->list.batches[b].count;
+	return count;
+}
+
+static void an_opened_thread_steps_back_from_what_is_hovered(void **state)
+{
+	struct picture *p = *state;
+	struct written where;
+	unsigned runs;
+
+	strcpy(p->scene->state.bands.opened[0], "loop");
+	p->scene->state.bands.opened_count = 1;
+	picture_paint(p, WIDTH, HEIGHT);
+	runs = count_runs(p);
+	assert_true(runs >= REQUESTS);
+	p->scene->hovered_thread = 1; /* another one */
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(count_runs(p), runs - REQUESTS);
+	p->scene->hovered_thread = THRUM__NONE;
+	/* A group whose tasks run there. */
+	assert_int_equal(picture_find(p, "GET /user/#", &where), 1);
+	assert_true(thrum__scene_hover_name(p->scene, where.x, where.y));
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(count_runs(p), runs);
+	p->scene->hovered_group = 1 - p->scene->hovered_group; /* the threads themselves */
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_int_equal(count_runs(p), runs - REQUESTS);
+}
+
+static void keys_scroll_by_pictures(void **state)
+{
+	struct picture *p = *state;
+	double all, at, page;
+
+	picture_paint(p, WIDTH, 100);
+	thrum__scene_bands_reach(p->scene, &all, &at, &page);
+	assert_true(all > page && at == 0 && page == 100 - THRUM__RULER);
+	assert_int_equal(thrum__scene_command(p->scene, THRUM__COMMAND_BOTTOM), 1);
+	picture_paint(p, WIDTH, 100);
+	thrum__scene_bands_reach(p->scene, &all, &at, &page);
+	assert_true(at > 0 && at + page <= all && at + page > all - 1);
+	assert_int_equal(thrum__scene_command(p->scene, THRUM__COMMAND_TOP), 1);
+	assert_float_equal(p->scene->state.track, 0, 0);
+	assert_int_equal(thrum__scene_command(p->scene, THRUM__COMMAND_PAGE_DOWN), 1);
+	picture_paint(p, WIDTH, 100);
+	thrum__scene_bands_reach(p->scene, &all, &at, &page);
+	assert_true(at > page / 3 && at < page);
+	assert_int_equal(thrum__scene_command(p->scene, THRUM__COMMAND_PAGE_UP), 1);
+	assert_float_equal(p->scene->state.track, 0, 0);
+	thrum__scene_bands_scroll_to(p->scene, 20);
+	picture_paint(p, WIDTH, 100);
+	thrum__scene_bands_reach(p->scene, &all, &at, &page);
+	assert_float_equal(at, 20, 0.5);
+}
+
 /* The line below the rows of an opened band opens it further, as the key does. */
 static void a_press_on_more_opens_a_band_further(void **state)
 {
@@ -263,6 +327,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bands_set_up, bands_tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(commands_open_and_close_bands),
+		TEST(an_opened_thread_steps_back_from_what_is_hovered),
+		TEST(keys_scroll_by_pictures),
 		TEST(a_press_on_more_opens_a_band_further),
 		TEST(a_press_on_close_closes_a_band),
 		TEST(a_box_opens_until_all_is_shown),
