@@ -162,6 +162,25 @@ static void sort_row(struct thrum__bands_rows *rows, const struct thrum__bands_r
 		task[i] = items[i].item;
 }
 
+/* Finds the longest lines of all blocks that have some of `count` lines. */
+static void measure_blocks(const struct thrum__bands_rows *rows, uint32_t first, uint32_t count)
+{
+	uint32_t at = first - first % THRUM__BANDS_BLOCK;
+
+	for (; at < first + count; at += THRUM__BANDS_BLOCK) {
+		struct thrum__bands_longest longest = {0, -1};
+
+		for (uint32_t i = at; i < at + THRUM__BANDS_BLOCK && i < rows->line_count; i++) {
+			int64_t length = rows->end[i] - rows->start[i];
+
+			longest.any = length > longest.any ? length : longest.any;
+			if ((rows->flags[i] & THRUM__LINE_FAILED) && length > longest.failed)
+				longest.failed = length;
+		}
+		rows->longest[at / THRUM__BANDS_BLOCK] = longest;
+	}
+}
+
 /* Puts the lines into their rows, each by start. */
 static int fill_rows(struct lines *lines)
 {
@@ -189,8 +208,9 @@ static int fill_rows(struct lines *lines)
 	rows->start = malloc(room * sizeof *rows->start);
 	rows->end = malloc(room * sizeof *rows->end);
 	rows->flags = malloc(room);
+	rows->longest = malloc((room / THRUM__BANDS_BLOCK + 1) * sizeof *rows->longest);
 	items = malloc((2 * (size_t)most + 1) * sizeof *items);
-	if (!rows->task || !rows->start || !rows->end || !rows->flags || !items) {
+	if (!rows->task || !rows->start || !rows->end || !rows->flags || !rows->longest || !items) {
 		free(items);
 		return -THRUM_E_MEMORY;
 	}
@@ -222,6 +242,7 @@ static int fill_rows(struct lines *lines)
 		}
 	}
 	free(items);
+	measure_blocks(rows, 0, rows->line_count);
 	return 0;
 }
 
@@ -388,6 +409,7 @@ static void advance_row(struct thrum__bands *bands, struct thrum__bands_row *row
 		row->least = length < row->least ? length : row->least;
 	}
 	row->class = thrum__bands_class(row->longest);
+	measure_blocks(rows, row->first, row->count);
 }
 
 void thrum__bands_rows_advance(struct thrum__bands *bands)
@@ -434,6 +456,7 @@ void thrum__bands_rows_free(struct thrum__bands_rows *rows)
 	free(rows->start);
 	free(rows->end);
 	free(rows->flags);
+	free(rows->longest);
 	free(rows->runs);
 	free(rows->spans);
 	free(rows->sums);
@@ -445,6 +468,7 @@ size_t thrum__bands_rows_memory(const struct thrum__bands_rows *rows)
 {
 	return rows->row_count * sizeof *rows->rows + rows->group_count * sizeof *rows->places +
 		rows->line_count * (sizeof *rows->task + 2 * sizeof *rows->start + 1) +
+		rows->line_count / THRUM__BANDS_BLOCK * sizeof *rows->longest +
 		rows->run_count * sizeof *rows->runs + rows->span_count * sizeof *rows->spans +
 		((size_t)rows->slot_count + rows->coarse_count) * sizeof *rows->sums;
 }
