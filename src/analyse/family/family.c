@@ -155,7 +155,7 @@ static void find_owner(struct thrum__family *family, uint32_t task)
 		i = family->up[place];
 		if (i == THRUM__NONE || is_lane(family->model, i))
 			break;
-		if (is_grouped(family, i)) {
+		if (family->group[thrum__place(&family->places, i)] != THRUM__NONE) {
 			owner = first_of_line(family, i);
 			break;
 		}
