@@ -14,18 +14,24 @@
 
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
-#define LATER (3600 * SECOND) /* so long after an event its message is looked for at least */
+#define LATEST (60 * SECOND)  /* a message that came so long before a report is counted in it */
 #define AGAIN 2000            /* ms until the second try */
 #define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
+struct name {
+	char key[THRUM__FLEET_KEY];
+	int64_t told; /* its agent reported last, ns since 1970 */
+	int64_t late; /* up to then no message had come so long after its records, ns */
+};
+
 struct names {
 	const struct thrum__fleet_address *address;
-	const char *behind;             /* only names behind this one */
-	char (*keys)[THRUM__FLEET_KEY]; /* the first ones by name */
-	size_t count;                   /* also of those beyond THRUM__FLEET_PARTS_MAX */
-	bool is_any;                    /* one matches, of whatever time */
+	const char *behind; /* only names behind this one */
+	struct name *all;   /* the first ones by name */
+	size_t count;       /* also of those beyond THRUM__FLEET_PARTS_MAX */
+	bool is_any;        /* one matches, of whatever time */
 };
 
 /* Whether the recording reaches into the time that the address names. */
@@ -36,7 +42,7 @@ static bool is_in_time(const struct thrum__fleet_known *known,
 		(atomic_load(&known->header.ended) == 0 || known->until >= address->from);
 }
 
-/* Takes the name of a recording. One may be given again, when its agent reports meanwhile. */
+/* Takes the name of a recording. */
 static int take_name(void *context, const struct thrum__fleet_known *known)
 {
 	struct names *names = context;
@@ -46,27 +52,27 @@ static int take_name(void *context, const struct thrum__fleet_known *known)
 	names->is_any = true;
 	if (!is_in_time(known, names->address) || strcmp(known->key, names->behind) <= 0)
 		return 0;
-	while (at < kept && strcmp(names->keys[at], known->key) < 0)
+	while (at < kept && strcmp(names->all[at].key, known->key) < 0)
 		at++;
-	if (at < kept && strcmp(names->keys[at], known->key) == 0)
-		return 0;
 	names->count++;
 	if (at == THRUM__FLEET_PARTS_MAX)
 		return 0;
 	kept -= kept == THRUM__FLEET_PARTS_MAX;
-	memmove(names->keys[at + 1], names->keys[at], (kept - at) * sizeof *names->keys);
-	memcpy(names->keys[at], known->key, sizeof *names->keys);
+	memmove(&names->all[at + 1], &names->all[at], (kept - at) * sizeof *names->all);
+	memcpy(names->all[at].key, known->key, sizeof known->key);
+	names->all[at].told = known->told;
+	names->all[at].late = (int64_t)known->count.late;
 	return 0;
 }
 
 /* Whether no other key has the program of this one. */
 static bool is_alone(const struct names *names, size_t which)
 {
-	const char *program = strchr(names->keys[which], '.');
+	const char *program = strchr(names->all[which].key, '.');
 	size_t size = (size_t)(strrchr(program, '.') + 1 - program);
 
 	for (size_t i = 0; i < names->count; i++)
-		if (i != which && strncmp(strchr(names->keys[i], '.'), program, size) == 0)
+		if (i != which && strncmp(strchr(names->all[i].key, '.'), program, size) == 0)
 			return false;
 	return true;
 }
@@ -80,7 +86,7 @@ struct fetch {
 	struct thrum__fleet_server *server;
 	/* The present recording. One that may go on stays until another one comes. */
 	struct thrum__fleet_live *live;
-	const char *key;
+	const struct name *name;
 	bool is_alone; /* no other one that matches has its program's name */
 	bool goes_on;
 	int64_t until; /* messages that were stored later aren't read */
@@ -111,15 +117,26 @@ static int read_pieces(struct fetch *f, int64_t from, int64_t until)
 	return result < 0 ? result : 0;
 }
 
-/* Reads the pieces of the time that the address names. A packet of which the beginning is missing
- * began before that time: then its beginning is read, too. */
+/* Adds to a time, up to the greatest one. */
+static int64_t add_time(int64_t time, int64_t more)
+{
+	return time < INT64_MAX - more ? time + more : INT64_MAX;
+}
+
+/* Reads the pieces of the time that the address names: those that were stored up to then, as late as the
+ * agent has told that its messages came, and those of which its last report tells nothing. A packet of which
+ * the beginning is missing began before that time: then its beginning is read, too. */
 static int read_packets(struct fetch *f)
 {
 	const struct thrum__fleet_address *a = f->address;
 	int64_t from = a->from > EARLIER ? a->from - EARLIER : 0;
+	int64_t until = add_time(add_time(a->until, EARLIER), f->name->late);
+	int64_t told = f->name->told - LATEST;
 	struct thrum__fleet_gathered gathered;
-	int64_t until = a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX;
-	int error = read_pieces(f, from, until > a->late ? until : a->late);
+	int error = read_pieces(f, from, until >= told ? INT64_MAX : until);
+
+	if (error == 0 && until < told)
+		error = read_pieces(f, told, INT64_MAX);
 
 	thrum__fleet_gather_look(f->live->gather, &gathered);
 	if (error == 0 && from > 0 && gathered.incomplete > 0)
@@ -180,7 +197,7 @@ static int fetch_packets(struct fetch *f)
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY], name[100];
 	int error;
 
-	sscanf(f->key, "%[^.].%[^.]", host, program);
+	sscanf(f->name->key, "%[^.].%[^.]", host, program);
 	snprintf(name, sizeof name, "%.40s%s%.40s.thrum", program, f->is_alone ? "" : "-",
 		f->is_alone ? "" : host);
 	for (char *at = name; *at; at++)
@@ -228,11 +245,11 @@ static int begin_recording(struct fetch *f, const char *key)
 
 static int fetch_recording(struct fetch *f, const struct names *names, size_t i)
 {
-	int result = begin_recording(f, names->keys[i]);
+	int result = begin_recording(f, names->all[i].key);
 
 	if (result <= 0)
 		return result;
-	f->key = names->keys[i];
+	f->name = &names->all[i];
 	f->is_alone = is_alone(names, i);
 	result = fetch_packets(f);
 	return result || f->goes_on ? result : end_recording(f);
@@ -276,7 +293,7 @@ static int limit_names(struct fetch *f, struct names *names)
 		portion->left = names->count > most ? names->count - most : 0;
 		names->count -= portion->left;
 		if (names->count > 0)
-			strcpy(portion->behind, names->keys[names->count - 1]);
+			strcpy(portion->behind, names->all[names->count - 1].key);
 	}
 	return names->count <= most
 		? 0
@@ -332,8 +349,8 @@ int thrum__fleet_fetch(const struct thrum__fleet_address *address,
 
 	if (live)
 		*live = NULL;
-	names.keys = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.keys);
-	if (!names.keys)
+	names.all = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.all);
+	if (!names.all)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	error = fetch_all(&f, &names);
 	if (error == 0)
@@ -343,6 +360,6 @@ int thrum__fleet_fetch(const struct thrum__fleet_address *address,
 	free(f.pings.all);
 	thrum__fleet_live_destroy(f.live);
 	thrum__fleet_close(f.server);
-	free(names.keys);
+	free(names.all);
 	return error;
 }

@@ -46,7 +46,7 @@ struct thrum__fleet_address {
 	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
-	int64_t late;        /* what was stored up to then may belong to that time, ns since 1970 */
+	int64_t late;        /* no more used */
 	char creds[256];     /* a file with a user's JWT and key; "": none */
 	char authority[256]; /* a file with certificates that are trusted; "": the system's */
 	char certificate[256], key[256]; /* files of this client; "": none */
@@ -66,7 +66,7 @@ bool thrum__fleet_matches(const char *pattern, const char *host, const char *pro
 #define THRUM__FLEET_SUBJECT 224         /* room for a subject */
 #define THRUM__FLEET_PIECE "Thrum-Piece" /* the name of a piece's header */
 #define THRUM__FLEET_COUNT "Thrum-Count" /* the name of the header of part 0 */
-#define THRUM__FLEET_INFO 192            /* room for its value */
+#define THRUM__FLEET_INFO 224            /* room for its value */
 /* The parts of the tables: part 0 is the header's page, each other one has so many bytes. */
 #define THRUM__FLEET_PART 32768u
 /* No tables are larger. */
@@ -90,6 +90,9 @@ struct thrum__fleet_count {
 	uint64_t pieces, bytes, packets; /* stored; a packet counts when all of it is */
 	uint64_t overwritten;            /* packets that the recorder overwrote before */
 	uint64_t damaged;                /* packets that weren't sent */
+	uint64_t records;                /* stored */
+	uint64_t late; /* the longest time from a record until it was stored, ns */
+	uint64_t record_rate, byte_rate; /* stored in a second, of late; 0 when it has ended */
 };
 
 /* Write and read the value of the header of part 0. Reading returns whether it is one. */
@@ -122,6 +125,8 @@ struct thrum__fleet_outlet {
 	 * stored[i]. Returns 0 if all are stored, or a negative enum thrum_error. */
 	int (*send)(void *owner, const struct thrum__fleet_message *, size_t count, bool *stored,
 		struct thrum_error_info *);
+	/* The time, in ns since 1970; NULL: the time of the step. */
+	uint64_t (*now)(void);
 };
 
 /* The recorder's process at one time. */
@@ -282,8 +287,8 @@ struct thrum__fleet_known {
 };
 
 /*
- * Gives the recordings that an address names to `take`: those of which an agent told something after
- * the address's `from`, and which began before its `until`; until `take` returns another number than 0.
+ * Gives the recordings that an address names to `take`, each once: those of which an agent told something
+ * after the address's `from`, and which began before its `until`; until `take` returns another number than 0.
  * Unless `after` is NULL, those of which nothing was told since message number *after are left out, and
  * then it becomes the number of the last one. Returns as thrum__fleet_read does.
  */

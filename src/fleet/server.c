@@ -317,7 +317,7 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
 	return (struct thrum__fleet_outlet){s,
 		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
-		s->tables_age, send_messages};
+		s->tables_age, send_messages, thrum__port_realtime};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */
