@@ -46,7 +46,6 @@ struct thrum__fleet_address {
 	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
-	int64_t late;        /* no more used */
 	char creds[256];     /* a file with a user's JWT and key; "": none */
 	char authority[256]; /* a file with certificates that are trusted; "": the system's */
 	char certificate[256], key[256]; /* files of this client; "": none */

@@ -260,37 +260,26 @@ static int open_parts(const char *text, struct thrum__input *input, struct thrum
 
 /* Visits the recordings, and closes them. */
 static int visit_parts(const struct fetched *fetched,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context)
+	int (*visit)(void *, const struct thrum__source_group *), void *context)
 {
-	int result = 0;
+	struct thrum__source_recording all[THRUM__FLEET_PARTS_MAX];
+	struct thrum__source_group group = {all, fetched->count, fetched->clocks};
+	char paths[THRUM__FLEET_PARTS_MAX][32];
+	int result;
 
-	for (size_t i = 0; i < fetched->count && result == 0; i++) {
-		char path[64];
-
-		snprintf(path, sizeof path, "/proc/self/fd/%d", fetched->files[i]);
-		result = visit(context, path, fetched->hosts[i], fetched->programs[i]);
+	for (size_t i = 0; i < fetched->count; i++) {
+		snprintf(paths[i], sizeof paths[i], "/proc/self/fd/%d", fetched->files[i]);
+		all[i] = (struct thrum__source_recording){paths[i], fetched->names[i],
+			fetched->hosts[i], fetched->programs[i]};
 	}
+	result = visit(context, &group);
 	drop_parts(fetched);
 	return result;
 }
 
-int thrum__source_visit(const char *name,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *info)
-{
-	struct thrum__fleet_address address;
-	int error;
-
-	if (strncmp(name, "nats:", 5) != 0 && strncmp(name, "tls:", 4) != 0)
-		return visit(context, name, NULL, NULL);
-	error = thrum__fleet_parse(name, (int64_t)thrum__port_realtime(), &address, info);
-	return error ? error : thrum__source_visit_server(&address, visit, context, info);
-}
-
-int thrum__source_visit_server(const struct thrum__fleet_address *address,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *info)
+int thrum__source_visit(const struct thrum__fleet_address *address,
+	int (*visit)(void *, const struct thrum__source_group *), void *context,
+	struct thrum_error_info *info)
 {
 	struct thrum__fleet_portion portion = {.left = 0};
 	struct fetched fetched;

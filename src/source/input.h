@@ -54,20 +54,34 @@ int thrum__source_open_nats(const char *address, struct thrum__input *, struct t
 int thrum__source_open_nats_tls(const char *address, struct thrum__input *,
 	struct thrum_error_info *);
 
-/*
- * Calls `visit` for a trace by its name; for recordings that a server keeps once for each, with a path
- * that is valid meanwhile, and with names as the server has them, else NULL. Ends when it returns
- * another number than 0. Returns that number, 0, or a negative enum thrum_error.
- */
-int thrum__source_visit(const char *name,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *);
+/* A recording among several. */
+struct thrum__source_recording {
+	const char *path; /* for thrum_trace_open */
+	const char *file; /* as struct thrum__world_part has it */
+	/* As a server has them; NULL: it is of this machine. */
+	const char *host, *program;
+};
 
-/* The same for an address of a server. Any number of recordings may match. */
+/* Recordings that may be one trace: THRUM__WORLD_PARTS_MAX at most. */
+struct thrum__source_group {
+	const struct thrum__source_recording *all;
+	size_t count;
+	int clocks; /* the descriptor of a file with struct thrum__ping; -1: there is none */
+};
+
+/*
+ * Calls `visit` for the recordings of a server's address, as many at a time as can be one trace. The
+ * group is valid meanwhile. Ends when it returns another number than 0. Returns that number, 0, or a
+ * negative enum thrum_error.
+ */
 struct thrum__fleet_address;
-int thrum__source_visit_server(const struct thrum__fleet_address *,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *);
+int thrum__source_visit(const struct thrum__fleet_address *,
+	int (*visit)(void *, const struct thrum__source_group *), void *context,
+	struct thrum_error_info *);
+/* Opens a group as one trace: thrum__world_join. *messages becomes the number of messages between the
+ * recordings. Returns 0 or a negative enum thrum_error. */
+int thrum__source_join(const struct thrum__source_group *, struct thrum_trace **trace,
+	uint64_t *messages, struct thrum_error_info *);
 /* Fetches the recordings of an address, but no more than can be one trace: *left weren't. Returns the
  * descriptor of a temporary file, or a negative enum thrum_error. */
 int thrum__source_fetch(const struct thrum__fleet_address *, size_t *left,

@@ -7,10 +7,10 @@
 #include "base/array.h"
 #include "world/parts.h"
 
-#define ID_STEP UINT64_C(1000000000000) /* between the ids of parts */
-#define EVENTS 512                      /* of a batch */
-#define TEXTS (64 << 10)                /* bytes of a batch for texts that are changed */
-#define TEXT_MAX 1024                   /* a changed text is cut off there */
+#define ID_STEP THRUM__WORLD_ID_STEP
+#define EVENTS 512       /* of a batch */
+#define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
+#define TEXT_MAX 1024    /* a changed text is cut off there */
 #define NAME_ROOM 160
 #define CATEGORIES 4 /* whose level the model follows */
 

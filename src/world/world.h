@@ -20,6 +20,7 @@
 #include "read/read.h"
 
 #define THRUM__WORLD_PARTS_MAX 64
+#define THRUM__WORLD_ID_STEP UINT64_C(1000000000000) /* between the ids of parts */
 
 /* A recording: opened twice, since its messages are read before its events. */
 struct thrum__world_part {
