@@ -246,11 +246,6 @@ static int store_server(struct storing *s, const char *argument)
 	return result < 0 ? input_failed(argument, &error) : s->status;
 }
 
-static bool is_server(const char *argument)
-{
-	return strncmp(argument, "nats:", 5) == 0 || strncmp(argument, "tls:", 4) == 0;
-}
-
 /* Stores files, as one group if they can be one; standard input can't be read twice. */
 static int store_files(struct storing *s, char **arguments, int count)
 {
@@ -263,7 +258,7 @@ static int store_files(struct storing *s, char **arguments, int count)
 	for (int i = 0; i < count; i++)
 		most = strcmp(arguments[i], "-") == 0 ? 1 : most;
 	for (int i = 0; i < count && status == STATUS_OK; i++) {
-		if (!is_server(arguments[i])) {
+		if (!thrum__source_is_server(arguments[i])) {
 			char *path = paths[group.count];
 
 			status = input_find(s->command, arguments[i], path, sizeof(*paths));
@@ -288,7 +283,7 @@ static int store_all(struct storing *s, char **arguments, int count, const char 
 	int status = store_files(s, arguments, count);
 
 	for (int i = 0; i < count && status == STATUS_OK; i++)
-		if (is_server(arguments[i]))
+		if (thrum__source_is_server(arguments[i]))
 			status = store_server(s, arguments[i]);
 	*put_count(rows, s->rows) = '\0';
 	if (status == STATUS_OK && s->server)

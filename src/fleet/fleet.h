@@ -306,35 +306,47 @@ struct thrum__fleet_portion {
 	size_t left;                   /* that match and come later */
 };
 
+/* A recording that goes on. */
+struct thrum__fleet_live;
+
 /* Recordings that an address names: the files into which they are fetched. */
 struct thrum__fleet_fetching {
 	void *owner;
 	/* Gives an output for the next recording. `name` tells it from the others: its program, and its
-	 * host where that is needed. */
-	int (*begin)(void *owner, const char *name, const char *host, const char *program,
-		struct thrum__output *);
+	 * host where that is needed. `key` is HOST.PROGRAM.UUID. */
+	int (*begin)(void *owner, const char *name, const char *key, struct thrum__output *);
 	/* The output is complete. The times bound it, in ticks; 0, UINT64_MAX: they don't. */
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 	/* Takes what is known about the clocks of several recordings' machines. */
 	int (*clocks)(void *owner, const struct thrum__ping *, size_t count);
 	struct thrum__fleet_portion *portion; /* NULL: more than one portion is an error */
+	/*
+	 * Takes a recording that hasn't ended, in the place of `end`, if the address names no end and no
+	 * more than `live_most` recordings match. The output must then stay, and has a recorder's file. Calls
+	 * thrum__fleet_live_destroy at last.
+	 */
+	int (*go_on)(void *owner, struct thrum__fleet_live *);
+	size_t live_most;
+	/* Whether a recording has come already; its name is HOST.PROGRAM.UUID. NULL: none has. */
+	bool (*has)(void *owner, const char *key);
 };
 
-/* A recording that goes on. */
-struct thrum__fleet_live;
-
 /*
- * Fetches all recordings that an address names. If it names only one that hasn't ended, and no end,
- * *live, unless `live` is NULL, becomes what goes on in the output, which must then stay, and which has
- * a recorder's file; else NULL. Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_FOUND if there
- * are none.
+ * Fetches all recordings that an address names. *server becomes the server if something goes on, else
+ * NULL; the caller closes it. Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_FOUND if there are
+ * none.
  */
 THRUM__MUST_USE int thrum__fleet_fetch(const struct thrum__fleet_address *,
-	const struct thrum__fleet_fetching *, struct thrum__fleet_live **live,
+	const struct thrum__fleet_fetching *, struct thrum__fleet_server **server,
+	struct thrum_error_info *);
+/* Fetches those that have come since. *after is 0 at first. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_fetch_more(struct thrum__fleet_server *,
+	const struct thrum__fleet_address *, uint64_t *after, const struct thrum__fleet_fetching *,
 	struct thrum_error_info *);
 /* Writes what has come to the output. Returns 1, 0 when the recording has ended and all of it is there,
  * or a negative enum thrum_error: the next step tries again. */
 THRUM__MUST_USE int thrum__fleet_live_step(struct thrum__fleet_live *, struct thrum_error_info *);
-void thrum__fleet_live_close(struct thrum__fleet_live *); /* NULL is allowed */
+/* Leaves the server open. NULL is allowed. */
+void thrum__fleet_live_destroy(struct thrum__fleet_live *);
 
 #endif

@@ -53,6 +53,16 @@ int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thr
 int thrum__source_open_nats(const char *address, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_nats_tls(const char *address, struct thrum__input *,
 	struct thrum_error_info *);
+/* Whether a trace's name is the address of a server. */
+bool thrum__source_is_server(const char *name);
+/* Opens the recordings that a server keeps as a trace, which goes on while one of several does. Returns 0 or
+ * a negative enum thrum_error. */
+int thrum__source_open_server(const char *name, struct thrum_trace **trace,
+	struct thrum_error_info *);
+/* Makes a trace of an input, and follows it if it is written. The trace owns the input; after a failure it is
+ * closed. Returns 0 or a negative enum thrum_error. */
+int thrum__source_follow(const struct thrum__input *, struct thrum_trace **trace,
+	struct thrum_error_info *);
 
 /* A recording among several. */
 struct thrum__source_recording {

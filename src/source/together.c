@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/fleet.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
@@ -64,19 +65,18 @@ int thrum__source_open_together(const char *const *files, size_t count, struct t
 	return error;
 }
 
-/* Reads the comparisons of clocks. */
-static int read_clocks(int fd, struct thrum__world_parts *parts)
+int thrum__source_read_clocks(int fd, struct thrum__ping **pings, uint32_t *count)
 {
 	struct stat status;
+	ssize_t got;
 
 	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size == 0)
 		return 0;
-	parts->pings = malloc((size_t)status.st_size);
-	if (!parts->pings)
+	*pings = malloc((size_t)status.st_size);
+	if (!*pings)
 		return -THRUM_E_MEMORY;
-	ssize_t got = pread(fd, parts->pings, (size_t)status.st_size, 0);
-
-	parts->ping_count = got > 0 ? (uint32_t)((size_t)got / sizeof *parts->pings) : 0;
+	got = pread(fd, *pings, (size_t)status.st_size, 0);
+	*count = got > 0 ? (uint32_t)((size_t)got / sizeof **pings) : 0;
 	return 0;
 }
 
@@ -84,7 +84,9 @@ int thrum__source_join(const struct thrum__source_group *group, struct thrum_tra
 	uint64_t *messages, struct thrum_error_info *info)
 {
 	struct thrum__world_parts *parts = calloc(1, sizeof *parts);
-	int error = parts ? read_clocks(group->clocks, parts) : -THRUM_E_MEMORY;
+	int error = parts
+		? thrum__source_read_clocks(group->clocks, &parts->pings, &parts->ping_count)
+		: -THRUM_E_MEMORY;
 
 	for (size_t i = 0; i < group->count && error == 0; i++)
 		error = open_recording(parts, group->all[i].path, group->all[i].file, info);

@@ -46,4 +46,18 @@ THRUM__MUST_USE int thrum__world_join(const struct thrum__world_part *parts, siz
 	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_trace **trace,
 	uint64_t *messages, struct thrum_error_info *);
 
+/* Where parts come from while a trace of several goes on. */
+struct thrum__world_more {
+	void *owner;
+	/* Returns 1 with the next part, of which `again` is NULL, or 0: there is none now. */
+	int (*next)(void *owner, struct thrum__world_part *);
+	void (*close)(void *owner); /* called when the parts are closed */
+};
+
+/*
+ * Takes parts that come later, as long as a part goes on and there is room. Their machines' clocks are known
+ * by CLOCK_REALTIME alone, unless the machine has another part. `trace` is one that thrum__world_join made.
+ */
+void thrum__world_take_more(struct thrum_trace *, const struct thrum__world_more *);
+
 #endif
