@@ -49,6 +49,7 @@ struct thrum__fleet_address {
 	char creds[256];     /* a file with a user's JWT and key; "": none */
 	char authority[256]; /* a file with certificates that are trusted; "": the system's */
 	char certificate[256], key[256]; /* files of this client; "": none */
+	char inbox[128];                 /* answers come to subjects that begin so; "": _INBOX */
 };
 
 /* Reads an address. `now`: ns since 1970, for times that count back. Returns 0, or -THRUM_E_ARGUMENT
@@ -100,6 +101,8 @@ bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *);
 /* Write and read a message of thrum.rec.HOST.clock. Reading returns whether it is one. */
 void thrum__fleet_put_ping(const struct thrum__ping *, char to[THRUM__FLEET_INFO]);
 bool thrum__fleet_get_ping(const void *from, size_t size, struct thrum__ping *);
+/* Writes the subject below which an agent of that host gets answers. */
+void thrum__fleet_inbox(const char *host, char to[128]);
 /* Finds the part's number in the subject of a table message. */
 bool thrum__fleet_get_part(const char *subject, uint32_t *part);
 

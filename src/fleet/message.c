@@ -35,6 +35,12 @@ void thrum__fleet_key(const struct thrum__header *header, const char *host, cons
 		to += sprintf(to, "%02x", header->uuid[i]);
 }
 
+void thrum__fleet_inbox(const char *host, char to[128])
+{
+	strcpy(to, "_INBOX.");
+	*put_token(to + strlen(to), host, 64) = '\0';
+}
+
 void thrum__fleet_put_piece(const struct thrum__fleet_piece *piece, char to[THRUM__FLEET_INFO])
 {
 	snprintf(to, THRUM__FLEET_INFO,
