@@ -132,6 +132,22 @@ run("store", "stock.thrum", "-o", alone)
 check(ask(f"select count(*) from '{alone}/waits/**/*.parquet'")[0] == [["0"]] if
       os.path.isdir(os.path.join(alone, "waits")) else True, "no other side is known")
 
+# Numbers stand as differences where that takes less room: of any size, and any count of them.
+numbers = [0, 2**63 - 1, -2**63, -1, 2**63 - 1, 0, *range(1000, 1300), *(2**i for i in range(63)),
+           *(-2**i for i in range(63))]
+for count in 1, 2, 33, 128, 129, 130, len(numbers):
+    name = f"numbers{count}"
+    subprocess.run([f"{BUILD}/tests/thrum/programs/obeys"], text=True, stdout=subprocess.DEVNULL, check=True,
+                   input="".join(f"gauge number {number}\n" for number in numbers[:count]),
+                   env={**os.environ, "THRUM_TRACE": os.path.join(folder.name, name)})
+    run("store", name, "-o", name + "-tables")
+    got, = ask(f"""select value from '{folder.name}/{name}-tables/counters/**/*.parquet' where counter = 'number'
+               order by time""")
+    check([int(row[0]) for row in got] == numbers[:count], "numbers", count, got[:5])
+used = ask(*(f"select distinct encodings from parquet_metadata('{tables}/{name}')" for name in files()))
+for encoding in "DELTA_BINARY_PACKED", "PLAIN":
+    check(any(encoding in row[0] for encodings in used for row in encodings), encoding)
+
 with open(os.path.join(SOURCE, "doc/fleet.md"), encoding="utf-8") as file:
     queries = re.findall(r"```sql\n(.*?)```", file.read().split("## ClickHouse")[0], re.S)
 check(len(queries) >= 10, "queries in doc/fleet.md")
