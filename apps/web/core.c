@@ -205,8 +205,10 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 		result = thrum__scene_create(part->model, &options, show_laying_out, NULL, &scene);
 	if (result == 0)
 		result = thrum__stage_add(core.stage, scene, core_text);
-	if (result == 0)
+	if (result == 0) {
+		scene->rows_later = true;
 		thrum__scene_set_ending(scene, &part->info, THRUM__NOT_FOLLOWED, NULL);
+	}
 	return result;
 }
 
@@ -286,6 +288,19 @@ EXPORT(core_find) int core_find(void)
 			return more < 0 ? more : 0;
 	}
 	return THRUM__CHANGED_PICTURE;
+}
+
+/* Makes rows that are shown as soon as they are there, a step at a time. Returns 1 while there is more to do;
+ * 0: no part awaits any. */
+EXPORT(core_step_rows) int core_step_rows(void)
+{
+	for (uint32_t i = 0; i < core.stage->count; i++)
+		if (thrum__scene_awaits_rows(core.stage->parts[i].scene)) {
+			int more = thrum__stage_step_rows(core.stage, i);
+
+			return more < 0 ? more : 1;
+		}
+	return 0;
 }
 
 /* Sets the state of the last opened trace to the text, if that is "killed" and the file says that

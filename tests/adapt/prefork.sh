@@ -40,6 +40,8 @@ told hang "$hang"
 # Each child is linked to the call that forked it.
 "$THRUM" dump --event=link-receive hang.thrum.* 2>&1 | grep -q link-receive ||
 	wrong "no link between a server and its workers"
+"$THRUM" tasks hang.thrum hang.thrum.* 2>&1 | grep -qE ' hang\.[0-9]+/prefork ' ||
+	wrong "a worker is not called by its process"
 grep -q '^thrum: thrum why hang.thrum explains all of them' hang.said || wrong "no word of why: $(cat hang.said)"
 # Recordings that an older run left are others.
 cp hang.thrum older.thrum
@@ -100,18 +102,21 @@ for file in $(recordings killed); do
 	"$THRUM" info "$file" 2>&1 | grep -q 'ended by SIGKILL' || wrong "$file: its end is not known"
 done
 
-# Those that gave up their rights record where they may, and else thrum says so.
+# Those that give up their rights record, as they begin before. Where thrum doesn't see that they do, they record where
+# they may, and else it says so.
 if ((EUID == 0)); then
 	mkdir -p locked open
 	chmod 700 locked
 	chmod 777 open
 	chmod 711 .
 	same locked/rights "$programs/prefork" rights
-	count locked/rights 0
-	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/rights.said ||
-		wrong "rights: $(cat locked/rights.said)"
-	same open/rights "$programs/prefork" rights
-	count open/rights 2
+	count locked/rights 2
+	same locked/unseen "$programs/prefork" unseen
+	count locked/unseen 0
+	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/unseen.said ||
+		wrong "unseen: $(cat locked/unseen.said)"
+	same open/unseen "$programs/prefork" unseen
+	count open/unseen 2
 else
 	echo "skipped: only root can give up its rights"
 fi

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: ISC
 // The picture: pointer, wheel, fingers and keys.
-import { counting, countingMuch, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
+import {
+  counting,
+  crowded,
+  countingMuch,
+  good,
+  hanging,
+  huge,
+  page,
+  real,
+  steady,
+} from "./fixtures.mjs";
 import { expect, same, settled, test, until } from "./harness.mjs";
 import {
   address,
@@ -544,9 +554,44 @@ test("what the picture told of a trace isn't followed after it was closed", asyn
   same(now.has("sel"), false, "a task is selected");
 });
 
-test("the visible time can be saved as a recording, by a command", async (open) => {
+test("while the rows of a busy program are made, the page answers", async (open) => {
+  const view = await opened(open, page(crowded()));
+  await canvas(view).focus();
+  const answers = await view.evaluate(async () => {
+    const [picture, seen, pointer] = ["canvas", "seen", "pointer"].map((id) =>
+      document.getElementById(id),
+    );
+    const { left, top } = picture.getBoundingClientRect();
+    const changed = (element) =>
+      new Promise((done) => {
+        const watch = new MutationObserver(() => done(watch.disconnect()));
+        watch.observe(element, { childList: true, characterData: true, subtree: true });
+      });
+    const makes = () => seen.textContent.includes("the rows are being made");
+    picture.dispatchEvent(new window.KeyboardEvent("keydown", { key: "v", bubbles: true }));
+    while (!makes()) await changed(seen);
+    for (let count = 0; ; count++) {
+      const told = changed(pointer);
+      const at = { clientX: left + 400 + 9 * count, clientY: top + 99, pointerType: "mouse" };
+      picture.dispatchEvent(new window.PointerEvent("pointermove", { ...at, bubbles: true }));
+      await told;
+      if (!makes()) return count;
+    }
+  });
+  expect(answers > 2, `answers before the rows were there: ${answers}`);
+  await reaches(view, "rows are shown", (at) => at.get("as") === "rows");
+});
+
+test("the visible time, or the chosen range, can be saved as a recording, by a command", async (open) => {
   const view = await opened(open, page(hanging()), { hash: near });
-  await view.getByText("Export", { exact: true }).click();
-  await view.getByRole("button", { name: /as a recording/ }).click();
+  const ask = async () => {
+    await view.getByText("Export", { exact: true }).click();
+    await view.getByRole("button", { name: /as a recording/ }).click();
+  };
+  await ask();
   await view.getByText(/^thrum snapshot '.*' --start=20000 --end=40000 -o/).waitFor();
+  await view.evaluate((hash) => (location.hash = hash), `${near}&range=25000..30000&as=bands`);
+  await reaches(view, "a range is chosen", (at) => at.has("range"));
+  await ask();
+  await view.getByText(/^thrum snapshot '.*' --start=25000 --end=30000 -o/).waitFor();
 });

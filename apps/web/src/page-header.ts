@@ -227,14 +227,15 @@ function makeFullScreen() {
   byId("view-menu").append(button("Full screen", toggle));
 }
 
-/** Tells how to save the visible time as a recording: the page has no recorder. */
+/** Tells how to save the chosen range, or the visible time, as a recording: the page has no recorder. */
 function tellCut() {
-  const [, from, to] = /[#&]t=(\d+)\.\.(\d+)/.exec(location.hash) ?? [];
+  const span = (key: string) => new RegExp(`[#&]${key}=(\\d+)\\.\\.(\\d+)`).exec(location.hash);
+  const [, from, to] = span("range") ?? span("t") ?? [];
   const name = (now.parts[now.focus]?.name ?? "").replaceAll("'", "'\\''");
   if (from && to)
     notice(
       `thrum snapshot '${name}' --start=${from} --end=${to} -o part.thrum`,
-      "This command saves the visible time as a recording of its own.",
+      "This command saves this time as a recording of its own.",
       false,
     );
   else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);

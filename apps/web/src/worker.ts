@@ -124,6 +124,7 @@ class Viewer {
   private readonly told = new Map<string, string>();
   private readonly questions: Question[] = [];
   private coarseSent = 0; // in ms
+  private isMaking = false; // rows, in steps
   private isPaused = false; // while input is looked at, between two steps
 
   constructor(
@@ -150,12 +151,28 @@ class Viewer {
   private frame(): void {
     const { core } = this;
     if (this.width === 0) return;
+    if (!this.isMaking) this.makeRows();
     const moves = core.call("core_frame", this.width, this.height, performance.now());
     if (core.call("core_list_count") > 0) this.paint(this.context, this.scale);
     core.call("core_changes", this.bits);
     this.bits = 0;
     this.tell(core.json<Changes>());
     if (moves !== 0) this.changed(moves < 0 ? moves : CHANGED_PICTURE);
+  }
+
+  /** Makes rows that are to be shown, a step at a time: between two, input is handled. */
+  private makeRows(): void {
+    const end = performance.now() + STEPS_MS;
+    let more = 1;
+    while (more > 0 && performance.now() < end) more = this.core.call("core_step_rows");
+    this.isMaking = more > 0;
+    if (this.isMaking) setTimeout(() => inTurn(() => this.goOn()));
+    else this.changed(more);
+  }
+
+  private goOn(): void {
+    this.makeRows();
+    if (!this.isMaking) this.changed(CHANGED_PICTURE);
   }
 
   private paint(context: Context, scale: number): void {
