@@ -169,10 +169,9 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
  * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
 int thrum__adapt_hide(long low, bool is_single);
 
-/* The wait for a child is recorded: looks whether it waits for this process. */
+/* The wait for a child is recorded, or for any if that isn't positive: looks whether it waits for
+ * this process, or all do. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
-/* The only child of a process with a single thread; 0: it has none, or more. Keeps errno. */
-pid_t thrum__adapt_only_child(void);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does. */

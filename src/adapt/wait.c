@@ -168,7 +168,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 	}
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
-	struct object *object = thrum__adapt_forked_lock(lock, tid);
+	struct object *object = thrum__adapt_forked_lock(lock, noun, tid);
 
 	if (!object) {
 		object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
