@@ -171,6 +171,8 @@ static const struct {
 	[UNSERVED_SOME] = {"Ends without serving “$o”",
 		"and so do $x more; others like it served it",
 		"$t ends without serving $o, and so do $x more; others like it served it."},
+	[THRUM__STEP_TAKES_LOCK] = {"Takes the lock of “$o”", "but doesn't signal it",
+		"$t takes the lock of $o, but doesn't signal it."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",

@@ -17,6 +17,7 @@
  *	barriers.c  tells who is missing at a barrier
  *	deserters.c tells who ended without serving an object, as its like did
  *	leavers.c   tells which worker left its queue
+ *	takers.c    tells who took the lock of a condition that nobody signals
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	served.c    tells of those that serve the leaf, or would have to
@@ -284,6 +285,13 @@ struct thrum__why_deserters {
 
 struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint32_t object,
 	const struct thrum__why_servers *);
+
+/* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
+
+/* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
+ * the last wait began: the latest first. */
+void thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 
