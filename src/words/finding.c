@@ -173,6 +173,8 @@ static const struct {
 		"$t ends without serving $o, and so do $x more; others like it served it."},
 	[THRUM__STEP_TAKES_LOCK] = {"Takes the lock of “$o”", "but doesn't signal it",
 		"$t takes the lock of $o, but doesn't signal it."},
+	[THRUM__STEP_MAY_SIGNAL] = {"May be to signal “$o”", "but waits itself, as all others do",
+		"$t may be to signal $o, but waits itself, as all others do."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",

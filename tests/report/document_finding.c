@@ -100,6 +100,8 @@ static const struct {
 	{THRUM__STEP_ENDS_UNSERVED, 0, 0,
 		"[a] ends without serving [b]; others like it served it."},
 	{THRUM__STEP_TAKES_LOCK, 0, 0, "[a] takes the lock of [b], but doesn't signal it."},
+	{THRUM__STEP_MAY_SIGNAL, 0, 0,
+		"[a] may be to signal [b], but waits itself, as all others do."},
 	{THRUM__STEP_SILENT, 0, 0, "[a] does nothing more, though [b] needs it."},
 	{THRUM__STEP_SERVES, 0, 0, "Only [a] serves [b]; it did so last 90 ms before the end."},
 	{THRUM__STEP_RUNS_MEANWHILE, 0, 0,

@@ -42,7 +42,7 @@ static bool is_told(const struct thrum__search *search, const struct thrum__find
 	return waits.count == 0 || waits.waits[0].on != path->leaf;
 }
 
-void thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__search *search,
+bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -63,4 +63,5 @@ void thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__s
 			THRUM__EDGE(model, edge, time), edge);
 		told++;
 	}
+	return told > 0;
 }
