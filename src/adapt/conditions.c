@@ -46,8 +46,8 @@ static void end_condition_wait(struct condition_wait *c)
 	take_lock(c->lock, c->wait.caller);
 }
 
-/* Whoever takes a lock from now on says so: it may be to signal the condition for which its present
- * holder waits. Returns false if the lock is unknown. */
+/* Each thread that takes a lock from now on says so: it may be to signal the condition for which its
+ * present holder waits. Returns false if the lock is unknown. */
 static bool watch_takers(const void *lock, const void *caller)
 {
 	struct thread *self = thrum__adapt_thread();

@@ -64,7 +64,7 @@ static void the_only_other_waiter_may_be_to_signal(void **state)
 	/* All that wait belong to one finding. */
 	expect(FOLLOWER("") TIMER END, 1, 21, 2);
 	expect(FOLLOWER("") CLIENT END, 1, 31, 2);
-	/* Of two, the one whose name tells so. Else only the other condition has one. */
+	/* The name tells which of two. If it does not, only the other condition has one. */
 	expect(FOLLOWER("") TIMER CLIENT END, 1, 21, 2);
 	expect(FOLLOWER("") THREAD(2, 20, 21, "compact", 3) CLIENT END, 2, 11, 3);
 }

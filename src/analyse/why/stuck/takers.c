@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells who took the lock of a condition while others wait for that: it may have changed what they wait
- * for. Who goes to wait for a condition releases its lock just before, which tells the lock.
+ * for. A task that goes to wait for a condition releases its lock just before, which tells the lock.
  */
 #include "analyse/why/stuck/stuck.h"
 #include "base/time.h"
