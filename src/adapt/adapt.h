@@ -89,6 +89,8 @@ extern bool thrum__adapt_is_beside;
 /* Starts the recording, if it is not started yet: an adapter has something to record. Keeps errno. Not
  * async-signal-safe. */
 void thrum__adapt_start(void);
+/* Whether this process has forked, and may yet begin to record. */
+bool thrum__adapt_has_forked(void);
 
 /* The entries that the environment of another program gets. */
 #define VARIABLES 3

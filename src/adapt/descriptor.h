@@ -167,6 +167,8 @@ int thrum__adapt_hide(long low, bool is_single);
 
 /* The wait for a child is recorded: looks whether it waits for this process. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
+/* The only child of a process with a single thread; 0: it has none, or more. Keeps errno. */
+pid_t thrum__adapt_only_child(void);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does. */
@@ -197,10 +199,18 @@ bool thrum__adapt_takes_children(bool is_told);
 /* Looks for children that ended and aren't taken, and records those that are seen for some time.
  * Returns the task of one, for which the calling thread should wait; or NONE. */
 thrum_task thrum__adapt_children_look(bool is_told);
+/* Begins the recording of a program that waits for children which it forked, and which run no other program:
+ * they may hang. Returns whether it did. Keeps errno. */
+bool thrum__adapt_children_begin(void);
+/* The same once such a wait lasts: it waits for a while itself, where nothing is recorded yet.
+ * `process` is the child, or not positive for any. Returns whether a handler ran that ends the
+ * call, with errno EINTR. */
+bool thrum__adapt_children_interrupt(pid_t process);
 
 /* ---- watch.c ---- */
 
-/* Watches of epoll that tell once (EPOLLONESHOT), and have to be armed again. */
+/* Watches of epoll that tell once (EPOLLONESHOT), and have to be armed again; or that tell of new data only
+ * (EPOLLET), so that all has to be read. */
 
 struct epoll_event;
 /* Whether there are any. */
@@ -214,8 +224,14 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last);
 /* In a fork's child: no thread was told of any. */
 void thrum__adapt_watches_left(void);
 /* Looks for descriptors that have data of which no thread is told, as their watches are not armed
- * again, and records those that are seen for some time. Returns the task of one of this epoll, or NONE. */
-thrum_task thrum__adapt_watches_look(int epoll);
+ * again, or tell of new data only, and records those that are seen for some time. The thread waits at
+ * `waits_at`. Returns the task of one of this epoll, or NONE. */
+thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* ---- vain.c ---- */
+
+/* Whether all other threads of this process wait for as long as it takes. */
+bool thrum__adapt_others_sleep(void);
 
 /* ---- look.c ---- */
 

@@ -137,6 +137,17 @@ static thrum_task make_lock(struct wait *wait, const struct look *look,
 	return task;
 }
 
+static thrum_task make_stop(struct wait *wait, pid_t process)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	thrum_task task;
+
+	*thrum__adapt_put_process(stpcpy(label, "SIGCONT for stopped "), process) = '\0';
+	task = make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 /* Makes the tasks of steps, from the last back: each waits for the next. Returns the first. */
 static thrum_task make_steps(struct wait *wait, const struct look *look, const struct step *steps,
 	unsigned count)
@@ -152,6 +163,8 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, const s
 			wait->caller);
 		if (step->is_vain && step->sort == LOCK)
 			next = make_lock(wait, look, &step->lock);
+		else if (step->is_vain && step->sort == STOP)
+			next = make_stop(wait, step->process);
 		else if (step->is_vain && step->sort == END)
 			next = make_end(wait, look, &step->end, &step->holder, step->holder.at);
 		if (next)
@@ -447,6 +460,17 @@ static void close_child(const int *fd)
 {
 	if (*fd >= 0)
 		syscall(SYS_close, *fd);
+}
+
+pid_t thrum__adapt_only_child(void)
+{
+	pid_t child = 0;
+	struct found_processes found = {&child, 0, 1, true};
+	int error = errno;
+	bool is_only = thrum__adapt_process_children(getpid(), &found) == 1 && found.is_whole;
+
+	errno = error;
+	return is_only ? child : 0;
 }
 
 void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)

@@ -45,7 +45,7 @@ static thrum_task look(struct looking *looking)
 	if (thrum__adapt_takes_children(looking->is_told))
 		told = thrum__adapt_children_look(looking->is_told);
 	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
-		told = thrum__adapt_watches_look(looking->epoll);
+		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return told;

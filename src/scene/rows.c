@@ -13,7 +13,7 @@
 
 #define BUSY_LEAST 1000 /* tasks of a trace that may be shown as bands on auto */
 #define ROW_LEAST 10    /* px of a row; if not all rows have so much, bands are shown on auto */
-#define CROWD_LEAST 500 /* rows for which no usual picture has room */
+#define CROWD_LEAST 200 /* rows for which no usual picture has room: 2,000 px */
 #define SAMPLES 1024    /* times at which the tasks alive are counted */
 
 /* The progress of one step, from … to, of the whole. */

@@ -268,7 +268,7 @@ int thrum__stage_counter(struct thrum__stage *, uint32_t part, uint32_t counter,
 bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32_t counter);
 
 /* Scroll bars of the part that has the focus: the whole range, the window's begin and its length;
- * in tracks, or in ns. `page` is at most `all`. */
+ * in tracks, in px of the bands, or in ns. `page` is at most `all`. */
 struct thrum__stage_scroll {
 	double all, at, page;
 };

@@ -14,7 +14,7 @@
 #include "scene/scene.h"
 
 #define EVENTS 60000
-#define CROWD 700 /* tasks that are alive together */
+#define CROWD 250 /* tasks that are alive together */
 #define WIDTH 1200
 #define HEIGHT 800
 
@@ -319,7 +319,7 @@ static void test_crowded(void **state)
 
 	(void)state;
 	set_up(&both);
-	for (float height = 100; height < 5000; height += 300) {
+	for (float height = 100; height < 2000; height += 300) {
 		assert_true(thrum__scene_is_crowded(both.now, height, true));
 		assert_true(thrum__scene_is_crowded(both.later, height, true));
 	}

@@ -185,6 +185,11 @@ void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__ban
 /* Gives the next line; returns false at the end. */
 bool thrum__bands_walk_next(struct thrum__bands_walk *, struct thrum__bands_line *);
 
+/* Whether no line of a group touches from … to. Then *before and *after become the nearest end before it, and
+ * the nearest start after it, if they were farther. */
+bool thrum__bands_is_empty(const struct thrum__bands *, uint32_t group, int64_t from, int64_t to,
+	int64_t *before, int64_t *after);
+
 /* The line of a task (thrum__family_line), and its group. Returns false if it has none. */
 bool thrum__bands_line_of(const struct thrum__bands *, uint32_t task, struct thrum__bands_line *,
 	uint32_t *group);

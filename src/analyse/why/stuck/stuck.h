@@ -78,6 +78,10 @@ static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
 	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
 }
 
+/* The suspension that tells for what a lane rests, or NONE. In a trace of several processes, a
+ * process that ended before others has one more, which says so. */
+uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lane *);
+
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
