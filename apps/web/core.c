@@ -206,7 +206,7 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 	if (result == 0)
 		result = thrum__stage_add(core.stage, scene, core_text);
 	if (result == 0) {
-		scene->rows_later = true;
+		scene->rows_later = scene->bands_later = true;
 		thrum__scene_set_ending(scene, &part->info, THRUM__NOT_FOLLOWED, NULL);
 	}
 	return result;
@@ -288,19 +288,6 @@ EXPORT(core_find) int core_find(void)
 			return more < 0 ? more : 0;
 	}
 	return THRUM__CHANGED_PICTURE;
-}
-
-/* Makes rows that are shown as soon as they are there, a step at a time. Returns 1 while there is more to do;
- * 0: no part awaits any. */
-EXPORT(core_step_rows) int core_step_rows(void)
-{
-	for (uint32_t i = 0; i < core.stage->count; i++)
-		if (thrum__scene_awaits_rows(core.stage->parts[i].scene)) {
-			int more = thrum__stage_step_rows(core.stage, i);
-
-			return more < 0 ? more : 1;
-		}
-	return 0;
 }
 
 /* Sets the state of the last opened trace to the text, if that is "killed" and the file says that
@@ -491,6 +478,13 @@ EXPORT(core_panel) int core_panel(int which)
 }
 
 /* ---- Frames -------------------------------------------------------------------------------- */
+
+/* Makes the rows or bands of the next frame, a step at a time. Returns 1 when it has made a step, 0 if there was
+ * nothing to do. */
+EXPORT(core_step_view) int core_step_view(float w, float h)
+{
+	return core.stage->count == 0 ? 0 : thrum__stage_step_view(core.stage, w, h);
+}
 
 /* Makes the display lists; `now` in ms. Returns 1 while something moves, else 0. */
 EXPORT(core_frame) int core_frame(float w, float h, double now)

@@ -195,7 +195,9 @@ int thrum__scene_update(struct thrum__scene *scene)
 
 	stop_finding(scene);
 	thrum__index_destroy(scene->new_index);
+	thrum__bands_destroy(scene->new_bands);
 	scene->new_index = NULL;
+	scene->new_bands = NULL;
 	if (status == 0)
 		status = thrum__follow_update(scene->index, scene->model, scene->layout);
 	if (status != 0)

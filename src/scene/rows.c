@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <thrum.h>
 
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 
@@ -160,10 +161,10 @@ int thrum__scene_take_rows(struct thrum__scene *scene, struct thrum__scene_rows 
 	return show_rows(scene);
 }
 
-/* ---- Rows in steps ------------------------------------------------------------------------- */
+/* ---- Rows and bands in steps --------------------------------------------------------------- */
 
-/* Does a step: of the layout, then of a new index. Returns 1 while there is more to do. */
-static int step(struct thrum__scene *scene)
+/* Makes a step of the rows: of the layout, then of a new index. Returns 1 while there is more to do. */
+static int step_rows(struct thrum__scene *scene)
 {
 	int more;
 
@@ -185,13 +186,6 @@ static int step(struct thrum__scene *scene)
 	return more;
 }
 
-int thrum__scene_step_rows(struct thrum__scene *scene)
-{
-	int more = scene->has_rows ? 0 : step(scene);
-
-	return more == 0 ? show_rows(scene) : more;
-}
-
 int thrum__scene_make_rows(struct thrum__scene *scene)
 {
 	int more;
@@ -199,9 +193,39 @@ int thrum__scene_make_rows(struct thrum__scene *scene)
 	if (scene->has_rows)
 		return 0;
 	do
-		more = step(scene);
+		more = step_rows(scene);
 	while (more > 0);
 	return more == 0 ? thrum__scene_settle(scene) : more;
+}
+
+static int step_bands(struct thrum__scene *scene)
+{
+	int more = scene->new_bands ? 0 : thrum__bands_begin(scene->model, &scene->new_bands);
+	struct thrum__bands *made;
+
+	if (more == 0)
+		more = thrum__bands_step(scene->new_bands);
+	if (more > 0)
+		return more;
+	made = scene->new_bands;
+	scene->new_bands = NULL;
+	if (more == 0)
+		return thrum__scene_bands_begin(scene, made);
+	thrum__bands_destroy(made);
+	return more;
+}
+
+int thrum__scene_step_view(struct thrum__scene *scene)
+{
+	bool wants_bands = thrum__scene_wants_bands(scene);
+	int more;
+
+	if (wants_bands ? scene->bands != NULL : scene->has_rows)
+		return 0;
+	more = wants_bands ? step_bands(scene) : step_rows(scene);
+	if (more == 0 && !wants_bands)
+		more = show_rows(scene);
+	return more < 0 ? more : 1;
 }
 
 bool thrum__scene_is_crowded(const struct thrum__scene *scene, float height, bool whole)

@@ -131,7 +131,8 @@ struct thrum__scene {
 	const struct thrum__model *model;
 	struct thrum__layout *layout;
 	struct thrum__index *index;
-	struct thrum__index *new_index; /* while rows are made in steps */
+	struct thrum__index *new_index; /* while rows are made in steps, */
+	struct thrum__bands *new_bands; /* and while bands are */
 	bool has_rows;                  /* else units have no tracks yet: thrum__scene_make_rows */
 	uint32_t crowd; /* there are at least so many tracks; 0: nobody has counted */
 	struct thrum__findings findings;
@@ -152,7 +153,7 @@ struct thrum__scene {
 	bool hides_legend;
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
 	bool bands_later; /* big ones are made elsewhere: thrum__scene_take_bands */
-	bool rows_later; /* frames show bands until thrum__scene_take_rows or thrum__scene_step_rows */
+	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
@@ -337,8 +338,6 @@ THRUM__MUST_USE int thrum__scene_rows_make(const struct thrum__model *,
 void thrum__scene_free_rows(struct thrum__scene_rows *);
 THRUM__MUST_USE int thrum__scene_take_rows(struct thrum__scene *, struct thrum__scene_rows *);
 bool thrum__scene_awaits_rows(const struct thrum__scene *);
-/* Makes the rows in the scene itself, in steps. Returns 1 while there is more to do, 0, or -THRUM_E_MEMORY. */
-THRUM__MUST_USE int thrum__scene_step_rows(struct thrum__scene *);
 /*
  * For callers that set `bands_later`. The first tells whether bands are wanted of a model of
  * THRUM__LATER_BANDS events or more: until they are there, frames show the rows. The second tells whether
@@ -350,6 +349,9 @@ THRUM__MUST_USE int thrum__scene_step_rows(struct thrum__scene *);
 bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
+/* In place of both, makes the rows or bands that are wanted in steps, of a model that doesn't grow. Returns 1
+ * when it has made a step; 0 when there was nothing to do; or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_step_view(struct thrum__scene *);
 /* Whether bands are chosen; whether the next frame shows them. */
 bool thrum__scene_wants_bands(const struct thrum__scene *);
 bool thrum__scene_shows_bands(const struct thrum__scene *);

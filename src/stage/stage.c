@@ -270,15 +270,6 @@ int thrum__stage_take_rows(struct thrum__stage *stage, uint32_t part,
 	return status;
 }
 
-int thrum__stage_step_rows(struct thrum__stage *stage, uint32_t part)
-{
-	int more = thrum__scene_step_rows(stage->parts[part].scene);
-
-	if (more == 0)
-		thrum__stage_relate(stage);
-	return more;
-}
-
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
 bool thrum__stage_shows_pairs(const struct thrum__stage *stage)
@@ -490,6 +481,17 @@ int thrum__stage_resize(struct thrum__stage *stage, float width, float height)
 		thrum__stage_refresh(stage);
 	if (stage->count > 0)
 		thrum__stage_place(stage, width, height);
+	return status;
+}
+
+int thrum__stage_step_view(struct thrum__stage *stage, float width, float height)
+{
+	int status = thrum__stage_resize(stage, width, height);
+
+	for (uint32_t i = 0; i < stage->count && status == 0; i++)
+		status = thrum__scene_step_view(stage->parts[i].scene);
+	if (status > 0)
+		thrum__stage_refresh(stage);
 	return status;
 }
 

@@ -120,8 +120,8 @@ THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part
 	struct thrum__bands *);
 THRUM__MUST_USE int thrum__stage_take_rows(struct thrum__stage *, uint32_t part,
 	struct thrum__scene_rows *);
-/* Makes rows that a part awaits in steps, as thrum__scene_step_rows, and refreshes the stage in the end. */
-THRUM__MUST_USE int thrum__stage_step_rows(struct thrum__stage *, uint32_t part);
+/* Makes the rows or bands that frames of this size want in steps, as thrum__scene_step_view. */
+THRUM__MUST_USE int thrum__stage_step_view(struct thrum__stage *, float width, float height);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if

@@ -216,13 +216,16 @@ static void test_elsewhere(void **state)
 	tear_down(&both);
 }
 
-/* Makes `most` steps of rows; returns whether there are more. */
+/* Makes up to `most` steps of rows; returns whether it made so many. */
 static int step_rows(struct thrum__scene *scene, uint32_t most)
 {
+	uint8_t as = scene->state.as;
 	int more = 1;
 
+	scene->state.as = THRUM__AS_ROWS;
 	for (uint32_t i = 0; i < most && more > 0; i++)
-		more = thrum__scene_step_rows(scene);
+		more = thrum__scene_step_view(scene);
+	scene->state.as = as;
 	assert_true(more >= 0);
 	return more;
 }
@@ -255,6 +258,39 @@ static void test_steps(void **state)
 	assert_int_equal(step_rows(both.later, 1), 0);
 	both.now->state.track = both.later->state.track;
 	same_frames(&both);
+	tear_down(&both);
+}
+
+/* Bands that are made in steps: until they are there, frames show rows. */
+static void test_steps_of_bands(void **state)
+{
+	struct both both;
+	int steps = 0;
+
+	(void)state;
+	set_up(&both);
+	set_as(&both, THRUM__AS_ROWS);
+	same_frames(&both);
+	both.later->bands_later = true;
+	both.later->state.as = THRUM__AS_BANDS;
+	while (thrum__scene_step_view(both.later) > 0) {
+		steps++;
+		if (both.later->bands)
+			continue;
+		assert_true(thrum__scene_awaits_bands(both.later));
+		same_frames(&both);
+	}
+	assert_true(steps > 2);
+	assert_non_null(both.later->bands);
+	both.now->state.as = THRUM__AS_BANDS;
+	same_frames(&both);
+	tear_down(&both);
+	/* Steps may be left. */
+	set_up(&both);
+	both.later->state.as = THRUM__AS_BANDS;
+	assert_int_equal(thrum__scene_step_view(both.later), 1);
+	assert_int_equal(thrum__scene_update(both.later), 0);
+	assert_int_equal(thrum__scene_step_view(both.later), 1);
 	tear_down(&both);
 }
 
@@ -322,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_steps_of_bands),
 		cmocka_unit_test(test_steps_left),
 		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_update),

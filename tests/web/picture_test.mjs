@@ -7,6 +7,7 @@ import {
   good,
   hanging,
   huge,
+  made,
   page,
   real,
   steady,
@@ -122,20 +123,33 @@ test("dragging in the overview goes there", async (open) => {
   expect(from < 50_000 && to - from === 8000, `it went to ${from}..${to}`);
 });
 
-test("dragging with shift measures", async (open) => {
+test("dragging with shift measures, and dragging alone if the menu says so", async (open) => {
   const view = await opened(open, page(steady()), { hash: `${linear}&t=0..20000` });
   const { x, y, width } = await place(view);
-  const [from, to] = [x + width * 0.25, x + width * 0.75];
-  const length = Math.abs((await timeAt(view, to, y + 300)) - (await timeAt(view, from, y + 300)));
+  const measures = async (from, to) => {
+    const [start, end] = [await timeAt(view, from, y + 300), await timeAt(view, to, y + 300)];
+    await drag(view, [from, y + 300], [to, y + 300]);
+    await until("the length is told", async () => {
+      const words = await view.locator("#pointer").textContent();
+      const lengths = [...words.matchAll(/([\d.]+) µs/g)].map((match) => Number(match[1]) * 1000);
+      return lengths.some((one) => Math.abs(one - Math.abs(end - start)) < 100);
+    });
+    same((await address(view)).get("t"), "0..20000", "the window");
+  };
   await view.keyboard.down("Shift");
-  await drag(view, [from, y + 300], [to, y + 300]);
+  await measures(x + width * 0.25, x + width * 0.75);
   await view.keyboard.up("Shift");
-  await until("the length is told", async () => {
-    const words = await view.locator("#pointer").textContent();
-    const lengths = [...words.matchAll(/([\d.]+) µs/g)].map((match) => Number(match[1]) * 1000);
-    return lengths.some((one) => Math.abs(one - length) < 100);
-  });
-  same((await address(view)).get("t"), "0..20000", "the window");
+  const menu = view.getByText("View", { exact: true });
+  await menu.click();
+  await view.getByLabel("Measure by dragging").check();
+  await view.keyboard.press("Escape"); // the menu
+  await view.keyboard.press("Escape"); // the measure
+  await measures(x + width * 0.3, x + width * 0.4);
+  await menu.click();
+  await view.getByLabel("Measure by dragging").uncheck();
+  await view.keyboard.press("Escape");
+  await drag(view, [x + width * 0.4, y + 300], [x + width * 0.3, y + 300]);
+  await reachesWindow(view, "it moves again", (from) => from > 0);
 });
 
 test("a press selects, a double press fades what isn't related", async (open) => {
@@ -513,6 +527,21 @@ test("a card tells about the task below the pointer, and a menu goes on from it"
   await view.mouse.click(...spot, { button: "right" });
   await menu.getByRole("menuitem", { name: "Details" }).click();
   await reaches(view, "the task is selected", (at) => at.has("sel"));
+});
+
+test("in bands, Why slow in the menu opens the story", async (open) => {
+  const queued = page(made("queued", "tests/thrum/programs/queued"));
+  const hash = "#as=bands&open=GET%20/user/%23&t=190000000..330000000";
+  const view = await opened(open, queued, { hash });
+  const { x, y, width, height } = await place(view);
+  const item = view.getByRole("menuitem", { name: /^Why slow/ });
+  for (let down = 100; down < height && !(await item.isVisible()); down += 8) {
+    await view.mouse.click(x + width / 2, y + down, { button: "right" });
+    await view.getByRole("menuitem").first().waitFor();
+  }
+  await item.click();
+  await reaches(view, "its story is shown", (at) => at.has("story"));
+  same(await tab(view, "Why slow").getAttribute("aria-selected"), "true", "the tab is open");
 });
 
 test("what the search didn't find is hidden by a key, and shown again", async (open) => {

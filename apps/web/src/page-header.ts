@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 // The header with name, search, buttons and menus, and the status line.
+import { WITH_SHIFT } from "core:numbers";
 import { button, byId, count, listen, make, saveFile, say, withData } from "./page-dom";
-import { listenToHeld } from "./page-input";
+import { drag, listenToHeld } from "./page-input";
 import { notice } from "./page-notices";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import type { TableName } from "./messages";
@@ -64,6 +65,11 @@ export const closingButtons = () =>
 function makeViewMenu() {
   const switches = make("div");
   const items = new Map<string, HTMLLabelElement>();
+  const measure = check(
+    "Measure by dragging",
+    (isOn) => (drag.with = isOn ? WITH_SHIFT : 0),
+    "Shift",
+  );
   const link = check("Share one time axis", (isOn) => post({ is: "link", on: isOn }));
   on("ready", () => {
     switches.replaceChildren();
@@ -72,7 +78,7 @@ function makeViewMenu() {
       items.set(name, item);
       switches.append(item);
     }
-    switches.append(link);
+    switches.append(measure, link);
   });
   byId("view-menu").prepend(switches);
   byId("view-menu").append(button("Go to a time…", () => command("go-to-time")));

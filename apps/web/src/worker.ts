@@ -124,7 +124,7 @@ class Viewer {
   private readonly told = new Map<string, string>();
   private readonly questions: Question[] = [];
   private coarseSent = 0; // in ms
-  private isMaking = false; // rows, in steps
+  private isMaking = false; // rows or bands, in steps
   private isPaused = false; // while input is looked at, between two steps
 
   constructor(
@@ -151,28 +151,34 @@ class Viewer {
   private frame(): void {
     const { core } = this;
     if (this.width === 0) return;
-    if (!this.isMaking) this.makeRows();
     const moves = core.call("core_frame", this.width, this.height, performance.now());
     if (core.call("core_list_count") > 0) this.paint(this.context, this.scale);
     core.call("core_changes", this.bits);
     this.bits = 0;
     this.tell(core.json<Changes>());
     if (moves !== 0) this.changed(moves < 0 ? moves : CHANGED_PICTURE);
+    if (!this.isMaking) this.makeView();
   }
 
-  /** Makes rows that are to be shown, a step at a time: between two, input is handled. */
-  private makeRows(): void {
+  /** Makes a step of the rows or bands that are to be shown; returns whether there was one to make. */
+  private step(): boolean {
+    const { core, width, height } = this;
+    const made = width === 0 ? 0 : core.call("core_step_view", width, height);
+    if (made < 0) throw new Error("out of memory");
+    return made > 0;
+  }
+
+  /** Makes what is to be shown: between some steps and the next, input is handled, and frames show the other. */
+  private makeView(): void {
     const end = performance.now() + STEPS_MS;
-    let more = 1;
-    while (more > 0 && performance.now() < end) more = this.core.call("core_step_rows");
-    this.isMaking = more > 0;
-    if (this.isMaking) setTimeout(() => inTurn(() => this.goOn()));
-    else this.changed(more);
-  }
-
-  private goOn(): void {
-    this.makeRows();
-    if (!this.isMaking) this.changed(CHANGED_PICTURE);
+    const wasMaking = this.isMaking;
+    let made = false;
+    do {
+      this.isMaking = this.step();
+      made ||= this.isMaking;
+    } while (this.isMaking && performance.now() < end);
+    if (this.isMaking) setTimeout(() => inTurn(() => this.makeView()));
+    else if (made || wasMaking) this.changed(CHANGED_PICTURE);
   }
 
   private paint(context: Context, scale: number): void {
@@ -239,6 +245,7 @@ class Viewer {
     }
     failures.forEach(post);
     if (message.state !== "") this.state(message.state);
+    while (this.step()) progress("Laying out", 1);
     this.told.clear();
     this.isNew = true;
     this.changed(CHANGED_ALL);

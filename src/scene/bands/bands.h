@@ -153,6 +153,8 @@ struct thrum__scene_bands {
 
 /* Makes the bands of a scene, if it has none yet. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_make(struct thrum__scene *);
+/* Takes the first bands of a scene, as thrum__scene_take_bands. */
+THRUM__MUST_USE int thrum__scene_bands_begin(struct thrum__scene *, struct thrum__bands *);
 void thrum__scene_bands_destroy(struct thrum__scene_bands *); /* NULL is fine */
 /* After the model has grown or forgotten. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_update(struct thrum__scene *);
