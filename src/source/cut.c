@@ -12,6 +12,7 @@
 
 #include "format/copy.h"
 #include "format/scan.h"
+#include "source/carry.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
@@ -213,6 +214,7 @@ static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
 int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error)
 {
+	struct thrum__source_carried carried;
 	struct thrum__header header;
 	struct thrum_trace *trace;
 	uint64_t first, last;
@@ -225,8 +227,15 @@ int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t f
 		return result;
 	first = ticks_after(thrum_trace_info(trace), from);
 	last = ticks_after(thrum_trace_info(trace), until);
+	result = thrum__source_carried_init(&carried, &header);
+	if (result == 0)
+		thrum__source_carried_read(&carried, trace, first);
 	thrum_trace_close(trace);
-	result = thrum__source_copy_between(input, to, first, last);
+	if (result == 0)
+		result = thrum__source_copy_between(input, to, first, last);
+	if (result == 0)
+		result = thrum__source_carried_write(&carried, to, first);
+	thrum__source_carried_finish(&carried);
 	if (result < 0 && error) {
 		*error = (struct thrum_error_info){.code = result};
 		snprintf(error->message, sizeof error->message, "%s", thrum_error_message(result));
