@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is known of the tasks that are alive when a copied stretch of time begins. Their first records are
- * left out, so they go into the copy's table of live tasks, as the recorder had them there at that time.
+ * The tasks that are alive when a copied stretch of time begins. Their first records are left out, so they
+ * go into the copy's table of live tasks, as the recorder had them there at that time.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -178,7 +178,7 @@ int thrum__source_carried_write(const struct thrum__source_carried *carried, int
 		size_t count = carried->count - at < CELLS ? (size_t)(carried->count - at) : CELLS;
 		uint64_t offset = header.live_tasks.offset + at * sizeof *cells;
 
-		/* What the file lacks is empty. */
+		/* The file may end before: then the rest is empty. */
 		memset(cells, 0, count * sizeof *cells);
 		if (pread(fd, cells, count * sizeof *cells, (off_t)offset) < 0)
 			error = -THRUM_E_SYSTEM;
