@@ -318,21 +318,22 @@ void thrum__model_links_receive(struct thrum__model_input *, uint32_t task);
 /* Forgets the links whose latest event lies before a time. */
 void thrum__model_links_forget(struct thrum__model *, int64_t before);
 
+/* An event at this time, to which 32 bits may not reach, concerns the task. */
+void thrum__model_task_hear_far(struct thrum__model *, uint32_t task, int64_t time)
+	__attribute__((cold));
+
 /* An event at this time concerns the task. */
 static inline void thrum__model_task_hear(struct thrum__model *model, uint32_t task, int64_t time)
 {
 	struct thrum__tasks *block = model->tasks.block[task >> THRUM__BLOCK_SHIFT];
 	size_t column = THRUM__NUMBER_OF(tasks, last);
 	uint64_t distance = (uint64_t)time - (uint64_t)block->block.narrow[column].base;
+	uint32_t *last = &block->last[task & THRUM__BLOCK_MASK].distance;
 
-	/* The usual case, in few steps. */
-	if (!block->block.narrow[column].far && distance < UINT32_MAX) {
-		uint32_t *last = &block->last[task & THRUM__BLOCK_MASK].distance;
-
-		*last = *last < distance ? (uint32_t)distance : *last;
-	} else if (THRUM__TASK(model, task, last) < time) {
-		THRUM__PUT_IN(model, tasks, block, task, last, time);
-	}
+	if (block->block.narrow[column].far || distance >= UINT32_MAX)
+		thrum__model_task_hear_far(model, task, time);
+	else if (*last < distance)
+		*last = (uint32_t)distance;
 }
 
 /* ---- Steps of nearly every event ----------------------------------------------------------- */

@@ -62,6 +62,12 @@ uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id, int64_
 	return row;
 }
 
+void thrum__model_task_hear_far(struct thrum__model *m, uint32_t task, int64_t time)
+{
+	if (THRUM__TASK(m, task, last) < time)
+		THRUM__PUT(m, tasks, task, last, time);
+}
+
 /* ---- Beginnings ---------------------------------------------------------------------------- */
 
 static bool is_settled(const struct thrum__model *m, uint32_t task)
