@@ -231,8 +231,8 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
 	if (!thread->is_others)
-		thrum__words_clock_error(model, model->lanes[thread->lane].task, error,
-			sizeof error);
+		thrum__words_clock_error(model, model->lanes[thread->lane].task, window->times[0],
+			window->times[window->columns], error, sizeof error);
 	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", error,
 		(unsigned)thread->count);
 	if (pen->left <= 0)
