@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "counter_tree.h"
 #include "histogram.h"
 #include "load.h"
@@ -171,6 +172,8 @@ static int write_stats(struct load *load, const struct stats_options *options)
 		status = write_all(&out, load->input.path, &stats, top, color);
 	else
 		status = write_one(&out, &stats, options, top, color);
+	if (status == STATUS_OK && options->format == TABLE_TEXT)
+		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 	closed = output_close(&out);
 	if (status == STATUS_OK)
 		status = closed;
