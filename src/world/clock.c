@@ -285,9 +285,33 @@ static int go_from_first(const struct thrum__world_edge *edges, size_t edge_coun
 	return 0;
 }
 
+/* Larger sums are damage. Two of any two can be added. */
+#define FARTHEST (INT64_MAX / 8)
+#define NO_WAY (INT64_MAX / 4)
+
 static void bound(int64_t *most, int64_t by)
 {
+	by = by > FARTHEST ? NO_WAY : by < -FARTHEST ? -FARTHEST : by;
 	*most = by < *most ? by : *most;
+}
+
+/* Goes from each clock over another one to all. */
+static void go_over(int64_t *most, uint32_t count, uint32_t via)
+{
+	const int64_t *onward = most + (size_t)via * count;
+
+	for (uint32_t a = 0; a < count; a++) {
+		int64_t *row = most + (size_t)a * count, there = row[via];
+
+		if (there > FARTHEST || a == via)
+			continue;
+		for (uint32_t b = 0; b < count; b++) {
+			int64_t by = there + onward[b];
+
+			by = by < -NO_WAY ? -NO_WAY : by;
+			row[b] = by < row[b] ? by : row[b];
+		}
+	}
 }
 
 /* Goes along all paths. Returns false if some clock would be ahead of itself. */
@@ -295,7 +319,7 @@ static bool go_all_ways(const struct thrum__world_edge *edges, size_t edge_count
 	uint32_t count)
 {
 	for (size_t i = 0; i < (size_t)count * count; i++)
-		most[i] = i % (count + 1) ? INT64_MAX : 0;
+		most[i] = i % (count + 1) ? NO_WAY : 0;
 	for (size_t i = 0; i < edge_count; i++) {
 		const struct thrum__world_edge *e = &edges[i];
 
@@ -303,18 +327,14 @@ static bool go_all_ways(const struct thrum__world_edge *edges, size_t edge_count
 		if (e->bounds.low != INT64_MIN)
 			bound(&most[e->to * count + e->from], -e->bounds.low);
 	}
-	for (uint32_t via = 0; via < count; via++)
-		for (uint32_t a = 0; a < count; a++) {
-			int64_t there = most[a * count + via];
-
-			if (there == INT64_MAX || a == via)
-				continue;
-			for (uint32_t b = 0; b < count; b++)
-				bound(&most[a * count + b],
-					add(there, most[via * count + b], INT64_MAX));
+	for (uint32_t via = 0; via < count; via++) {
+		go_over(most, count, via);
+		for (uint32_t a = 0; a < count; a++)
 			if (most[a * count + a] < 0)
 				return false;
-		}
+	}
+	for (size_t i = 0; i < (size_t)count * count; i++)
+		most[i] = most[i] > FARTHEST ? INT64_MAX : most[i];
 	return true;
 }
 

@@ -9,7 +9,8 @@
 #include "world/making.h"
 
 #define KNOTS_MAX 4096
-#define ROUNDS 2 /* an offset is looked for at the moment that the round before found */
+#define NEAR 50000 /* ns, in which clocks drift apart by 10 ns */
+#define ROUNDS 2   /* an offset is looked for at the moment that the round before found */
 
 int64_t thrum__world_host_time(const struct thrum__world_clock *clock, uint64_t ticks)
 {
@@ -56,21 +57,39 @@ static struct thrum__world_bounds compare(const struct thrum__world_making *m,
 	return by;
 }
 
+/* Sets how far all clocks are ahead, as far as m->most tells. Returns whether one of them moved by more than
+ * NEAR. */
+static bool move(const struct thrum__world_making *m, int64_t *ahead)
+{
+	bool is_far = false;
+
+	for (uint32_t i = 0; i < m->hosts; i++) {
+		int64_t now = thrum__world_estimate(m, i,
+			thrum__world_clock_ahead(m->most, m->hosts, 0, i));
+
+		is_far |= now - ahead[i] > NEAR || ahead[i] - now > NEAR;
+		ahead[i] = now;
+	}
+	return is_far;
+}
+
 /* Compares all clocks at a moment of the common time. m->most has what was known at the knot before. */
 static int compare_all(struct thrum__world_making *m, int64_t at, struct thrum__world_edge *edges)
 {
+	int64_t ahead[THRUM__WORLD_HOSTS_MAX] = {0};
+	bool is_far = true;
 	int error = 0;
 
-	for (int round = 0; round < ROUNDS && error == 0; round++) {
+	move(m, ahead);
+	for (int round = 0; round < ROUNDS && is_far && error == 0; round++) {
 		for (size_t i = 0; i < m->talk_count; i++) {
-			uint32_t a = m->talks[i].a;
-			int64_t ahead = thrum__world_estimate(m, a,
-				thrum__world_clock_ahead(m->most, m->hosts, 0, a));
+			const struct thrum__world_talk *talk = &m->talks[i];
 
-			edges[i] = (struct thrum__world_edge){a, m->talks[i].b,
-				compare(m, &m->talks[i], at + ahead)};
+			edges[i] = (struct thrum__world_edge){talk->a, talk->b,
+				compare(m, talk, at + ahead[talk->a])};
 		}
 		error = thrum__world_clock_paths(edges, m->talk_count, m->most, m->hosts);
+		is_far = error == 0 && move(m, ahead);
 	}
 	return error;
 }
