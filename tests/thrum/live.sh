@@ -20,7 +20,7 @@ for ((i = 0; i < 6000; i++)); do
 done
 
 "$THRUM" dump --format=tsv $pid >dumped 2>err || wrong "dump PID: $(cat err)"
-grep -q $'create\t.*\ttask$' dumped || wrong "dump PID shows no task"
+grep -q $'create\t.*\ttask\t$' dumped || wrong "dump PID shows no task"
 [[ $("$THRUM" info --format=tsv $pid | awk '$1 == "state" { print $2 }') == recording ]] ||
 	wrong "info PID: it is not being recorded"
 
