@@ -145,7 +145,7 @@ static void write_text(struct output *out, const struct thrum__read_counters *co
 
 /* ---- For programs ---------------------------------------------------------------------------- */
 
-static void write_tsv(struct output *out, const struct thrum__read_counters *counters)
+static void write_tsv_head(struct output *out)
 {
 	output_text(out, "counter\tkind");
 	for (unsigned i = 0; i < NUMBERS; i++) {
@@ -153,11 +153,25 @@ static void write_tsv(struct output *out, const struct thrum__read_counters *cou
 		output_text(out, names[i]);
 	}
 	output_text(out, "\n");
+}
+
+/* Writes a counter's path, behind the name of its recording if there are several. */
+static void write_path(struct output *out, const char *process, const char *path,
+	char *(*put)(char *, const char *, size_t), size_t growth)
+{
+	output_put(out, process, strlen(process), put, growth);
+	output_text(out, *process ? "/" : "");
+	output_put(out, path, strlen(path), put, growth);
+}
+
+static void write_tsv(struct output *out, const struct thrum__read_counters *counters,
+	const char *process)
+{
 	for (uint32_t i = 0; i < counters->count; i++) {
 		const struct thrum__read_counter *counter = &counters->items[i];
 		struct numbers n = numbers_of(counter);
 
-		output_put(out, counter->path, strlen(counter->path), put_escaped, 4);
+		write_path(out, process, counter->path, put_escaped, 4);
 		output_text(out, "\t");
 		output_text(out, kinds[counter->kind]);
 		for (unsigned k = 0; k < NUMBERS; k++) {
@@ -169,15 +183,15 @@ static void write_tsv(struct output *out, const struct thrum__read_counters *cou
 	}
 }
 
-static void write_json(struct output *out, const struct thrum__read_counters *counters)
+static void write_json(struct output *out, const struct thrum__read_counters *counters,
+	const char *process)
 {
 	for (uint32_t i = 0; i < counters->count; i++) {
 		const struct thrum__read_counter *counter = &counters->items[i];
 		struct numbers n = numbers_of(counter);
 
 		output_text(out, "{\"counter\":\"");
-		output_put(out, counter->path, strlen(counter->path), thrum__base_json_escape,
-			THRUM__JSON_BYTES);
+		write_path(out, process, counter->path, thrum__base_json_escape, THRUM__JSON_BYTES);
 		output_text(out, "\"");
 		if (n.count > 0) {
 			output_text(out, ",\"kind\":\"");
@@ -248,28 +262,56 @@ static int load_counters(const char *path, bool want_labels, struct thrum__read_
 	return status;
 }
 
-int counter_tree_write(const struct command *command, const char *argument, int format,
-	bool want_labels)
+/* Names a recording by its file, without the ending. */
+static void put_process(char *to, size_t size, const char *path)
+{
+	const char *name = thrum__source_name(path), *dot = strrchr(name, '.');
+	size_t length = dot && dot > name ? (size_t)(dot - name) : strlen(name);
+
+	length = length < size ? length : size - 1;
+	memcpy(to, name, length);
+	to[length] = '\0';
+}
+
+static int write_one(struct output *out, const struct command *command, const char *argument,
+	int format, bool want_labels, bool is_alone)
 {
 	struct thrum__read_counters counters;
-	struct output out;
-	char path[PATH_MAX];
+	char path[PATH_MAX], process[256] = "";
 	int status = input_find(command, argument, path, sizeof(path));
 
 	if (status == STATUS_OK)
 		status = load_counters(path, want_labels, &counters);
 	if (status != STATUS_OK)
 		return status;
-	if (output_open(&out, STDOUT_FILENO) < 0) {
-		thrum__read_counters_free(&counters);
-		return STATUS_FAILED;
-	}
-	if (format == TABLE_TEXT)
-		write_text(&out, &counters);
-	else if (format == TABLE_TSV)
-		write_tsv(&out, &counters);
+	if (!is_alone)
+		put_process(process, sizeof process, path);
+	if (format == TABLE_TEXT) {
+		output_display(out, process, strlen(process), NAME_WIDTH);
+		output_text(out, is_alone ? "" : ":\n");
+		write_text(out, &counters);
+	} else if (format == TABLE_TSV)
+		write_tsv(out, &counters, process);
 	else
-		write_json(&out, &counters);
+		write_json(out, &counters, process);
 	thrum__read_counters_free(&counters);
-	return output_close(&out);
+	return STATUS_OK;
+}
+
+int counter_tree_write(const struct command *command, char *const *arguments, int count, int format,
+	bool want_labels)
+{
+	struct output out;
+	int status = STATUS_OK, closed;
+
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
+	if (format == TABLE_TSV)
+		write_tsv_head(&out);
+	for (int i = 0; i < count && status == STATUS_OK; i++) {
+		output_text(&out, i > 0 && format == TABLE_TEXT ? "\n" : "");
+		status = write_one(&out, command, arguments[i], format, want_labels, count == 1);
+	}
+	closed = output_close(&out);
+	return status == STATUS_OK ? closed : status;
 }

@@ -5,8 +5,10 @@
 
 #include "command.h"
 
-/* Finds and opens TRACE|PID|- and writes its counters to standard output in an enum table_format,
- * with those of the tasks by label if they are wanted. Returns an exit status. */
-int counter_tree_write(const struct command *, const char *argument, int format, bool want_labels);
+/* Finds and opens each TRACE|PID|- and writes its counters to standard output in an enum table_format,
+ * with those of the tasks by label if they are wanted. Those of several are named by their files.
+ * Returns an exit status. */
+int counter_tree_write(const struct command *, char *const *arguments, int count, int format,
+	bool want_labels);
 
 #endif

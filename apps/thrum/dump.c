@@ -155,6 +155,8 @@ static int dump_input(struct input *input, const struct dump_options *options)
 	struct dump dump = {.path = input->path,
 		.trace = input->trace,
 		.info = input->info,
+		.from = options->times.start,
+		.until = options->times.end,
 		.clock = options->clock,
 		.color = output_wants_color(options->color)};
 	int status, closed;

@@ -14,7 +14,8 @@ struct dump {
 	const char *path;
 	const struct thrum_trace *trace;
 	const struct thrum_trace_info *info;
-	bool clock; /* print times as the recording's clock gives them */
+	int64_t from, until; /* times that are asked for */
+	bool clock;          /* print times as the recording's clock gives them */
 	bool color;
 	/* The text writer's own: */
 	struct labels labels;

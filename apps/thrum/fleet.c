@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "clocks.h"
 #include "fleet/fleet.h"
 #include "input.h"
 #include "interrupt.h"
@@ -238,24 +239,6 @@ static int print_list(const struct fleet *fleet, int format)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-/* Writes how well the clock of each process is known, compared with those of the other machines. */
-static void write_clocks(struct output *out, const struct thrum__model *model)
-{
-	char error[80];
-
-	for (uint32_t i = 0; i < model->lane_count; i++) {
-		uint32_t task = model->lanes[i].task;
-
-		if (thrum__words_clock_error(model, task, error, sizeof(error)) == 0)
-			continue;
-		output_text(out, "clock of ");
-		output_display(out, thrum__model_process(model, task),
-			strlen(thrum__model_process(model, task)), 60);
-		output_text(out, error);
-		output_text(out, "\n");
-	}
-}
-
 static void write_finding(struct output *out, const struct thrum__model *model,
 	const struct thrum__finding *finding)
 {
@@ -307,7 +290,7 @@ static int write_findings(const struct command *command, const char *name,
 	status = output_open(&out, fd) < 0 ? STATUS_FAILED : STATUS_OK;
 	if (status == STATUS_OK) {
 		output_text(&out, "\n");
-		write_clocks(&out, load.model);
+		clocks_write(&out, load.input.trace, 0, INT64_MAX);
 		for (uint32_t i = 0; i < findings.count && i < FINDINGS_MAX; i++)
 			write_finding(&out, load.model, &findings.findings[i]);
 		if (findings.count == 0)

@@ -2,6 +2,7 @@
 /* dump --format=json: one object a line. Its keys are the columns of tsv; an object has no key for
  * an empty column. */
 #include "base/json.h"
+#include "clocks.h"
 #include "dump.h"
 #include "text.h"
 
@@ -31,6 +32,7 @@ static void write_json_event(struct dump *dump, const struct thrum_event *event)
 	bool is_link = event->type == THRUM_EVENT_LINK_SEND ||
 		event->type == THRUM_EVENT_LINK_RECEIVE;
 	char *to = output_room(&dump->out, ROW_ROOM);
+	int64_t error;
 
 	to = put_string(to, "{\"time\":");
 	to = dump->clock ? put_unsigned(to, event->clock) : put_signed(to, event->time);
@@ -48,8 +50,13 @@ static void write_json_event(struct dump *dump, const struct thrum_event *event)
 		dump->out.at = put_string(to, ",\"text\":\"");
 		dump_put(dump, event, is_link ? put_hex : thrum__base_json_escape,
 			THRUM__JSON_BYTES);
-		to = output_room(&dump->out, 3);
+		to = output_room(&dump->out, 3 * NUMBER_ROOM);
 		*to++ = '"';
+	}
+	error = clocks_error(dump->trace, event->lane, event->time, event->time);
+	if (error > 0) {
+		to = put_string(to, ",\"error\":");
+		to = put_signed(to, error);
 	}
 	*to++ = '}';
 	*to++ = '\n';

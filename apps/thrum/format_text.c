@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "clocks.h"
 #include "dump.h"
 #include "input.h"
 #include "link.h"
@@ -135,7 +136,8 @@ static char *put_clock(char *to, const struct dump *dump)
 		to = put_string(to, " Hz");
 	}
 	to = put_plain(to, dump, DIM);
-	return put_string(to, "\n\n");
+	*to++ = '\n';
+	return to;
 }
 
 static char *put_title(char *to, const char *title, size_t width, bool right)
@@ -155,7 +157,10 @@ static int begin_text(struct dump *dump)
 	char *to = output_room(&dump->out, 4 * LINE_ROOM);
 
 	to = put_origin(to, dump);
-	to = put_clock(to, dump);
+	dump->out.at = put_clock(to, dump);
+	clocks_write(&dump->out, dump->trace, dump->from, dump->until);
+	to = output_room(&dump->out, 4 * LINE_ROOM);
+	*to++ = '\n';
 	to = put_style(to, dump, BOLD);
 	*to++ = ' ';
 	to = put_title(to, dump->clock ? "clock" : "time",

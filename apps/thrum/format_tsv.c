@@ -2,17 +2,18 @@
 /* dump --format=tsv: the stable table for other programs. It avoids printf, for speed. */
 #include <string.h>
 
+#include "clocks.h"
 #include "dump.h"
 #include "text.h"
 
-/* Bytes of a row without its text: seven columns. */
-#define ROW_ROOM (7 * NUMBER_ROOM)
+/* Bytes of a row without its text: eight columns. */
+#define ROW_ROOM (8 * NUMBER_ROOM)
 /* A text up to this size is written together with its row. */
 #define SHORT_TEXT 1024
 
 static int begin_tsv(struct dump *dump)
 {
-	output_text(&dump->out, "time\tlane\tevent\ttask\tother\tvalue\ttext\n");
+	output_text(&dump->out, "time\tlane\tevent\ttask\tother\tvalue\ttext\terror\n");
 	return 0;
 }
 
@@ -54,16 +55,21 @@ static void write_tsv_event(struct dump *dump, const struct thrum_event *event)
 	char *to = put_tsv_row(output_room(&dump->out, ROW_ROOM + 4 * SHORT_TEXT), dump, event);
 	bool is_link = event->type == THRUM_EVENT_LINK_SEND ||
 		event->type == THRUM_EVENT_LINK_RECEIVE;
+	int64_t error;
 
 	if (event->type == THRUM_EVENT_CREATE) {
 		to = put_string(to, thrum_kind_name(event->kind));
 	} else if (event->text_size > SHORT_TEXT || is_link) {
 		dump->out.at = to;
 		dump_put(dump, event, is_link ? put_hex : put_escaped, 4);
-		to = output_room(&dump->out, 1);
+		to = output_room(&dump->out, 2 * NUMBER_ROOM);
 	} else if (event->flags & THRUM_EVENT_HAS_TEXT) {
 		to = put_escaped(to, event->text, event->text_size);
 	}
+	*to++ = '\t';
+	error = clocks_error(dump->trace, event->lane, event->time, event->time);
+	if (error > 0)
+		to = put_signed(to, error);
 	*to++ = '\n';
 	dump->out.at = to;
 }

@@ -194,6 +194,8 @@ static int open_sources(struct html *html, char **arguments, int count)
 
 	if (count > 1 && times_are_all(&options->times))
 		status = open_together(html, arguments, count, &is_done);
+	if (status == STATUS_OK && !is_done)
+		status = input_check_beside(html->command, count);
 	for (int i = 0; i < count && status == STATUS_OK && !is_done; i++)
 		status = open_source(html, arguments[i]);
 	if (status == STATUS_OK && options->as.pair)
@@ -377,7 +379,9 @@ static int check(const struct html *html, int count)
 	if (options->viewer && options->scene)
 		return complain_usage(command, "--view needs a trace");
 	if (options->together && !times_are_all(&options->times))
-		return complain_usage(command, "--together keeps all times");
+		return complain_usage(command,
+			"--together keeps all times: messages at other times tell\n"
+			"how far clocks are apart");
 	if (!options->viewer && count == 0)
 		return complain_usage(command, "html needs a trace, or --viewer");
 	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
@@ -460,7 +464,7 @@ const struct command command_html = {
 	.purpose = "write traces as a page to explore in any browser",
 	.arguments = "TRACE|PID|-...",
 	.min = 0,
-	.max = THRUM__STAGE_MAX,
+	.max = INPUTS_MAX,
 	.options = options_of_html,
 	.reads_traces = true,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"

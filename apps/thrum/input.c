@@ -12,6 +12,7 @@
 
 #include "relatives.h"
 #include "source/input.h"
+#include "stage/stage.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -186,6 +187,16 @@ int input_join(const struct command *command, char *const *arguments, int count,
 	free(paths);
 	free(files);
 	return status;
+}
+
+int input_check_beside(const struct command *command, int count)
+{
+	return count <= THRUM__STAGE_MAX
+		? STATUS_OK
+		: complain_usage(command,
+			  "at most %d traces stand beside each other; --together takes\n"
+			  "up to %d as one",
+			  THRUM__STAGE_MAX, INPUTS_MAX);
 }
 
 int input_open_all(const struct command *command, char *const *arguments, int count,

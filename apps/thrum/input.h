@@ -40,6 +40,10 @@ void input_close(struct input *);
 int input_join(const struct command *, char *const *arguments, int count, bool is_together,
 	struct input *);
 
+/* Refuses more traces than may stand beside each other, as they aren't one. Returns STATUS_OK, or another
+ * status after a message. */
+int input_check_beside(const struct command *, int count);
+
 /* The option that makes several traces one, for commands whose options have this member. */
 #define TOGETHER_OPTION(member) \
 	{ \

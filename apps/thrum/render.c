@@ -67,6 +67,8 @@ static int add_traces(struct render *render, int argc, char **argv)
 		status = input_join(render->command, argv, argc, render->options.together, input);
 	if (status == STATUS_OK && input->trace)
 		return add_input(render);
+	if (status == STATUS_OK)
+		status = input_check_beside(render->command, argc);
 	for (int i = 0; i < argc && status == STATUS_OK; i++)
 		status = add_trace(render, argv[i]);
 	return status;
@@ -299,7 +301,7 @@ const struct command command_render = {
 	.purpose = "draw traces as an SVG, PNG or PDF picture",
 	.arguments = "TRACE|PID|-...",
 	.min = 1,
-	.max = THRUM__STAGE_MAX,
+	.max = INPUTS_MAX,
 	.options = options_of_render,
 	.reads_traces = true,
 	.more = "Each line is a task. It is blue where the task runs; red marks show problems.\n"

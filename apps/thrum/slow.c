@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "clocks.h"
 #include "load.h"
 #include "match.h"
 #include "output.h"
@@ -20,6 +21,7 @@
 
 struct slow {
 	const struct slow_options *options;
+	const struct thrum_trace *trace;
 	struct thrum__slow_answer answer;
 	struct output out;
 	bool color;
@@ -161,6 +163,7 @@ static void write_slow_text(struct slow *slow)
 	write_table(slow);
 	if (slow->answer.path.is_cut)
 		output_text(&slow->out, THRUM__WORDS_SLOW_CUT "\n");
+	clocks_write(&slow->out, slow->trace, slow->answer.path.from, slow->answer.path.to);
 }
 
 /* ---- For programs ---------------------------------------------------------------------------- */
@@ -215,6 +218,18 @@ static void write_json_stack(struct slow *slow, int doing, uint32_t frame)
 	output_text(&slow->out, "\"");
 }
 
+/* Writes by how many ns a time may be wrong; nothing if it isn't; null if nobody knows. */
+static void write_json_error(struct slow *slow, int64_t error)
+{
+	if (error == 0)
+		return;
+	output_text(&slow->out, ",\"error\":");
+	if (error == INT64_MAX)
+		output_text(&slow->out, "null");
+	else
+		write_number(slow, error);
+}
+
 static void write_json_path(struct slow *slow)
 {
 	for (uint32_t i = 0; i < slow->answer.path.count; i++) {
@@ -232,6 +247,7 @@ static void write_json_path(struct slow *slow)
 			output_text(&slow->out, ",\"other\":");
 			write_id(slow, part->other);
 		}
+		write_json_error(slow, part->doubt.way);
 		output_text(&slow->out, "}");
 	}
 }
@@ -249,6 +265,7 @@ static void write_json_shares(struct slow *slow)
 		write_number(slow, share->usual);
 		output_text(&slow->out, ",\"count\":");
 		write_number(slow, share->count);
+		write_json_error(slow, share->doubt.error);
 		output_text(&slow->out, "}");
 	}
 }
@@ -325,7 +342,7 @@ static int answer_slow(struct slow *slow)
 int why_slow(const struct load *load, const struct slow_options *options)
 {
 	static const unsigned percents[] = {100, 99, 90};
-	struct slow slow = {.options = options};
+	struct slow slow = {.options = options, .trace = load->input.trace};
 	int status, found;
 
 	found = thrum__slow_answer_make(load->model, is_wanted, options->label,

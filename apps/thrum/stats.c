@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "counter_tree.h"
 #include "histogram.h"
 #include "load.h"
@@ -171,6 +172,8 @@ static int write_stats(struct load *load, const struct stats_options *options)
 		status = write_all(&out, load->input.path, &stats, top, color);
 	else
 		status = write_one(&out, &stats, options, top, color);
+	if (status == STATUS_OK && options->format == TABLE_TEXT)
+		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 	closed = output_close(&out);
 	if (status == STATUS_OK)
 		status = closed;
@@ -191,8 +194,8 @@ static int run_stats(const struct command *command, int argc, char **argv)
 		return status;
 	if (options.histogram && options.by >= 0)
 		return complain_usage(command, "give --histogram or --by, not both");
-	if (options.counters && (options.histogram || options.by >= 0 || argc > 1))
-		return complain_usage(command, "give --counters alone, with one trace");
+	if (options.counters && (options.histogram || options.by >= 0))
+		return complain_usage(command, "give --counters alone");
 	if (options.labels && !options.counters)
 		return complain_usage(command, "--labels needs --counters");
 	status = times_check(command, &options.times);
@@ -204,7 +207,7 @@ static int run_stats(const struct command *command, int argc, char **argv)
 			"those of a part of the time");
 	output_ignore_sigpipe();
 	if (options.counters)
-		return counter_tree_write(command, argv[0], options.format, options.labels);
+		return counter_tree_write(command, argv, argc, options.format, options.labels);
 	status = load_traces(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;

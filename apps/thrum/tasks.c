@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clocks.h"
 #include "load.h"
 #include "match.h"
 #include "table.h"
@@ -31,7 +32,7 @@ static const char kind_words[] = THRUM_KINDS(THRUM__X) "|preexisting|unknown";
 
 /* In the order of the table's columns; a test compares them. */
 static const char column_words[] = "task|parent|kind|site|start|end|last|state|became|label|failure"
-				   "|lane|life|running|waiting";
+				   "|lane|life|running|waiting|error";
 
 static bool has_kind(uint64_t kinds, const char *kind)
 {
@@ -110,6 +111,9 @@ static int write_tasks(struct load *load, const struct tasks_options *options)
 	if (status == STATUS_OK) {
 		table_write(&out, &table, options->format, UINT32_MAX,
 			output_wants_color(options->color));
+		if (options->format == TABLE_TEXT)
+			clocks_write(&out, load->input.trace, options->times.start,
+				options->times.end);
 		status = output_close(&out);
 	}
 	if (status == STATUS_OK)

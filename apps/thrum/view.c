@@ -14,7 +14,6 @@
 #include "source/input.h"
 
 #define VIEWER "thrum-gtk"
-#define TRACES_MAX 16
 
 struct view_options {
 	const char *state;
@@ -102,7 +101,7 @@ static int check_trace(const struct command *command, const char *trace)
 
 static int run_view(const struct command *command, int argc, char **argv)
 {
-	const char *arguments[TRACES_MAX + 8] = {VIEWER};
+	const char *arguments[INPUTS_MAX + 8] = {VIEWER};
 	struct view_options options = {.as = {.as = -1}};
 	char *state;
 	size_t count = 1;
@@ -118,6 +117,8 @@ static int run_view(const struct command *command, int argc, char **argv)
 	if (options.stacked || options.as.pair)
 		arguments[count++] = "--stacked";
 	status = are_one(command, &options, argc, argv, &is_one);
+	if (status == STATUS_OK && !is_one)
+		status = input_check_beside(command, argc);
 	if (status != STATUS_OK)
 		return status;
 	if (is_one)
@@ -163,7 +164,7 @@ const struct command command_view = {
 	.purpose = "show traces in a window, live while programs record them",
 	.arguments = "TRACE|PID...",
 	.min = 0,
-	.max = TRACES_MAX,
+	.max = INPUTS_MAX,
 	.options = options_of_view,
 	.reads_traces = true,
 	.more = "TRACE is a recording, or a .ctf file of mirage-profile; PID a process that\n"

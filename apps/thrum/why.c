@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyse/graph.h"
+#include "clocks.h"
 #include "load.h"
 #include "match.h"
 #include "output.h"
@@ -152,8 +153,10 @@ static int write_findings(const struct load *load, const struct thrum__findings 
 		why_write_blocked(&out, model);
 		why_write_polling(&out, model);
 	}
-	if (options->format != WHY_JSON)
+	if (options->format != WHY_JSON) {
+		clocks_write(&out, load->input.trace, options->times.start, options->times.end);
 		why_write_unknown(&out, unknown);
+	}
 	status = output_close(&out);
 	if (status != STATUS_OK)
 		return status;

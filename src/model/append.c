@@ -56,7 +56,6 @@ static int add_lane(struct thrum__model_input *s)
 			continue;
 		m->lanes[i].number = there->number;
 		m->lanes[i].host = there->host;
-		m->lanes[i].time_error = there->time_error;
 		if (*there->process) {
 			m->is_joined = true;
 			m->lanes[i].process = thrum__model_strings_add(m->strings, there->process,

@@ -9,6 +9,14 @@
 /* How many open spans are searched, at most, for the one that ends. */
 #define SPAN_SEARCH 64
 
+int64_t thrum__model_clock_error(const struct thrum__model *m, uint32_t a, uint32_t b, int64_t from,
+	int64_t until)
+{
+	if (a >= m->lane_count || b >= m->lane_count)
+		return 0;
+	return thrum__read_clock_error(&m->clocks, m->lanes[a].host, m->lanes[b].host, from, until);
+}
+
 int thrum__model_lanes_grow(struct thrum__model *m, uint32_t number)
 {
 	void *lanes = m->lanes;

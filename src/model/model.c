@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/parts.h"
+#include "read/read.h"
 
 #define DYING 100000000 /* ns that a process at work may take to end when it is killed */
 #define PROGRESS 4096   /* at least so many events lie between two calls of `progress` */
@@ -35,6 +36,22 @@ const char *thrum__model_edge_name(int kind)
 
 /* ---- Making and loading -------------------------------------------------------------------- */
 
+static int copy_clocks(struct thrum__model *m, const struct thrum__read_clocks *from)
+{
+	size_t size = from->times * THRUM__READ_CLOCK_PAIR(0, from->hosts) * sizeof *from->errors;
+	int64_t *errors;
+
+	if (!from->errors)
+		return 0;
+	errors = malloc(size);
+	if (!errors)
+		return -THRUM_E_MEMORY;
+	memcpy(errors, from->errors, size);
+	m->clocks = *from;
+	m->clocks.errors = errors;
+	return 0;
+}
+
 int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **created)
 {
 	struct thrum__model *m = calloc(1, sizeof *m);
@@ -57,6 +74,10 @@ int thrum__model_create(const struct thrum_trace *trace, struct thrum__model **c
 
 		m->signed_ids = info->signed_ids;
 		m->is_mirage = strcmp(info->format, "mirage-profile") == 0;
+		if (copy_clocks(m, &trace->clocks)) {
+			thrum__model_destroy(m);
+			return -THRUM_E_MEMORY;
+		}
 	}
 	m->ending_code = -1;
 	*created = m;
@@ -96,6 +117,7 @@ void thrum__model_destroy(struct thrum__model *m)
 	for (uint32_t i = 0; i < m->counter_count; i++)
 		thrum__model_rows_finish(&m->counters[i].values);
 	free(m->counters);
+	free((int64_t *)m->clocks.errors);
 	finish_lanes(m);
 	finish_sites(m->sites);
 	thrum__model_ids_destroy(m->ids);

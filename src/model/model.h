@@ -31,6 +31,8 @@
 #include <stdint.h>
 #include <thrum/trace.h>
 
+#include "read/clocks.h"
+
 #define THRUM__NONE UINT32_MAX
 #define THRUM__OPEN INT64_MAX /* the end of a run, a span and so on that has not ended yet */
 
@@ -266,7 +268,6 @@ struct thrum__lane {
 	uint64_t number;      /* in the recording */
 	uint32_t process;     /* string: its process in a trace of several; NONE */
 	uint32_t host;        /* its machine: a number among those of the trace */
-	int64_t time_error;   /* its times may be wrong by so many ns; INT64_MAX: by any */
 	uint32_t task;        /* the lane's own; NONE in traces of mirage-profile */
 	uint32_t running;     /* the task that runs now or after the suspension; NONE: no task */
 	uint32_t run;         /* the open run; NONE: no task runs, or the lane is suspended */
@@ -356,10 +357,11 @@ struct thrum__model {
 	bool has_unknown_off_cpu; /* some row of off_cpu is UNKNOWN */
 	bool has_connections;     /* some task waits for what comes over a connection */
 	bool has_doubtful;        /* some LINK took less time than clocks are wrong by */
-	bool is_cut;              /* some lane's beginning is overwritten */
-	bool has_live;            /* the trace has a table of live tasks */
-	int64_t whole;            /* from this time on no beginning of a lane is overwritten */
-	bool failed; /* memory ran out during a change: the model can only be destroyed */
+	struct thrum__read_clocks clocks; /* of the machines in the trace */
+	bool is_cut;                      /* some lane's beginning is overwritten */
+	bool has_live;                    /* the trace has a table of live tasks */
+	int64_t whole; /* from this time on no beginning of a lane is overwritten */
+	bool failed;   /* memory ran out during a change: the model can only be destroyed */
 	/* Private to model/. */
 	uint8_t off, off_next; /* bits by enum thrum__task_part; `off_next` from `off_time` on */
 	bool has_off_next;
@@ -369,6 +371,11 @@ struct thrum__model {
 	struct thrum__model_links *links;
 	struct thrum__sites *sites;
 };
+
+/* Returns by how many ns times of two lanes may be wrong to each other from `from` to `until`, at most;
+ * INT64_MAX: by any; 0: they have one clock, or there is no such lane. */
+int64_t thrum__model_clock_error(const struct thrum__model *, uint32_t a, uint32_t b, int64_t from,
+	int64_t until);
 
 /* Returns the time until which some stretch of this part goes; THRUM__OPEN: it is still off; -1: it
  * never was. */

@@ -87,12 +87,14 @@ void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 
 /* ---- Links --------------------------------------------------------------------------------- */
 
-/* Whether the clocks of two lanes may differ by more than a stretch of time. */
-static bool is_within_error(const struct thrum__lane *a, const struct thrum__lane *b, int64_t ns)
+/* Whether the clocks of two lanes may differ by more than the time between two events of theirs. */
+static bool is_within_error(const struct thrum__model *m, uint32_t a, uint32_t b, int64_t from,
+	int64_t until)
 {
-	return a->host != b->host &&
-		(a->time_error >= INT64_MAX - b->time_error ||
-			(ns < 0 ? -ns : ns) < a->time_error + b->time_error);
+	if (m->lanes[a].host == m->lanes[b].host)
+		return false;
+	return until < from ? from - until < thrum__model_clock_error(m, a, b, until, from)
+			    : until - from < thrum__model_clock_error(m, a, b, from, until);
 }
 
 /* Adds the edge of a message of which one event came before. */
@@ -100,8 +102,7 @@ static void add_message(struct thrum__model_input *s, const struct thrum__link *
 	uint32_t to)
 {
 	struct thrum__model *m = s->model;
-	bool is_doubtful = is_within_error(&m->lanes[link->lane], &m->lanes[s->event->lane],
-		s->time - link->at);
+	bool is_doubtful = is_within_error(m, link->lane, s->event->lane, link->at, s->time);
 
 	m->has_doubtful |= is_doubtful;
 	thrum__model_edge_add(s, THRUM__EDGE_LINK, from, to,

@@ -15,6 +15,7 @@
 #include <thrum/trace.h>
 
 #include "format/format.h"
+#include "read/clocks.h"
 
 struct thrum__read_format;
 
@@ -36,6 +37,7 @@ struct thrum_trace {
 	const struct thrum__read_format *format;
 	struct thrum__input input;
 	struct thrum_trace_info info;
+	struct thrum__read_clocks clocks; /* of no machine if the trace has only one */
 	/* Names the program's addresses. source/ sets it after opening. NULL: nobody does. */
 	const struct thrum__read_namer *namer;
 	/* Closes the input; thrum_trace_close calls it last. NULL: there is nothing to close. */

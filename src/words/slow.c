@@ -85,6 +85,27 @@ static void put_waker(struct thrum__words_sentence *s, const struct thrum__slow_
 	thrum__words_put(s, after);
 }
 
+/* Writes how far a time can be trusted that other machines' clocks tell. */
+static void put_doubt(struct thrum__words_sentence *s, int64_t time, struct thrum__doubt doubt)
+{
+	int64_t shown = doubt.error > 0 && doubt.error < time ? doubt.error : doubt.way;
+
+	if (doubt.way == 0)
+		return;
+	if (shown == INT64_MAX) {
+		thrum__words_put(s,
+			doubt.error ? " (not measurable: the clocks can't be compared)"
+				    : " (there and back)");
+		return;
+	}
+	thrum__words_put(s,
+		doubt.error == 0             ? " (there and back; either way alone is ± "
+			: doubt.error < time ? " (± "
+					     : " (not measurable: the clocks agree within ± ");
+	thrum__words_put_duration(s, shown, 2);
+	thrum__words_put(s, ")");
+}
+
 static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_answer *answer,
 	const struct thrum__share *share)
 {
@@ -126,6 +147,7 @@ static void put_share(struct thrum__words_sentence *s, const struct thrum__slow_
 	case THRUM__DOING_NETWORK:
 		thrum__words_put(s, is_own ? "" : ", whose ");
 		thrum__words_put(s, "message or its answer is on the network");
+		put_doubt(s, share->time, share->doubt);
 		break;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s, is_own ? "" : ", which is ");
@@ -236,6 +258,7 @@ static void put_doing(struct thrum__words_sentence *s, const struct thrum__slow_
 		thrum__words_put(s,
 			is_own ? "its messages or their answers were on the network"
 			       : ", whose messages or their answers were on the network");
+		put_doubt(s, link->time, link->doubt);
 		return;
 	case THRUM__DOING_SUSPENDED:
 		thrum__words_put(s,

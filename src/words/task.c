@@ -112,8 +112,8 @@ size_t thrum__words_task(const struct thrum__model *model, uint32_t task, char *
 	return length;
 }
 
-size_t thrum__words_clock_error(const struct thrum__model *model, uint32_t task, char *to,
-	size_t size)
+size_t thrum__words_clock_error(const struct thrum__model *model, uint32_t task, int64_t from,
+	int64_t until, char *to, size_t size)
 {
 	struct thrum__base_text text = thrum__base_text_in(to, size);
 	bool is_known = model->is_joined && thrum__model_has_row(&model->tasks, task);
@@ -123,10 +123,10 @@ size_t thrum__words_clock_error(const struct thrum__model *model, uint32_t task,
 
 	if (lane >= model->lane_count || model->lanes[lane].task != task)
 		return 0;
-	error = model->lanes[lane].time_error;
 	for (uint32_t i = 0; i < lane; i++)
 		if (model->lanes[i].process == model->lanes[lane].process)
 			return 0;
+	error = thrum__read_clock_error(&model->clocks, 0, model->lanes[lane].host, from, until);
 	if (error == INT64_MAX) {
 		thrum__base_text_put(&text, " ± unknown");
 	} else if (error > 0) {

@@ -93,9 +93,10 @@ size_t thrum__words_site(const struct thrum_trace_site *, char *to, size_t size)
 size_t thrum__words_kind_and_site(const struct thrum__model *, uint32_t task, char *to,
 	size_t size);
 
-/* How well the clock of a task's machine is known, " ± 12 µs", if the task is that of the first
- * lane of a process whose times may be wrong; else "". Any index is allowed. */
-size_t thrum__words_clock_error(const struct thrum__model *, uint32_t task, char *to, size_t size);
+/* How well the clock of a task's machine is known from `from` to `until`, " ± 12 µs", if the task is that of
+ * the first lane of a process whose times may be wrong; else "". Any index is allowed. */
+size_t thrum__words_clock_error(const struct thrum__model *, uint32_t task, int64_t from,
+	int64_t until, char *to, size_t size);
 
 /* Whether the task is the main context of a mirage trace: the task with id 0, which runs while no
  * other does and has no label. Any index is allowed. */

@@ -260,48 +260,14 @@ static void follow(const struct thrum__world_edge *edge, uint32_t from, const bo
 		offsets[to] = next;
 }
 
-/* Returns whether a clock's bounds became narrower. */
-static bool narrow(struct thrum__world_bounds *offset, struct thrum__world_bounds by)
-{
-	bool is_narrower = by.low > offset->low || by.high < offset->high;
-
-	offset->low = by.low > offset->low ? by.low : offset->low;
-	offset->high = by.high < offset->high ? by.high : offset->high;
-	return is_narrower;
-}
-
-bool thrum__world_clock_narrow(const struct thrum__world_edge *edges, size_t edge_count,
-	struct thrum__world_bounds *offsets, uint32_t count)
-{
-	bool is_narrower = true;
-
-	for (uint32_t round = 0; round < count && is_narrower; round++) {
-		is_narrower = false;
-		for (size_t i = 0; i < edge_count; i++) {
-			const struct thrum__world_edge *e = &edges[i];
-
-			is_narrower |= narrow(&offsets[e->to],
-				across(e, e->from, offsets[e->from]));
-			is_narrower |= narrow(&offsets[e->from], across(e, e->to, offsets[e->to]));
-			if (offsets[e->to].low > offsets[e->to].high ||
-				offsets[e->from].low > offsets[e->from].high)
-				return false;
-		}
-	}
-	return !is_narrower;
-}
-
-int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
+/* Bounds each clock against clock 0, from the narrowest bounds on. */
+static int go_from_first(const struct thrum__world_edge *edges, size_t edge_count,
 	struct thrum__world_bounds *offsets, uint32_t count)
 {
 	bool *is_done = calloc(count, sizeof *is_done);
-	struct thrum__world_bounds *all = malloc(count * sizeof *all);
 
-	if (!is_done || !all) {
-		free(is_done);
-		free(all);
+	if (!is_done)
 		return -THRUM_E_MEMORY;
-	}
 	for (uint32_t i = 0; i < count; i++)
 		offsets[i] = (struct thrum__world_bounds){i ? INT64_MIN : 0, i ? INT64_MAX : 0};
 	for (uint32_t done = 0; done < count; done++) {
@@ -315,11 +281,81 @@ int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_
 		for (size_t i = 0; i < edge_count; i++)
 			follow(&edges[i], next, is_done, offsets);
 	}
-	memcpy(all, offsets, count * sizeof *all);
-	/* The upper bounds may come along other paths than the lower ones. */
-	if (thrum__world_clock_narrow(edges, edge_count, all, count))
-		memcpy(offsets, all, count * sizeof *all);
-	free(all);
 	free(is_done);
 	return 0;
+}
+
+/* Larger sums are damage. Two of any two can be added. */
+#define FARTHEST (INT64_MAX / 8)
+#define NO_WAY (INT64_MAX / 4)
+
+static void bound(int64_t *most, int64_t by)
+{
+	by = by > FARTHEST ? NO_WAY : by < -FARTHEST ? -FARTHEST : by;
+	*most = by < *most ? by : *most;
+}
+
+/* Goes from each clock over another one to all. */
+static void go_over(int64_t *most, uint32_t count, uint32_t via)
+{
+	const int64_t *onward = most + (size_t)via * count;
+
+	for (uint32_t a = 0; a < count; a++) {
+		int64_t *row = most + (size_t)a * count, there = row[via];
+
+		if (there > FARTHEST || a == via)
+			continue;
+		for (uint32_t b = 0; b < count; b++) {
+			int64_t by = there + onward[b];
+
+			by = by < -NO_WAY ? -NO_WAY : by;
+			row[b] = by < row[b] ? by : row[b];
+		}
+	}
+}
+
+/* Goes along all paths. Returns false if some clock would be ahead of itself. */
+static bool go_all_ways(const struct thrum__world_edge *edges, size_t edge_count, int64_t *most,
+	uint32_t count)
+{
+	for (size_t i = 0; i < (size_t)count * count; i++)
+		most[i] = i % (count + 1) ? NO_WAY : 0;
+	for (size_t i = 0; i < edge_count; i++) {
+		const struct thrum__world_edge *e = &edges[i];
+
+		bound(&most[e->from * count + e->to], e->bounds.high);
+		if (e->bounds.low != INT64_MIN)
+			bound(&most[e->to * count + e->from], -e->bounds.low);
+	}
+	for (uint32_t via = 0; via < count; via++) {
+		go_over(most, count, via);
+		for (uint32_t a = 0; a < count; a++)
+			if (most[a * count + a] < 0)
+				return false;
+	}
+	for (size_t i = 0; i < (size_t)count * count; i++)
+		most[i] = most[i] > FARTHEST ? INT64_MAX : most[i];
+	return true;
+}
+
+int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
+	int64_t *most, uint32_t count)
+{
+	struct thrum__world_bounds *offsets;
+	int error;
+
+	if (go_all_ways(edges, edge_count, most, count))
+		return 0;
+	offsets = malloc(count * sizeof *offsets);
+	if (!offsets)
+		return -THRUM_E_MEMORY;
+	error = go_from_first(edges, edge_count, offsets, count);
+	for (uint32_t a = 0; a < count && error == 0; a++)
+		for (uint32_t b = 0; b < count; b++)
+			most[a * count + b] = a == b ? 0
+				: offsets[a].low == INT64_MIN
+				? INT64_MAX
+				: add(offsets[b].high, -offsets[a].low, INT64_MAX);
+	free(offsets);
+	return error;
 }

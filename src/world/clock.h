@@ -63,18 +63,23 @@ struct thrum__world_edge {
 };
 
 /*
- * Bounds each of `count` clocks less clock 0: by the path of edges with the least upper bound, and by
- * that with the greatest lower one (Bellman 1958). If edges contradict each other: along the path whose
- * widths have the least sum (Dijkstra 1959). offsets[0] is 0; a clock that can't be reached has no
- * bounds. Returns 0 or -THRUM_E_MEMORY. O(count² + count · edges).
+ * Bounds all of `count` clocks by each other, along all paths of edges (Floyd 1962): most[a * count + b]
+ * becomes the most by which clock b may be ahead of clock a; INT64_MAX: there is no bound. If edges
+ * contradict each other, each clock is bounded against clock 0 alone, along the path whose widths have the
+ * least sum (Dijkstra 1959), and all others follow from that. Returns 0 or -THRUM_E_MEMORY.
+ * O(count³ + count · edges).
  */
 int thrum__world_clock_paths(const struct thrum__world_edge *edges, size_t edge_count,
-	struct thrum__world_bounds *offsets, uint32_t count);
+	int64_t *most, uint32_t count);
 
-/* Narrows the bounds of clocks until no edge narrows them further. Returns false if edges contradict each
- * other, or the bounds; these are worth nothing then. O(count · edges), and O(edges) where few are
- * narrowed. */
-bool thrum__world_clock_narrow(const struct thrum__world_edge *edges, size_t edge_count,
-	struct thrum__world_bounds *offsets, uint32_t count);
+/* The bounds of clock b less clock a, of what thrum__world_clock_paths found. */
+static inline struct thrum__world_bounds thrum__world_clock_ahead(const int64_t *most,
+	uint32_t count, uint32_t a, uint32_t b)
+{
+	int64_t behind = most[b * count + a];
+
+	return (struct thrum__world_bounds){behind == INT64_MAX ? INT64_MIN : -behind,
+		most[a * count + b]};
+}
 
 #endif

@@ -490,8 +490,8 @@ static const struct thrum_trace_lane *get_lane(const struct thrum_trace *trace, 
 		lane->shown = *there;
 	lane->shown.number = number;
 	lane->shown.process = w->parts[lane->part].name;
-	lane->shown.time_error = thrum__world_time_error(&w->times.clocks[lane->part]);
 	lane->shown.host = w->times.clocks[lane->part].host;
+	lane->shown.time_error = thrum__read_clock_worst(&w->trace.clocks, 0, lane->shown.host);
 	return &lane->shown;
 }
 
@@ -628,6 +628,7 @@ static void describe(struct world *w, const struct thrum__world_part *parts)
 	name_parts(w, parts);
 	info->format = format.name;
 	info->program = w->names;
+	w->trace.clocks = w->times.apart;
 	info->host = w->times.host_count > 1 ? "" : first->info->host;
 	info->clock = "monotonic";
 	info->clock_frequency = 1000000000;

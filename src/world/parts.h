@@ -56,7 +56,6 @@ void thrum__world_links_finish(struct thrum__world_links *);
 /* A moment on a host's clock and the common time then, both in ns. */
 struct thrum__world_knot {
 	int64_t at, common;
-	int64_t error; /* by so much the common time may be wrong */
 };
 
 /* The clock of a part, which begins with the ticks `first`, and of its host. */
@@ -75,20 +74,23 @@ struct thrum__world_times {
 	struct thrum__world_clock clocks[THRUM__WORLD_PARTS_MAX]; /* by part */
 	struct thrum__world_knot *knots; /* host by host; those of host 0 first */
 	uint32_t host_count;
+	int64_t *errors; /* by knot and pair of hosts: see struct thrum__read_clocks */
+	struct thrum__read_clocks apart;
 };
 
 /* Finds the common time of all parts. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__world_times_make(struct thrum__world_times *,
 	const struct thrum__world_part *parts, size_t count, const struct thrum__world_links *,
 	const struct thrum__ping *pings, uint32_t ping_count);
+void thrum__world_times_finish(struct thrum__world_times *);
+/* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
+int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
+
+/* ---- hosts.c ---- */
+
 /* Adds the clock of parts[count], which has come later. If its host is a new one, CLOCK_REALTIME alone tells
  * its time. */
 void thrum__world_times_add(struct thrum__world_times *,
 	const struct thrum_trace_info *const *parts, size_t count);
-void thrum__world_times_finish(struct thrum__world_times *);
-/* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
-int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
-/* By how much a part's times may be wrong. */
-int64_t thrum__world_time_error(const struct thrum__world_clock *);
 
 #endif

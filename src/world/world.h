@@ -6,8 +6,11 @@
  *
  *   join.c    the trace: the events of all parts in the order of time
  *   links.c   the messages between parts
- *   times.c   the common time
+ *   hosts.c   the machines, and what is known of their clocks without messages
+ *   talks.c   the messages of each two machines
  *   clock.c   the difference of clocks
+ *   estimate.c  a time within the bounds of each clock
+ *   times.c   the common time
  *   bundle.c  several recordings in one file
  *   memory.c  a file in memory
  *

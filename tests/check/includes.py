@@ -44,7 +44,7 @@ FACES = {
     "promise": (),
     "xen": (),
     "adapt": ("forks.h",),
-    "read": ("read.h", "connection.h", "counters.h", "ping.h"),
+    "read": ("read.h", "clocks.h", "connection.h", "counters.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
     "source": ("input.h", "control.h", "request.h", "segment.h",

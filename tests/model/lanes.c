@@ -308,7 +308,7 @@ static void messages_between_clocks(void **state)
 		};
 
 		m->lanes[1].host = 1;
-		m->lanes[0].time_error = m->lanes[1].time_error = 3;
+		story_clocks(m, 6, 6);
 		assert_int_equal(thrum__model_append(m, events + i / 2, 1), 0);
 		assert_int_equal(thrum__model_append(m, events + !(i / 2), 1), 0);
 		assert_int_equal(THRUM__EDGE(m, 0, value), i % 2);

@@ -112,12 +112,53 @@ static void names_of_those_awaited(void **state)
 		"it waited 4 times, one after the other, for “connect #”, 3 times for “connect 10”.");
 }
 
+/* A request waits for an answer from another machine, whose task begins and ends at some times by its own
+ * clock. */
+static void on_two_machines(int begun, int ended, int64_t error, const char *words)
+{
+	struct thrum__document document = {0};
+	struct thrum__model *model;
+	char lines[1000];
+
+	snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n0 @1 create - 9 thread\n0 @1 switch 9\n"
+		"1 @1 suspend \"wait for work\n10 create 1 2 request\n10 label 2 \"GET 1\n"
+		"10 switch 2\n20 link-send 2 \"key\n20 switch 1\n21 suspend \"wait for work\n"
+		"%d @1 resume\n%d @1 create 9 3 request\n%d @1 label 3 \"serve 1\n"
+		"%d @1 switch 3\n%d @1 link-receive 3 \"key\n%d @1 resolve 3 3\n"
+		"%d @1 switch 9\n999 resume\n1000 resolve 1 2\n",
+		begun, begun, begun, begun, begun, ended, ended);
+	model = story_model(lines, false);
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		model->lanes[i].process = model->lanes[i].host = i;
+	story_clocks(model, error, error);
+	assert_non_null(strstr(read_slow(model, 2, &document), words));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
+static void ways_are_as_exact_as_the_clocks(void **state)
+{
+	(void)state;
+	/* Clocks that are wrong make one way longer by what the other one is shorter. */
+	on_two_machines(320, 900, 50,
+		"on the network (there and back; either way alone is ± 50 ns), 2 times");
+	/* The other machine is said to have begun before it was asked. */
+	on_two_machines(5, 900, 50, "on the network (± 50 ns)");
+	on_two_machines(5, 970, 50,
+		"on the network (not measurable: the clocks agree within ± 50 ns)");
+	on_two_machines(5, 900, INT64_MAX,
+		"on the network (not measurable: the clocks can't be compared)");
+	on_two_machines(320, 900, INT64_MAX, "on the network (there and back), 2 times");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_task_that_waited_long),
 		cmocka_unit_test(a_task_among_others),
 		cmocka_unit_test(a_task_without_others),
+		cmocka_unit_test(ways_are_as_exact_as_the_clocks),
 		cmocka_unit_test(names_of_those_awaited),
 	};
 

@@ -325,7 +325,8 @@ static void doubtful_messages_are_hatched(void **state)
 	model->is_joined = model->has_doubtful = true;
 	model->lanes[0].process = 0;
 	model->lanes[1].process = 1;
-	model->lanes[1].time_error = 1250;
+	model->lanes[1].host = 1;
+	story_clocks(model, 1250, 1250);
 	THRUM__EDGE(model, 0, value) = 1;
 	marks_again(&m);
 	assert_int_equal(marks_count(&m, THRUM__Z_EDGE, LINE, C(EDGE), THRUM__DASH_4_4), 0);
@@ -356,7 +357,8 @@ static void errors_of_clocks_are_not_cut(void **state)
 	model->is_joined = true;
 	model->lanes[0].process = 0;
 	model->lanes[1].process = 1;
-	model->lanes[1].time_error = 1250;
+	model->lanes[1].host = 1;
+	story_clocks(model, 1250, 1250);
 	marks_init(&m, model);
 	marks_frame(&m, 0, 1200, 40);
 	assert_true(marks_has_text(&m, "a warehouse with very many shelv… ± 1.3 µs"));

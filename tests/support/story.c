@@ -129,3 +129,17 @@ uint32_t story_task(const struct thrum__model *model, uint64_t id)
 	}
 	return task;
 }
+
+void story_clocks(struct thrum__model *model, int64_t before, int64_t after)
+{
+	int64_t *errors = malloc(2 * sizeof *errors);
+
+	if (!errors)
+		abort();
+	errors[0] = before;
+	errors[1] = after;
+	model->clocks = (struct thrum__read_clocks){.every = 1000000000,
+		.times = 2,
+		.hosts = 2,
+		.errors = errors};
+}

@@ -33,6 +33,10 @@ void story_finish(struct story *);
  */
 struct thrum__model *story_model(const char *lines, bool is_mirage);
 
+/* Gives a model, of any events, two machines: the clock of the second one may be wrong by `before` ns at
+ * time 0, and by `after` from 1 s on. */
+void story_clocks(struct thrum__model *, int64_t before, int64_t after);
+
 /* Returns the row of the task with this id. Aborts when there is none. */
 uint32_t story_task(const struct thrum__model *, uint64_t id);
 

@@ -52,7 +52,7 @@ def path(name):
 def labels(name):
     status, text, errors = run("dump", "--format=tsv", "--event=label", path(name))
     check(status == 0, errors)
-    return [line.split("\t")[-1] for line in text.splitlines()[1:]]
+    return [line.split("\t")[6] for line in text.splitlines()[1:]]
 
 
 # A process that sleeps starts at its next event, which is recorded.

@@ -67,6 +67,14 @@ is "$THRUM" stats --counters --format=json live.thrum < <(sed 's/&/"kind":"distr
 	{"counter":"odd\tname",&0}
 end
 )
+# Those of several recordings are named by their files.
+cp live.thrum other.thrum
+"$THRUM" stats --counters --format=tsv live.thrum other.thrum >both 2>errors || wrong "$(cat errors)"
+[[ $(grep -c $'/http/open\tgauge\t-3\t' both) == 2 && $(grep -c '^counter' both) == 1 ]] &&
+	grep -q '^other/http/size' both || wrong "counters of two: $(cat both)"
+"$THRUM" stats --counters --format=json live.thrum other.thrum | grep -q '^{"counter":"other/http/open"' ||
+	wrong "counters of two as json"
+"$THRUM" stats --counters live.thrum other.thrum | grep -q '^other:$' || wrong "counters of two as text"
 
 "$THRUM" record --counters-only -o alone.thrum -- "$counts" 2>errors || wrong "record: $(cat errors)"
 printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n' counter kind value mean min p50 p90 p99 max \

@@ -41,7 +41,7 @@ if [[ $status -eq 2 ]] && grep -q '^thrum: --sched: ' err; then
 fi
 [[ $status -eq 0 ]] || wrong "record --faults: $(cat err)"
 "$THRUM" dump --format=tsv faults.thrum >dumped 2>err || wrong "dump: $(cat err)"
-[[ $(grep -c $'\toff-cpu\t.*\tpage fault$' dumped) -ge 1000 ]] || wrong "no page faults: $(tail dumped)"
+[[ $(grep -c $'\toff-cpu\t.*\tpage fault\t$' dumped) -ge 1000 ]] || wrong "no page faults: $(tail dumped)"
 "$THRUM" why --slow=touches --format=json faults.thrum >slow 2>err || wrong "slow: $(cat err)"
 grep -q '"doing":"faults"' slow || wrong "touches: $(cat slow)"
 "$THRUM" why --slow=touches faults.thrum >slow 2>err
@@ -63,9 +63,9 @@ for ((try = 0; try < 5; try++)); do
 	[[ -s err ]] || break
 	grep -q 'kernel told too fast' err || wrong "dump: $(cat err)"
 done
-grep -q $'\tlabel\t.*\tCPU [0-9]*$' dumped || wrong "no lane of a processor"
+grep -q $'\tlabel\t.*\tCPU [0-9]*\t$' dumped || wrong "no lane of a processor"
 grep -q $'\tspan-begin\t.*\tsoftirq [A-Z]' dumped || wrong "no softirq"
-grep -q $'\toff-cpu\t.*\tinterrupted$' dumped || wrong "no interrupt took the time of a thread"
+grep -q $'\toff-cpu\t.*\tinterrupted\t$' dumped || wrong "no interrupt took the time of a thread"
 # Lanes and tasks are the machine's own: nothing of the program is told twice.
 "$THRUM" tasks --format=tsv run.thrum >list 2>err || wrong "tasks: $(cat err)"
 [[ $(cut -f1 list | sort | uniq -d | wc -l) -eq 0 ]] || wrong "two tasks have one number"
@@ -93,7 +93,7 @@ else
 	# Where the disk is busy, workers of the kernel issue some of the ten.
 	[[ $(grep $'\thandle\t.* write 64 KiB\t' list | cut -f2 | grep -c "^$main$") -ge 5 ]] ||
 		wrong "the requests are not those of $main: $(cat list)"
-	grep -q $'\toff-cpu\t.*\tblocked in a page fault$' dumped || wrong "no page was read"
+	grep -q $'\toff-cpu\t.*\tblocked in a page fault\t$' dumped || wrong "no page was read"
 fi
 
 # They are there in a copy, a bundle and other formats, and a picture has them.

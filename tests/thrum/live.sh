@@ -20,7 +20,7 @@ for ((i = 0; i < 6000; i++)); do
 done
 
 "$THRUM" dump --format=tsv $pid >dumped 2>err || wrong "dump PID: $(cat err)"
-grep -q $'create\t.*\ttask$' dumped || wrong "dump PID shows no task"
+grep -q $'create\t.*\ttask\t$' dumped || wrong "dump PID shows no task"
 [[ $("$THRUM" info --format=tsv $pid | awk '$1 == "state" { print $2 }') == recording ]] ||
 	wrong "info PID: it is not being recorded"
 
@@ -51,7 +51,7 @@ for name in steady-snapshot.thrum steady-snapshot-2.thrum; do
 done
 "$THRUM" snapshot -o now.thrum steady.thrum 2>err || wrong "over a snapshot: $(cat err)"
 "$THRUM" snapshot -o - $pid 2>err | "$THRUM" dump --format=tsv - >piped 2>err || wrong "$(cat err)"
-grep -q $'\tlabel\t.*\tsteady$' piped || wrong "the piped snapshot lost the label"
+grep -q $'\tlabel\t.*\tsteady\t$' piped || wrong "the piped snapshot lost the label"
 [[ $(stat -c %a now.thrum) == 600 ]] || wrong "others may read the snapshot"
 
 "$THRUM" attach $pid -o attached.thrum 2>err || wrong "attach PID: $(cat err)"

@@ -116,7 +116,7 @@ if [[ $? -eq 2 ]] && grep -q '^thrum: --wakes: ' err; then
 else
 	"$THRUM" dump --format=tsv woken.thrum >dumped 2>err || wrong "dump: $(cat err)"
 	grep -q $'\toff-cpu\t.*woken by an interrupt' dumped || wrong "no timer woke a thread"
-	grep -q $'\toff-cpu\t\t[0-9]*\t[0-9]*\twoken$' dumped || wrong "no thread woke another"
+	grep -q $'\toff-cpu\t\t[0-9]*\t[0-9]*\twoken\t$' dumped || wrong "no thread woke another"
 	tells_sleep woken.thrum --wakes || wrong "sleeps: $(cat slow err)"
 fi
 

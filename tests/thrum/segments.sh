@@ -28,8 +28,8 @@ grep -q overwritten err && wrong "$(cat err)"
 for file in all.000?.thrum; do
 	"$THRUM" dump --format=tsv "$file" >dumped 2>err || wrong "$file: $(cat err)"
 	[[ ! -s err ]] || wrong "$file: $(cat err)"
-	grep -q $'\tlabel\t.*\tbegan long ago$' dumped || wrong "$file has lost the old task's label"
-	grep -q $'\tlabel\t.*\twaiter$' dumped || wrong "$file has lost the waiter's label"
+	grep -q $'\tlabel\t.*\tbegan long ago\t$' dumped || wrong "$file has lost the old task's label"
+	grep -q $'\tlabel\t.*\twaiter\t$' dumped || wrong "$file has lost the waiter's label"
 	grep -q $'\twait\t' dumped || wrong "$file has lost the wait"
 	cut -f 3- dumped | grep $'\tcreate\t\|^create\t' >>created
 	[[ $("$THRUM" info --format=tsv "$file" | awk '$1 == "lost" { print $2 }') -eq 0 ]] ||

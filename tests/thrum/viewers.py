@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 """`convert --to`: the viewers themselves read what it writes: speedscope's page, in Chromium, and
-Perfetto's trace processor, where it is there. protobuf.py asks Go's pprof."""
+Perfetto's trace processor, where it is there. PERFETTO_PROTO names Perfetto's own perfetto_trace.proto, by which
+protoc reads them. protobuf.py asks Go's pprof."""
 
 import base64
 import html
@@ -85,6 +86,25 @@ def try_perfetto(traces, folder):
     return True
 
 
+def try_perfetto_proto(traces, folder):
+    """Google's decoder reads the traces by Perfetto's own description of its format, without a field that
+    this doesn't know."""
+    proto = os.environ.get("PERFETTO_PROTO")
+    if not proto or not shutil.which("protoc"):
+        print("skipped: PERFETTO_PROTO names no perfetto_trace.proto, or protoc is missing")
+        return False
+    path = os.path.join(folder, "trace.pftrace")
+    for trace, _ in traces:
+        thrum("convert", "--to=perfetto", trace, path)
+        with open(path, "rb") as file:
+            done = subprocess.run(["protoc", "--decode=perfetto.protos.Trace", f"--proto_path={os.path.dirname(proto)}",
+                                   proto], stdin=file, capture_output=True, check=False, text=True, timeout=PATIENCE)
+        check(done.returncode == 0 and done.stdout.count("track_event {") > 20, f"{trace}: {done.stderr}")
+        unknown = re.findall(r"^ *[0-9]+(?:: | \{).*", done.stdout, re.M)
+        check(not unknown, f"{trace}: fields that Perfetto doesn't know: {unknown[:3]}")
+    return True
+
+
 with tempfile.TemporaryDirectory() as here:
     server, shop = os.path.join(here, "server.thrum"), os.path.join(here, "shop.thrums")
     subprocess.run([os.path.join(BUILD, "examples/server"), "--requests", "20"], check=True,
@@ -92,5 +112,5 @@ with tempfile.TemporaryDirectory() as here:
     subprocess.run([os.path.join(BUILD, "examples/shop"), "hang"], cwd=here, check=False, capture_output=True)
     thrum("bundle", "-o", shop, *(os.path.join(here, f"{name}.thrum") for name in ("web", "stock", "database")))
     recordings = [(server, "server"), (shop, "web, stock, database")]
-    asked = [ask(recordings, here) for ask in (try_speedscope, try_perfetto)]
+    asked = [ask(recordings, here) for ask in (try_speedscope, try_perfetto, try_perfetto_proto)]
 sys.exit(1 if failures else 0 if any(asked) else 77)

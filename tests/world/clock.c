@@ -10,87 +10,12 @@
 
 #include <cmocka.h>
 
+#include "clocks_helper.h"
 #include "world/clock.h"
 
-#define S 1e9 /* ns */
-#define HOUR (3600 * S)
-#define STEP (10 * S) /* a clock changes its speed so often */
-#define STEPS 400
 #define MOST 8000 /* messages each way */
 
-static uint64_t seed;
-
-static double random_unit(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return ((double)(seed >> 11) + 0.5) * 0x1p-53;
-}
-
-static double between(double low, double high)
-{
-	return low + (high - low) * random_unit();
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(random_unit())) * cos(2 * acos(-1) * random_unit());
-}
-
 /* ---- Worlds -------------------------------------------------------------------------------- */
-
-/* By how much a clock is ahead of the true time. */
-struct clock {
-	double ahead[STEPS + 2];
-};
-
-/* The speed differs by `ppm`, and walks at random by `wander` ppm a root of a minute. */
-static void clock_make(struct clock *clock, double ppm, double wander)
-{
-	double speed = ppm * 1e-6;
-
-	clock->ahead[0] = between(-S, S);
-	for (int i = 0; i <= STEPS; i++) {
-		speed += normal() * wander * 1e-6 * sqrt(STEP / (60 * S));
-		clock->ahead[i + 1] = clock->ahead[i] + speed * STEP;
-	}
-}
-
-/* The machine stands still, for so many ns, and its clock with it. Returns when that is over; it takes
- * one step of the clock's. */
-static double clock_stop(struct clock *clock, double at, double duration)
-{
-	int first = (int)(at / STEP) + 1;
-
-	for (int i = first; i < STEPS + 2; i++)
-		clock->ahead[i] -= duration;
-	return first * STEP;
-}
-
-static double clock_at(const struct clock *clock, double t)
-{
-	int i = (int)(t / STEP);
-	double part = t / STEP - i;
-
-	return t + clock->ahead[i] + (clock->ahead[i + 1] - clock->ahead[i]) * part;
-}
-
-enum delays {
-	UNIFORM,
-	LOGNORMAL, /* of a median of 250 us */
-	EXPONENTIAL,
-	DELAYS,
-};
-
-static double delay(enum delays kind)
-{
-	double d = kind == UNIFORM  ? between(50e3, 5e6)
-		: kind == LOGNORMAL ? 50e3 + 200e3 * exp(normal())
-				    : 50e3 - 1e6 * log(random_unit());
-
-	return d < 5e6 ? d : 5e6;
-}
 
 struct world {
 	struct clock a, b;
@@ -374,6 +299,21 @@ static void one_direction_bounds_one_side(void **state)
 
 /* ---- Many clocks --------------------------------------------------------------------------- */
 
+enum {
+	HOSTS = 30
+};
+
+/* The bounds of all clocks less clock 0. */
+static void find_paths(const struct thrum__world_edge *edges, size_t edge_count,
+	struct thrum__world_bounds *offsets, uint32_t count)
+{
+	int64_t most[HOSTS * HOSTS];
+
+	assert_int_equal(thrum__world_clock_paths(edges, edge_count, most, count), 0);
+	for (uint32_t i = 0; i < count; i++)
+		offsets[i] = thrum__world_clock_ahead(most, count, 0, i);
+}
+
 static void goes_along_the_best_path(void **state)
 {
 	const struct thrum__world_edge edges[] = {
@@ -385,7 +325,7 @@ static void goes_along_the_best_path(void **state)
 	struct thrum__world_bounds offsets[5];
 
 	(void)state;
-	assert_int_equal(thrum__world_clock_paths(edges, 4, offsets, 5), 0);
+	find_paths(edges, 4, offsets, 5);
 	assert_true(offsets[0].low == 0 && offsets[0].high == 0);
 	assert_true(offsets[1].low == 90 && offsets[1].high == 110);
 	assert_true(offsets[2].low == 130 && offsets[2].high == 170);
@@ -408,7 +348,7 @@ static void keeps_to_messages_one_way(void **state)
 	int64_t middles[4];
 
 	(void)state;
-	assert_int_equal(thrum__world_clock_paths(edges, 5, offsets, 4), 0);
+	find_paths(edges, 5, offsets, 4);
 	assert_true(offsets[1].low == -100 && offsets[1].high == 100);
 	assert_true(offsets[2].low == -50 && offsets[2].high == 280);
 	assert_true(offsets[3].low == 70 && offsets[3].high == 400);
@@ -417,17 +357,39 @@ static void keeps_to_messages_one_way(void **state)
 	assert_true(middles[2] - middles[1] >= 50 && middles[3] - middles[2] >= 120);
 	/* 1 is ahead of 2, and 2 of 1. */
 	edges[3] = (struct thrum__world_edge){2, 1, {50, INT64_MAX}};
-	assert_int_equal(thrum__world_clock_paths(edges, 4, offsets, 3), 0);
+	find_paths(edges, 4, offsets, 3);
 	assert_true(offsets[1].low == -100 && offsets[1].high == 100);
 	assert_true(offsets[2].low == -400 && offsets[2].high == 300);
+}
+
+/* Two clocks may be known better to each other than to the first one. */
+static void bounds_each_two(void **state)
+{
+	struct thrum__world_edge edges[] = {{0, 1, {-1000, 1000}}, {0, 2, {-1000, 1000}},
+		{1, 2, {5, 8}}, {2, 3, {INT64_MIN, 10}}};
+	struct thrum__world_bounds ahead;
+	int64_t most[16];
+
+	(void)state;
+	assert_int_equal(thrum__world_clock_paths(edges, 4, most, 4), 0);
+	ahead = thrum__world_clock_ahead(most, 4, 2, 1);
+	assert_true(ahead.low == -8 && ahead.high == -5);
+	ahead = thrum__world_clock_ahead(most, 4, 0, 1);
+	assert_true(ahead.low == -1000 && ahead.high == 995);
+	ahead = thrum__world_clock_ahead(most, 4, 1, 3);
+	assert_true(ahead.low == INT64_MIN && ahead.high == 18);
+	/* If edges contradict each other, what is known against clock 0 tells the rest. */
+	edges[3] = (struct thrum__world_edge){0, 2, {2000, 3000}};
+	assert_int_equal(thrum__world_clock_paths(edges, 4, most, 4), 0);
+	ahead = thrum__world_clock_ahead(most, 4, 1, 2);
+	assert_true(ahead.low < 5 && ahead.high > 8);
+	ahead = thrum__world_clock_ahead(most, 4, 0, 3);
+	assert_true(ahead.low == INT64_MIN && ahead.high == INT64_MAX);
 }
 
 /* Thirty hosts, of which each talks to some others, a little or a lot. */
 static void thirty_hosts(void **state)
 {
-	enum {
-		HOSTS = 30
-	};
 	static struct clock clocks[HOSTS];
 	static struct world w;
 	struct thrum__world_edge edges[3 * HOSTS];
@@ -453,7 +415,7 @@ static void thirty_hosts(void **state)
 				&edges[count++].bounds));
 		}
 	}
-	assert_int_equal(thrum__world_clock_paths(edges, count, offsets, HOSTS), 0);
+	find_paths(edges, count, offsets, HOSTS);
 	for (int i = 0; i < HOSTS; i++) {
 		w.a = clocks[0];
 		w.b = clocks[i];
@@ -477,6 +439,7 @@ int main(void)
 		cmocka_unit_test(one_direction_bounds_one_side),
 		cmocka_unit_test(goes_along_the_best_path),
 		cmocka_unit_test(keeps_to_messages_one_way),
+		cmocka_unit_test(bounds_each_two),
 		cmocka_unit_test(thirty_hosts),
 	};
 

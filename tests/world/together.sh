@@ -63,7 +63,7 @@ if "$THRUM" html shop.thrums -o shop.html 2>err; then
 	says 0 '3 traces taken as one, with 10 messages' html -o one.html \
 		web.thrum stock.thrum database.thrum
 	says 0 '^$' html -o beside.html --start=1ms web.thrum stock.thrum
-	says 64 'together keeps all times' html -o no.html --together --start=1ms web.thrum stock.thrum
+	says 64 'together keeps all times: messages at other times' html -o no.html --together --start=1ms web.thrum stock.thrum
 	[[ $(<one.html) == *'"name":"web.thrum + stock.thrum + database.thrum","blocks"'* &&
 		$(<beside.html) == *'{"name":"stock.thrum","blocks"'* ]] || {
 		echo "html: not as one, or not beside each other"
@@ -95,5 +95,12 @@ says 0 '^$' render -o one.svg --together client.thrum copy.thrum
 says 2 'missing.thrum' tasks client.thrum missing.thrum
 echo nonsense >nonsense
 says 2 'nonsense: ' tasks client.thrum nonsense
-says 64 'with one trace' stats --counters client.thrum server.thrum
+says 0 'client:.counter.*server:.counter' stats --counters client.thrum server.thrum
+# Many stand beside each other, and more are one.
+for i in {1..17}; do cp client.thrum "many$i.thrum"; done
+says 64 'at most 16 traces stand beside each other' render -o no.svg many*.thrum
+says 0 '^$' render --together -o one.svg many*.thrum
+export DISPLAY='' WAYLAND_DISPLAY=''
+says 64 'at most 16 traces stand beside each other' view many*.thrum
+says 2 'there is no display' view --together many*.thrum
 exit $failed

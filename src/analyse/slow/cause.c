@@ -20,6 +20,7 @@
 struct sum {
 	int64_t own[THRUM__DOING_COUNT]; /* of its own parts */
 	int64_t all;                     /* with those of the frames below */
+	struct thrum__doubt doubt;       /* of its own */
 	uint32_t longest, tasks; /* part; how many different tasks in a row have parts here */
 	int64_t length;          /* of the longest part */
 	uint32_t last;           /* the task of the last part so far */
@@ -69,6 +70,7 @@ static struct sum *add_up(const struct thrum__paths *paths, const struct thrum__
 
 		sum->own[part->doing] += length;
 		sum->all += length;
+		thrum__slow_doubt_add(&sum->doubt, part->doubt);
 		if (!is_plain(paths, task)) {
 			sum->tasks += task != sum->last;
 			sum->last = task;
@@ -353,6 +355,7 @@ static uint32_t choose_link(const struct finding *f, uint32_t frame, struct thru
 	if (chosen == NEVER)
 		return THRUM__NONE;
 	link->doing = (uint8_t)chosen;
+	link->doubt = f->sums[frame].doubt;
 	if (thrum__slow_is_own(chosen))
 		link->time = f->sums[frame].own[chosen];
 	else

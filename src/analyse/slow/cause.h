@@ -24,10 +24,11 @@ struct thrum__cause_link {
 	uint8_t doing; /* DOING: enum thrum__doing */
 	/* The frames with most of the time, the greatest first. The last link may have none. */
 	uint32_t frames[THRUM__CAUSE_NAMES], frame_count;
-	uint32_t others; /* further frames */
-	uint32_t task;   /* of the longest part: the task in the first frame, or NONE */
-	uint32_t tasks;  /* how many different tasks in a row were in the first frame */
-	int64_t time;    /* ns */
+	uint32_t others;           /* further frames */
+	uint32_t task;             /* of the longest part: the task in the first frame, or NONE */
+	uint32_t tasks;            /* how many different tasks in a row were in the first frame */
+	int64_t time;              /* ns */
+	struct thrum__doubt doubt; /* NETWORK: of `time` */
 	/* HELD: ns for which `task` had the lock, more than the others; 0: it isn't known. */
 	int64_t longest;
 };

@@ -116,6 +116,36 @@ static int way_between(const struct thrum__model *model, uint32_t a, uint32_t b)
 		: THRUM__DOING_WAITS;
 }
 
+/* The way of a message or of its answer: a part of the path that ends on another machine's clock. */
+struct way {
+	uint32_t receiver;
+	int doing;
+	bool is_sum; /* its error is the other way's, with the other sign */
+};
+
+void thrum__slow_doubt_add(struct thrum__doubt *to, struct thrum__doubt by)
+{
+	if (__builtin_add_overflow(to->error, by.error, &to->error))
+		to->error = INT64_MAX;
+	if (by.way > to->way)
+		to->way = by.way;
+}
+
+static void add_way(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
+	const struct way *way, int64_t from, int64_t to)
+{
+	const struct thrum__model *model = walk->model;
+	uint32_t count = walk->path->count;
+	int64_t error;
+
+	thrum__slow_part_add(walk, piece, from, to, way->doing, THRUM__NONE);
+	if (way->doing != THRUM__DOING_NETWORK || walk->path->count == count)
+		return;
+	error = thrum__model_clock_error(model, THRUM__TASK(model, piece->task, lane),
+		THRUM__TASK(model, way->receiver, lane), from, to);
+	walk->path->parts[count].doubt = (struct thrum__doubt){way->is_sum ? 0 : error, error};
+}
+
 /* Goes on with the receiver of a message. */
 static void follow(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	uint32_t edge, int64_t from, int64_t to)
@@ -123,31 +153,36 @@ static void follow(struct thrum__slow_walk *walk, const struct thrum__slow_piece
 	const struct thrum__model *model = walk->model;
 	struct thrum__slow_piece queued = *piece;
 	uint32_t receiver = THRUM__EDGE(model, edge, to);
+	struct way way = {receiver,
+		started_by(model, edge) ? THRUM__DOING_WAITS
+					: way_between(model, piece->task, receiver),
+		true};
 	int64_t begun, done, busy;
-	int way = started_by(model, edge) ? THRUM__DOING_WAITS
-					  : way_between(model, piece->task, receiver);
 
 	/* The receiver may have been made to receive it. */
 	begun = THRUM__TASK(model, receiver, created);
 	if (begun <= from)
 		begun = thrum__slow_edge_time(model, edge);
-	begun = begun < from ? from : begun > to ? to : begun;
 	done = done_by(model, edge);
-	done = done < to ? done : to;
-	done = done > begun ? done : begun;
-	thrum__slow_part_add(walk, piece, done, to, way, THRUM__NONE);
-	thrum__slow_push_below(walk, piece, receiver, begun, done);
-	/* The message lay there while the receiver's thread did something else. */
+	/* Clocks that are wrong lengthen one way and shorten the other one, unless that is used up. */
+	way.is_sum = begun > from && begun < done && done < to;
+	begun = begun < from ? from : begun > to ? to : begun;
 	busy = from < begun
 		? thrum__slow_lane_busy_since(walk, THRUM__TASK(model, receiver, lane), from, begun)
 		: begun;
+	way.is_sum &= busy > from;
+	done = done < to ? done : to;
+	done = done > begun ? done : begun;
+	add_way(walk, piece, &way, done, to);
+	thrum__slow_push_below(walk, piece, receiver, begun, done);
+	/* The message lay there while the receiver's thread did something else. */
 	queued.task = receiver;
 	if (thrum__slow_frame_find(walk->paths, piece->frame, receiver, THRUM__DOING_RUNS,
 		    &queued.frame) < 0)
 		walk->failed = true;
 	thrum__slow_lane_add(walk, &queued, THRUM__TASK(model, receiver, lane), busy, begun,
 		THRUM__DOING_QUEUED);
-	thrum__slow_part_add(walk, piece, from, busy, way, THRUM__NONE);
+	add_way(walk, piece, &way, from, busy);
 }
 
 bool thrum__slow_walk_message(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,

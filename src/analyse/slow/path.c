@@ -100,7 +100,7 @@ void thrum__slow_part_add(struct thrum__slow_walk *walk, const struct thrum__slo
 	}
 	if (!walk->failed)
 		path->parts[path->count++] = (struct thrum__path_part){from, to, frame, piece->task,
-			piece->top, other, piece->holder, (uint8_t)doing};
+			piece->top, other, piece->holder, (uint8_t)doing, {0}};
 }
 
 void thrum__slow_push(struct thrum__slow_walk *walk, struct thrum__slow_piece piece)

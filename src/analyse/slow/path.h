@@ -116,6 +116,13 @@ bool thrum__slow_frame_is_lock(const struct thrum__paths *, uint32_t frame);
 
 /* ---- Paths --------------------------------------------------------------------------------- */
 
+/* By how many ns a time may be wrong that begins on one machine's clock and ends on another one's; INT64_MAX:
+ * by any. */
+struct thrum__doubt {
+	int64_t error; /* of the whole: where it has the way there and the way back, theirs cancel out */
+	int64_t way; /* of one way, the most */
+};
+
 struct thrum__path_part {
 	int64_t from, to;
 	uint32_t frame;
@@ -127,7 +134,8 @@ struct thrum__path_part {
 	/* The task that has the highest lock of the stack meanwhile, or the one with a label for
 	 * which it does; NONE: there is no lock, or nobody is known to have it. */
 	uint32_t holder;
-	uint8_t doing; /* enum thrum__doing */
+	uint8_t doing;             /* enum thrum__doing */
+	struct thrum__doubt doubt; /* of NETWORK */
 };
 
 struct thrum__path {
@@ -155,6 +163,8 @@ void thrum__slow_path_free(struct thrum__path *);
  * it, which began before it and are the beginning of its life; else the task itself. The caller
  * frees it. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__slow_heads_make(const struct thrum__model *, uint32_t **heads);
+
+void thrum__slow_doubt_add(struct thrum__doubt *, struct thrum__doubt);
 
 /* The time when the task that `task` became in the end (or itself) ended; OPEN: it is pending. */
 int64_t thrum__slow_path_end(const struct thrum__model *, uint32_t task);

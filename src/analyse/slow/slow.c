@@ -145,6 +145,7 @@ static bool add_shares(const struct thrum__path *path, struct thrum__shares *sha
 			length_of(stretch) > length_of(&path->parts[share->stretch]))
 			share->stretch = i;
 		share->time += length_of(stretch);
+		thrum__slow_doubt_add(&share->doubt, stretch->doubt);
 		share->count++;
 	}
 	return true;

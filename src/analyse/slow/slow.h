@@ -54,6 +54,7 @@ struct thrum__share {
 	uint32_t count;      /* parts */
 	int64_t first;       /* ns from the beginning of the path to that of the first part */
 	int64_t time, usual; /* ns that the parts take in the path, and in the usual one */
+	struct thrum__doubt doubt; /* of `time` */
 };
 
 struct thrum__shares {

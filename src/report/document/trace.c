@@ -224,7 +224,8 @@ static void write_clock_errors(struct about *a)
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
 
-		if (thrum__words_clock_error(model, lane->task, error, sizeof error) == 0)
+		if (thrum__words_clock_error(model, lane->task, 0, model->end, error,
+			    sizeof error) == 0)
 			continue;
 		snprintf(words, sizeof words, "%.100s%s",
 			thrum__model_string(model, lane->process, NULL), error);

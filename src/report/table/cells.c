@@ -24,6 +24,7 @@ enum task_column {
 	TASK_FAILURE,
 	TASK_LANE,
 	TASK_MEASURES,
+	TASK_ERROR = TASK_MEASURES + THRUM__MEASURE_COUNT,
 };
 
 static const struct thrum__table_column task_columns[] = {
@@ -42,6 +43,7 @@ static const struct thrum__table_column task_columns[] = {
 	[TASK_MEASURES + THRUM__MEASURE_LIFE] = {"life", THRUM__CELL_DURATION, true},
 	[TASK_MEASURES + THRUM__MEASURE_RUNNING] = {"running", THRUM__CELL_DURATION, true},
 	[TASK_MEASURES + THRUM__MEASURE_WAITING] = {"waiting", THRUM__CELL_DURATION, true},
+	[TASK_ERROR] = {"error", THRUM__CELL_DURATION},
 };
 
 /* The columns that all tables of tallies share, behind the columns of their own. */
@@ -98,8 +100,8 @@ static const struct thrum__table_column run_columns[] = {{"task", THRUM__CELL_ID
 
 static const struct thrum__table_form forms[THRUM__TABLE_COUNT] = {
 	[THRUM__TABLE_TASKS] = FORM("task", "Tasks", task_columns,
-		"task label kind state start life running waiting parent became failure site", "",
-		"label life state start", NULL),
+		"task label kind state start life running waiting parent became failure site",
+		"error", "label life state start", NULL),
 	[THRUM__TABLE_LABELS] = FORM("label", "Labels", label_columns, "label kind " TALLY_SHOWN,
 		TALLY_RARE, "label kind " TALLY_FIRST, "running-total"),
 	[THRUM__TABLE_KINDS] = FORM("kind", "Kinds", kind_columns, "kind " TALLY_SHOWN, TALLY_RARE,
@@ -201,6 +203,21 @@ static void set_lane_name(struct thrum__table_cell *cell, const struct thrum__mo
 		set_label(cell, model, task);
 }
 
+/* By how much a task's times may be wrong, as another machine's clock tells them. */
+static void set_error(struct thrum__table_cell *cell, const struct thrum__model *model,
+	uint32_t task)
+{
+	int64_t end = THRUM__TASK(model, task, end);
+	uint32_t lane = THRUM__TASK(model, task, lane);
+	int64_t error = lane < model->lane_count
+		? thrum__read_clock_error(&model->clocks, 0, model->lanes[lane].host,
+			  THRUM__TASK(model, task, start), end == THRUM__OPEN ? model->end : end)
+		: 0;
+
+	if (error > 0)
+		set_number(cell, error);
+}
+
 /* ---- The cells of each table --------------------------------------------------------------- */
 
 static void task_cell(const struct thrum__table *table, uint32_t task, unsigned column,
@@ -241,6 +258,7 @@ static void task_cell(const struct thrum__table *table, uint32_t task, unsigned 
 		if (lane != THRUM__NONE)
 			set_number(cell, lane);
 		break;
+	case TASK_ERROR: set_error(cell, model, task); break;
 	default:
 		set_number(cell,
 			table->stats->measure[column - TASK_MEASURES]

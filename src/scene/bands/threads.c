@@ -234,13 +234,14 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const uint32_t index = place->index;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
+	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__model *model = pen->p->model;
 	char name[THRUM__NAME_MAX], error[40] = "", words[64];
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
 	if (!thread->is_others)
-		thrum__words_clock_error(model, model->lanes[thread->lane].task, error,
-			sizeof error);
+		thrum__words_clock_error(model, model->lanes[thread->lane].task, window->times[0],
+			window->times[window->columns], error, sizeof error);
 	snprintf(words, sizeof words, thread->count > 1 ? "%s ×%u" : "%s", error,
 		(unsigned)thread->count);
 	if (pen->left <= 0)

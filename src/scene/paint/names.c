@@ -265,7 +265,7 @@ static void fill_words(const struct thrum__paint *p, const struct name_candidate
 		used += size;
 	}
 	if (c->form == NAME)
-		thrum__words_clock_error(p->model, c->task, error, sizeof error);
+		thrum__words_clock_error(p->model, c->task, p->from, p->to, error, sizeof error);
 	if (c->form == LOG && THRUM__NOTE(p->model, c->note, kind) == THRUM__NOTE_TAG_VALUE)
 		used += (size_t)snprintf(words + used, sizeof words - used, " %" PRId64,
 			THRUM__NOTE(p->model, c->note, value));

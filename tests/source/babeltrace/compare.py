@@ -221,10 +221,10 @@ def read_dump(thrum, recording):
     of categories, which no packet has."""
     lanes = {}
     lines = run(thrum, "dump", "--clock", "--format=tsv", recording).split("\n")
-    if lines[0] != "time\tlane\tevent\ttask\tother\tvalue\ttext":
+    if lines[0] != "time\tlane\tevent\ttask\tother\tvalue\ttext\terror":
         sys.exit(f"not the header of dump: {lines[0]}")
     for line in lines[1:-1]:
-        time, lane, event, task, other, value, text = line.split("\t")
+        time, lane, event, task, other, value, text, _ = line.split("\t")
         if event == "category" or event == "lost" and not value and NOTE.match(text):
             continue
         if event == "category":  # dump makes it of the control section, which is no packet
