@@ -155,6 +155,18 @@ static struct thrum__fleet_moment moment_of(struct ship *ship, struct part *part
 	return moment;
 }
 
+/* Tells how many packets were overwritten while the server stored nothing, and why it didn't. */
+static void explain_losses(const struct ship *ship, struct part *part)
+{
+	uint64_t overwritten = thrum__fleet_sender_count(part->sender)->overwritten;
+
+	if (ship->has_failed && overwritten > part->overwritten)
+		complain("%s: %" PRIu64 " packet%s overwritten meanwhile, as %s", part->path,
+			overwritten - part->overwritten,
+			overwritten - part->overwritten == 1 ? " was" : "s were", ship->failure);
+	part->overwritten = overwritten;
+}
+
 /* Sends what is new of a recording. False: the server doesn't store now. */
 static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool is_due)
 {
@@ -175,6 +187,7 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 		note_failure(ship, &error);
 		return false;
 	}
+	explain_losses(ship, part);
 	/* The faster the recorder goes round, the shorter the pauses. */
 	if ((uint64_t)sent > part->header.packets / 8)
 		ship->pause = PAUSE_LEAST;
