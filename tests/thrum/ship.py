@@ -269,7 +269,8 @@ server.kill()
 
 # Rights, as doc/fleet.md names them. Nobody may do what he has no right to.
 with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as file:
-    rights = dict(re.findall(r"^    (agent|reader) publishes: +(.+)$", file.read(), re.M))
+    rights = dict(re.findall(r"^    (agent|maker|reader) publishes: +(.+)$", file.read(), re.M))
+rights["agent"] += " " + rights.pop("maker")
 users = ", ".join(
     f"{{user: {user}, password: secret, permissions: {{subscribe: ['_INBOX.>'], publish: "
     f"{[right.replace('HOST', 'rack') for right in what.split()]}}}}}" for user, what in rights.items())

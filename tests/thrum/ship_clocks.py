@@ -40,9 +40,12 @@ if not tried or not tried.stdout.startswith("91111111"):
 AHEAD = {"web": 1000, "stock": 250000, "database": 0}
 # The rights that doc/fleet.md names are enough.
 with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as text:
-    rights = re.search(r"^    agent publishes: +(.+)$", text.read(), re.M).group(1)
+    rights = {(who, what): subjects for who, what, subjects in
+              re.findall(r"^    (agent|maker) (publishes|subscribes): +(.+)$", text.read(), re.M)}
+publishes = rights["agent", "publishes"] + " " + rights["maker", "publishes"]
 users = ", ".join(f"{{user: rack{i}, password: secret, permissions: {{publish: "
-                  f"{rights.replace('HOST', f'rack{i}').split()}, subscribe: ['_INBOX.>', 'thrum.ping'], "
+                  f"{publishes.replace('HOST', f'rack{i}').split()}, subscribe: "
+                  f"{rights['agent', 'subscribes'].replace('HOST', f'rack{i}').split()}, "
                   f"allow_responses: true}}}}" for i in range(len(AHEAD)))
 server = Server(config=f"authorization: {{users: [{{user: all, password: secret}}, {users}]}}\nno_auth_user: all\n")
 programs, agents = {}, {}
