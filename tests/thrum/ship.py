@@ -138,8 +138,12 @@ status, text, _ = run("fleet", "list", server.url("/w*"))
 check(status == 0 and len(text.splitlines()) == 2 and " web " in text, text)
 status, text, _ = run("fleet", "list", "--format=json", server.url("/?to=2000-01-01"))
 check(status == 0 and not text, text)
+check("records" in rows["web"] and rows["large"]["record-rate"] == rows["large"]["findings"] == "" or
+      rows["large"]["record-rate"] == "0", "what has ended has no rate", text)
 status, text, _ = run("fleet", "top", "--count=2", "--interval=1.5s", server.url())
-check(status == 0 and len(text.splitlines()) == 10 and "/s" in text, text)
+check(status == 0 and len(text.splitlines()) == 10 and "records/s" in text, text)
+status, _, errors = run("fleet", "top", "--format=tsv", server.url())
+check(status == 64 and "is for list" in errors, errors)
 status, _, errors = run("fleet", "fell", server.url())
 check(status == 64 and "list and top" in errors, errors)
 
