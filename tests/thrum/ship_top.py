@@ -32,6 +32,7 @@ def listed(*options):
     return {row["program"]: row for row in map(json.loads, text.splitlines())}
 
 
+wait_until("the streams", lambda: run("fleet", "list", server.url())[0] == 0)
 wait_until("all", lambda: set(listed()) == {"busy", "idle", "web", "stock", "database"} and
            all(listed()[name]["state"] != "running" for name in ("web", "stock", "database")))
 for i in range(30):
