@@ -23,7 +23,7 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent reports every second */
+#define SILENT (10 * SECOND) /* an agent reports each four seconds at least */
 /* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
 #define FINDINGS_PAUSE (10 * SECOND)
 #define FINDINGS_SHARE 9
@@ -484,7 +484,7 @@ const struct command command_fleet = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_fleet,
-	.more = "Each agent (thrum ship) reports every second. A program that hasn't ended is\n"
+	.more = "Each agent (thrum ship) reports within 4 seconds. A program that hasn't ended is\n"
 		"silent if there was no report for 10 seconds: its agent or its machine is down,\n"
 		"or can't reach the server. Overwritten packets were gone before they could be\n"
 		"stored. For lost events the recorder had no room. The rates are of the last 5 to\n"
