@@ -375,7 +375,7 @@ static void rests_while_nothing_comes(void **state)
 	f->now += 1000000000;
 	assert_int_equal(step(f, true, false), 0);
 	assert_true(f->store.tables > before);
-	/* What comes is sent at once: here the packet has grown. */
+	/* New packets are sent at once. */
 	pieces = thrum__fleet_sender_count(f->sender)->pieces;
 	f->now += 1000000000;
 	packet(f, 1, 1, "one");
