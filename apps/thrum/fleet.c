@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "clocks.h"
 #include "fleet/fleet.h"
+#include "fleet_findings.h"
 #include "input.h"
 #include "interrupt.h"
 #include "load.h"
@@ -23,8 +23,7 @@
 #include "words/words.h"
 
 #define SECOND INT64_C(1000000000)
-#define SILENT (10 * SECOND) /* an agent reports every second */
-#define FINDINGS_MAX 10
+#define SILENT (10 * SECOND) /* an agent reports each four seconds at least */
 /* top looks for findings after this time at the earliest, and no more than a tenth of the time. */
 #define FINDINGS_PAUSE (10 * SECOND)
 #define FINDINGS_SHARE 9
@@ -48,8 +47,7 @@ struct row {
 	uint64_t lost;        /* events that the recorder couldn't record */
 	uint64_t overwritten; /* packets that weren't stored in time */
 	const char *state;
-	bool has_rate;
-	uint64_t rate; /* bytes a second */
+	const struct fleet_found *found; /* NULL: it wasn't looked at */
 };
 
 struct fleet {
@@ -59,6 +57,7 @@ struct fleet {
 	struct row *rows;
 	size_t count;
 	int64_t now;
+	struct fleet_findings *found; /* NULL: they aren't asked for */
 };
 
 /* ---- Looking --------------------------------------------------------------------------------- */
@@ -101,13 +100,31 @@ static int compare_names(const void *left, const void *right)
 	return order ? order : a->began < b->began ? -1 : a->began > b->began;
 }
 
-/* The greatest rate first. */
-static int compare_rates(const void *left, const void *right)
+/* How urgent a recording is: its findings, then its losses, then that nothing is heard of it. */
+static int urgency(const struct row *row)
+{
+	bool goes_on = atomic_load(&row->known.header.ending) == 0;
+
+	if (row->found && row->found->count > 0)
+		return 4;
+	return !goes_on                                 ? 0
+		: row->overwritten > 0 || row->lost > 0 ? 3
+		: strcmp(row->state, "silent") == 0     ? 2
+							: 1;
+}
+
+/* The worst first; of those that are as bad the one with the greatest rate. */
+static int compare_urgencies(const void *left, const void *right)
 {
 	const struct row *a = left, *b = right;
+	uint64_t of_a = a->known.count.record_rate, of_b = b->known.count.record_rate;
 
-	if (a->rate != b->rate)
-		return a->rate > b->rate ? -1 : 1;
+	if (urgency(a) != urgency(b))
+		return urgency(b) - urgency(a);
+	if (urgency(a) == 4 && a->found->count != b->found->count)
+		return a->found->count > b->found->count ? -1 : 1;
+	if (of_a != of_b)
+		return of_a > of_b ? -1 : 1;
 	return compare_names(left, right);
 }
 
@@ -130,6 +147,14 @@ static int sample(struct fleet *fleet)
 	return STATUS_OK;
 }
 
+static void set_found(struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->count; i++)
+		fleet->rows[i].found = fleet->found
+			? fleet_found(fleet->found, fleet->rows[i].known.key)
+			: NULL;
+}
+
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* Writes a text for people to a column. */
@@ -147,15 +172,32 @@ static void put_right(struct output *out, const char *text, size_t columns)
 	output_text(out, text);
 }
 
-static void write_heads(struct output *out, bool has_rates)
+static void put_number(struct output *out, int64_t number)
 {
-	output_text(out, "host              program           ");
-	output_text(out, "    pid  state    since                ");
-	output_text(out, has_rates ? "   rate    " : "");
-	output_text(out, "   packets      stored  overwritten   lost\n");
+	char cell[32];
+
+	snprintf(cell, sizeof(cell), "%" PRId64, number);
+	output_text(out, cell);
 }
 
-static void write_text(struct output *out, const struct row *row, bool has_rates)
+static void write_heads(struct output *out)
+{
+	output_text(out,
+		"host              program               pid  state    since                "
+		"  records/s     stored/s   packets      stored  overwritten   lost\n");
+}
+
+/* Writes a rate, unless nobody knows it now. */
+static void put_rate(struct output *out, const struct row *row, uint64_t rate, bool is_size)
+{
+	char cell[NUMBER_ROOM + 2] = "";
+	char *end = is_size ? put_size(cell, rate) : put_count(cell, rate);
+
+	strcpy(end, is_size ? "/s" : "");
+	put_right(out, strcmp(row->state, "running") == 0 ? cell : "", is_size ? 13 : 11);
+}
+
+static void write_text(struct output *out, const struct row *row)
 {
 	char cell[64], since[64];
 
@@ -168,13 +210,10 @@ static void write_text(struct output *out, const struct row *row, bool has_rates
 	*put_date(since, row->known.began, 0) = '\0';
 	since[19] = '\0'; /* without the time zone */
 	put_column(out, since, 19);
-	if (has_rates) {
-		*put_size(cell, row->rate) = '\0';
-		strcat(cell, "/s");
-		put_right(out, row->has_rate ? cell : "", 12);
-	}
+	put_rate(out, row, row->known.count.record_rate, false);
+	put_rate(out, row, row->known.count.byte_rate, true);
 	*put_count(cell, row->known.count.packets) = '\0';
-	put_right(out, cell, has_rates ? 9 : 10);
+	put_right(out, cell, 10);
 	*put_size(cell, row->known.count.bytes) = '\0';
 	put_right(out, cell, 12);
 	*put_count(cell, row->overwritten) = '\0';
@@ -186,22 +225,36 @@ static void write_text(struct output *out, const struct row *row, bool has_rates
 
 static void write_tsv(struct output *out, const struct row *row)
 {
-	char line[200];
+	const struct thrum__fleet_count *count = &row->known.count;
+	const struct fleet_found *found = row->found;
+	char line[300];
 
 	output_put(out, row->known.host, strlen(row->known.host), put_escaped, 4);
 	output_text(out, "\t");
 	output_put(out, row->known.program, strlen(row->known.program), put_escaped, 4);
 	snprintf(line, sizeof(line),
 		"\t%" PRIu32 "\t%s\t%" PRId64 "\t%" PRId64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-		"\t%" PRIu64 "\n",
+		"\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t",
 		row->known.header.pid, row->state, row->known.began, row->known.told,
-		row->known.count.packets, row->known.count.bytes, row->overwritten, row->lost);
+		count->packets, count->bytes, row->overwritten, row->lost, count->records,
+		count->record_rate, count->byte_rate);
 	output_text(out, line);
+	if (found && found->clock_error >= 0)
+		put_number(out, found->clock_error);
+	output_text(out, "\t");
+	if (found)
+		put_number(out, found->count);
+	output_text(out, "\t");
+	if (found)
+		output_put(out, found->worst, strlen(found->worst), put_escaped, 4);
+	output_text(out, "\n");
 }
 
 static void write_json(struct output *out, const struct row *row)
 {
-	char line[300];
+	const struct thrum__fleet_count *count = &row->known.count;
+	const struct fleet_found *found = row->found;
+	char line[400];
 
 	output_text(out, "{\"host\":\"");
 	output_put(out, row->known.host, strlen(row->known.host), thrum__base_json_escape, 6);
@@ -210,10 +263,24 @@ static void write_json(struct output *out, const struct row *row)
 	snprintf(line, sizeof(line),
 		"\",\"pid\":%" PRIu32 ",\"state\":\"%s\",\"began\":%" PRId64 ",\"told\":%" PRId64
 		",\"packets\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"overwritten\":%" PRIu64
-		",\"lost\":%" PRIu64 "}\n",
+		",\"lost\":%" PRIu64 ",\"records\":%" PRIu64 ",\"record-rate\":%" PRIu64
+		",\"byte-rate\":%" PRIu64,
 		row->known.header.pid, row->state, row->known.began, row->known.told,
-		row->known.count.packets, row->known.count.bytes, row->overwritten, row->lost);
+		count->packets, count->bytes, row->overwritten, row->lost, count->records,
+		count->record_rate, count->byte_rate);
 	output_text(out, line);
+	if (found && found->clock_error >= 0) {
+		output_text(out, ",\"clock-error\":");
+		put_number(out, found->clock_error);
+	}
+	if (found) {
+		output_text(out, ",\"findings\":");
+		put_number(out, found->count);
+		output_text(out, ",\"worst\":\"");
+		output_put(out, found->worst, strlen(found->worst), thrum__base_json_escape, 6);
+		output_text(out, "\"");
+	}
+	output_text(out, "}\n");
 }
 
 static int print_list(const struct fleet *fleet, int format)
@@ -223,14 +290,15 @@ static int print_list(const struct fleet *fleet, int format)
 	if (output_open(&out, STDOUT_FILENO) < 0)
 		return STATUS_FAILED;
 	if (format == FORMAT_TEXT && fleet->count > 0)
-		write_heads(&out, false);
+		write_heads(&out);
 	else if (format == FORMAT_TSV)
 		output_text(&out,
 			"host\tprogram\tpid\tstate\tbegan\ttold\tpackets\tbytes\t"
-			"overwritten\tlost\n");
+			"overwritten\tlost\trecords\trecord-rate\tbyte-rate\tclock-error\t"
+			"findings\tworst\n");
 	for (size_t i = 0; i < fleet->count; i++) {
 		if (format == FORMAT_TEXT)
-			write_text(&out, &fleet->rows[i], false);
+			write_text(&out, &fleet->rows[i]);
 		else
 			(format == FORMAT_TSV ? write_tsv : write_json)(&out, &fleet->rows[i]);
 	}
@@ -238,77 +306,6 @@ static int print_list(const struct fleet *fleet, int format)
 }
 
 /* ---- Findings -------------------------------------------------------------------------------- */
-
-static void write_finding(struct output *out, const struct thrum__model *model,
-	const struct thrum__finding *finding)
-{
-	const char *process = thrum__model_process(model, finding->steps[0].task);
-
-	if (*process) {
-		output_display(out, process, strlen(process), 60);
-		output_text(out, ": ");
-	}
-	why_write_headline(out, model, finding, false);
-}
-
-/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. */
-static int load_fleet(const struct command *command, const char *name,
-	const struct thrum__fleet_address *address, struct load *load, size_t *left)
-{
-	struct thrum_error_info error = {0};
-	int fd = thrum__source_fetch(address, left, &error), status;
-	char path[64];
-
-	if (fd < 0)
-		return input_failed(name, &error);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	status = input_open(command, path, &load->input);
-	close(fd);
-	if (status != STATUS_OK)
-		return status;
-	snprintf(load->input.path, sizeof(load->input.path), "%s", name);
-	return load_input(load);
-}
-
-/* Reads the recordings of an address, and writes what is wrong in them to a file. */
-static int write_findings(const struct command *command, const char *name,
-	const struct thrum__fleet_address *address, int fd)
-{
-	struct thrum__findings findings;
-	struct load load = {0};
-	struct output out;
-	char line[120];
-	size_t left;
-	int status = load_fleet(command, name, address, &load, &left);
-
-	if (status != STATUS_OK)
-		return status;
-	if (thrum__why_make(load.model, &findings) < 0) {
-		load_finish(&load);
-		return load_no_memory();
-	}
-	status = output_open(&out, fd) < 0 ? STATUS_FAILED : STATUS_OK;
-	if (status == STATUS_OK) {
-		output_text(&out, "\n");
-		clocks_write(&out, load.input.trace, 0, INT64_MAX);
-		for (uint32_t i = 0; i < findings.count && i < FINDINGS_MAX; i++)
-			write_finding(&out, load.model, &findings.findings[i]);
-		if (findings.count == 0)
-			output_text(&out, "no findings\n");
-		if (left > 0) {
-			snprintf(line, sizeof(line),
-				"not looked at: %zu recording%s, as at most %d can be one trace\n",
-				left, left == 1 ? "" : "s", THRUM__FLEET_PARTS_MAX);
-			output_text(&out, line);
-		}
-		status = output_close(&out);
-		if (fd == STDOUT_FILENO)
-			input_warn(&load.input);
-	}
-	thrum__why_free(&findings);
-	load_finish(&load);
-	return status;
-}
 
 /* The latest findings of top. */
 struct found {
@@ -339,7 +336,7 @@ static int find_again(const struct command *command, const struct fleet *fleet, 
 		return load_no_memory();
 	if (!is_bounded)
 		a.from = fleet->now - FINDINGS_TIME;
-	status = write_findings(command, fleet->name, &a, found->fd);
+	status = fleet_find(command, fleet->name, &a, found->fd, fleet->found);
 	took = (int64_t)thrum__port_monotonic() - began;
 	found->bytes = bytes;
 	found->next = began + took +
@@ -355,29 +352,7 @@ static int print_found(const struct found *found)
 	return output_copy(found->fd, "findings", STDOUT_FILENO);
 }
 
-/* ---- Rates ----------------------------------------------------------------------------------- */
-
-/* Sets the rates of rows from what was stored since an earlier sample. Both are sorted by name. */
-static void set_rates(struct fleet *fleet, const struct row *before, size_t count)
-{
-	size_t i = 0;
-
-	for (size_t k = 0; k < fleet->count; k++) {
-		struct row *row = &fleet->rows[k];
-
-		while (i < count && compare_names(&before[i], row) < 0)
-			i++;
-		if (i == count || compare_names(&before[i], row) != 0)
-			continue;
-		const struct thrum__fleet_known *old = &before[i].known;
-		int64_t time = row->known.told - old->told;
-
-		row->has_rate = true;
-		if (time > 0 && row->known.count.bytes > old->count.bytes)
-			row->rate = (uint64_t)((double)(row->known.count.bytes - old->count.bytes) *
-				1e9 / (double)time);
-	}
-}
+/* ---- Top -------------------------------------------------------------------------------------- */
 
 static int print_top(const struct fleet *fleet, bool is_terminal)
 {
@@ -388,14 +363,14 @@ static int print_top(const struct fleet *fleet, bool is_terminal)
 		return load_no_memory();
 	memcpy(rows, fleet->rows, fleet->count * sizeof(*rows));
 	if (fleet->count > 0)
-		qsort(rows, fleet->count, sizeof(*rows), compare_rates);
+		qsort(rows, fleet->count, sizeof(*rows), compare_urgencies);
 	int status = output_open(&out, STDOUT_FILENO) < 0 ? STATUS_FAILED : STATUS_OK;
 
 	if (status == STATUS_OK) {
 		output_text(&out, is_terminal ? "\033[H\033[J" : "");
-		write_heads(&out, true);
+		write_heads(&out);
 		for (size_t i = 0; i < fleet->count; i++)
-			write_text(&out, &rows[i], true);
+			write_text(&out, &rows[i]);
 		status = output_close(&out);
 	}
 	free(rows);
@@ -407,26 +382,21 @@ static int run_top(const struct command *command, struct fleet *fleet,
 {
 	const struct timespec pause = {options->interval / SECOND, options->interval % SECOND};
 	bool is_terminal = isatty(STDOUT_FILENO);
-	struct row *before = NULL;
-	size_t before_count = 0;
 	struct found found = {.fd = -1};
-	int status = sample(fleet);
+	int status = STATUS_OK;
 
 	interrupt_catch();
 	for (uint64_t i = 0; status == STATUS_OK && !is_interrupted; i++) {
 		if (options->count > 0 && i >= options->count)
 			break;
-		free(before);
-		before = fleet->rows;
-		before_count = fleet->count;
-		fleet->rows = NULL;
-		nanosleep(&pause, NULL);
+		if (i > 0)
+			nanosleep(&pause, NULL);
 		if (is_interrupted)
 			break;
 		status = sample(fleet);
-		set_rates(fleet, before, before_count);
 		if (status == STATUS_OK && options->findings)
 			status = find_again(command, fleet, &found);
+		set_found(fleet);
 		if (status == STATUS_OK)
 			status = print_top(fleet, is_terminal);
 		if (status == STATUS_OK)
@@ -434,8 +404,24 @@ static int run_top(const struct command *command, struct fleet *fleet,
 	}
 	if (found.fd >= 0)
 		close(found.fd);
-	free(before);
 	return status;
+}
+
+/* ---- List ------------------------------------------------------------------------------------ */
+
+static int run_list(const struct command *command, struct fleet *fleet,
+	const struct fleet_options *options)
+{
+	bool is_text = options->format == FORMAT_TEXT;
+	int status = sample(fleet);
+
+	if (status == STATUS_OK && is_text)
+		status = print_list(fleet, options->format);
+	if (status == STATUS_OK && options->findings && fleet->count > 0)
+		status = fleet_find(command, fleet->name, &fleet->address,
+			is_text ? STDOUT_FILENO : -1, fleet->found);
+	set_found(fleet);
+	return status == STATUS_OK && !is_text ? print_list(fleet, options->format) : status;
 }
 
 /* ---- The command ----------------------------------------------------------------------------- */
@@ -456,23 +442,21 @@ static int run_fleet(const struct command *command, int argc, char **argv)
 			argv[0]);
 	if (options.interval <= 0)
 		return complain_usage(command, "--interval must be longer than 0");
-	if (options.findings && options.format != FORMAT_TEXT)
-		return complain_usage(command, "--findings are text");
+	if (is_top && options.format != FORMAT_TEXT)
+		return complain_usage(command, "--format is for list");
 	fleet.name = argv[1];
 	if (thrum__fleet_parse(argv[1], (int64_t)thrum__port_realtime(), &fleet.address, &error) <
 		0)
 		return complain_usage(command, "%s: %s", argv[1], error.message);
 	if (thrum__fleet_connect(&fleet.address, &fleet.server, &error) < 0)
 		return input_failed(argv[1], &error);
-	if (is_top) {
-		status = run_top(command, &fleet, &options);
-	} else {
-		status = sample(&fleet);
-		if (status == STATUS_OK)
-			status = print_list(&fleet, options.format);
-		if (status == STATUS_OK && options.findings && fleet.count > 0)
-			status = write_findings(command, fleet.name, &fleet.address, STDOUT_FILENO);
-	}
+	if (options.findings)
+		fleet.found = calloc(1, sizeof(*fleet.found));
+	if (options.findings && !fleet.found)
+		status = load_no_memory();
+	else
+		status = (is_top ? run_top : run_list)(command, &fleet, &options);
+	free(fleet.found);
 	free(fleet.rows);
 	thrum__fleet_close(fleet.server);
 	return status;
@@ -485,7 +469,8 @@ static const struct option options_of_fleet[] = {
 		"list: text is for people, tsv and json for programs"},
 	{"findings", 0, OPTION_FLAG, OFFSET(findings), NULL, NULL,
 		"also read all as one trace, and show the errors of\n"
-		"the machines' clocks and the findings"},
+		"the machines' clocks and the findings; in tsv and\n"
+		"json as columns"},
 	{"interval", 'i', OPTION_TIME, OFFSET(interval), "TIME", NULL,
 		"top: time between two samples (default: 2s)"},
 	{"count", 'n', OPTION_COUNT, OFFSET(count), "N", NULL, "top: end after N samples"},
@@ -499,14 +484,15 @@ const struct command command_fleet = {
 	.min = 2,
 	.max = 2,
 	.options = options_of_fleet,
-	.more = "Each agent (thrum ship) reports every second. A program that hasn't ended is\n"
+	.more = "Each agent (thrum ship) reports within 4 seconds. A program that hasn't ended is\n"
 		"silent if there was no report for 10 seconds: its agent or its machine is down,\n"
 		"or can't reach the server. Overwritten packets were gone before they could be\n"
-		"stored. For lost events the recorder had no room. top shows how much is stored\n"
-		"each second, the busiest first. ?last=1h selects the recordings with a report in\n"
-		"that time. top --findings looks again when more was stored, after 10 seconds at\n"
-		"the earliest and for a tenth of the time at most; at the last ten minutes,\n"
-		"unless the address names a time.",
+		"stored. For lost events the recorder had no room. The rates are of the last 5 to\n"
+		"10 seconds. top shows the worst first: programs with findings, then those that\n"
+		"lose events, then silent ones, then the busiest. ?last=1h selects the recordings\n"
+		"with a report in that time. top --findings looks again when more was stored,\n"
+		"after 10 seconds at the earliest and for a tenth of the time at most; at the\n"
+		"last ten minutes, unless the address names a time.",
 	.examples = "thrum fleet list nats://trace.example.org\n"
 		    "thrum fleet list 'nats://trace.example.org/web*?last=1h' --format=tsv\n"
 		    "thrum fleet list --findings 'nats://trace.example.org/?last=10m'\n"

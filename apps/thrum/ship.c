@@ -20,11 +20,12 @@
 #include "text.h"
 
 #define MS UINT64_C(1000000)
-#define DUE (1000 * MS)   /* between looks at packets that aren't full, and at folders */
-#define GRACE (1000 * MS) /* `thrum record` notes the end after the process is gone */
-#define LOOK (10000 * MS) /* between looks at the streams */
-#define PING (5000 * MS)  /* between comparisons of clocks */
-#define PAUSE_LEAST 5     /* ms between steps */
+#define DUE (1000 * MS)     /* between looks at packets that aren't full, and at folders */
+#define GRACE (1000 * MS)   /* `thrum record` notes the end after the process is gone */
+#define LOOK (10000 * MS)   /* between looks at the streams */
+#define PING (5000 * MS)    /* between comparisons of clocks */
+#define SAVE (3600000 * MS) /* between two notes that are the same */
+#define PAUSE_LEAST 5       /* ms between steps */
 #define PAUSE_MOST 200
 #define AGAIN_LEAST 100 /* ms until the next try after a failure */
 #define AGAIN_MOST 10000
@@ -155,12 +156,45 @@ static struct thrum__fleet_moment moment_of(struct ship *ship, struct part *part
 	return moment;
 }
 
+/* Tells how many packets were overwritten while the server stored nothing, and why it didn't. */
+static void explain_losses(const struct ship *ship, struct part *part)
+{
+	uint64_t overwritten = thrum__fleet_sender_count(part->sender)->overwritten;
+
+	if (ship->has_failed && overwritten > part->overwritten)
+		complain("%s: %" PRIu64 " packet%s overwritten meanwhile, as %s", part->path,
+			overwritten - part->overwritten,
+			overwritten - part->overwritten == 1 ? " was" : "s were", ship->failure);
+	part->overwritten = overwritten;
+}
+
+/* Notes how much is stored, if it is more than before; also if it isn't from time to time, as old notes are
+ * deleted. */
+static void save_positions(const struct ship *ship, struct part *part, uint64_t now)
+{
+	const struct thrum__fleet_count *count = thrum__fleet_sender_count(part->sender);
+	bool is_same = count->pieces == part->saved.pieces &&
+		count->packets == part->saved.packets &&
+		count->overwritten == part->saved.overwritten &&
+		count->damaged == part->saved.damaged;
+
+	if (is_same && part->saved_at && now - part->saved_at < SAVE &&
+		!thrum__fleet_sender_is_done(part->sender))
+		return;
+	positions_save(ship->shipped.state, part->sender, &part->header, part->streams);
+	part->saved = *count;
+	part->saved_at = now;
+}
+
 /* Sends what is new of a recording. False: the server doesn't store now. */
 static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool is_due)
 {
-	struct thrum__fleet_moment moment = moment_of(ship, part, now, is_due);
+	struct thrum__fleet_moment moment;
 	struct thrum_error_info error = {0};
 
+	if (!is_due && part->over_since == 0 && thrum__fleet_sender_rests(part->sender))
+		return true;
+	moment = moment_of(ship, part, now, is_due);
 	part->streams = ship->streams;
 	int64_t sent = thrum__fleet_sender_step(part->sender, &ship->outlet, &moment, &error);
 
@@ -175,11 +209,12 @@ static bool step_part(struct ship *ship, struct part *part, uint64_t now, bool i
 		note_failure(ship, &error);
 		return false;
 	}
+	explain_losses(ship, part);
 	/* The faster the recorder goes round, the shorter the pauses. */
 	if ((uint64_t)sent > part->header.packets / 8)
 		ship->pause = PAUSE_LEAST;
 	if (is_due || thrum__fleet_sender_is_done(part->sender))
-		positions_save(ship->shipped.state, part->sender, &part->header, part->streams);
+		save_positions(ship, part, now);
 	if (thrum__fleet_sender_is_done(part->sender)) {
 		report(part, "its program has ended");
 		shipped_close(part);

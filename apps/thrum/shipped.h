@@ -21,6 +21,9 @@ struct part {
 	struct thrum__header header;
 	struct thrum__fleet_sender *sender; /* NULL where the input has no owner */
 	uint64_t over_since;                /* 0: its process lives */
+	uint64_t overwritten;               /* packets, as far as that was told or explained */
+	struct thrum__fleet_count saved;    /* the positions that are saved tell so much */
+	uint64_t saved_at;                  /* monotonic ns; 0: none are */
 	uint64_t streams; /* where it is stored: thrum__fleet_make_streams; 0: nowhere */
 };
 

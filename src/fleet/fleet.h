@@ -152,6 +152,9 @@ void thrum__fleet_sender_destroy(struct thrum__fleet_sender *); /* NULL is allow
  * thrum_error; what wasn't stored is sent by the next step. */
 int64_t thrum__fleet_sender_step(struct thrum__fleet_sender *, const struct thrum__fleet_outlet *,
 	const struct thrum__fleet_moment *, struct thrum_error_info *);
+/* Whether a step can wait until one is due: the latest stored nothing, and the recorder hasn't read the
+ * clocks since, which it does once a program becomes busy. */
+bool thrum__fleet_sender_rests(const struct thrum__fleet_sender *);
 const struct thrum__fleet_count *thrum__fleet_sender_count(const struct thrum__fleet_sender *);
 /* The recording's name in subjects. */
 const char *thrum__fleet_sender_key(const struct thrum__fleet_sender *);

@@ -80,6 +80,7 @@ struct thrum__fleet_server {
 	natsSubscription *answers;
 	uint64_t number;    /* of the latest message that was sent */
 	int64_t tables_age; /* the stream drops tables then, ns; 0: it doesn't */
+	int64_t room;       /* the most bytes of a message that the server and the streams take */
 	/* ping.c */
 	natsSubscription *pings; /* NULL: this agent doesn't answer */
 	uint64_t silent_until;   /* it had no right to ask: monotonic ns */

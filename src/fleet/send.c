@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "fleet/sender.h"
 #include "format/clock.h"
 #include "format/packet.h"
@@ -21,6 +22,7 @@
 #define BATCH_BYTES ((size_t)1 << 20)
 /* Gaps are counted in lanes with smaller numbers only: a damaged number must not take memory. */
 #define LANES_MOST 65536u
+#define REPORT INT64_C(4000000000)    /* ns; a recording that doesn't change is reported so often */
 #define RATE_TIME INT64_C(5000000000) /* ns; rates are of the last such time, or twice that */
 
 /* ---- Making one ----------------------------------------------------------------------------- */
@@ -369,6 +371,55 @@ static void set_rates(struct thrum__fleet_sender *s, bool is_over)
 	before[1] = (struct stored_count){s->now, s->count.records, s->count.bytes};
 }
 
+/* ---- Recordings that don't change ----------------------------------------------------------- */
+
+/* Returns a number that is another one once any packet has changed. Reads the heads of the packets alone. */
+static uint64_t look_at_packets(const struct thrum__fleet_sender *s)
+{
+	uint32_t used = 0;
+	uint64_t hash = 1;
+
+	thrum__format_input_read(&s->input, offsetof(struct thrum__header, packets_used), &used,
+		sizeof used);
+	for (uint32_t i = 0; i < used && i < s->header.packets; i++) {
+		struct thrum__packet packet;
+
+		memset(&packet, 0, sizeof packet);
+		thrum__format_input_read(&s->input,
+			s->header.packet.offset + (uint64_t)i * s->header.packet_size, &packet,
+			sizeof packet);
+		hash = thrum__base_hash_text(hash, (const char *)&packet, sizeof packet);
+	}
+	return hash;
+}
+
+static void read_clocks(const struct thrum__fleet_sender *s, struct thrum__reading clocks[2])
+{
+	memset(clocks, 0, 2 * sizeof *clocks);
+	thrum__format_input_read(&s->input, offsetof(struct thrum__header, latest), clocks,
+		2 * sizeof *clocks);
+}
+
+/* Whether nothing has come since a step that stored nothing, and the agent needn't report. */
+static bool is_quiet(const struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
+{
+	int64_t since = moment->now - s->reported, age = s->outlet->age / 64;
+
+	/* The tables are sent again before the server drops them. */
+	return s->quiet != 0 && moment->is_due && !moment->is_over && since >= 0 &&
+		since < (age > 0 && age < REPORT ? age : REPORT) && look_at_packets(s) == s->quiet;
+}
+
+bool thrum__fleet_sender_rests(const struct thrum__fleet_sender *s)
+{
+	struct thrum__reading clocks[2];
+
+	if (s->quiet == 0)
+		return false;
+	read_clocks(s, clocks);
+	return memcmp(clocks, s->quiet_clocks, sizeof clocks) == 0;
+}
+
 /* ---- A step --------------------------------------------------------------------------------- */
 
 static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
@@ -412,12 +463,23 @@ int64_t thrum__fleet_sender_step(struct thrum__fleet_sender *s,
 	const struct thrum__fleet_outlet *outlet, const struct thrum__fleet_moment *moment,
 	struct thrum_error_info *info)
 {
-	uint64_t before = s->count.packets;
+	uint64_t before = s->count.packets, pieces = s->count.pieces, packets;
+	struct thrum__reading clocks[2];
 
 	s->outlet = outlet;
+	if (is_quiet(s, moment))
+		return 0;
 	s->info = info;
 	s->now = moment->now;
+	/* As they are before the step: the next one must see what comes meanwhile. */
+	packets = moment->is_due ? look_at_packets(s) : 0;
+	read_clocks(s, clocks);
 	int error = step(s, moment);
+
+	s->quiet = error == 0 && s->count.pieces == pieces ? packets : 0;
+	memcpy(s->quiet_clocks, clocks, sizeof clocks);
+	if (error == 0 && moment->is_due)
+		s->reported = moment->now;
 
 	s->waiting_count = 0;
 	thrum__base_text_clear(&s->batch);

@@ -44,8 +44,12 @@ struct thrum__fleet_sender {
 	char key[THRUM__FLEET_KEY], uuid[33];
 	struct thrum__fleet_count count;
 	struct stored_count before[2]; /* for the rates; the older one first */
-	struct place *places;          /* by packet */
-	uint64_t *lanes;               /* by lane: the number of the packet that is due */
+	/* The recording as it was before the latest step that was due, which stored no packets; 0: it did. */
+	uint64_t quiet;
+	struct thrum__reading quiet_clocks[2];
+	int64_t reported;     /* when the tables were sent last, ns since 1970 */
+	struct place *places; /* by packet */
+	uint64_t *lanes;      /* by lane: the number of the packet that is due */
 	uint32_t lane_room;
 	uint8_t *is_open; /* by packet: it is the latest of its lane */
 	uint8_t *packet;

@@ -164,12 +164,26 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 
 /* ---- Streams -------------------------------------------------------------------------------- */
 
+/* Notes how long messages may be; 0 and less: as long as they like. */
+static int limit_room(struct thrum__fleet_server *s, const char *limit, int64_t most,
+	struct thrum_error_info *info)
+{
+	if (most > 0 && most < PAYLOAD_LEAST)
+		return thrum__read_error_set(info, -THRUM_E_SIZE, 0,
+			"it takes messages of %lld bytes only; its %s must be %u or more",
+			(long long)most, limit, PAYLOAD_LEAST);
+	s->room = most > 0 && most < s->room ? most : s->room;
+	return 0;
+}
+
 /* Makes the stream unless it is there, and adds the time at which it was made. *age: how long it keeps
  * messages. */
 static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, uint64_t *made,
 	int64_t *age, struct thrum_error_info *info)
 {
 	jsStreamInfo *about = NULL;
+	char limit[60];
+	int error = 0;
 	natsStatus status = s->nats.js_GetStreamInfo(&about, s->stream, config->Name, NULL, NULL);
 
 	if (status == NATS_NOT_FOUND)
@@ -177,10 +191,12 @@ static int make_stream(struct thrum__fleet_server *s, jsStreamConfig *config, ui
 	if (status == NATS_OK) {
 		*made += (uint64_t)about->Created;
 		*age = about->Config->MaxAge;
+		snprintf(limit, sizeof limit, "max_msg_size of %s", config->Name);
+		error = limit_room(s, limit, about->Config->MaxMsgSize, info);
 	}
 	s->nats.jsStreamInfo_Destroy(about);
 	return status == NATS_OK
-		? 0
+		? error
 		: thrum__fleet_failed(s, status, "the server keeps no stream for thrum", info);
 }
 
@@ -188,15 +204,15 @@ int thrum__fleet_make_streams(struct thrum__fleet_server *s,
 	const struct thrum__fleet_keeping *keeping, uint64_t *made, struct thrum_error_info *info)
 {
 	const char *packets = "thrum.rec.>", *tables = "thrum.def.>";
-	int64_t most = s->nats.natsConnection_GetMaxPayload(s->connection);
 	jsStreamConfig config;
 	int64_t age;
 	int error;
 
-	if (most < PAYLOAD_LEAST)
-		return thrum__read_error_set(info, -THRUM_E_SIZE, 0,
-			"it takes messages of %lld bytes only; its max_payload must be %u or more",
-			(long long)most, PAYLOAD_LEAST);
+	s->room = INT64_MAX;
+	error = limit_room(s, "max_payload", s->nats.natsConnection_GetMaxPayload(s->connection),
+		info);
+	if (error)
+		return error;
 	*made = 0;
 	s->nats.jsStreamConfig_Init(&config);
 	config.Name = PACKETS;
@@ -320,9 +336,8 @@ static int send_messages(void *owner, const struct thrum__fleet_message *message
 
 struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
-	return (struct thrum__fleet_outlet){s,
-		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
-		s->tables_age, send_messages, thrum__port_realtime};
+	return (struct thrum__fleet_outlet){s, (size_t)s->room - HEADERS_MOST, s->tables_age,
+		send_messages, thrum__port_realtime};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */

@@ -151,7 +151,8 @@ int thrum__source_visit(const struct thrum__fleet_address *address,
 	return result;
 }
 
-int thrum__source_fetch(const struct thrum__fleet_address *address, size_t *left,
+int thrum__source_fetch(const struct thrum__fleet_address *address,
+	char keys[THRUM__FLEET_PARTS_MAX][THRUM__FLEET_KEY], size_t *left,
 	struct thrum_error_info *info)
 {
 	struct thrum__fleet_portion portion = {.left = 0};
@@ -162,8 +163,10 @@ int thrum__source_fetch(const struct thrum__fleet_address *address, size_t *left
 	if (result == 0 && fetched.count == 0)
 		result = thrum__read_error_set(info, -THRUM_E_NOT_FOUND, 0,
 			"the recordings that match are damaged");
-	if (result == 0)
+	if (result == 0) {
+		memcpy(keys, fetched.keys, fetched.count * sizeof *keys);
 		result = thrum__source_join_parts(&fetched);
+	}
 	thrum__source_drop_parts(&fetched);
 	return result;
 }

@@ -174,30 +174,45 @@ static int live_is_written(void *owner)
 	return !atomic_load(&((struct live *)owner)->has_ended);
 }
 
-/* The first that leaves ends the thread, the last one all. */
+/* Ends the thread, until a reader follows again. */
+static void stop(struct following *f)
+{
+	if (!f->is_followed)
+		return;
+	atomic_store(&f->stop, 1);
+	thrum__port_wake(&f->stop);
+	pthread_join(f->thread, NULL);
+	atomic_store(&f->stop, 0);
+	f->is_followed = false;
+}
+
 static void leave(struct following *f)
 {
-	if (f->is_followed) {
-		atomic_store(&f->stop, 1);
-		thrum__port_wake(&f->stop);
-		pthread_join(f->thread, NULL);
-		f->is_followed = false;
-	}
 	if (--f->users > 0)
 		return;
 	thrum__fleet_close(f->server);
 	free(f);
 }
 
-static void live_close(void *owner)
+/* The thread must not be at work on it. */
+static void free_live(struct live *live)
 {
-	struct live *live = owner;
+	struct following *f = live->all;
 
-	leave(live->all);
+	for (size_t i = 0; i < f->fetched.count; i++)
+		if (f->lives[i] == live)
+			f->lives[i] = NULL;
 	munmap(live->header, THRUM__HEADER_SIZE);
 	thrum__fleet_live_destroy(live->live);
 	thrum__source_close(live->file.owner);
 	free(live);
+	leave(f);
+}
+
+static void live_close(void *owner)
+{
+	stop(((struct live *)owner)->all);
+	free_live(owner);
 }
 
 /* Makes an input of what goes on. It owns the file from then on. Returns 0 or a negative enum thrum_error. */
@@ -246,7 +261,7 @@ static void drop_from(struct following *f, size_t first)
 		struct live *live = f->lives[i];
 
 		if (live) {
-			live_close(live);
+			free_live(live);
 			continue;
 		}
 		thrum__fleet_live_destroy(f->fetched.lives[i]);
@@ -378,6 +393,7 @@ static void close_parts(void *owner)
 {
 	struct following *f = owner;
 
+	stop(f);
 	drop_from(f, f->taken);
 	leave(f);
 }

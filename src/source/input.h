@@ -18,6 +18,7 @@
 
 #include <thrum/trace.h>
 
+#include "fleet/fleet.h"
 #include "format/format.h"
 
 /* The beginning of each owner of an input that this room makes. */
@@ -84,7 +85,6 @@ struct thrum__source_group {
  * group is valid meanwhile. Ends when it returns another number than 0. Returns that number, 0, or a
  * negative enum thrum_error.
  */
-struct thrum__fleet_address;
 int thrum__source_visit(const struct thrum__fleet_address *,
 	int (*visit)(void *, const struct thrum__source_group *), void *context,
 	struct thrum_error_info *);
@@ -92,9 +92,11 @@ int thrum__source_visit(const struct thrum__fleet_address *,
  * recordings. Returns 0 or a negative enum thrum_error. */
 int thrum__source_join(const struct thrum__source_group *, struct thrum_trace **trace,
 	uint64_t *messages, struct thrum_error_info *);
-/* Fetches the recordings of an address, but no more than can be one trace: *left weren't. Returns the
- * descriptor of a temporary file, or a negative enum thrum_error. */
-int thrum__source_fetch(const struct thrum__fleet_address *, size_t *left,
+/* Fetches the recordings of an address, but no more than can be one trace: *left weren't. keys[0], … become
+ * their names HOST.PROGRAM.UUID, in the order of their parts. Returns the descriptor of a temporary file, or
+ * a negative enum thrum_error. */
+int thrum__source_fetch(const struct thrum__fleet_address *,
+	char keys[THRUM__FLEET_PARTS_MAX][THRUM__FLEET_KEY], size_t *left,
 	struct thrum_error_info *);
 
 /*

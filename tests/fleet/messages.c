@@ -355,6 +355,34 @@ static void counts_what_is_stored(void **state)
 	assert_int_equal(count->records, 5);
 }
 
+static void rests_while_nothing_comes(void **state)
+{
+	struct fixture *f = *state;
+	size_t before, pieces;
+
+	packet(f, 0, 0, "zero");
+	f->now = INT64_C(1900000000) * 1000000000;
+	for (int i = 0; i < 2; i++)
+		assert_in_range(step(f, true, false), 0, 1);
+	/* The header changes, but isn't sent for some seconds. */
+	before = f->store.tables;
+	for (int i = 0; i < 3; i++) {
+		f->now += 1000000000;
+		atomic_fetch_add(&f->recording.header->lost[0], 1);
+		assert_int_equal(step(f, true, false), 0);
+	}
+	assert_int_equal(f->store.tables, before);
+	f->now += 1000000000;
+	assert_int_equal(step(f, true, false), 0);
+	assert_true(f->store.tables > before);
+	/* New packets are sent at once. */
+	pieces = thrum__fleet_sender_count(f->sender)->pieces;
+	f->now += 1000000000;
+	packet(f, 1, 1, "one");
+	assert_int_equal(step(f, true, false), 1);
+	assert_true(thrum__fleet_sender_count(f->sender)->pieces > pieces);
+}
+
 static void begins_again(void **state)
 {
 	struct fixture *f = *state;
@@ -411,12 +439,13 @@ static void sends_tables_again(void **state)
 	assert_int_equal(step(f, true, false), 0);
 	assert_int_equal(f->store.tables, sent);
 	f->store.outlet.age = 1600000;
+	f->now += 25000;
 	assert_int_equal(step(f, true, false), 0);
 	assert_int_equal(f->store.tables, sent + parts);
 	f->now += 399999;
 	assert_int_equal(step(f, true, false), 0);
 	assert_int_equal(f->store.tables, sent + parts);
-	f->now++;
+	f->now += 25000;
 	assert_int_equal(step(f, true, false), 0);
 	assert_int_equal(f->store.tables, sent + parts + 1);
 	f->now += 375000;
@@ -673,6 +702,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sends_again_what_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_what_is_overwritten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_what_is_stored, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(rests_while_nothing_comes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sends_tables_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sends_beginnings_again, set_up, tear_down),

@@ -138,8 +138,12 @@ status, text, _ = run("fleet", "list", server.url("/w*"))
 check(status == 0 and len(text.splitlines()) == 2 and " web " in text, text)
 status, text, _ = run("fleet", "list", "--format=json", server.url("/?to=2000-01-01"))
 check(status == 0 and not text, text)
+check("records" in rows["web"] and rows["large"]["record-rate"] == rows["large"]["findings"] == "" or
+      rows["large"]["record-rate"] == "0", "what has ended has no rate", text)
 status, text, _ = run("fleet", "top", "--count=2", "--interval=1.5s", server.url())
-check(status == 0 and len(text.splitlines()) == 10 and "/s" in text, text)
+check(status == 0 and len(text.splitlines()) == 10 and "records/s" in text, text)
+status, _, errors = run("fleet", "top", "--format=tsv", server.url())
+check(status == 64 and "is for list" in errors, errors)
 status, _, errors = run("fleet", "fell", server.url())
 check(status == 64 and "list and top" in errors, errors)
 
@@ -269,7 +273,8 @@ server.kill()
 
 # Rights, as doc/fleet.md names them. Nobody may do what he has no right to.
 with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as file:
-    rights = dict(re.findall(r"^    (agent|reader) publishes: +(.+)$", file.read(), re.M))
+    rights = dict(re.findall(r"^    (agent|maker|reader) publishes: +(.+)$", file.read(), re.M))
+rights["agent"] += " " + rights.pop("maker")
 users = ", ".join(
     f"{{user: {user}, password: secret, permissions: {{subscribe: ['_INBOX.>'], publish: "
     f"{[right.replace('HOST', 'rack') for right in what.split()]}}}}}" for user, what in rights.items())

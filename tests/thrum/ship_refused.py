@@ -86,6 +86,31 @@ agent.wait_for("stores again")
 end(large, agent, server.url())
 server.kill()
 
+# A stream that takes shorter messages than the server: packets are divided. One that takes too short ones is told of,
+# and the packets that are overwritten meanwhile are counted with that cause.
+server = Server("narrow", payload=1 << 20)
+for most in 36000, 20000:
+    check('"error"' not in server.ask("$JS.API.STREAM.CREATE.THRUM_PACKETS", stream(
+        "THRUM_PACKETS", "thrum.rec.>", max_msg_size=most, **packets)), "a narrow stream")
+    size = {36000: "64M", 20000: "256K"}[most]
+    narrow, agent = begin(f"narrow{most}", server.url(), size)
+    if most == 20000:
+        agent.wait_for("its max_msg_size of THRUM_PACKETS must be 34816 or more")
+    for i in range(40):
+        narrow.tell(f"observe latency {i} 3000")
+    if most == 20000:
+        check('"error"' not in server.ask("$JS.API.STREAM.UPDATE.THRUM_PACKETS", stream(
+            "THRUM_PACKETS", "thrum.rec.>", max_msg_size=36000, **packets)), "longer messages")
+        line = agent.wait_for("overwritten meanwhile, as")
+        check("must be 34816 or more" in line and int(line.split(": ")[2].split()[0]) > 5, "the cause", line)
+        agent.wait_for("stores again")
+        narrow.end()
+        check(agent.end() == 0, agent.output)
+        continue
+    end(narrow, agent, server.url())
+    server.ask("$JS.API.STREAM.DELETE.THRUM_PACKETS")
+server.kill()
+
 # A right that is taken away, and comes back.
 RIGHTS = "authorization: {{users: [{{user: agent, password: secret, permissions: {{publish: {}}}}}," \
     " {{user: reader, password: secret}}]}}\n"
