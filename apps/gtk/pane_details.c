@@ -159,7 +159,7 @@ static GtkWidget *make_range_buttons(bool opens)
 	return box;
 }
 
-/* The beginning of a document about a range as a sentence, with its first section: its greatest differences. */
+/* The beginning of a document about a range, with its greatest differences, as a sentence. */
 static char *words_of_range(const struct thrum__document *document)
 {
 	GString *words = g_string_new(NULL);
