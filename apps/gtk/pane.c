@@ -19,9 +19,15 @@ enum {
 	SIGNAL_GO_SLOW,
 	SIGNAL_HOVER_TASK,
 	SIGNAL_PAGE,
+	SIGNAL_TOLD,
 	SIGNALS,
 };
 static guint signals[SIGNALS];
+
+void pane_tell(AppPane *self, const char *words)
+{
+	g_signal_emit(self, signals[SIGNAL_TOLD], 0, words);
+}
 
 void pane_go_task_of(AppPane *self, unsigned part, uint32_t task)
 {
@@ -436,6 +442,7 @@ static void app_pane_class_init(AppPaneClass *class)
 	signals[SIGNAL_GO_GROUP] = add_signal("go-group", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_HOVER_TASK] = add_signal("hover-task", 2, G_TYPE_UINT, G_TYPE_UINT);
 	signals[SIGNAL_PAGE] = add_signal("page", 1, G_TYPE_STRING, G_TYPE_NONE);
+	signals[SIGNAL_TOLD] = add_signal("told", 1, G_TYPE_STRING, G_TYPE_NONE);
 	add_style();
 }
 

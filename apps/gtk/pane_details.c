@@ -159,6 +159,29 @@ static GtkWidget *make_range_buttons(bool opens)
 	return box;
 }
 
+/* The beginning of a document about a range, with its greatest differences, as a sentence. */
+static char *words_of_range(const struct thrum__document *document)
+{
+	GString *words = g_string_new(NULL);
+	unsigned sections = 0;
+
+	for (uint32_t i = 0; i < document->count; i++) {
+		const struct thrum__document_paragraph *paragraph = &document->paragraphs[i];
+
+		sections += paragraph->role == THRUM__ROLE_SECTION;
+		if (sections > 1)
+			break;
+		for (uint32_t k = 0; k < paragraph->count; k++) {
+			const struct thrum__document_piece *piece =
+				&document->pieces[paragraph->first + k];
+
+			g_string_append(words, words->len == 0 ? "" : k == 0 ? ", " : " ");
+			g_string_append_len(words, document->text + piece->offset, piece->size);
+		}
+	}
+	return g_string_free(words, FALSE);
+}
+
 static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
@@ -166,8 +189,12 @@ static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 
 	gtk_widget_add_css_class(box, "details");
 	thrum__document_init(&document);
-	if (is_known(self, model) && make_document(self, self->stats, &document) == 0)
+	if (is_known(self, model) && make_document(self, self->stats, &document) == 0) {
+		g_autofree char *words = tells_range(self) ? words_of_range(&document) : NULL;
+
 		gtk_box_append(GTK_BOX(box), pane_document_new(&document, &self->links));
+		pane_tell(self, words ? words : "");
+	}
 	thrum__document_finish(&document);
 	if (tells_range(self))
 		gtk_box_append(GTK_BOX(box), make_range_buttons(self->subject & 2));

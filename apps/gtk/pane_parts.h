@@ -68,6 +68,8 @@ struct _AppPane {
 };
 
 /* Emit the panel's signals. */
+/* Tells the window what the page says of the chosen range; "": there is none. */
+void pane_tell(AppPane *, const char *words);
 void pane_go_task(AppPane *, uint32_t task);
 void pane_hover_task(AppPane *, uint32_t task);
 void pane_go_finding(AppPane *, uint32_t finding);

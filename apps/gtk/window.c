@@ -120,8 +120,10 @@ static void update_status(AppWindow *window)
 	gtk_label_set_text(GTK_LABEL(window->pointer_words), pointer);
 	gtk_widget_set_visible(window->pointer_words, *pointer);
 	gtk_label_set_text(GTK_LABEL(window->seen_words), seen);
-	name = *band ? g_strconcat(band, ". ", seen, NULL) : g_strdup(seen);
+	name = g_strconcat(window->told ? window->told : "", window->told ? "; " : "", band,
+		*band ? ". " : "", seen, NULL);
 	app_call(window->picture, name);
+	g_object_set_data_full(G_OBJECT(window->picture), "words", g_steal_pointer(&name), g_free);
 }
 
 void window_update(AppWindow *window, unsigned changes)
@@ -139,8 +141,7 @@ void window_update(AppWindow *window, unsigned changes)
 		window->stage->panel[0] ? window->stage->panel : "details");
 	if (changes & THRUM__CHANGED_SELECTION)
 		update_selection(window);
-	else
-		app_pane_turn(APP_PANE(window->pane));
+	app_pane_turn(APP_PANE(window->pane));
 }
 
 void window_theme_changed(AppWindow *window)
@@ -272,6 +273,14 @@ static void on_time(GtkAdjustment *time, AppWindow *window)
 	if (!window->is_updating)
 		apply_change(window,
 			thrum__stage_set_time(window->stage, gtk_adjustment_get_value(time)));
+}
+
+/* The name of the picture, which has the focus, is spoken when it changes. */
+static void on_told(AppPane *pane, const char *words, AppWindow *window)
+{
+	g_free(window->told);
+	window->told = *words ? g_strdup(words) : NULL;
+	update_status(window);
 }
 
 static void on_go_task(AppPane *pane, unsigned part, unsigned task, AppWindow *window)
@@ -576,6 +585,7 @@ static GtkWidget *make_pane(AppWindow *window)
 	g_signal_connect(window->pane, "go-difference", G_CALLBACK(on_go_difference), window);
 	g_signal_connect(window->pane, "go-run", G_CALLBACK(on_go_run), window);
 	g_signal_connect(window->pane, "go-slow", G_CALLBACK(on_go_slow), window);
+	g_signal_connect(window->pane, "told", G_CALLBACK(on_told), window);
 	g_signal_connect(window->pane, "go-group", G_CALLBACK(on_go_group), window);
 	g_signal_connect(window->pane, "hover-task", G_CALLBACK(on_hover_task), window);
 	g_signal_connect(window->pane, "page", G_CALLBACK(on_page), window);
@@ -597,6 +607,7 @@ static void dispose(GObject *object)
 		window_close_all(window);
 	window->pane = NULL;
 	g_clear_pointer(&window->menu, gtk_widget_unparent);
+	g_clear_pointer(&window->told, g_free);
 	G_OBJECT_CLASS(app_window_parent_class)->dispose(object);
 	/* After the widgets, which show it. */
 	g_clear_pointer(&window->stage, thrum__stage_destroy);

@@ -43,6 +43,7 @@ struct _AppWindow {
 	GtkAdjustment *tracks, *time;
 	GtkWidget *track_bar, *time_bar;
 	GtkWidget *pointer_words, *seen_words;
+	char *told;       /* the chosen range in words, for screen readers, or NULL */
 	bool is_updating; /* the scroll bars are being set from the stage, not by the user */
 };
 

@@ -202,6 +202,15 @@ void thrum__stage_align(struct thrum__stage *stage, uint32_t part, int64_t offse
 	show_whole(stage);
 }
 
+/* Whether a range is in sight. */
+static bool shows_range(const struct thrum__scene *scene)
+{
+	const struct thrum__scene_state *state = &scene->state;
+
+	return scene->shows_bands && state->bands.range_from < state->bands.range_to &&
+		state->bands.range_from < state->to && state->bands.range_to > state->from;
+}
+
 int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, int64_t length)
 {
 	struct thrum__scene *scene;
@@ -224,7 +233,7 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 		thrum__stage_share_height(stage);
 	thrum__stage_relate(stage);
 	thrum__scene_state_default(scene, &after);
-	if (!follow || scene->state.to < before.to)
+	if (!follow || scene->state.to < before.to || shows_range(scene))
 		return 0;
 	span = length > 0 ? length : scene->state.to - scene->state.from;
 	if (span > THRUM__END_MAX)

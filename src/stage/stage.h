@@ -107,8 +107,8 @@ bool thrum__stage_shows_pairs(const struct thrum__stage *);
 void thrum__stage_refresh(struct thrum__stage *);
 
 /* Makes a part's scene follow its model; call it after the model grew or forgot. With `follow`, a
- * window that reached the trace's end moves with the end. It keeps its length, or if `length` > 0
- * gets that one. Returns 0 or -THRUM_E_MEMORY. */
+ * window that reached the trace's end moves with the end, unless it shows a range. It keeps its length,
+ * or if `length` > 0 gets that one. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__stage_update(struct thrum__stage *, uint32_t part, bool follow,
 	int64_t length);
 /* Looks for a part's findings in steps, as thrum__scene_find, and refreshes the stage in the end. */

@@ -48,6 +48,13 @@ def look(desktop, name):
         check(compared.returncode <= 1, compared.stderr)
         return float(compared.stderr.split()[0]) < MOST * width * height
     viewer.wait("the window's picture is as the rendered one", is_alike)
+    if name == "range":
+        viewer.wait("a range is told in words",
+                    lambda window: "these 100 ms" in window.texts["picture"] and
+                    "Greatest differences, " in window.texts["picture"])
+        viewer.key("Escape")
+        viewer.wait("without a range there are none",
+                    lambda window: window.texts["picture"].startswith("shown: "))
     is_quiet(viewer)
     viewer.end()
 

@@ -461,7 +461,9 @@ static void emptiness_says_the_way_on(void **state)
 	picture.scene->state.to = 50000;
 	picture_paint(&picture, 600, 300);
 	assert_int_equal(picture_find(&picture, "No tasks between 40 µs and 50 µs.", NULL), 1);
-	assert_int_equal(picture_find(&picture, "Nearest: ‹ 1 µs. The trace ends at 91 µs.", NULL),
+	assert_int_equal(picture_find(&picture,
+				 "Nearest: ‹ 1 µs. The trace ends at 91 µs. The key f shows all.",
+				 NULL),
 		1);
 	picture_finish(&picture);
 }

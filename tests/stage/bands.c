@@ -284,6 +284,31 @@ static void low_frame(struct show *show)
 			    show->now += 1000) >= 0);
 }
 
+/* A range that is chosen while a trace grows stays in sight. */
+static void a_range_holds_the_window(void **state)
+{
+	struct show *show = *state;
+	struct thrum_event late = {.type = THRUM_EVENT_LOG,
+		.task = 1,
+		.flags = THRUM_EVENT_HAS_TASK,
+		.text = ""};
+	int64_t from, to;
+
+	for (int i = 0; i < 3; i++) {
+		from = show_state(show, 0)->from;
+		to = show_state(show, 0)->to;
+		late.time = show->models[0]->end + 50000000;
+		late.clock = (uint64_t)late.time;
+		show_drag(show, 400, RULER_Y, i == 1 ? 500 : 400, RULER_Y, 0);
+		assert_int_equal(thrum__model_append(show->models[0], &late, 1), 0);
+		assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+		show_settle(show);
+		/* It goes with the end, but not while the range is there. */
+		assert_int_equal(show_state(show, 0)->to > to, i == 0);
+		assert_int_equal(show_state(show, 0)->from > from, i == 0);
+	}
+}
+
 /* The scroll bar of bands is in px. */
 static void bands_have_a_scroll_bar(void **state)
 {
@@ -709,6 +734,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
 		cmocka_unit_test_setup_teardown(numbers_are_counted_after_a_motion, set_up,
 			show_end),
+		cmocka_unit_test_setup_teardown(a_range_holds_the_window, set_up, show_end),
 		cmocka_unit_test_setup_teardown(bands_have_a_scroll_bar, set_up, show_end),
 		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
