@@ -301,7 +301,7 @@ static int share_pipe(bool keeps)
 		if (write(fds[1], "x", 1) != 1)
 			return 1;
 	}
-	usleep(200000);
+	sleep(1); /* so that each has to wait, also on a busy machine */
 	if (!keeps)
 		close(fds[1]);
 	else
