@@ -174,6 +174,9 @@ static int dump_input(struct input *input, const struct dump_options *options)
 	closed = output_close(&dump.out);
 	if (closed == STATUS_OK && dump.out.error == 0)
 		input_warn(input);
+	if (status == STATUS_OK && !options->follow &&
+		!times_reach(&options->times, input->path, input->info->end))
+		status = STATUS_FAILED;
 	return status != STATUS_OK ? status : closed;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "relatives.h"
 #include "source/input.h"
 #include "stage/stage.h"
 #include "text.h"
@@ -177,6 +178,8 @@ int input_join(const struct command *command, char *const *arguments, int count,
 		status = input_find(command, arguments[i], paths[i], sizeof paths[i]);
 	}
 	name_together(arguments, count, input->path, sizeof input->path);
+	if (status == STATUS_OK && !has_pipe && !is_together)
+		is_together = relatives_are(files, count);
 	if (status == STATUS_OK && has_pipe && is_together)
 		status = complain_usage(command, "standard input can't be one of several traces");
 	else if (status == STATUS_OK && !has_pipe)

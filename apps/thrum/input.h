@@ -33,9 +33,9 @@ int input_open(const struct command *, const char *argument, struct input *);
 void input_close(struct input *);
 
 /*
- * Finds and opens several traces as one: if `is_together`, or if messages go from one to another,
- * which a line on standard error then tells. If they are not one, input->trace becomes NULL; that
- * is no error. Returns as input_open does.
+ * Finds and opens several traces as one: if `is_together`, if they are of one run (relatives.h), or
+ * if messages go from one to another, which a line on standard error then tells. If they are not
+ * one, input->trace becomes NULL; that is no error. Returns as input_open does.
  */
 int input_join(const struct command *, char *const *arguments, int count, bool is_together,
 	struct input *);

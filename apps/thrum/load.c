@@ -193,6 +193,10 @@ int load_input(struct load *load)
 		load->model->forgotten = reading.from;
 	if (reading.is_part)
 		tell_part(&reading);
+	if (load->times && !times_reach(load->times, load->input.path, load->model->end)) {
+		load_finish(load);
+		return STATUS_FAILED;
+	}
 	return status;
 }
 

@@ -160,15 +160,22 @@ static void stop_too(pid_t child)
 	kill(child, SIGCONT);
 }
 
-/* Passes signals on until the program has ended; returns its status as waitpid(2) does. */
-static int wait_for(pid_t child, const struct signals *signals)
+/* Passes signals on until the program has ended; returns its status as waitpid(2) does. Notes from
+ * time to time that the program lives: thrum may be killed together with it. */
+static int wait_for(const struct recorded *recorded, const struct signals *signals)
 {
+	static const struct timespec pause = {0, 500000000};
+	pid_t child = recorded->pid;
+
 	for (;;) {
 		siginfo_t signal;
 		int status;
 
-		if (sigwaitinfo(&signals->waited, &signal) < 0)
+		if (sigtimedwait(&signals->waited, &signal, &pause) < 0) {
+			if (errno == EAGAIN)
+				recorded_note_alive(recorded);
 			continue;
+		}
 		if (signal.si_signo != SIGCHLD) {
 			/* The kernel sends SIGHUP and SIGWINCH to the program, too. */
 			if (signal.si_code <= 0)
@@ -324,6 +331,19 @@ static int end_like(int status, const struct signals *signals)
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
+/* Says how several recordings are read as one. */
+static void tell_together(const struct recorded *recorded, size_t count)
+{
+	char name[PATH_MAX];
+
+	if (count < 2 || recorded->segments)
+		return;
+	if (pattern_name(recorded->pattern, name))
+		complain("thrum why %s explains all of them", recorded_shorten(name));
+	else
+		complain("thrum why --together with all their names explains them as one");
+}
+
 /* Waits for the program that has started, and finishes its recordings. Returns its status. */
 static int finish_program(const struct record_options *options, const char *name,
 	const struct program *program, struct recorded *recorded, struct scheduled *scheduled,
@@ -333,17 +353,20 @@ static int finish_program(const struct record_options *options, const char *name
 	const struct thrum__source_segments_options kept = {.size = options->segment,
 		.keep = options->keep,
 		.compress = options->compress};
+	size_t count;
 	int status;
 
 	recorded->scheduled = scheduled->is_running ? scheduled : NULL;
 	if (options->segment && segments_start(&segments, recorded, &kept) == STATUS_OK)
 		recorded->segments = &segments;
-	recorded->status = wait_for(recorded->pid, signals);
+	recorded->status = wait_for(recorded, signals);
 	begin_line();
 	scheduled_stop(scheduled);
 	if (recorded->segments)
 		segments_stop(&segments);
-	if (recorded_report(recorded) == 0 && !options->later)
+	count = recorded_report(recorded);
+	tell_together(recorded, count);
+	if (count == 0 && !options->later)
 		tell_nothing(name, program, &options->preload, recorded->may_be_empty);
 	preload_tell_forks(recorded->forks);
 	status = end_like(recorded->status, signals);

@@ -288,3 +288,14 @@ size_t recorded_report(const struct recorded *recorded)
 	recorded_visit(recorded, visit_file, &report);
 	return report.count;
 }
+
+static void note_alive(void *data, const char *path)
+{
+	(void)data;
+	thrum__source_note_alive(path);
+}
+
+void recorded_note_alive(const struct recorded *recorded)
+{
+	recorded_visit(recorded, note_alive, NULL);
+}

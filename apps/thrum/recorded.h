@@ -20,7 +20,7 @@ struct recorded {
 	size_t count;
 	const struct thrum__adapt_forks *forks; /* the forked children; NULL: they don't record */
 	bool may_be_empty;           /* programs that have nothing to record make a file, too */
-	pid_t pid;                   /* the program, once it has ended */
+	pid_t pid;                   /* the program */
 	int status;                  /* of waitpid */
 	bool compress;               /* what has ended */
 	struct segments *segments;   /* that replace the recordings; NULL: none */
@@ -33,6 +33,9 @@ int recorded_before(struct recorded *);
 /* Calls a function for each new file that may be a recording. */
 void recorded_visit(const struct recorded *, void (*visit)(void *data, const char *path),
 	void *data);
+
+/* Notes in the new recordings that their processes live, as far as they do. */
+void recorded_note_alive(const struct recorded *);
 
 /* Returns the path relative to the current directory, if the file lies below it. */
 const char *recorded_shorten(const char *path);

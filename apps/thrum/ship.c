@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "fleet/fleet.h"
 #include "input.h"
@@ -273,6 +274,16 @@ static int run_all(struct ship *ship)
 	return ship->has_failed ? STATUS_FAILED : ship->status;
 }
 
+/* Answers come to a subject of this machine's own: so no agent needs the right to hear those of others. */
+static void choose_inbox(struct ship *ship)
+{
+	char host[65] = "";
+
+	if (!ship->options->host)
+		gethostname(host, sizeof(host) - 1);
+	thrum__fleet_inbox(ship->options->host ? ship->options->host : host, ship->address.inbox);
+}
+
 static int run_ship(const struct command *command, int argc, char **argv)
 {
 	struct ship_options options = {.keep = INT64_C(7) * 86400 * 1000000000, .replicas = 1};
@@ -288,6 +299,8 @@ static int run_ship(const struct command *command, int argc, char **argv)
 		return complain_usage(command, "ship needs --to nats://SERVER");
 	if (thrum__fleet_parse(options.to, 0, &ship.address, &error) < 0)
 		return complain_usage(command, "--to %s: %s", options.to, error.message);
+	if (!ship.address.inbox[0])
+		choose_inbox(&ship);
 	if (ship.address.pattern[0])
 		return complain_usage(command, "--to names a server, not recordings");
 	if (options.keep < 0 || options.replicas < 1 || options.replicas > 5)
@@ -310,7 +323,8 @@ static const struct option options_of_ship[] = {
 		"the server: nats://[USER:PASSWORD@]HOST[:PORT], or\n"
 		"tls://...; HOST,HOST for a cluster; ?creds=FILE,\n"
 		"ca=FILE, cert=FILE&key=FILE name files with what\n"
-		"the server asks for"},
+		"the server asks for, inbox=SUBJECT where answers\n"
+		"come to (default: _INBOX.HOST)"},
 	{"host", 0, OPTION_STRING, OFFSET(host), "NAME", NULL,
 		"the machine's name in traces (default: its own)"},
 	{"once", '1', OPTION_FLAG, OFFSET(once), NULL, NULL,

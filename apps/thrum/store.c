@@ -16,6 +16,7 @@
 #include "source/input.h"
 #include "store/store.h"
 #include "store_follow.h"
+#include "store_join.h"
 #include "text.h"
 
 #define SECOND INT64_C(1000000000)
@@ -34,21 +35,16 @@ struct storing {
 	const char *argument; /* the trace's name, as it was given */
 	const char *host;     /* of the present recording */
 	char name[128];       /* of the files, without ".parquet" */
+	/* The trace that the present recording is a part of, and its number there. NULL: there is none. */
+	const struct thrum__store_joined *joined;
+	uint32_t part;
 	const struct thrum__store_file *file;
 	uint64_t rows, files;
-	int64_t only;     /* the ten minutes that are stored, s since 1970; 0: all */
-	unsigned written; /* bits of enum thrum__store_table */
+	int64_t only;                  /* the ten minutes that are stored, s since 1970; 0: all */
+	const struct store_state *due; /* the recordings of which these are stored; NULL: all */
+	unsigned written;              /* bits of enum thrum__store_table */
 	int status;
 };
-
-/* Writes a name that can be one of a folder or file. */
-static void put_name(char *to, size_t room, const char *from)
-{
-	snprintf(to, room, "%s", *from ? from : "unknown");
-	for (; *to; to++)
-		if (strchr("/=% ", *to) || (unsigned char)*to < ' ')
-			*to = '_';
-}
 
 /* Names the files of a recording, the same each time. */
 static void choose_name(struct storing *s, const struct input *input, const char *program)
@@ -57,7 +53,7 @@ static void choose_name(struct storing *s, const struct input *input, const char
 	char name[64];
 	int used;
 
-	put_name(name, sizeof(name), program);
+	store_put_name(name, sizeof(name), program);
 	used = snprintf(s->name, sizeof(s->name), "%s-%" PRId64, name, input->info->pid);
 	if (thrum__source_header(&input->trace->input, &header, NULL) == 0)
 		for (size_t i = 0; i < 4; i++)
@@ -97,7 +93,7 @@ static int take_file(void *context, const struct thrum__store_file *file)
 		return count_file(s, file);
 	}
 	s->written |= 1u << file->table;
-	put_name(host, sizeof(host), s->host);
+	store_put_name(host, sizeof(host), s->host);
 	store_name_slot(file->slot, slot);
 	if (snprintf(folder, sizeof(folder), "%s/%s/host=%s/slot=%s", s->folder,
 		    thrum__store_names[file->table], host, slot) >= (int)sizeof(folder)) {
@@ -119,7 +115,7 @@ static void remove_empty(const struct storing *s)
 {
 	char path[2 * PATH_MAX], host[64], slot[32];
 
-	put_name(host, sizeof(host), s->host);
+	store_put_name(host, sizeof(host), s->host);
 	store_name_slot(s->only, slot);
 	for (unsigned i = 0; i < THRUM__STORE_TABLE_COUNT; i++) {
 		snprintf(path, sizeof(path), "%s/%s/host=%s/slot=%s/%s.parquet", s->folder,
@@ -132,12 +128,12 @@ static void remove_empty(const struct storing *s)
 /* Gives the tables of a recording to take_file. Returns as thrum__store_write does. */
 static int write_tables(struct storing *s, const struct load *load, const char *program)
 {
-	struct thrum__store_options options = {.program = program};
-	struct thrum__base_text key = {0};
 	char host[64];
+	struct thrum__store_options options = {host, program, s->joined, s->part, NULL};
+	struct thrum__base_text key = {0};
 	int result;
 
-	put_name(host, sizeof(host), s->host);
+	store_put_name(host, sizeof(host), s->host);
 	if (s->server) {
 		key = thrum__store_key(host, s->name, thrum__port_realtime());
 		options.key = key.bytes;
@@ -151,14 +147,14 @@ static int write_tables(struct storing *s, const struct load *load, const char *
 }
 
 /* Stores one recording. Returns 0, or 1 after a message. */
-static int store_recording(void *context, const char *path, const char *host, const char *program)
+static int store_recording(struct storing *s, const struct thrum__source_recording *recording)
 {
-	struct storing *s = context;
+	const char *host = recording->host, *program = recording->program;
 	struct load load = {0};
 	char name[64];
 	int result;
 
-	s->status = input_open(s->command, path, &load.input);
+	s->status = input_open(s->command, recording->path, &load.input);
 	if (s->status != STATUS_OK)
 		return 1;
 	if (program)
@@ -190,9 +186,37 @@ static int store_recording(void *context, const char *path, const char *host, co
 	return s->status != STATUS_OK;
 }
 
+/* Whether a recording is stored now. With --follow these are those that have something new, and those that
+ * are stored already: others may be what they wait for. */
+static bool is_wanted(const struct storing *s, const struct thrum__source_recording *recording)
+{
+	return !s->due || s->server ||
+		store_is_due(s->due, s->only, recording->host, recording->program);
+}
+
+/* Stores recordings, which may be linked. Returns as store_recording does. */
+static int store_group(void *context, const struct thrum__source_group *group)
+{
+	struct storing *s = context;
+	struct store_join *join;
+	int result;
+
+	s->status = store_join(s->command, group, &join);
+	result = s->status != STATUS_OK;
+	s->joined = join ? &join->joined : NULL;
+	for (size_t i = 0; i < group->count && result == 0; i++) {
+		s->part = (uint32_t)i;
+		if (is_wanted(s, &group->all[i]))
+			result = store_recording(s, &group->all[i]);
+	}
+	store_join_free(join);
+	return result;
+}
+
 /* Stores ten minutes of what a server has: see struct store_following. Tasks that began in the ten minutes
  * before are known. Those that go on at the end belong to later ones. */
-static int store_slot(void *context, const struct thrum__fleet_address *address, int64_t slot)
+static int store_slot(void *context, const struct thrum__fleet_address *address, int64_t slot,
+	const struct store_state *due)
 {
 	struct thrum__fleet_address part = *address;
 	struct thrum_error_info error = {0};
@@ -202,29 +226,65 @@ static int store_slot(void *context, const struct thrum__fleet_address *address,
 	part.from = (slot - STORE_SLOT) * SECOND;
 	part.until = (slot + STORE_SLOT) * SECOND + MS;
 	s->only = slot;
-	result = thrum__source_visit_server(&part, store_recording, s, &error);
+	s->due = due;
+	result = thrum__source_visit(&part, store_group, s, &error);
 	return result == -THRUM_E_NOT_FOUND ? 0 : result;
 }
 
-static int store_trace(struct storing *s, const char *argument)
+/* Stores what a server keeps. */
+static int store_server(struct storing *s, const char *argument)
 {
+	struct thrum__fleet_address address;
 	struct thrum_error_info error = {0};
+	int result = thrum__fleet_parse(argument, (int64_t)thrum__port_realtime(), &address,
+		&error);
 
 	s->argument = argument;
 	s->status = STATUS_OK;
-	if (thrum__source_visit(argument, store_recording, s, &error) < 0)
-		return input_failed(argument, &error);
-	return s->status;
+	if (result == 0)
+		result = thrum__source_visit(&address, store_group, s, &error);
+	return result < 0 ? input_failed(argument, &error) : s->status;
+}
+
+/* Stores files, as one group if they can be one; standard input can't be read twice. */
+static int store_files(struct storing *s, char **arguments, int count)
+{
+	struct thrum__source_recording all[INPUTS_MAX];
+	struct thrum__source_group group = {all, 0, -1};
+	char(*paths)[PATH_MAX] = calloc(INPUTS_MAX, sizeof(*paths));
+	size_t most = INPUTS_MAX;
+	int status = paths ? STATUS_OK : load_no_memory();
+
+	for (int i = 0; i < count; i++)
+		most = strcmp(arguments[i], "-") == 0 ? 1 : most;
+	for (int i = 0; i < count && status == STATUS_OK; i++) {
+		if (!thrum__source_is_server(arguments[i])) {
+			char *path = paths[group.count];
+
+			status = input_find(s->command, arguments[i], path, sizeof(*paths));
+			all[group.count++] = (struct thrum__source_recording){path,
+				thrum__source_name(path), NULL, NULL};
+		}
+		if (status == STATUS_OK && group.count > 0 &&
+			(group.count == most || i + 1 == count)) {
+			store_group(s, &group);
+			status = s->status;
+			group.count = 0;
+		}
+	}
+	free(paths);
+	return status;
 }
 
 /* Stores all that the arguments name, and says how much that was. */
 static int store_all(struct storing *s, char **arguments, int count, const char *where)
 {
 	char rows[NUMBER_ROOM];
-	int status = STATUS_OK;
+	int status = store_files(s, arguments, count);
 
 	for (int i = 0; i < count && status == STATUS_OK; i++)
-		status = store_trace(s, arguments[i]);
+		if (thrum__source_is_server(arguments[i]))
+			status = store_server(s, arguments[i]);
 	*put_count(rows, s->rows) = '\0';
 	if (status == STATUS_OK && s->server)
 		complain("inserted %s rows", rows);

@@ -30,11 +30,10 @@
 /* Ten minutes of a program that are to be stored. */
 struct due {
 	int64_t slot;
-	int64_t stored; /* the server had the latest message then, ns since 1970 */
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY];
 };
 
-struct following {
+struct store_state {
 	const struct store_following *to;
 	struct thrum__fleet_address address;
 	struct thrum__fleet_server *server; /* NULL: not connected */
@@ -58,7 +57,7 @@ void store_name_slot(int64_t slot, char name[32])
 
 /* ---- The position ---------------------------------------------------------------------------- */
 
-static void load_position(struct following *f)
+static void load_position(struct store_state *f)
 {
 	uint64_t which = thrum__base_hash_text(thrum__base_hash_text(1, f->address.server,
 						       strlen(f->address.server)),
@@ -76,7 +75,7 @@ static void load_position(struct following *f)
 
 static int write_position(void *context, const char *path, int fd)
 {
-	const struct following *f = context;
+	const struct store_state *f = context;
 	char text[64];
 	int size = snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu64 "\n", f->done.pieces,
 		f->done.tables);
@@ -91,23 +90,19 @@ static int write_position(void *context, const char *path, int fd)
 /* ---- New messages ---------------------------------------------------------------------------- */
 
 /* Adds ten minutes, unless they are there. Returns 0 or -THRUM_E_MEMORY. */
-static int add_due(struct following *f, int64_t slot, int64_t stored, const char *host,
-	const char *program)
+static int add_due(struct store_state *f, int64_t slot, const char *host, const char *program)
 {
 	struct due *due;
 
 	for (size_t i = f->count; i-- > 0;)
 		if (f->due[i].slot == slot && strcmp(f->due[i].host, host) == 0 &&
-			strcmp(f->due[i].program, program) == 0) {
-			f->due[i].stored = stored > f->due[i].stored ? stored : f->due[i].stored;
+			strcmp(f->due[i].program, program) == 0)
 			return 0;
-		}
 	due = realloc(f->due, (f->count + 1) * sizeof(*due));
 	if (!due)
 		return -THRUM_E_MEMORY;
 	f->due = due;
 	due[f->count].slot = slot;
-	due[f->count].stored = stored;
 	snprintf(due[f->count].host, sizeof(due->host), "%s", host);
 	snprintf(due[f->count].program, sizeof(due->program), "%s", program);
 	f->count++;
@@ -116,7 +111,7 @@ static int add_due(struct following *f, int64_t slot, int64_t stored, const char
 
 static int take_header(void *context, const struct thrum__fleet_stored *message)
 {
-	struct following *f = context;
+	struct store_state *f = context;
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY];
 	struct thrum__fleet_piece piece;
 	int error = 0;
@@ -130,7 +125,7 @@ static int take_header(void *context, const struct thrum__fleet_stored *message)
 		last = piece.end / SECOND / STORE_SLOT * STORE_SLOT;
 
 	for (int i = 0; slot <= last && i < SLOTS_MOST && error == 0; i++, slot += STORE_SLOT)
-		error = add_due(f, slot, message->time, host, program);
+		error = add_due(f, slot, host, program);
 	return error;
 }
 
@@ -138,12 +133,12 @@ static int take_known(void *context, const struct thrum__fleet_known *known)
 {
 	return known->until <= 0 ? 0
 				 : add_due(context, known->until / SECOND / STORE_SLOT * STORE_SLOT,
-					   known->told, known->host, known->program);
+					   known->host, known->program);
 }
 
 /* Lists the ten minutes of the messages that are new. *last becomes the numbers of the last ones. Returns 0
  * or a negative enum thrum_error. */
-static int list_due(struct following *f, struct done *last, struct thrum_error_info *error)
+static int list_due(struct store_state *f, struct done *last, struct thrum_error_info *error)
 {
 	struct thrum__fleet_range range = {.filter = "thrum.rec.>", .has_headers_only = true};
 	int result = 0;
@@ -185,7 +180,7 @@ static bool has_file(const char *folder, const char *program)
 
 /* Finds the latest ten minutes before these that are stored, if these aren't. Tasks that were open in them
  * go on here. */
-static bool find_before(const struct following *f, const struct due *due, int64_t *slot)
+static bool find_before(const struct store_state *f, const struct due *due, int64_t *slot)
 {
 	char host[PATH_MAX], folder[PATH_MAX + 300], name[32], latest[32] = "";
 	struct dirent *entry;
@@ -213,29 +208,58 @@ static bool find_before(const struct following *f, const struct due *due, int64_
 	return true;
 }
 
-static int store_slot(const struct following *f, const struct due *due, int64_t slot)
+bool store_is_due(const struct store_state *f, int64_t slot, const char *host, const char *program)
 {
-	struct thrum__fleet_address address = f->address;
+	char folder[PATH_MAX + 300], name[32];
 
-	address.late = due->stored;
-	snprintf(address.pattern, sizeof(address.pattern), "%.120s/%.120s", due->host,
-		due->program);
-	return f->to->store(f->to->context, &address, slot);
+	for (size_t i = 0; i < f->count; i++)
+		if (f->due[i].slot == slot && strcmp(f->due[i].host, host) == 0 &&
+			strcmp(f->due[i].program, program) == 0)
+			return true;
+	store_name_slot(slot, name);
+	snprintf(folder, sizeof(folder), "%.3000s/tasks/host=%s/slot=%s", f->to->folder, host,
+		name);
+	return has_file(folder, program);
 }
 
-/* Returns 0, a negative enum thrum_error, or 1 after a message. */
-static int store_due(const struct following *f)
+/* Stores ten minutes of all recordings together, as they may be linked. */
+static int store_slot(const struct store_state *f, int64_t slot)
+{
+	return f->to->store(f->to->context, &f->address, slot, f);
+}
+
+/* Stores the ten minutes before those that are due, so far as tasks that were open there go on in these.
+ * They are found only before these are stored. */
+static int store_before(const struct store_state *f, size_t from, size_t to)
 {
 	int result = 0;
 
-	for (size_t i = 0; i < f->count && result == 0; i++) {
-		int64_t before;
+	for (size_t i = from; i < to && result == 0; i++) {
+		int64_t before, done;
+		bool is_done = false;
 
-		/* The ten minutes before come first: they are found only before these are stored. */
-		if (find_before(f, &f->due[i], &before))
-			result = store_slot(f, &f->due[i], before);
+		if (!find_before(f, &f->due[i], &before))
+			continue;
+		for (size_t k = from; k < i && !is_done; k++)
+			is_done = find_before(f, &f->due[k], &done) && done == before;
+		if (!is_done)
+			result = store_slot(f, before);
+	}
+	return result;
+}
+
+/* Returns 0, a negative enum thrum_error, or 1 after a message. */
+static int store_due(const struct store_state *f)
+{
+	int result = 0;
+
+	for (size_t from = 0, to; from < f->count && result == 0; from = to) {
+		to = from;
+		while (to < f->count && f->due[to].slot == f->due[from].slot)
+			to++;
+		result = store_before(f, from, to);
 		if (result == 0)
-			result = store_slot(f, &f->due[i], f->due[i].slot);
+			result = store_slot(f, f->due[from].slot);
 	}
 	return result;
 }
@@ -248,7 +272,7 @@ static int compare_due(const void *left, const void *right)
 }
 
 /* Stores what is new. Returns STATUS_OK, also when the server fails, or another status after a message. */
-static int store_new(struct following *f)
+static int store_new(struct store_state *f)
 {
 	struct thrum_error_info error = {0};
 	struct done last;
@@ -281,7 +305,7 @@ static int store_new(struct following *f)
 int store_follow(const struct command *command, const struct store_following *to)
 {
 	const struct timespec pause = {to->every / SECOND, to->every % SECOND};
-	struct following f = {.to = to};
+	struct store_state f = {.to = to};
 	struct thrum_error_info error = {0};
 	int status;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "times.h"
 
+#include "input.h"
+
 int times_check(const struct command *command, struct times *times)
 {
 	if (times->duration < 0)
@@ -16,4 +18,12 @@ int times_check(const struct command *command, struct times *times)
 	if (times->start > INT64_MIN && times->end < times->start)
 		return complain_usage(command, "--end comes before --start");
 	return STATUS_OK;
+}
+
+bool times_reach(const struct times *times, const char *path, int64_t end)
+{
+	if (times->start <= end)
+		return true;
+	complain("%s: it ends after %.6f s, before that time", input_path(path), (double)end / 1e9);
+	return false;
 }

@@ -32,6 +32,9 @@ struct times {
 /* Checks the options' values. Returns an exit status. */
 int times_check(const struct command *, struct times *);
 
+/* Whether a trace that ends then isn't over before --start; false after a message. */
+bool times_reach(const struct times *, const char *path, int64_t end);
+
 static inline bool times_are_all(const struct times *times)
 {
 	return times->start == INT64_MIN && times->end == INT64_MAX;

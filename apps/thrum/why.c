@@ -12,6 +12,7 @@
 #include "load.h"
 #include "match.h"
 #include "output.h"
+#include "relatives.h"
 #include "scene/scene.h"
 #include "slow.h"
 #include "text.h"
@@ -184,6 +185,26 @@ static int explain(const struct load *load, const struct why_options *options)
 	return status;
 }
 
+/* Reads the traces. One that has recordings of the same run beside it is read with these. */
+static int load_all(const struct command *command, char **argv, int argc, bool is_together,
+	struct load *load)
+{
+	struct relatives relatives = {NULL, 0};
+	int status = STATUS_OK;
+
+	if (argc == 1)
+		status = relatives_find(argv[0], &relatives);
+	if (status == STATUS_OK && relatives.count > 1)
+		complain("%s is read with %d more of the same run: %s.PID", argv[0],
+			relatives.count - 1, argv[0]);
+	if (status == STATUS_OK)
+		status = relatives.count > 0
+			? load_traces(command, relatives.paths, relatives.count, true, load)
+			: load_traces(command, argv, argc, is_together, load);
+	relatives_free(&relatives);
+	return status;
+}
+
 static int run_why(const struct command *command, int argc, char **argv)
 {
 	struct why_options options = {.at = -1, .times = TIMES_ALL};
@@ -212,7 +233,7 @@ static int run_why(const struct command *command, int argc, char **argv)
 		load.times = &until;
 		load.is_exact = true;
 	}
-	status = load_traces(command, argv, argc, options.together, &load);
+	status = load_all(command, argv, argc, options.together, &load);
 	if (status != STATUS_OK)
 		return status;
 	status = options.slow.label ? why_slow(&load, &options.slow) : explain(&load, &options);

@@ -160,9 +160,12 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 
 /* ---- No findings ----------------------------------------------------------------------------- */
 
-static void write_waits(struct output *out, const struct thrum__model *model, uint32_t task)
+/* Writes what tasks[at] waits for, and so on, up to another one of these tasks, which has lines of its own. */
+static void write_waits(struct output *out, const struct thrum__model *model, const uint32_t *tasks,
+	uint32_t count, uint32_t at)
 {
 	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	uint32_t task = tasks[at];
 
 	for (int i = 0; i < CHAIN_MAX && thrum__analyse_waits_of(model, task, waits) > 0; i++) {
 		size_t begin = output_begin_line(out);
@@ -177,9 +180,12 @@ static void write_waits(struct output *out, const struct thrum__model *model, ui
 			write_task(out, model, waits[0].next);
 		}
 		output_end_line(out, begin, STEP_INDENT);
-		if (waits[0].next == THRUM__NONE || waits[0].next == task)
+		if (waits[0].next == THRUM__NONE)
 			return;
 		task = waits[0].next;
+		for (uint32_t k = 0; k < count; k++)
+			if (tasks[k] == task)
+				return;
 	}
 }
 
@@ -224,8 +230,10 @@ void why_write_idle(struct output *out, const struct thrum__model *model,
 	write_count(out, count,
 		" task that should resolve waits for something that may still come:\n",
 		" tasks that should resolve wait for something that may still come:\n");
-	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
-		write_waits(out, model, findings->idle[i]);
+	if (count > THRUM__UNJUDGED_MAX)
+		count = THRUM__UNJUDGED_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		write_waits(out, model, findings->idle, count, i);
 }
 
 /* Whether a lane is suspended at the end, and its task has waited for BLOCKED_MIN or longer. */
@@ -250,9 +258,11 @@ void why_write_blocked(struct output *out, const struct thrum__model *model)
 		return;
 	write_count(out, count, " thread waited for a second or longer at the end:\n",
 		" threads waited for a second or longer at the end:\n");
-	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
-		write_waits(out, model, tasks[i]);
-	if (count > THRUM__UNJUDGED_MAX)
+	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
+
+	for (uint32_t i = 0; i < told; i++)
+		write_waits(out, model, tasks, told, i);
+	if (count > told)
 		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
 }
 
@@ -316,7 +326,7 @@ void why_write_nothing(struct output *out, const struct thrum__model *model, uin
 	output_text(out, ", which is ");
 	output_text(out, thrum__model_state_name(THRUM__TASK(model, heir, state)));
 	output_end_line(out, begin, 2);
-	write_waits(out, model, heir);
+	write_waits(out, model, &heir, 1, 0);
 }
 
 void why_write_unknown(struct output *out, const char *unknown)

@@ -205,8 +205,10 @@ static int open_part(struct part *part, struct thrum_trace *trace, struct thrum_
 		result = thrum__scene_create(part->model, &options, show_laying_out, NULL, &scene);
 	if (result == 0)
 		result = thrum__stage_add(core.stage, scene, core_text);
-	if (result == 0)
+	if (result == 0) {
+		scene->rows_later = scene->bands_later = true;
 		thrum__scene_set_ending(scene, &part->info, THRUM__NOT_FOLLOWED, NULL);
+	}
 	return result;
 }
 
@@ -476,6 +478,13 @@ EXPORT(core_panel) int core_panel(int which)
 }
 
 /* ---- Frames -------------------------------------------------------------------------------- */
+
+/* Makes the rows or bands of the next frame, a step at a time. Returns 1 when it has made a step, 0 if there was
+ * nothing to do. */
+EXPORT(core_step_view) int core_step_view(float w, float h)
+{
+	return core.stage->count == 0 ? 0 : thrum__stage_step_view(core.stage, w, h);
+}
 
 /* Makes the display lists; `now` in ms. Returns 1 while something moves, else 0. */
 EXPORT(core_frame) int core_frame(float w, float h, double now)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Measures the bands of a server with four loops, or with LOOPS: the time and memory to make them, the
- * data of a frame at several zooms, and the numbers of a window. `bands [EVENTS [LOOPS]]`, 10 million
- * events by default.
+ * data of a frame at several zooms, the numbers of a window, and the lines of an opened band.
+ * `bands [EVENTS [LOOPS]]`, 10 million events by default.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +18,7 @@
 #define COLUMNS 648 /* of 2 px, in a picture of 1600 px */
 #define ROUNDS 7
 #define ROUTES 12
+#define ROWS 512 /* of an opened band, at most */
 
 #define MAKE_LIMIT 500.0 /* ms at 10 million events */
 #define MEMORY_LIMIT 70.0
@@ -230,6 +231,34 @@ static void measure_frames(const struct thrum__bands *bands)
 	thrum__bands_window_finish(&window);
 }
 
+/* The lines of an opened band, in windows of several lengths. */
+static void measure_opened(const struct thrum__bands *bands)
+{
+	static struct thrum__bands_line lines[ROWS];
+	struct thrum__bands_box box = {.group = bands->family.shown[0]};
+
+	for (uint32_t i = 1; i < bands->family.shown_count; i++)
+		if (bands->family.groups[bands->family.shown[i]].lines >
+			bands->family.groups[box.group].lines)
+			box.group = bands->family.shown[i];
+	for (uint32_t rows = ROWS / 64; rows <= ROWS; rows *= 8)
+		for (int zoom = 0; zoom <= 8; zoom += 4) {
+			double took = 1e9, before;
+			uint32_t in_sight = 0;
+
+			box.from = (bands->to - bands->from) / 3;
+			box.to = zoom ? box.from + ((bands->to - bands->from) >> zoom) : bands->to;
+			for (int i = 0; i < ROUNDS; i++) {
+				before = milliseconds();
+				thrum__bands_pick(bands, &box, lines, rows, &in_sight);
+				before = milliseconds() - before;
+				took = before < took ? before : took;
+			}
+			printf("%3" PRIu32 " of %8" PRIu32 " lines %6.2f ms, at most %.0f: %s\n",
+				rows, in_sight, took, FRAME_LIMIT, verdict(took, FRAME_LIMIT));
+		}
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t events = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000000;
@@ -259,6 +288,8 @@ int main(int argc, char **argv)
 	printf("memory           %8.1f bytes a task, at most %.0f: %s\n", memory, MEMORY_LIMIT,
 		verdict(memory, MEMORY_LIMIT));
 	measure_frames(bands);
+	if (bands->family.shown_count > 0)
+		measure_opened(bands);
 	thrum__bands_destroy(bands);
 	thrum__model_destroy(model);
 	return 0;

@@ -3,7 +3,7 @@
  * Writes a recording of any size, as fast as the disk takes it: `large FILE MIB [PACKET_KIB]`. Four lanes
  * serve requests, each of which waits for a read. One request, the first of all, never resolves; only
  * the table of live tasks still knows it when the first packets aren't read. It is no benchmark:
- * tests/thrum/large.sh reads such recordings.
+ * tests/thrum/large_long.sh reads such recordings.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -54,7 +54,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
 #define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
-#define LEARNS(type, name, parameters, arguments, waits, begin, note) REAL(name)
+#define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
 #include "adapt/blocking.def"
 #undef WAITS
 #undef TRIES
@@ -154,7 +154,17 @@ static bool waits_for_child(void)
 	return is_on(ADAPTER_BLOCK);
 }
 
-/* The same in a fork's child, for any descriptor. */
+/* Whether a handler ended a call that waits for children, in a program that records nothing yet:
+ * that begins to record if the wait lasts. */
+static bool is_interrupted(pid_t process, int options)
+{
+	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+		!(options & (WNOHANG | WUNTRACED | WCONTINUED)) &&
+		thrum__adapt_children_interrupt(process);
+}
+
+/* Starts the recording of a fork's child that waits for a descriptor. Returns whether the call is
+ * recorded. */
 static NOINLINE bool begins_child(int fd, bool writes)
 {
 	return (unsigned)fd < DESCRIPTORS &&
@@ -279,6 +289,7 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
+/* For one child, for any (-1), or for one that isn't known. */
 static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
 {
 	char label[CALL_MAX] = "a child process";
@@ -287,7 +298,7 @@ static void begin_child(struct wait *blocked, const void *caller, pid_t process,
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 	/* Nothing but the child's end wakes one who looks. */
-	if (process > 0 && !(options & (WUNTRACED | WCONTINUED)))
+	if ((process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);
 }
 
@@ -476,7 +487,7 @@ static void note_siginfo(int result, const siginfo_t *info)
 }
 
 /* Calls that wait for a child, but can't try first. */
-#define LEARNS(type, name, parameters, arguments, waits, begin, note) \
+#define LEARNS(type, name, parameters, arguments, process, options, begin, note) \
 	WAIT_IN(type, name, parameters, arguments, begin) \
 	STAND_IN type name parameters \
 	{ \
@@ -484,9 +495,12 @@ static void note_siginfo(int result, const siginfo_t *info)
 		__typeof__(*status) own = {0}; \
 		type result; \
 \
+		if (is_interrupted(process, options)) \
+			return -1; \
 		status = status ? status : &own; \
-		result = (waits) && waits_for_child() ? wait_in_##name(caller, LIST arguments) \
-						      : real_##name(caller) arguments; \
+		result = !((options)&WNOHANG) && waits_for_child() \
+			? wait_in_##name(caller, LIST arguments) \
+			: real_##name(caller) arguments; \
 		note; \
 		return result; \
 	}
@@ -512,6 +526,8 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 \
 		int own = 0; \
 \
+		if (is_interrupted(process, options)) \
+			return -1; \
 		status = status ? status : &own; \
 		if (options & WNOHANG || !waits_for_child()) \
 			return note_taken(caller, process, status, options, \

@@ -2,9 +2,13 @@
 /*
  * Children that ended, and that nobody waits for any more. Several signals SIGCHLD become one while a
  * thread is busy; a thread that then takes one child leaves the others, and waits for a signal that
- * never comes.
+ * never comes. And long waits for children, by which a program's recording may begin.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -219,4 +223,107 @@ thrum_task thrum__adapt_children_look(bool is_told)
 	told = look(is_told);
 	atomic_store(&is_busy, false);
 	return told;
+}
+
+/* ---- Long waits -------------------------------------------------------------------------------- */
+
+/* Adds the signals whose handlers may run while the calling thread waits to `handled`, and those
+ * that then end the wait to `ending`. */
+static void find_handlers(sigset_t *handled, sigset_t *ending)
+{
+	for (int number = 1; number <= SIGRTMAX; number++) {
+		struct sigaction action;
+
+		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
+			action.sa_handler == SIG_IGN)
+			continue;
+		sigaddset(handled, number);
+		if (!(action.sa_flags & SA_RESTART))
+			sigaddset(ending, number);
+	}
+}
+
+bool thrum__adapt_children_begin(void)
+{
+	pid_t children[PROCESSES];
+	struct found_processes found = {children, 0, PROCESSES, true};
+	int error = errno;
+	bool is_any = false;
+
+	if (!thrum__adapt_has_forked())
+		return false;
+	thrum__adapt_process_children(getpid(), &found);
+	for (unsigned i = 0; i < found.count && !is_any; i++)
+		is_any = thrum__adapt_process_is_copy(getpid(), children[i]);
+	if (is_any)
+		thrum__adapt_start();
+	errno = error;
+	return is_any;
+}
+
+/* Whether a child has ended. */
+static bool has_ended(pid_t process)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	return syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, &told,
+		       WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
+		told.si_pid;
+}
+
+/* Whether of these signals only that of a child has come, which has not ended: so it has stopped. */
+static bool is_of_stop(pid_t process, const sigset_t *signals)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if ((sigismember(&pending, number) == 1 && sigismember(signals, number) == 1) !=
+			(number == SIGCHLD))
+			return false;
+	return !has_ended(process);
+}
+
+/* Waits until a child ends, a handler is to run, or the time of a first look has passed. All these
+ * signals are held back. Returns whether the time has passed, or a child has stopped. */
+static bool wait_shortly(pid_t process, const sigset_t *signals)
+{
+	struct timespec limit = {0, LOOK_FIRST * 1000000};
+	struct pollfd one = {.events = POLLIN};
+	bool is_over = false;
+
+	/* It may have ended before. */
+	if (has_ended(process))
+		return false;
+	one.fd = (int)syscall(SYS_signalfd4, -1, signals, SIGRTMAX / 8, O_CLOEXEC);
+	if (one.fd < 0)
+		return false;
+	is_over = syscall(SYS_ppoll, &one, 1, &limit, NULL, 0) == 0 || is_of_stop(process, signals);
+	syscall(SYS_close, one.fd);
+	return is_over;
+}
+
+bool thrum__adapt_children_interrupt(pid_t process)
+{
+	sigset_t signals, ending, before, pending;
+	int error = errno;
+	bool is_ended = false;
+
+	if (!thrum__adapt_has_forked())
+		return false;
+	sigemptyset(&signals);
+	sigemptyset(&ending);
+	find_handlers(&signals, &ending);
+	sigaddset(&signals, SIGCHLD);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	if (wait_shortly(process, &signals))
+		thrum__adapt_children_begin();
+	/* The child's own signal ends no wait for it. */
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX && !is_ended; number++)
+		is_ended = number != SIGCHLD && sigismember(&ending, number) == 1 &&
+			sigismember(&pending, number) == 1 && sigismember(&before, number) != 1;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = is_ended ? EINTR : error;
+	return is_ended;
 }

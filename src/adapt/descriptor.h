@@ -106,6 +106,10 @@ bool thrum__adapt_pipe_is_read(int fd);
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
+/* Whether there may be any. */
+bool thrum__adapt_has_pipes(void);
+/* The first end of a pipe of which an epoll tells; -1: it tells of others, too, or of more than two. */
+int thrum__adapt_epoll_pipe(int epoll);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
@@ -165,7 +169,8 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
  * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
 int thrum__adapt_hide(long low, bool is_single);
 
-/* The wait for a child is recorded: looks whether it waits for this process. */
+/* The wait for a child is recorded, or for any if that isn't positive: looks whether it waits for
+ * this process, or all do. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
@@ -197,10 +202,18 @@ bool thrum__adapt_takes_children(bool is_told);
 /* Looks for children that ended and aren't taken, and records those that are seen for some time.
  * Returns the task of one, for which the calling thread should wait; or NONE. */
 thrum_task thrum__adapt_children_look(bool is_told);
+/* Begins the recording of a program that waits for children which it forked, and which run no other program:
+ * they may hang. Returns whether it did. Keeps errno. */
+bool thrum__adapt_children_begin(void);
+/* The same once such a wait lasts: it waits for a while itself, where nothing is recorded yet.
+ * `process` is the child, or not positive for any. Returns whether a handler ran that ends the
+ * call, with errno EINTR. */
+bool thrum__adapt_children_interrupt(pid_t process);
 
 /* ---- watch.c ---- */
 
-/* Watches of epoll that tell once (EPOLLONESHOT), and have to be armed again. */
+/* Watches of epoll that tell once (EPOLLONESHOT), and have to be armed again; or that tell of new data only
+ * (EPOLLET), so that all has to be read. */
 
 struct epoll_event;
 /* Whether there are any. */
@@ -214,8 +227,14 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last);
 /* In a fork's child: no thread was told of any. */
 void thrum__adapt_watches_left(void);
 /* Looks for descriptors that have data of which no thread is told, as their watches are not armed
- * again, and records those that are seen for some time. Returns the task of one of this epoll, or NONE. */
-thrum_task thrum__adapt_watches_look(int epoll);
+ * again, or tell of new data only, and records those that are seen for some time. The thread waits at
+ * `waits_at`. Returns the task of one of this epoll, or NONE. */
+thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* ---- vain.c ---- */
+
+/* Whether all other threads of this process wait for as long as it takes. */
+bool thrum__adapt_others_sleep(void);
 
 /* ---- look.c ---- */
 
@@ -231,9 +250,10 @@ struct looking {
 	struct wait *wait;
 	const void *caller;
 	struct thrum_tag *reason;
-	int epoll;    /* it waits for its events; -1: for others */
-	bool is_told; /* it waits for the signal that children end */
-	int pause;    /* ms until the next look */
+	int epoll;          /* it waits for its events; -1: for others */
+	bool is_for_others; /* these come from more than pipes of the program */
+	bool is_told;       /* it waits for the signal that children end */
+	int pause;          /* ms until the next look */
 	thrum_task told;
 };
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps

@@ -56,8 +56,9 @@ struct step {
 		UNKNOWN,
 		LOCK,
 		END,
+		STOP,
 		PROCESS
-	} sort; /* PROCESS: the one of the next step */
+	} sort; /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
 	struct forked_wait lock;
 	struct end end;
 	struct holder holder; /* who has the end for which it waits */

@@ -132,11 +132,20 @@ static bool accepts(int fd)
 		value;
 }
 
+/* Whether it is a pipe that no shell has made its child's input. */
+static bool is_workers_pipe(int fd)
+{
+	struct stat file;
+
+	return fd > STDERR_FILENO && fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode);
+}
+
 /*
- * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in poll()
- * first, and begins only if that lasts; but not for a connection, which another worker may take. Where a
- * handler might end the call meanwhile, as it would not end poll(), nothing but the child's age and the sort
- * of descriptor tells: shells don't wait for sockets.
+ * Many a child waits shortly for another process, as parts of a shell's pipeline do. So it waits in
+ * poll() first, and begins only if that lasts; but not for a connection, or for what comes out of a
+ * pipe, as another worker may take it. Where a handler might end the call meanwhile, as it would
+ * not end poll(), nothing but the child's age and the sort of descriptor tells: shells don't wait
+ * for sockets, or for other pipes than those that are input or output.
  */
 bool thrum__adapt_fork_waits(int fd, short events)
 {
@@ -144,16 +153,17 @@ bool thrum__adapt_fork_waits(int fd, short events)
 	struct pollfd one = {.fd = fd, .events = events};
 	bool is_young = rough_time() - forked < YOUNG;
 	int error = errno;
-	bool comes_soon;
+	bool is_workers = is_workers_pipe(fd), comes_soon = false;
 
-	if (is_young && atomic_load(&may_end) && may_block(fd) && !is_socket(fd))
+	if (is_young && atomic_load(&may_end) && may_block(fd) && !is_socket(fd) && !is_workers)
 		return false;
 	if (!thrum__adapt_would_wait(fd, events))
 		return false;
 	atomic_store(&may_end, thrum__adapt_may_interrupt());
-	comes_soon = atomic_load(&may_end)
-		? is_young && !is_socket(fd)
-		: !accepts(fd) && real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
+	if (!is_workers)
+		comes_soon = atomic_load(&may_end)
+			? is_young && !is_socket(fd)
+			: !accepts(fd) && real_poll(NULL)(&one, 1, LOOK_FIRST) > 0;
 	errno = error;
 	if (!comes_soon)
 		thrum__adapt_start();

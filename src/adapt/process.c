@@ -199,6 +199,13 @@ bool thrum__adapt_process_is_over(pid_t process)
 	return *fields == '\0' || *fields == 'Z' || *fields == 'X';
 }
 
+bool thrum__adapt_process_is_stopped(pid_t process)
+{
+	char text[PROCESS_TEXT];
+
+	return *read_stat(process, text) == 'T';
+}
+
 pid_t thrum__adapt_process_parent(pid_t process)
 {
 	char text[PROCESS_TEXT];

@@ -62,6 +62,8 @@ bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_
 
 /* Whether a process has ended, though nobody has waited for it. */
 bool thrum__adapt_process_is_over(pid_t process);
+/* Whether a signal has stopped it. */
+bool thrum__adapt_process_is_stopped(pid_t process);
 
 /* Returns a process's parent; 0: it isn't known. */
 pid_t thrum__adapt_process_parent(pid_t process);

@@ -61,6 +61,13 @@ static bool starts(bool waits_for_children)
 	return is_on(ADAPTER_BLOCK);
 }
 
+/* Starts the recording of a program that waits for a signal while children run which it forked. */
+static bool begins(void)
+{
+	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+		thrum__adapt_children_begin() && is_on(ADAPTER_BLOCK);
+}
+
 /* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
 static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
 {
@@ -90,7 +97,7 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 
 STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
 {
-	if (!starts(sigismember(set, SIGCHLD) == 1))
+	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
 		return real_sigwaitinfo(CALLER)(set, told);
 	return wait_for_signal(set, told, CALLER);
 }
@@ -100,7 +107,7 @@ STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
 {
 	int error = errno, result;
 
-	if (!starts(sigismember(set, SIGCHLD) == 1))
+	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
 		return real_sigwait(CALLER)(set, number);
 	do
 		result = wait_for_signal(set, NULL, CALLER);
@@ -173,7 +180,7 @@ STAND_IN int pause(void)
 {
 	const void *caller = CALLER;
 
-	if (!records_wait(ADAPTER_BLOCK))
+	if (!records_wait(ADAPTER_BLOCK) && !begins())
 		return real_pause(caller)();
 	struct wait blocked __attribute__((cleanup(end)));
 

@@ -40,6 +40,7 @@ AT_FORK static _Atomic bool has_started;
 static bool forks_record;
 /* At a fork: the recording has ended, or could not begin. */
 AT_FORK static bool was_over;
+AT_FORK static bool has_forked;
 /* The recorder is locked then, also for a signal's handler in the same thread. */
 static __thread bool is_forking __attribute__((tls_model("initial-exec")));
 
@@ -267,6 +268,12 @@ void thrum__adapt_start(void)
 		start_now();
 }
 
+bool thrum__adapt_has_forked(void)
+{
+	return has_forked && file && !atomic_load_explicit(&has_started, memory_order_relaxed) &&
+		syscall(SYS_getpid) == process;
+}
+
 static void before_fork(void)
 {
 	is_forking = true;
@@ -276,6 +283,7 @@ static void before_fork(void)
 static void after_fork(void)
 {
 	is_forking = false;
+	has_forked = true;
 }
 
 /* It need not ask at each call whether it is a child. (That of a vfork does.) */
@@ -285,7 +293,8 @@ static void in_child(void)
 	pid_t parent = process;
 	bool records = forks_record && !was_over;
 
-	after_fork();
+	is_forking = false;
+	has_forked = false;
 	process = getpid();
 	received = sent ? put_link(link, sent) : NULL;
 	atomic_store(&has_started, !records);

@@ -159,6 +159,13 @@ static bool others_sleep(const struct look *look)
 			!sleepers.is_any_awake);
 }
 
+bool thrum__adapt_others_sleep(void)
+{
+	struct look look = {.self = getpid()};
+
+	return others_sleep(&look);
+}
+
 /* Whether this process won't use an end that it has: as it has never used it, and nobody here is about to, or
  * as all that it does is to wait. */
 static bool is_left_alone(const struct look *look, const struct end *end,
@@ -208,7 +215,10 @@ static pid_t find_step(const struct look *look, struct step *step)
 	struct process_call call;
 	pid_t next = 0;
 
-	if (thrum__adapt_forked_wait(look->self, step->process, &step->lock)) {
+	if (thrum__adapt_process_is_stopped(step->process)) {
+		step->sort = STOP;
+		step->is_vain = true;
+	} else if (thrum__adapt_forked_wait(look->self, step->process, &step->lock)) {
 		step->sort = LOCK;
 		step->is_vain = true;
 	} else if (!thrum__adapt_process_call(step->process, 0, &call)) {

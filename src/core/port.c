@@ -52,12 +52,12 @@ bool thrum__port_thread_lives(uint32_t pid, uint32_t tid)
 	return true;
 }
 
-void thrum__port_thread_name(char name[16])
+void thrum__port_thread_name(char name[THRUM__PORT_NAME])
 {
 	unsigned cpu = thrum__port_cpu();
 	char *p = name + 4;
 
-	memset(name, 0, 16);
+	memset(name, 0, THRUM__PORT_NAME);
 	memcpy(name, "cpu ", 4);
 	if (cpu >= 10)
 		*p++ = (char)('0' + cpu / 10);

@@ -106,6 +106,21 @@ static int bad_value(const char *name, const char *value, struct thrum_error_inf
 		"%s=%.40s is no time such as 10:05, 10:05:30 or 2026-11-23T10:05", name, value);
 }
 
+/* Whether a text is a subject without wildcards. */
+static bool is_subject(const char *text)
+{
+	size_t size = strlen(text);
+
+	for (size_t i = 0; i < size; i++) {
+		bool is_edge = i == 0 || i + 1 == size || text[i + 1] == '.';
+
+		if ((unsigned char)text[i] <= ' ' || strchr("*>", text[i]) ||
+			(text[i] == '.' && is_edge))
+			return false;
+	}
+	return size > 0;
+}
+
 /* Takes what stands between two &. */
 static int take_parameter(struct thrum__fleet_address *a, const char *text, size_t size,
 	int64_t now, struct thrum_error_info *info)
@@ -139,8 +154,15 @@ static int take_parameter(struct thrum__fleet_address *a, const char *text, size
 			strcpy(files[i].to, value);
 			return 0;
 		}
-	return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
-		"an address has no %s: there are from, to, last, creds, ca, cert and key", name);
+	if (strcmp(name, "inbox") != 0)
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
+			"an address has no %s: there are from, to, last, creds, ca, cert, key and inbox",
+			name);
+	if (!is_subject(value) || strlen(value) >= sizeof a->inbox - 40)
+		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
+			"inbox=%.40s is no subject such as _INBOX.reader", value);
+	strcpy(a->inbox, value);
+	return 0;
 }
 
 /* Whether there are servers, with commas between them, and not too many. */

@@ -14,18 +14,25 @@
 
 #define SECOND INT64_C(1000000000)
 #define EARLIER (10 * SECOND) /* so far the clocks of server and agent may be apart */
-#define LATER (3600 * SECOND) /* so long after an event its message is looked for at least */
+#define LATEST (60 * SECOND)  /* a message that came so long before a report is counted in it */
 #define AGAIN 2000            /* ms until the second try */
 #define NEAR (70 * SECOND)    /* clocks are compared by what agents found in this time */
 
 /* ---- Names ---------------------------------------------------------------------------------- */
 
+struct name {
+	char key[THRUM__FLEET_KEY];
+	int64_t told; /* its agent reported last, ns since 1970 */
+	int64_t late; /* up to then no message had come so long after its records, ns */
+};
+
 struct names {
 	const struct thrum__fleet_address *address;
-	const char *behind;             /* only names behind this one */
-	char (*keys)[THRUM__FLEET_KEY]; /* the first ones by name */
-	size_t count;                   /* also of those beyond THRUM__FLEET_PARTS_MAX */
-	bool is_any;                    /* one matches, of whatever time */
+	const struct thrum__fleet_fetching *to;
+	const char *behind; /* only names behind this one */
+	struct name *all;   /* the first ones by name */
+	size_t count;       /* also of those beyond THRUM__FLEET_PARTS_MAX */
+	bool is_any;        /* one matches, of whatever time */
 };
 
 /* Whether the recording reaches into the time that the address names. */
@@ -36,7 +43,7 @@ static bool is_in_time(const struct thrum__fleet_known *known,
 		(atomic_load(&known->header.ended) == 0 || known->until >= address->from);
 }
 
-/* Takes the name of a recording. One may be given again, when its agent reports meanwhile. */
+/* Takes the name of a recording. */
 static int take_name(void *context, const struct thrum__fleet_known *known)
 {
 	struct names *names = context;
@@ -44,29 +51,30 @@ static int take_name(void *context, const struct thrum__fleet_known *known)
 	       at = 0;
 
 	names->is_any = true;
-	if (!is_in_time(known, names->address) || strcmp(known->key, names->behind) <= 0)
+	if (!is_in_time(known, names->address) || strcmp(known->key, names->behind) <= 0 ||
+		(names->to->has && names->to->has(names->to->owner, known->key)))
 		return 0;
-	while (at < kept && strcmp(names->keys[at], known->key) < 0)
+	while (at < kept && strcmp(names->all[at].key, known->key) < 0)
 		at++;
-	if (at < kept && strcmp(names->keys[at], known->key) == 0)
-		return 0;
 	names->count++;
 	if (at == THRUM__FLEET_PARTS_MAX)
 		return 0;
 	kept -= kept == THRUM__FLEET_PARTS_MAX;
-	memmove(names->keys[at + 1], names->keys[at], (kept - at) * sizeof *names->keys);
-	memcpy(names->keys[at], known->key, sizeof *names->keys);
+	memmove(&names->all[at + 1], &names->all[at], (kept - at) * sizeof *names->all);
+	memcpy(names->all[at].key, known->key, sizeof known->key);
+	names->all[at].told = known->told;
+	names->all[at].late = (int64_t)known->count.late;
 	return 0;
 }
 
 /* Whether no other key has the program of this one. */
 static bool is_alone(const struct names *names, size_t which)
 {
-	const char *program = strchr(names->keys[which], '.');
+	const char *program = strchr(names->all[which].key, '.');
 	size_t size = (size_t)(strrchr(program, '.') + 1 - program);
 
 	for (size_t i = 0; i < names->count; i++)
-		if (i != which && strncmp(strchr(names->keys[i], '.'), program, size) == 0)
+		if (i != which && strncmp(strchr(names->all[i].key, '.'), program, size) == 0)
 			return false;
 	return true;
 }
@@ -78,11 +86,11 @@ struct fetch {
 	const struct thrum__fleet_fetching *to;
 	struct thrum_error_info *info;
 	struct thrum__fleet_server *server;
-	/* The present recording. One that may go on stays until another one comes. */
-	struct thrum__fleet_live *live;
-	const char *key;
+	struct thrum__fleet_live *live; /* the present recording */
+	const struct name *name;
 	bool is_alone; /* no other one that matches has its program's name */
-	bool goes_on;
+	bool may_go_on;
+	bool goes_on;  /* one of them does */
 	int64_t until; /* messages that were stored later aren't read */
 	size_t count;  /* of recordings so far */
 	struct thrum__fleet_pings pings;
@@ -111,15 +119,26 @@ static int read_pieces(struct fetch *f, int64_t from, int64_t until)
 	return result < 0 ? result : 0;
 }
 
-/* Reads the pieces of the time that the address names. A packet of which the beginning is missing
- * began before that time: then its beginning is read, too. */
+/* Adds to a time, up to the greatest one. */
+static int64_t add_time(int64_t time, int64_t more)
+{
+	return time < INT64_MAX - more ? time + more : INT64_MAX;
+}
+
+/* Reads the pieces of the time that the address names: those that were stored up to then, as late as the
+ * agent has told that its messages came, and those of which its last report tells nothing. A packet of which
+ * the beginning is missing began before that time: then its beginning is read, too. */
 static int read_packets(struct fetch *f)
 {
 	const struct thrum__fleet_address *a = f->address;
 	int64_t from = a->from > EARLIER ? a->from - EARLIER : 0;
+	int64_t until = add_time(add_time(a->until, EARLIER), f->name->late);
+	int64_t told = f->name->told - LATEST;
 	struct thrum__fleet_gathered gathered;
-	int64_t until = a->until < INT64_MAX - LATER ? a->until + LATER : INT64_MAX;
-	int error = read_pieces(f, from, until > a->late ? until : a->late);
+	int error = read_pieces(f, from, until >= told ? INT64_MAX : until);
+
+	if (error == 0 && until < told)
+		error = read_pieces(f, told, INT64_MAX);
 
 	thrum__fleet_gather_look(f->live->gather, &gathered);
 	if (error == 0 && from > 0 && gathered.incomplete > 0)
@@ -155,23 +174,31 @@ static int fail_to_write(struct fetch *f, int error)
 		thrum_error_message(error));
 }
 
-/* Ends the present recording, if there is one. */
+/* Hands over the present recording, which goes on. */
+static int hand_over(struct fetch *f)
+{
+	int error = thrum__fleet_gather_go_on(f->live->gather, f->address->from);
+
+	if (error == 0)
+		error = f->to->go_on(f->to->owner, f->live);
+	if (error)
+		return fail_to_write(f, error);
+	f->live = NULL;
+	f->goes_on = true;
+	return 0;
+}
+
+/* Ends the present recording. */
 static int end_recording(struct fetch *f)
 {
 	const struct thrum__fleet_address *a = f->address;
-	const struct thrum__header *h;
-	int error;
+	const struct thrum__header *h = thrum__fleet_gather_header(f->live->gather);
+	int error = thrum__fleet_gather_end(f->live->gather);
 
-	if (!f->live)
-		return 0;
-	h = thrum__fleet_gather_header(f->live->gather);
-	error = thrum__fleet_gather_end(f->live->gather);
 	if (error == 0)
 		error = f->to->end(f->to->owner,
 			a->from == INT64_MIN ? 0 : thrum__fleet_ticks(h, a->from),
 			a->until == INT64_MAX ? UINT64_MAX : thrum__fleet_ticks(h, a->until));
-	thrum__fleet_live_destroy(f->live);
-	f->live = NULL;
 	return error ? fail_to_write(f, error) : 0;
 }
 
@@ -180,12 +207,12 @@ static int fetch_packets(struct fetch *f)
 	char host[THRUM__FLEET_KEY], program[THRUM__FLEET_KEY], name[100];
 	int error;
 
-	sscanf(f->key, "%[^.].%[^.]", host, program);
+	sscanf(f->name->key, "%[^.].%[^.]", host, program);
 	snprintf(name, sizeof name, "%.40s%s%.40s.thrum", program, f->is_alone ? "" : "-",
 		f->is_alone ? "" : host);
 	for (char *at = name; *at; at++)
 		*at = *at == '/' ? '_' : *at;
-	error = f->to->begin(f->to->owner, name, host, program, &f->live->output);
+	error = f->to->begin(f->to->owner, name, f->name->key, &f->live->output);
 	if (error)
 		return thrum__read_error_set(f->info, error, 0, "no temporary file can be made: %s",
 			thrum_error_message(error));
@@ -195,13 +222,11 @@ static int fetch_packets(struct fetch *f)
 	/* Definitions that have come meanwhile. */
 	if (error == 0)
 		error = thrum__fleet_live_read_tables(f->live, f->info);
-	f->goes_on = error == 0 && f->address->until == INT64_MAX &&
-		!thrum__fleet_gather_has_ending(f->live->gather);
 	return error;
 }
 
-/* Ends the recording before, and begins the present one. Returns 1, 0 if its header is damaged now, or a
- * negative enum thrum_error. */
+/* Begins the present recording. Returns 1, 0 if its header is damaged now, or a negative enum
+ * thrum_error. */
 static int begin_recording(struct fetch *f, const char *key)
 {
 	struct thrum__fleet_live *live;
@@ -214,11 +239,6 @@ static int begin_recording(struct fetch *f, const char *key)
 		result = thrum__fleet_gather_begin(live->gather, f->info);
 		result = result == -THRUM_E_MEMORY ? result : result == 0;
 	}
-	if (result == 1) {
-		int error = end_recording(f);
-
-		result = error ? error : 1;
-	}
 	if (result == 1)
 		f->live = live;
 	else
@@ -228,14 +248,20 @@ static int begin_recording(struct fetch *f, const char *key)
 
 static int fetch_recording(struct fetch *f, const struct names *names, size_t i)
 {
-	int result = begin_recording(f, names->keys[i]);
+	int result = begin_recording(f, names->all[i].key);
 
 	if (result <= 0)
 		return result;
-	f->key = names->keys[i];
+	f->name = &names->all[i];
 	f->is_alone = is_alone(names, i);
 	result = fetch_packets(f);
-	return result || f->goes_on ? result : end_recording(f);
+	if (result == 0)
+		result = f->may_go_on && !thrum__fleet_gather_has_ending(f->live->gather)
+			? hand_over(f)
+			: end_recording(f);
+	thrum__fleet_live_destroy(f->live);
+	f->live = NULL;
+	return result;
 }
 
 /* Reads what is known about the clocks of the machines, unless it is one. */
@@ -276,7 +302,7 @@ static int limit_names(struct fetch *f, struct names *names)
 		portion->left = names->count > most ? names->count - most : 0;
 		names->count -= portion->left;
 		if (names->count > 0)
-			strcpy(portion->behind, names->keys[names->count - 1]);
+			strcpy(portion->behind, names->all[names->count - 1].key);
 	}
 	return names->count <= most
 		? 0
@@ -284,6 +310,17 @@ static int limit_names(struct fetch *f, struct names *names)
 			  "%zu recordings of that time match, and at most %zu can be taken as one: "
 			  "name hosts, programs or a shorter time",
 			  names->count, most);
+}
+
+static int fetch_names(struct fetch *f, const struct names *names)
+{
+	int error = 0;
+
+	f->may_go_on = f->to->go_on && f->address->until == INT64_MAX &&
+		names->count <= f->to->live_most;
+	for (size_t i = 0; i < names->count && error == 0; i++)
+		error = fetch_recording(f, names, i);
+	return error;
 }
 
 static int fetch_all(struct fetch *f, struct names *names)
@@ -300,8 +337,8 @@ static int fetch_all(struct fetch *f, struct names *names)
 	}
 	if (error == 0)
 		error = limit_names(f, names);
-	for (size_t i = 0; i < names->count && error == 0; i++)
-		error = fetch_recording(f, names, i);
+	if (error == 0)
+		error = fetch_names(f, names);
 	if (error || f->count > 0 || (f->to->portion && names->count > 0))
 		return error;
 	return thrum__read_error_set(f->info, -THRUM_E_NOT_FOUND, 0,
@@ -309,40 +346,48 @@ static int fetch_all(struct fetch *f, struct names *names)
 			      : "the server keeps no recording that matches");
 }
 
-/* Hands the only recording over, which goes on, with the server. */
-static int hand_over(struct fetch *f, struct thrum__fleet_live **live)
-{
-	int error = thrum__fleet_gather_go_on(f->live->gather, f->address->from);
-
-	if (error)
-		return fail_to_write(f, error);
-	*live = f->live;
-	f->live = NULL;
-	f->server = NULL;
-	return 0;
-}
-
 int thrum__fleet_fetch(const struct thrum__fleet_address *address,
-	const struct thrum__fleet_fetching *to, struct thrum__fleet_live **live,
+	const struct thrum__fleet_fetching *to, struct thrum__fleet_server **server,
 	struct thrum_error_info *info)
 {
 	struct fetch f = {.address = address, .to = to, .info = info};
-	struct names names = {.address = address, .behind = to->portion ? to->portion->behind : ""};
+	struct names names = {.address = address,
+		.to = to,
+		.behind = to->portion ? to->portion->behind : ""};
 	int error;
 
-	if (live)
-		*live = NULL;
-	names.keys = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.keys);
-	if (!names.keys)
+	*server = NULL;
+	names.all = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.all);
+	if (!names.all)
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	error = fetch_all(&f, &names);
 	if (error == 0)
 		error = fetch_pings(&f);
-	if (error == 0)
-		error = live && f.live && f.count == 1 ? hand_over(&f, live) : end_recording(&f);
+	if (f.goes_on)
+		*server = f.server;
+	else
+		thrum__fleet_close(f.server);
 	free(f.pings.all);
-	thrum__fleet_live_destroy(f.live);
-	thrum__fleet_close(f.server);
-	free(names.keys);
+	free(names.all);
+	return error;
+}
+
+int thrum__fleet_fetch_more(struct thrum__fleet_server *server,
+	const struct thrum__fleet_address *address, uint64_t *after,
+	const struct thrum__fleet_fetching *to, struct thrum_error_info *info)
+{
+	struct fetch f = {.address = address, .to = to, .info = info, .server = server};
+	struct names names = {.address = address, .to = to, .behind = ""};
+	int error;
+
+	names.all = calloc(THRUM__FLEET_PARTS_MAX, sizeof *names.all);
+	if (!names.all)
+		return -THRUM_E_MEMORY;
+	error = thrum__fleet_know(server, address, after, take_name, &names, info);
+	if (names.count > THRUM__FLEET_PARTS_MAX)
+		names.count = THRUM__FLEET_PARTS_MAX;
+	if (error == 0)
+		error = fetch_names(&f, &names);
+	free(names.all);
 	return error;
 }

@@ -46,10 +46,10 @@ struct thrum__fleet_address {
 	char server[512];    /* nats://USER:PASSWORD@HOST:PORT,HOST:PORT */
 	char pattern[256];   /* see thrum__fleet_matches; "": all */
 	int64_t from, until; /* ns since 1970; INT64_MIN, INT64_MAX: no bound */
-	int64_t late;        /* what was stored up to then may belong to that time, ns since 1970 */
 	char creds[256];     /* a file with a user's JWT and key; "": none */
 	char authority[256]; /* a file with certificates that are trusted; "": the system's */
 	char certificate[256], key[256]; /* files of this client; "": none */
+	char inbox[128];                 /* answers come to subjects that begin so; "": _INBOX */
 };
 
 /* Reads an address. `now`: ns since 1970, for times that count back. Returns 0, or -THRUM_E_ARGUMENT
@@ -66,7 +66,7 @@ bool thrum__fleet_matches(const char *pattern, const char *host, const char *pro
 #define THRUM__FLEET_SUBJECT 224         /* room for a subject */
 #define THRUM__FLEET_PIECE "Thrum-Piece" /* the name of a piece's header */
 #define THRUM__FLEET_COUNT "Thrum-Count" /* the name of the header of part 0 */
-#define THRUM__FLEET_INFO 192            /* room for its value */
+#define THRUM__FLEET_INFO 224            /* room for its value */
 /* The parts of the tables: part 0 is the header's page, each other one has so many bytes. */
 #define THRUM__FLEET_PART 32768u
 /* No tables are larger. */
@@ -90,6 +90,9 @@ struct thrum__fleet_count {
 	uint64_t pieces, bytes, packets; /* stored; a packet counts when all of it is */
 	uint64_t overwritten;            /* packets that the recorder overwrote before */
 	uint64_t damaged;                /* packets that weren't sent */
+	uint64_t records;                /* stored */
+	uint64_t late; /* the longest time from a record until it was stored, ns */
+	uint64_t record_rate, byte_rate; /* stored in a second, of late; 0 when it has ended */
 };
 
 /* Write and read the value of the header of part 0. Reading returns whether it is one. */
@@ -98,6 +101,8 @@ bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *);
 /* Write and read a message of thrum.rec.HOST.clock. Reading returns whether it is one. */
 void thrum__fleet_put_ping(const struct thrum__ping *, char to[THRUM__FLEET_INFO]);
 bool thrum__fleet_get_ping(const void *from, size_t size, struct thrum__ping *);
+/* Writes the subject below which an agent of that host gets answers. */
+void thrum__fleet_inbox(const char *host, char to[128]);
 /* Finds the part's number in the subject of a table message. */
 bool thrum__fleet_get_part(const char *subject, uint32_t *part);
 
@@ -122,6 +127,8 @@ struct thrum__fleet_outlet {
 	 * stored[i]. Returns 0 if all are stored, or a negative enum thrum_error. */
 	int (*send)(void *owner, const struct thrum__fleet_message *, size_t count, bool *stored,
 		struct thrum_error_info *);
+	/* The time, in ns since 1970; NULL: the time of the step. */
+	uint64_t (*now)(void);
 };
 
 /* The recorder's process at one time. */
@@ -282,8 +289,8 @@ struct thrum__fleet_known {
 };
 
 /*
- * Gives the recordings that an address names to `take`: those of which an agent told something after
- * the address's `from`, and which began before its `until`; until `take` returns another number than 0.
+ * Gives the recordings that an address names to `take`, each once: those of which an agent told something
+ * after the address's `from`, and which began before its `until`; until `take` returns another number than 0.
  * Unless `after` is NULL, those of which nothing was told since message number *after are left out, and
  * then it becomes the number of the last one. Returns as thrum__fleet_read does.
  */
@@ -302,35 +309,47 @@ struct thrum__fleet_portion {
 	size_t left;                   /* that match and come later */
 };
 
+/* A recording that goes on. */
+struct thrum__fleet_live;
+
 /* Recordings that an address names: the files into which they are fetched. */
 struct thrum__fleet_fetching {
 	void *owner;
 	/* Gives an output for the next recording. `name` tells it from the others: its program, and its
-	 * host where that is needed. */
-	int (*begin)(void *owner, const char *name, const char *host, const char *program,
-		struct thrum__output *);
+	 * host where that is needed. `key` is HOST.PROGRAM.UUID. */
+	int (*begin)(void *owner, const char *name, const char *key, struct thrum__output *);
 	/* The output is complete. The times bound it, in ticks; 0, UINT64_MAX: they don't. */
 	int (*end)(void *owner, uint64_t from, uint64_t until);
 	/* Takes what is known about the clocks of several recordings' machines. */
 	int (*clocks)(void *owner, const struct thrum__ping *, size_t count);
 	struct thrum__fleet_portion *portion; /* NULL: more than one portion is an error */
+	/*
+	 * Takes a recording that hasn't ended, in the place of `end`, if the address names no end and no
+	 * more than `live_most` recordings match. The output must then stay, and has a recorder's file. Calls
+	 * thrum__fleet_live_destroy at last.
+	 */
+	int (*go_on)(void *owner, struct thrum__fleet_live *);
+	size_t live_most;
+	/* Whether a recording has come already; its name is HOST.PROGRAM.UUID. NULL: none has. */
+	bool (*has)(void *owner, const char *key);
 };
 
-/* A recording that goes on. */
-struct thrum__fleet_live;
-
 /*
- * Fetches all recordings that an address names. If it names only one that hasn't ended, and no end,
- * *live, unless `live` is NULL, becomes what goes on in the output, which must then stay, and which has
- * a recorder's file; else NULL. Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_FOUND if there
- * are none.
+ * Fetches all recordings that an address names. *server becomes the server if something goes on, else
+ * NULL; the caller closes it. Returns 0 or a negative enum thrum_error: -THRUM_E_NOT_FOUND if there are
+ * none.
  */
 THRUM__MUST_USE int thrum__fleet_fetch(const struct thrum__fleet_address *,
-	const struct thrum__fleet_fetching *, struct thrum__fleet_live **live,
+	const struct thrum__fleet_fetching *, struct thrum__fleet_server **server,
+	struct thrum_error_info *);
+/* Fetches those that have come since. *after is 0 at first. Returns 0 or a negative enum thrum_error. */
+THRUM__MUST_USE int thrum__fleet_fetch_more(struct thrum__fleet_server *,
+	const struct thrum__fleet_address *, uint64_t *after, const struct thrum__fleet_fetching *,
 	struct thrum_error_info *);
 /* Writes what has come to the output. Returns 1, 0 when the recording has ended and all of it is there,
  * or a negative enum thrum_error: the next step tries again. */
 THRUM__MUST_USE int thrum__fleet_live_step(struct thrum__fleet_live *, struct thrum_error_info *);
-void thrum__fleet_live_close(struct thrum__fleet_live *); /* NULL is allowed */
+/* Leaves the server open. NULL is allowed. */
+void thrum__fleet_live_destroy(struct thrum__fleet_live *);
 
 #endif

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /* The recordings that a server keeps: part 0 of each has its header, and the agent's counts. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/keys.h"
 #include "fleet/parts.h"
 #include "format/clock.h"
 #include "read/read.h"
 
 struct knowing {
 	const struct thrum__fleet_address *address;
-	int (*take)(void *, const struct thrum__fleet_known *);
-	void *context;
+	/* An agent may report meanwhile, so a recording may come twice: the later report counts. */
+	struct thrum__base_keys keys;
+	struct thrum__fleet_known *all; /* by the number of its key */
+	uint32_t room;
 };
 
 /* Reads the header in part 0. */
@@ -30,10 +35,25 @@ static int get_header(const struct thrum__fleet_stored *message, struct thrum__h
 	return error;
 }
 
+static int keep(struct knowing *k, const struct thrum__fleet_known *known)
+{
+	uint32_t number;
+	int error = thrum__base_keys_add(&k->keys, 0, known->key, strlen(known->key), &number);
+	struct thrum__fleet_known *all = error
+		? NULL
+		: thrum__base_grow(k->all, &k->room, k->keys.count, sizeof *all);
+
+	if (!all)
+		return -THRUM_E_MEMORY;
+	k->all = all;
+	all[number] = *known;
+	return 0;
+}
+
 /* A message that can't be understood is left out. */
 static int take_known(void *context, const struct thrum__fleet_stored *message)
 {
-	const struct knowing *k = context;
+	struct knowing *k = context;
 	const struct thrum__fleet_address *a = k->address;
 	struct thrum__fleet_known known = {.told = message->time};
 
@@ -50,7 +70,7 @@ static int take_known(void *context, const struct thrum__fleet_stored *message)
 	known.until = thrum__fleet_wall(&known.header, atomic_load(&known.header.ended));
 	if (message->info)
 		(void)!thrum__fleet_get_count(message->info, &known.count);
-	return k->take(k->context, &known);
+	return keep(k, &known);
 }
 
 int thrum__fleet_know(struct thrum__fleet_server *server,
@@ -58,7 +78,7 @@ int thrum__fleet_know(struct thrum__fleet_server *server,
 	int (*take)(void *, const struct thrum__fleet_known *), void *context,
 	struct thrum_error_info *info)
 {
-	struct knowing knowing = {address, take, context};
+	struct knowing knowing = {.address = address};
 	struct thrum__fleet_range range = {.is_tables = true, .filter = "thrum.def.*.*.*.0"};
 	int result = thrum__fleet_last(server, true, &range.last, info);
 
@@ -66,7 +86,11 @@ int thrum__fleet_know(struct thrum__fleet_server *server,
 	range.after = after && *after <= range.last ? *after : 0;
 	if (result == 0)
 		result = thrum__fleet_read(server, &range, take_known, &knowing, info);
+	for (uint32_t i = 0; i < knowing.keys.count && result == 0; i++)
+		result = take(context, &knowing.all[i]);
 	if (result == 0 && after)
 		*after = range.last;
+	thrum__base_keys_free(&knowing.keys);
+	free(knowing.all);
 	return result;
 }

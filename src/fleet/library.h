@@ -20,6 +20,7 @@
 	X(natsOptions_SetWriteDeadline) \
 	X(natsOptions_SetErrorHandler) \
 	X(natsOptions_SetUserCredentialsFromFiles) \
+	X(natsOptions_SetCustomInboxPrefix) \
 	X(natsOptions_SetSecure) \
 	X(natsOptions_LoadCATrustedCertificates) \
 	X(natsOptions_LoadCertificatesChain) \
@@ -75,7 +76,7 @@ struct thrum__fleet_server {
 	struct nats nats;
 	natsConnection *connection;
 	jsCtx *stream;
-	natsInbox *inbox;
+	char inbox[200]; /* answers to messages come to subjects below it */
 	natsSubscription *answers;
 	uint64_t number;    /* of the latest message that was sent */
 	int64_t tables_age; /* the stream drops tables then, ns; 0: it doesn't */

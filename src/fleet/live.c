@@ -34,14 +34,6 @@ void thrum__fleet_live_destroy(struct thrum__fleet_live *l)
 	free(l);
 }
 
-void thrum__fleet_live_close(struct thrum__fleet_live *l)
-{
-	if (!l)
-		return;
-	thrum__fleet_close(l->server);
-	thrum__fleet_live_destroy(l);
-}
-
 /* A message that is damaged is as good as none. */
 static int unless_damaged(int error)
 {

@@ -35,6 +35,12 @@ void thrum__fleet_key(const struct thrum__header *header, const char *host, cons
 		to += sprintf(to, "%02x", header->uuid[i]);
 }
 
+void thrum__fleet_inbox(const char *host, char to[128])
+{
+	strcpy(to, "_INBOX.");
+	*put_token(to + strlen(to), host, 64) = '\0';
+}
+
 void thrum__fleet_put_piece(const struct thrum__fleet_piece *piece, char to[THRUM__FLEET_INFO])
 {
 	snprintf(to, THRUM__FLEET_INFO,
@@ -88,19 +94,21 @@ bool thrum__fleet_get_piece(const char *from, struct thrum__fleet_piece *piece)
 void thrum__fleet_put_count(const struct thrum__fleet_count *count, char to[THRUM__FLEET_INFO])
 {
 	snprintf(to, THRUM__FLEET_INFO,
-		"1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, count->pieces,
-		count->bytes, count->packets, count->overwritten, count->damaged);
+		"1 %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		" %" PRIu64 " %" PRIu64,
+		count->pieces, count->bytes, count->packets, count->overwritten, count->damaged,
+		count->records, count->late, count->record_rate, count->byte_rate);
 }
 
 bool thrum__fleet_get_count(const char *from, struct thrum__fleet_count *count)
 {
 	static const uint64_t most[] = {1, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-		UINT64_MAX};
-	uint64_t n[6];
+		UINT64_MAX, UINT64_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX};
+	uint64_t n[10];
 
-	if (!get_numbers(from, most, 6, n) || n[0] != 1)
+	if (!get_numbers(from, most, 10, n) || n[0] != 1)
 		return false;
-	*count = (struct thrum__fleet_count){n[1], n[2], n[3], n[4], n[5]};
+	*count = (struct thrum__fleet_count){n[1], n[2], n[3], n[4], n[5], n[6], n[7], n[8], n[9]};
 	return true;
 }
 

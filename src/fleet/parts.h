@@ -38,8 +38,6 @@ struct thrum__fleet_live {
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__fleet_live_create(struct thrum__fleet_server *, const char *key,
 	struct thrum__fleet_live **live, struct thrum_error_info *);
-/* Leaves the server open. NULL is allowed. */
-void thrum__fleet_live_destroy(struct thrum__fleet_live *);
 /* Reads the tables that are new. Returns 0 or a negative enum thrum_error. */
 THRUM__MUST_USE int thrum__fleet_live_read_tables(struct thrum__fleet_live *,
 	struct thrum_error_info *);

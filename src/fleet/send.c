@@ -21,6 +21,7 @@
 #define BATCH_BYTES ((size_t)1 << 20)
 /* Gaps are counted in lanes with smaller numbers only: a damaged number must not take memory. */
 #define LANES_MOST 65536u
+#define RATE_TIME INT64_C(5000000000) /* ns; rates are of the last such time, or twice that */
 
 /* ---- Making one ----------------------------------------------------------------------------- */
 
@@ -99,7 +100,7 @@ bool thrum__fleet_sender_is_done(const struct thrum__fleet_sender *s)
 /* ---- The batch ------------------------------------------------------------------------------ */
 
 /* Notes what is stored now. */
-static void commit(struct thrum__fleet_sender *s, const struct waiting *w)
+static void commit(struct thrum__fleet_sender *s, const struct waiting *w, int64_t now)
 {
 	if (!w->place) {
 		*w->part = (struct stored_part){w->next_hash, s->now};
@@ -107,6 +108,9 @@ static void commit(struct thrum__fleet_sender *s, const struct waiting *w)
 	}
 	s->count.pieces++;
 	s->count.bytes += w->size;
+	s->count.records += w->records;
+	if (now > w->since && (uint64_t)(now - w->since) > s->count.late)
+		s->count.late = (uint64_t)(now - w->since);
 	/* A piece before this one wasn't stored: both are sent again. */
 	if (w->place->ticket != w->next.ticket || w->place->sent != w->from)
 		return;
@@ -133,9 +137,11 @@ int thrum__fleet_sender_flush(struct thrum__fleet_sender *s)
 			*w->info ? w->info : NULL, s->batch.bytes + w->at, w->size};
 	}
 	error = s->outlet->send(s->outlet->owner, messages, count, stored, s->info);
+	int64_t now = s->outlet->now ? (int64_t)s->outlet->now() : s->now;
+
 	for (size_t i = 0; i < count; i++)
 		if (stored[i])
-			commit(s, &s->waiting[i]);
+			commit(s, &s->waiting[i], now);
 	s->waiting_count = 0;
 	thrum__base_text_clear(&s->batch);
 	return error;
@@ -176,21 +182,31 @@ static int count_missed(struct thrum__fleet_sender *s, uint64_t lane, uint64_t s
 	return 0;
 }
 
-/* Returns the time of the packet's last record, in ticks. */
-static uint64_t last_time(const uint8_t *packet, size_t bytes)
+/* The records of a packet behind a place. */
+struct records {
+	uint32_t count;
+	uint64_t first, last; /* their times, in ticks */
+};
+
+static struct records scan_records(const uint8_t *packet, size_t from, size_t bytes)
 {
 	struct thrum__format_scan scan;
+	struct records records = {0};
 
 	thrum__format_scan_init(&scan, packet, bytes);
+	records.first = scan.ticks;
 	while (thrum__format_scan_next(&scan) == 1)
-		continue;
-	return scan.ticks;
+		if (scan.offset >= from && records.count++ == 0)
+			records.first = scan.ticks;
+	records.last = scan.ticks;
+	return records;
 }
 
 /* Adds the packet's bytes from place->sent on. */
 static int add_pieces(struct thrum__fleet_sender *s, struct place *place, bool is_closed,
 	size_t bytes)
 {
+	struct records records = scan_records(s->packet, place->sent, bytes);
 	int64_t since = place->sent == 0 ? s->now : place->since;
 	struct thrum__packet head;
 	int error = 0;
@@ -198,7 +214,7 @@ static int add_pieces(struct thrum__fleet_sender *s, struct place *place, bool i
 	memcpy(&head, s->packet, sizeof head);
 	struct thrum__fleet_piece piece = {head.lane, place->ticket, place->sent,
 		s->header.packet_size, thrum__fleet_wall(&s->header, head.begin),
-		thrum__fleet_wall(&s->header, last_time(s->packet, bytes))};
+		thrum__fleet_wall(&s->header, records.last)};
 
 	while (piece.from < bytes) {
 		size_t size = bytes - piece.from;
@@ -216,7 +232,9 @@ static int add_pieces(struct thrum__fleet_sender *s, struct place *place, bool i
 		w->size = size;
 		w->place = place;
 		w->from = piece.from;
+		w->since = thrum__fleet_wall(&s->header, records.first);
 		piece.from += (uint32_t)size;
+		w->records = piece.from == bytes ? records.count : 0;
 		w->next = (struct place){piece.ticket, piece.from, since,
 			is_closed && piece.from == bytes};
 	}
@@ -324,6 +342,33 @@ static int list_packets(struct thrum__fleet_sender *s, struct thrum__format_inde
 	return 0;
 }
 
+/* Finds how much was stored in a second. */
+static void set_rates(struct thrum__fleet_sender *s, bool is_over)
+{
+	struct stored_count *before = s->before;
+	int64_t time = s->now - before[0].time;
+
+	s->count.record_rate = s->count.byte_rate = 0;
+	/* The clock may have been set. */
+	if (before[0].time == 0 || time < 0 || time > 4 * RATE_TIME) {
+		before[0] = before[1] = (struct stored_count){s->now, s->count.records,
+			s->count.bytes};
+		return;
+	}
+	if (!is_over && time >= RATE_TIME / 5) {
+		double seconds = (double)time / 1e9;
+
+		s->count.record_rate =
+			(uint64_t)((double)(s->count.records - before[0].records) / seconds + 0.5);
+		s->count.byte_rate =
+			(uint64_t)((double)(s->count.bytes - before[0].bytes) / seconds + 0.5);
+	}
+	if (s->now - before[1].time < RATE_TIME)
+		return;
+	before[0] = before[1];
+	before[1] = (struct stored_count){s->now, s->count.records, s->count.bytes};
+}
+
 /* ---- A step --------------------------------------------------------------------------------- */
 
 static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment *moment)
@@ -348,6 +393,7 @@ static int step(struct thrum__fleet_sender *s, const struct thrum__fleet_moment 
 		error = thrum__fleet_sender_flush(s);
 	if (error || !is_due)
 		return error;
+	set_rates(s, moment->is_over);
 	error = thrum__fleet_sender_read_tables(s, moment, true);
 	/* The header comes last, as it tells where the others are. */
 	if (error == 0)
@@ -389,7 +435,7 @@ struct positions {
 	uint64_t off_cpu; /* bytes of the table of the times off the processor */
 	uint64_t streams;
 };
-#define POSITIONS_MAGIC "thrumpo4"
+#define POSITIONS_MAGIC "thrumpo5"
 
 const void *thrum__fleet_sender_save(struct thrum__fleet_sender *s, uint64_t streams, size_t *size)
 {

@@ -25,9 +25,17 @@ struct waiting {
 	size_t at, size;     /* in the batch's bytes */
 	struct place *place; /* NULL: a part of the tables */
 	struct place next;
-	uint32_t from; /* of a piece */
+	uint32_t from;    /* of a piece */
+	uint32_t records; /* that end in it, or in pieces before it */
+	int64_t since;    /* its first record was written then, ns since 1970 */
 	struct stored_part *part;
 	uint64_t next_hash;
+};
+
+/* The counts at one time. */
+struct stored_count {
+	int64_t time; /* ns since 1970; 0: none */
+	uint64_t records, bytes;
 };
 
 struct thrum__fleet_sender {
@@ -35,8 +43,9 @@ struct thrum__fleet_sender {
 	struct thrum__header header;
 	char key[THRUM__FLEET_KEY], uuid[33];
 	struct thrum__fleet_count count;
-	struct place *places; /* by packet */
-	uint64_t *lanes;      /* by lane: the number of the packet that is due */
+	struct stored_count before[2]; /* for the rates; the older one first */
+	struct place *places;          /* by packet */
+	uint64_t *lanes;               /* by lane: the number of the packet that is due */
 	uint32_t lane_room;
 	uint8_t *is_open; /* by packet: it is the latest of its lane */
 	uint8_t *packet;

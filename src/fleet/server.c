@@ -77,6 +77,8 @@ static natsStatus set_options(const struct nats *nats, natsOptions *o,
 		status = nats->natsOptions_SetErrorHandler(o, stay_silent, NULL);
 	if (status == NATS_OK && a->creds[0])
 		status = nats->natsOptions_SetUserCredentialsFromFiles(o, a->creds, NULL);
+	if (status == NATS_OK && a->inbox[0])
+		status = nats->natsOptions_SetCustomInboxPrefix(o, a->inbox);
 	if (status == NATS_OK && (a->authority[0] || a->certificate[0]))
 		status = nats->natsOptions_SetSecure(o, true);
 	if (status == NATS_OK && a->authority[0])
@@ -98,13 +100,17 @@ void thrum__fleet_end_subscription(struct thrum__fleet_server *s, natsSubscripti
 	s->nats.natsSubscription_Destroy(subscription);
 }
 
-static natsStatus listen_for_answers(struct thrum__fleet_server *s)
+static natsStatus listen_for_answers(struct thrum__fleet_server *s, const char *prefix)
 {
-	char subject[128];
-	natsStatus status = s->nats.natsInbox_Create(&s->inbox);
+	char subject[sizeof s->inbox + 2];
+	natsInbox *unique = NULL;
+	natsStatus status = s->nats.natsInbox_Create(&unique);
 
 	if (status != NATS_OK)
 		return status;
+	snprintf(s->inbox, sizeof s->inbox, "%s%s", *prefix ? prefix : "_INBOX",
+		strrchr(unique, '.'));
+	s->nats.natsInbox_Destroy(unique);
 	snprintf(subject, sizeof subject, "%s.*", s->inbox);
 	return s->nats.natsConnection_SubscribeSync(&s->answers, s->connection, subject);
 }
@@ -132,7 +138,7 @@ int thrum__fleet_connect(const struct thrum__fleet_address *address,
 	if (status == NATS_OK)
 		status = s->nats.natsConnection_JetStream(&s->stream, s->connection, NULL);
 	if (status == NATS_OK)
-		status = listen_for_answers(s);
+		status = listen_for_answers(s, address->inbox);
 	if (status != NATS_OK)
 		error = thrum__fleet_failed(s, status, "the server can't be reached", info);
 	s->nats.natsOptions_Destroy(options);
@@ -151,7 +157,6 @@ void thrum__fleet_close(struct thrum__fleet_server *s)
 		s->nats.natsSubscription_Unsubscribe(s->pings);
 	thrum__fleet_end_subscription(s, s->answers);
 	s->nats.natsSubscription_Destroy(s->pings);
-	s->nats.natsInbox_Destroy(s->inbox);
 	s->nats.jsCtx_Destroy(s->stream);
 	s->nats.natsConnection_Destroy(s->connection);
 	free(s);
@@ -223,7 +228,7 @@ static natsStatus publish(struct thrum__fleet_server *s, const struct thrum__fle
 	uint64_t number)
 {
 	const struct nats *nats = &s->nats;
-	char reply[128];
+	char reply[sizeof s->inbox + 24];
 	natsMsg *message = NULL;
 
 	snprintf(reply, sizeof reply, "%s.%llu", s->inbox, (unsigned long long)number);
@@ -317,7 +322,7 @@ struct thrum__fleet_outlet thrum__fleet_outlet(struct thrum__fleet_server *s)
 {
 	return (struct thrum__fleet_outlet){s,
 		(size_t)s->nats.natsConnection_GetMaxPayload(s->connection) - HEADERS_MOST,
-		s->tables_age, send_messages};
+		s->tables_age, send_messages, thrum__port_realtime};
 }
 
 /* ---- Reading -------------------------------------------------------------------------------- */

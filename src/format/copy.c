@@ -206,6 +206,17 @@ static void lay_out_copy(struct thrum__format_copying *copy)
 	to->packets = 0;
 }
 
+/* When the copy of a recording ended: while nobody has noted its end, `ended`, or a later time at
+ * which its process lived. */
+static uint64_t end_of_copy(const struct thrum__header *now, uint64_t ended)
+{
+	uint64_t known = atomic_load(&now->ended);
+	bool is_open = atomic_load(&now->state) == THRUM__RECORDING &&
+		atomic_load(&now->ending) == 0;
+
+	return known == 0 || (is_open && known < ended && ended < UINT64_MAX) ? ended : known;
+}
+
 static int write_header(struct thrum__format_copying *copy, uint64_t ended)
 {
 	struct thrum__header *to = &copy->to, now;
@@ -220,7 +231,7 @@ static int write_header(struct thrum__format_copying *copy, uint64_t ended)
 	for (size_t i = 0; i < sizeof now.lost / sizeof *now.lost; i++)
 		atomic_init(&to->lost[i], atomic_load(&now.lost[i]));
 	atomic_fetch_add(&to->lost[THRUM__LOST_OVERWRITTEN], copy->overwritten);
-	atomic_init(&to->ended, atomic_load(&now.ended) ? atomic_load(&now.ended) : ended);
+	atomic_init(&to->ended, end_of_copy(&now, ended));
 	atomic_init(&to->ending, atomic_load(&now.ending));
 	atomic_init(&to->ending_code, atomic_load(&now.ending_code));
 	atomic_init(&to->state, THRUM__SNAPSHOT);

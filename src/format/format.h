@@ -148,7 +148,8 @@ struct thrum__header {
 	_Atomic uint32_t progress; /* a futex: changes when packets are finished, and at the stop */
 	_Atomic uint64_t lost[16]; /* counts, by enum thrum_lost */
 	/* The end: the recorder notes it when it stops, and `thrum record` when the process has
-	 * ended. In this order: time and code, `ending`, `state`. */
+	 * ended. In this order: time and code, `ending`, `state`. Until then `thrum record` notes from
+	 * time to time when the process lived. */
 	_Atomic uint64_t ended;  /* when, ticks; 0: unknown */
 	_Atomic uint32_t ending; /* THRUM__ENDED_STOPPED and so on; 0: unknown */
 	_Atomic int32_t ending_code;

@@ -49,8 +49,10 @@ uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);
 /* Whether the process `pid` has a thread `tid`. One system call. */
 bool thrum__port_thread_lives(uint32_t pid, uint32_t tid);
-/* Writes the calling thread's name: at most 15 bytes and a NUL. */
-void thrum__port_thread_name(char name[16]);
+/* Writes the calling thread's name. That of the first thread is the process's title, if the program has
+ * changed it, as servers do to tell their processes apart. */
+#define THRUM__PORT_NAME 64
+void thrum__port_thread_name(char name[THRUM__PORT_NAME]);
 
 /* Lets other threads run, also those of a lower priority: sleeps for 0.1 ms. Async-signal-safe.
  * May change errno. */

@@ -76,10 +76,49 @@ bool thrum__port_stack_is_left(uintptr_t frame, uintptr_t here)
 	return here + SIGNAL_FRAME - frame < STACK_SIZE;
 }
 
-void thrum__port_thread_name(char name[16])
+static void copy_name(char *to, size_t size, const char *from)
 {
-	memset(name, 0, 16);
-	prctl(PR_GET_NAME, name);
+	size_t length = strnlen(from, size - 1);
+
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+/* The program's arguments as the process began. Servers write what each of their processes is for over
+ * them: its title. */
+static struct {
+	const char *arguments, *short_name;
+	char program[64];
+} at_start;
+
+__attribute__((constructor)) static void keep_program(void)
+{
+	at_start.arguments = program_invocation_name;
+	at_start.short_name = program_invocation_short_name;
+	copy_name(at_start.program, sizeof at_start.program, at_start.short_name);
+}
+
+static bool has_title(void)
+{
+	return at_start.short_name &&
+		strncmp(at_start.short_name, at_start.program, sizeof at_start.program - 1) != 0;
+}
+
+void thrum__port_program(char *name, size_t size)
+{
+	copy_name(name, size, has_title() ? at_start.program : program_invocation_short_name);
+}
+
+void thrum__port_thread_name(char name[THRUM__PORT_NAME])
+{
+	memset(name, 0, THRUM__PORT_NAME);
+	if (!has_title() || thrum__port_tid() != thrum__port_pid()) {
+		prctl(PR_GET_NAME, name);
+		return;
+	}
+	copy_name(name, THRUM__PORT_NAME, at_start.arguments);
+	for (size_t i = strlen(name); i > 0 && name[i - 1] == ' '; i--)
+		name[i - 1] = '\0';
 }
 
 uint64_t thrum__port_process_start(uint32_t pid)
@@ -105,19 +144,6 @@ uint64_t thrum__port_process_start(uint32_t pid)
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
 	return p ? strtoull(p + 1, NULL, 10) : 0;
-}
-
-static void copy_name(char *to, size_t size, const char *from)
-{
-	size_t length = strnlen(from, size - 1);
-
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
-void thrum__port_program(char *name, size_t size)
-{
-	copy_name(name, size, program_invocation_short_name);
 }
 
 void thrum__port_host(char *name, size_t size)

@@ -98,7 +98,11 @@ int64_t thrum__read_clock_error(const struct thrum__read_clocks *clocks, uint32_
 {
 	struct pair pair;
 
-	return find_pair(clocks, a, b, &pair) ? among(&pair, from, until < from ? from : until) : 0;
+	if (a == b || !clocks)
+		return 0;
+	/* A machine that came later was never compared. */
+	return find_pair(clocks, a, b, &pair) ? among(&pair, from, until < from ? from : until)
+					      : INT64_MAX;
 }
 
 int64_t thrum__read_clock_worst(const struct thrum__read_clocks *clocks, uint32_t a, uint32_t b)

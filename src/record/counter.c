@@ -23,7 +23,7 @@ struct distribution {
 
 static struct thrum_counter counters[THRUM_COUNTERS_MAX];
 static _Atomic uint32_t counters_used;
-static pthread_mutex_t creating = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool is_creating;
 /* Seat 0 is shared by all threads that have none, or no block. */
 _Atomic(struct seat *) thrum__record_seats[SEATS];
 static _Atomic uint64_t seats_taken[SEATS / 64] = {1}; /* a bit each; nobody takes seat 0 */
@@ -33,12 +33,14 @@ static _Atomic int64_t spare[THRUM_COUNTERS_MAX];
 
 void thrum__record_counters_lock(void)
 {
-	pthread_mutex_lock(&creating);
+	/* The adapters would record a lock of pthreads as one of the program. */
+	while (atomic_exchange(&is_creating, true))
+		thrum__port_yield();
 }
 
 void thrum__record_counters_unlock(void)
 {
-	pthread_mutex_unlock(&creating);
+	atomic_store(&is_creating, false);
 }
 
 uint32_t thrum__record_counters_used(void)

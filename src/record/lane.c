@@ -311,7 +311,7 @@ void thrum__record_thread_forget(struct thread *thread)
  * quicker. */
 static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t time)
 {
-	char name[16];
+	char name[THRUM__PORT_NAME];
 	uint64_t none = 0, id = thrum__record_next_id(lane, true);
 
 	if (!__atomic_compare_exchange_n(&thread->own, &none, id, false, __ATOMIC_RELAXED,

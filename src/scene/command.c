@@ -7,6 +7,8 @@
 
 #define ZOOM_STEP 1.5
 #define PAN_STEP 0.25 /* of the width of the picture */
+#define PAGE 3.6f     /* quarters of the height */
+#define FARTHEST 1e6f /* px */
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
@@ -263,9 +265,8 @@ static int show_steps(struct thrum__scene *scene, const struct thrum__finding *f
 {
 	uint32_t first = victim, last = victim;
 
-	for (unsigned i = 0; scene->shows_bands && i < finding->step_count; i++)
-		if (thrum__scene_bands_show(scene, finding->steps[i].task) < 0)
-			return -THRUM_E_MEMORY;
+	if (scene->shows_bands)
+		return thrum__scene_bands_show_steps(scene, finding);
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		uint32_t unit = thrum__layout_unit(scene->layout, finding->steps[i].task), track;
 
@@ -396,7 +397,11 @@ static int move_window(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_LEFT: thrum__scene_drag(scene, x, y, dx, 0); break;
 	case THRUM__COMMAND_RIGHT: thrum__scene_drag(scene, x, y, -dx, 0); break;
 	case THRUM__COMMAND_UP: thrum__scene_drag(scene, x, y, 0, dy); break;
-	default: thrum__scene_drag(scene, x, y, 0, -dy);
+	case THRUM__COMMAND_DOWN: thrum__scene_drag(scene, x, y, 0, -dy); break;
+	case THRUM__COMMAND_PAGE_UP: thrum__scene_drag(scene, x, y, 0, PAGE * dy); break;
+	case THRUM__COMMAND_PAGE_DOWN: thrum__scene_drag(scene, x, y, 0, -PAGE * dy); break;
+	case THRUM__COMMAND_TOP: thrum__scene_drag(scene, x, y, 0, FARTHEST); break;
+	default: thrum__scene_drag(scene, x, y, 0, -FARTHEST);
 	}
 	return 1;
 }
@@ -510,7 +515,11 @@ int thrum__scene_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_LEFT:
 	case THRUM__COMMAND_RIGHT:
 	case THRUM__COMMAND_UP:
-	case THRUM__COMMAND_DOWN: return move_window(scene, command);
+	case THRUM__COMMAND_DOWN:
+	case THRUM__COMMAND_PAGE_UP:
+	case THRUM__COMMAND_PAGE_DOWN:
+	case THRUM__COMMAND_TOP:
+	case THRUM__COMMAND_BOTTOM: return move_window(scene, command);
 	case THRUM__COMMAND_FIT: return fit_window(scene);
 	case THRUM__COMMAND_FOLD: toggle_fold(&state->fold, thrum__scene_folds(scene)); return 1;
 	case THRUM__COMMAND_SQUEEZE:

@@ -194,6 +194,10 @@ int thrum__scene_update(struct thrum__scene *scene)
 	int status = thrum__layout_update(scene->layout, scene->model, NULL, NULL);
 
 	stop_finding(scene);
+	thrum__index_destroy(scene->new_index);
+	thrum__bands_destroy(scene->new_bands);
+	scene->new_index = NULL;
+	scene->new_bands = NULL;
 	if (status == 0)
 		status = thrum__follow_update(scene->index, scene->model, scene->layout);
 	if (status != 0)

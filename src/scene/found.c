@@ -15,6 +15,12 @@ static int64_t start_of(const struct thrum__scene *scene, uint32_t unit)
 	return thrum__base_time_clamp(scene->layout->units[unit].start);
 }
 
+/* While rows are being made, units have tracks that nobody sees. */
+static uint32_t track_of(const struct thrum__scene *scene, uint32_t unit)
+{
+	return scene->has_rows ? thrum__layout_track(scene->layout, unit) : THRUM__NONE;
+}
+
 static bool grow_found(struct thrum__scene_found *found, uint64_t count)
 {
 	struct thrum__scene_found_unit *all = thrum__base_grow(found->all, &found->room, count,
@@ -44,7 +50,8 @@ const struct thrum__scene_found *thrum__scene_found_of(const struct thrum__scene
 	found->count = 0;
 	for (uint32_t i = 0; !scene->has_rows && i < scene->layout->unit_count; i++)
 		put_unit(scene, found, start_of(scene, i), THRUM__NONE, i);
-	for (uint32_t track = 0; track < scene->layout->tracks && found->count < scene->found;
+	for (uint32_t track = 0;
+		scene->has_rows && track < scene->layout->tracks && found->count < scene->found;
 		track++) {
 		const int kind = THRUM__INDEX_UNITS;
 		size_t end, at = thrum__index_seek(scene->index, kind, track, INT64_MIN, &end);
@@ -80,7 +87,7 @@ static bool has_unit(const struct thrum__scene_found *found, uint32_t track, int
 void thrum__scene_found_add(const struct thrum__scene *scene, uint32_t unit)
 {
 	struct thrum__scene_found *found = &scene->memory->found;
-	uint32_t track = thrum__layout_track(scene->layout, unit);
+	uint32_t track = track_of(scene, unit);
 	int64_t start = start_of(scene, unit);
 
 	if (!found->is_known || has_unit(found, track, start, unit))
@@ -98,8 +105,7 @@ bool thrum__scene_found_holds(const struct thrum__scene *scene,
 	const struct thrum__layout_unit *unit = &scene->layout->units[at->unit];
 
 	return unit->task != THRUM__NONE && scene->looks[at->unit] & THRUM__LOOK_FOUND &&
-		start_of(scene, at->unit) == at->start &&
-		thrum__layout_track(scene->layout, at->unit) == at->track &&
+		start_of(scene, at->unit) == at->start && track_of(scene, at->unit) == at->track &&
 		/* The index leaves out units that ended before `forgotten`. */
 		(unit->end >= scene->model->forgotten ||
 			thrum__layout_lasts(scene->layout, at->unit));

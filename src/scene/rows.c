@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <thrum.h>
 
+#include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
 
 #define BUSY_LEAST 1000 /* tasks of a trace that may be shown as bands on auto */
 #define ROW_LEAST 10    /* px of a row; if not all rows have so much, bands are shown on auto */
-#define CROWD_LEAST 500 /* rows for which no usual picture has room */
+#define CROWD_LEAST 200 /* rows for which no usual picture has room: 2,000 px */
 #define SAMPLES 1024    /* times at which the tasks alive are counted */
 
 /* The progress of one step, from … to, of the whole. */
@@ -128,11 +129,25 @@ void thrum__scene_free_rows(struct thrum__scene_rows *rows)
 	free(rows);
 }
 
+/* Shows rows that are there now, with the selected one in sight. */
+static int show_rows(struct thrum__scene *scene)
+{
+	uint32_t unit = thrum__layout_unit(scene->layout, scene->selected);
+	int status;
+
+	scene->memory->strip.is_known = false;
+	status = thrum__scene_settle(scene);
+	if (status < 0 || scene->width <= 0 || unit == THRUM__NONE)
+		return status;
+	status = thrum__scene_project(scene, scene->width, scene->height);
+	return status < 0 || scene->shows_bands
+		? status
+		: thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
+}
+
 int thrum__scene_take_rows(struct thrum__scene *scene, struct thrum__scene_rows *rows)
 {
 	struct thrum__scene_rows old = {scene->layout, scene->index};
-	uint32_t unit;
-	int status;
 
 	if (scene->has_rows) {
 		thrum__scene_free_rows(rows);
@@ -143,30 +158,74 @@ int thrum__scene_take_rows(struct thrum__scene *scene, struct thrum__scene_rows 
 	*rows = old;
 	thrum__scene_free_rows(rows);
 	scene->has_rows = true;
-	scene->memory->strip.is_known = false;
-	status = thrum__scene_settle(scene);
-	unit = thrum__layout_unit(scene->layout, scene->selected);
-	if (status < 0 || scene->width <= 0 || unit == THRUM__NONE)
-		return status;
-	status = thrum__scene_project(scene, scene->width, scene->height);
-	return status < 0 || scene->shows_bands
-		? status
-		: thrum__scene_show_track(scene, thrum__layout_track(scene->layout, unit));
+	return show_rows(scene);
 }
 
-/* ---- Rows at once -------------------------------------------------------------------------- */
+/* ---- Rows and bands in steps --------------------------------------------------------------- */
+
+/* Makes a step of the rows: of the layout, then of a new index. Returns 1 while there is more to do. */
+static int step_rows(struct thrum__scene *scene)
+{
+	int more;
+
+	if (!scene->new_index) {
+		more = thrum__layout_step(scene->layout, scene->model);
+		if (more == 0)
+			more = thrum__index_begin(scene->layout, &scene->new_index);
+		return more < 0 ? more : 1;
+	}
+	more = thrum__index_step(scene->new_index, scene->model, scene->layout);
+	if (more > 0)
+		return more;
+	if (more == 0)
+		thrum__index_complete(scene->index, scene->new_index);
+	else
+		thrum__index_destroy(scene->new_index);
+	scene->new_index = NULL;
+	scene->has_rows = more == 0;
+	return more;
+}
 
 int thrum__scene_make_rows(struct thrum__scene *scene)
 {
-	int status;
+	int more;
 
 	if (scene->has_rows)
 		return 0;
-	status = thrum__layout_update(scene->layout, scene->model, NULL, NULL);
-	if (status == 0)
-		status = thrum__index_remake(scene->index, scene->model, scene->layout);
-	scene->has_rows = status == 0;
-	return status == 0 ? thrum__scene_settle(scene) : status;
+	do
+		more = step_rows(scene);
+	while (more > 0);
+	return more == 0 ? thrum__scene_settle(scene) : more;
+}
+
+static int step_bands(struct thrum__scene *scene)
+{
+	int more = scene->new_bands ? 0 : thrum__bands_begin(scene->model, &scene->new_bands);
+	struct thrum__bands *made;
+
+	if (more == 0)
+		more = thrum__bands_step(scene->new_bands);
+	if (more > 0)
+		return more;
+	made = scene->new_bands;
+	scene->new_bands = NULL;
+	if (more == 0)
+		return thrum__scene_bands_begin(scene, made);
+	thrum__bands_destroy(made);
+	return more;
+}
+
+int thrum__scene_step_view(struct thrum__scene *scene)
+{
+	bool wants_bands = thrum__scene_wants_bands(scene);
+	int more;
+
+	if (wants_bands ? scene->bands != NULL : scene->has_rows)
+		return 0;
+	more = wants_bands ? step_bands(scene) : step_rows(scene);
+	if (more == 0 && !wants_bands)
+		more = show_rows(scene);
+	return more < 0 ? more : 1;
 }
 
 bool thrum__scene_is_crowded(const struct thrum__scene *scene, float height, bool whole)

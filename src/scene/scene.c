@@ -98,6 +98,8 @@ void thrum__scene_destroy(struct thrum__scene *scene)
 	thrum__why_end(scene->finding, NULL);
 	thrum__why_free(&scene->findings);
 	thrum__index_destroy(scene->index);
+	thrum__index_destroy(scene->new_index);
+	thrum__bands_destroy(scene->new_bands);
 	thrum__layout_destroy(scene->layout);
 	free(scene);
 }

@@ -131,7 +131,9 @@ struct thrum__scene {
 	const struct thrum__model *model;
 	struct thrum__layout *layout;
 	struct thrum__index *index;
-	bool has_rows;  /* else units have no tracks yet: thrum__scene_make_rows */
+	struct thrum__index *new_index; /* while rows are made in steps, */
+	struct thrum__bands *new_bands; /* and while bands are */
+	bool has_rows;                  /* else units have no tracks yet: thrum__scene_make_rows */
 	uint32_t crowd; /* there are at least so many tracks; 0: nobody has counted */
 	struct thrum__findings findings;
 	bool lacks_findings;             /* nobody has looked for them yet */
@@ -163,7 +165,8 @@ struct thrum__scene {
 		hovered_thread; /* the same, by its number in the bands */
 	bool is_crowded;        /* on auto, show bands */
 	float heights_left;     /* a part of the way to new heights of the bands: 1 … 0 */
-	bool tells_range;       /* the range was chosen after the selection */
+	bool keeps_numbers; /* the window moves: bands show the numbers of a former one, faded */
+	bool tells_range;   /* the range was chosen after the selection */
 	/* The window of the last frame, and the stretch by which it chose what folds. */
 	struct {
 		int64_t from, to, chosen_from, chosen_to;
@@ -346,6 +349,9 @@ bool thrum__scene_awaits_rows(const struct thrum__scene *);
 bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
+/* In place of both, makes the rows or bands that are wanted in steps, of a model that doesn't grow. Returns 1
+ * when it has made a step; 0 when there was nothing to do; or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_step_view(struct thrum__scene *);
 /* Whether bands are chosen; whether the next frame shows them. */
 bool thrum__scene_wants_bands(const struct thrum__scene *);
 bool thrum__scene_shows_bands(const struct thrum__scene *);
@@ -375,6 +381,10 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(RIGHT, "Move", "right", "ArrowRight d", "go right") \
 	X(UP, "Move", "up", "ArrowUp", "go up") \
 	X(DOWN, "Move", "down", "ArrowDown", "go down") \
+	X(PAGE_UP, "Move", "page-up", "PageUp", "go up by a picture") \
+	X(PAGE_DOWN, "Move", "page-down", "PageDown", "go down by a picture") \
+	X(TOP, "Move", "top", "Home", "go to the top") \
+	X(BOTTOM, "Move", "bottom", "End", "go to the bottom") \
 	X(FIT, "Move", "fit", "f", "fit the selection into the picture; again: the whole trace") \
 	X(FOLD, "Show", "fold", "i", "fold idle time") \
 	X(SQUEEZE, "Show", "squeeze", "r", "fold quiet tracks") \
@@ -484,6 +494,10 @@ THRUM__MUST_USE int thrum__scene_bands_where_beside(struct thrum__scene *, uint3
 void thrum__scene_bands_choose(struct thrum__scene *, float y1, float y2);
 /* The places of bands are where they belong: later ones come from there, as heights_left tells. */
 void thrum__scene_bands_forget_heights(struct thrum__scene *);
+/* Scrolling of the last frame of bands, in px: the height of all bands, and how much of it lies above the
+ * picture and in it. */
+void thrum__scene_bands_reach(const struct thrum__scene *, double *all, double *at, double *page);
+void thrum__scene_bands_scroll_to(struct thrum__scene *, double at);
 /* Gives the place of a task's line in the last frame of bands; returns false if it isn't in sight. */
 bool thrum__scene_bands_place_y(const struct thrum__scene *, uint32_t task, float *y,
 	float *height);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -193,4 +195,33 @@ int thrum__source_note_end(const char *file, enum thrum_ending ending, int code,
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
 			"a process can't have ended in this way");
 	return thrum__source_change(file, note_end, &end, info);
+}
+
+void thrum__source_note_alive(const char *file)
+{
+	struct thrum__header header, *shared = MAP_FAILED;
+	struct thrum__input input;
+	uint64_t time = thrum__port_monotonic(), before;
+	int fd;
+
+	if (thrum__source_open(file, &input, NULL) < 0)
+		return;
+	fd = thrum__source_header(&input, &header, NULL) == 0 &&
+			thrum__format_read_clocks(&input, &header) == 0
+		? open(file, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+		: -1;
+	before = atomic_load(&header.ended);
+	/* It lives after `time` and after the end was read: so that is not its own. */
+	if (fd >= 0 && atomic_load(&header.ending) == 0 &&
+		thrum__source_is_recorded_to(&input, &header))
+		shared = mmap(NULL, sizeof header, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared != MAP_FAILED) {
+		if (memcmp(shared->uuid, header.uuid, sizeof header.uuid) == 0)
+			atomic_compare_exchange_strong(&shared->ended, &before,
+				thrum__format_ticks_at(&header, time));
+		munmap(shared, sizeof header);
+	}
+	if (fd >= 0)
+		close(fd);
+	thrum__source_close(input.owner);
 }

@@ -197,6 +197,11 @@ bool thrum__source_is_place(const char *name)
 	return false;
 }
 
+bool thrum__source_is_server(const char *name)
+{
+	return strncmp(name, "nats:", 5) == 0 || strncmp(name, "tls:", 4) == 0;
+}
+
 const char *thrum__source_name(const char *place)
 {
 	const char *slash = strrchr(place, '/'), *name = slash ? slash + 1 : place;

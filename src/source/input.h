@@ -53,21 +53,45 @@ int thrum__source_open_xen(const char *domain, struct thrum__input *, struct thr
 int thrum__source_open_nats(const char *address, struct thrum__input *, struct thrum_error_info *);
 int thrum__source_open_nats_tls(const char *address, struct thrum__input *,
 	struct thrum_error_info *);
+/* Whether a trace's name is the address of a server. */
+bool thrum__source_is_server(const char *name);
+/* Opens the recordings that a server keeps as a trace, which goes on while one of several does. Returns 0 or
+ * a negative enum thrum_error. */
+int thrum__source_open_server(const char *name, struct thrum_trace **trace,
+	struct thrum_error_info *);
+/* Makes a trace of an input, and follows it if it is written. The trace owns the input; after a failure it is
+ * closed. Returns 0 or a negative enum thrum_error. */
+int thrum__source_follow(const struct thrum__input *, struct thrum_trace **trace,
+	struct thrum_error_info *);
+
+/* A recording among several. */
+struct thrum__source_recording {
+	const char *path; /* for thrum_trace_open */
+	const char *file; /* as struct thrum__world_part has it */
+	/* As a server has them; NULL: it is of this machine. */
+	const char *host, *program;
+};
+
+/* Recordings that may be one trace: THRUM__WORLD_PARTS_MAX at most. */
+struct thrum__source_group {
+	const struct thrum__source_recording *all;
+	size_t count;
+	int clocks; /* the descriptor of a file with struct thrum__ping; -1: there is none */
+};
 
 /*
- * Calls `visit` for a trace by its name; for recordings that a server keeps once for each, with a path
- * that is valid meanwhile, and with names as the server has them, else NULL. Ends when it returns
- * another number than 0. Returns that number, 0, or a negative enum thrum_error.
+ * Calls `visit` for the recordings of a server's address, as many at a time as can be one trace. The
+ * group is valid meanwhile. Ends when it returns another number than 0. Returns that number, 0, or a
+ * negative enum thrum_error.
  */
-int thrum__source_visit(const char *name,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *);
-
-/* The same for an address of a server. Any number of recordings may match. */
 struct thrum__fleet_address;
-int thrum__source_visit_server(const struct thrum__fleet_address *,
-	int (*visit)(void *, const char *path, const char *host, const char *program),
-	void *context, struct thrum_error_info *);
+int thrum__source_visit(const struct thrum__fleet_address *,
+	int (*visit)(void *, const struct thrum__source_group *), void *context,
+	struct thrum_error_info *);
+/* Opens a group as one trace: thrum__world_join. *messages becomes the number of messages between the
+ * recordings. Returns 0 or a negative enum thrum_error. */
+int thrum__source_join(const struct thrum__source_group *, struct thrum_trace **trace,
+	uint64_t *messages, struct thrum_error_info *);
 /* Fetches the recordings of an address, but no more than can be one trace: *left weren't. Returns the
  * descriptor of a temporary file, or a negative enum thrum_error. */
 int thrum__source_fetch(const struct thrum__fleet_address *, size_t *left,
@@ -129,8 +153,9 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
  * also be read. It leaves out live tasks that began later. Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
-/* The same for times in ns since the recording's first event; an input that is no recording, such as a
- * bundle, is refused. `error` may be NULL. */
+/* The same for times in ns since the recording's first event. Tasks that are alive at `from` go into the
+ * copy's table of live tasks, so all before `from` is read. An input that is no recording, such as a
+ * bundle, is refused, and so is one that ends before `from`. `error` may be NULL. */
 int thrum__source_copy_times(const struct thrum__input *, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error);
 
@@ -168,6 +193,11 @@ int thrum__source_error_of(int number);
 /* As thrum_trace_note_end, for a process that ended at that time of CLOCK_MONOTONIC, in ns. */
 int thrum__source_note_end(const char *file, enum thrum_ending, int code, uint64_t time,
 	struct thrum_error_info *);
+
+/* Notes that the process which records to a file lives now: so its end is better known if nobody
+ * notes that. Does nothing if it doesn't, or the file can't be changed. Leaves the end alone that
+ * the process itself notes. */
+void thrum__source_note_alive(const char *file);
 
 /* A recording whose process has ended, while it is changed. */
 struct thrum__source_change {

@@ -165,17 +165,28 @@ static void followed_wait(void *owner, int ms)
 
 int thrum_trace_open(const char *file, struct thrum_trace **trace, struct thrum_error_info *info)
 {
+	struct thrum__input input;
+
+	if (thrum__source_is_server(file))
+		return thrum__source_open_server(file, trace, info);
+	int error = thrum__source_open(file, &input, info);
+
+	return error ? error : thrum__source_follow(&input, trace, info);
+}
+
+int thrum__source_follow(const struct thrum__input *file, struct thrum_trace **trace,
+	struct thrum_error_info *info)
+{
 	struct followed *followed = calloc(1, sizeof *followed);
 
-	if (!followed)
+	if (!followed) {
+		thrum__source_close(file->owner);
 		return thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
-	int error = thrum__source_open(file, &followed->file, info);
-
-	if (error) {
-		free(followed);
-		return error;
 	}
+	followed->file = *file;
+
 	struct thrum__input input = {followed, followed_read, followed_size};
+	int error;
 
 	error = thrum__world_open(&input, followed_close, &followed->trace, info);
 	if (error) {

@@ -6,12 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "source/fleet.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
 #define CHUNK (1 << 16)
 
-static int open_recording(struct thrum__world_parts *parts, const char *file,
+static int open_recording(struct thrum__world_parts *parts, const char *path, const char *file,
 	struct thrum_error_info *info)
 {
 	struct thrum__world_part *part = &parts->all[parts->count];
@@ -21,9 +22,9 @@ static int open_recording(struct thrum__world_parts *parts, const char *file,
 		return thrum__read_error_set(info, -THRUM_E_ARGUMENT, 0,
 			"more than %d traces can't be joined", THRUM__WORLD_PARTS_MAX);
 	parts->count++;
-	part->file = thrum__source_name(file);
-	error = thrum_trace_open(file, &part->trace, info);
-	return error ? error : thrum_trace_open(file, &part->again, info);
+	part->file = file;
+	error = thrum_trace_open(path, &part->trace, info);
+	return error ? error : thrum_trace_open(path, &part->again, info);
 }
 
 /* Adds a recording, or those of a bundle. */
@@ -33,11 +34,11 @@ static int open_file(struct thrum__world_parts *parts, const char *file,
 	struct thrum__input input;
 
 	if (thrum__source_open(file, &input, NULL) < 0)
-		return open_recording(parts, file, info);
+		return open_recording(parts, file, thrum__source_name(file), info);
 	if (thrum__world_is_bundle(&input))
 		return thrum__world_parts_add(parts, &input, thrum__source_close, info);
 	thrum__source_close(input.owner);
-	return open_recording(parts, file, info);
+	return open_recording(parts, file, thrum__source_name(file), info);
 }
 
 int thrum__source_open_together(const char *const *files, size_t count, struct thrum_trace **trace,
@@ -60,6 +61,42 @@ int thrum__source_open_together(const char *const *files, size_t count, struct t
 		error = thrum__world_join(parts->all, parts->count, parts->pings, parts->ping_count,
 			trace, messages, info);
 	free(parts->pings);
+	free(parts);
+	return error;
+}
+
+int thrum__source_read_clocks(int fd, struct thrum__ping **pings, uint32_t *count)
+{
+	struct stat status;
+	ssize_t got;
+
+	if (fd < 0 || fstat(fd, &status) < 0 || status.st_size == 0)
+		return 0;
+	*pings = malloc((size_t)status.st_size);
+	if (!*pings)
+		return -THRUM_E_MEMORY;
+	got = pread(fd, *pings, (size_t)status.st_size, 0);
+	*count = got > 0 ? (uint32_t)((size_t)got / sizeof **pings) : 0;
+	return 0;
+}
+
+int thrum__source_join(const struct thrum__source_group *group, struct thrum_trace **trace,
+	uint64_t *messages, struct thrum_error_info *info)
+{
+	struct thrum__world_parts *parts = calloc(1, sizeof *parts);
+	int error = parts
+		? thrum__source_read_clocks(group->clocks, &parts->pings, &parts->ping_count)
+		: -THRUM_E_MEMORY;
+
+	for (size_t i = 0; i < group->count && error == 0; i++)
+		error = open_recording(parts, group->all[i].path, group->all[i].file, info);
+	if (error && parts)
+		thrum__world_parts_close(parts);
+	else if (!error)
+		error = thrum__world_join(parts->all, parts->count, parts->pings, parts->ping_count,
+			trace, messages, info);
+	if (parts)
+		free(parts->pings);
 	free(parts);
 	return error;
 }

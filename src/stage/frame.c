@@ -6,6 +6,7 @@
 
 #define HOVER_MS 120 /* after this time a hovered task is shown */
 #define BLINK_MS 300 /* duration of a blink */
+#define STILL_MS 100 /* so long after a motion bands count their numbers anew */
 
 /* Shows the hovered task with its related units, if it has been hovered long enough. Returns
  * whether that is still to come. */
@@ -39,6 +40,29 @@ static bool update_blink(struct thrum__stage *stage, double now)
 	own->blink_task = THRUM__NONE;
 	own->is_painted = false;
 	return false;
+}
+
+/* Lets bands keep their numbers while a window moves, and a little longer. Returns whether they are still
+ * to be counted. */
+static bool keep_numbers(struct thrum__stage *stage, double now)
+{
+	struct thrum__stage_private *own = stage->own;
+	bool any = false;
+
+	if (isnan(own->still_since))
+		own->still_since = now - STILL_MS;
+	else if (thrum__stage_has_moved(stage))
+		own->still_since = now;
+	thrum__stage_motion_note(stage);
+	for (uint32_t i = 0; i < stage->count; i++) {
+		struct thrum__scene *scene = stage->parts[i].scene;
+		bool keeps = scene->shows_bands && now - own->still_since < STILL_MS;
+
+		own->is_painted = own->is_painted && scene->keeps_numbers == keeps;
+		scene->keeps_numbers = keeps;
+		any = any || keeps;
+	}
+	return any;
 }
 
 /* Paints two parts in pairs, as one list. */
@@ -124,13 +148,14 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 	const struct thrum__draw_metrics *metrics, double now)
 {
 	struct thrum__stage_private *own = stage->own;
-	bool is_hovering, is_blinking, is_moving = false;
+	bool is_hovering, is_blinking, is_counting, is_moving = false;
 	int status = thrum__stage_resize(stage, width, height);
 
 	if (status < 0)
 		return status;
 	is_hovering = show_hovered(stage, now);
 	is_blinking = update_blink(stage, now);
+	is_counting = !stage->is_still && keep_numbers(stage, now);
 	if (own->is_moving || !own->is_painted) {
 		status = paint_moving(stage, metrics, now, &is_moving);
 		if (status != 0)
@@ -139,5 +164,5 @@ int thrum__stage_frame(struct thrum__stage *stage, float width, float height,
 	}
 	if (!stage->is_still && paint_over(stage, width, height, metrics) < 0)
 		return -THRUM_E_MEMORY;
-	return is_moving || is_hovering || is_blinking;
+	return is_moving || is_hovering || is_blinking || is_counting;
 }

@@ -122,6 +122,10 @@ static bool goes_somewhere(int command)
 	case THRUM__COMMAND_RIGHT:
 	case THRUM__COMMAND_UP:
 	case THRUM__COMMAND_DOWN:
+	case THRUM__COMMAND_PAGE_UP:
+	case THRUM__COMMAND_PAGE_DOWN:
+	case THRUM__COMMAND_TOP:
+	case THRUM__COMMAND_BOTTOM:
 	case THRUM__COMMAND_FIT:
 	case THRUM__COMMAND_NEXT_MATCH:
 	case THRUM__COMMAND_PREVIOUS_MATCH:
@@ -455,6 +459,12 @@ void thrum__stage_scroll_tracks(const struct thrum__stage *stage,
 	*scroll = (struct thrum__stage_scroll){0};
 	if (stage->count == 0)
 		return;
+	if (stage->parts[stage->focus].scene->shows_bands) {
+		thrum__scene_bands_reach(stage->parts[stage->focus].scene, &scroll->all,
+			&scroll->at, &scroll->page);
+		clamp_scroll(scroll);
+		return;
+	}
 	tracks = &stage->parts[stage->focus].scene->tracks;
 	scroll->all = scroll->page = tracks->total;
 	if (tracks->projection == THRUM__TRACKS_FISHEYE || tracks->count == 0)
@@ -491,6 +501,10 @@ int thrum__stage_set_track(struct thrum__stage *stage, double at)
 		return 0;
 	thrum__stage_motion_stop(stage);
 	scene = stage->parts[stage->focus].scene;
+	if (scene->shows_bands) {
+		thrum__scene_bands_scroll_to(scene, at);
+		return finish_input(stage, stage->focus, 0);
+	}
 	scene->state.track = fmin(fmax(at, 0),
 		scene->layout->tracks > 0 ? scene->layout->tracks - 1 : 0);
 	thrum__stage_refresh(stage);

@@ -74,6 +74,27 @@ void thrum__stage_motion_shift(struct thrum__stage *stage, uint32_t part, int64_
 	}
 }
 
+void thrum__stage_motion_note(struct thrum__stage *stage)
+{
+	for (uint32_t i = 0; i < stage->count; i++) {
+		stage->own->still_from[i] = stage->parts[i].scene->state.from;
+		stage->own->still_to[i] = stage->parts[i].scene->state.to;
+	}
+}
+
+bool thrum__stage_has_moved(const struct thrum__stage *stage)
+{
+	bool has = stage->own->is_moving;
+
+	for (uint32_t i = 0; i < stage->count; i++) {
+		const struct thrum__scene_state *state = &stage->parts[i].scene->state;
+
+		has = has || state->from != stage->own->still_from[i] ||
+			state->to != stage->own->still_to[i];
+	}
+	return has;
+}
+
 /* Returns the spot at a share (0 … 1) of the way from a to b. The window's length changes evenly by
  * its logarithm; a time that keeps its x in a zoom by hand keeps it here too. */
 static struct thrum__stage_spot spot_between(const struct thrum__stage_spot *a,

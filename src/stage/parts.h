@@ -57,6 +57,10 @@ struct thrum__stage_private {
 	uint32_t blink_part, blink_task; /* the task whose track blinks, or NONE */
 	double blink_start;              /* ms, or NAN */
 
+	/* The windows, and since when they are there. */
+	double still_since; /* ms; NAN before the first frame */
+	int64_t still_from[THRUM__STAGE_MAX], still_to[THRUM__STAGE_MAX];
+
 	/* The pointer. */
 	bool is_inside, has_crosshair, is_touch;
 	float x, y;
@@ -125,6 +129,9 @@ void thrum__stage_motion_from(struct thrum__stage *);
 void thrum__stage_motion_begin(struct thrum__stage *);
 /* Moves it with the window of a part that has followed the end of its trace by so many ns. */
 void thrum__stage_motion_shift(struct thrum__stage *, uint32_t part, int64_t by);
+/* Notes the windows; whether one of them moves, or has moved since. */
+void thrum__stage_motion_note(struct thrum__stage *);
+bool thrum__stage_has_moved(const struct thrum__stage *);
 /* Ends the motion where it is now. */
 void thrum__stage_motion_stop(struct thrum__stage *);
 /* Sets the states to the spots of the motion at `now` (ms). Returns false if the motion is over. */

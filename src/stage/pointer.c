@@ -462,24 +462,20 @@ int thrum__stage_release(struct thrum__stage *stage, float x, float y, unsigned 
 int thrum__stage_double_press(struct thrum__stage *stage, float x, float y, unsigned with)
 {
 	struct place place;
-	struct thrum__scene *scene;
-	int changed, shared;
+	int changed, moved;
 
 	if (stage->count == 0 || !is_sane(x, y))
 		return 0;
 	if (thrum__stage_project(stage) < 0)
 		return -THRUM_E_MEMORY;
 	place = place_at(stage, x, y, with);
-	scene = stage->parts[place.part].scene;
 	if (place.drag != THRUM__DRAG_NOT_YET)
 		return 0;
 	changed = select_at(stage, x, y, with);
-	shared = changed < 0
-		? changed
-		: thrum__scene_command(scene,
-			  scene->shows_bands ? THRUM__COMMAND_SLOW : THRUM__COMMAND_RELATED);
-	if (shared < 0)
-		return shared;
-	stage->own->is_painted = false;
-	return changed | THRUM__MOVED;
+	if (changed < 0)
+		return changed;
+	moved = thrum__stage_command(stage,
+		stage->parts[place.part].scene->shows_bands ? THRUM__COMMAND_SLOW
+							    : THRUM__COMMAND_RELATED);
+	return moved < 0 ? moved : changed | moved | THRUM__MOVED;
 }

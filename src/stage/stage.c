@@ -26,6 +26,7 @@ int thrum__stage_create(struct thrum__stage **stage)
 	}
 	made->is_linked = made->is_animated = true;
 	made->own->blink_task = THRUM__NONE;
+	made->own->still_since = NAN;
 	thrum__stage_forget_pointer(made);
 	for (uint32_t i = 0; i < 2 * THRUM__STAGE_MAX + 1; i++)
 		thrum__draw_list_init(&made->lists[i]);
@@ -205,6 +206,7 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 {
 	struct thrum__scene *scene;
 	struct thrum__scene_state before, after;
+	bool has_moved;
 	int64_t span;
 	int status;
 
@@ -227,10 +229,14 @@ int thrum__stage_update(struct thrum__stage *stage, uint32_t part, bool follow, 
 	span = length > 0 ? length : scene->state.to - scene->state.from;
 	if (span > THRUM__END_MAX)
 		span = THRUM__END_MAX;
+	has_moved = thrum__stage_has_moved(stage);
 	thrum__stage_motion_shift(stage, part, after.to - scene->state.to);
 	scene->state.to = after.to;
 	scene->state.from = after.to - span;
-	return thrum__stage_share(stage, part);
+	status = thrum__stage_share(stage, part);
+	if (!has_moved)
+		thrum__stage_motion_note(stage); /* to follow the end is no motion */
+	return status;
 }
 
 int thrum__stage_find(struct thrum__stage *stage, uint32_t part)
@@ -475,6 +481,17 @@ int thrum__stage_resize(struct thrum__stage *stage, float width, float height)
 		thrum__stage_refresh(stage);
 	if (stage->count > 0)
 		thrum__stage_place(stage, width, height);
+	return status;
+}
+
+int thrum__stage_step_view(struct thrum__stage *stage, float width, float height)
+{
+	int status = thrum__stage_resize(stage, width, height);
+
+	for (uint32_t i = 0; i < stage->count && status == 0; i++)
+		status = thrum__scene_step_view(stage->parts[i].scene);
+	if (status > 0)
+		thrum__stage_refresh(stage);
 	return status;
 }
 

@@ -120,6 +120,8 @@ THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part
 	struct thrum__bands *);
 THRUM__MUST_USE int thrum__stage_take_rows(struct thrum__stage *, uint32_t part,
 	struct thrum__scene_rows *);
+/* Makes the rows or bands that frames of this size want in steps, as thrum__scene_step_view. */
+THRUM__MUST_USE int thrum__stage_step_view(struct thrum__stage *, float width, float height);
 
 /*
  * Makes the lists. `now` is the time in ms of any clock that never goes back. Returns 1 if
@@ -266,7 +268,7 @@ int thrum__stage_counter(struct thrum__stage *, uint32_t part, uint32_t counter,
 bool thrum__stage_has_counter(const struct thrum__stage *, uint32_t part, uint32_t counter);
 
 /* Scroll bars of the part that has the focus: the whole range, the window's begin and its length;
- * in tracks, or in ns. `page` is at most `all`. */
+ * in tracks, in px of the bands, or in ns. `page` is at most `all`. */
 struct thrum__stage_scroll {
 	double all, at, page;
 };

@@ -177,6 +177,80 @@ static void put_levels(struct thrum__base_text *to, const struct thrum__base_tex
 		memcpy(to->bytes + before, &length, sizeof length);
 }
 
+/* ---- Differences ---------------------------------------------------------------------------- */
+
+#define BLOCK 128u /* values */
+#define MINIBLOCKS 4u
+#define MINIBLOCK (BLOCK / MINIBLOCKS)
+
+/* Appends numbers of so many bits, the lowest bits first. */
+static void put_bits(struct thrum__base_text *to, const uint64_t *numbers, unsigned bits)
+{
+	uint64_t word = 0;
+	unsigned used = 0;
+
+	for (unsigned i = 0; i < MINIBLOCK && bits > 0; i++) {
+		word |= numbers[i] << used;
+		used += bits;
+		if (used < 64)
+			continue;
+		put_bytes(to, &word, sizeof word);
+		used -= 64;
+		word = used > 0 ? numbers[i] >> (bits - used) : 0;
+	}
+	/* 32 numbers fill whole bytes. */
+	put_bytes(to, &word, used / 8);
+}
+
+static uint64_t number_at(const struct thrum__base_text *values, size_t i)
+{
+	uint64_t number;
+
+	memcpy(&number, values->bytes + i * sizeof number, sizeof number);
+	return number;
+}
+
+/* Appends a block of differences to the numbers before, the first of which is that of number `first`. */
+static void put_block(struct thrum__base_text *to, const struct thrum__base_text *values,
+	size_t first, size_t count)
+{
+	uint64_t differences[BLOCK] = {0};
+	unsigned bits[MINIBLOCKS] = {0};
+	int64_t least = INT64_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		differences[i] = number_at(values, first + i) - number_at(values, first + i - 1);
+		least = (int64_t)differences[i] < least ? (int64_t)differences[i] : least;
+	}
+	put_zigzag(to, least);
+	for (size_t i = 0; i < count; i++) {
+		unsigned *most = &bits[i / MINIBLOCK], own;
+
+		differences[i] -= (uint64_t)least;
+		own = differences[i] ? 64 - (unsigned)__builtin_clzll(differences[i]) : 0;
+		*most = own > *most ? own : *most;
+	}
+	for (unsigned i = 0; i < MINIBLOCKS; i++)
+		thrum__base_text_byte(to, (char)bits[i]);
+	for (unsigned i = 0; i < MINIBLOCKS; i++)
+		put_bits(to, differences + i * MINIBLOCK, bits[i]);
+}
+
+/* Appends numbers as DELTA_BINARY_PACKED (parquet-format/Encodings.md). */
+static void put_differences(struct thrum__base_text *to, const struct thrum__base_text *values)
+{
+	size_t count = values->size / sizeof(uint64_t);
+
+	put_varint(to, BLOCK);
+	put_varint(to, MINIBLOCKS);
+	put_varint(to, count);
+	put_zigzag(to, count > 0 ? (int64_t)number_at(values, 0) : 0);
+	for (size_t i = 1; i < count; i += BLOCK)
+		put_block(to, values, i, count - i < BLOCK ? count - i : BLOCK);
+}
+
+/* ---- Pages ---------------------------------------------------------------------------------- */
+
 /* Appends the page's bytes, compressed if that can be done. */
 static void put_page(struct thrum__base_text *to, const struct thrum__base_text *page)
 {
@@ -204,6 +278,7 @@ enum {
 #endif
 	PLAIN = 0, /* encodings */
 	RLE = 3,
+	DELTA = 5, /* DELTA_BINARY_PACKED */
 	INT64 = 2, /* types */
 	BYTE_ARRAY = 6,
 };
@@ -214,7 +289,8 @@ static int type_of(const struct thrum__store_column *column)
 }
 
 /* PageHeader */
-static void put_page_header(struct thrum__base_text *to, uint64_t rows, size_t plain, size_t packed)
+static void put_page_header(struct thrum__base_text *to, uint64_t rows, int encoding, size_t plain,
+	size_t packed)
 {
 	int last = 0, inner = 0;
 
@@ -223,7 +299,7 @@ static void put_page_header(struct thrum__base_text *to, uint64_t rows, size_t p
 	put_number(to, &last, 3, THRIFT_I32, (int64_t)packed);
 	put_field(to, &last, 5, THRIFT_STRUCT);
 	put_number(to, &inner, 1, THRIFT_I32, (int64_t)rows);
-	put_number(to, &inner, 2, THRIFT_I32, PLAIN);
+	put_number(to, &inner, 2, THRIFT_I32, encoding);
 	put_number(to, &inner, 3, THRIFT_I32, RLE);
 	put_number(to, &inner, 4, THRIFT_I32, RLE);
 	put_end(to);
@@ -232,7 +308,7 @@ static void put_page_header(struct thrum__base_text *to, uint64_t rows, size_t p
 
 /* ColumnChunk */
 static void put_chunk(struct thrum__base_text *to, const struct thrum__store_column *column,
-	uint64_t rows, size_t offset, size_t plain, size_t packed)
+	uint64_t rows, int encoding, size_t offset, size_t plain, size_t packed)
 {
 	int last = 0, inner = 0;
 
@@ -241,7 +317,7 @@ static void put_chunk(struct thrum__base_text *to, const struct thrum__store_col
 	put_number(to, &inner, 1, THRIFT_I32, type_of(column));
 	put_field(to, &inner, 2, THRIFT_LIST);
 	put_list(to, 2, THRIFT_I32);
-	put_zigzag(to, PLAIN);
+	put_zigzag(to, encoding);
 	put_zigzag(to, RLE);
 	put_field(to, &inner, 3, THRIFT_LIST);
 	put_list(to, 1, THRIFT_BINARY);
@@ -255,29 +331,61 @@ static void put_chunk(struct thrum__base_text *to, const struct thrum__store_col
 	put_end(to);
 }
 
-/* Writes one column of the group: a page with its header. */
+/* A page, and its bytes as they stand in the file. */
+struct page {
+	struct thrum__base_text plain, packed;
+};
+
+static struct page make_page(const struct thrum__store_parquet *p, unsigned i, int encoding)
+{
+	struct page page = {thrum__base_text_growing(), thrum__base_text_growing()};
+
+	put_levels(&page.plain, &p->present[i]);
+	if (encoding == DELTA)
+		put_differences(&page.plain, &p->values[i]);
+	else
+		put_bytes(&page.plain, p->values[i].bytes, p->values[i].size);
+	if (!page.plain.failed)
+		put_page(&page.packed, &page.plain);
+	page.packed.failed |= page.plain.failed;
+	return page;
+}
+
+static void free_page(struct page *page)
+{
+	thrum__base_text_free(&page->plain);
+	thrum__base_text_free(&page->packed);
+}
+
+/* Writes one column of the group: a page with its header. Numbers stand as differences if that takes less
+ * room: so do times and ids, but not counters. */
 static void end_column(struct thrum__store_parquet *p, unsigned i)
 {
-	struct thrum__base_text page = thrum__base_text_growing(), packed = page, header = page;
+	struct thrum__base_text header = thrum__base_text_growing();
+	struct page page = make_page(p, i, PLAIN);
 	size_t offset = p->out.size;
+	int encoding = PLAIN;
 
-	put_levels(&page, &p->present[i]);
-	put_bytes(&page, p->values[i].bytes, p->values[i].size);
-	if (!page.failed)
-		put_page(&packed, &page);
-	put_page_header(&header, p->in_group, page.size, packed.size);
-	p->failed |= page.failed || packed.failed || header.failed || p->values[i].failed ||
-		p->present[i].failed;
+	p->failed |= p->values[i].failed || p->present[i].failed;
+	if (type_of(&p->columns[i]) == INT64 && !p->failed) {
+		struct page other = make_page(p, i, DELTA), plain = page;
+		bool is_smaller = other.packed.failed || other.packed.size < page.packed.size;
+
+		page = is_smaller ? other : plain;
+		encoding = is_smaller ? DELTA : PLAIN;
+		free_page(is_smaller ? &plain : &other);
+	}
+	put_page_header(&header, p->in_group, encoding, page.plain.size, page.packed.size);
+	p->failed |= page.packed.failed || header.failed;
 	if (!p->failed) {
 		put_bytes(&p->out, header.bytes, header.size);
-		put_bytes(&p->out, packed.bytes, packed.size);
+		put_bytes(&p->out, page.packed.bytes, page.packed.size);
 	}
-	put_chunk(&p->groups, &p->columns[i], p->in_group, offset, header.size + page.size,
-		header.size + packed.size);
+	put_chunk(&p->groups, &p->columns[i], p->in_group, encoding, offset,
+		header.size + page.plain.size, header.size + page.packed.size);
 	thrum__base_text_clear(&p->values[i]);
 	thrum__base_text_clear(&p->present[i]);
-	thrum__base_text_free(&page);
-	thrum__base_text_free(&packed);
+	free_page(&page);
 	thrum__base_text_free(&header);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * store/parquet: writes tables in Apache Parquet's format (https://parquet.apache.org/docs). Columns are
- * plain, compressed with zstd where thrum has that, in groups of 65,536 rows.
+ * plain or differences, compressed with zstd where thrum has that, in groups of 65,536 rows.
  *
  *	thrum__store_parquet_init(&p, columns, count);
  *	for each row, for each column: thrum__store_parquet_number(&p, …) or _text or _none

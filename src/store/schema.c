@@ -21,14 +21,15 @@ const struct thrum__store_column
 			{"lane", N}, {"began", T}, {"ended", T}, {"took", N}},
 		[THRUM__STORE_WAITS] = {{"program", S}, {"pid", N}, {"task", N}, {"pattern", S},
 			{"waits_for", N}, {"for_pattern", S}, {"for_program", S}, {"began", T},
-			{"ended", T}, {"took", N}},
+			{"ended", T}, {"took", N}, {"for_host", S}, {"for_pid", N}},
 		[THRUM__STORE_COUNTERS] = {{"program", S}, {"pid", N}, {"counter", S}, {"time", T},
 			{"value", N}},
 		[THRUM__STORE_HISTOGRAMS] = {{"program", S}, {"pid", N}, {"minute", T},
 			{"pattern", S}, {"kind", S}, {"low", N}, {"high", N}, {"tasks", N}},
 		[THRUM__STORE_FINDINGS] = {{"program", S}, {"pid", N}, {"time", T}, {"class", S},
 			{"certainty", S}, {"sentence", S}, {"task", N}, {"pattern", S},
-			{"cause", S}, {"cause_program", S}},
+			{"cause", S}, {"cause_program", S}, {"cause_host", S}, {"cause_pid", N},
+			{"cause_task", N}},
 };
 
 #undef N

@@ -50,8 +50,27 @@ struct thrum__store_file {
 	uint64_t rows;
 };
 
+struct thrum__findings;
+
+/* A recording among those that are joined. */
+struct thrum__store_part {
+	const char *host, *program; /* as its own tables name them */
+	int64_t pid;
+};
+
+/* A trace that joins recordings. It tells who waits for another process, and what that causes. */
+struct thrum__store_joined {
+	const struct thrum__model *model;
+	const struct thrum__findings *findings; /* in it */
+	const struct thrum__store_part *parts;  /* in its order */
+	uint32_t count;
+	uint64_t step; /* between the task ids of two parts */
+};
+
 struct thrum__store_options {
-	const char *program;
+	const char *host, *program;
+	const struct thrum__store_joined *joined; /* NULL: the model stands alone */
+	uint32_t part;                            /* its number there */
 	/* NULL: files in Parquet. Else rows for ClickHouse; "host", "recording" and "stored" as they
 	 * stand there: thrum__store_key. */
 	const char *key;

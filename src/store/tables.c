@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/graph.h"
 #include "analyse/label.h"
 #include "analyse/stats/stats.h"
 #include "analyse/why/finding.h"
@@ -37,8 +38,10 @@ struct bucket {
 struct tables {
 	const struct thrum__model *model;
 	const struct thrum_trace_info *info;
-	const char *program;
-	const char *key; /* thrum__store_options */
+	const char *host, *program; /* these are thrum__store_options */
+	const char *key;
+	const struct thrum__store_joined *joined;
+	uint32_t part;
 	struct slot **slots;
 	uint32_t count, room;
 	struct thrum__base_keys numbers; /* of slots, by time and table */
@@ -127,26 +130,42 @@ static void put_program(struct tables *t, uint32_t task)
 }
 
 /* Writes the pattern of the task's label; of one without a label its kind. Returns its size. */
-static size_t make_pattern(const struct tables *t, uint32_t task,
+static size_t make_pattern(const struct thrum__model *model, uint32_t task,
 	char pattern[THRUM__LABEL_PATTERN_MAX])
 {
 	size_t size;
-	const char *label = thrum__model_task_name(t->model, task, &size);
+	const char *label = thrum__model_task_name(model, task, &size);
 
 	if (size > 0)
 		return thrum__analyse_label_pattern(label, size, pattern);
 	return (size_t)snprintf(pattern, THRUM__LABEL_PATTERN_MAX, "%s",
-		thrum_kind_name(THRUM__TASK(t->model, task, kind)));
+		thrum_kind_name(THRUM__TASK(model, task, kind)));
+}
+
+static void put_pattern_of(struct tables *t, const struct thrum__model *model, uint32_t task)
+{
+	char pattern[THRUM__LABEL_PATTERN_MAX];
+
+	if (task != THRUM__NONE && thrum__model_has_row(&model->tasks, task))
+		put_text(t, pattern, make_pattern(model, task, pattern));
+	else
+		put_none(t);
 }
 
 static void put_pattern(struct tables *t, uint32_t task)
 {
-	char pattern[THRUM__LABEL_PATTERN_MAX];
+	put_pattern_of(t, t->model, task);
+}
 
-	if (has_task(t, task))
-		put_text(t, pattern, make_pattern(t, task, pattern));
-	else
-		put_none(t);
+/* Writes the machine and the process of another task, as far as they are known. */
+static void put_place(struct tables *t, uint32_t task)
+{
+	if (!has_task(t, task) || t->model->is_joined) {
+		put_none(t), put_none(t);
+		return;
+	}
+	put_string(t, t->host);
+	put_number(t, t->info->pid);
 }
 
 /* ---- Files ---------------------------------------------------------------------------------- */
@@ -297,7 +316,7 @@ static void count_task(struct tables *t, uint32_t task)
 	key[5] = (char)bucket.row;
 	key[6] = (char)bucket.place;
 	t->failed = thrum__base_keys_add(&t->bucket_keys, (uint64_t)minute_of(t, task), key,
-		7 + make_pattern(t, task, key + 7), &number);
+		7 + make_pattern(t->model, task, key + 7), &number);
 	buckets = thrum__base_grow(t->buckets, &t->bucket_room, t->bucket_keys.count,
 		sizeof(struct bucket));
 	if (!buckets)
@@ -354,6 +373,7 @@ static void add_wait(struct tables *t, uint32_t edge, int64_t next)
 	else
 		put_none(t);
 	put_interval(t, began, end);
+	put_place(t, other);
 }
 
 /* The latest edge of a task comes first. */
@@ -390,34 +410,119 @@ static void add_counter(struct tables *t, const struct thrum__counter *counter)
 	}
 }
 
-static void add_finding(struct tables *t, const struct thrum__finding *finding)
+/* ---- Other processes ------------------------------------------------------------------------ */
+
+/* Returns the recording that has a task of the joined trace, and sets *id to its number there. NULL: none. */
+static const struct thrum__store_part *find_part(const struct tables *t, uint32_t task, int64_t *id)
+{
+	uint64_t number, part;
+
+	if (task == THRUM__NONE || !thrum__model_has_row(&t->joined->model->tasks, task))
+		return NULL;
+	number = THRUM__TASK(t->joined->model, task, id);
+	part = number / t->joined->step;
+	*id = (int64_t)(number % t->joined->step);
+	return part < t->joined->count ? &t->joined->parts[part] : NULL;
+}
+
+/* Returns the task of another process whose answer a task of the joined trace waits for, or has waited for;
+ * or NONE. */
+static uint32_t find_server(const struct tables *t, uint32_t task)
+{
+	const struct thrum__model *m = t->joined->model;
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	uint32_t server = thrum__analyse_task_server(m, task);
+	unsigned count = server == THRUM__NONE ? thrum__analyse_waits_of(m, task, waits) : 0;
+
+	for (unsigned i = 0; i < count && server == THRUM__NONE; i++)
+		if (waits[i].is_link)
+			server = waits[i].on;
+	return server;
+}
+
+/* Adds the task's wait for another process, which lasts as long as the task, or until the other task ends. A
+ * row belongs to the ten minutes of the task's own end, as times of other machines are known better later. */
+static void add_answer(struct tables *t, uint32_t task)
+{
+	const struct thrum__store_joined *joined = t->joined;
+	const struct thrum__model *m = joined->model;
+	uint64_t number = THRUM__TASK(t->model, task, id) + t->part * joined->step;
+	uint32_t there = thrum__model_find(m, number), server;
+	int64_t began = THRUM__TASK(t->model, task, start), end = THRUM__TASK(t->model, task, end);
+	const struct thrum__store_part *part;
+	int64_t over, id;
+
+	if (there == THRUM__NONE || THRUM__TASK(m, there, became) != THRUM__NONE)
+		return;
+	server = find_server(t, there);
+	part = find_part(t, server, &id);
+	if (!part || part == &joined->parts[t->part] ||
+		!begin_task_row(t, THRUM__STORE_WAITS, end, task))
+		return;
+	over = THRUM__TASK(m, thrum__model_heir(m, server), end);
+	if (over != THRUM__OPEN)
+		over = began + (over - THRUM__TASK(m, there, start));
+	put_id(t, task);
+	put_pattern(t, task);
+	put_number(t, id);
+	put_pattern_of(t, m, server);
+	put_string(t, part->program);
+	put_interval(t, began, over >= began && over < end ? over : end);
+	put_string(t, part->host);
+	put_number(t, part->pid);
+}
+
+/* ---- Findings ------------------------------------------------------------------------------- */
+
+static void add_finding(struct tables *t, const struct thrum__model *m,
+	const struct thrum__finding *finding)
 {
 	uint32_t cause = finding->steps[0].task;
+	const struct thrum__store_part *part = NULL;
 	char sentence[1000];
+	int64_t id = 0;
 
-	if (!begin_task_row(t, THRUM__STORE_FINDINGS, THRUM__OPEN, finding->task))
+	if (t->joined && find_part(t, finding->task, &id) != &t->joined->parts[t->part])
+		return;
+	if (!begin_task_row(t, THRUM__STORE_FINDINGS, THRUM__OPEN,
+		    t->joined ? THRUM__NONE : finding->task))
 		return;
 	put_time(t, t->model->end);
 	put_string(t, thrum__why_class_name(finding->class));
 	put_string(t, thrum__why_certainty_name(finding->certainty));
-	thrum__words_finding(t->model, finding, sentence, sizeof sentence);
+	thrum__words_finding(m, finding, sentence, sizeof sentence);
 	put_string(t, sentence);
-	put_id(t, finding->task);
-	put_pattern(t, finding->task);
-	put_pattern(t, cause);
-	put_program(t, cause);
+	if (t->joined)
+		put_number(t, id);
+	else
+		put_id(t, finding->task);
+	put_pattern_of(t, m, finding->task);
+	put_pattern_of(t, m, cause);
+	if (t->joined && (part = find_part(t, cause, &id))) {
+		put_string(t, part->program);
+		put_string(t, part->host);
+		put_number(t, part->pid);
+		put_number(t, id);
+	} else {
+		put_program(t, cause);
+		put_place(t, cause);
+		put_id(t, cause);
+	}
 }
 
 static void add_findings(struct tables *t)
 {
-	struct thrum__findings findings;
+	const struct thrum__model *m = t->joined ? t->joined->model : t->model;
+	struct thrum__findings own;
+	const struct thrum__findings *findings = t->joined ? t->joined->findings : &own;
 
-	t->failed = thrum__why_make(t->model, &findings) < 0 ? -THRUM_E_MEMORY : 0;
+	t->failed = !t->joined && thrum__why_make(m, &own) < 0 ? -THRUM_E_MEMORY : 0;
 	if (t->failed)
 		return;
-	for (uint32_t i = 0; i < findings.count && !t->failed; i++)
-		add_finding(t, &findings.findings[i]);
-	thrum__why_free(&findings);
+	for (uint32_t i = 0; i < findings->count && !t->failed; i++)
+		add_finding(t, m, &findings->findings[i]);
+	if (!t->joined)
+		thrum__why_free(&own);
 }
 
 /* Whether no slot before has the same ten minutes. */
@@ -457,6 +562,8 @@ static void add_all(struct tables *t)
 			add_task(t, i);
 			count_task(t, i);
 			add_waits(t, i);
+			if (t->joined)
+				add_answer(t, i);
 		}
 	for (uint32_t i = m->runs.first; i < m->runs.count && !t->failed; i++)
 		if (thrum__model_has_row(&m->runs, i))
@@ -490,8 +597,11 @@ int thrum__store_write(const struct thrum__model *model, const struct thrum_trac
 {
 	struct tables t = {.model = model,
 		.info = info,
+		.host = options->host,
 		.program = options->program,
-		.key = options->key};
+		.key = options->key,
+		.joined = options->joined,
+		.part = options->part};
 	int result;
 
 	add_all(&t);

@@ -50,12 +50,9 @@ static bool is_one_host(const struct thrum_trace_info *a, const struct thrum_tra
 		realtime_start(b) != 0 && between > -1000000000 && between < 1000000000;
 }
 
-/* Sets how a part's clock tells the time of its host. */
-static void set_clock(struct thrum__world_making *m, size_t part, size_t by)
+/* Sets how a clock that is as that of a part tells the time of its host. */
+static void set_clock(struct thrum__world_clock *clock, const struct thrum_trace_info *info)
 {
-	const struct thrum_trace_info *info = info_of(m, by);
-	struct thrum__world_clock *clock = &m->times->clocks[part];
-
 	clock->first = info->clock_first;
 	clock->ns = limit(info->monotonic);
 	clock->ns_per_tick = info->clock_frequency ? 1e9 / (double)info->clock_frequency : 1;
@@ -143,7 +140,7 @@ static void find_machines(struct thrum__world_making *m)
 		size_t lead = m->lead[m->times->clocks[i].host];
 		bool is_same = strcmp(info_of(m, i)->clock, info_of(m, lead)->clock) == 0;
 
-		set_clock(m, i, is_same ? lead : i);
+		set_clock(&m->times->clocks[i], info_of(m, is_same ? lead : i));
 	}
 	for (uint32_t i = 0; i < m->hosts; i++)
 		guess_by_realtime(m, i);
@@ -239,4 +236,27 @@ void thrum__world_hosts_find(struct thrum__world_making *m)
 		add_hosts(m);
 		guess_by_pings(m);
 	}
+}
+
+void thrum__world_times_add(struct thrum__world_times *times,
+	const struct thrum_trace_info *const *parts, size_t count)
+{
+	const struct thrum_trace_info *info = parts[count];
+	struct thrum__world_clock *clock = &times->clocks[count];
+	bool is_known = realtime_start(parts[0]) && realtime_start(info);
+	size_t i = 0;
+
+	while (i < count && !is_one_host(info, parts[i]))
+		i++;
+	*clock = times->clocks[i < count ? i : 0];
+	if (i == count || strcmp(info->clock, parts[i]->clock) != 0)
+		set_clock(clock, info);
+	if (i < count)
+		return;
+	clock->host = times->host_count++;
+	clock->own = (struct thrum__world_knot){.at = is_known
+			? limit(realtime_start(parts[0]) - realtime_start(info))
+			: limit(limit(info->monotonic) - limit(parts[0]->monotonic))};
+	clock->knots = &clock->own;
+	clock->knot_count = 1;
 }

@@ -7,10 +7,10 @@
 #include "base/array.h"
 #include "world/parts.h"
 
-#define ID_STEP UINT64_C(1000000000000) /* between the ids of parts */
-#define EVENTS 512                      /* of a batch */
-#define TEXTS (64 << 10)                /* bytes of a batch for texts that are changed */
-#define TEXT_MAX 1024                   /* a changed text is cut off there */
+#define ID_STEP THRUM__WORLD_ID_STEP
+#define EVENTS 512       /* of a batch */
+#define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
+#define TEXT_MAX 1024    /* a changed text is cut off there */
 #define NAME_ROOM 160
 #define CATEGORIES 4 /* whose level the model follows */
 
@@ -56,6 +56,7 @@ struct world {
 	bool is_cut;  /* some event had to be left out */
 	bool is_late; /* memory was short */
 	char names[1000];
+	struct thrum__world_more more; /* without `next`: none comes */
 	struct thrum_event events[EVENTS];
 	char texts[TEXTS];
 	size_t text_size;
@@ -68,14 +69,21 @@ static struct world *world_of(struct thrum_trace *trace)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* Writes a name of a part: its program, or its file's name without folder and ending. */
+/* Writes a name of a part: its program, or its file's name without folder and ending. That of a forked child,
+ * "web.thrum.4711", is "web.4711". */
 static void put_name(const struct part *part, const char *file, char to[NAME_ROOM])
 {
+	static const char ending[] = ".thrum.";
 	const char *slash = file ? strrchr(file, '/') : NULL, *name = slash ? slash + 1 : file;
-	const char *dot = name ? strrchr(name, '.') : NULL;
+	const char *dot = name ? strrchr(name, '.') : NULL,
+		   *child = name ? strstr(name, ending) : NULL;
 	int size = !name ? 0 : dot && dot > name ? (int)(dot - name) : (int)strlen(name);
 
-	if (size > 0)
+	if (child && child > name &&
+		strspn(child + strlen(ending), "0123456789") == strlen(child) - strlen(ending))
+		snprintf(to, NAME_ROOM / 2, "%.*s%s", (int)(child - name), name,
+			child + strlen(ending) - 1);
+	else if (size > 0)
 		snprintf(to, NAME_ROOM / 2, "%.*s", size, name);
 	else
 		snprintf(to, NAME_ROOM / 2, "%s",
@@ -90,12 +98,25 @@ static bool is_alone(const struct world *w, size_t part)
 	return true;
 }
 
+/* Adds the process to a name if others share it, and the host if there are several. Adds it to the names of
+ * all. */
+static void finish_name(struct world *w, struct part *part, bool is_shared)
+{
+	size_t size = strlen(part->name), used = strlen(w->names);
+
+	if (is_shared)
+		size += (size_t)snprintf(part->name + size, sizeof part->name - size, "-%lld",
+			(long long)part->info->pid);
+	if (w->times.host_count > 1 && *part->info->host && size < sizeof part->name)
+		snprintf(part->name + size, sizeof part->name - size, "@%.60s", part->info->host);
+	snprintf(w->names + used, sizeof w->names - used, "%s%s", used > 0 ? ", " : "", part->name);
+}
+
 /* Names each part by its program; those of one program by their files; those of one file's name by
  * their processes. Adds the host if there are several. */
 static void name_parts(struct world *w, const struct thrum__world_part *parts)
 {
 	bool is_shared[THRUM__WORLD_PARTS_MAX];
-	size_t used = 0;
 
 	for (size_t i = 0; i < w->part_count; i++)
 		put_name(&w->parts[i], NULL, w->parts[i].name);
@@ -106,20 +127,8 @@ static void name_parts(struct world *w, const struct thrum__world_part *parts)
 			put_name(&w->parts[i], parts[i].file, w->parts[i].name);
 	for (size_t i = 0; i < w->part_count; i++)
 		is_shared[i] = !is_alone(w, i);
-	for (size_t i = 0; i < w->part_count; i++) {
-		struct part *part = &w->parts[i];
-		size_t size = strlen(part->name);
-
-		if (is_shared[i])
-			size += (size_t)snprintf(part->name + size, sizeof part->name - size,
-				"-%lld", (long long)part->info->pid);
-		if (w->times.host_count > 1 && *part->info->host && size < sizeof part->name)
-			snprintf(part->name + size, sizeof part->name - size, "@%.60s",
-				part->info->host);
-		if (used < sizeof w->names)
-			used += (size_t)snprintf(w->names + used, sizeof w->names - used, "%s%s",
-				i ? ", " : "", part->name);
-	}
+	for (size_t i = 0; i < w->part_count; i++)
+		finish_name(w, &w->parts[i], is_shared[i]);
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
@@ -497,6 +506,8 @@ static void close_world(struct thrum_trace *trace)
 		free(w->parts[i].lanes);
 		free(w->parts[i].sites);
 	}
+	if (w->more.close)
+		w->more.close(w->more.owner);
 	thrum__world_links_finish(&w->links);
 	thrum__world_times_finish(&w->times);
 	free(w->lanes);
@@ -504,11 +515,45 @@ static void close_world(struct thrum_trace *trace)
 	free(w);
 }
 
+/* Adds a part that has come later. Those of its events that are older than given ones count as late. */
+static void add_part(struct world *w, const struct thrum__world_part *from)
+{
+	const struct thrum_trace_info *infos[THRUM__WORLD_PARTS_MAX];
+	size_t number = w->part_count;
+	struct part *part = &w->parts[number];
+
+	*part = (struct part){.trace = from->trace,
+		.info = thrum_trace_info(from->trace),
+		.levels = {3, 3, 3, 3}};
+	for (size_t i = 0; i <= number; i++)
+		infos[i] = w->parts[i].info;
+	thrum__world_times_add(&w->times, infos, number);
+	w->part_count++;
+	put_name(part, from->file, part->name);
+	finish_name(w, part, !is_alone(w, number));
+	w->trace.info.file_size += part->info->file_size;
+}
+
+static void add_parts(struct world *w)
+{
+	struct thrum__world_part part;
+
+	while (w->more.next && w->part_count < THRUM__WORLD_PARTS_MAX &&
+		w->more.next(w->more.owner, &part) == 1)
+		add_part(w, &part);
+}
+
+void thrum__world_take_more(struct thrum_trace *trace, const struct thrum__world_more *more)
+{
+	world_of(trace)->more = *more;
+}
+
 static int refresh_world(struct thrum_trace *trace, struct thrum_error_info *info)
 {
 	struct world *w = world_of(trace);
 	bool goes_on = false;
 
+	add_parts(w);
 	for (size_t i = 0; i < w->part_count; i++) {
 		int result = thrum_trace_refresh(w->parts[i].trace, 0, info);
 

@@ -66,7 +66,8 @@ struct thrum__world_clock {
 	uint32_t host;
 	struct thrum__world_knot *knots; /* of the host */
 	uint32_t knot_count;
-	int64_t zero; /* the common time that is 0 in the trace */
+	int64_t zero;                 /* the common time that is 0 in the trace */
+	struct thrum__world_knot own; /* of a host that came later */
 };
 
 struct thrum__world_times {
@@ -81,6 +82,10 @@ struct thrum__world_times {
 THRUM__MUST_USE int thrum__world_times_make(struct thrum__world_times *,
 	const struct thrum__world_part *parts, size_t count, const struct thrum__world_links *,
 	const struct thrum__ping *pings, uint32_t ping_count);
+/* Adds the clock of parts[count], which has come later. If its host is a new one, CLOCK_REALTIME alone tells
+ * its time. */
+void thrum__world_times_add(struct thrum__world_times *,
+	const struct thrum_trace_info *const *parts, size_t count);
 void thrum__world_times_finish(struct thrum__world_times *);
 /* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
 int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);

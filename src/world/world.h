@@ -23,6 +23,7 @@
 #include "read/read.h"
 
 #define THRUM__WORLD_PARTS_MAX 64
+#define THRUM__WORLD_ID_STEP UINT64_C(1000000000000) /* between the ids of parts */
 
 /* A recording: opened twice, since its messages are read before its events. */
 struct thrum__world_part {
@@ -47,5 +48,19 @@ struct thrum__world_part {
 THRUM__MUST_USE int thrum__world_join(const struct thrum__world_part *parts, size_t count,
 	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_trace **trace,
 	uint64_t *messages, struct thrum_error_info *);
+
+/* Where parts come from while a trace of several goes on. */
+struct thrum__world_more {
+	void *owner;
+	/* Returns 1 with the next part, of which `again` is NULL, or 0: there is none now. */
+	int (*next)(void *owner, struct thrum__world_part *);
+	void (*close)(void *owner); /* called when the parts are closed */
+};
+
+/*
+ * Takes parts that come later, as long as a part goes on and there is room. Their machines' clocks are known
+ * by CLOCK_REALTIME alone, unless the machine has another part. `trace` is one that thrum__world_join made.
+ */
+void thrum__world_take_more(struct thrum_trace *, const struct thrum__world_more *);
 
 #endif

@@ -10,10 +10,12 @@ recordings() {
 	find . -path "./$1.thrum.*" | sort
 }
 
-# told NAME PATTERN: thrum why says this of one child, and finds nothing in the others or the program.
+# told NAME PATTERN: thrum why says this of one child, and finds nothing in the others. It says so of the
+# program, too, with which it reads these.
 told() {
 	local file text found=0
-	for file in "$1.thrum" $(recordings "$1"); do
+	"$THRUM" why "$1.thrum" 2>&1 | grep -qE -- "$2" || wrong "$1.thrum alone: $("$THRUM" why "$1.thrum" 2>&1)"
+	for file in $(recordings "$1"); do
 		text=$("$THRUM" why "$file" 2>&1)
 		if grep -qE -- "$2" <<<"$text"; then
 			((found++))
@@ -36,14 +38,42 @@ same hang "$programs/prefork" hang
 count hang 2
 told hang "$hang"
 # Each child is linked to the call that forked it.
-"$THRUM" why hang.thrum hang.thrum.* 2>&1 | grep -q '3 traces taken as one' ||
+"$THRUM" dump --event=link-receive hang.thrum.* 2>&1 | grep -q link-receive ||
 	wrong "no link between a server and its workers"
+"$THRUM" tasks hang.thrum hang.thrum.* 2>&1 | grep -qE ' hang\.[0-9]+/prefork ' ||
+	wrong "a worker is not called by its process"
+grep -q '^thrum: thrum why hang.thrum explains all of them' hang.said || wrong "no word of why: $(cat hang.said)"
+# Recordings that an older run left are others.
+cp hang.thrum older.thrum
+for file in hang.thrum.*; do
+	cp "$file" "older${file#hang}"
+done
+same older "$programs/prefork" fine
+"$THRUM" why older.thrum >why.out 2>why.err || wrong "of an older run: $(cat why.out)"
+grep -q 'older.thrum is read with 2 more of the same run' why.err || wrong "of an older run: $(cat why.err)"
 same fine "$programs/prefork" fine
 count fine 2
 for file in fine.thrum*; do
-	text=$("$THRUM" why "$file" 2>&1)
+	text=$("$THRUM" why "$file" 2>why.err)
 	[[ $text == 'no findings' ]] || wrong "$file: $text"
 done
+# A program that only waits for its children is recorded once one lives for long.
+same waits "$programs/prefork" waits
+count waits 2
+told waits "$hang"
+"$THRUM" dump waits.thrum | grep -q 'a child process' || wrong "the wait for a child is missing"
+same handled "$programs/prefork" handled
+grep -q 'interrupted 2 times' thrum.out || wrong "a signal that ends a wait: $(cat thrum.out)"
+# So is each of several workers that read the same pipe, and one that is stopped is named.
+same pipe "$programs/prefork" pipe
+count pipe 4
+"$THRUM" why pipe.thrum >/dev/null 2>why.err || wrong "workers that end: $("$THRUM" why pipe.thrum 2>&1)"
+same keeps "$programs/prefork" keeps
+"$THRUM" why keeps.thrum 2>&1 | grep -q 'Waits for .writing end of pipe [0-9]* in this process' ||
+	wrong "a server that keeps an end: $("$THRUM" why keeps.thrum 2>&1)"
+same stopped "$programs/prefork" stopped
+"$THRUM" why stopped.thrum 2>&1 | grep -q 'SIGCONT for stopped process' ||
+	wrong "a stopped child: $("$THRUM" why stopped.thrum 2>&1)"
 # Workers are recorded once they wait for a connection, also if one comes soon. They may be late for it.
 for ((i = 0; i < 8 && $(recordings herd | wc -l) < 2; i++)); do
 	rm -f herd.thrum*
@@ -60,7 +90,6 @@ told daemon "$hang"
 # Children that don't wait have no recording, and cost no file.
 same short "$programs/prefork" short
 count short 0
-grep -q 'prefork recorded nothing' short.said || wrong "short: $(cat short.said)"
 # No more than 100 record, and thrum says so.
 same many "$programs/prefork" many
 grep -q '^thrum: 10 forked children have recorded nothing: 100 others do, and no more may$' many.said ||
@@ -73,18 +102,21 @@ for file in $(recordings killed); do
 	"$THRUM" info "$file" 2>&1 | grep -q 'ended by SIGKILL' || wrong "$file: its end is not known"
 done
 
-# Those that gave up their rights record where they may, and else thrum says so.
+# Those that give up their rights record, as they begin before. Where thrum doesn't see that they do, they record where
+# they may, and else it says so.
 if ((EUID == 0)); then
 	mkdir -p locked open
 	chmod 700 locked
 	chmod 777 open
 	chmod 711 .
 	same locked/rights "$programs/prefork" rights
-	count locked/rights 0
-	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/rights.said ||
-		wrong "rights: $(cat locked/rights.said)"
-	same open/rights "$programs/prefork" rights
-	count open/rights 2
+	count locked/rights 2
+	same locked/unseen "$programs/prefork" unseen
+	count locked/unseen 0
+	grep -q '2 forked children have recorded nothing: permission denied; .* --output' locked/unseen.said ||
+		wrong "unseen: $(cat locked/unseen.said)"
+	same open/unseen "$programs/prefork" unseen
+	count open/unseen 2
 else
 	echo "skipped: only root can give up its rights"
 fi

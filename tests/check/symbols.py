@@ -95,6 +95,7 @@ def main():
         wrapped = re.compile(
             r"(pthread|mtx|cnd|thrd|sem|uv|epoll|g|event|evdns|evhttp|bufferevent|evconnlistener)_\w+"
             r"|(__)?p?poll(_chk)?|p?select|call_once|f?exec\w+|fork|_[eE]xit|prctl|posix_spawnp?"
+            r"|chroot|set(re|res|e)?uid"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
             r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|u?sleep|(clock_)?nanosleep"

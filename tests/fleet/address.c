@@ -105,7 +105,7 @@ static void reads_headers(void **state)
 	static const char *const bad[] = {"", "1", "2 0 1 0 4096 0 0", "1 0 0 0 4096 0 0",
 		"1 0 1 0 4096 0 0 ", "1 0 1 0 4096 0 -1", "1  0 1 0 4096 0 0",
 		"1 0 4294967296 0 4096 0 0", "1 99999999999999999999 1 0 4096 0 0"};
-	const struct thrum__fleet_count count = {1, 2, 3, 4, UINT64_MAX};
+	const struct thrum__fleet_count count = {1, 2, 3, 4, UINT64_MAX, 6, 7, 8, UINT64_MAX};
 	struct thrum__fleet_count counted;
 	const struct thrum__ping ping = {UINT64_MAX, 2, 3, 4, 5, INT64_MAX};
 	struct thrum__fleet_piece again;

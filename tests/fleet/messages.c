@@ -321,6 +321,40 @@ static void counts_what_is_overwritten(void **state)
 	check(f, "zero;one;2 packets overwritten;four;five;", 2, THRUM_ENDING_GONE);
 }
 
+static void counts_what_is_stored(void **state)
+{
+	struct fixture *f = *state;
+	const struct thrum__fleet_count *count = thrum__fleet_sender_count(f->sender);
+	struct packet_writer writer = packet(f, 0, 0, "first");
+	struct thrum__fleet_piece piece;
+	size_t at = 0;
+
+	f->now = INT64_C(1900000000) * 1000000000;
+	assert_in_range(step(f, true, false), 0, 1);
+	assert_int_equal(count->records, 1);
+	while (!f->store.messages[at].id[0])
+		at++;
+	assert_true(thrum__fleet_get_piece(f->store.messages[at].info, &piece));
+	assert_int_equal(count->late, f->now - piece.begin);
+	assert_int_equal(count->record_rate, 0);
+	/* Four more in two seconds. */
+	writer = packet(f, 1, 1, "second");
+	for (int i = 1; i <= 3; i++)
+		packet_writer_log(&writer, START + 10 + i, "more");
+	f->now += 2000000000;
+	assert_in_range(step(f, true, false), 0, 2);
+	assert_int_equal(count->records, 5);
+	assert_int_equal(count->record_rate, 2);
+	assert_true(count->byte_rate > 0);
+	/* The rates are those of the last seconds. */
+	for (int i = 0; i < 12; i++) {
+		f->now += 1000000000;
+		assert_int_equal(step(f, true, false), 0);
+	}
+	assert_int_equal(count->record_rate, 0);
+	assert_int_equal(count->records, 5);
+}
+
 static void begins_again(void **state)
 {
 	struct fixture *f = *state;
@@ -638,6 +672,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(splits_large_packets, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sends_again_what_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(counts_what_is_overwritten, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(counts_what_is_stored, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(begins_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sends_tables_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(sends_beginnings_again, set_up, tear_down),

@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -42,7 +43,7 @@ static void this_process(void **state)
 /* A program's name may hold the characters that separate the fields of /proc/PID/stat. */
 static void a_strange_name(void **state)
 {
-	char name[16];
+	char name[THRUM__PORT_NAME];
 	uint64_t start = thrum__port_process_start(0);
 
 	(void)state;
@@ -53,6 +54,25 @@ static void a_strange_name(void **state)
 	prctl(PR_SET_NAME, "exactly 15 char");
 	thrum__port_thread_name(name);
 	assert_string_equal(name, "exactly 15 char");
+}
+
+/* Servers write over their arguments. */
+static void a_title(void **state)
+{
+	char before[100], name[THRUM__PORT_NAME], *arguments = program_invocation_name;
+	size_t size = strlen(arguments) + 1;
+
+	(void)state;
+	thrum__port_program(before, sizeof before);
+	char *kept = strdup(arguments);
+	memset(arguments, ' ', size - 1);
+	memcpy(arguments, "x: y", 4);
+	thrum__port_thread_name(name);
+	assert_string_equal(name, "x: y");
+	thrum__port_program(name, sizeof name);
+	assert_string_equal(name, before);
+	memcpy(arguments, kept, size);
+	free(kept);
 }
 
 static void a_process_that_is_no_more(void **state)
@@ -183,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(this_process),
 		cmocka_unit_test(a_strange_name),
+		cmocka_unit_test(a_title),
 		cmocka_unit_test(a_process_that_is_no_more),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(which_process_lives),

@@ -14,7 +14,7 @@
 #include "scene/scene.h"
 
 #define EVENTS 60000
-#define CROWD 700 /* tasks that are alive together */
+#define CROWD 250 /* tasks that are alive together */
 #define WIDTH 1200
 #define HEIGHT 800
 
@@ -216,6 +216,102 @@ static void test_elsewhere(void **state)
 	tear_down(&both);
 }
 
+/* Makes up to `most` steps of rows; returns whether it made so many. */
+static int step_rows(struct thrum__scene *scene, uint32_t most)
+{
+	uint8_t as = scene->state.as;
+	int more = 1;
+
+	scene->state.as = THRUM__AS_ROWS;
+	for (uint32_t i = 0; i < most && more > 0; i++)
+		more = thrum__scene_step_view(scene);
+	scene->state.as = as;
+	assert_true(more >= 0);
+	return more;
+}
+
+/* Rows that are made in steps: until they are there, frames show bands, and all else works. */
+static void test_steps(void **state)
+{
+	struct both both;
+
+	(void)state;
+	set_up(&both);
+	both.later->rows_later = true;
+	set_as(&both, THRUM__AS_BANDS);
+	assert_int_equal(step_rows(both.later, 20), 1);
+	same_frames(&both);
+	run(&both, THRUM__COMMAND_NEXT_MATCH);
+	assert_int_equal(thrum__scene_search(both.later, "1"), 0);
+	assert_int_equal(thrum__scene_search(both.now, "1"), 0);
+	run(&both, THRUM__COMMAND_NEXT_MATCH);
+	same_frames(&both);
+	run(&both, THRUM__COMMAND_BANDS);
+	for (int i = 0; i < 4; i++) {
+		free(paint(both.later).bytes);
+		assert_true(thrum__scene_awaits_rows(both.later));
+		assert_true(both.later->shows_bands);
+		assert_int_equal(step_rows(both.later, 5), 1);
+	}
+	assert_int_equal(step_rows(both.later, UINT32_MAX), 0);
+	assert_false(thrum__scene_awaits_rows(both.later));
+	assert_int_equal(step_rows(both.later, 1), 0);
+	both.now->state.track = both.later->state.track;
+	same_frames(&both);
+	tear_down(&both);
+}
+
+/* Bands that are made in steps: until they are there, frames show rows. */
+static void test_steps_of_bands(void **state)
+{
+	struct both both;
+	int steps = 0;
+
+	(void)state;
+	set_up(&both);
+	set_as(&both, THRUM__AS_ROWS);
+	same_frames(&both);
+	both.later->bands_later = true;
+	both.later->state.as = THRUM__AS_BANDS;
+	while (thrum__scene_step_view(both.later) > 0) {
+		steps++;
+		if (both.later->bands)
+			continue;
+		assert_true(thrum__scene_awaits_bands(both.later));
+		same_frames(&both);
+	}
+	assert_true(steps > 2);
+	assert_non_null(both.later->bands);
+	both.now->state.as = THRUM__AS_BANDS;
+	same_frames(&both);
+	tear_down(&both);
+	/* Steps may be left. */
+	set_up(&both);
+	both.later->state.as = THRUM__AS_BANDS;
+	assert_int_equal(thrum__scene_step_view(both.later), 1);
+	assert_int_equal(thrum__scene_update(both.later), 0);
+	assert_int_equal(thrum__scene_step_view(both.later), 1);
+	tear_down(&both);
+}
+
+/* Rows of which some steps were made can be made at once, by a frame or by an update, or be left. */
+static void test_steps_left(void **state)
+{
+	struct both both;
+
+	(void)state;
+	for (uint32_t steps = 1; steps < 45; steps += 4) {
+		set_up(&both);
+		assert_int_equal(step_rows(both.later, steps), 1);
+		set_as(&both, THRUM__AS_ROWS);
+		if (steps % 3 == 0)
+			assert_int_equal(thrum__scene_update(both.later), 0);
+		if (steps % 3 < 2)
+			same_frames(&both);
+		tear_down(&both);
+	}
+}
+
 /* Whether bands are shown on auto doesn't depend on rows in pictures of usual heights. */
 static void test_crowded(void **state)
 {
@@ -223,7 +319,7 @@ static void test_crowded(void **state)
 
 	(void)state;
 	set_up(&both);
-	for (float height = 100; height < 5000; height += 300) {
+	for (float height = 100; height < 2000; height += 300) {
 		assert_true(thrum__scene_is_crowded(both.now, height, true));
 		assert_true(thrum__scene_is_crowded(both.later, height, true));
 	}
@@ -261,6 +357,9 @@ int main(void)
 		cmocka_unit_test(test_bands),
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_elsewhere),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_steps_of_bands),
+		cmocka_unit_test(test_steps_left),
 		cmocka_unit_test(test_crowded),
 		cmocka_unit_test(test_update),
 	};

@@ -230,8 +230,82 @@ static void a_double_press_shows_the_story(void **state)
 	for (y = name_y(show); thrum__stage_pick(show->stage, x, y, NULL) == THRUM__NONE; y++)
 		assert_true(y < scene->height);
 	assert_true(thrum__stage_double_press(show->stage, x, y, 0) > 0);
+	assert_int_equal(show_frame(show, 16), 1); /* the picture moves there */
+	assert_int_equal(show_frame(show, 16), 1);
+	assert_true(scene->heights_left > 0 && scene->heights_left < 1);
 	show_settle(show);
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
+}
+
+/* Numbers are counted 100 ms after the window has come to rest, but not while it follows a trace. */
+static void numbers_are_counted_after_a_motion(void **state)
+{
+	struct show *show = *state;
+	const struct thrum__scene *scene = scene_of(show);
+
+	show_settle(show);
+	assert_false(scene->keeps_numbers);
+	assert_true(thrum__stage_wheel(show->stage, 600, name_y(show), 0, -100, 0) > 0);
+	assert_int_equal(show_frame(show, 1), 1);
+	assert_true(scene->keeps_numbers && scene->bands->are_numbers_old);
+	assert_int_equal(show_frame(show, 60), 1);
+	assert_true(thrum__stage_wheel(show->stage, 600, name_y(show), 0, -100, 0) > 0);
+	assert_int_equal(show_frame(show, 1), 1);
+	assert_int_equal(show_frame(show, 98), 1);
+	assert_true(scene->keeps_numbers);
+	assert_int_equal(show_frame(show, 2), 0);
+	assert_false(scene->keeps_numbers || scene->bands->are_numbers_old);
+	/* A command moves for some time. */
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_FIT) > 0);
+	assert_int_equal(show_frame(show, 1), 1);
+	assert_int_equal(show_frame(show, THRUM__MOTION_MS - 1), 1);
+	assert_int_equal(show_frame(show, 50), 1);
+	assert_true(scene->keeps_numbers);
+	show_settle(show);
+	assert_false(scene->keeps_numbers || scene->bands->are_numbers_old);
+	/* Following is no motion. */
+	assert_int_equal(thrum__model_append(show->models[0],
+				 &(struct thrum_event){.time = 900000000,
+					 .clock = 900000000,
+					 .type = THRUM_EVENT_LOG,
+					 .task = 1,
+					 .flags = THRUM_EVENT_HAS_TASK,
+					 .text = ""},
+				 1),
+		0);
+	assert_int_equal(thrum__stage_update(show->stage, 0, true, 0), 0);
+	assert_int_equal(show_frame(show, 1), 0);
+	assert_false(scene->keeps_numbers);
+}
+
+static void low_frame(struct show *show)
+{
+	assert_true(thrum__stage_frame(show->stage, STAGE_WIDTH, 120, &thrum__draw_metrics_plain,
+			    show->now += 1000) >= 0);
+}
+
+/* The scroll bar of bands is in px. */
+static void bands_have_a_scroll_bar(void **state)
+{
+	struct show *show = *state;
+	struct thrum__stage_scroll scroll;
+	double all;
+
+	thrum__stage_scroll_tracks(show->stage, &scroll);
+	assert_true(scroll.all > 0 && scroll.all == scroll.page);
+	low_frame(show);
+	thrum__stage_scroll_tracks(show->stage, &scroll);
+	all = scroll.all;
+	assert_true(all > scroll.page && scroll.page > 0 && scroll.at == 0);
+	assert_true(thrum__stage_set_track(show->stage, 30) > 0);
+	low_frame(show);
+	thrum__stage_scroll_tracks(show->stage, &scroll);
+	assert_true(scroll.at > 29 && scroll.at < 31 && scroll.all == all);
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BOTTOM) > 0);
+	low_frame(show);
+	low_frame(show);
+	thrum__stage_scroll_tracks(show->stage, &scroll);
+	assert_true(scroll.at + scroll.page > all - 1);
 }
 
 /* All that is in sight can be reached without seeing it. */
@@ -633,6 +707,9 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_double_press_shows_the_story, set_up, show_end),
+		cmocka_unit_test_setup_teardown(numbers_are_counted_after_a_motion, set_up,
+			show_end),
+		cmocka_unit_test_setup_teardown(bands_have_a_scroll_bar, set_up, show_end),
 		cmocka_unit_test_setup_teardown(links_lead_there, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_picture_is_a_list_of_sentences, set_up,
 			show_end),

@@ -204,6 +204,9 @@ for more in recordings, ["open.thrum"]:
     wait_until("its table", lambda: ask("select 1 from system.tables where name = 'tasks' and database = 'followed'"))
     wait_until("all is inserted", lambda: ask("select count() from tasks final", "followed") == [[str(expected)]])
     check(store.end() == 0, store.output)
+got = ask("select distinct program, for_program from waits final where for_program <> program order by program",
+          "followed")
+check(got == [["stock", "database"], ["web", "stock"]], "waits for other processes", got)
 check(not os.path.exists(os.path.join(folder.name, "note/tasks")), "no files")
 server.kill()
 finish()

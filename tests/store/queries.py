@@ -112,6 +112,42 @@ expect("""select pattern, for_pattern, ended is null from 'tables/waits/**/*.par
 found = ask("select class, cause from 'tables/findings/**/*.parquet' where cause = 'backup'")[0]
 check(["never resolved", "backup"] in found, found)
 
+# Waits and findings that cross processes name the other process, and the task as its own table has it.
+pids = {name: str(json.loads(run("info", "--format=json", name + ".thrum"))["pid"])
+        for name in ("web", "stock", "database")}
+ids = {task["label"]: task["task"] for name in pids for task in rows("tasks", name + ".thrum")}
+expect("""select program, pattern, for_program, for_pid, waits_for from 'tables/waits/**/*.parquet'
+       where for_program <> program and ended is null order by program""",
+       [["stock", "count item #", "database", pids["database"], ids["select item 5"]],
+        ["web", "GET /item/#", "stock", pids["stock"], ids["count item 5"]]])
+expect("""select count(*), min(w.took) > 0, max(w.took) <= max(t.took) from 'tables/waits/**/*.parquet' w
+       join 'tables/tasks/**/*.parquet' t on t.pid = w.pid and t.task = w.task
+       where w.for_program = 'database' and w.program = 'stock' and w.ended is not null""", [["4", "true", "true"]])
+hosts = "select distinct host from 'tables/tasks/**/*.parquet' where program = 'web'"
+expect("""select program, task, cause_program, cause_pid, cause_task, cause_host from 'tables/findings/**/*.parquet'
+       where cause = 'backup'""",
+       [["web", ids["GET /item/5"], "database", pids["database"], ids["backup"], ask(hosts)[0][0][0]]])
+alone = tempfile.mkdtemp(dir=folder.name)
+run("store", "stock.thrum", "-o", alone)
+check(ask(f"select count(*) from '{alone}/waits/**/*.parquet'")[0] == [["0"]] if
+      os.path.isdir(os.path.join(alone, "waits")) else True, "no other side is known")
+
+# Numbers stand as differences where that takes less room: of any size, and any count of them.
+numbers = [0, 2**63 - 1, -2**63, -1, 2**63 - 1, 0, *range(1000, 1300), *(2**i for i in range(63)),
+           *(-2**i for i in range(63))]
+for count in 1, 2, 33, 128, 129, 130, len(numbers):
+    name = f"numbers{count}"
+    subprocess.run([f"{BUILD}/tests/thrum/programs/obeys"], text=True, stdout=subprocess.DEVNULL, check=True,
+                   input="".join(f"gauge number {number}\n" for number in numbers[:count]),
+                   env={**os.environ, "THRUM_TRACE": os.path.join(folder.name, name)})
+    run("store", name, "-o", name + "-tables")
+    got, = ask(f"""select value from '{folder.name}/{name}-tables/counters/**/*.parquet' where counter = 'number'
+               order by time""")
+    check([int(row[0]) for row in got] == numbers[:count], "numbers", count, got[:5])
+used = ask(*(f"select distinct encodings from parquet_metadata('{tables}/{name}')" for name in files()))
+for encoding in "DELTA_BINARY_PACKED", "PLAIN":
+    check(any(encoding in row[0] for encodings in used for row in encodings), encoding)
+
 with open(os.path.join(SOURCE, "doc/fleet.md"), encoding="utf-8") as file:
     queries = re.findall(r"```sql\n(.*?)```", file.read().split("## ClickHouse")[0], re.S)
 check(len(queries) >= 10, "queries in doc/fleet.md")

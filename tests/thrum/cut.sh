@@ -89,6 +89,15 @@ diff -rq part-ctf wanted-ctf >err || wrong "convert writes another part: $(cat e
 "$THRUM" stats same.thrum >counted 2>err || wrong "stats: $(cat err)"
 [[ $(wc -l <listed) -gt 1 && -s counted ]] || wrong "the part has no tasks"
 
+# Nothing is written of a time behind the end.
+for words in "snapshot -o late.thrum" dump tasks stats why; do
+	# shellcheck disable=SC2086
+	"$THRUM" $words --start=1000s whole.thrum >out 2>err
+	[[ $? -eq 2 && ! -e late.thrum ]] || wrong "$words: no word of a time behind the end"
+	grep -q 'whole.thrum: it ends after .* s, before that time' err || wrong "$words: $(cat err)"
+done
+"$THRUM" convert --to=recording --start=1000s whole.thrum late.thrum 2>err
+[[ $? -eq 2 && ! -e late.thrum ]] || wrong "convert: no word of a time behind the end"
 "$THRUM" snapshot whole.thrum --start=2s --end=1s 2>err
 [[ $? == 64 ]] || wrong "an end before the start is taken"
 "$THRUM" snapshot whole.thrum --start=1s --end=2s --duration=1s 2>err

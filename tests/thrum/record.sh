@@ -160,6 +160,15 @@ ends 3 -o exited.thrum -- \
 	sh -c 'mkfifo ready3; (read -r _ <ready3; kill -TERM $$) & exec "$0" >ready3' "$programs/steady"
 [[ $("$THRUM" info exited.thrum) == *'exited with status 3'* ]] || wrong "no word of the status"
 
+# If thrum is killed together with the program, the end is known by half a second.
+setsid "$THRUM" record -o both.thrum -- "$programs/steady" >out 2>err &
+sleep 2
+kill -KILL -- "-$!"
+wait "$!"
+end=$("$THRUM" info --format=tsv both.thrum | awk '$1 == "duration" { print $2 }')
+[[ $("$THRUM" info both.thrum) == *'killed or crashed'* ]] || wrong "somebody noted the end"
+((end > 500000000)) || wrong "the end, $end, is not when the program lived last"
+
 # An old recording of the same name is no news if nothing was recorded, and is replaced otherwise.
 rm -f ./*.thrum
 "$programs/every" old.thrum

@@ -153,7 +153,7 @@ certify("server", "subjectAltName=DNS:localhost,IP:127.0.0.1", "extendedKeyUsage
 for name in "rack1", "rack2":
     certify(name, "extendedKeyUsage=clientAuth")
 with open(os.path.join(os.environ["SOURCE"], "doc/fleet.md"), encoding="utf-8") as file:
-    rights = dict(re.findall(r"^    (agent|reader) publishes: +(.+)$", file.read(), re.M))["agent"]
+    rights = " ".join(re.findall(r"^    (?:agent|maker) publishes: +(.+)$", file.read(), re.M))
 users = ", ".join(f"{{user: 'CN={name}', permissions: {{publish: {rights.replace('HOST', name).split()}}}}}"
                   for name in ("rack1", "rack2"))
 server = Server("certified", f"tls: {{cert_file: '{folder.name}/server.pem', key_file: '{folder.name}/server.key', "

@@ -72,6 +72,14 @@ export const big = () =>
 /** A trace so large that it is shown before its findings are made; it has one. */
 export const huge = () => written("huge.ctf", () => server(105_000, ["GET /one"], true));
 
+/** A recording with so many tasks at once that its rows are only made when they are asked for. */
+export const crowded = () =>
+  once("crowded", () => {
+    const file = join(here, "crowded.thrum");
+    execFileSync(join(build, "bench/web/recording"), [file, "2000000"], { stdio: "pipe" });
+    return file;
+  });
+
 /** A trace with counters; the others have none. */
 export const counting = () =>
   written("counting.ctf", () =>

@@ -2,6 +2,7 @@
 // Texts from traces and files stay text, and a file that is no trace gets a message.
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { good, hanging, huge, page, steady, thrum, viewer, written } from "./fixtures.mjs";
 import { expect, here, same, test, until } from "./harness.mjs";
@@ -249,16 +250,55 @@ test("after Cancel, all works with the next trace", async (open) => {
   });
 });
 
-test("a page that was cut short says so", async (open) => {
-  const whole = readFileSync(page(hanging()), "utf8");
-  const at = whole.indexOf('"traces":[');
-  for (const [size, words] of [
-    [at + 15, /page is incomplete/],
-    [whole.indexOf('class="block">', at) + 500, /can't be unpacked: it is incomplete/],
-  ]) {
-    const view = await open(written(`short-${size}.html`, () => whole.slice(0, size)));
-    await view.getByRole("alert").filter({ hasText: words }).waitFor();
+test("a page that was cut says so, wherever it was cut", async (open) => {
+  const whole = readFileSync(page(hanging()), "latin1");
+  const at = (text, more = 0) => whole.indexOf(text) + more;
+  const size = whole.length;
+  const cuts = [
+    at("</script>", 9), // any shorter page shows nothing: it has no script
+    at("script-src", 20),
+    at("</head>"),
+    ...["unable", "core", "bundle", "worker"].flatMap((id) => [
+      at(`id="${id}"`),
+      at(`id="${id}"`, 40),
+    ]),
+    ...[0.1, 0.3, 0.5, 0.7, 0.9].map((part) => Math.floor(at('id="worker"') * part)),
+    at('id="worker"', 60), // in boot.ts
+    at('id="traces"', -40),
+    at('id="traces"', 2),
+    at('"traces":[', 15),
+    at('class="block">', -8),
+    at('class="block">', 500),
+    at('id="end"', -4),
+  ];
+  const view = await open(page(hanging()));
+  for (const cut of cuts) {
+    expect(cut > 0 && cut < size, `a place to cut: ${cut}`);
+    const file = written(`cut-${cut}.html`, () => Buffer.from(whole.slice(0, cut), "latin1"));
+    await view.goto(pathToFileURL(file).href);
+    await view
+      .getByText(/This page is incomplete: .*Download it again/s)
+      .waitFor()
+      .catch(() => expect(false, `words on a page of ${cut} bytes`));
   }
+});
+
+test("a page whose trace was cut tells what it can't open", async (open) => {
+  const whole = readFileSync(page(hanging()), "utf8");
+  const cut = whole.slice(0, whole.indexOf('class="block">') + 500);
+  const view = await open(written("short.html", () => cut));
+  await view
+    .getByRole("alert")
+    .filter({ hasText: /can't be unpacked: it is incomplete/ })
+    .waitFor();
+});
+
+test("a page whose own code was damaged says so", async (open) => {
+  const whole = readFileSync(page(hanging()), "utf8");
+  const at = whole.indexOf('id="bundle">') + 1000;
+  const text = whole.slice(0, at) + "!!!!!!!!" + whole.slice(at + 8);
+  const view = await open(written("bundle.html", () => text));
+  await view.getByText(/page is incomplete/).waitFor();
 });
 
 test("a page whose core was damaged says so", async (open) => {

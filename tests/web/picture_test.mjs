@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: ISC
 // The picture: pointer, wheel, fingers and keys.
-import { counting, countingMuch, good, hanging, huge, page, real, steady } from "./fixtures.mjs";
+import {
+  counting,
+  crowded,
+  countingMuch,
+  good,
+  hanging,
+  huge,
+  made,
+  page,
+  real,
+  steady,
+} from "./fixtures.mjs";
 import { expect, same, settled, test, until } from "./harness.mjs";
 import {
   address,
@@ -112,20 +123,33 @@ test("dragging in the overview goes there", async (open) => {
   expect(from < 50_000 && to - from === 8000, `it went to ${from}..${to}`);
 });
 
-test("dragging with shift measures", async (open) => {
+test("dragging with shift measures, and dragging alone if the menu says so", async (open) => {
   const view = await opened(open, page(steady()), { hash: `${linear}&t=0..20000` });
   const { x, y, width } = await place(view);
-  const [from, to] = [x + width * 0.25, x + width * 0.75];
-  const length = Math.abs((await timeAt(view, to, y + 300)) - (await timeAt(view, from, y + 300)));
+  const measures = async (from, to) => {
+    const [start, end] = [await timeAt(view, from, y + 300), await timeAt(view, to, y + 300)];
+    await drag(view, [from, y + 300], [to, y + 300]);
+    await until("the length is told", async () => {
+      const words = await view.locator("#pointer").textContent();
+      const lengths = [...words.matchAll(/([\d.]+) µs/g)].map((match) => Number(match[1]) * 1000);
+      return lengths.some((one) => Math.abs(one - Math.abs(end - start)) < 100);
+    });
+    same((await address(view)).get("t"), "0..20000", "the window");
+  };
   await view.keyboard.down("Shift");
-  await drag(view, [from, y + 300], [to, y + 300]);
+  await measures(x + width * 0.25, x + width * 0.75);
   await view.keyboard.up("Shift");
-  await until("the length is told", async () => {
-    const words = await view.locator("#pointer").textContent();
-    const lengths = [...words.matchAll(/([\d.]+) µs/g)].map((match) => Number(match[1]) * 1000);
-    return lengths.some((one) => Math.abs(one - length) < 100);
-  });
-  same((await address(view)).get("t"), "0..20000", "the window");
+  const menu = view.getByText("View", { exact: true });
+  await menu.click();
+  await view.getByLabel("Measure by dragging").check();
+  await view.keyboard.press("Escape"); // the menu
+  await view.keyboard.press("Escape"); // the measure
+  await measures(x + width * 0.3, x + width * 0.4);
+  await menu.click();
+  await view.getByLabel("Measure by dragging").uncheck();
+  await view.keyboard.press("Escape");
+  await drag(view, [x + width * 0.4, y + 300], [x + width * 0.3, y + 300]);
+  await reachesWindow(view, "it moves again", (from) => from > 0);
 });
 
 test("a press selects, a double press fades what isn't related", async (open) => {
@@ -505,6 +529,21 @@ test("a card tells about the task below the pointer, and a menu goes on from it"
   await reaches(view, "the task is selected", (at) => at.has("sel"));
 });
 
+test("in bands, Why slow in the menu opens the story", async (open) => {
+  const queued = page(made("queued", "tests/thrum/programs/queued"));
+  const hash = "#as=bands&open=GET%20/user/%23&t=190000000..330000000";
+  const view = await opened(open, queued, { hash });
+  const { x, y, width, height } = await place(view);
+  const item = view.getByRole("menuitem", { name: /^Why slow/ });
+  for (let down = 100; down < height && !(await item.isVisible()); down += 8) {
+    await view.mouse.click(x + width / 2, y + down, { button: "right" });
+    await view.getByRole("menuitem").first().waitFor();
+  }
+  await item.click();
+  await reaches(view, "its story is shown", (at) => at.has("story"));
+  same(await tab(view, "Why slow").getAttribute("aria-selected"), "true", "the tab is open");
+});
+
 test("what the search didn't find is hidden by a key, and shown again", async (open) => {
   const view = await opened(open, page(hanging()));
   await view.getByRole("searchbox", { name: /Find/ }).fill("flight");
@@ -544,9 +583,44 @@ test("what the picture told of a trace isn't followed after it was closed", asyn
   same(now.has("sel"), false, "a task is selected");
 });
 
-test("the visible time can be saved as a recording, by a command", async (open) => {
+test("while the rows of a busy program are made, the page answers", async (open) => {
+  const view = await opened(open, page(crowded()));
+  await canvas(view).focus();
+  const answers = await view.evaluate(async () => {
+    const [picture, seen, pointer] = ["canvas", "seen", "pointer"].map((id) =>
+      document.getElementById(id),
+    );
+    const { left, top } = picture.getBoundingClientRect();
+    const changed = (element) =>
+      new Promise((done) => {
+        const watch = new MutationObserver(() => done(watch.disconnect()));
+        watch.observe(element, { childList: true, characterData: true, subtree: true });
+      });
+    const makes = () => seen.textContent.includes("the rows are being made");
+    picture.dispatchEvent(new window.KeyboardEvent("keydown", { key: "v", bubbles: true }));
+    while (!makes()) await changed(seen);
+    for (let count = 0; ; count++) {
+      const told = changed(pointer);
+      const at = { clientX: left + 400 + 9 * count, clientY: top + 99, pointerType: "mouse" };
+      picture.dispatchEvent(new window.PointerEvent("pointermove", { ...at, bubbles: true }));
+      await told;
+      if (!makes()) return count;
+    }
+  });
+  expect(answers > 2, `answers before the rows were there: ${answers}`);
+  await reaches(view, "rows are shown", (at) => at.get("as") === "rows");
+});
+
+test("the visible time, or the chosen range, can be saved as a recording, by a command", async (open) => {
   const view = await opened(open, page(hanging()), { hash: near });
-  await view.getByText("Export", { exact: true }).click();
-  await view.getByRole("button", { name: /as a recording/ }).click();
+  const ask = async () => {
+    await view.getByText("Export", { exact: true }).click();
+    await view.getByRole("button", { name: /as a recording/ }).click();
+  };
+  await ask();
   await view.getByText(/^thrum snapshot '.*' --start=20000 --end=40000 -o/).waitFor();
+  await view.evaluate((hash) => (location.hash = hash), `${near}&range=25000..30000&as=bands`);
+  await reaches(view, "a range is chosen", (at) => at.has("range"));
+  await ask();
+  await view.getByText(/^thrum snapshot '.*' --start=25000 --end=30000 -o/).waitFor();
 });

@@ -30,9 +30,13 @@ async function boot(): Promise<void> {
   add("script", page);
 }
 
+const tellIncomplete = window.onload!; // by page.html's first script
+window.onload = null;
 void (async () => {
   try {
     if (isAble()) await boot();
+  } catch {
+    tellIncomplete.call(window, new Event("load"));
   } finally {
     document.documentElement.hidden = false;
   }

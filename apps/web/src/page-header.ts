@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 // The header with name, search, buttons and menus, and the status line.
+import { WITH_SHIFT } from "core:numbers";
 import { button, byId, count, listen, make, saveFile, say, withData } from "./page-dom";
-import { listenToHeld } from "./page-input";
+import { drag, listenToHeld } from "./page-input";
 import { notice } from "./page-notices";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import type { TableName } from "./messages";
@@ -64,6 +65,11 @@ export const closingButtons = () =>
 function makeViewMenu() {
   const switches = make("div");
   const items = new Map<string, HTMLLabelElement>();
+  const measure = check(
+    "Measure by dragging",
+    (isOn) => (drag.with = isOn ? WITH_SHIFT : 0),
+    "Shift",
+  );
   const link = check("Share one time axis", (isOn) => post({ is: "link", on: isOn }));
   on("ready", () => {
     switches.replaceChildren();
@@ -72,7 +78,7 @@ function makeViewMenu() {
       items.set(name, item);
       switches.append(item);
     }
-    switches.append(link);
+    switches.append(measure, link);
   });
   byId("view-menu").prepend(switches);
   byId("view-menu").append(button("Go to a time…", () => command("go-to-time")));
@@ -227,14 +233,15 @@ function makeFullScreen() {
   byId("view-menu").append(button("Full screen", toggle));
 }
 
-/** Tells how to save the visible time as a recording: the page has no recorder. */
+/** Tells how to save the chosen range, or the visible time, as a recording: the page has no recorder. */
 function tellCut() {
-  const [, from, to] = /[#&]t=(\d+)\.\.(\d+)/.exec(location.hash) ?? [];
+  const span = (key: string) => new RegExp(`[#&]${key}=(\\d+)\\.\\.(\\d+)`).exec(location.hash);
+  const [, from, to] = span("range") ?? span("t") ?? [];
   const name = (now.parts[now.focus]?.name ?? "").replaceAll("'", "'\\''");
   if (from && to)
     notice(
       `thrum snapshot '${name}' --start=${from} --end=${to} -o part.thrum`,
-      "This command saves the visible time as a recording of its own.",
+      "This command saves this time as a recording of its own.",
       false,
     );
   else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);

@@ -21,6 +21,9 @@ interface Place {
   y: number;
 }
 
+/** The modifiers that a drag has besides the keys that are held: Shift, if the menu says so. */
+export const drag = { with: 0 };
+
 function modifiers(event: MouseEvent): number {
   const touch = event instanceof PointerEvent && event.pointerType === "touch";
   return (
@@ -42,7 +45,7 @@ class Fingers {
     if (this.down.size === 1) {
       this.isPinch = false;
       this.start = place;
-      post({ is: "pointer", action: "press", ...place, with: WITH_TOUCH });
+      post({ is: "pointer", action: "press", ...place, with: WITH_TOUCH | drag.with });
     } else if (!this.isPinch) {
       this.isPinch = true; // until all fingers are gone, so that the last one doesn't select
       post({ is: "pointer", action: "leave", ...place, with: WITH_TOUCH });
@@ -107,7 +110,12 @@ export function listenToPicture(canvas: HTMLCanvasElement, isEmbedded: boolean) 
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
   const pointer = (action: "press" | "move" | "release" | "double" | "leave", event: MouseEvent) =>
-    post({ is: "pointer", action, ...place(event), with: modifiers(event) });
+    post({
+      is: "pointer",
+      action,
+      ...place(event),
+      with: modifiers(event) | (action === "press" ? drag.with : 0),
+    });
   const isTouch = (event: PointerEvent) => event.pointerType === "touch";
   let lastWasTouch = false;
 
@@ -164,7 +172,8 @@ function isTheirs(event: KeyboardEvent): boolean {
   if (document.querySelector("dialog[open]")) return true;
   if (target.matches("input:not([type=checkbox]), select, textarea")) return true;
   if (event.key === "Tab") return true;
-  if (/^Arrow(Up|Down)$/.test(event.key) && target.closest("[role=tabpanel]")) return true; // scrolls
+  if (/^((Arrow|Page)(Up|Down)|Home|End)$/.test(event.key) && target.closest("[role=tabpanel]"))
+    return true; // scrolls
   const isPressed = event.key === " " || event.key === "Enter";
   return isPressed && target.matches("button, summary, input, a, [role=link]");
 }

@@ -5,7 +5,6 @@ import { button, byId, listen, make, say } from "./page-dom";
 import { closingButtons } from "./page-header";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
 import { setTab } from "./panel";
-import { askSlow } from "./panel-document";
 import { showTasks } from "./panel-tables";
 
 const REST_MS = 400; // the pointer rests before the card appears
@@ -80,7 +79,7 @@ function itemsOf({ task, name }: Menu): HTMLElement[] {
       ? []
       : [
           button("Details", () => setTab("details")),
-          button("Why slow", askSlow),
+          commandItem("slow", "Why slow"),
           commandItem("alone", "Show it alone"),
           commandItem("awaited", "Go to the task it waits for"),
           commandItem("waker", "Go to the task that woke it"),

@@ -33,10 +33,10 @@ export function whenRead(then: () => void) {
   else finish();
 }
 
-/** Returns the traces that `thrum html` has embedded; null: a page without any. */
+/** Returns the traces that `thrum html` has embedded; null: a page without any, or cut in their list. */
 export function embedded(): Embedded | null {
   const list = document.getElementById("traces");
-  return list?.textContent ? (JSON.parse(list.textContent) as Embedded) : null;
+  return list?.nextSibling ? (JSON.parse(list.textContent ?? "") as Embedded) : null;
 }
 
 async function read(files: File[]): Promise<Source[]> {

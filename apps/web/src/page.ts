@@ -139,16 +139,15 @@ function listenToCopy() {
 
 /** Opens the embedded traces; a page without any asks for files. */
 function openEmbedded() {
-  let found: ReturnType<typeof embedded> = null;
-  try {
-    found = embedded();
-  } catch {
-    notice("This page is incomplete: traces are missing.", "Download it again.", true);
-  }
+  const isWhole = !!document.getElementById("end");
+  const found = embedded();
   byId("open-button").hidden = !!found;
-  if (!found) return show("empty");
-  now.title = found.title;
-  open(found.traces, addressState() || found.view, false);
+  if (found) {
+    now.title = found.title;
+    open(found.traces, addressState() || found.view, false);
+  } else show("empty");
+  if (!isWhole)
+    notice("This page is incomplete: a part of its trace is missing.", "Download it again.", true);
 }
 
 function run() {

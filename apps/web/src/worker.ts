@@ -124,6 +124,7 @@ class Viewer {
   private readonly told = new Map<string, string>();
   private readonly questions: Question[] = [];
   private coarseSent = 0; // in ms
+  private isMaking = false; // rows or bands, in steps
   private isPaused = false; // while input is looked at, between two steps
 
   constructor(
@@ -156,6 +157,28 @@ class Viewer {
     this.bits = 0;
     this.tell(core.json<Changes>());
     if (moves !== 0) this.changed(moves < 0 ? moves : CHANGED_PICTURE);
+    if (!this.isMaking) this.makeView();
+  }
+
+  /** Makes a step of the rows or bands that are to be shown; returns whether there was one to make. */
+  private step(): boolean {
+    const { core, width, height } = this;
+    const made = width === 0 ? 0 : core.call("core_step_view", width, height);
+    if (made < 0) throw new Error("out of memory");
+    return made > 0;
+  }
+
+  /** Makes what is to be shown: between some steps and the next, input is handled, and frames show the other. */
+  private makeView(): void {
+    const end = performance.now() + STEPS_MS;
+    const wasMaking = this.isMaking;
+    let made = false;
+    do {
+      this.isMaking = this.step();
+      made ||= this.isMaking;
+    } while (this.isMaking && performance.now() < end);
+    if (this.isMaking) setTimeout(() => inTurn(() => this.makeView()));
+    else if (made || wasMaking) this.changed(CHANGED_PICTURE);
   }
 
   private paint(context: Context, scale: number): void {
@@ -222,6 +245,7 @@ class Viewer {
     }
     failures.forEach(post);
     if (message.state !== "") this.state(message.state);
+    while (this.step()) progress("Laying out", 1);
     this.told.clear();
     this.isNew = true;
     this.changed(CHANGED_ALL);

@@ -27,11 +27,9 @@ static const struct {
 	{thrum__bands_queues_make, 5},
 };
 
-int thrum__bands_make(const struct thrum__model *model,
-	bool (*progress)(void *context, double part), void *context, struct thrum__bands **made)
+int thrum__bands_begin(const struct thrum__model *model, struct thrum__bands **made)
 {
 	struct thrum__bands *bands = calloc(1, sizeof *bands);
-	int done = 0, error = 0;
 
 	if (!bands)
 		return -THRUM_E_MEMORY;
@@ -41,18 +39,34 @@ int thrum__bands_make(const struct thrum__model *model,
 	bands->ending = (uint8_t)model->ending;
 	bands->from = model->forgotten > 0 ? model->forgotten : 0;
 	bands->to = bands->made_to = model->end > bands->from ? model->end : bands->from;
-	for (size_t i = 0; error == 0 && i < sizeof PARTS / sizeof *PARTS; i++) {
-		error = PARTS[i].make(bands);
-		done += PARTS[i].share;
-		if (error == 0 && progress && !progress(context, done / 100.0))
-			error = 1;
-	}
-	if (error != 0) {
-		thrum__bands_destroy(bands);
-		return error;
-	}
 	*made = bands;
 	return 0;
+}
+
+int thrum__bands_step(struct thrum__bands *bands)
+{
+	int error = PARTS[bands->parts].make(bands);
+
+	return error < 0 ? error : ++bands->parts < sizeof PARTS / sizeof *PARTS;
+}
+
+int thrum__bands_make(const struct thrum__model *model,
+	bool (*progress)(void *context, double part), void *context, struct thrum__bands **made)
+{
+	struct thrum__bands *bands;
+	int done = 0, more = thrum__bands_begin(model, &bands);
+
+	if (more < 0)
+		return more;
+	do {
+		done += PARTS[bands->parts].share;
+		more = thrum__bands_step(bands);
+	} while (more > 0 && (!progress || progress(context, done / 100.0)));
+	if (more == 0)
+		*made = bands;
+	else
+		thrum__bands_destroy(bands);
+	return more;
 }
 
 static void finish(struct thrum__bands *bands)

@@ -66,6 +66,7 @@ struct thrum__bands {
 	/* Private to the folder. */
 	int64_t forgotten; /* the same, and so on */
 	uint8_t ending;
+	uint8_t parts; /* that are made */
 	struct thrum__bands_rows *rows;
 	struct thrum__bands_lanes *lanes;
 };
@@ -78,6 +79,10 @@ struct thrum__bands {
  */
 THRUM__MUST_USE int thrum__bands_make(const struct thrum__model *,
 	bool (*progress)(void *context, double part), void *context, struct thrum__bands **);
+/* The same in steps, for a model that stays as it is meanwhile. The second returns 1 while there is more to do;
+ * until it has returned 0, the bands can only be destroyed. */
+THRUM__MUST_USE int thrum__bands_begin(const struct thrum__model *, struct thrum__bands **);
+THRUM__MUST_USE int thrum__bands_step(struct thrum__bands *);
 void thrum__bands_destroy(struct thrum__bands *);
 
 /*
@@ -179,6 +184,11 @@ void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__ban
 	uint32_t group, unsigned class, unsigned classes, int64_t from, int64_t to);
 /* Gives the next line; returns false at the end. */
 bool thrum__bands_walk_next(struct thrum__bands_walk *, struct thrum__bands_line *);
+
+/* Whether no line of a group touches from … to. Then *before and *after become the nearest end before it, and
+ * the nearest start after it, if they were farther. */
+bool thrum__bands_is_empty(const struct thrum__bands *, uint32_t group, int64_t from, int64_t to,
+	int64_t *before, int64_t *after);
 
 /* The line of a task (thrum__family_line), and its group. Returns false if it has none. */
 bool thrum__bands_line_of(const struct thrum__bands *, uint32_t task, struct thrum__bands_line *,
@@ -302,6 +312,19 @@ struct thrum__bands_hole {
  * many: at most `most`. */
 uint32_t thrum__bands_holes(const struct thrum__bands *, int64_t from, int64_t to, int64_t least,
 	struct thrum__bands_hole *holes, uint32_t most);
+
+/* ---- Losses -------------------------------------------------------------------------------- */
+
+/* A time in which all lanes lost events: nothing is known of the program. */
+struct thrum__bands_lost {
+	int64_t from, to;
+};
+
+#define THRUM__BANDS_LOST_MOST 64
+
+/* Finds those that touch from … to. Returns how many: at most THRUM__BANDS_LOST_MOST. */
+uint32_t thrum__bands_find_lost(const struct thrum__model *, int64_t from, int64_t to,
+	struct thrum__bands_lost *);
 
 /* ---- Queues -------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/bands/bands.h"
+#include "analyse/bands/parts.h"
 
 #define LOOKED_AT 20000  /* lines in the box, and beside it */
 #define NAMES 4          /* of a line: its own, and those of its owners */
@@ -11,19 +11,25 @@
 #define MORE_LEAST 1.3   /* so many times as frequent as elsewhere, */
 #define APART_LEAST 0.05 /* and greater by this share of the lines */
 
+void thrum__bands_box_classes(const struct thrum__bands_box *box, unsigned *first, unsigned *end)
+{
+	bool is_any = box->shortest >= box->longest;
+
+	*first = is_any ? 0 : thrum__bands_class(box->shortest);
+	*end = is_any ? THRUM__BANDS_CLASSES : thrum__bands_class(box->longest - 1) + 1;
+}
+
 void thrum__bands_box_begin(struct thrum__bands_walk *walk, const struct thrum__bands *bands,
 	const struct thrum__bands_box *box)
 {
-	unsigned first = 0, end = THRUM__BANDS_CLASSES;
+	unsigned first, end;
 
-	if (box->shortest < box->longest) {
-		first = thrum__bands_class(box->shortest);
-		end = thrum__bands_class(box->longest - 1) + 1;
-	}
+	thrum__bands_box_classes(box, &first, &end);
 	thrum__bands_walk_begin(walk, bands, box->group, first, end - first, box->from, box->to);
 }
 
-static bool is_inside(const struct thrum__bands_box *box, const struct thrum__bands_line *line)
+bool thrum__bands_box_holds(const struct thrum__bands_box *box,
+	const struct thrum__bands_line *line)
 {
 	int64_t length = line->end - line->start;
 
@@ -36,7 +42,7 @@ bool thrum__bands_box_next(struct thrum__bands_walk *walk, const struct thrum__b
 	struct thrum__bands_line *line)
 {
 	while (thrum__bands_walk_next(walk, line))
-		if (is_inside(box, line))
+		if (thrum__bands_box_holds(box, line))
 			return true;
 	return false;
 }
@@ -46,7 +52,7 @@ static bool next_outside(struct thrum__bands_walk *walk, const struct thrum__ban
 	struct thrum__bands_line *line)
 {
 	while (thrum__bands_walk_next(walk, line))
-		if (!is_inside(box, line))
+		if (!thrum__bands_box_holds(box, line))
 			return true;
 	return false;
 }

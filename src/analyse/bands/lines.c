@@ -1,20 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Single lines: those in a time, a line's neighbours, and the exceptions. */
-#include <stdlib.h>
-
 #include "analyse/bands/parts.h"
-#include "base/sort.h"
-
-static struct thrum__bands_line line_at(const struct thrum__bands_rows *rows, uint32_t at)
-{
-	return (struct thrum__bands_line){
-		.task = rows->task[at],
-		.start = rows->start[at],
-		.end = rows->end[at],
-		.is_failed = rows->flags[at] & THRUM__LINE_FAILED,
-		.is_pending = rows->flags[at] & THRUM__LINE_PENDING,
-	};
-}
 
 /* ---- Walks ---------------------------------------------------------------------------------- */
 
@@ -59,11 +45,36 @@ bool thrum__bands_walk_next(struct thrum__bands_walk *walk, struct thrum__bands_
 		} else if (rows->end[walk->at] < walk->from) {
 			walk->at++;
 		} else {
-			*line = line_at(rows, walk->at++);
+			*line = thrum__bands_line_at(rows, walk->at++);
 			return true;
 		}
 	}
 	return false;
+}
+
+/* ---- Nearest lines -------------------------------------------------------------------------- */
+
+bool thrum__bands_is_empty(const struct thrum__bands *bands, uint32_t group, int64_t from,
+	int64_t to, int64_t *before, int64_t *after)
+{
+	const struct thrum__bands_rows *rows = bands->rows;
+	const struct thrum__bands_place *place = &rows->places[group];
+
+	for (unsigned i = 0; i < thrum__bands_row_count(place); i++) {
+		const struct thrum__bands_row *row = &rows->rows[place->first + i];
+		uint32_t at = thrum__bands_row_from(rows, row, to);
+
+		if (at < row->first + row->count && rows->start[at] < *after)
+			*after = rows->start[at];
+		/* Lines that began still earlier end before the latest end so far. */
+		while (at > row->first && rows->start[at - 1] + row->longest > *before) {
+			at--;
+			*before = rows->end[at] > *before ? rows->end[at] : *before;
+			if (*before >= from)
+				return false;
+		}
+	}
+	return true;
 }
 
 /* ---- One line ------------------------------------------------------------------------------- */
@@ -110,7 +121,7 @@ bool thrum__bands_line_of(const struct thrum__bands *bands, uint32_t task,
 	at = find_line(bands, first);
 	if (at == THRUM__NONE)
 		return false;
-	*line = line_at(bands->rows, at);
+	*line = thrum__bands_line_at(bands->rows, at);
 	*group = thrum__family_group(&bands->family, first);
 	return true;
 }
@@ -157,15 +168,10 @@ uint32_t thrum__bands_neighbour(const struct thrum__bands *bands, uint32_t task,
 
 /* ---- Exceptions ----------------------------------------------------------------------------- */
 
-static bool nearly_all_fail(const struct thrum__group *group)
-{
-	return group->failed >= group->lines - group->lines / 50;
-}
-
 static bool is_exception(const struct thrum__bands_rows *rows, const struct thrum__group *group,
 	uint32_t at)
 {
-	if ((rows->flags[at] & THRUM__LINE_FAILED) && !nearly_all_fail(group))
+	if ((rows->flags[at] & THRUM__LINE_FAILED) && !thrum__bands_nearly_all_fail(group))
 		return true;
 	if ((rows->flags[at] & THRUM__LINE_PENDING) && (rows->flags[at] & THRUM__LINE_SHOULD))
 		return true;
@@ -234,125 +240,4 @@ uint32_t thrum__bands_exception(const struct thrum__bands *bands, uint32_t group
 	for (uint32_t i = 0; group == THRUM__NONE && i < bands->family.shown_count; i++)
 		search_group(&search, bands->family.shown[i]);
 	return search.best == THRUM__NONE ? THRUM__NONE : bands->rows->task[search.best];
-}
-
-/* ---- The lines of an opened band ------------------------------------------------------------ */
-
-/* How much a line belongs into an opened band: the greatest first. */
-static int64_t worth(const struct thrum__bands_line *line, bool should,
-	const struct thrum__bands_box *box)
-{
-	int64_t length = line->end - line->start;
-
-	if (line->is_failed || (line->is_pending && should))
-		return INT64_MAX / 2 + length / 4;
-	return line->start >= box->from && line->end <= box->to ? INT64_MAX / 4 + length / 8
-								: length / 8;
-}
-
-/* The median of the lines in a box, by class and start: lines are walked by class, so that the one in
- * the middle is about the median. */
-static bool find_median(const struct thrum__bands *bands, const struct thrum__bands_box *box,
-	uint32_t count, struct thrum__bands_line *line)
-{
-	struct thrum__bands_walk walk;
-
-	thrum__bands_box_begin(&walk, bands, box);
-	for (uint32_t i = 0; thrum__bands_box_next(&walk, box, line); i++)
-		if (i == count / 2)
-			return true;
-	return false;
-}
-
-static int by_start(const void *a, const void *b)
-{
-	const struct thrum__bands_line *x = a, *y = b;
-
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return x->task < y->task ? -1 : x->task > y->task;
-}
-
-/* The lines that are kept: a heap with the one on top that is the first to go. */
-struct kept {
-	struct thrum__bands_line *lines;
-	uint32_t count, room;
-	const struct thrum__bands_box *box;
-	bool fails, should; /* failed lines, and pending ones, come first */
-};
-
-/* Whether line `a` goes before `b` does: it has less worth, or comes later. */
-static bool goes_first(const struct kept *kept, const struct thrum__bands_line *a,
-	const struct thrum__bands_line *b)
-{
-	struct thrum__bands_line x = *a, y = *b;
-	int64_t worth_a, worth_b;
-
-	x.is_failed = x.is_failed && kept->fails;
-	y.is_failed = y.is_failed && kept->fails;
-	worth_a = worth(&x, kept->should, kept->box);
-	worth_b = worth(&y, kept->should, kept->box);
-	return worth_a != worth_b ? worth_a < worth_b : by_start(a, b) > 0;
-}
-
-/* Puts a line where it belongs in the heap, at `at` or below. */
-static void sink(struct kept *kept, uint32_t at, struct thrum__bands_line line)
-{
-	for (uint32_t child = 2 * at + 1; child < kept->count; child = 2 * at + 1) {
-		if (child + 1 < kept->count &&
-			goes_first(kept, &kept->lines[child + 1], &kept->lines[child]))
-			child++;
-		if (!goes_first(kept, &kept->lines[child], &line))
-			break;
-		kept->lines[at] = kept->lines[child];
-		at = child;
-	}
-	kept->lines[at] = line;
-}
-
-/* Keeps a line, unless there is no room and it goes before all others. */
-static void keep_line(struct kept *kept, const struct thrum__bands_line *line)
-{
-	uint32_t at = kept->count;
-
-	if (kept->count == kept->room) {
-		if (kept->room > 0 && goes_first(kept, &kept->lines[0], line))
-			sink(kept, 0, *line);
-		return;
-	}
-	kept->count++;
-	for (; at > 0 && goes_first(kept, line, &kept->lines[(at - 1) / 2]); at = (at - 1) / 2)
-		kept->lines[at] = kept->lines[(at - 1) / 2];
-	kept->lines[at] = *line;
-}
-
-uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum__bands_box *box,
-	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight)
-{
-	const struct thrum__group *group = box->group < bands->rows->group_count
-		? &bands->family.groups[box->group]
-		: NULL;
-	struct kept kept = {.lines = lines,
-		.room = most,
-		.box = box,
-		.fails = group && !nearly_all_fail(group),
-		.should = group && group->should > group->lines / 2};
-	struct thrum__bands_walk walk;
-	struct thrum__bands_line line;
-	uint32_t count = 0;
-
-	thrum__bands_box_begin(&walk, bands, box);
-	for (; thrum__bands_box_next(&walk, box, &line); count++)
-		keep_line(&kept, &line);
-	*in_sight = count;
-	if (count > most && most > 1 && find_median(bands, box, count, &line)) {
-		bool is_there = false;
-
-		for (uint32_t i = 0; i < kept.count; i++)
-			is_there = is_there || lines[i].task == line.task;
-		if (!is_there)
-			lines[0] = line; /* for the one with the least worth */
-	}
-	qsort(lines, kept.count, sizeof *lines, by_start);
-	return kept.count;
 }

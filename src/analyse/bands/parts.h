@@ -31,6 +31,7 @@ struct thrum__bands_row {
 };
 
 #define THRUM__BANDS_COARSE 8
+#define THRUM__BANDS_BLOCK 64 /* lines */
 
 /* Sums of a row's lines. A line begins and ends in the slots of its beginning and end; a pending one
  * doesn't end. Lives and runs are divided among the slots in which they lie. */
@@ -58,6 +59,11 @@ struct thrum__bands_rows {
 	uint32_t *task;
 	int64_t *start, *end;
 	uint8_t *flags;
+	/* By block of lines, whatever their rows are: how long the longest line is, and the longest of those
+	 * that failed; -1: none failed. */
+	struct thrum__bands_longest {
+		int64_t any, failed;
+	} * longest;
 	uint32_t line_count;
 	/* Runs of the model, by the row of the line for which they are. */
 	uint32_t *runs;
@@ -116,6 +122,28 @@ static inline const struct thrum__bands_row *thrum__bands_next_row(const struct 
 /* The first line of a row that starts at or after a time; the one behind the last if there is none. */
 uint32_t thrum__bands_row_from(const struct thrum__bands_rows *, const struct thrum__bands_row *,
 	int64_t time);
+
+static inline struct thrum__bands_line thrum__bands_line_at(const struct thrum__bands_rows *rows,
+	uint32_t at)
+{
+	return (struct thrum__bands_line){
+		.task = rows->task[at],
+		.start = rows->start[at],
+		.end = rows->end[at],
+		.is_failed = rows->flags[at] & THRUM__LINE_FAILED,
+		.is_pending = rows->flags[at] & THRUM__LINE_PENDING,
+	};
+}
+
+/* box.c: the classes of a box's durations: from *first on, up to *end; and whether it holds a line. */
+void thrum__bands_box_classes(const struct thrum__bands_box *, unsigned *first, unsigned *end);
+bool thrum__bands_box_holds(const struct thrum__bands_box *, const struct thrum__bands_line *);
+
+/* Whether a failure in a group is no exception. */
+static inline bool thrum__bands_nearly_all_fail(const struct thrum__group *group)
+{
+	return group->failed >= group->lines - group->lines / 50;
+}
 
 /* The slot in which a time lies. */
 static inline uint32_t thrum__bands_slot(const struct thrum__bands *bands,

@@ -11,10 +11,10 @@
 /* The lines in the order of their tasks, while they are sorted. */
 struct lines {
 	struct thrum__bands *bands;
-	uint32_t *row_of; /* by place of tasks: the row of the line that begins there, or NONE */
+	uint32_t *row_of; /* by place of tasks: the row of the line for which it works, or NONE */
 	uint32_t *task;
 	int64_t *start, *end;
-	uint8_t *flags;
+	uint8_t *flags, *class;
 	uint32_t count, room;
 	uint32_t *heads;
 };
@@ -45,6 +45,7 @@ static void add_line(struct lines *lines, uint32_t task)
 	lines->end[at] = end == THRUM__OPEN ? bands->to : end;
 	if (lines->end[at] < lines->start[at])
 		lines->end[at] = lines->start[at];
+	lines->class[at] = (uint8_t)thrum__bands_class(lines->end[at] - lines->start[at]);
 }
 
 static int find_lines(struct lines *lines)
@@ -59,9 +60,10 @@ static int find_lines(struct lines *lines)
 	lines->start = malloc(room * sizeof *lines->start);
 	lines->end = malloc(room * sizeof *lines->end);
 	lines->flags = malloc(room);
+	lines->class = malloc(room);
 	lines->row_of = malloc(family->places.count * sizeof *lines->row_of);
-	if (!lines->task || !lines->start || !lines->end || !lines->flags || !lines->row_of ||
-		thrum__slow_heads_make(model, &lines->heads) < 0)
+	if (!lines->task || !lines->start || !lines->end || !lines->flags || !lines->class ||
+		!lines->row_of || thrum__slow_heads_make(model, &lines->heads) < 0)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
 		i = thrum__analyse_next_task(model, i + 1))
@@ -78,6 +80,7 @@ static void lines_free(struct lines *lines)
 	free(lines->start);
 	free(lines->end);
 	free(lines->flags);
+	free(lines->class);
 	free(lines->row_of);
 	free(lines->heads);
 }
@@ -117,7 +120,7 @@ static int make_rows(struct lines *lines)
 		struct thrum__bands_place *place =
 			&rows->places[thrum__family_group(family, lines->task[i])];
 		widen(lines->flags[i] & THRUM__LINE_PENDING ? &place->pending : &place->ended,
-			(uint8_t)thrum__bands_class(lines->end[i] - lines->start[i]));
+			lines->class[i]);
 	}
 	for (uint32_t i = 0; i < family->group_count; i++) {
 		rows->places[i].first = count;
@@ -142,24 +145,105 @@ static uint32_t row_of_line(const struct lines *lines, uint32_t line)
 	const struct thrum__bands_place *place =
 		&lines->bands->rows
 			 ->places[thrum__family_group(&lines->bands->family, lines->task[line])];
-	unsigned class = thrum__bands_class(lines->end[line] - lines->start[line]);
 
 	return lines->flags[line] & THRUM__LINE_PENDING
-		? place->first + place->ended.count + class - place->pending.class
-		: place->first + class - place->ended.class;
+		? place->first + place->ended.count + lines->class[line] - place->pending.class
+		: place->first + lines->class[line] - place->ended.class;
 }
 
-/* Sorts a row by start, if it isn't sorted. `items` has room for twice the row's lines. */
-static void sort_row(struct thrum__bands_rows *rows, const struct thrum__bands_row *row,
-	struct lines *lines, struct thrum__base_sort_item *items)
+/* Puts a line behind the last one of its row. */
+static void put_line(struct thrum__bands_rows *rows, struct thrum__bands_row *row,
+	const struct lines *lines, uint32_t line)
 {
-	uint32_t *task = rows->task + row->first;
+	uint32_t at = row->first + row->count++;
+	int64_t length = lines->end[line] - lines->start[line];
 
-	for (uint32_t i = 0; i < row->count; i++)
-		items[i] = (struct thrum__base_sort_item){lines->start[task[i]], task[i]};
-	thrum__base_sort(items, items + row->count, row->count, NULL, NULL);
-	for (uint32_t i = 0; i < row->count; i++)
-		task[i] = items[i].item;
+	rows->task[at] = lines->task[line];
+	rows->start[at] = lines->start[line];
+	rows->end[at] = lines->end[line];
+	rows->flags[at] = lines->flags[line];
+	row->failed += (lines->flags[line] & THRUM__LINE_FAILED) > 0;
+	row->pending += (lines->flags[line] & THRUM__LINE_PENDING) > 0;
+	if (length > row->longest)
+		row->longest = thrum__base_time_clamp(length);
+	if (row->count == 1 || length < row->least)
+		row->least = length;
+}
+
+/* Sorts a row by start, if it isn't sorted. */
+static int sort_row(struct thrum__bands_rows *rows, const struct thrum__bands_row *row)
+{
+	uint32_t first = row->first, count = row->count, sorted = 1;
+	struct thrum__base_sort_item *items;
+	struct {
+		int64_t end;
+		uint32_t task;
+		uint8_t flags;
+	} * before;
+
+	while (sorted < count && rows->start[first + sorted - 1] <= rows->start[first + sorted])
+		sorted++;
+	if (sorted >= count)
+		return 0;
+	items = malloc(2 * (size_t)count * sizeof *items);
+	before = malloc(count * sizeof *before);
+	for (uint32_t i = 0; items && before && i < count; i++) {
+		uint32_t at = first + i;
+
+		items[i] = (struct thrum__base_sort_item){rows->start[at], i};
+		before[i].end = rows->end[at];
+		before[i].task = rows->task[at];
+		before[i].flags = rows->flags[at];
+	}
+	if (items && before)
+		thrum__base_sort(items, items + count, count, NULL, NULL);
+	for (uint32_t i = 0; items && before && i < count; i++) {
+		uint32_t at = first + i, from = items[i].item;
+
+		rows->start[at] = items[i].key;
+		rows->end[at] = before[from].end;
+		rows->task[at] = before[from].task;
+		rows->flags[at] = before[from].flags;
+	}
+	sorted = items && before ? count : 0;
+	free(items);
+	free(before);
+	return sorted ? 0 : -THRUM_E_MEMORY;
+}
+
+/* Notes by task the row of the line for which it works. */
+static void note_rows(struct lines *lines)
+{
+	const struct thrum__family *family = &lines->bands->family;
+	const struct thrum__model *model = lines->bands->model;
+
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		uint32_t worker = thrum__family_worker(family, i);
+
+		if (worker != THRUM__NONE && worker != i)
+			lines->row_of[thrum__place(&family->places, i)] =
+				lines->row_of[thrum__place(&family->places, worker)];
+	}
+}
+
+/* Finds the longest lines of all blocks that have some of `count` lines. */
+static void measure_blocks(const struct thrum__bands_rows *rows, uint32_t first, uint32_t count)
+{
+	uint32_t at = first - first % THRUM__BANDS_BLOCK;
+
+	for (; at < first + count; at += THRUM__BANDS_BLOCK) {
+		struct thrum__bands_longest longest = {0, -1};
+
+		for (uint32_t i = at; i < at + THRUM__BANDS_BLOCK && i < rows->line_count; i++) {
+			int64_t length = rows->end[i] - rows->start[i];
+
+			longest.any = length > longest.any ? length : longest.any;
+			if ((rows->flags[i] & THRUM__LINE_FAILED) && length > longest.failed)
+				longest.failed = length;
+		}
+		rows->longest[at / THRUM__BANDS_BLOCK] = longest;
+	}
 }
 
 /* Puts the lines into their rows, each by start. */
@@ -168,8 +252,8 @@ static int fill_rows(struct lines *lines)
 	const struct thrum__family *family = &lines->bands->family;
 	struct thrum__bands_rows *rows = lines->bands->rows;
 	size_t room = (size_t)lines->count + 1;
-	struct thrum__base_sort_item *items = NULL;
-	uint32_t at = 0, most = 0;
+	uint32_t at = 0;
+	int error = 0;
 
 	memset(lines->row_of, 0xff, family->places.count * sizeof *lines->row_of);
 	for (uint32_t i = 0; i < lines->count; i++) {
@@ -181,7 +265,6 @@ static int fill_rows(struct lines *lines)
 	for (uint32_t i = 0; i < rows->row_count; i++) {
 		rows->rows[i].first = at;
 		at += rows->rows[i].count;
-		most = rows->rows[i].count > most ? rows->rows[i].count : most;
 		rows->rows[i].count = 0;
 	}
 	rows->line_count = lines->count;
@@ -189,40 +272,19 @@ static int fill_rows(struct lines *lines)
 	rows->start = malloc(room * sizeof *rows->start);
 	rows->end = malloc(room * sizeof *rows->end);
 	rows->flags = malloc(room);
-	items = malloc((2 * (size_t)most + 1) * sizeof *items);
-	if (!rows->task || !rows->start || !rows->end || !rows->flags || !items) {
-		free(items);
+	rows->longest = malloc((room / THRUM__BANDS_BLOCK + 1) * sizeof *rows->longest);
+	if (!rows->task || !rows->start || !rows->end || !rows->flags || !rows->longest)
 		return -THRUM_E_MEMORY;
-	}
 	for (uint32_t i = 0; i < lines->count; i++) {
 		uint32_t place = thrum__place(&family->places, lines->task[i]);
-		struct thrum__bands_row *row = &rows->rows[lines->row_of[place]];
 
-		rows->task[row->first + row->count++] = i;
+		put_line(rows, &rows->rows[lines->row_of[place]], lines, i);
 	}
-	for (uint32_t i = 0; i < rows->row_count; i++) {
-		struct thrum__bands_row *row = &rows->rows[i];
-
-		sort_row(rows, row, lines, items);
-		for (uint32_t j = row->first; j < row->first + row->count; j++) {
-			uint32_t line = rows->task[j];
-			int64_t length;
-
-			rows->task[j] = lines->task[line];
-			rows->start[j] = lines->start[line];
-			rows->end[j] = lines->end[line];
-			rows->flags[j] = lines->flags[line];
-			row->failed += (lines->flags[line] & THRUM__LINE_FAILED) > 0;
-			row->pending += (lines->flags[line] & THRUM__LINE_PENDING) > 0;
-			length = rows->end[j] - rows->start[j];
-			if (length > row->longest)
-				row->longest = thrum__base_time_clamp(length);
-			if (j == row->first || length < row->least)
-				row->least = length;
-		}
-	}
-	free(items);
-	return 0;
+	for (uint32_t i = 0; error == 0 && i < rows->row_count; i++)
+		error = sort_row(rows, &rows->rows[i]);
+	if (error == 0)
+		measure_blocks(rows, 0, rows->line_count);
+	return error;
 }
 
 /* ---- Runs ----------------------------------------------------------------------------------- */
@@ -230,11 +292,10 @@ static int fill_rows(struct lines *lines)
 /* The row of the line for which a run is, or NONE. */
 static uint32_t row_of_run(const struct lines *lines, uint32_t run)
 {
-	const struct thrum__family *family = &lines->bands->family;
-	uint32_t worker = thrum__family_worker(family, THRUM__RUN(lines->bands->model, run, task));
+	uint32_t place = thrum__place(&lines->bands->family.places,
+		THRUM__RUN(lines->bands->model, run, task));
 
-	return worker == THRUM__NONE ? THRUM__NONE
-				     : lines->row_of[thrum__place(&family->places, worker)];
+	return place > 0 ? lines->row_of[place] : THRUM__NONE;
 }
 
 /* Counts the runs of each row, and notes the row of each run in `row_of`. */
@@ -335,6 +396,7 @@ static int find_runs(struct lines *lines)
 	int error = row_of && last ? 0 : -THRUM_E_MEMORY;
 
 	if (error == 0) {
+		note_rows(lines);
 		count_runs(lines, row_of);
 		rows->runs = malloc(((size_t)rows->run_count + 1) * sizeof *rows->runs);
 		error = rows->runs ? thrum__bands_sums_begin(bands) : -THRUM_E_MEMORY;
@@ -388,6 +450,7 @@ static void advance_row(struct thrum__bands *bands, struct thrum__bands_row *row
 		row->least = length < row->least ? length : row->least;
 	}
 	row->class = thrum__bands_class(row->longest);
+	measure_blocks(rows, row->first, row->count);
 }
 
 void thrum__bands_rows_advance(struct thrum__bands *bands)
@@ -434,6 +497,7 @@ void thrum__bands_rows_free(struct thrum__bands_rows *rows)
 	free(rows->start);
 	free(rows->end);
 	free(rows->flags);
+	free(rows->longest);
 	free(rows->runs);
 	free(rows->spans);
 	free(rows->sums);
@@ -445,6 +509,7 @@ size_t thrum__bands_rows_memory(const struct thrum__bands_rows *rows)
 {
 	return rows->row_count * sizeof *rows->rows + rows->group_count * sizeof *rows->places +
 		rows->line_count * (sizeof *rows->task + 2 * sizeof *rows->start + 1) +
+		rows->line_count / THRUM__BANDS_BLOCK * sizeof *rows->longest +
 		rows->run_count * sizeof *rows->runs + rows->span_count * sizeof *rows->spans +
 		((size_t)rows->slot_count + rows->coarse_count) * sizeof *rows->sums;
 }

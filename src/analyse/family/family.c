@@ -155,7 +155,7 @@ static void find_owner(struct thrum__family *family, uint32_t task)
 		i = family->up[place];
 		if (i == THRUM__NONE || is_lane(family->model, i))
 			break;
-		if (is_grouped(family, i)) {
+		if (family->group[thrum__place(&family->places, i)] != THRUM__NONE) {
 			owner = first_of_line(family, i);
 			break;
 		}
@@ -289,27 +289,59 @@ static int find_groups(struct thrum__family *family)
 
 /* ---- All of it ------------------------------------------------------------------------------ */
 
-/* Whether fewer than 1 in 10 runs is for a line; without runs, whether nothing has a label. */
-static bool has_few_labels(const struct thrum__family *family)
+/* Notes by place for lines of which group each task works, as thrum__family_worker tells; NONE: of none. */
+static void find_served(const struct thrum__family *family, uint32_t *served)
+{
+	for (uint32_t i = 0; i < family->places.count; i++) {
+		uint32_t owner = family->owner[i];
+
+		served[i] = family->group[i];
+		if (served[i] == THRUM__NONE && owner != THRUM__NONE)
+			served[i] = family->group[thrum__place(&family->places, owner)];
+	}
+}
+
+/* Adds the runs to the times of the groups for which they are. Returns whether fewer than 1 in 10 runs is for
+ * a line; without runs, whether nothing has a label. */
+static bool add_runs(struct thrum__family *family, const uint32_t *served)
 {
 	const struct thrum__model *model = family->model;
 	uint64_t all = 0, owned = 0;
 
 	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
-		uint32_t task;
+		uint32_t task, place;
 
 		if (!thrum__model_has_row(&model->runs, i))
 			continue;
-		task = known(model, THRUM__RUN(model, i, task));
-		if (task == THRUM__NONE || is_lane(model, task))
+		task = THRUM__RUN(model, i, task);
+		place = thrum__place(&family->places, task);
+		if (place > 0 && served[place] != THRUM__NONE) {
+			int64_t end = THRUM__RUN(model, i, end);
+
+			owned++;
+			thrum__family_add_time(&family->groups[served[place]].ran,
+				THRUM__RUN(model, i, start), end == THRUM__OPEN ? model->end : end);
+		} else if (known(model, task) == THRUM__NONE || is_lane(model, task)) {
 			continue;
+		}
 		all++;
-		owned += thrum__family_worker(family, task) != THRUM__NONE;
 	}
 	return all > 0 ? owned < all / 10 || owned == 0 : family->group_count == 0;
 }
 
-static int fill(struct thrum__family *family)
+/* Finds groups and owners. Returns 0, 1 if there are few labels, or -THRUM_E_MEMORY. `served`: by place. */
+static int find_all(struct thrum__family *family, uint32_t *served)
+{
+	int error = find_groups(family);
+
+	if (error < 0)
+		return error;
+	find_owners(family);
+	find_served(family, served);
+	return add_runs(family, served);
+}
+
+static int fill(struct thrum__family *family, uint32_t *served)
 {
 	size_t places = family->places.count;
 	int error;
@@ -318,35 +350,36 @@ static int fill(struct thrum__family *family)
 	family->owner = malloc(places * sizeof *family->owner);
 	family->group = malloc(places * sizeof *family->group);
 	family->continued = malloc((places / 32 + 1) * sizeof *family->continued);
-	if (!family->up || !family->owner || !family->group || !family->continued)
+	if (!served || !family->up || !family->owner || !family->group || !family->continued)
 		return -THRUM_E_MEMORY;
 	memset(family->up, 0xff, places * sizeof *family->up);
 	error = find_ups(family);
 	if (error == 0)
-		error = find_groups(family);
-	if (error < 0)
-		return error;
-	find_owners(family);
-	if (has_few_labels(family)) {
+		error = find_all(family, served);
+	if (error > 0) {
 		thrum__base_keys_free(&family->keys);
 		family->keys = (struct thrum__base_keys){0};
 		family->group_count = 0;
 		family->by_site = true;
-		error = find_groups(family);
-		if (error < 0)
-			return error;
-		find_owners(family);
+		error = find_all(family, served);
 	}
-	return thrum__family_arrange(family);
+	return error < 0 ? error : thrum__family_arrange(family, served);
 }
 
 int thrum__family_init(struct thrum__family *family, const struct thrum__model *model)
 {
 	struct thrum__family made = {.model = model};
+	uint32_t *served = NULL;
+	int error = thrum__analyse_places_make(model, &made.places);
 
-	if (thrum__analyse_places_make(model, &made.places) < 0 || fill(&made) < 0) {
+	if (error == 0) {
+		served = malloc(made.places.count * sizeof *served);
+		error = fill(&made, served);
+	}
+	free(served);
+	if (error < 0) {
 		thrum__family_finish(&made);
-		return -THRUM_E_MEMORY;
+		return error;
 	}
 	*family = made;
 	return 0;

@@ -19,15 +19,18 @@ struct pairs {
 	uint32_t size, count; /* size: a power of two */
 };
 
-/* The first line that owns a line and is of another group, or NONE. */
-static uint32_t owner_elsewhere(const struct thrum__family *family, uint32_t task)
+/* The group of the first line that owns a line and is of another group, or NONE. */
+static uint32_t owning_group(const struct thrum__family *family, uint32_t task)
 {
 	uint32_t group = thrum__family_group(family, task);
 
 	for (int i = 0; i < UP_MOST; i++) {
+		uint32_t owning;
+
 		task = thrum__family_owner(family, task);
-		if (task == THRUM__NONE || thrum__family_group(family, task) != group)
-			return task;
+		owning = thrum__family_group(family, task);
+		if (owning != group)
+			return owning;
 	}
 	return THRUM__NONE;
 }
@@ -41,17 +44,6 @@ bool thrum__family_is_line(const struct thrum__family *family, uint32_t task)
 }
 
 /* ---- Numbers of groups ---------------------------------------------------------------------- */
-
-/* The sum ends at INT64_MAX, as any times may be recorded. */
-static void add_time(int64_t *sum, int64_t from, int64_t to)
-{
-	int64_t time;
-
-	if (to <= from)
-		return;
-	if (__builtin_sub_overflow(to, from, &time) || __builtin_add_overflow(*sum, time, sum))
-		*sum = INT64_MAX;
-}
 
 /* Counts the lines of each group. */
 static void count_lines(struct thrum__family *family)
@@ -74,21 +66,8 @@ static void count_lines(struct thrum__family *family)
 			(THRUM__TASK(model, heir, flags) & THRUM__TASK_SHOULD_RESOLVE);
 		group->failed += THRUM__TASK(model, heir, state) == THRUM__STATE_FAILED;
 		group->pending += end == THRUM__OPEN;
-		add_time(&group->life, THRUM__TASK(model, i, start),
+		thrum__family_add_time(&group->life, THRUM__TASK(model, i, start),
 			end == THRUM__OPEN ? model->end : end);
-	}
-	for (uint32_t i = model->runs.first; i < model->runs.count; i++) {
-		uint32_t worker;
-		int64_t end;
-
-		if (!thrum__model_has_row(&model->runs, i))
-			continue;
-		worker = thrum__family_worker(family, THRUM__RUN(model, i, task));
-		if (worker == THRUM__NONE)
-			continue;
-		end = THRUM__RUN(model, i, end);
-		add_time(&family->groups[thrum__family_group(family, worker)].ran,
-			THRUM__RUN(model, i, start), end == THRUM__OPEN ? model->end : end);
 	}
 }
 
@@ -102,31 +81,36 @@ static int find_parents(struct thrum__family *family)
 	struct vote {
 		uint32_t group, count;
 	} *votes = calloc((size_t)family->group_count + 1, sizeof *votes);
+	/* By place: the group that owns a line. */
+	uint32_t *owning = malloc(family->places.count * sizeof *owning);
 
-	if (!votes)
+	if (!votes || !owning) {
+		free(votes);
+		free(owning);
 		return -THRUM_E_MEMORY;
+	}
 	for (int round = 0; round < 2; round++) {
 		for (uint32_t i = 0; round == 1 && i < family->group_count; i++)
 			votes[i].count = 0;
 		for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
 			i = thrum__analyse_next_task(model, i + 1)) {
-			uint32_t owner, group;
+			uint32_t *group = &owning[thrum__place(&family->places, i)];
 			struct vote *vote;
 
 			if (!thrum__family_is_line(family, i))
 				continue;
 			vote = &votes[thrum__family_group(family, i)];
-			owner = owner_elsewhere(family, i);
-			group = owner == THRUM__NONE ? THRUM__NONE
-						     : thrum__family_group(family, owner);
+			if (round == 0)
+				*group = owning_group(family, i);
 			if (round == 0 && vote->count == 0)
-				*vote = (struct vote){group, 1};
+				*vote = (struct vote){*group, 1};
 			else if (round == 0)
-				vote->count += group == vote->group ? 1 : UINT32_MAX;
-			else if (group == vote->group)
+				vote->count += *group == vote->group ? 1 : UINT32_MAX;
+			else if (*group == vote->group)
 				vote->count++;
 		}
 	}
+	free(owning);
 	for (uint32_t i = 0; i < family->group_count; i++)
 		if (votes[i].count >= (family->groups[i].lines + 1) / 2)
 			family->groups[i].parent = votes[i].group;
@@ -187,7 +171,8 @@ static int pairs_grow(struct pairs *pairs)
 }
 
 /* Counts how often the lines of each group wait for those of another. */
-static int count_pairs(const struct thrum__family *family, struct pairs *pairs)
+static int count_pairs(const struct thrum__family *family, const uint32_t *served,
+	struct pairs *pairs)
 {
 	const struct thrum__model *model = family->model;
 
@@ -198,13 +183,11 @@ static int count_pairs(const struct thrum__family *family, struct pairs *pairs)
 		if (!thrum__model_has_row(&model->edges, i) ||
 			THRUM__EDGE(model, i, kind) != THRUM__EDGE_WAIT)
 			continue;
-		from = thrum__family_worker(family, THRUM__EDGE(model, i, from));
-		to = thrum__family_worker(family, THRUM__EDGE(model, i, to));
+		from = thrum__place(&family->places, THRUM__EDGE(model, i, from));
+		to = thrum__place(&family->places, THRUM__EDGE(model, i, to));
+		from = from > 0 ? served[from] : THRUM__NONE;
+		to = to > 0 ? served[to] : THRUM__NONE;
 		if (from == THRUM__NONE || to == THRUM__NONE || from == to)
-			continue;
-		from = thrum__family_group(family, from);
-		to = thrum__family_group(family, to);
-		if (from == to)
 			continue;
 		if (pairs->count >= pairs->size / 2 && pairs_grow(pairs) < 0)
 			return -THRUM_E_MEMORY;
@@ -220,13 +203,13 @@ static int count_pairs(const struct thrum__family *family, struct pairs *pairs)
  * tenth of their lives, need not resolve, own no group outside the set, and but for under a fifth
  * of their lines wait for none.
  */
-static int find_outside(struct thrum__family *family)
+static int find_outside(struct thrum__family *family, const uint32_t *served)
 {
 	struct pairs pairs = {0};
 	uint32_t *bad = calloc((size_t)family->group_count + 1, sizeof *bad);
 	bool changed = true;
 
-	if (!bad || pairs_grow(&pairs) < 0 || count_pairs(family, &pairs) < 0) {
+	if (!bad || pairs_grow(&pairs) < 0 || count_pairs(family, served, &pairs) < 0) {
 		free(bad);
 		free(pairs.cells);
 		return -THRUM_E_MEMORY;
@@ -332,7 +315,7 @@ static int choose(struct thrum__family *family)
 	return 0;
 }
 
-int thrum__family_arrange(struct thrum__family *family)
+int thrum__family_arrange(struct thrum__family *family, const uint32_t *served)
 {
 	int error;
 
@@ -341,7 +324,7 @@ int thrum__family_arrange(struct thrum__family *family)
 	if (error == 0)
 		error = cut_circles(family);
 	if (error == 0)
-		error = find_outside(family);
+		error = find_outside(family, served);
 	if (error == 0)
 		error = choose(family);
 	return error;

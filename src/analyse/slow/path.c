@@ -244,6 +244,7 @@ static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow
 		return;
 	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
+		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_CONDITION ||
 		walk->model->is_mirage)
 		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
 	else

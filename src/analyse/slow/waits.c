@@ -167,7 +167,8 @@ static bool has_rested(const struct thrum__slow_walk *walk, uint32_t task, int64
 }
 
 /* A thread may wake for nothing and look again, which gives an edge each time: moves the beginning
- * of a wait back to the first look. `i` is the index of the piece's last wait. */
+ * of a wait back to the first look. If a condition was signalled since, another wait ended with that.
+ * `i` is the index of the piece's last wait. */
 static void begin_at_first_look(const struct thrum__slow_walk *walk,
 	const struct thrum__slow_piece *piece, uint32_t i, struct thrum__slow_wait *wait)
 {
@@ -180,7 +181,8 @@ static void begin_at_first_look(const struct thrum__slow_walk *walk,
 
 		if (THRUM__EDGE(model, edge, to) != wait->task || time >= wait->from)
 			continue;
-		if (time < piece->from || !has_rested(walk, piece->task, time, wait->from))
+		if (time < piece->from || !has_rested(walk, piece->task, time, wait->from) ||
+			last_act(walk, wait->task, time, wait->from) != THRUM__NONE)
 			return;
 		wait->from = time;
 	}
@@ -205,7 +207,9 @@ struct thrum__slow_wait thrum__slow_wait_last(const struct thrum__slow_walk *wal
 		if (best.task == THRUM__NONE || is_better(walk, &wait, &best))
 			best = wait;
 	}
-	if (best.task != THRUM__NONE && thrum__slow_path_end(walk->model, best.task) == best.to)
+	if (best.task != THRUM__NONE &&
+		(thrum__slow_path_end(walk->model, best.task) == best.to ||
+			THRUM__TASK(walk->model, best.task, kind) == THRUM_KIND_CONDITION))
 		begin_at_first_look(walk, piece, last, &best);
 	return best;
 }

@@ -33,14 +33,17 @@ struct thrum__search {
 	uint32_t *cause;
 	int64_t gap;        /* when the last gap of any lane ended; -1: there is no gap */
 	uint64_t runs_left; /* how many runs the search for starved tasks may still read */
-	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait. Deadlocked: a loop has
-	 * nothing left that could end its wait. */
+	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait, in a trace of several
+	 * processes each of the victim's. Deadlocked: a loop has nothing left that could end its wait. */
 	bool is_dead, is_deadlocked;
+	uint8_t *process; /* in such a trace, by lane: whether its process is dead */
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
+	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
+	uint32_t joined;
 	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
 	uint32_t endless;
 	int64_t endless_since;

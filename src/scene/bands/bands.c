@@ -208,14 +208,18 @@ static int show_first(struct thrum__scene *scene)
 	return status < 0 ? status : thrum__scene_bands_show(scene, scene->selected);
 }
 
+int thrum__scene_bands_begin(struct thrum__scene *scene, struct thrum__bands *made)
+{
+	bool replaces = thrum__scene_awaits_bands(scene);
+	int status = adopt(scene, made);
+
+	return status == 0 && replaces ? show_first(scene) : status;
+}
+
 int thrum__scene_take_bands(struct thrum__scene *scene, struct thrum__bands *made)
 {
-	if (!scene->bands) {
-		bool replaces = thrum__scene_awaits_bands(scene);
-		int status = adopt(scene, made);
-
-		return status == 0 && replaces ? show_first(scene) : status;
-	}
+	if (!scene->bands)
+		return thrum__scene_bands_begin(scene, made);
 	forget_made(scene);
 	return thrum__bands_replace(scene->bands->all, made);
 }

@@ -94,11 +94,13 @@ static inline bool thrum__bands_is_group(const struct thrum__scene_bands_place *
 		place->kind == THRUM__PLACE_OPENED;
 }
 
-/* Numbers of a group, for the window of the last frame. */
+/* Numbers of a place, for the window of the last frame. */
 struct thrum__scene_bands_counted {
 	struct thrum__bands_numbers numbers; /* of the range, if there is one */
 	struct thrum__bands_numbers rest;    /* of the window beside the range */
 	uint32_t touched;                    /* lines in the window */
+	double share;                        /* of threads: of the time that they run */
+	struct thrum__bands_queue_numbers queue;
 };
 
 struct thrum__scene_bands {
@@ -128,6 +130,7 @@ struct thrum__scene_bands {
 	uint32_t counted_room;
 	struct thrum__bands_time numbers_of, rest_of;
 	bool has_numbers;
+	bool are_numbers_old;     /* they are of a former window, since this one moves */
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. Once the model has grown they are old: they
 	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
@@ -149,6 +152,8 @@ struct thrum__scene_bands {
 
 /* Makes the bands of a scene, if it has none yet. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_make(struct thrum__scene *);
+/* Takes the first bands of a scene, as thrum__scene_take_bands. */
+THRUM__MUST_USE int thrum__scene_bands_begin(struct thrum__scene *, struct thrum__bands *);
 void thrum__scene_bands_destroy(struct thrum__scene_bands *); /* NULL is fine */
 /* After the model has grown or forgotten. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_update(struct thrum__scene *);
@@ -277,6 +282,11 @@ uint32_t thrum__scene_bands_pick(const struct thrum__scene *, float x, float y, 
  * among them. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_show(struct thrum__scene *, uint32_t task);
 
+/* Scrolls so that all steps of a finding are in sight; or if there is no room for that, the first. Opens the
+ * groups without a band if need be. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_show_steps(struct thrum__scene *,
+	const struct thrum__finding *);
+
 /* Gives y of a line of this duration in a band, from the top of the band. */
 float thrum__scene_bands_line_y(const struct thrum__scene_bands_place *, int64_t duration);
 /* Returns the place of a group's band, or NULL. */
@@ -376,6 +386,17 @@ void thrum__bands_paint_thread(struct thrum__bands_pen *, const struct thrum__sc
 	bool is_first);
 void thrum__bands_name_thread(const struct thrum__bands_pen *,
 	const struct thrum__scene_bands_place *, float y, int font);
+/* Whether a task works for a group, or for one below it in the tree. */
+bool thrum__bands_works_for(const struct thrum__family *, uint32_t task, uint32_t group);
+/* Whether the name under the pointer is another thread's, or a group's, so that a thread's runs that aren't
+ * for it step back. */
+static inline bool thrum__bands_is_aside(const struct thrum__bands_pen *pen, uint32_t thread)
+{
+	const struct thrum__scene *scene = pen->p->scene;
+
+	return scene->hovered_group != THRUM__NONE ||
+		(scene->hovered_thread != THRUM__NONE && scene->hovered_thread != thread);
+}
 void thrum__bands_paint_queue(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_marks(struct thrum__bands_pen *);
 void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
@@ -384,11 +405,18 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
 
+/* The same from the top of the first place. */
+bool thrum__scene_bands_step_y(const struct thrum__scene_bands *, const struct thrum__step *,
+	float *y);
+
 /* Keeps notes off what the heads of sections say. */
 void thrum__bands_keep_heads(const struct thrum__bands_pen *);
 
 /* Gives the height of a lane's thread; returns false if it isn't in sight. */
 bool thrum__bands_lane_y(const struct thrum__bands_pen *, uint32_t lane, float *top, float *bottom);
+
+/* Returns y of the place below the threads. */
+float thrum__bands_below_threads(const struct thrum__bands_pen *);
 
 /* Finds where on the ruler the range's length stands; before the ruler is painted. */
 void thrum__bands_place_length(const struct thrum__bands_pen *);
@@ -407,8 +435,26 @@ void thrum__bands_name_side(const struct thrum__bands_pen *, float x, float y);
 void thrum__bands_pair_words(const struct thrum__bands_pen *, char *to, size_t size);
 void thrum__bands_paint_rules(const struct thrum__bands_pen *);
 
-/* numbers.c: computes the numbers of all bands for the window or range of this frame, unless they are
- * known. */
+/* The colour of a number. */
+static inline int thrum__bands_number_colour(const struct thrum__bands_pen *pen, int colour)
+{
+	return pen->bands->are_numbers_old ? THRUM__COLOUR_FADED : colour;
+}
+/* The numbers of a place. */
+static inline const struct thrum__scene_bands_counted *thrum__bands_counted_of(
+	const struct thrum__bands_pen *pen, const struct thrum__scene_bands_place *place)
+{
+	return &pen->bands->counted[place - pen->bands->places];
+}
+
+/* Returns "≥", to be written before numbers of the window, if events are lost there; else "". */
+static inline const char *thrum__bands_least(const struct thrum__bands_pen *pen)
+{
+	return pen->bands->is_cut || pen->bands->is_rest_cut ? "≥" : "";
+}
+
+/* numbers.c: computes the numbers of all places for the window or range of this frame, unless they are
+ * known. While the window moves, those that are known stay. */
 void thrum__bands_count(struct thrum__bands_pen *);
 /* Writes those of a band: with a range, those in it and those beside it; else those in sight, and if there
  * is room, where the time goes. */

@@ -164,34 +164,41 @@ static uint32_t queue_of(const struct thrum__bands *bands, uint32_t task)
 	return group == THRUM__NONE ? THRUM__NONE : thrum__bands_queue_of(bands, group);
 }
 
-bool thrum__bands_step_y(const struct thrum__bands_pen *pen, const struct thrum__step *step,
-	float *y)
+bool thrum__scene_bands_step_y(const struct thrum__scene_bands *bands,
+	const struct thrum__step *step, float *y)
 {
-	const struct thrum__bands *bands = pen->bands->all;
-	uint32_t queue = queue_of(bands, step->task);
-	uint32_t group = thrum__family_group(&bands->family,
-		thrum__family_line(&bands->family, step->task));
-	struct mark mark;
+	uint32_t queue = queue_of(bands->all, step->task), group;
+	const struct thrum__scene_bands_place *place;
+	struct thrum__bands_line line;
 
-	if (find_mark(pen, step->task, &mark)) {
-		*y = mark.y;
+	if (thrum__bands_line_of(bands->all, step->task, &line, &group) &&
+		(place = thrum__scene_bands_place_of(bands, group))) {
+		*y = place->y + place->inset +
+			(place->kind == THRUM__PLACE_OPENED
+					? STEP_OPENED
+					: thrum__scene_bands_line_y(place, line.end - line.start));
 		return true;
 	}
 	if (queue == THRUM__NONE)
-		queue = queue_of(bands, step->other);
-	for (uint32_t i = 0; i < pen->bands->place_count; i++) {
-		const struct thrum__scene_bands_place *place = &pen->bands->places[i];
-
-		if (!(place->kind == THRUM__PLACE_OPENED && place->index == group) &&
-			!(place->kind == THRUM__PLACE_QUEUE && place->index == queue) &&
+		queue = queue_of(bands->all, step->other);
+	for (uint32_t i = 0; i < bands->place_count; i++) {
+		place = &bands->places[i];
+		if (!(place->kind == THRUM__PLACE_QUEUE && place->index == queue) &&
 			!(place->kind == THRUM__PLACE_MORE && queue == THRUM__NONE))
 			continue;
-		*y = floorf(thrum__bands_top(pen, place) +
-			(place->kind == THRUM__PLACE_OPENED ? STEP_OPENED
-							    : fminf(place->own / 3, STEP_MOST)));
+		*y = floorf(place->y + place->inset + fminf(place->own / 3, STEP_MOST));
 		return true;
 	}
 	return false;
+}
+
+bool thrum__bands_step_y(const struct thrum__bands_pen *pen, const struct thrum__step *step,
+	float *y)
+{
+	if (!thrum__scene_bands_step_y(pen->bands, step, y))
+		return false;
+	*y += pen->p->top - pen->scroll;
+	return true;
 }
 
 static void paint_finding(const struct thrum__bands_pen *pen, const struct thrum__finding *finding)

@@ -90,11 +90,34 @@ static bool has_gap(const struct thrum__model *model, const struct thrum__bands_
 	return false;
 }
 
+/* Computes the numbers of a place: of bands, in two times; of others, in the window. */
+static void count_place(const struct thrum__bands_pen *pen,
+	const struct thrum__scene_bands_place *place, const struct thrum__bands_time *time,
+	const struct thrum__bands_time *rest, struct thrum__scene_bands_counted *counted)
+{
+	const struct thrum__bands *all = pen->bands->all;
+	const struct thrum__bands_window *window = &pen->bands->window;
+	int64_t from = window->times[0], to = window->times[window->columns];
+
+	if (place->kind == THRUM__PLACE_THREAD || place->kind == THRUM__PLACE_OPENED_THREAD)
+		counted->share = thrum__bands_thread_share(all, place->index, from, to);
+	else if (place->kind == THRUM__PLACE_QUEUE)
+		thrum__bands_queue_numbers(all, place->index, from, to, &counted->queue);
+	if (!thrum__bands_is_group(place))
+		return;
+	thrum__bands_numbers(all, place->index, time, &counted->numbers);
+	counted->touched = thrum__bands_touched(all, place->index, pen->p->state->from,
+		pen->p->state->to);
+	if (pen->has_range)
+		thrum__bands_numbers(all, place->index, rest, &counted->rest);
+}
+
 void thrum__bands_count(struct thrum__bands_pen *pen)
 {
 	struct thrum__scene_bands *bands = pen->bands;
 	const struct thrum__scene_state *state = pen->p->state;
 	struct thrum__bands_time time = {.from = {state->from}, .to = {state->to}}, rest = {0};
+	bool is_known;
 
 	if (pen->has_range) {
 		const struct thrum__scene_bands_state *range = &state->bands;
@@ -104,32 +127,18 @@ void thrum__bands_count(struct thrum__bands_pen *pen)
 		time = (struct thrum__bands_time){.from = {range->range_from},
 			.to = {range->range_to}};
 	}
-	if (bands->has_numbers && is_same_time(&bands->numbers_of, &time) &&
-		is_same_time(&bands->rest_of, &rest))
+	is_known = bands->has_numbers && is_same_time(&bands->numbers_of, &time) &&
+		is_same_time(&bands->rest_of, &rest);
+	bands->are_numbers_old = !is_known && bands->has_numbers && pen->p->scene->keeps_numbers;
+	if (is_known || bands->are_numbers_old)
 		return;
-	for (uint32_t i = 0; i < bands->place_count; i++) {
-		const struct thrum__scene_bands_place *place = &bands->places[i];
-
-		if (!thrum__bands_is_group(place))
-			continue;
-		thrum__bands_numbers(bands->all, place->index, &time, &bands->counted[i].numbers);
-		bands->counted[i].touched = thrum__bands_touched(bands->all, place->index,
-			state->from, state->to);
-		if (pen->has_range)
-			thrum__bands_numbers(bands->all, place->index, &rest,
-				&bands->counted[i].rest);
-	}
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		count_place(pen, &bands->places[i], &time, &rest, &bands->counted[i]);
 	bands->is_cut = has_gap(bands->all->model, &time);
 	bands->is_rest_cut = pen->has_range && has_gap(bands->all->model, &rest);
 	bands->has_numbers = true;
 	bands->numbers_of = time;
 	bands->rest_of = rest;
-}
-
-static const struct thrum__scene_bands_counted *counted_of(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place)
-{
-	return &pen->bands->counted[place - pen->bands->places];
 }
 
 /* Writes a number of tasks; ≥ before it: others may be lost. */
@@ -156,13 +165,14 @@ static void write_failed(const struct thrum__bands_pen *pen, const struct thrum_
 
 	put_failures(n, is_cut, words);
 	if (words[0])
-		thrum__bands_text_right(pen, columns[3], y, font, THRUM__COLOUR_BAD, words);
+		thrum__bands_text_right(pen, columns[3], y, font,
+			thrum__bands_number_colour(pen, THRUM__COLOUR_BAD), words);
 }
 
 void thrum__bands_put_failed(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float y)
 {
-	write_failed(pen, &counted_of(pen, place)->numbers, pen->bands->is_cut, y,
+	write_failed(pen, &thrum__bands_counted_of(pen, place)->numbers, pen->bands->is_cut, y,
 		THRUM__FONT_NOTE);
 }
 
@@ -179,6 +189,7 @@ static void put_numbers(const struct thrum__bands_pen *pen, const struct thrum__
 			THRUM__NUMBER_ROOM);
 	put_duration(half, n->half);
 	put_duration(slow, n->slow);
+	colour = thrum__bands_number_colour(pen, colour);
 	if (pen->is_narrow) {
 		thrum__bands_text_right(pen, columns_narrow[0], y, font, colour, rate);
 		thrum__bands_text_right(pen, columns_narrow[1], y, font, colour, slow);
@@ -201,11 +212,11 @@ static void put_above(const struct thrum__bands_pen *pen,
 		return;
 	put_duration(slow, n->slow);
 	thrum__bands_text_right(pen, pen->p->width - THRUM__BANDS_ABOVE_P99, y, THRUM__FONT_NOTE,
-		THRUM__COLOUR_MUTED, slow);
-	put_failures(n, false, words);
+		thrum__bands_number_colour(pen, THRUM__COLOUR_MUTED), slow);
+	put_failures(n, pen->bands->is_cut, words);
 	if (words[0])
 		thrum__bands_text_right(pen, pen->p->width - ABOVE_FAILED, y, THRUM__FONT_NOTE,
-			THRUM__COLOUR_BAD, words);
+			thrum__bands_number_colour(pen, THRUM__COLOUR_BAD), words);
 }
 
 /* Writes how much greater a number of the lower scene is, from 1.5 times or 2/3 on. */
@@ -221,7 +232,8 @@ static void put_ratio(const struct thrum__bands_pen *pen, float x, float y, int6
 	strcpy(words, ratio < 1 ? "÷" : "×");
 	ratio = ratio < 1 ? 1 / ratio : ratio;
 	thrum__words_decimal(ratio, ratio < 10, words + size, sizeof words - size);
-	thrum__bands_text_right(pen, x, y, THRUM__FONT_BASE, THRUM__COLOUR_INK, words);
+	thrum__bands_text_right(pen, x, y, THRUM__FONT_BASE,
+		thrum__bands_number_colour(pen, THRUM__COLOUR_INK), words);
 }
 
 /* In pairs, compares the lower half's numbers with the upper one's. */
@@ -229,7 +241,8 @@ static void put_ratios(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float y)
 {
 	const struct thrum__scene_bands_place *other = thrum__bands_other(pen, place);
-	const struct thrum__bands_numbers *n = &counted_of(pen, place)->numbers, *upper;
+	const struct thrum__bands_numbers *n = &thrum__bands_counted_of(pen, place)->numbers,
+					  *upper;
 
 	if (!pen->is_lower || !other)
 		return;
@@ -242,7 +255,7 @@ static void put_ratios(const struct thrum__bands_pen *pen,
 void thrum__bands_put_numbers(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float top, bool has_room)
 {
-	const struct thrum__scene_bands_counted *counted = counted_of(pen, place);
+	const struct thrum__scene_bands_counted *counted = thrum__bands_counted_of(pen, place);
 	char words[120];
 	float x = THRUM__BANDS_NAME + THRUM__BANDS_INDENT * (float)place->depth;
 

@@ -313,12 +313,25 @@ uint32_t thrum__bands_opened_tasks(const struct thrum__scene *scene,
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__bands_run *run,
-	int level, float top)
+/* Whether a box of an opened thread has the colour of runs: of the tasks, those that aren't aside. */
+static bool is_run(const struct thrum__bands_pen *pen, uint32_t thread,
+	const struct thrum__bands_run *run, int level)
+{
+	uint32_t group = pen->p->scene->hovered_group;
+
+	return level == THRUM__BANDS_TASK &&
+		(!thrum__bands_is_aside(pen, thread) ||
+			(group != THRUM__NONE &&
+				thrum__bands_works_for(&pen->bands->all->family, run->task,
+					group)));
+}
+
+static void paint_box(const struct thrum__bands_pen *pen, uint32_t thread,
+	const struct thrum__bands_run *run, int level, float top)
 {
 	float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, run->from));
 	float x2 = fminf(pen->right, thrum__paint_x(pen->p, run->to)), width = x2 - x1;
-	bool is_task = level == THRUM__BANDS_TASK;
+	bool is_task = level == THRUM__BANDS_TASK, runs = is_run(pen, thread, run, level);
 	int font = is_task ? THRUM__FONT_SMALL : THRUM__FONT_NOTE;
 	char words[200], site[80] = "", fits[200];
 	size_t size;
@@ -326,9 +339,8 @@ static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__ba
 	if (x2 < pen->left || x1 > pen->right)
 		return;
 	/* Boxes that touch stay apart. */
-	thrum__draw_rect(pen->p->list, THRUM__Z_RUN,
-		is_task ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM, x1, top,
-		fmaxf(1, width > 3 ? width - 1 : width), BOX);
+	thrum__draw_rect(pen->p->list, THRUM__Z_RUN, runs ? THRUM__COLOUR_RUN : THRUM__COLOUR_SUM,
+		x1, top, fmaxf(1, width > 3 ? width - 1 : width), BOX);
 	if (width < BOX_NAMED || run->task == THRUM__NONE)
 		return;
 	thrum__words_task(pen->p->model, run->task, words, sizeof words);
@@ -339,9 +351,8 @@ static void paint_box(const struct thrum__bands_pen *pen, const struct thrum__ba
 		strcat(words, site);
 	}
 	size = thrum__paint_fit(pen->p, words, strlen(words), font, width - 8, fits, sizeof fits);
-	thrum__draw_text(pen->p->list, THRUM__Z_LABEL,
-		is_task ? THRUM__COLOUR_BG : THRUM__COLOUR_INK, font, x1 + 4, top + 10, fits, size,
-		false);
+	thrum__draw_text(pen->p->list, THRUM__Z_LABEL, runs ? THRUM__COLOUR_BG : THRUM__COLOUR_INK,
+		font, x1 + 4, top + 10, fits, size, false);
 }
 
 void thrum__bands_paint_lanes(struct thrum__bands_pen *pen,
@@ -365,7 +376,7 @@ void thrum__bands_paint_lanes(struct thrum__bands_pen *pen,
 				window->times[window->columns], thrum__paint_span(pen->p, NEAR),
 				thrum__paint_span(pen->p, BLUR));
 			while (thrum__bands_boxes_next(&walk, &run))
-				paint_box(pen, &run, level, y);
+				paint_box(pen, place->index, &run, level, y);
 			if (level > 0)
 				thrum__bands_text(pen, 2 * THRUM__BANDS_NAME, y + 11,
 					THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, 120,

@@ -362,10 +362,39 @@ static void paint_grounds(const struct thrum__bands_pen *pen)
 static void paint_end(const struct thrum__bands_pen *pen)
 {
 	float x = thrum__paint_x(pen->p, pen->p->model->end);
+	bool is_live = pen->p->scene->ending.is_live;
 
 	if (x >= pen->left && x <= pen->right + 1)
-		thrum__draw_vertical(pen->p->list, THRUM__Z_EDGE, THRUM__COLOUR_EDGE, x,
-			pen->p->top, pen->p->bottom, 1, THRUM__DASH_SOLID);
+		thrum__draw_vertical(pen->p->list, THRUM__Z_EDGE,
+			is_live ? THRUM__COLOUR_SEL : THRUM__COLOUR_EDGE, x, pen->p->top,
+			pen->p->bottom, is_live ? 2 : 1, THRUM__DASH_SOLID);
+}
+
+/* Says where the nearest task is, if nothing is in the window. */
+static void paint_empty(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands *bands = pen->bands;
+	const struct thrum__family *family = &bands->all->family;
+	const struct thrum__scene_state *state = pen->p->state;
+	int64_t before = INT64_MIN, after = INT64_MAX;
+	float top = pen->p->top;
+
+	for (uint32_t i = 0; i < bands->all->thread_count; i++)
+		if (thrum__bands_thread_share(bands->all, i, state->from, state->to) > 0)
+			return;
+	/* Mostly one of the shown groups has a line there. */
+	for (uint32_t i = 0; i < family->shown_count + family->group_count; i++) {
+		uint32_t group = i < family->shown_count ? family->shown[i]
+							 : i - family->shown_count;
+
+		if (!thrum__bands_is_empty(bands->all, group, state->from, state->to, &before,
+			    &after))
+			return;
+	}
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		if (bands->places[i].kind == THRUM__PLACE_WORK)
+			top = fmaxf(top, thrum__bands_top(pen, &bands->places[i]));
+	thrum__paint_nothing(pen->p, top, before, after);
 }
 
 /* Paints what stands in the places of one scene. */
@@ -388,6 +417,8 @@ static void paint_places(struct thrum__bands_pen *pen)
 	thrum__paint_gaps(p);
 	if (p->state->findings)
 		thrum__paint_findings(p);
+	if (!pen->other)
+		paint_empty(pen);
 	p->bands = NULL;
 }
 

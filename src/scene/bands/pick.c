@@ -6,6 +6,8 @@
 #include "scene/bands/story.h"
 #include "scene/move.h"
 
+#define STEP_ROOM 20 /* px above and below a finding's steps */
+
 const struct thrum__scene_bands_place *thrum__scene_bands_place_of(const struct thrum__scene_bands
 									   *bands,
 	uint32_t group)
@@ -151,6 +153,33 @@ int thrum__scene_bands_show(struct thrum__scene *scene, uint32_t task)
 		scene->state.track = thrum__scene_bands_track(bands,
 			place->y - (bands->height - place->height) / 2);
 	return scene->width > 0 ? thrum__scene_project(scene, scene->width, scene->height) : 0;
+}
+
+int thrum__scene_bands_show_steps(struct thrum__scene *scene, const struct thrum__finding *finding)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+	float first = INFINITY, last = -INFINITY, cause = INFINITY, scroll, room, y;
+
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (thrum__scene_bands_show(scene, finding->steps[i].task) < 0)
+			return -THRUM_E_MEMORY;
+	for (unsigned i = 0; bands && i < finding->step_count; i++) {
+		if (!thrum__scene_bands_step_y(bands, &finding->steps[i], &y))
+			continue;
+		first = fminf(first, y);
+		last = fmaxf(last, y);
+		cause = cause < INFINITY ? cause : y;
+	}
+	if (!(first <= last))
+		return 0;
+	scroll = thrum__scene_bands_scroll(bands, scene->state.track);
+	room = bands->height - 2 * STEP_ROOM;
+	if (last - first > room)
+		scene->state.track = thrum__scene_bands_track(bands, cause - bands->height / 3);
+	else if (first < scroll + STEP_ROOM || last > scroll + STEP_ROOM + room)
+		scene->state.track = thrum__scene_bands_track(bands,
+			(first + last - bands->height) / 2);
+	return 0;
 }
 
 bool thrum__scene_bands_place_y(const struct thrum__scene *scene, uint32_t task, float *y,

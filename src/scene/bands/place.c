@@ -522,6 +522,21 @@ double thrum__scene_bands_track(const struct thrum__scene_bands *bands, float sc
 	return thrum__scene_bands_place_at(bands, scroll > most ? most : scroll);
 }
 
+void thrum__scene_bands_reach(const struct thrum__scene *scene, double *all, double *at,
+	double *page)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+
+	*all = (double)bands->content;
+	*at = (double)thrum__scene_bands_scroll(bands, scene->state.track);
+	*page = (double)bands->height;
+}
+
+void thrum__scene_bands_scroll_to(struct thrum__scene *scene, double at)
+{
+	scene->state.track = thrum__scene_bands_track(scene->bands, (float)at);
+}
+
 double thrum__scene_bands_place_at(const struct thrum__scene_bands *bands, float y)
 {
 	if (!(y > 0))

@@ -58,37 +58,35 @@ static void paint_columns(const struct thrum__bands_pen *pen, float top, bool ho
 static void write_numbers(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float top)
 {
-	const struct thrum__bands_window *window = &pen->bands->window;
-	struct thrum__bands_queue_numbers n;
+	const struct thrum__bands_queue_numbers *n = &thrum__bands_counted_of(pen, place)->queue;
 	bool has_holds = pen->bands->all->queues[place->index].holds > 0;
+	const char *least = thrum__bands_least(pen);
 	char words[120], wait[32], hold[32], held[32], waiting[32];
 
-	thrum__bands_queue_numbers(pen->bands->all, place->index, window->times[0],
-		window->times[window->columns], &n);
-	thrum__words_percent(n.held, held, sizeof held);
-	thrum__words_decimal(n.waiting, n.waiting > 0 && n.waiting < 1, waiting, sizeof waiting);
+	thrum__words_percent(n->held, held, sizeof held);
+	thrum__words_decimal(n->waiting, n->waiting > 0 && n->waiting < 1, waiting, sizeof waiting);
 	if (has_holds)
-		snprintf(words, sizeof words, "%s held · %s wait", held, waiting);
+		snprintf(words, sizeof words, "%s%s held · %s%s wait", least, held, least, waiting);
 	else
-		snprintf(words, sizeof words, "%s wait", waiting);
+		snprintf(words, sizeof words, "%s%s wait", least, waiting);
 	if (pen->left <= 0) {
 		if (thrum__bands_has_name(pen, place))
 			thrum__bands_text_right(pen, pen->p->width - 12,
-				top + THRUM__BANDS_ABOVE_LINE, THRUM__FONT_NOTE, THRUM__COLOUR_INK,
-				words);
+				top + THRUM__BANDS_ABOVE_LINE, THRUM__FONT_NOTE,
+				thrum__bands_number_colour(pen, THRUM__COLOUR_INK), words);
 		return;
 	}
 	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 25,
-		n.held >= MOSTLY ? THRUM__FONT_BASE : THRUM__FONT_NOTE, THRUM__COLOUR_INK,
-		pen->left - 20, words);
-	if (n.waits == 0 && n.holds == 0)
+		n->held >= MOSTLY ? THRUM__FONT_BASE : THRUM__FONT_NOTE,
+		thrum__bands_number_colour(pen, THRUM__COLOUR_INK), pen->left - 20, words);
+	if (n->waits == 0 && n->holds == 0)
 		return;
-	thrum__words_duration(n.half_wait, 2, wait, sizeof wait);
-	thrum__words_duration(n.half_hold, 2, hold, sizeof hold);
+	thrum__words_duration(n->half_wait, 2, wait, sizeof wait);
+	thrum__words_duration(n->half_hold, 2, hold, sizeof hold);
 	snprintf(words, sizeof words, has_holds ? "half wait %s, hold %s" : "half wait %s", wait,
 		hold);
-	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
-		pen->left - 20, words);
+	thrum__bands_text(pen, THRUM__BANDS_NAME, top + 39, THRUM__FONT_NOTE,
+		thrum__bands_number_colour(pen, THRUM__COLOUR_MUTED), pen->left - 20, words);
 }
 
 /* Writes the name with the kind; in pairs, the scene's name in place of the kind. */

@@ -14,6 +14,7 @@
 #define USUAL 6           /* px: height of a level of the usual one */
 #define USUAL_BOX 5       /* px: height of its boxes */
 #define AFTER 12          /* px */
+#define DEEPER 14         /* px: height of the line below that tells that there are more levels */
 #define USUAL_LEAST 20    /* px: height of the usual one */
 #define OUTSIDE_LEAST 200 /* px: a wait for the outside that is told */
 #define OUTSIDE_MAX 4
@@ -92,13 +93,18 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 	return 0;
 }
 
+static float levels_height(const struct thrum__story *story)
+{
+	return LEVEL * (float)story->level_count + (story->is_deeper ? DEEPER : 0);
+}
+
 float thrum__scene_bands_story_height(const struct thrum__scene_bands_story *story)
 {
 	float usual = story->has_usual
 		? fmaxf(USUAL_LEAST, USUAL * (float)(story->usual.level_count - 1))
 		: 0;
 
-	return HEAD + LEVEL * (float)story->story.level_count + usual + AFTER;
+	return HEAD + levels_height(&story->story) + usual + AFTER;
 }
 
 /* ---- Boxes --------------------------------------------------------------------------------- */
@@ -400,7 +406,11 @@ void thrum__bands_paint_story(struct thrum__bands_pen *pen,
 			paint_box(pen, &of->boxes[i], level, y + LEVEL * (float)level);
 		name_level(pen, story, level, y + LEVEL * (float)level);
 	}
+	if (story->story.is_deeper)
+		thrum__bands_remark(pen, pen->left + THRUM__BANDS_REMARK,
+			y + LEVEL * (float)story->story.level_count + 10, THRUM__FONT_NOTE,
+			THRUM__COLOUR_MUTED, "… there are more levels below");
 	tell_outside(pen, story, y);
 	if (story->has_usual)
-		paint_usual(pen, story, y + LEVEL * (float)story->story.level_count + 6);
+		paint_usual(pen, story, y + levels_height(&story->story) + 6);
 }

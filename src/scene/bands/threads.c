@@ -39,8 +39,7 @@ static void paint_share(const struct thrum__bands_pen *pen, float base, int colo
 	thrum__bands_columns(pen, colour, base, heights, COLUMN);
 }
 
-/* Whether a task works for a group, or for one below it in the tree. */
-static bool is_for(const struct thrum__family *family, uint32_t task, uint32_t group)
+bool thrum__bands_works_for(const struct thrum__family *family, uint32_t task, uint32_t group)
 {
 	uint32_t at = task == THRUM__NONE
 		? THRUM__NONE
@@ -74,8 +73,8 @@ static void share_of_group(const struct thrum__bands_pen *pen, uint32_t index, u
 			double part = (double)run.ran / fmax((double)(run.to - run.from), 1);
 			uint32_t column = thrum__bands_window_column(window, run.from);
 
-			for (; is_for(&all->family, run.task, group) && column < window->columns &&
-				window->times[column] < run.to;
+			for (; thrum__bands_works_for(&all->family, run.task, group) &&
+				column < window->columns && window->times[column] < run.to;
 				column++) {
 				int64_t from = window->times[column],
 					to = window->times[column + 1];
@@ -110,6 +109,18 @@ bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, floa
 		}
 	}
 	return false;
+}
+
+float thrum__bands_below_threads(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands *bands = pen->bands;
+	float y = 0;
+
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		if (bands->places[i].kind == THRUM__PLACE_THREAD ||
+			bands->places[i].kind == THRUM__PLACE_OPENED_THREAD)
+			y = bands->places[i].y + bands->places[i].height;
+	return pen->p->top + y - pen->scroll;
 }
 
 /* Whether some of the runs are seen in a stretch of the row. */
@@ -221,13 +232,11 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, float y, int font)
 {
 	const uint32_t index = place->index;
-	const struct thrum__bands_window *window = &pen->bands->window;
 	const struct thrum__bands_thread *thread = &pen->bands->all->threads[index];
 	float right = (pen->left > 0 ? pen->left : pen->p->width) - 12;
 	const struct thrum__model *model = pen->p->model;
+	const struct thrum__bands_window *window = &pen->bands->window;
 	char name[THRUM__NAME_MAX], error[40] = "", words[64];
-	double share = thrum__bands_thread_share(pen->bands->all, index, window->times[0],
-		window->times[window->columns]);
 
 	thrum__scene_bands_thread_name(pen->bands->all, index, name);
 	if (!thread->is_others)
@@ -244,24 +253,27 @@ void thrum__bands_name_thread(const struct thrum__bands_pen *pen,
 		return;
 	if (pen->other && pen->left > 0)
 		thrum__bands_name_side(pen, right - 80, y);
-	thrum__words_percent(share, words, 32);
+	strcpy(words, thrum__bands_least(pen));
+	thrum__words_percent(thrum__bands_counted_of(pen, place)->share, words + strlen(words), 32);
 	strcat(words, " runs");
 	thrum__bands_text_right(pen, right, y, THRUM__FONT_NOTE,
-		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+		thrum__bands_number_colour(pen,
+			pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED),
+		words);
 }
 
 void thrum__bands_paint_thread(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, bool is_first)
 {
 	float base = thrum__bands_top(pen, place) + HEIGHT;
-	uint32_t group = pen->p->scene->hovered_group, thread = pen->p->scene->hovered_thread;
-	bool is_aside = group != THRUM__NONE || (thread != THRUM__NONE && thread != place->index);
+	uint32_t group = pen->p->scene->hovered_group;
 
 	thrum__bands_thread_shares(pen->bands->all, place->index, &pen->bands->window,
 		pen->bands->shares);
 	thrum__draw_horizontal(pen->p->list, THRUM__Z_GRID, THRUM__COLOUR_GRID, pen->left,
 		pen->right, base, 1, THRUM__DASH_SOLID);
-	paint_share(pen, base, is_aside ? THRUM__COLOUR_SUM : THRUM__COLOUR_RUN,
+	paint_share(pen, base,
+		thrum__bands_is_aside(pen, place->index) ? THRUM__COLOUR_SUM : THRUM__COLOUR_RUN,
 		pen->bands->shares);
 	if (group != THRUM__NONE) {
 		share_of_group(pen, place->index, group, pen->bands->shares);

@@ -8,23 +8,10 @@
 
 #define TRACKS_LOOKED_AT 4096
 
-/* The nearest start behind the window, or end before it. */
-struct nearest_task {
-	bool is_found, is_before;
-	int64_t time, away;
-};
-
-static void note_nearest(struct nearest_task *nearest, int64_t time, int64_t away, bool is_before)
-{
-	if (nearest->is_found && away >= nearest->away)
-		return;
-	*nearest = (struct nearest_task){true, is_before, time, away};
-}
-
-/* Whether a track has no unit in the window. If so, notes the units before and behind the
- * window. */
-static bool track_is_empty(const struct thrum__paint *p, uint32_t track,
-	struct nearest_task *nearest)
+/* Whether a track has no unit in the window. If so, notes the end before and the start behind it that are
+ * nearest so far. */
+static bool track_is_empty(const struct thrum__paint *p, uint32_t track, int64_t *before,
+	int64_t *after)
 {
 	const int kind = THRUM__INDEX_UNITS;
 	size_t end, at = thrum__index_seek(p->index, kind, track, p->from, &end);
@@ -34,7 +21,7 @@ static bool track_is_empty(const struct thrum__paint *p, uint32_t track,
 
 		if (start <= p->to)
 			return false;
-		note_nearest(nearest, start, start - p->to, false);
+		*after = start < *after ? start : *after;
 	}
 	if (at > thrum__index_first(p->index, kind, track)) {
 		uint32_t unit = thrum__index_item(p->index, kind, at - 1);
@@ -42,14 +29,14 @@ static bool track_is_empty(const struct thrum__paint *p, uint32_t track,
 
 		if (last >= p->from)
 			return false;
-		note_nearest(nearest, last, p->from - last, true);
+		*before = last > *before ? last : *before;
 	}
 	return true;
 }
 
-static void paint_message(struct thrum__paint *p, const char *title, const char *line)
+static void paint_message(struct thrum__paint *p, float top, const char *title, const char *line)
 {
-	float middle = (p->top + p->bottom) / 2, centre = p->right / 2;
+	float middle = (top + p->bottom) / 2, centre = (p->left + p->right) / 2;
 	size_t size = strlen(title), line_size = strlen(line);
 
 	thrum__draw_text(p->list, THRUM__Z_LABEL, THRUM__COLOUR_INK, THRUM__FONT_STRONG,
@@ -60,30 +47,35 @@ static void paint_message(struct thrum__paint *p, const char *title, const char 
 		line, line_size, true);
 }
 
-static void paint_no_tasks_here(struct thrum__paint *p, const struct nearest_task *nearest)
+void thrum__paint_nothing(struct thrum__paint *p, float top, int64_t before, int64_t after)
 {
-	const int64_t span = p->to - p->from;
+	const int64_t first = p->state->from, last = p->state->to, span = last - first;
+	bool is_before = before > INT64_MIN &&
+		(after == INT64_MAX || first - before <= after - last);
 	char from[48], to[48], at[48], end[48], title[160], line[160];
 
-	thrum__words_time(p->from, span / 10, from, sizeof from);
-	thrum__words_time(p->to, span / 10, to, sizeof to);
-	thrum__words_time(nearest->time, span / 10, at, sizeof at);
+	if (before == INT64_MIN && after == INT64_MAX)
+		return;
+	thrum__words_time(first, span / 10, from, sizeof from);
+	thrum__words_time(last, span / 10, to, sizeof to);
+	thrum__words_time(is_before ? before : after, span / 10, at, sizeof at);
 	snprintf(title, sizeof title, "No tasks between %s and %s.", from, to);
 	thrum__words_time(p->model->end, span / 10, end, sizeof end);
-	snprintf(line, sizeof line, "Nearest: %s%s%s. The trace ends at %s.",
-		nearest->is_before ? "‹ " : "", at, nearest->is_before ? "" : " ›", end);
-	paint_message(p, title, line);
+	snprintf(line, sizeof line, "Nearest: %s%s%s. The trace ends at %s.%s",
+		is_before ? "‹ " : "", at, is_before ? "" : " ›", end,
+		p->scene->is_still ? "" : " The key f shows all.");
+	paint_message(p, top, title, line);
 }
 
 void thrum__paint_empty(struct thrum__paint *p)
 {
-	struct nearest_task nearest = {0};
+	int64_t before = INT64_MIN, after = INT64_MAX;
 	char line[160];
 
 	if (p->layout->unit_count == 0) {
 		snprintf(line, sizeof line, "It has %" PRIu64 " event%s, but none is about a task.",
 			p->model->events, p->model->events == 1 ? "" : "s");
-		paint_message(p, "This trace has no tasks.",
+		paint_message(p, p->top, "This trace has no tasks.",
 			p->model->events > 0 ? line : "Nothing was recorded.");
 		return;
 	}
@@ -91,8 +83,7 @@ void thrum__paint_empty(struct thrum__paint *p)
 		thrum__index_alive(p->index, p->to) > 0)
 		return;
 	for (uint32_t track = 0; track < p->layout->tracks; track++)
-		if (!track_is_empty(p, track, &nearest))
+		if (!track_is_empty(p, track, &before, &after))
 			return;
-	if (nearest.is_found)
-		paint_no_tasks_here(p, &nearest);
+	thrum__paint_nothing(p, p->top, before, after);
 }

@@ -20,6 +20,7 @@
 struct pin {
 	float x, y;
 	bool is_seen;
+	bool is_above, is_below; /* it isn't seen, but would be if the picture were higher */
 };
 
 struct pin_note {
@@ -86,6 +87,8 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 	find_room(p, &pin);
 	pin.is_seen = pin.x > p->left - RADIUS && pin.x < p->right + RADIUS && is_seen &&
 		pin.y > p->top - RADIUS && pin.y < p->bottom + RADIUS;
+	pin.is_above = pin.y <= p->top - RADIUS;
+	pin.is_below = pin.y >= p->bottom + RADIUS;
 	/* A pin at an edge is moved so that all of it is seen. */
 	pin.x = fmaxf(p->left + (p->bands ? 0 : RADIUS + 1), fminf(p->right - RADIUS - 1, pin.x));
 	pin.y = fmaxf(p->top + RADIUS + 1, fminf(p->bottom - RADIUS - 1, pin.y));
@@ -219,6 +222,26 @@ static void paint_note(const struct thrum__paint *p, const struct pin *pin,
 		y + 30, note.line, note.line_size, false);
 }
 
+/* In bands, says at the edge of the picture which steps lie above it, or below. */
+static void paint_away(const struct thrum__paint *p, const struct pin *pins, unsigned count,
+	bool above)
+{
+	char words[8 + 4 * THRUM__STEPS_MAX];
+	size_t used = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (above ? pins[i].is_above : pins[i].is_below)
+			used += (size_t)snprintf(words + used, sizeof words - used, "%s%u",
+				used > 0        ? ", "
+					: above ? "↑ "
+						: "↓ ",
+				i + 1);
+	if (used > 0)
+		thrum__bands_remark(p->bands, p->left + THRUM__BANDS_REMARK,
+			above ? p->top + 14 : p->bottom - 6, THRUM__FONT_STRONG, THRUM__COLOUR_BAD,
+			words);
+}
+
 void thrum__paint_findings(struct thrum__paint *p)
 {
 	const struct thrum__findings *findings = &p->scene->findings;
@@ -234,8 +257,11 @@ void thrum__paint_findings(struct thrum__paint *p)
 		if (i > 0 && !(p->bands && i > 1 && fabsf(pins[i].x - pins[i - 1].x) < 2))
 			paint_path(p, &finding->steps[i - 1], &finding->steps[i]);
 	}
-	if (p->bands)
+	if (p->bands) {
 		thrum__bands_keep_heads(p->bands);
+		paint_away(p, pins, finding->step_count, true);
+		paint_away(p, pins, finding->step_count, false);
+	}
 	for (unsigned i = 0; i < finding->step_count; i++) {
 		/* In bands a note would cover many lines: only the cause and the victim have one, and none
 		 * where it would cover those of another trace, or of a range. */

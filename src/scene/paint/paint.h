@@ -98,6 +98,8 @@ float thrum__paint_percentiles(struct thrum__paint *, const struct thrum__counte
 void thrum__paint_findings(struct thrum__paint *); /* pins, paths and notes of the chosen finding */
 void thrum__paint_names(struct thrum__paint *);
 void thrum__paint_empty(struct thrum__paint *); /* a message, if no task is in sight */
+/* This message, below `top`: the nearest task ends `before` the window, or begins `after` it. */
+void thrum__paint_nothing(struct thrum__paint *, float top, int64_t before, int64_t after);
 void thrum__paint_strip(struct thrum__paint *, float top, float height);
 
 /* Draws the flags that users set, with their texts and lines. */

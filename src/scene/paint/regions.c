@@ -29,7 +29,9 @@
 struct regions {
 	struct thrum__paint *p;
 	uint32_t *group_of; /* by lane: its group of tracks */
-	uint32_t *painted;  /* by group, then for others: x + 16 up to which a kind is painted */
+	uint32_t *
+		painted; /* by group or lane, then for others: x + 16 up to which a kind is painted */
+	uint32_t others; /* where the latter is */
 	uint32_t names, uprights;
 	size_t points;
 	int visible; /* groups in sight, at least 1 */
@@ -114,10 +116,12 @@ static bool find_lane(const struct regions *r, uint32_t lane, struct lane_piece 
 
 	piece->top = p->top;
 	piece->bottom = p->bottom;
-	piece->painted = &r->painted[layout->group_count];
+	piece->painted = &r->painted[r->others];
 	piece->is_lane = piece->has_room = false;
-	if (p->bands && (p->model->lane_count > 1 || p->bands->other))
+	if (p->bands && (p->model->lane_count > 1 || p->bands->other)) {
+		piece->painted = &r->painted[lane < r->others ? lane : r->others];
 		return thrum__bands_lane_y(p->bands, lane, &piece->top, &piece->bottom);
+	}
 	if (layout->group_count < 2 || lane >= p->model->lane_count)
 		return true;
 	if (group == THRUM__NONE)
@@ -139,7 +143,8 @@ static bool find_groups(struct regions *r)
 	const struct thrum__layout *layout = r->p->layout;
 	uint32_t lanes = r->p->model->lane_count;
 
-	r->group_of = thrum__paint_scratch(r->p, lanes + layout->group_count + 1);
+	r->others = lanes > layout->group_count ? lanes : layout->group_count;
+	r->group_of = thrum__paint_scratch(r->p, lanes + r->others + 1);
 	if (!r->group_of)
 		return false;
 	r->painted = r->group_of + lanes;
@@ -207,7 +212,7 @@ static void paint_rows(struct regions *r, const struct thrum__model_rows *rows,
 		 i = thrum__paint_first_span_after(rows, r->p->from);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
 
-	memset(r->painted, 0, (r->p->layout->group_count + 1) * sizeof *r->painted);
+	memset(r->painted, 0, (r->others + 1) * sizeof *r->painted);
 	i = i - rows->first > LOOK_BACK ? i - LOOK_BACK : rows->first;
 	r->are_few = count <= FEW;
 	r->grain = count < RECTS_MAX ? 1 : 1 + r->visible * (int)r->p->width / RECTS_MAX;
@@ -450,6 +455,29 @@ static void paint_gap(struct regions *r, struct lane_piece *piece)
 	}
 }
 
+/* In bands, paints the times in which all threads lost events through all that is below the threads. */
+static void paint_lost(struct regions *r)
+{
+	struct thrum__paint *p = r->p;
+	struct thrum__bands_lost lost[THRUM__BANDS_LOST_MOST];
+	uint32_t count = thrum__bands_find_lost(p->model, p->from, p->to, lost);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct lane_piece piece = {
+			.x1 = thrum__paint_clamped(p, lost[i].from),
+			.x2 = thrum__paint_clamped(p, lost[i].to),
+			.top = fmaxf(p->top, thrum__bands_below_threads(p->bands)),
+			.bottom = p->bottom,
+			.start = lost[i].from,
+			.end = lost[i].to,
+			.painted = &r->painted[r->others],
+		};
+
+		if (piece.bottom - piece.top >= HATCH)
+			paint_gap(r, &piece);
+	}
+}
+
 /* ---- Selected and found units -------------------------------------------------------------- */
 
 static void paint_selected(struct thrum__paint *p)
@@ -531,8 +559,11 @@ void thrum__paint_gaps(struct thrum__paint *p)
 {
 	struct regions r = {.p = p};
 
-	if (find_groups(&r))
-		paint_rows(&r, &p->model->gaps, paint_gap);
+	if (!find_groups(&r))
+		return;
+	paint_rows(&r, &p->model->gaps, paint_gap);
+	if (p->model->lane_count > 1 && !p->bands->other)
+		paint_lost(&r);
 }
 
 void thrum__paint_regions(struct thrum__paint *p)

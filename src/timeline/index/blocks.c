@@ -14,13 +14,14 @@
 #define SUMS_LEAST 16 /* a block of so few items keeps them all apart */
 #define SUMS_MOST 96
 #define TRACK_MOST (2 * SUMS_MOST) /* a track with more items is thinned out first */
+#define STEP 128                   /* blocks that are made in one step */
 #define CLASSES 512                /* of gaps by width: eight for each power of two */
 
 /* Scratch space for making one block. */
 struct thrum__index_maker {
 	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
 	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
-	struct thrum__base_span spans[2 * THRUM__FAN * TRACK_MOST];
+	struct thrum__base_sort_item order[2 * THRUM__FAN * TRACK_MOST];
 	uint32_t count; /* sums of the input */
 	uint32_t items; /* that the input stands for */
 };
@@ -147,14 +148,14 @@ static uint32_t thin_sums(struct thrum__index_sum *sums, uint32_t count, uint32_
 static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int64_t *closed)
 {
 	struct thrum__index_sum *sums = maker->sums;
+	struct thrum__base_sort_item *order = maker->order;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->spans[i] = (struct thrum__base_span){.start = maker->input[i].start,
-			.item = i};
-	thrum__base_sort_spans(maker->spans, maker->spans + maker->count, maker->count);
+		order[i] = (struct thrum__base_sort_item){maker->input[i].start, i};
+	thrum__base_sort(order, order + maker->count, maker->count, NULL, NULL);
 	for (uint32_t i = 0; i < maker->count; i++) {
-		const struct thrum__index_sum *sum = &maker->input[maker->spans[i].item];
+		const struct thrum__index_sum *sum = &maker->input[order[i].item];
 
 		if (count > 0 && sum->start <= sums[count - 1].end)
 			merge_sum(&sums[count - 1], sum);
@@ -226,7 +227,8 @@ static struct thrum__index_maker *maker_of(struct thrum__index *index)
 	return index->maker;
 }
 
-int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_column *column)
+int thrum__index_blocks_step(struct thrum__index *index, struct thrum__index_column *column,
+	uint32_t *at)
 {
 	uint32_t nodes = column->tracks;
 
@@ -245,12 +247,29 @@ int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_col
 		}
 		level->blocks = blocks;
 		column->levels += is_new;
-		for (uint32_t i = 0; is_new && i < blocks; i++)
-			if (!maker_of(index) || make_block(index->maker, column, number, i))
-				return -THRUM_E_MEMORY;
 		nodes = blocks;
+		if (!is_new && (*at == 0 || number + 1 < column->levels))
+			continue;
+		for (uint32_t made = 0; *at < blocks; ++*at, made++) {
+			if (made == STEP)
+				return 1;
+			if (!maker_of(index) || make_block(index->maker, column, number, *at))
+				return -THRUM_E_MEMORY;
+		}
+		*at = 0;
 	}
 	return 0;
+}
+
+int thrum__index_blocks_grow(struct thrum__index *index, struct thrum__index_column *column)
+{
+	uint32_t at = 0;
+	int more;
+
+	do
+		more = thrum__index_blocks_step(index, column, &at);
+	while (more > 0);
+	return more;
 }
 
 /* ---- Blocks that change ---------------------------------------------------------------------- */

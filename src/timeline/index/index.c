@@ -8,6 +8,10 @@
 #include <string.h>
 #include <thrum.h>
 
+#define STEP 65536 /* rows of the model that are looked at in one step */
+#define PHASES 7   /* of making a column: step_column */
+#define STEPS (PHASES * THRUM__INDEX_KINDS + 2)
+
 /* The index that is made, and its sources. */
 struct source {
 	struct thrum__index *index;
@@ -149,15 +153,14 @@ static int tidy_column(struct thrum__index_column *column)
 	return 0;
 }
 
-/* Counts the items of each track (counts), or puts each item behind the last of its track. */
+/* Counts the items of each track (counts), or puts each item behind the last of its track: those from `i`
+ * to `end`. */
 static inline void deal_kind(const struct source *source, int kind,
-	struct thrum__index_column *column, bool counts)
+	struct thrum__index_column *column, bool counts, uint32_t i, uint32_t end)
 {
 	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
 		? NULL
 		: rows_of(source->model, kind);
-	uint32_t i = rows ? rows->first : 0;
-	uint32_t end = rows ? rows->count : source->layout->unit_count;
 
 	for (; i < end; i++) {
 		if (rows && !thrum__model_has_row(rows, i)) {
@@ -182,32 +185,49 @@ static inline void deal_kind(const struct source *source, int kind,
 	}
 }
 
-static void deal_items(const struct source *source, int kind, struct thrum__index_column *column,
-	bool counts)
-{
-	switch (kind) {
-	case THRUM__INDEX_UNITS: deal_kind(source, THRUM__INDEX_UNITS, column, counts); break;
-	case THRUM__INDEX_RUNS: deal_kind(source, THRUM__INDEX_RUNS, column, counts); break;
-	case THRUM__INDEX_EDGES: deal_kind(source, THRUM__INDEX_EDGES, column, counts); break;
-	case THRUM__INDEX_NOTES: deal_kind(source, THRUM__INDEX_NOTES, column, counts); break;
-	default: deal_kind(source, THRUM__INDEX_FAILURES, column, counts);
-	}
-}
-
-/* Makes the column of a kind, with its summaries. */
-static int make_column(const struct source *source, int kind)
+/* Deals some items, from index->step_at on. Returns 1 while there are more. */
+static int deal_items(const struct source *source, int kind, bool counts)
 {
 	struct thrum__index *index = source->index;
 	struct thrum__index_column *column = &index->column[kind];
-	bool is_long = kind == THRUM__INDEX_UNITS || kind == THRUM__INDEX_RUNS;
-	uint64_t sum = 0;
+	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
+		? NULL
+		: rows_of(source->model, kind);
+	uint32_t first = rows ? rows->first : 0;
+	uint32_t all = rows ? rows->count : source->layout->unit_count;
+	uint32_t i = index->step_at > first ? index->step_at : first;
+	uint32_t end = all - i > STEP ? i + STEP : all;
 
+	switch (kind) {
+	case THRUM__INDEX_UNITS:
+		deal_kind(source, THRUM__INDEX_UNITS, column, counts, i, end);
+		break;
+	case THRUM__INDEX_RUNS: deal_kind(source, THRUM__INDEX_RUNS, column, counts, i, end); break;
+	case THRUM__INDEX_EDGES:
+		deal_kind(source, THRUM__INDEX_EDGES, column, counts, i, end);
+		break;
+	case THRUM__INDEX_NOTES:
+		deal_kind(source, THRUM__INDEX_NOTES, column, counts, i, end);
+		break;
+	default: deal_kind(source, THRUM__INDEX_FAILURES, column, counts, i, end);
+	}
+	index->step_at = end;
+	return end < all;
+}
+
+static int begin_column(struct thrum__index *index, struct thrum__index_column *column)
+{
 	column->tracks = column->track_room = index->tracks;
 	column->track = calloc(index->tracks + 1ull, sizeof(*column->track));
-	if (!column->track)
-		return -THRUM_E_MEMORY;
-	deal_items(source, kind, column, true);
-	for (uint32_t track = 0; track < index->tracks; track++) {
+	return column->track ? 0 : -THRUM_E_MEMORY;
+}
+
+/* Makes room for the items that were counted. */
+static int place_tracks(struct thrum__index_column *column, bool is_long)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t track = 0; track < column->tracks; track++) {
 		uint32_t count = column->track[track].last;
 
 		column->track[track] = (struct thrum__index_extent){(uint32_t)sum, (uint32_t)sum};
@@ -220,15 +240,26 @@ static int make_column(const struct source *source, int kind)
 	column->item = thrum__index_allocate(sum, sizeof(*column->item));
 	if (is_long)
 		column->end = thrum__index_allocate(sum, sizeof(*column->end));
-	if (!column->start || !column->item || (is_long && !column->end))
-		return -THRUM_E_MEMORY;
-	deal_items(source, kind, column, false);
+	return column->start && column->item && (!is_long || column->end) ? 0 : -THRUM_E_MEMORY;
+}
 
-	int error = tidy_column(column);
+/* Does a part of a phase of making a column with its summaries. Returns 1 while the phase has more. */
+static int step_column(const struct source *source, int kind, unsigned phase)
+{
+	struct thrum__index *index = source->index;
+	struct thrum__index_column *column = &index->column[kind];
 
-	if (!error)
-		error = thrum__index_column_summarize(column);
-	return error ? error : thrum__index_blocks_grow(index, column);
+	switch (phase) {
+	case 0: return begin_column(index, column);
+	case 2:
+		return place_tracks(column,
+			kind == THRUM__INDEX_UNITS || kind == THRUM__INDEX_RUNS);
+	case 1:
+	case 3: return deal_items(source, kind, phase == 1);
+	case 4: return tidy_column(column);
+	case 5: return thrum__index_column_summarize(column);
+	default: return thrum__index_blocks_step(index, column, &index->step_at);
+	}
 }
 
 /* ---- The union of all runs ------------------------------------------------------------------- */
@@ -358,11 +389,9 @@ static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	uint32_t count = source->layout->unit_count, starts = 0, ends = 0;
-	struct thrum__base_span *spans = (uint64_t)count * 2 < SIZE_MAX / sizeof(*spans)
-		? malloc((2 * (size_t)count + 1) * sizeof(*spans))
-		: NULL;
+	int64_t *times = thrum__index_allocate(2 * (uint64_t)count, sizeof(*times));
 	int64_t before = thrum__base_time_clamp(source->model->forgotten), start, end;
-	int error = spans ? 0 : -THRUM_E_MEMORY;
+	int error = times ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < count && !error; i++) {
 		if (!life_of(source, i, &start, &end))
@@ -370,23 +399,23 @@ static int make_lives(const struct source *source)
 		if (thrum__base_time_clamp(start) < before)
 			index->older++;
 		else
-			spans[starts++].start = thrum__base_time_clamp(start);
+			times[starts++] = thrum__base_time_clamp(start);
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->starts, spans, starts);
+		error = thrum__index_times_add(&index->starts, times, starts);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		if (!life_of(source, i, &start, &end))
 			continue;
 		if (thrum__index_lasts(source->model, source->layout, i))
 			index->lasting++;
 		else
-			spans[ends++].start = thrum__base_time_clamp(end);
+			times[ends++] = thrum__base_time_clamp(end);
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->ends, spans, ends);
+		error = thrum__index_times_add(&index->ends, times, ends);
 	thrum__index_times_count(&index->starts);
 	thrum__index_times_count(&index->ends);
-	free(spans);
+	free(times);
 	return error;
 }
 
@@ -413,16 +442,22 @@ static int mark_wanted(const struct source *source)
 	return index->wanted ? 0 : -THRUM_E_MEMORY;
 }
 
-/* Notes each task's track. */
+/* Notes the tracks of some tasks. Returns 1 while there are more. */
 static int note_tasks(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	const struct thrum__model_rows *tasks = &source->model->tasks;
+	uint32_t all = source->layout->task_count, i = index->step_at, end;
+	int error = 0;
 
-	index->task_track.width = 1;
-	int error = thrum__timeline_cells_follow(&index->task_track, source->model, tasks->first);
-
-	for (uint32_t i = tasks->first; i < source->layout->task_count && !error; i++) {
+	if (i == 0) {
+		index->task_track.width = 1;
+		error = thrum__timeline_cells_follow(&index->task_track, source->model,
+			tasks->first);
+	}
+	i = i > tasks->first ? i : tasks->first;
+	end = all > i && all - i > STEP ? i + STEP : all;
+	for (; i < end && !error; i++) {
 		uint32_t unit = thrum__layout_unit(source->layout, i);
 
 		if (!thrum__model_has_row(tasks, i))
@@ -431,7 +466,8 @@ static int note_tasks(const struct source *source)
 			*thrum__timeline_cell(&index->task_track,
 				i) = thrum__layout_track(source->layout, unit);
 	}
-	return error;
+	index->step_at = end;
+	return error ? error : end < all;
 }
 
 int thrum__index_create(const struct thrum__model *model, const struct thrum__layout *layout,
@@ -462,6 +498,19 @@ int thrum__index_outline(const struct thrum__model *model, const struct thrum__l
 	return error;
 }
 
+void thrum__index_complete(struct thrum__index *outline, struct thrum__index *made)
+{
+	made->all = outline->all;
+	made->since = outline->since;
+	made->starts = outline->starts;
+	made->ends = outline->ends;
+	made->older = outline->older;
+	made->lasting = outline->lasting;
+	made->end = outline->end;
+	*outline = *made;
+	free(made);
+}
+
 int thrum__index_remake(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout)
 {
@@ -476,33 +525,54 @@ int thrum__index_remake(struct thrum__index *index, const struct thrum__model *m
 	return 0;
 }
 
-int thrum__index_make(const struct thrum__model *model, const struct thrum__layout *layout,
-	bool (*progress)(void *context, double part), void *context, struct thrum__index **index)
+int thrum__index_begin(const struct thrum__layout *layout, struct thrum__index **index)
 {
 	struct thrum__index *made = calloc(1, sizeof(*made));
-	struct source source = {made, model, layout};
-	int error;
 
 	if (!made)
 		return -THRUM_E_MEMORY;
 	made->tracks = layout->tracks;
-	error = note_tasks(&source);
-	for (int kind = 0; kind < THRUM__INDEX_KINDS && !error; kind++) {
-		error = make_column(&source, kind);
-		if (!error && progress &&
-			!progress(context, (kind + 1) / (THRUM__INDEX_KINDS + 2.0)))
-			error = 1;
-	}
-	if (!error)
-		error = begin_index(&source);
-	if (!error)
-		error = mark_wanted(&source);
-	if (error) {
-		thrum__index_destroy(made);
-		return error;
-	}
 	*index = made;
 	return 0;
+}
+
+int thrum__index_step(struct thrum__index *index, const struct thrum__model *model,
+	const struct thrum__layout *layout)
+{
+	struct source source = {index, model, layout};
+	unsigned step = index->step, kind = (step - 1) / PHASES, phase = (step - 1) % PHASES;
+	int more;
+
+	if (step == 0)
+		more = note_tasks(&source);
+	else if (kind < THRUM__INDEX_KINDS)
+		more = step_column(&source, (int)kind, phase);
+	else
+		return mark_wanted(&source);
+	if (more == 0) {
+		index->step++;
+		index->step_at = 0;
+	}
+	return more < 0 ? more : 1;
+}
+
+int thrum__index_make(const struct thrum__model *model, const struct thrum__layout *layout,
+	bool (*progress)(void *context, double part), void *context, struct thrum__index **index)
+{
+	struct thrum__index *made;
+	int error = thrum__index_begin(layout, &made);
+
+	if (error)
+		return error;
+	while (!error && (error = thrum__index_step(made, model, layout)) > 0)
+		error = progress && !progress(context, made->step / (double)STEPS);
+	if (!error)
+		error = begin_index(&(struct source){made, model, layout});
+	if (error)
+		thrum__index_destroy(made);
+	else
+		*index = made;
+	return error;
 }
 
 void thrum__index_finish(struct thrum__index *index)

@@ -38,6 +38,13 @@ THRUM__MUST_USE int thrum__index_make(const struct thrum__model *, const struct 
  * how many units are alive at a time, and which times are idle. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__index_outline(const struct thrum__model *, const struct thrum__layout *,
 	struct thrum__index **);
+/* Make an index of a model and its layout in steps: both stay the same meanwhile. The first begins one, which
+ * can only be destroyed or be made further by the second. That returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. The third puts it into an outline, which is a whole index then. */
+THRUM__MUST_USE int thrum__index_begin(const struct thrum__layout *, struct thrum__index **);
+THRUM__MUST_USE int thrum__index_step(struct thrum__index *, const struct thrum__model *,
+	const struct thrum__layout *);
+void thrum__index_complete(struct thrum__index *outline, struct thrum__index *made);
 /* Makes an index anew, in its place. Returns 0 or -THRUM_E_MEMORY; then it stays as it was. */
 THRUM__MUST_USE int thrum__index_remake(struct thrum__index *, const struct thrum__model *,
 	const struct thrum__layout *);

@@ -115,6 +115,9 @@ struct thrum__index {
 	struct thrum__timeline_cells task_track; /* each task's track, or NONE */
 	struct thrum__follow_past *past;         /* the state at the last update, or NULL */
 	struct thrum__index_maker *maker;        /* scratch for making blocks, or NULL */
+	/* While it is made: the step, and the row at which that goes on. */
+	unsigned step;
+	uint32_t step_at;
 };
 
 /* When the item at a position ends: a point ends when it starts. */
@@ -203,6 +206,9 @@ THRUM__MUST_USE int thrum__index_column_unite(struct thrum__index_column *all, i
 
 /* Makes the levels and blocks that aren't there: all of them, or those of added tracks. */
 THRUM__MUST_USE int thrum__index_blocks_grow(struct thrum__index *, struct thrum__index_column *);
+/* Does the same in steps. Returns 1 while there is more to do. *at is 0 at the beginning, and then left alone. */
+THRUM__MUST_USE int thrum__index_blocks_step(struct thrum__index *, struct thrum__index_column *,
+	uint32_t *at);
 /* Adds start … end of an item to the blocks over its track; count: 1 for a new item, 0 for one that
  * the blocks know and that became longer. */
 THRUM__MUST_USE int thrum__index_blocks_add(struct thrum__index_column *, uint32_t track,
@@ -221,8 +227,8 @@ bool thrum__index_blocks_trim(struct thrum__index_column *, unsigned level, uint
 
 /* ---- Sorted times: times.c ------------------------------------------------------------------- */
 
-/* Adds the starts of `count` spans. Sorts the spans: the array has room for twice as many. */
-THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, struct thrum__base_span *,
+/* Adds `count` times. Sorts them: the array has room for twice as many. */
+THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, int64_t *added,
 	size_t count);
 /* Removes a time once; does nothing when it isn't there. */
 void thrum__index_times_remove(struct thrum__index_times *, int64_t time);

@@ -16,7 +16,7 @@
 
 /* How many ancestors are looked at for one that is still alive: bounds the climb in long chains. */
 #define CLIMB 64
-#define PROGRESS_STEP 1024  /* units between two calls of `progress` */
+#define STEP 1024           /* units that are placed in one step */
 #define CHECKED_MOST 200000 /* units: checking more takes minutes, and nobody can cancel it */
 
 int thrum__layout_create(bool simplify, bool by_lane, struct thrum__layout **layout)
@@ -52,6 +52,7 @@ void thrum__layout_destroy(struct thrum__layout *layout)
 	free(placer->open);
 	free(placer->fresh);
 	free(placer->free);
+	free(placer->stack);
 	free(placer);
 	free(layout->units);
 	free(layout->changed);
@@ -331,17 +332,19 @@ static void order_for_placing(struct thrum__layout *layout, const struct thrum__
 	}
 }
 
-/* Pushes the fresh units to begin with, so that they are popped in this order: lanes' own tasks;
+/* Makes the stack of the fresh units to begin with, so that they are popped in this order: lanes' own tasks;
  * units without a parent, the earliest first; children of units that have tracks. Each other unit
  * goes to the front of its parent's list, so that the earliest is first there. */
-static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t *stack)
+static int push_roots(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	struct thrum__layout_extra *extra = placer->extra;
 	const struct thrum__layout_unit *units = layout->units;
+	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
 	uint32_t depth = 0;
 
+	if (!stack)
+		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
 
@@ -363,7 +366,10 @@ static uint32_t push_roots(struct thrum__layout *layout, const struct thrum__mod
 				extra[parent].child = unit;
 			}
 		}
-	return depth;
+	placer->stack = stack;
+	placer->depth = depth;
+	placer->cut = 0;
+	return 0;
 }
 
 /* Chooses the group and the track of a fresh unit. */
@@ -388,52 +394,47 @@ static int give_track(struct thrum__layout *layout, const struct thrum__model *m
 	return seat_unit(layout, model, unit);
 }
 
-/* Places the units of the stack, and their children. */
-static int place_stack(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t *stack, uint32_t depth, bool (*progress)(void *context, double part),
-	void *context)
-{
-	const struct thrum__layout_extra *extra = layout->placer->extra;
-	int error = 0;
-
-	for (uint32_t done = 1; depth > 0 && !error; done++) {
-		uint32_t unit = stack[--depth], child = extra[unit].child;
-
-		if (layout->units[unit].track != THRUM__NONE)
-			continue;
-		error = give_track(layout, model, unit);
-		for (; child != THRUM__NONE; child = extra[child].sibling)
-			stack[depth++] = child;
-		if (!error && done % PROGRESS_STEP == 0 && progress &&
-			!progress(context, done / (double)layout->placer->fresh_count))
-			error = 1;
-	}
-	return error;
-}
-
-/* Places all fresh units. */
-static int place_fresh_units(struct thrum__layout *layout, const struct thrum__model *model,
-	bool (*progress)(void *context, double part), void *context)
+/* Pushes a unit that is left over when the stack is empty: such units form circles of parents, which are cut
+ * anywhere. Returns false if there is none. */
+static bool push_left(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
-	int error = stack ? 0 : -THRUM_E_MEMORY;
 
-	if (!error)
-		error = place_stack(layout, model, stack, push_roots(layout, model, stack),
-			progress, context);
-	/* The units left over form circles of parents, which are cut anywhere. */
-	for (uint32_t i = 0; i < placer->fresh_count && !error; i++) {
-		uint32_t unit = placer->fresh[i];
+	while (placer->depth == 0 && placer->cut < placer->fresh_count) {
+		uint32_t unit = placer->fresh[placer->cut++];
 
 		if (layout->units[unit].track != THRUM__NONE)
 			continue;
 		layout->units[unit].parent = THRUM__NONE;
-		stack[0] = unit;
-		error = place_stack(layout, model, stack, 1, progress, context);
+		placer->stack[placer->depth++] = unit;
 	}
-	free(stack);
-	return error;
+	return placer->depth > 0;
+}
+
+/* Places some units of the stack, and pushes their children. Returns 1 while there are more. */
+static int place_some(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__layout_placer *placer = layout->placer;
+	const struct thrum__layout_extra *extra = placer->extra;
+
+	for (uint32_t i = 0; i < STEP; i++) {
+		uint32_t unit, child;
+		int error;
+
+		if (!push_left(layout))
+			return 0;
+		unit = placer->stack[--placer->depth];
+		if (layout->units[unit].track != THRUM__NONE)
+			continue;
+		child = extra[unit].child;
+		error = give_track(layout, model, unit);
+		if (error)
+			return error;
+		placer->placed++;
+		for (; child != THRUM__NONE; child = extra[child].sibling)
+			placer->stack[placer->depth++] = child;
+	}
+	return 1;
 }
 
 int thrum__layout_units(struct thrum__layout *layout, const struct thrum__model *model)
@@ -446,24 +447,27 @@ int thrum__layout_units(struct thrum__layout *layout, const struct thrum__model 
 	return error ? error : thrum__layout_keep_open(layout, model);
 }
 
-int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
-	bool (*progress)(void *context, double part), void *context)
+/* Makes the units that get tracks. */
+static int begin_update(struct thrum__layout *layout, const struct thrum__model *model)
 {
+	int error;
+
 	for (uint32_t i = 0; i < layout->changed_count; i++)
 		layout->placer->extra[layout->changed[i]].is_changed = false;
 	layout->changed_count = layout->adopted_count = 0;
 	layout->is_shifted = layout->updates++ == 0;
+	error = thrum__layout_collect(layout, model);
+	return error ? error : fit_open_units(layout, model);
+}
 
-	int error = thrum__layout_collect(layout, model);
-
-	if (!error)
-		error = fit_open_units(layout, model);
-	if (!error)
-		error = thrum__layout_gather(layout);
-	if (!error)
-		error = place_fresh_units(layout, model, progress, context);
+/* Leaves the layout in order, also after an error, which it returns. */
+static int end_update(struct thrum__layout *layout, const struct thrum__model *model, int error)
+{
 	int kept = thrum__layout_keep_open(layout, model);
 
+	free(layout->placer->stack);
+	layout->placer->stack = NULL;
+	layout->placer->step = layout->placer->placed = 0;
 	stack_groups(layout);
 	if (!kept && layout->updates > 1)
 		kept = thrum__layout_sweep(layout);
@@ -473,4 +477,36 @@ int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model
 		abort();
 #endif
 	return error ? error : kept;
+}
+
+int thrum__layout_step(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__layout_placer *placer = layout->placer;
+	int error;
+
+	switch (placer->step) {
+	case 0: error = begin_update(layout, model); break;
+	case 1: error = thrum__layout_gather(layout); break;
+	case 2: error = push_roots(layout, model); break;
+	default: error = place_some(layout, model);
+	}
+	if (error < 0 || (error == 0 && placer->step > 2))
+		return end_update(layout, model, error);
+	placer->step += placer->step <= 2;
+	return 1;
+}
+
+int thrum__layout_update(struct thrum__layout *layout, const struct thrum__model *model,
+	bool (*progress)(void *context, double part), void *context)
+{
+	const struct thrum__layout_placer *placer = layout->placer;
+	int error = placer->step > 0 ? end_update(layout, model, 0) : 0;
+
+	while (!error && (error = thrum__layout_step(layout, model)) > 0) {
+		bool goes_on = placer->placed == 0 || !progress ||
+			progress(context, placer->placed / (double)placer->fresh_count);
+
+		error = goes_on ? 0 : end_update(layout, model, 1);
+	}
+	return error;
 }

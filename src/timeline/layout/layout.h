@@ -73,6 +73,8 @@ void thrum__layout_destroy(struct thrum__layout *); /* NULL is fine */
  */
 THRUM__MUST_USE int thrum__layout_update(struct thrum__layout *, const struct thrum__model *,
 	bool (*progress)(void *context, double part), void *context);
+/* Does the same in steps, for a model that stays the same meanwhile. Returns 1 while there is more to do. */
+THRUM__MUST_USE int thrum__layout_step(struct thrum__layout *, const struct thrum__model *);
 
 /*
  * Makes the units of new tasks, but gives them no tracks: enough for a picture that shows no tracks,

@@ -56,6 +56,11 @@ struct thrum__layout_placer {
 	uint32_t group_room;
 	uint32_t *group_of_lane; /* by lane */
 	uint32_t lanes, lane_room;
+	/* While an update goes on, in steps: */
+	unsigned step;
+	uint32_t *stack, depth; /* units to be placed */
+	uint32_t placed;
+	uint32_t cut; /* units of `fresh` that were looked at for circles of parents */
 };
 
 /* Functions that return int return 0 or -THRUM_E_MEMORY. */

@@ -8,7 +8,8 @@
  *
  * A unit put behind all others of a track, as in a trace that grows, only joins the track's list,
  * and so does one put between the last units. The list goes into the tree when a unit comes farther
- * to the front.
+ * to the front. But children of one task are placed latest first, each before all others of its track. So a
+ * list may also grow at its front, as long as there is no tree; then units may come between the first ones.
  */
 #include "timeline/layout/pile.h"
 
@@ -20,7 +21,10 @@
 #define TRIES 24
 /* How many units of a list, from its end, are looked at before the list goes into the tree. */
 #define LOOKS 32
+#define FRONT_LOOKS 8 /* the same, from the front of one that grew there */
 
+static const struct thrum__layout_pile_track NO_UNITS = {THRUM__NONE, THRUM__NONE, THRUM__NONE,
+	false, false};
 static const struct thrum__layout_slack EMPTY = {INT64_MAX, INT64_MIN, 0, INT64_MIN};
 
 /* ---- A track's AVL tree: its height bounds all recursion to some 45 calls -------------------- */
@@ -265,19 +269,36 @@ static void update_slack(struct thrum__layout_pile *pile, const struct thrum__la
 	update_ancestors(pile->tree, pile->room + track);
 }
 
+/* Makes a tree of `count` units of a list, from *next on, which becomes the one behind them. */
+static uint32_t tree_of_list(struct thrum__layout_seat *seats, uint32_t *next, uint32_t count)
+{
+	uint32_t left, unit;
+
+	if (count == 0)
+		return THRUM__NONE;
+	left = tree_of_list(seats, next, count / 2);
+	unit = *next;
+	*next = seats[unit].right;
+	seats[unit].left = left;
+	seats[unit].right = tree_of_list(seats, next, count - count / 2 - 1);
+	update_node(seats, unit);
+	return unit;
+}
+
 /* Moves the units of a track's list into its tree. */
 static void move_list_to_tree(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
 	uint32_t track)
 {
 	struct thrum__layout_pile_track *held = &pile->held[track];
+	uint32_t first = held->head, count = 0, next, root = held->root;
 
-	for (uint32_t unit = held->head, next; unit != THRUM__NONE; unit = next) {
-		next = seats[unit].right;
-		seats[unit].left = seats[unit].right = THRUM__NONE;
-		update_node(seats, unit);
-		held->root = insert_node(seats, held->root, unit);
-	}
-	held->head = held->tail = THRUM__NONE;
+	if (first == THRUM__NONE)
+		return;
+	for (uint32_t unit = first; unit != THRUM__NONE; unit = seats[unit].right)
+		count++;
+	next = seats[first].right;
+	*held = NO_UNITS;
+	held->root = join_trees(seats, root, first, tree_of_list(seats, &next, count - 1));
 }
 
 /* Puts a unit behind all others of a track, at the end of its list. */
@@ -303,21 +324,61 @@ static void append_to_list(struct thrum__layout_pile *pile, struct thrum__layout
 	held->tail = unit;
 }
 
-/* Returns the last unit of a track's list that starts at or before a time, and in *after the one
- * behind it; NONE: such a unit lies farther to the front, or nowhere. */
-static uint32_t find_in_list(const struct thrum__layout_pile_track *held,
-	const struct thrum__layout_seat *seats, int64_t start, uint32_t *after)
+/* Finds the last unit of a track's list that starts at or before a time, and the one behind it; NONE: there is
+ * none. Returns false if they lie elsewhere, or too far from the end at which the list grows. */
+static bool find_in_list(const struct thrum__layout_pile_track *held,
+	const struct thrum__layout_seat *seats, int64_t start, uint32_t *before, uint32_t *after)
 {
-	uint32_t at = held->tail;
-
-	*after = THRUM__NONE;
-	for (unsigned i = 0; at != THRUM__NONE && seats[at].start > start; i++) {
-		if (i == LOOKS)
-			return THRUM__NONE;
-		*after = at;
-		at = seats[at].left;
+	*before = held->is_stacked ? THRUM__NONE : held->tail;
+	*after = held->is_stacked ? held->head : THRUM__NONE;
+	for (unsigned i = 0; held->is_stacked; i++) {
+		if (*after == THRUM__NONE || seats[*after].start > start)
+			return true;
+		if (i == FRONT_LOOKS)
+			return false;
+		*before = *after;
+		*after = seats[*before].right;
 	}
-	return at;
+	for (unsigned i = 0; *before != THRUM__NONE && seats[*before].start > start; i++) {
+		if (i == LOOKS)
+			return false;
+		*after = *before;
+		*before = seats[*after].left;
+	}
+	return *before != THRUM__NONE;
+}
+
+/* Puts a unit before all others of a track, at the front of its list. */
+static void put_in_front(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t track, uint32_t unit)
+{
+	struct thrum__layout_pile_track *held = &pile->held[track];
+	struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
+
+	slack->gap = greater(slack->gap, slack->start - seats[unit].end);
+	slack->start = seats[unit].start;
+	seats[unit].left = THRUM__NONE;
+	seats[unit].right = held->head;
+	seats[held->head].left = unit;
+	held->head = unit;
+	held->is_stacked = true;
+}
+
+/* Puts a unit between two of a track's list. Returns false if the widest gap of a list that grew at its front
+ * would not be known then. */
+static bool put_between(struct thrum__layout_pile *pile, struct thrum__layout_seat *seats,
+	uint32_t track, uint32_t unit, uint32_t before, uint32_t after)
+{
+	struct thrum__layout_pile_track *held = &pile->held[track];
+
+	if (held->is_stacked &&
+		seats[after].start - seats[before].end >= pile->tree[pile->room + track].gap)
+		return false;
+	held->is_mixed = !held->is_stacked;
+	seats[unit].left = before;
+	seats[unit].right = after;
+	seats[before].right = seats[after].left = unit;
+	return true;
 }
 
 /* Takes a unit out of a track's list. */
@@ -338,6 +399,8 @@ static void take_off_list(struct thrum__layout_pile *pile, struct thrum__layout_
 		seats[after].left = before;
 	if (before != THRUM__NONE && after != THRUM__NONE)
 		slack->gap = greater(slack->gap, seats[after].start - seats[before].end);
+	held->is_mixed = held->head != THRUM__NONE;
+	held->is_stacked = held->is_stacked && held->is_mixed;
 }
 
 void thrum__layout_pile_finish(struct thrum__layout_pile *pile)
@@ -368,8 +431,7 @@ int thrum__layout_pile_reserve(struct thrum__layout_pile *pile, uint32_t track)
 		for (uint32_t i = 0; i < room; i++) {
 			tree[room + i] = i < pile->room ? pile->tree[pile->room + i] : EMPTY;
 			if (i >= pile->room)
-				held[i] = (struct thrum__layout_pile_track){THRUM__NONE,
-					THRUM__NONE, THRUM__NONE};
+				held[i] = NO_UNITS;
 		}
 		free(pile->tree);
 		pile->held = held;
@@ -402,9 +464,8 @@ bool thrum__layout_pile_fits(struct thrum__layout_pile *pile, struct thrum__layo
 
 	if (track >= pile->room || is_free(&pile->tree[pile->room + track], start, end))
 		return true;
-	before = find_in_list(&pile->held[track], seats, start, &after);
-	if (before != THRUM__NONE)
-		return seats[before].end <= start &&
+	if (find_in_list(&pile->held[track], seats, start, &before, &after))
+		return (before == THRUM__NONE || seats[before].end <= start) &&
 			(after == THRUM__NONE || seats[after].start >= end);
 	move_list_to_tree(pile, seats, track);
 	return fits_in_tree(seats, pile->held[track].root, start, end);
@@ -455,22 +516,24 @@ void thrum__layout_pile_insert(struct thrum__layout_pile *pile, struct thrum__la
 	uint32_t track, uint32_t unit)
 {
 	struct thrum__layout_pile_track *held = &pile->held[track];
+	const struct thrum__layout_slack *slack = &pile->tree[pile->room + track];
 	uint32_t before, after;
 
 	seats[unit].is_gone = false;
-	if (pile->tree[pile->room + track].end <= seats[unit].start) {
+	if (slack->end <= seats[unit].start) {
 		append_to_list(pile, seats, track, unit);
 		update_ancestors(pile->tree, pile->room + track);
 		return;
 	}
-	before = find_in_list(held, seats, seats[unit].start, &after);
-	/* The track's slack stays as it is: its widest gap may then be too wide. */
-	if (before != THRUM__NONE && after != THRUM__NONE) {
-		seats[unit].left = before;
-		seats[unit].right = after;
-		seats[before].right = seats[after].left = unit;
+	if (held->root == THRUM__NONE && !held->is_mixed && slack->start >= seats[unit].end) {
+		put_in_front(pile, seats, track, unit);
+		update_ancestors(pile->tree, pile->room + track);
 		return;
 	}
+	if (find_in_list(held, seats, seats[unit].start, &before, &after) &&
+		before != THRUM__NONE && after != THRUM__NONE &&
+		put_between(pile, seats, track, unit, before, after))
+		return;
 	move_list_to_tree(pile, seats, track);
 	seats[unit].left = seats[unit].right = THRUM__NONE;
 	update_node(seats, unit);

@@ -32,6 +32,8 @@ struct thrum__layout_slack {
 struct thrum__layout_pile_track {
 	uint32_t root;       /* of the tree, or NONE */
 	uint32_t head, tail; /* of the list, or NONE */
+	bool is_mixed;   /* the list's widest gap may be too wide, as units came between others */
+	bool is_stacked; /* units came before others of the list: there is no tree */
 };
 
 struct thrum__layout_pile {

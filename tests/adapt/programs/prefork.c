@@ -12,10 +12,17 @@
  * many     more children wait than may record
  * killed   children are killed, and waited for by one call each
  * rights   the workers give up the rights of root
+ * unseen   they do so without the C library
  * limited  a filter of system calls kills each worker that opens a file
+ * waits    the server does nothing but wait for its workers, one of which hangs
+ * handled  signals interrupt its wait
+ * pipe     four workers read the same pipe
+ * keeps    the same, and the server keeps the end to which it wrote
+ * stopped  a worker stops itself
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -28,6 +35,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -74,6 +82,8 @@ static void serve(const char *scene)
 	if (strcmp(scene, "limited") == 0)
 		forbid_opening();
 	if (strcmp(scene, "rights") == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+		_exit(1);
+	if (strcmp(scene, "unseen") == 0 && syscall(SYS_setuid, 65534) != 0)
 		_exit(1);
 	int peer = accept(listener, NULL, NULL);
 	char byte = 0;
@@ -230,6 +240,88 @@ static int kill_children(void)
 	return 0;
 }
 
+static int wait_for_workers(void)
+{
+	for (int i = 0; i < WORKERS; i++)
+		if (fork() == 0) {
+			alarm(2);
+			if (i == 0)
+				wait_for_table();
+			usleep(200000);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+/* Once while the recorder looks whether the wait lasts, and once later. */
+static int be_interrupted(void)
+{
+	struct itimerval soon = {.it_value = {0, 20000}};
+	struct sigaction action = {.sa_handler = on_alarm};
+	int count = 0;
+
+	sigaction(SIGALRM, &action, NULL);
+	if (fork() == 0) {
+		usleep(500000);
+		_exit(0);
+	}
+	setitimer(ITIMER_REAL, &soon, NULL);
+	while (wait(NULL) < 0 && errno == EINTR) {
+		soon.it_value.tv_usec = 100000;
+		if (count++ == 0)
+			setitimer(ITIMER_REAL, &soon, NULL);
+	}
+	printf("interrupted %d times\n", count);
+	return 0;
+}
+
+static int share_pipe(bool keeps)
+{
+	int fds[2];
+	char byte;
+
+	if (pipe(fds) != 0)
+		return 1;
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0) {
+			close(fds[1]);
+			while (read(fds[0], &byte, 1) == 1)
+				usleep(2000);
+			_exit(0);
+		}
+	for (int i = 0; i < 12; i++) {
+		usleep(5000);
+		if (write(fds[1], "x", 1) != 1)
+			return 1;
+	}
+	usleep(200000);
+	if (!keeps)
+		close(fds[1]);
+	else
+		alarm(2);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static int wait_for_stopped(void)
+{
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		raise(SIGSTOP);
+		_exit(0);
+	}
+	alarm(2);
+	return wait(NULL) < 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *scene = argc > 1 ? argv[1] : "fine";
@@ -242,5 +334,13 @@ int main(int argc, char **argv)
 		return make_many();
 	if (strcmp(scene, "killed") == 0)
 		return kill_children();
+	if (strcmp(scene, "waits") == 0)
+		return wait_for_workers();
+	if (strcmp(scene, "handled") == 0)
+		return be_interrupted();
+	if (strcmp(scene, "pipe") == 0 || strcmp(scene, "keeps") == 0)
+		return share_pipe(strcmp(scene, "keeps") == 0);
+	if (strcmp(scene, "stopped") == 0)
+		return wait_for_stopped();
 	return serve_all(scene);
 }

@@ -304,7 +304,8 @@ bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"one-shot watch of", "wait for ended process",
-		"writing end of", "reading end of", "other end of"};
+		"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
+		"unread data of edge-triggered"};
 
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }

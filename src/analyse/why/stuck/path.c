@@ -3,9 +3,10 @@
 #include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
-#define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
-#define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
-#define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
+#define LATE_TIMES 10    /* so many times as old as its peers became, a task is late */
+#define WAY_MAX 16       /* waits that are followed from each task that a choice waits for */
+#define SUSPENSIONS 1024 /* suspensions that are searched for a lane's, from the latest back */
+#define BLOCKED 1000000  /* ns after its wait in which a thread may still record that it blocks */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
@@ -121,10 +122,26 @@ static uint32_t pick_of_task(const struct thrum__search *search, struct thrum__a
 	return chosen;
 }
 
+uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t row = lane->suspended;
+
+	if (!thrum__why_rests_for(model, row, "no more is recorded"))
+		return row;
+	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
+		if (thrum__model_has_row(&model->suspensions, row) &&
+			&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
+			return THRUM__SUSPENSION(model, row, end) ==
+					THRUM__SUSPENSION(model, lane->suspended, start)
+				? row
+				: THRUM__NONE;
+	return THRUM__NONE;
+}
+
 bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
 	const struct thrum__analyse_wait *wait)
 {
-	uint32_t run = THRUM__TASK(model, task, run), lane;
+	uint32_t run = THRUM__TASK(model, task, run), lane, row;
 	int64_t quiet;
 
 	if (!thrum__analyse_task_is_lane(model, task))
@@ -136,8 +153,9 @@ bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
 		return true;
 	lane = THRUM__RUN(model, run, lane);
 	quiet = model->lanes[lane].last;
-	if (model->lanes[lane].suspended != THRUM__NONE)
-		quiet = THRUM__SUSPENSION(model, model->lanes[lane].suspended, start);
+	row = thrum__why_resting(model, &model->lanes[lane]);
+	if (row != THRUM__NONE)
+		quiet = THRUM__SUSPENSION(model, row, start);
 	return quiet <= wait->since + BLOCKED;
 }
 

@@ -470,7 +470,17 @@ static bool is_holder_lost(const struct thrum__search *search, const struct thru
 		search->gap > THRUM__TASK(search->model, path->leaf, created);
 }
 
-static int class_of(const struct thrum__search *search, const struct thrum__why_path *path,
+/* Whether the one that always answered requests like this one has ended: so it was part of the program. */
+static bool is_deserted(struct thrum__search *search, uint32_t leaf)
+{
+	uint32_t ender = THRUM__TASK(search->model, leaf, kind) == THRUM_KIND_REQUEST
+		? thrum__why_steady_ender(search, leaf)
+		: THRUM__NONE;
+
+	return ender != THRUM__NONE && !thrum__analyse_task_is_pending(search->model, ender);
+}
+
+static int class_of(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t signal)
 {
 	int64_t since;
@@ -482,7 +492,8 @@ static int class_of(const struct thrum__search *search, const struct thrum__why_
 		return THRUM__FINDING_DEADLOCK;
 	/* It waited for something that has come. */
 	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
-		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times))
+		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
+		(path->tries == 0 && is_deserted(search, path->leaf)))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	/* The program itself keeps a handle that nobody waits for. */
 	return is_outside(search->model, path->leaf) && path->tries == 0 &&

@@ -54,21 +54,49 @@ static bool is_deadlocked(const struct thrum__model *model, const struct thrum__
 static bool is_blocked_for_good(const struct thrum__search *search, const struct thrum__lane *lane)
 {
 	const struct thrum__model *model = search->model;
+	uint32_t row = thrum__why_resting(model, lane);
 
 	if (lane->suspended == THRUM__NONE && lane->suspended_ns > 0 &&
 		model->end - lane->last < TAIL)
 		return false;
 	return is_lane_blocked(search, lane) &&
-		(!thrum__model_has_row(&model->suspensions, lane->suspended) ||
-			thrum__why_rests_for(model, lane->suspended, "blocked"));
+		(!thrum__model_has_row(&model->suspensions, row) ||
+			thrum__why_rests_for(model, row, "blocked"));
+}
+
+/* The state of a lane's process, as far as it is known. */
+enum {
+	PROCESS_UNKNOWN,
+	PROCESS_ALIVE,
+	PROCESS_DEAD /* nothing can happen in it any more */
+};
+
+/* Whether a lane of this process can still do something, and whether one can't: of all lanes if the
+ * process is NONE. */
+static void look_at_process(const struct thrum__search *search, uint32_t process, bool *is_alive,
+	bool *is_blocked)
+{
+	const struct thrum__model *model = search->model;
+
+	*is_alive = *is_blocked = false;
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if ((process != THRUM__NONE && lane->process != process) ||
+			!thrum__analyse_task_is_pending(model, lane->task))
+			continue;
+		if (is_deadlocked(model, lane) || is_blocked_for_good(search, lane))
+			*is_blocked = true;
+		else
+			*is_alive = true;
+	}
 }
 
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t blocked = 0, alive = 0;
-	bool is_resting = true;
+	bool is_resting = true, is_alive, is_blocked;
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
@@ -77,15 +105,28 @@ static void look_at_lanes(struct thrum__search *search)
 			continue;
 		is_resting &= lane->suspended != THRUM__NONE || is_lane_blocked(search, lane);
 		search->is_deadlocked |= is_deadlocked(model, lane);
-		if (is_deadlocked(model, lane) || is_blocked_for_good(search, lane))
-			blocked++;
-		else
-			alive++;
 	}
-	search->is_deadlocked &= alive == 0;
+	look_at_process(search, THRUM__NONE, &is_alive, &is_blocked);
+	search->is_deadlocked &= !is_alive;
 	search->peers.is_over = search->is_deadlocked;
-	search->is_dead = blocked > 0 && alive == 0;
+	search->is_dead = is_blocked && !is_alive;
 	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
+}
+
+/* In a trace of several processes, looks whether anything can still happen in that of a task. */
+static void look_at_process_of(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = THRUM__TASK(model, task, lane);
+	bool is_alive, is_blocked;
+
+	if (!model->is_joined || lane >= model->lane_count)
+		return;
+	if (search->process[lane] == PROCESS_UNKNOWN) {
+		look_at_process(search, model->lanes[lane].process, &is_alive, &is_blocked);
+		search->process[lane] = is_blocked && !is_alive ? PROCESS_DEAD : PROCESS_ALIVE;
+	}
+	search->is_dead = search->process[lane] == PROCESS_DEAD;
 }
 
 /* ---- Findings ------------------------------------------------------------------------------ */
@@ -354,6 +395,7 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		return 0;
 	path->leaf = heir;
 	path->is_unknown = false;
+	look_at_process_of(search, heir);
 	error = thrum__why_path_follow(search, path);
 	if (error < 0)
 		return error;
@@ -366,9 +408,12 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		if (path->length > 0 || (path->is_marked && !has_step(search, heir)))
 			join_finding(search, path);
 	} else if ((certainty = judge_path(search, path, &subject)) >= 0) {
+		search->joined = THRUM__NONE;
 		cause = thrum__why_tell(search, path, subject, certainty);
 		if (cause < search->findings->count)
 			cause = merge_last(search, cause);
+		if (search->joined != THRUM__NONE)
+			*thrum__cause(search, search->joined) = cause;
 	} else if (path->is_marked && path->unjudged >= 0) {
 		note_unjudged(search->findings, path);
 	} else if (path->is_marked && path->circle == THRUM__NONE &&
@@ -478,6 +523,9 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	struct thrum__why_path path = {.is_marked = true};
 	int error;
 
+	search->process = calloc(search->model->lane_count + 1, sizeof *search->process);
+	if (!search->process)
+		return -THRUM_E_MEMORY;
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
 	error = thrum__why_find_lost(search);
@@ -489,5 +537,7 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	if (error == 0)
 		error = check_all(search, &path, false);
 	free(path.links);
+	free(search->process);
+	search->process = NULL;
 	return error;
 }

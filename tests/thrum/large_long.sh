@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
-# Recordings that are larger than the memory that a command may take. `large.sh FOLDER` does the same with
+# Recordings that are larger than the memory that a command may take. `large_long.sh FOLDER` does the same with
 # 16 GiB in that folder and 2 GiB of memory; that takes minutes and is no part of the tests.
 # shellcheck disable=SC2094  # messages about files that are read meanwhile
 set -u
@@ -16,7 +16,7 @@ cd "$folder" || exit 1
 status=0
 
 fail() {
-	echo "large.sh: $*" >&2
+	echo "large_long.sh: $*" >&2
 	status=1
 }
 
