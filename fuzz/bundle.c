@@ -19,7 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		thrum_trace_refresh(trace, 0, NULL) < 0)
 		abort();
 	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (!thrum_trace_lane(trace, i)->process)
+		if (!thrum_trace_lane(trace, i)->process ||
+			thrum__model_clock_error(model, 0, i, INT64_MIN, INT64_MAX) < 0 ||
+			thrum__model_clock_error(model, 0, i, model->last, model->end) < 0)
 			abort();
 	thrum__model_destroy(model);
 	thrum_trace_close(trace);

@@ -83,9 +83,10 @@ static void count_findings(const struct load *load, const struct thrum__findings
 	}
 	for (uint32_t i = 0; i < model->lane_count && model->is_joined; i++) {
 		struct fleet_found *of = recording_of(found, model, model->lanes[i].task);
+		int64_t error = clocks_error(load->input.trace, i, 0, INT64_MAX);
 
-		if (of)
-			of->clock_error = clocks_error(load->input.trace, i, 0, INT64_MAX);
+		if (of && error < INT64_MAX)
+			of->clock_error = error;
 	}
 }
 

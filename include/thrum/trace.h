@@ -313,6 +313,9 @@ struct thrum_trace_info {
 
 	/* By so many ns `start` may be wrong, and the machine's own estimate of that; 0: unknown. */
 	int64_t start_error, start_estimate;
+	/* By so many ns somebody set CLOCK_REALTIME forward (or back) between the first reading of
+	 * the clocks and the latest one: `start` is by the first one. 0 also if only one is known. */
+	int64_t start_set;
 };
 
 /*

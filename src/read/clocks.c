@@ -98,9 +98,9 @@ int64_t thrum__read_clock_error(const struct thrum__read_clocks *clocks, uint32_
 {
 	struct pair pair;
 
-	if (!clocks || a == b)
+	if (a == b || !clocks)
 		return 0;
-	/* One may have come later. */
+	/* A machine that came later was never compared. */
 	return find_pair(clocks, a, b, &pair) ? among(&pair, from, until < from ? from : until)
 					      : INT64_MAX;
 }

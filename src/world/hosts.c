@@ -16,6 +16,14 @@ static bool has_own_clock(const struct thrum_trace_info *info)
 	return strcmp(info->clock, "tsc") != 0 && strcmp(info->clock, "monotonic") != 0;
 }
 
+/* Whether somebody set CLOCK_REALTIME after the recording began: it was wrong until then, whatever the kernel
+ * said. */
+static bool was_set(const struct thrum_trace_info *info)
+{
+	return info->start_set > THRUM__WORLD_REALTIME_USUAL ||
+		info->start_set < -THRUM__WORLD_REALTIME_USUAL;
+}
+
 /* CLOCK_REALTIME when CLOCK_MONOTONIC was 0; 0: unknown. */
 static int64_t realtime_start(const struct thrum_trace_info *info)
 {
@@ -23,7 +31,7 @@ static int64_t realtime_start(const struct thrum_trace_info *info)
 	bool is_known = info->start > 0 && info->monotonic > 0;
 
 	return is_known && info->start < most && info->monotonic < most
-		? info->start - info->monotonic
+		? info->start - info->monotonic + (was_set(info) ? limit(info->start_set) : 0)
 		: 0;
 }
 
@@ -99,7 +107,7 @@ static void guess_by_realtime(struct thrum__world_making *m, uint32_t host)
 	m->guess[host] = m->is_known[host]
 		? m->realtime[host]
 		: limit(limit(info->monotonic) - limit(first->monotonic));
-	if (!m->is_known[host] || info->start_error <= 0)
+	if (!m->is_known[host] || info->start_error <= 0 || was_set(info))
 		return;
 	m->error[host] = limit(info->start_error);
 	m->usual[host] = limit(info->start_estimate);
@@ -246,8 +254,9 @@ void thrum__world_times_add(struct thrum__world_times *times,
 	if (i < count)
 		return;
 	clock->host = times->host_count++;
-	clock->own.at = is_known ? limit(realtime_start(parts[0]) - realtime_start(info))
-				 : limit(limit(info->monotonic) - limit(parts[0]->monotonic));
+	clock->own = (struct thrum__world_knot){.at = is_known
+			? limit(realtime_start(parts[0]) - realtime_start(info))
+			: limit(limit(info->monotonic) - limit(parts[0]->monotonic))};
 	clock->knots = &clock->own;
 	clock->knot_count = 1;
 }

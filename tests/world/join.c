@@ -303,6 +303,41 @@ static void falls_back_on_wall_clocks(void **state)
 	recording_finish(&two[1]);
 }
 
+/* A machine begins with a time of day that is years off, and gets the right one later. */
+static void takes_the_time_of_day_that_was_set(void **state)
+{
+	struct recording two[2];
+	struct thrum__reading *start, *latest;
+	struct thrum_trace *trace;
+
+	(void)state;
+	(void)begin(&two[0], "web", "one", 5);
+	(void)begin(&two[1], "db", "two", 6);
+	start = &two[1].header->start;
+	latest = &two[1].header->latest[1];
+	*latest = (struct thrum__reading){.ticket = 1,
+		.ticks = start->ticks,
+		.monotonic = start->monotonic,
+		.realtime = start->realtime + 300000000};
+	start->realtime -= 5 * 365 * 24 * (uint64_t)HOUR;
+	/* The kernel thinks that it knows the time. */
+	for (int i = 0; i < 2; i++)
+		two[i].header->realtime_error = (struct thrum__realtime_error){2000, 500};
+	trace = join(two, 2, 0);
+	assert_in_range(thrum_trace_lane(trace, 1)->time_error, 2000000000, 2000000100);
+	assert_events(trace,
+		"0 0 create 0 1 \n"
+		"0 0 label 1 0 web@one/main\n"
+		"0 0 switch 1 0 \n"
+		"0 0 suspend 0 0 no more is recorded\n"
+		"300000000 1 create 0 1000000000001 \n"
+		"300000000 1 label 1000000000001 0 db@two/main\n"
+		"300000000 1 switch 1000000000001 0 \n");
+	thrum_trace_close(trace);
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 /* Joins machines and closes them. Returns how long their only message took in the joined trace, and the
  * error of the last machine. */
 static int64_t time_of_message(struct recording *recordings, size_t count, int64_t *error)
@@ -618,6 +653,7 @@ int main(void)
 		cmocka_unit_test(compares_the_clocks_of_machines),
 		cmocka_unit_test(knows_the_clocks_of_guests),
 		cmocka_unit_test(falls_back_on_wall_clocks),
+		cmocka_unit_test(takes_the_time_of_day_that_was_set),
 		cmocka_unit_test(a_message_of_one_direction_moves_no_clock),
 		cmocka_unit_test(a_message_of_others_arrives_after_it_is_sent),
 		cmocka_unit_test(compares_clocks_by_pings),

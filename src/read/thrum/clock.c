@@ -103,8 +103,11 @@ void thrum__read_clock_init(struct reader *r)
 	}
 	if (has_latest && latest.ticks >= clock->first)
 		clock->latest = latest.ticks;
-	if (has_start && has_latest)
+	if (has_start && has_latest) {
 		scale = measured_scale(&start, &latest, scale);
+		clock->set = (int64_t)((latest.realtime - latest.monotonic) -
+			(start.realtime - start.monotonic));
+	}
 	set_scale(clock, scale);
 	/* In ns since the first time all must fit an int64_t: see clock_ns(). And a compact header
 	 * after that mustn't wrap. */

@@ -129,6 +129,7 @@ struct clock {
 	uint64_t first;  /* ticks: no plausible time is earlier */
 	uint64_t end;    /* ticks: or later */
 	uint64_t latest; /* ticks of the latest reading of the clock that the reader knows */
+	int64_t set;     /* ns by which CLOCK_REALTIME was set forward until the latest reading */
 	uint64_t slack;  /* ticks that a plausible time may lie after `latest` */
 };
 

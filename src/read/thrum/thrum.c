@@ -326,7 +326,8 @@ static void set_base(struct reader *r)
 	info->clock_first = base;
 	double ns = (double)(int64_t)(base - start->ticks) * r->clock.ns_per_tick;
 
-	info->start = info->monotonic = info->start_error = info->start_estimate = 0;
+	info->start = info->monotonic = info->start_error = info->start_estimate = info->start_set =
+		0;
 	if (start->ticket == 0 || start->realtime == 0 || ns <= -0x1p62 || ns >= 0x1p62)
 		return;
 	info->start = (int64_t)(start->realtime + (uint64_t)(int64_t)ns);
@@ -335,6 +336,7 @@ static void set_base(struct reader *r)
 		info->start_error = (int64_t)(error->most * 1e3 +
 			(ns < 0 ? -ns : ns) * ERROR_GROWTH);
 	info->start_estimate = INT64_C(1000) * error->estimate;
+	info->start_set = r->clock.set;
 }
 
 static void set_info(struct reader *r)
