@@ -131,12 +131,67 @@ static void who_took_nothing_owes_nothing(void **state)
 	expect(&latch, 1, -1);
 }
 
+/* A request, 2, waits for the condition 3 from 50 ms on. So many tasks signalled it and ended before. Then
+ * so many end without that, and another one may be pending. Expects so many to be blamed. */
+static void expect_series(unsigned served, unsigned ended, bool is_pending, unsigned blamed)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+	char lines[8000];
+	size_t used = (size_t)snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 task\n0 label 2 \"request\n"
+		"0 should-resolve 2\n0 create 1 3 condition\n0 label 3 \"taken\n");
+
+	for (unsigned i = 0; i < served + ended + is_pending; i++) {
+		unsigned id = 10 + i, ms = 10 + i + (i < served ? 0 : 50);
+
+		if (i == served)
+			used += (size_t)snprintf(lines + used, sizeof lines - used,
+				"50" MS "wait 2 3\n");
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"%u" MS "create 1 %u task\n%u" MS "label %u \"snapshot %u\n", ms, id, ms,
+			id, i);
+		if (i < served)
+			used += (size_t)snprintf(lines + used, sizeof lines - used,
+				"%u" MS "signal %u 3 =1\n", ms, id);
+		if (i < served + ended)
+			used += (size_t)snprintf(lines + used, sizeof lines - used,
+				"%u" MS "resolve %u %u\n", ms, id, id);
+	}
+	snprintf(lines + used, sizeof lines - used, "990" MS "log 1 \"end\n");
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	step = &findings.findings[0].steps[0];
+	assert_int_equal(step->kind == THRUM__STEP_ENDS_UNSERVED, blamed > 0);
+	if (blamed > 0)
+		assert_int_equal(step->task, story_task(model, 10 + served));
+	if (blamed > 2)
+		assert_int_equal(step[1].more, blamed - 2);
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void all_that_end_since_the_wait_may_be_to_blame(void **state)
+{
+	(void)state;
+	expect_series(3, 5, false, 5);
+	expect_series(3, 2, true, 2);
+	expect_series(3, 1, false, 1);
+	/* The next one may do it. */
+	expect_series(3, 1, true, 0);
+	/* One is no habit. */
+	expect_series(1, 3, false, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_returns_early_is_to_blame),
 		cmocka_unit_test(it_is_evidence),
 		cmocka_unit_test(who_took_nothing_owes_nothing),
+		cmocka_unit_test(all_that_end_since_the_wait_may_be_to_blame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

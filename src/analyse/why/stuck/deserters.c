@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Finds tasks that ended without serving an object, though all others like them did before they ended: who
- * returned early and didn't count a latch down, or kept a token that came out of a pipe.
+ * returned early and didn't count a latch down, or kept a token that came out of a pipe. Or all that ended
+ * since a wait began, though those before served the condition.
  */
 #include "analyse/places.h"
 #include "analyse/why/stuck/stuck.h"
@@ -80,6 +81,52 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 		found.count++;
 	}
 	return served >= LIKE_MIN && found.count < served ? found : none;
+}
+
+/* Looks at all tasks like one that served a condition before a time, and counts those that ended since. */
+static struct thrum__why_deserters look_since(struct thrum__search *search, uint32_t like,
+	const struct thrum__why_servers *servers, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_deserters found = {0}, none = {0};
+	uint32_t served = 0, pending = 0;
+
+	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
+		i = thrum__analyse_next_task(model, i + 1)) {
+		if (search->budget == 0)
+			return none;
+		search->budget--;
+		if (!thrum__why_is_alike(search, like, i))
+			continue;
+		if (is_server(servers, i)) {
+			served++;
+		} else if (thrum__analyse_task_is_pending(model, i)) {
+			pending++;
+		} else if (THRUM__TASK(model, i, end) > since) {
+			if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
+				THRUM__TASK(model, i, created) <= search->gap)
+				return none;
+			if (found.count < THRUM__DESERTERS_MAX)
+				found.task[found.count] = i;
+			found.count++;
+		}
+	}
+	return served >= LIKE_MIN && (found.count >= LIKE_MIN || pending == 0) ? found : none;
+}
+
+struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *search, uint32_t condition,
+	const struct thrum__why_servers *servers, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+
+	if (THRUM__TASK(model, condition, kind) != THRUM_KIND_CONDITION || servers->count == 0)
+		return (struct thrum__why_deserters){0};
+	for (unsigned i = 0; i < servers->count; i++)
+		if (thrum__analyse_task_is_pending(model, servers->task[i]) ||
+			thrum__analyse_task_is_lane(model, servers->task[i]) ||
+			THRUM__TASK(model, servers->task[i], end) > since)
+			return (struct thrum__why_deserters){0};
+	return look_since(search, servers->task[0], servers, since);
 }
 
 struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *search, uint32_t object,

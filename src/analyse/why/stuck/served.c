@@ -64,6 +64,9 @@ static bool add_deserters(struct thrum__finding *finding, struct thrum__search *
 {
 	struct thrum__why_deserters found = thrum__why_deserters_of(search, path->leaf, servers);
 
+	if (found.count == 0)
+		found = thrum__why_quitters_of(search, path->leaf, servers,
+			thrum__why_path_last(path)->wait.since);
 	for (uint32_t i = 0; i < found.count && i < THRUM__DESERTERS_MAX; i++) {
 		unsigned at = finding->step_count;
 

@@ -291,6 +291,11 @@ struct thrum__why_deserters {
 struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint32_t object,
 	const struct thrum__why_servers *);
 
+/* The tasks that ended since a time without serving a condition, though all that served it before were like
+ * them: several, or one and no other is left. */
+struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *, uint32_t condition,
+	const struct thrum__why_servers *, int64_t since);
+
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
 /* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
