@@ -172,7 +172,8 @@ function isTheirs(event: KeyboardEvent): boolean {
   if (document.querySelector("dialog[open]")) return true;
   if (target.matches("input:not([type=checkbox]), select, textarea")) return true;
   if (event.key === "Tab") return true;
-  if (/^((Arrow|Page)(Up|Down)|Home|End)$/.test(event.key) && target.closest("[role=tabpanel]")) return true; // scrolls
+  if (/^((Arrow|Page)(Up|Down)|Home|End)$/.test(event.key) && target.closest("[role=tabpanel]"))
+    return true; // scrolls
   const isPressed = event.key === " " || event.key === "Enter";
   return isPressed && target.matches("button, summary, input, a, [role=link]");
 }
