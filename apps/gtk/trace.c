@@ -12,7 +12,7 @@
 #include "source/input.h"
 #include "trace_words.h"
 
-#define PROGRESS_MS 50
+#define PROGRESS_MS 200 /* each time the coarse picture is painted, which takes time from reading */
 #define FOLLOW_MS 100
 #define BEHIND_US 200000  /* how often new events are shown while more wait to be read */
 #define REST_US 20000     /* if showing them takes longer, every second look is left out */

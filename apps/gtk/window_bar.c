@@ -19,10 +19,10 @@ enum {
 	GOES_CATEGORIES,
 	GOES_FOLD,
 	GOES_AS,
-	GOES_NAME,
 	GOES_ZOOM,
-	GOES_EXPORT, /* also in the menu */
 	GOES_WORDS,
+	GOES_NAME,
+	GOES_EXPORT, /* also in the menu */
 };
 
 static void apply_change(AppWindow *window, int changed)

@@ -168,8 +168,8 @@ const struct command command_snapshot = {
 		"counts the packets that the program overwrites during the copy, in the copy and\n"
 		"on standard error. FILE may be an older recording, which is replaced, but no\n"
 		"other file, and none to which a process records.\n"
-		"With times, the copy has the events of that time and the tasks that lived at its\n"
-		"end; those of earlier times count as overwritten.",
+		"With times, the copy has the events of that time, and the tasks that lived then,\n"
+		"with their names; events of earlier times count as overwritten.",
 	.examples = "thrum snapshot 4711\n"
 		    "thrum snapshot 4711 -o slow-request.thrum\n"
 		    "thrum snapshot server.thrum --start=1.2s --duration=50ms -o slow.thrum\n"

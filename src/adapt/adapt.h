@@ -228,7 +228,8 @@ struct object {
 	_Atomic uint32_t waiters;
 	_Atomic uint64_t waiter; /* the task that began to wait last */
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
-	 * the signals since the last wait that nobody heard. */
+	 * the signals since the last wait that nobody heard, and whether there ever was one. For a
+	 * lock: how often it was taken since the last wait for a condition. */
 	_Atomic uint32_t count, arrived;
 	uint32_t forks; /* of the process, when its task was made */
 };
@@ -319,8 +320,9 @@ void thrum__adapt_threads_left(void);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
  * itself tells it, else 0. */
 void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
-/* Records that the calling thread took a lock, the last one that it took. */
-void thrum__adapt_tell_taken(struct thread *, const struct object *);
+/* Records that the calling thread took a lock, the last one that it took. While nobody waits for the lock
+ * itself, ever fewer such events are recorded. */
+void thrum__adapt_tell_taken(struct thread *, struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
 /* Whether the thread holds a lock, as far as it is noted, and who took it. */

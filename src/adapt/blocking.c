@@ -289,17 +289,16 @@ static void begin_lookup(struct wait *blocked, const void *caller, const char *n
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
+/* For one child, for any (-1), or for one that isn't known. */
 static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
 {
 	char label[CALL_MAX] = "a child process";
 
 	if (process > 0)
 		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
-	else
-		process = thrum__adapt_only_child();
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 	/* Nothing but the child's end wakes one who looks. */
-	if (process > 0 && !(options & (WUNTRACED | WCONTINUED)))
+	if ((process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)))
 		thrum__adapt_child_wait(blocked, label, process);
 }
 

@@ -261,24 +261,44 @@ bool thrum__adapt_children_begin(void)
 	return is_any;
 }
 
+/* Whether a child has ended. */
+static bool has_ended(pid_t process)
+{
+	siginfo_t told = {.si_pid = 0};
+
+	return syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, &told,
+		       WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
+		told.si_pid;
+}
+
+/* Whether of these signals only that of a child has come, which has not ended: so it has stopped. */
+static bool is_of_stop(pid_t process, const sigset_t *signals)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if ((sigismember(&pending, number) == 1 && sigismember(signals, number) == 1) !=
+			(number == SIGCHLD))
+			return false;
+	return !has_ended(process);
+}
+
 /* Waits until a child ends, a handler is to run, or the time of a first look has passed. All these
- * signals are held back. Returns whether the time has passed. */
+ * signals are held back. Returns whether the time has passed, or a child has stopped. */
 static bool wait_shortly(pid_t process, const sigset_t *signals)
 {
 	struct timespec limit = {0, LOOK_FIRST * 1000000};
-	siginfo_t told = {.si_pid = 0};
 	struct pollfd one = {.events = POLLIN};
 	bool is_over = false;
 
 	/* It may have ended before. */
-	if (syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, &told,
-		    WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
-		told.si_pid)
+	if (has_ended(process))
 		return false;
 	one.fd = (int)syscall(SYS_signalfd4, -1, signals, SIGRTMAX / 8, O_CLOEXEC);
 	if (one.fd < 0)
 		return false;
-	is_over = syscall(SYS_ppoll, &one, 1, &limit, NULL, 0) == 0;
+	is_over = syscall(SYS_ppoll, &one, 1, &limit, NULL, 0) == 0 || is_of_stop(process, signals);
 	syscall(SYS_close, one.fd);
 	return is_over;
 }

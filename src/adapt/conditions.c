@@ -46,17 +46,38 @@ static void end_condition_wait(struct condition_wait *c)
 	take_lock(c->lock, c->wait.caller);
 }
 
+/* Each thread that takes a lock from now on says so: it may be to signal the condition for which its
+ * present holder waits. Returns false if the lock is unknown. */
+static bool watch_takers(const void *lock, const void *caller)
+{
+	struct thread *self = thrum__adapt_thread();
+	struct object *object = self && thrum__adapt_thread_holds(self, lock)
+		? thrum__adapt_object_make(lock, THRUM_KIND_LOCK, "mutex", caller)
+		: NULL;
+
+	if (!object)
+		return false;
+	atomic_store(&object->count, 0);
+	atomic_fetch_add(watch_of(lock), 1);
+	/* Its release, just before the wait, tells whose lock it is. */
+	thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));
+	return true;
+}
+
 static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
 	const void *caller, bool is_timed)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
+	bool is_watched = object && !is_timed && !atomic_load(&object->arrived) &&
+		thrum__adapt_speaks() && watch_takers(lock, caller);
 
 	c->lock = lock;
 	drop_lock(lock, "mutex");
 	if (object)
 		atomic_store(&object->count, 0);
-	thrum__adapt_wait_begin(&c->wait, object, condition, caller, is_timed);
+	thrum__adapt_wait_begin(&c->wait, object, is_watched ? lock : condition, caller, is_timed);
+	c->wait.is_watched = is_watched;
 }
 
 /* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
@@ -80,6 +101,7 @@ static void tell_signal(const void *condition, const void *caller)
 
 	if (!object)
 		return;
+	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);
 	uint32_t waiters = atomic_load(&object->waiters);
 	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
 

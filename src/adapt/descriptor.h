@@ -106,6 +106,10 @@ bool thrum__adapt_pipe_is_read(int fd);
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
+/* Whether there may be any. */
+bool thrum__adapt_has_pipes(void);
+/* The first end of a pipe of which an epoll tells; -1: it tells of others, too, or of more than two. */
+int thrum__adapt_epoll_pipe(int epoll);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
@@ -165,10 +169,9 @@ void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, in
  * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
 int thrum__adapt_hide(long low, bool is_single);
 
-/* The wait for a child is recorded: looks whether it waits for this process. */
+/* The wait for a child is recorded, or for any if that isn't positive: looks whether it waits for
+ * this process, or all do. */
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
-/* The only child of a process with a single thread; 0: it has none, or more. Keeps errno. */
-pid_t thrum__adapt_only_child(void);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does. */
@@ -247,9 +250,10 @@ struct looking {
 	struct wait *wait;
 	const void *caller;
 	struct thrum_tag *reason;
-	int epoll;    /* it waits for its events; -1: for others */
-	bool is_told; /* it waits for the signal that children end */
-	int pause;    /* ms until the next look */
+	int epoll;          /* it waits for its events; -1: for others */
+	bool is_for_others; /* these come from more than pipes of the program */
+	bool is_told;       /* it waits for the signal that children end */
+	int pause;          /* ms until the next look */
 	thrum_task told;
 };
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "port/port.h"
 
 #define HIGH 960       /* a descriptor that is seldom given out, but below the usual limit */
+#define CHILDREN 8     /* of which one may wait for any */
 #define PAUSE 20000000 /* ns between two looks that don't wait first */
 
 REAL(poll)
@@ -240,7 +242,8 @@ struct looked {
 	int fd;
 	struct pollfd one; /* as for poll() */
 	struct end end;
-	pid_t child;  /* whose end it waits for; 0: for a pipe */
+	pid_t children[CHILDREN]; /* for the end of any of these; none: for a pipe */
+	unsigned count;
 	uint64_t sum; /* of the look before */
 	bool is_begun;
 };
@@ -252,17 +255,22 @@ static void look_once(struct looked *looked)
 	struct wait *wait = looked->wait;
 	struct holder holders[PROCESSES];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
-	unsigned count = 1;
+	unsigned count;
+	bool are_vain = true;
 	uint64_t now;
 
 	thrum__adapt_ends_look(&look);
 	look.is_vain = look.threads == 1 ||
 		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
-	if (looked->child)
-		holders[0] = (struct holder){looked->child, 0,
-			thrum__adapt_waits_in_vain(&look, looked->child)};
-	else
+	if (looked->count == 0)
 		count = thrum__adapt_ends_holders(&look, &looked->end, holders);
+	else
+		count = looked->count;
+	for (unsigned i = 0; i < looked->count; i++) {
+		holders[i] = (struct holder){looked->children[i], 0,
+			thrum__adapt_waits_in_vain(&look, looked->children[i])};
+		are_vain &= holders[i].is_meant;
+	}
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
@@ -271,10 +279,10 @@ static void look_once(struct looked *looked)
 		thrum__adapt_wait_end(wait);
 		thrum__adapt_wait_make(wait, looked->kind, looked->label, wait->caller);
 	}
-	if (!looked->child)
+	if (looked->count == 0)
 		tell_holders(wait, &look, &looked->end, looked->fd, holders, count);
-	else if (holders[0].is_meant)
-		tell_process(wait, &look, looked->child);
+	for (unsigned i = 0; i < looked->count && are_vain; i++)
+		tell_process(wait, &look, looked->children[i]);
 	if (looked->is_begun)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
@@ -308,13 +316,14 @@ static int64_t now_ms(void)
 
 static _Atomic bool is_tracer; /* this process stopped a child by ptrace() */
 
-/* Whether a call that waits for a child may return: if it has ended, if it is traced and has stopped, or if
- * it is no child. Only the first wakes poll(). */
+/* Whether a call that waits for a child (0: for any) may return: if it has ended, if it is traced
+ * and has stopped, or if it is no child. Only the first wakes poll(). */
 static bool may_return(pid_t child)
 {
 	siginfo_t told = {.si_pid = 0};
 
-	if (syscall(SYS_waitid, P_PID, child, &told, WEXITED | WNOHANG | WNOWAIT, NULL) != 0)
+	if (syscall(SYS_waitid, child ? P_PID : P_ALL, child, &told, WEXITED | WNOHANG | WNOWAIT,
+		    NULL) != 0)
 		return true;
 	if (told.si_pid && told.si_code == CLD_TRAPPED)
 		atomic_store(&is_tracer, true);
@@ -353,7 +362,8 @@ static void look_until(struct looked *looked)
 	do {
 		left = next - now_ms();
 		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
-		if (ready == 0 && looked->child && may_return(looked->child))
+		if (ready == 0 && looked->count > 0 &&
+			may_return(looked->count == 1 ? looked->children[0] : 0))
 			return;
 		if (ready == 0) {
 			look_at(looked);
@@ -449,28 +459,50 @@ int thrum__adapt_hide(long low, bool is_single)
 	return (int)high;
 }
 
-/* Returns a descriptor that tells of a child's end; -1: there is none. */
-static int open_child(pid_t child, bool is_single)
-{
-	return thrum__adapt_hide(syscall(SYS_pidfd_open, child, 0), is_single);
-}
+/* Descriptors that tell of children's ends: `one` of any. */
+struct told {
+	int fds[CHILDREN], one;
+};
 
 /* Also when the thread is cancelled. */
-static void close_child(const int *fd)
+static void close_told(const struct told *told)
 {
-	if (*fd >= 0)
-		syscall(SYS_close, *fd);
+	for (unsigned i = 0; i < CHILDREN; i++)
+		if (told->fds[i] >= 0)
+			syscall(SYS_close, told->fds[i]);
+	if (told->one >= 0 && told->one != told->fds[0])
+		syscall(SYS_close, told->one);
 }
 
-pid_t thrum__adapt_only_child(void)
+/* Returns whether there are such descriptors. */
+static bool open_told(struct told *told, const struct looked *looked, bool is_single)
 {
-	pid_t child = 0;
-	struct found_processes found = {&child, 0, 1, true};
-	int error = errno;
-	bool is_only = thrum__adapt_process_children(getpid(), &found) == 1 && found.is_whole;
+	bool is_any = looked->count > 1;
 
-	errno = error;
-	return is_only ? child : 0;
+	for (unsigned i = 0; i < looked->count; i++)
+		told->fds[i] = thrum__adapt_hide(syscall(SYS_pidfd_open, looked->children[i], 0),
+			is_single);
+	told->one = is_any ? (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC) : told->fds[0];
+	for (unsigned i = 0; i < looked->count && is_any; i++) {
+		struct epoll_event event = {.events = EPOLLIN};
+
+		if (told->fds[i] < 0 ||
+			syscall(SYS_epoll_ctl, told->one, EPOLL_CTL_ADD, told->fds[i], &event) != 0)
+			return false;
+	}
+	return told->one >= 0;
+}
+
+/* Finds the children for which a wait is that any child ends. Returns false if they are too many, or if other
+ * threads may start more. */
+static bool find_children(struct looked *looked)
+{
+	struct found_processes found = {looked->children, 0, CHILDREN, true};
+
+	if (thrum__adapt_process_children(getpid(), &found) != 1 || !found.is_whole)
+		return false;
+	looked->count = found.count;
+	return found.count > 0;
 }
 
 void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
@@ -478,20 +510,23 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	struct looked looked = {.wait = wait,
 		.kind = THRUM_KIND_REQUEST,
 		.label = label,
-		.child = child,
+		.children = {child},
+		.count = 1,
 		.is_begun = true};
 	int error = errno;
 	bool is_single = thrum__adapt_process_is_single(getpid());
 
-	/* Other threads might see the descriptor. */
-	if (handlers() != INTERRUPTS &&
+	/* Other threads might see the descriptors. */
+	if (handlers() != INTERRUPTS && (child > 0 || find_children(&looked)) &&
 		(is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread()) &&
-		!atomic_load(&is_tracer) && !may_return(child)) {
-		int fd __attribute__((cleanup(close_child))) = open_child(child, is_single);
+		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
+		struct told told __attribute__((cleanup(
+			close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
 
-		looked.one = (struct pollfd){fd, POLLIN, 0};
-		if (fd >= 0)
+		if (open_told(&told, &looked, is_single)) {
+			looked.one = (struct pollfd){told.one, POLLIN, 0};
 			look_until(&looked);
+		}
 	}
 	errno = error;
 }

@@ -13,6 +13,8 @@
 
 #include "adapt/forked.h"
 
+#define SHARED 128 /* in a mutex's kind */
+
 /* Writes the name of a file that tells a thread's name. */
 static void put_thread(char path[48], uint32_t tid)
 {
@@ -110,7 +112,17 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
 	thrum__adapt_label(stpcpy(to, " at the fork: "), "lock", wait->lock);
 }
 
-struct object *thrum__adapt_forked_lock(const void *lock, uint32_t tid)
+/* Whether several processes share a lock: then the child has no copy of it. */
+static bool is_shared(const void *lock, const char *noun)
+{
+	const pthread_mutex_t *mutex = lock;
+	const pthread_rwlock_t *rwlock = lock;
+
+	return strcmp(noun, "mutex") == 0 ? mutex->__data.__kind & SHARED
+					  : strcmp(noun, "rwlock") == 0 && rwlock->__data.__shared;
+}
+
+struct object *thrum__adapt_forked_lock(const void *lock, const char *noun, uint32_t tid)
 {
 	struct forked_wait wait = {.lock = lock};
 	char label[FORKED_TEXT];
@@ -127,7 +139,7 @@ struct object *thrum__adapt_forked_lock(const void *lock, uint32_t tid)
 		wait.tid = its;
 		wait.caller = thrum__adapt_lock_caller(t, lock);
 	}
-	if (!wait.tid)
+	if (!wait.tid || is_shared(lock, noun))
 		return NULL;
 	thrum__adapt_forked_label(label, thrum__adapt_parent, &wait);
 	object = thrum__adapt_object_named(lock, THRUM_KIND_TASK, label, wait.caller);

@@ -19,7 +19,7 @@ void thrum__adapt_forked_label(char label[FORKED_TEXT], pid_t self, const struct
 
 /* In a fork's child: returns the object of such a lock, or NULL if it is none. tid: as for
  * thrum__adapt_tell_holders. */
-struct object *thrum__adapt_forked_lock(const void *lock, uint32_t tid);
+struct object *thrum__adapt_forked_lock(const void *lock, const char *noun, uint32_t tid);
 
 /* Whether any thread holds a lock now. */
 bool thrum__adapt_has_held(void);

@@ -9,7 +9,8 @@
 #include "adapt/adapt.h"
 #include "port/port.h"
 
-#define CHUNK 64 /* threads for which memory is taken at once */
+#define CHUNK 64      /* threads for which memory is taken at once */
+#define TAKEN_TOLD 16 /* so often each taking is told while others wait for the lock's condition */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 /* The thread is about to end, and runs only the destructors of its thread-local objects. */
@@ -223,12 +224,23 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 	}
 }
 
-void thrum__adapt_tell_taken(struct thread *self, const struct object *object)
+/* Whether nobody waits for a lock itself, and it was taken often since others wait for its condition. */
+static bool is_known_well(struct object *object)
+{
+	uint32_t taken;
+
+	if (atomic_load(&object->waiters))
+		return false;
+	taken = atomic_fetch_add(&object->count, 1);
+	return taken >= TAKEN_TOLD && taken & (taken - 1);
+}
+
+void thrum__adapt_tell_taken(struct thread *self, struct object *object)
 {
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
 	/* Another address may have the same watch. */
-	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
+	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS) || is_known_well(object))
 		return;
 	thrum__adapt_thread();
 	_Atomic uintptr_t *caller = &self->held[n - 1].caller;

@@ -30,9 +30,14 @@ bool thrum__adapt_had_handlers(void)
 	return atomic_load(&has_handlers);
 }
 
+static bool may_be_for_pipes(const struct looking *looking)
+{
+	return looking->epoll >= 0 && !looking->is_for_others && thrum__adapt_has_pipes();
+}
+
 bool thrum__adapt_looks(const struct looking *looking)
 {
-	return has_cause(looking) && !thrum__adapt_had_handlers();
+	return (has_cause(looking) || may_be_for_pipes(looking)) && !thrum__adapt_had_handlers();
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
@@ -61,16 +66,40 @@ void thrum__adapt_look_before(struct looking *looking)
 	look(looking);
 }
 
+static void stop_waiting(struct wait *wait)
+{
+	if (wait->source)
+		thrum__adapt_wait_end(wait);
+	else
+		thrum__adapt_go_on(&wait->pause);
+}
+
+/* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it would
+ * in poll(). */
+static void look_for_pipes(struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	int error = errno, fd = thrum__adapt_epoll_pipe(looking->epoll);
+	struct object *object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
+
+	looking->is_for_others = !object;
+	if (object != wait->object) {
+		stop_waiting(wait);
+		if (object)
+			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+		else
+			thrum__adapt_pause(&wait->pause, looking->reason);
+	}
+	errno = error;
+}
+
 bool thrum__adapt_look(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
 	thrum_task told = look(looking);
 
 	if (told && told != looking->told) {
-		if (wait->source)
-			thrum__adapt_wait_end(wait);
-		else
-			thrum__adapt_go_on(&wait->pause);
+		stop_waiting(wait);
 		*wait = (struct wait){.pause.is_over = true,
 			.caller = looking->caller,
 			.task = thrum_task_current(),
@@ -78,6 +107,8 @@ bool thrum__adapt_look(struct looking *looking)
 		thrum__adapt_wait_go(wait, looking->reason);
 		looking->told = told;
 	}
+	if (!looking->told && may_be_for_pipes(looking))
+		look_for_pipes(looking);
 	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
 	return thrum__adapt_looks(looking);
 }

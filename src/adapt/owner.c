@@ -59,18 +59,26 @@ enum state {
 	ENDED
 };
 
-static enum state state_of(pid_t owner)
+static bool is_thread_of(pid_t process, pid_t owner)
 {
 	char path[48], text[PROCESS_TEXT];
-	pid_t parent;
 
 	strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), (uint64_t)owner), "/stat");
-	if (owner == 0 || thrum__adapt_process_read(getpid(), path, text) > 0)
+	return thrum__adapt_process_read(process, path, text) > 0;
+}
+
+static enum state state_of(pid_t owner)
+{
+	pid_t parent;
+
+	if (owner == 0 || is_thread_of(getpid(), owner))
 		return STRANGE;
+	if (is_thread_of(getppid(), owner))
+		return LIVES;
 	if (thrum__adapt_process_is_over(owner))
 		return thrum__adapt_started_at(owner) ? ENDED : STRANGE;
 	parent = thrum__adapt_process_parent(owner);
-	return owner == getppid() || parent == getppid() || parent == getpid() ? LIVES : STRANGE;
+	return parent == getppid() || parent == getpid() ? LIVES : STRANGE;
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

@@ -168,7 +168,7 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 	}
 	/* First, so that whoever takes the lock from now on says so. */
 	atomic_fetch_add(watch_of(lock), 1);
-	struct object *object = thrum__adapt_forked_lock(lock, tid);
+	struct object *object = thrum__adapt_forked_lock(lock, noun, tid);
 
 	if (!object) {
 		object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
@@ -206,14 +206,18 @@ void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)
 {
 	bool is_recorded = !wait->pause.is_over;
 
-	/* Watched until it has said that it has the lock. */
-	if (taken && is_recorded)
+	/* Watched, and waited for, until it has said that it has the lock. */
+	if (taken && is_recorded) {
 		atomic_fetch_add(watch_of(wait->address), 1);
+		atomic_fetch_add(&wait->object->waiters, 1);
+	}
 	end_wait(wait, taken);
 	if (taken)
 		take_lock(wait->address, wait->caller);
-	if (taken && is_recorded)
+	if (taken && is_recorded) {
 		atomic_fetch_sub(watch_of(wait->address), 1);
+		atomic_fetch_sub(&wait->object->waiters, 1);
+	}
 }
 
 /* ---- Jumps ----------------------------------------------------------------------------------- */

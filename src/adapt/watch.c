@@ -225,6 +225,7 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 
 	if (is_edge(watch)) {
 		thrum__adapt_put_call(label, "unread data of edge-triggered", fd);
+		thrum__adapt_label(label + strlen(label), ", left by", caller);
 	} else {
 		thrum__adapt_put_call(label, "one-shot watch of", fd);
 		thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
@@ -233,6 +234,8 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 	/* A thread that waits for an answer by this descriptor waits for this. */
 	if (waiter)
 		thrum_task_wait(waiter, task);
+	if (waiter && is_edge(watch))
+		thrum_task_should_resolve(task);
 	atomic_store(&watch->task, task);
 }
 

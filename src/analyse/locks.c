@@ -6,10 +6,13 @@
 
 #include "analyse/graph.h"
 #include "base/array.h"
+#include "base/time.h"
 
 #define SEARCHED 64  /* holds that are compared with a release, from either end */
 #define BUSY 64      /* times that others may get a lock before a waiter; more is suspicious */
 #define STEPS_MAX 16 /* steps to the task that goes on for another */
+#define NEAR 8       /* tasks created after a lock was taken, to one of which it may be given */
+#define NEAR_TIME 10000000 /* ns until then */
 
 /* ---- The task that goes on with a lock ------------------------------------------------------ */
 
@@ -44,9 +47,10 @@ static bool acts_itself(const struct thrum__model *model, uint32_t task)
  * Sets hold->task to the task that goes on for it: the one that it became, or the one that read its
  * result, if the task has ended and is of a kind that passes results on. A task that did nothing
  * after it got the lock was there to wait for the lock: so the reader has it. Otherwise that is a
- * guess, and a join of several tasks is none of them.
+ * guess, and a join of several tasks is none of them. If all others released the lock
+ * themselves, one with a name keeps it: `keeps`.
  */
-static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold *hold)
+static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold *hold, bool keeps)
 {
 	uint32_t task = hold->task, edge = hold->edge;
 
@@ -62,7 +66,9 @@ static void pass_on(const struct thrum__model *model, struct thrum__analyse_hold
 			return;
 		task = THRUM__EDGE(model, read, from);
 		if (!thrum__model_has_row(&model->tasks, task) ||
-			(!is_pure && THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN))
+			(!is_pure &&
+				((keeps && !thrum__analyse_task_is_plain(model, heir)) ||
+					THRUM__TASK(model, task, kind) == THRUM_KIND_JOIN)))
 			return;
 		hold->is_guess |= !is_pure;
 		edge = read;
@@ -110,30 +116,82 @@ static uint32_t hold_of(const struct thrum__model *model, const struct holds *ho
 	return THRUM__NONE;
 }
 
-bool thrum__analyse_goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
+/* Whether a task goes on for one that took a lock by an edge. Sets *is_pure to whether all that passed it on
+ * did nothing else after they had it. */
+static bool goes_on(const struct thrum__model *model, uint32_t task, uint32_t holder, uint32_t edge,
+	bool *is_pure)
 {
+	*is_pure = true;
 	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, holder); i++) {
-		uint32_t heir = thrum__model_heir(model, holder), read;
+		uint32_t heir = thrum__model_heir(model, holder);
 
 		if (holder == task || heir == task)
 			return true;
 		if (thrum__analyse_task_is_pending(model, heir) || acts_itself(model, holder))
 			return false;
-		read = read_of(model, heir);
-		if (read == THRUM__NONE)
+		*is_pure &= THRUM__TASK(model, heir, edge_out) == edge;
+		edge = read_of(model, heir);
+		if (edge == THRUM__NONE)
 			return false;
-		holder = THRUM__EDGE(model, read, from);
+		holder = THRUM__EDGE(model, edge, from);
 	}
 	return false;
 }
 
-/* The oldest hold of a task for which this one goes on; NONE if there is none. */
-static uint32_t hold_before(const struct thrum__model *model, const struct holds *holds,
-	uint32_t task)
+bool thrum__analyse_goes_on_for(const struct thrum__model *model, uint32_t task, uint32_t holder)
 {
+	bool is_pure;
+
+	return goes_on(model, task, holder, THRUM__NONE, &is_pure);
+}
+
+/* The oldest hold of a task for which this one goes on; NONE if there is none. */
+static uint32_t hold_before(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	const struct holds *holds, uint32_t task)
+{
+	bool is_pure;
+
 	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
-		if (thrum__analyse_goes_on_for(model, task, holds->all[i].task))
+		if (goes_on(model, task, holds->all[i].task, holds->all[i].edge, &is_pure)) {
+			lock->passed += !is_pure;
 			return i;
+		}
+	return THRUM__NONE;
+}
+
+/* The task to which a holder may have given the lock: the first that it created soon after it took it,
+ * unless that is something to wait for. */
+static uint32_t receiver_of(const struct thrum__model *model,
+	const struct thrum__analyse_hold *hold)
+{
+	int64_t time = THRUM__EDGE(model, hold->edge, time);
+	uint32_t task = thrum__analyse_task_from(model, time);
+
+	for (int i = 0; i < NEAR && task < model->tasks.count; i++, task++) {
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, creator) != hold->task ||
+			THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER ||
+			thrum__analyse_task_is_object(model, task))
+			continue;
+		return thrum__base_time_between(time, THRUM__TASK(model, task, created)) < NEAR_TIME
+			? task
+			: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* The oldest hold of a task that gave it to this one; NONE if there is none. */
+static uint32_t hold_given(const struct thrum__model *model, struct thrum__analyse_lock *lock,
+	const struct holds *holds, uint32_t task)
+{
+	bool is_pure;
+
+	for (uint32_t i = holds->first; i < holds->end && i - holds->first < SEARCHED; i++)
+		if (goes_on(model, thrum__model_heir(model, task),
+			    receiver_of(model, &holds->all[i]), THRUM__NONE, &is_pure)) {
+			lock->given++;
+			return i;
+		}
 	return THRUM__NONE;
 }
 
@@ -166,7 +224,9 @@ static uint32_t released_hold(const struct thrum__model *model, struct thrum__an
 	if (at == THRUM__NONE && is_known)
 		at = hold_of(model, holds, thrum__model_heir(model, from), true);
 	if (at == THRUM__NONE && is_known)
-		at = hold_before(model, holds, from);
+		at = hold_before(model, lock, holds, from);
+	if (at == THRUM__NONE && is_known)
+		at = hold_given(model, lock, holds, from);
 	if (at == THRUM__NONE) {
 		at = likely_hold(model, holds, lock->last);
 		lock->strange++;
@@ -219,12 +279,21 @@ static void set_holds(const struct thrum__model *model, struct thrum__analyse_lo
 	struct thrum__analyse_hold *all, uint32_t room, uint32_t count)
 {
 	struct holds holds = find_holds(model, lock, all, room - count, room, NULL);
+	bool keeps;
 
 	lock->count = holds.end - holds.first;
 	memmove(all, &all[holds.first], lock->count * sizeof *all);
 	lock->holds = all;
-	for (uint32_t i = 0; i < lock->count; i++)
-		pass_on(model, &all[i]);
+	keeps = lock->released > 0 && lock->passed == 0 && lock->strange == 0;
+	for (uint32_t i = 0; i < lock->count; i++) {
+		uint32_t receiver = lock->given > 0 ? receiver_of(model, &all[i]) : THRUM__NONE;
+
+		if (receiver != THRUM__NONE) {
+			all[i].task = receiver;
+			all[i].is_guess = true;
+		}
+		pass_on(model, &all[i], keeps);
+	}
 }
 
 /* The latest edge at or before `edge` in the lock's list that took or released it. */

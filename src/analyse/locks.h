@@ -4,7 +4,8 @@
  * permits. The recording tells who took it, and who released it; but not how many may hold it.
  *
  * A task that releases a lock gives back its own hold. If it has none, the lock went from another
- * task to it: from one that became it or whose result led to it, or else from the likeliest one.
+ * task to it: from one that became it or whose result led to it, from one that created it when it
+ * had just taken the lock, or else from the likeliest one.
  */
 #ifndef ANALYSE_LOCKS_H
 #define ANALYSE_LOCKS_H
@@ -27,7 +28,10 @@ struct thrum__analyse_lock {
 	uint32_t count;
 	uint32_t released; /* how often it was released by a task that held it */
 	uint32_t strange;  /* how often by another task: then the holders are a guess */
-	int64_t last;      /* when it was released last; -1: never */
+	/* How often of `released` by one that had read the holder's result, or that the holder had
+	 * created just after it took the lock. */
+	uint32_t passed, given;
+	int64_t last; /* when it was released last; -1: never */
 	/* The time since which it was taken 64 times; -1: it was taken less often. Its present
 	 * holders don't explain a wait that began earlier. */
 	int64_t busy;

@@ -197,6 +197,13 @@ void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_s
 	sort(&order, (char *)spans, (char *)room, count);
 }
 
+void thrum__base_sort_times(int64_t *times, int64_t *room, size_t count)
+{
+	const struct order order = {sizeof *times, NULL, NULL};
+
+	sort(&order, (char *)times, (char *)room, count);
+}
+
 /* ---- Selecting ------------------------------------------------------------------------------ */
 
 int64_t thrum__base_select(int64_t *values, uint32_t count, uint32_t rank)

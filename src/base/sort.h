@@ -3,7 +3,7 @@
  * Sorts large arrays by a 64-bit key, and finds the value of a rank. libc's qsort is quadratic at worst
  * in some libcs and slow in others.
  *
- * Both kinds of item are sorted by a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes linear
+ * All kinds of item are sorted by a natural merge sort (Knuth, TAOCP 3, 5.2.4), which takes linear
  * time when the array is sorted already; or by a radix sort, where that takes fewer rounds and only
  * the key counts. Neither takes more than O(n log n), and both keep the order of equal items.
  */
@@ -35,6 +35,9 @@ struct thrum__base_span {
 /* Sorts by start. Spans of the same start keep their order. `room` has room for `count` spans. */
 void thrum__base_sort_spans(struct thrum__base_span *spans, struct thrum__base_span *room,
 	size_t count);
+
+/* Sorts plain times. `room` has room for `count` of them. */
+void thrum__base_sort_times(int64_t *times, int64_t *room, size_t count);
 
 /* The value of rank `rank` (from 0) among `count` values, which are moved about: none before that place
  * is greater then, and none behind it less. By C. A. R. Hoare's "Algorithm 65: Find"; O(n) on the

@@ -137,11 +137,11 @@ static void add_note(struct thrum__model_input *s, enum thrum__note_kind kind, u
 {
 	struct thrum__model *m = s->model;
 	uint32_t row = thrum__model_rows_add(m, &m->notes, sizeof(struct thrum__notes),
-		THRUM__BLOCK_SHIFT);
+		THRUM__BLOCK_SHIFT, s->time);
 
 	if (row == THRUM__NONE)
 		return;
-	THRUM__NOTE(m, row, time) = s->time;
+	THRUM__PUT(m, notes, row, time, s->time);
 	THRUM__NOTE(m, row, value) = value;
 	THRUM__NOTE(m, row, task) = task;
 	THRUM__NOTE(m, row, text) = text;

@@ -28,22 +28,19 @@ static uint32_t count_if_full(const struct thrum__model_rows *rows, uint32_t i, 
 
 /* ---- Tables with one time to a row ----------------------------------------------------------- */
 
-/* Tells whether all of `count` > 0 times lie before a time. */
-static bool are_old(const int64_t *times, uint32_t count, int64_t before)
-{
-	uint32_t i = 0;
-
-	while (i < count && times[i] < before)
-		i++;
-	return count > 0 && i == count;
-}
+/* Sets `are_old` to whether all of `count` > 0 times of a block lie before a time. */
+#define FIND_OLD(are_old, type, block, member, count) \
+	bool are_old = (count) > 0; \
+	for (uint32_t k = 0; are_old && k < (count); k++) \
+		are_old = THRUM__CELL(type, block, k, member) < before;
 
 #define FORGET(rows, type, member) \
 	for (uint32_t i = 0; i < (rows)->blocks; i++) { \
 		const struct thrum__##type *block = (rows)->block[i]; \
 		uint32_t count = count_if_full(rows, i, THRUM__BLOCK_SHIFT); \
 \
-		if (count && are_old(block->member, count, before)) \
+		FIND_OLD(are_old, type, block, member, count) \
+		if (are_old) \
 			drop_block(rows, i); \
 	}
 
@@ -89,7 +86,8 @@ static void forget_edges(struct thrum__model *m, int64_t before)
 		const struct thrum__edges *block = m->edges.block[i];
 		uint32_t count = count_if_full(&m->edges, i, THRUM__BLOCK_SHIFT);
 
-		if (!count || !are_old(block->time, count, before))
+		FIND_OLD(are_old, edges, block, time, count)
+		if (!are_old)
 			continue;
 		if (kept < KEPT_MAX && has_waits(m, block, count))
 			kept++;
@@ -118,7 +116,8 @@ static void forget_values(struct thrum__counter *counter, int64_t before)
 		const struct thrum__values *block = rows->block[i];
 		uint32_t count = count_if_full(rows, i, THRUM__VALUES_SHIFT);
 
-		if (!count || !are_old(block->time, count, before))
+		FIND_OLD(are_old, values, block, time, count)
+		if (!are_old)
 			return;
 		counter->start = block->value[count - 1];
 		counter->is_relative = false;
@@ -132,8 +131,9 @@ static void forget_values(struct thrum__counter *counter, int64_t before)
 static bool is_old_block(const struct thrum__tasks *block, int64_t before)
 {
 	for (uint32_t i = 0; i < THRUM__BLOCK; i++)
-		if (block->state[i] == THRUM__STATE_PENDING || block->end[i] >= before ||
-			block->last[i] >= before)
+		if (block->state[i] == THRUM__STATE_PENDING ||
+			THRUM__CELL(tasks, block, i, end) >= before ||
+			THRUM__CELL(tasks, block, i, last) >= before)
 			return false;
 	return true;
 }
@@ -283,7 +283,7 @@ static void free_tasks(struct thrum__model *m, const struct thrum__model *ahead)
 		const struct thrum__tasks *block = ahead->tasks.block[i] ? NULL : m->tasks.block[i];
 
 		for (uint32_t k = 0; block && k < THRUM__BLOCK; k++)
-			thrum__model_ids_remove(m->ids, block->id[k],
+			thrum__model_ids_remove(m->ids, THRUM__CELL(tasks, block, k, id),
 				(i << THRUM__BLOCK_SHIFT) + k);
 	}
 	free_rows(&m->tasks, &ahead->tasks);

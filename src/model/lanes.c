@@ -41,7 +41,7 @@ static uint32_t add_interval(struct thrum__model_input *s, struct thrum__model_r
 	int64_t start, int64_t end, uint32_t text, uint64_t count)
 {
 	uint32_t row = thrum__model_rows_add(s->model, rows, sizeof(struct thrum__intervals),
-		THRUM__BLOCK_SHIFT);
+		THRUM__BLOCK_SHIFT, start);
 
 	if (row == THRUM__NONE)
 		return row;
@@ -68,7 +68,7 @@ static void end_run(struct thrum__model_input *s, int64_t time)
 		return;
 	uint32_t task = THRUM__RUN(m, run, task);
 
-	THRUM__RUN(m, run, end) = time;
+	THRUM__PUT(m, runs, run, end, time);
 	if (task != lane->task)
 		lane->ran += time - THRUM__RUN(m, run, start);
 	if (thrum__model_has_row(&m->tasks, task))
@@ -80,15 +80,15 @@ static void begin_run(struct thrum__model_input *s, uint32_t task)
 {
 	struct thrum__model *m = s->model;
 	uint32_t row = thrum__model_rows_add(m, &m->runs, sizeof(struct thrum__runs),
-		THRUM__BLOCK_SHIFT);
+		THRUM__BLOCK_SHIFT, s->now);
 
 	if (row == THRUM__NONE)
 		return;
 	struct thrum__runs *block = m->runs.block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK, before = THRUM__TASK(m, task, run);
 
-	block->start[i] = s->now;
-	block->end[i] = THRUM__OPEN;
+	THRUM__PUT_IN(m, runs, block, row, start, s->now);
+	THRUM__PUT_OPEN(m, runs, block, row, end);
 	block->task[i] = task;
 	block->prev[i] = before;
 	block->lane[i] = s->event->lane;

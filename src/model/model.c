@@ -150,9 +150,20 @@ void thrum__model_note_end(struct thrum__model *m, const struct thrum_trace_info
 	m->ending_code = info->ending_code;
 }
 
-static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_size)
+static size_t rows_memory(const struct thrum__model_rows *rows, size_t block_size, size_t size)
 {
-	return thrum__model_rows_blocks(rows) * block_size + rows->room * sizeof *rows->block;
+	size_t bytes = rows->room * sizeof *rows->block;
+
+	for (uint32_t i = 0; i < rows->blocks; i++) {
+		const struct thrum__block *block = rows->block[i];
+
+		if (!block)
+			continue;
+		bytes += block_size;
+		for (size_t k = 0; k < THRUM__NARROW_COLUMNS; k++)
+			bytes += block->narrow[k].far ? size * sizeof *block->narrow[k].far : 0;
+	}
+	return bytes;
 }
 
 size_t thrum__model_memory(const struct thrum__model *m)
@@ -160,16 +171,17 @@ size_t thrum__model_memory(const struct thrum__model *m)
 	size_t bytes = sizeof *m + m->lane_room * sizeof *m->lanes +
 		m->counter_room * sizeof *m->counters;
 
-	bytes += rows_memory(&m->tasks, sizeof(struct thrum__tasks));
-	bytes += rows_memory(&m->runs, sizeof(struct thrum__runs));
-	bytes += rows_memory(&m->edges, sizeof(struct thrum__edges));
-	bytes += rows_memory(&m->notes, sizeof(struct thrum__notes));
-	bytes += rows_memory(&m->spans, sizeof(struct thrum__intervals));
-	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__intervals));
-	bytes += rows_memory(&m->gaps, sizeof(struct thrum__intervals));
-	bytes += rows_memory(&m->off_cpu, sizeof(struct thrum__intervals));
+	bytes += rows_memory(&m->tasks, sizeof(struct thrum__tasks), THRUM__BLOCK);
+	bytes += rows_memory(&m->runs, sizeof(struct thrum__runs), THRUM__BLOCK);
+	bytes += rows_memory(&m->edges, sizeof(struct thrum__edges), THRUM__BLOCK);
+	bytes += rows_memory(&m->notes, sizeof(struct thrum__notes), THRUM__BLOCK);
+	bytes += rows_memory(&m->spans, sizeof(struct thrum__intervals), THRUM__BLOCK);
+	bytes += rows_memory(&m->suspensions, sizeof(struct thrum__intervals), THRUM__BLOCK);
+	bytes += rows_memory(&m->gaps, sizeof(struct thrum__intervals), THRUM__BLOCK);
+	bytes += rows_memory(&m->off_cpu, sizeof(struct thrum__intervals), THRUM__BLOCK);
 	for (uint32_t i = 0; i < m->counter_count; i++)
-		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values));
+		bytes += rows_memory(&m->counters[i].values, sizeof(struct thrum__values),
+			THRUM__VALUES);
 	for (uint32_t i = 0; i < m->lane_count; i++)
 		if (m->lanes[i].spans)
 			bytes += sizeof(struct thrum__model_span_stack) +

@@ -44,7 +44,7 @@
  * Cells of a column. A few more than a block has rows: otherwise all cells of a row would compete
  * for the same few lines of the processor's cache.
  */
-#define THRUM__COLUMN (THRUM__BLOCK + 16)
+#define THRUM__COLUMN (THRUM__BLOCK + 8)
 
 /*
  * A table. It has the rows from `first` to count - 1, but for those of blocks that are NULL: these
@@ -54,6 +54,27 @@ struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
 	uint32_t blocks, room; /* used and allocated elements of `block` */
+};
+
+/* Elements of narrow columns: times and ids less the column's `base`, or UINT32_MAX for OPEN. */
+struct thrum__near_time {
+	uint32_t distance;
+};
+struct thrum__near_id {
+	uint32_t distance;
+};
+
+#define THRUM__NARROW_COLUMNS 5 /* the most narrow columns in a block */
+
+/*
+ * The beginning of each block. The narrow columns come next, as THRUM__TASK and the others rely on.
+ * If a column has a value that lies too far from its base, `far` has all of its values.
+ */
+struct thrum__block {
+	struct {
+		int64_t base;
+		int64_t *far; /* NULL: 32 bits are enough */
+	} narrow[THRUM__NARROW_COLUMNS];
 };
 
 /* ---- Tasks --------------------------------------------------------------------------------- */
@@ -97,11 +118,13 @@ enum {
  * labelled or changed a counter, or if its parent became it.
  */
 struct thrum__tasks {
-	uint64_t id[THRUM__COLUMN];
-	int64_t created[THRUM__COLUMN]; /* of a preexisting task: the first event that names it */
-	int64_t start[THRUM__COLUMN];
-	int64_t end[THRUM__COLUMN];  /* when it ended; OPEN while it is pending */
-	int64_t last[THRUM__COLUMN]; /* the last event that concerns it; at least its start */
+	struct thrum__block block;
+	/* For a preexisting task: the first event that names it. */
+	struct thrum__near_time created[THRUM__COLUMN];
+	struct thrum__near_time start[THRUM__COLUMN];
+	struct thrum__near_time end[THRUM__COLUMN];  /* when it ended; OPEN while it is pending */
+	struct thrum__near_time last[THRUM__COLUMN]; /* the last event that concerns it */
+	struct thrum__near_id id[THRUM__COLUMN];
 	uint32_t creator[THRUM__COLUMN];
 	uint32_t parent[THRUM__COLUMN];
 	uint32_t became[THRUM__COLUMN]; /* the task that it became, as recorded, or NONE */
@@ -131,7 +154,8 @@ struct thrum__tasks {
  * end may be OPEN.
  */
 struct thrum__runs {
-	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN];
+	struct thrum__block block;
+	struct thrum__near_time start[THRUM__COLUMN], end[THRUM__COLUMN];
 	uint32_t task[THRUM__COLUMN];
 	uint32_t prev[THRUM__COLUMN]; /* the same task's run before this one */
 	uint32_t lane[THRUM__COLUMN];
@@ -172,7 +196,8 @@ const char *thrum__model_edge_name(int kind);
  * late events.
  */
 struct thrum__edges {
-	int64_t time[THRUM__COLUMN];
+	struct thrum__block block;
+	struct thrum__near_time time[THRUM__COLUMN];
 	uint32_t from[THRUM__COLUMN]; /* the task that acts; NONE where no task ran */
 	uint32_t to[THRUM__COLUMN];   /* the task on which it acts */
 	/* The edge before this one that has the same `from`, and the one that has the same `to`. */
@@ -197,7 +222,9 @@ enum thrum__note_kind {
 
 /* A block of the table of notes: labels, log lines, tags and due times. */
 struct thrum__notes {
-	int64_t time[THRUM__COLUMN], value[THRUM__COLUMN];
+	struct thrum__block block;
+	struct thrum__near_time time[THRUM__COLUMN];
+	int64_t value[THRUM__COLUMN];
 	uint32_t task[THRUM__COLUMN]; /* the task that it belongs to, or NONE */
 	uint32_t text[THRUM__COLUMN]; /* string, or NONE */
 	uint32_t prev[THRUM__COLUMN]; /* the same task's note before this one */
@@ -213,6 +240,7 @@ struct thrum__notes {
  * collection. The latter is a span. Spans nest.
  */
 struct thrum__intervals {
+	struct thrum__block block;
 	int64_t start[THRUM__COLUMN], end[THRUM__COLUMN]; /* the end may be OPEN */
 	/* Gap: how many events are lost, 0: unknown. Span: depth. Off the processor: the state, and the
 	 * own task of the thread that woke it: thrum__model_off_cpu_state, _waker. */
@@ -266,8 +294,10 @@ struct thrum__lane {
 
 /* The table of one counter's values, in the order of time but for late events. */
 struct thrum__values {
-	int64_t time[THRUM__VALUES], value[THRUM__VALUES]; /* value: the new one */
-	uint32_t task[THRUM__VALUES];                      /* the task that changed it, or NONE */
+	struct thrum__block block;
+	struct thrum__near_time time[THRUM__VALUES];
+	int64_t value[THRUM__VALUES]; /* the new one */
+	uint32_t task[THRUM__VALUES]; /* the task that changed it, or NONE */
 };
 
 struct thrum__counter {
@@ -526,7 +556,43 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 	return i >= values->first && i < values->count && values->block[i >> THRUM__VALUES_SHIFT];
 }
 
-/* One member of a row, as an lvalue. The row must be there (thrum__model_has_row). */
+/* Returns the value that a narrow column has as a distance. */
+static inline int64_t thrum__model_base_plus(const struct thrum__block *block, size_t column,
+	uint32_t distance)
+{
+	return distance == UINT32_MAX ? THRUM__OPEN : block->narrow[column].base + distance;
+}
+
+/*
+ * Returns element k of a narrow column, by the number of the column. `rows` is a block, which begins
+ * with struct thrum__block.
+ */
+static inline int64_t thrum__model_near(const void *rows, size_t column, uint32_t k)
+{
+	const struct thrum__block *block = rows;
+	const uint32_t *near = (const uint32_t *)(block + 1) + column * THRUM__COLUMN;
+
+	return block->narrow[column].far ? block->narrow[column].far[k]
+					 : thrum__model_base_plus(block, column, near[k]);
+}
+
+/* The same for a table, by row. */
+static inline int64_t thrum__model_near_of(const struct thrum__model_rows *rows, size_t column,
+	uint32_t row)
+{
+	return thrum__model_near(rows->block[row >> THRUM__BLOCK_SHIFT], column,
+		row & THRUM__BLOCK_MASK);
+}
+
+/* The number of a narrow column. */
+#define THRUM__NUMBER_OF(type, member) \
+	((offsetof(struct thrum__##type, member) - sizeof(struct thrum__block)) / \
+		sizeof(((struct thrum__##type *)0)->member))
+
+/*
+ * One member of a row: that of a narrow column as an int64_t, an id as a uint64_t; any other as an
+ * lvalue. The row must be there (thrum__model_has_row).
+ */
 #define THRUM__TASK(model, i, member) THRUM__AT(tasks, tasks, model, i, member)
 #define THRUM__RUN(model, i, member) THRUM__AT(runs, runs, model, i, member)
 #define THRUM__EDGE(model, i, member) THRUM__AT(edges, edges, model, i, member)
@@ -535,12 +601,26 @@ static inline bool thrum__model_has_value(const struct thrum__model_rows *values
 #define THRUM__SUSPENSION(model, i, member) THRUM__AT(suspensions, intervals, model, i, member)
 #define THRUM__GAP(model, i, member) THRUM__AT(gaps, intervals, model, i, member)
 #define THRUM__VALUE(counter, i, member) \
-	(((struct thrum__values *)(counter)->values.block[(i) >> THRUM__VALUES_SHIFT]) \
-			->member[(i) & (THRUM__VALUES - 1)])
+	THRUM__CELL(values, (counter)->values.block[(i) >> THRUM__VALUES_SHIFT], \
+		(i) & (THRUM__VALUES - 1), member)
 #define THRUM__OFF_CPU(model, i, member) THRUM__AT(off_cpu, intervals, model, i, member)
+/* clang-format off */
 #define THRUM__AT(rows, type, of, i, member) \
-	(((struct thrum__##type *)(of)->rows.block[(i) >> THRUM__BLOCK_SHIFT]) \
-			->member[(i)&THRUM__BLOCK_MASK])
+	_Generic(((struct thrum__##type *)0)->member[0], \
+		struct thrum__near_time: \
+			thrum__model_near_of(&(of)->rows, THRUM__NUMBER_OF(type, member), i), \
+		struct thrum__near_id: (uint64_t) \
+			thrum__model_near_of(&(of)->rows, THRUM__NUMBER_OF(type, member), i), \
+		default: (((struct thrum__##type *)(of)->rows.block[(i) >> THRUM__BLOCK_SHIFT]) \
+			->member[(i) & THRUM__BLOCK_MASK]))
+/* A member of row k of a block. */
+#define THRUM__CELL(type, block, k, member) \
+	_Generic(((struct thrum__##type *)0)->member[0], \
+		struct thrum__near_time: thrum__model_near(block, THRUM__NUMBER_OF(type, member), k), \
+		struct thrum__near_id: (uint64_t) \
+			thrum__model_near(block, THRUM__NUMBER_OF(type, member), k), \
+		default: ((struct thrum__##type *)(block))->member[k])
+/* clang-format on */
 
 /* The state of a row of off_cpu: enum thrum__off_cpu_state. */
 static inline int thrum__model_off_cpu_state(const struct thrum__model *model, uint32_t row)

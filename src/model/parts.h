@@ -21,11 +21,11 @@
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 /*
- * Appends a block of `block_size` bytes, for 1 << shift rows, when row `count` is to begin one.
- * Returns 0 or -THRUM_E_MEMORY.
+ * Appends a block of `block_size` bytes, for 1 << shift rows, when row `count` is to begin one. Its
+ * rows are expected at about this time. Returns 0 or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__model_rows_grow(struct thrum__model_rows *, size_t block_size,
-	unsigned shift);
+	unsigned shift, int64_t time);
 /* Frees all blocks. */
 void thrum__model_rows_finish(struct thrum__model_rows *);
 /* Frees block number i, and trims. */
@@ -40,15 +40,49 @@ uint32_t thrum__model_rows_blocks(const struct thrum__model_rows *);
  * The caller fills in all its members.
  */
 static inline uint32_t thrum__model_rows_add(struct thrum__model *model,
-	struct thrum__model_rows *rows, size_t block_size, unsigned shift)
+	struct thrum__model_rows *rows, size_t block_size, unsigned shift, int64_t time)
 {
 	if ((rows->count & ((1u << shift) - 1)) == 0 &&
-		thrum__model_rows_grow(rows, block_size, shift)) {
+		thrum__model_rows_grow(rows, block_size, shift, time)) {
 		model->failed = true;
 		return THRUM__NONE;
 	}
 	return rows->count++;
 }
+
+/* Sets any value of a row in a narrow column: OPEN, one too far from the base, or one in `far`. */
+void thrum__model_put_far(struct thrum__model *, struct thrum__model_rows *, unsigned shift,
+	size_t column, uint32_t row, int64_t value) __attribute__((cold));
+
+/* Sets the value of a row in a narrow column. `block` is the row's. */
+static inline void thrum__model_put_near(struct thrum__model *model, struct thrum__model_rows *rows,
+	struct thrum__block *block, unsigned shift, size_t column, uint32_t row, int64_t value)
+{
+	uint32_t *near = (uint32_t *)(block + 1) + column * THRUM__COLUMN;
+	uint64_t distance = (uint64_t)value - (uint64_t)block->narrow[column].base;
+
+	if (!block->narrow[column].far && distance < UINT32_MAX)
+		near[row & ((1u << shift) - 1)] = (uint32_t)distance;
+	else
+		thrum__model_put_far(model, rows, shift, column, row, value);
+}
+
+#define THRUM__PUT_IN(model, type, in, row, member, value) \
+	thrum__model_put_near(model, &(model)->type, &(in)->block, THRUM__BLOCK_SHIFT, \
+		THRUM__NUMBER_OF(type, member), row, value)
+#define THRUM__PUT(model, type, row, member, value) \
+	THRUM__PUT_IN(model, type, \
+		(struct thrum__##type *)(model)->type.block[(row) >> THRUM__BLOCK_SHIFT], row, \
+		member, value)
+
+/* Sets a time of a row to OPEN. */
+#define THRUM__PUT_OPEN(model, type, in, row, member) \
+	do { \
+		if ((in)->block.narrow[THRUM__NUMBER_OF(type, member)].far) \
+			THRUM__PUT_IN(model, type, in, row, member, THRUM__OPEN); \
+		else \
+			(in)->member[(row)&THRUM__BLOCK_MASK].distance = UINT32_MAX; \
+	} while (0)
 
 /*
  * Makes room in an array for `count` elements of `size` bytes each; new ones are zeros. Returns 0
@@ -209,8 +243,9 @@ struct thrum__model_input {
 	int64_t now; /* the lane's time: it never runs back, nor moves for remembered events */
 };
 
-/* Adds a preexisting task and returns its row; NONE when there is no memory. */
-uint32_t thrum__model_task_add(struct thrum__model_input *, uint64_t id);
+/* Adds a preexisting task that starts at 0, or at its creation, which follows. Returns its row; NONE
+ * when there is no memory. */
+uint32_t thrum__model_task_add(struct thrum__model_input *, uint64_t id, int64_t start);
 /*
  * Returns the number of the event's text; NONE when there is no memory, and the model has failed
  * then.
@@ -283,13 +318,22 @@ void thrum__model_links_receive(struct thrum__model_input *, uint32_t task);
 /* Forgets the links whose latest event lies before a time. */
 void thrum__model_links_forget(struct thrum__model *, int64_t before);
 
+/* An event at this time, to which 32 bits may not reach, concerns the task. */
+void thrum__model_task_hear_far(struct thrum__model *, uint32_t task, int64_t time)
+	__attribute__((cold));
+
 /* An event at this time concerns the task. */
 static inline void thrum__model_task_hear(struct thrum__model *model, uint32_t task, int64_t time)
 {
-	int64_t *last = &THRUM__TASK(model, task, last);
+	struct thrum__tasks *block = model->tasks.block[task >> THRUM__BLOCK_SHIFT];
+	size_t column = THRUM__NUMBER_OF(tasks, last);
+	uint64_t distance = (uint64_t)time - (uint64_t)block->block.narrow[column].base;
+	uint32_t *last = &block->last[task & THRUM__BLOCK_MASK].distance;
 
-	if (*last < time)
-		*last = time;
+	if (block->block.narrow[column].far || distance >= UINT32_MAX)
+		thrum__model_task_hear_far(model, task, time);
+	else if (*last < distance)
+		*last = (uint32_t)distance;
 }
 
 /* ---- Steps of nearly every event ----------------------------------------------------------- */
@@ -299,7 +343,7 @@ static inline uint32_t thrum__model_row_of(struct thrum__model_input *s, uint64_
 {
 	uint32_t row = thrum__model_ids_find(s->model->ids, id);
 
-	return row == THRUM__NONE ? thrum__model_task_add(s, id) : row;
+	return row == THRUM__NONE ? thrum__model_task_add(s, id, 0) : row;
 }
 
 /* Does the same, but returns the heir of a task that became another one. */
@@ -318,14 +362,14 @@ static inline void thrum__model_edge_add(struct thrum__model_input *s, enum thru
 {
 	struct thrum__model *m = s->model;
 	uint32_t row = thrum__model_rows_add(m, &m->edges, sizeof(struct thrum__edges),
-		THRUM__BLOCK_SHIFT);
+		THRUM__BLOCK_SHIFT, s->time);
 
 	if (row == THRUM__NONE)
 		return;
 	struct thrum__edges *block = m->edges.block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK;
 
-	block->time[i] = s->time;
+	THRUM__PUT_IN(m, edges, block, row, time, s->time);
 	block->from[i] = from;
 	block->to[i] = to;
 	block->prev_out[i] = THRUM__NONE;

@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "model/parts.h"
 
+#define BEFORE (1 << 28) /* ns: events may come late by that, and their times need 32 bits only */
+
 int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
 {
 	if (count <= *room)
@@ -18,7 +20,8 @@ int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t
 	return 0;
 }
 
-int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift)
+int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift,
+	int64_t time)
 {
 	/* The highest index is NONE. */
 	if (rows->count > UINT32_MAX - (2u << shift))
@@ -30,24 +33,58 @@ int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, un
 	rows->block = array;
 	if (error)
 		return error;
-	void *block = malloc(block_size);
+	struct thrum__block *block = malloc(block_size);
 
 	if (!block)
 		return -THRUM_E_MEMORY;
+	*block = (struct thrum__block){0};
+	for (size_t i = 0; i < THRUM__NARROW_COLUMNS && time > BEFORE; i++)
+		block->narrow[i].base = time - BEFORE;
 	rows->block[rows->blocks++] = block;
 	return 0;
+}
+
+void thrum__model_put_far(struct thrum__model *model, struct thrum__model_rows *rows,
+	unsigned shift, size_t column, uint32_t row, int64_t value)
+{
+	struct thrum__block *block = rows->block[row >> shift];
+	uint32_t *near = (uint32_t *)(block + 1) + column * THRUM__COLUMN;
+	uint32_t size = 1u << shift, k = row & (size - 1), used = rows->count - (row - k);
+	int64_t **far = &block->narrow[column].far;
+
+	if (!*far && value == THRUM__OPEN) {
+		near[k] = UINT32_MAX;
+		return;
+	}
+	if (!*far) {
+		*far = malloc(size * sizeof **far);
+		if (!*far) {
+			model->failed = true;
+			return;
+		}
+		for (uint32_t i = 0; i < used && i < size; i++)
+			(*far)[i] = i == k ? value : thrum__model_base_plus(block, column, near[i]);
+	}
+	(*far)[k] = value;
+}
+
+static void free_block(struct thrum__block *block)
+{
+	for (size_t i = 0; block && i < THRUM__NARROW_COLUMNS; i++)
+		free(block->narrow[i].far);
+	free(block);
 }
 
 void thrum__model_rows_finish(struct thrum__model_rows *rows)
 {
 	for (uint32_t i = 0; i < rows->blocks; i++)
-		free(rows->block[i]);
+		free_block(rows->block[i]);
 	free(rows->block);
 }
 
 void thrum__model_rows_free_block(struct thrum__model_rows *rows, uint32_t i, unsigned shift)
 {
-	free(rows->block[i]);
+	free_block(rows->block[i]);
 	rows->block[i] = NULL;
 	thrum__model_rows_trim(rows, shift);
 }

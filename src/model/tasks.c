@@ -28,21 +28,24 @@ static bool begins_late(int kind)
 	return kind < 32 && (kinds >> kind & 1);
 }
 
-uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id)
+uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id, int64_t start)
 {
 	struct thrum__model *m = s->model;
 	uint32_t row = thrum__model_rows_add(m, &m->tasks, sizeof(struct thrum__tasks),
-		THRUM__BLOCK_SHIFT);
+		THRUM__BLOCK_SHIFT, s->time);
 
 	if (row == THRUM__NONE)
 		return row;
 	struct thrum__tasks *block = m->tasks.block[row >> THRUM__BLOCK_SHIFT];
 	uint32_t i = row & THRUM__BLOCK_MASK;
 
-	block->id[i] = id;
-	block->created[i] = s->time;
-	block->start[i] = block->last[i] = 0;
-	block->end[i] = THRUM__OPEN;
+	if (i == 0)
+		block->block.narrow[THRUM__NUMBER_OF(tasks, id)].base = (int64_t)(id >> 32 << 32);
+	THRUM__PUT_IN(m, tasks, block, row, id, (int64_t)id);
+	THRUM__PUT_IN(m, tasks, block, row, created, s->time);
+	THRUM__PUT_IN(m, tasks, block, row, start, start);
+	THRUM__PUT_IN(m, tasks, block, row, last, start);
+	THRUM__PUT_OPEN(m, tasks, block, row, end);
 	block->creator[i] = block->parent[i] = block->became[i] = THRUM__NONE;
 	block->wake[i] = block->name[i] = block->inherited[i] = block->failure[i] = THRUM__NONE;
 	block->run[i] = block->edge_out[i] = block->edge_in[i] = block->note[i] = THRUM__NONE;
@@ -57,6 +60,12 @@ uint32_t thrum__model_task_add(struct thrum__model_input *s, uint64_t id)
 	if (thrum__model_ids_set(m->ids, id, row))
 		m->failed = true;
 	return row;
+}
+
+void thrum__model_task_hear_far(struct thrum__model *m, uint32_t task, int64_t time)
+{
+	if (THRUM__TASK(m, task, last) < time)
+		THRUM__PUT(m, tasks, task, last, time);
 }
 
 /* ---- Beginnings ---------------------------------------------------------------------------- */
@@ -84,9 +93,9 @@ static int64_t beginning(const struct thrum__model *m, uint32_t task)
 
 static void set_start(struct thrum__model *m, uint32_t task, int64_t start)
 {
-	THRUM__TASK(m, task, start) = start;
+	THRUM__PUT(m, tasks, task, start, start);
 	if (THRUM__TASK(m, task, end) < start)
-		THRUM__TASK(m, task, end) = start;
+		THRUM__PUT(m, tasks, task, end, start);
 	thrum__model_task_hear(m, task, start);
 }
 
@@ -124,7 +133,7 @@ static void begin_at_wake(struct thrum__model *m, uint32_t task)
 		THRUM__TASK(m, task, parent) = source;
 		THRUM__TASK(m, source, flags) |= THRUM__TASK_PARENT;
 	}
-	THRUM__TASK(m, task, start) = start;
+	THRUM__PUT(m, tasks, task, start, start);
 }
 
 void thrum__model_task_hold(struct thrum__model *m, uint32_t task)
@@ -201,8 +210,10 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 {
 	struct thrum__model *m = s->model;
 	const struct thrum_event *e = s->event;
-	uint32_t task = thrum__model_row_of(s, e->other);
+	uint32_t task = thrum__model_ids_find(m->ids, e->other);
 
+	if (task == THRUM__NONE)
+		task = thrum__model_task_add(s, e->other, s->time);
 	if (m->failed)
 		return;
 	uint16_t *flags = &THRUM__TASK(m, task, flags);
@@ -222,7 +233,7 @@ void thrum__model_task_create(struct thrum__model_input *s, uint32_t creator)
 	THRUM__TASK(m, task, kind) = e->kind;
 	THRUM__TASK(m, task, site) = e->site;
 	THRUM__TASK(m, task, lane) = e->lane;
-	THRUM__TASK(m, task, created) = s->time;
+	THRUM__PUT(m, tasks, task, created, s->time);
 	if (creator != task)
 		THRUM__TASK(m, task, creator) = creator;
 	/* Lanes' clocks differ a little: earlier events may name the task, and even its
@@ -251,7 +262,7 @@ static void set_end(struct thrum__model_input *s, uint32_t task, enum thrum__sta
 
 	m->pending -= THRUM__TASK(m, task, state) == THRUM__STATE_PENDING;
 	THRUM__TASK(m, task, state) = (uint8_t)state;
-	THRUM__TASK(m, task, end) = later(s->time, THRUM__TASK(m, task, start));
+	THRUM__PUT(m, tasks, task, end, later(s->time, THRUM__TASK(m, task, start)));
 	thrum__model_task_hear(m, task, THRUM__TASK(m, task, end));
 }
 

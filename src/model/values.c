@@ -63,13 +63,15 @@ void thrum__model_value_add(struct thrum__model_input *s, uint32_t task)
 		return;
 	int64_t value = s->event->value;
 	uint32_t row = thrum__model_rows_add(m, &counter->values, sizeof(struct thrum__values),
-		THRUM__VALUES_SHIFT);
+		THRUM__VALUES_SHIFT, s->time);
 
 	if (row == THRUM__NONE)
 		return;
 	if (s->event->type == THRUM_EVENT_INCREASE)
 		value = saturating_sum(counter->last, value);
-	THRUM__VALUE(counter, row, time) = s->time;
+	thrum__model_put_near(m, &counter->values,
+		counter->values.block[row >> THRUM__VALUES_SHIFT], THRUM__VALUES_SHIFT,
+		THRUM__NUMBER_OF(values, time), row, s->time);
 	THRUM__VALUE(counter, row, value) = value;
 	THRUM__VALUE(counter, row, task) = task;
 	counter->last = value;

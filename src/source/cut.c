@@ -13,6 +13,7 @@
 #include "format/copy.h"
 #include "format/scan.h"
 #include "read/read.h"
+#include "source/carry.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
@@ -211,31 +212,45 @@ static uint64_t ticks_after(const struct thrum_trace_info *info, int64_t ns)
 	return info->clock_first + (uint64_t)ticks;
 }
 
-/* Whether a recording ends before a time, in ns since its first event. Sets *end to when. Only what lies near
- * that time is read. */
-static bool ends_before(struct thrum_trace *trace, int64_t time, int64_t *end)
+/* Refuses a recording that ends before a time, in ns since its first event. Only what lies near that time is
+ * read. */
+static int check_end(const struct thrum__input *input, int64_t time, struct thrum_error_info *error)
 {
 	const struct thrum_event *events;
+	struct thrum_trace *trace;
 	size_t count;
+	int64_t end;
+	int result = thrum__world_open(input, NULL, &trace, error);
 
+	if (result < 0)
+		return result;
 	(void)thrum__read_from(trace, time);
 	while (thrum_trace_info(trace)->end < time &&
 		thrum_trace_next(trace, &events, &count, NULL) > 0)
 		;
-	*end = thrum_trace_info(trace)->end;
-	return *end < time;
+	end = thrum_trace_info(trace)->end;
+	thrum_trace_close(trace);
+	if (end >= time)
+		return 0;
+	if (error) {
+		*error = (struct thrum_error_info){.code = -THRUM_E_ARGUMENT};
+		snprintf(error->message, sizeof error->message,
+			"it ends after %.6f s, before that time", (double)end / 1e9);
+	}
+	return -THRUM_E_ARGUMENT;
 }
 
 int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error)
 {
+	struct thrum__source_carried carried;
 	struct thrum__header header;
 	struct thrum_trace *trace;
 	uint64_t first, last;
-	int64_t end;
-	bool is_over;
 	int result = thrum__source_header(input, &header, error);
 
+	if (result == 0 && !thrum__source_is_recorded_to(input, &header))
+		result = check_end(input, from, error);
 	if (result < 0)
 		return result;
 	result = thrum__world_open(input, NULL, &trace, error);
@@ -243,16 +258,15 @@ int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t f
 		return result;
 	first = ticks_after(thrum_trace_info(trace), from);
 	last = ticks_after(thrum_trace_info(trace), until);
-	is_over = !thrum__source_is_recorded_to(input, &header) && ends_before(trace, from, &end);
+	result = thrum__source_carried_init(&carried, &header);
+	if (result == 0)
+		thrum__source_carried_read(&carried, trace, first);
 	thrum_trace_close(trace);
-	if (is_over && error) {
-		*error = (struct thrum_error_info){.code = -THRUM_E_ARGUMENT};
-		snprintf(error->message, sizeof error->message,
-			"it ends after %.6f s, before that time", (double)end / 1e9);
-	}
-	if (is_over)
-		return -THRUM_E_ARGUMENT;
-	result = thrum__source_copy_between(input, to, first, last);
+	if (result == 0)
+		result = thrum__source_copy_between(input, to, first, last);
+	if (result == 0)
+		result = thrum__source_carried_write(&carried, to, first);
+	thrum__source_carried_finish(&carried);
 	if (result < 0 && error) {
 		*error = (struct thrum_error_info){.code = result};
 		snprintf(error->message, sizeof error->message, "%s", thrum_error_message(result));

@@ -153,7 +153,8 @@ int thrum__source_copy(const struct thrum__input *, int to, uint64_t *overwritte
  * also be read. It leaves out live tasks that began later. Returns 0 or a negative enum thrum_error.
  */
 int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t from, uint64_t until);
-/* The same for times in ns since the recording's first event; an input that is no recording, such as a
+/* The same for times in ns since the recording's first event. Tasks that are alive at `from` go into the
+ * copy's table of live tasks, so all before `from` is read. An input that is no recording, such as a
  * bundle, is refused, and so is one that ends before `from`. `error` may be NULL. */
 int thrum__source_copy_times(const struct thrum__input *, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error);

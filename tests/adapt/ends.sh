@@ -17,7 +17,7 @@ hangs full 'process [0-9]* \(cat\), started by [^:]*: Waits for .reading end of 
 hangs stray 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(sleep\), started by [a-z]'
 hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), started by [a-z]'
 hangs behind '\(filter\), started by [^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
-hangs parent 'process [0-9]* \(filter\): Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
+hangs parent '\(filter\)( of parent)?: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\), started by [^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs busy '^no findings'
 hangs late '^no findings'

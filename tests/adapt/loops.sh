@@ -22,4 +22,12 @@ done
 text=$("$THRUM" dump leave.thrum | grep -v 'blocked for a time')
 [[ $(grep -c ' suspend ' <<<"$text") == 4 && $(grep -c ' resume ' <<<"$text") == 4 ]] ||
 	wrong "a wait that was left goes on: $text"
+
+# A loop of whose descriptors only the program has the other ends waits for the program.
+same closed "$programs/own_loop"
+has closed dump 'wait .*eventfd [0-9]+ .*in run_loop'
+has closed why 'Waits for .eventfd [0-9]+.*run_loop'
+same open "$programs/own_loop" open
+"$THRUM" dump open.thrum | grep -q 'wait .*eventfd' && wrong "open: $("$THRUM" dump open.thrum)"
+"$THRUM" why open.thrum | grep -q '^no findings' || wrong "open: $("$THRUM" why open.thrum)"
 exit "$failed"

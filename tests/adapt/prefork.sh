@@ -67,6 +67,10 @@ grep -q 'interrupted 2 times' thrum.out || wrong "a signal that ends a wait: $(c
 # So is each of several workers that read the same pipe, and one that is stopped is named.
 same pipe "$programs/prefork" pipe
 count pipe 4
+"$THRUM" why pipe.thrum >/dev/null 2>why.err || wrong "workers that end: $("$THRUM" why pipe.thrum 2>&1)"
+same keeps "$programs/prefork" keeps
+"$THRUM" why keeps.thrum 2>&1 | grep -q 'Waits for .writing end of pipe [0-9]* in this process' ||
+	wrong "a server that keeps an end: $("$THRUM" why keeps.thrum 2>&1)"
 same stopped "$programs/prefork" stopped
 "$THRUM" why stopped.thrum 2>&1 | grep -q 'SIGCONT for stopped process' ||
 	wrong "a stopped child: $("$THRUM" why stopped.thrum 2>&1)"

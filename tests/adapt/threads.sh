@@ -62,7 +62,13 @@ same pool "$programs/nested" pool
 has pool why 'thread work.*: Serves .condition (finished|nested[+]0x).*waits for it itself'
 same credit "$programs/nested" credit
 has credit why 'thread grant.*: Ends.*nobody is left to serve'
-for case in pool credit; do
+
+# One that makes what others wait for, and tells nobody. If it does that all the time, little is recorded.
+same unsaid "$programs/nested" unsaid
+has unsaid why 'thread drain: Takes the lock of .condition (room|nested[+]0x)'
+locks=$("$THRUM" dump unsaid.thrum | grep -c ' lock .* mutex ')
+((locks >= 16 && locks < 60)) || wrong "$locks of 20,000 times are recorded that a lock was taken"
+for case in pool credit unsaid; do
 	same "fine-$case" "$programs/nested" "$case" fine
 	has "fine-$case" why '^no findings'
 done

@@ -202,6 +202,42 @@ static void a_permit_is_given_back_by_a_reader(void **state)
 		4, other);
 }
 
+/* Fiber 10 takes permits just before it creates the task that shall give it back. */
+static void a_permit_may_be_for_a_child(void **state)
+{
+#define CHILD(ms, child) LOCK(ms, 10, 4) #ms MS "create 10 " #child " task\n"
+	static const uint64_t second[] = {21, 0}, first[] = {10, 0}, nobody[] = {0};
+
+	(void)state;
+	/* The first child gives its own back, so the second has the other one, though it has ended. */
+	expect_holders(FIBERS CHILD(2, 20) CHILD(3, 21) UNLOCK(4, 20, 4) "5" MS "resolve 21 21\n",
+		4, second);
+	expect_holders(FIBERS CHILD(2, 20) CHILD(3, 21) UNLOCK(4, 21, 4) UNLOCK(5, 20, 4), 4,
+		nobody);
+	/* Nothing tells so: no child gave one back, or it was created long after. */
+	expect_holders(FIBERS CHILD(2, 20) "5" MS "resolve 20 20\n", 4, first);
+	expect_holders(FIBERS CHILD(2, 20) UNLOCK(4, 20, 4) LOCK(5, 10, 4) "30" MS
+									   "create 10 21 task\n",
+		4, first);
+}
+
+/* A promise takes a permit, does something and ends; fiber 12 reads its result. Fiber 11 gives back its own
+ * permit, or main does so for it. */
+static void who_has_a_name_keeps_its_permit(void **state)
+{
+#define ENDS(label, giver) \
+	FIBERS LOCK(2, 11, 4) "2" MS "create 1 20 promise\n" label LOCK(2, 20, 4) \
+		UNLOCK(3, giver, 4) "4" MS "signal 20 3 =0\n" \
+				    "5" MS "resolve 1 20\n" \
+				    "6" MS "read 12 20\n"
+#define NAME "2" MS "label 20 \"upload\n"
+	static const uint64_t promise[] = {20, 0}, reader[] = {12, 0};
+
+	(void)state;
+	expect_holders(ENDS(NAME, 11), 4, promise);
+	expect_holders(ENDS(NAME, 1), 4, reader);
+}
+
 static void an_ended_holder_is_the_cause(void **state)
 {
 	struct thrum__model *model;
@@ -496,6 +532,8 @@ int main(void)
 		cmocka_unit_test(a_look_at_a_lock_may_be_cut),
 		cmocka_unit_test(unrecorded_parts_leave_doubt),
 		cmocka_unit_test(a_permit_is_given_back_by_a_reader),
+		cmocka_unit_test(a_permit_may_be_for_a_child),
+		cmocka_unit_test(who_has_a_name_keeps_its_permit),
 		cmocka_unit_test(an_ended_holder_is_the_cause),
 		cmocka_unit_test(a_join_of_an_ended_holder_is_in_no_cycle),
 		cmocka_unit_test(an_ended_holder_is_told_first),

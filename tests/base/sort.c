@@ -81,12 +81,35 @@ static void sorts_spans(void **state)
 	}
 }
 
+static void sorts_times(void **state)
+{
+	static int64_t times[MOST], room[MOST];
+	uint64_t seed = 11;
+
+	for (unsigned bits = 1; bits < 64; bits += 3) {
+		uint64_t sum = 0;
+
+		for (uint32_t i = 0; i < MOST; i++) {
+			times[i] = (int64_t)(random_number(&seed) >> (64 - bits)) - (bits & 1);
+			sum += (uint64_t)times[i];
+		}
+		thrum__base_sort_times(times, room, MOST);
+		sum -= (uint64_t)times[0];
+		for (size_t i = 1; i < MOST; i++) {
+			assert_true(times[i - 1] <= times[i]);
+			sum -= (uint64_t)times[i];
+		}
+		assert_int_equal(sum, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sorts_and_keeps_order),
 		cmocka_unit_test(compares_what_is_equal),
 		cmocka_unit_test(sorts_spans),
+		cmocka_unit_test(sorts_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -476,10 +476,42 @@ static void ids_may_be_anything(void **state)
 		assert_int_equal(thrum__model_append(m, &event, 1), 0);
 	}
 	assert_true(thrum__model_is_valid(m));
-	for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++)
+	for (uint32_t i = 0; i < sizeof ids / sizeof *ids; i++) {
 		assert_int_equal(thrum__model_find(m, ids[i]), i);
+		assert_true(THRUM__TASK(m, i, id) == ids[i]);
+	}
 	assert_int_equal(thrum__model_find(m, 62), THRUM__NONE);
 	assert_int_equal(thrum__model_find(m, 1000), THRUM__NONE);
+	thrum__model_destroy(m);
+}
+
+/* 32 bits are enough for neither of the distances. */
+static void times_may_lie_far_apart(void **state)
+{
+	const int64_t late = INT64_C(1) << 40, latest = INT64_MAX - 1, early = UINT32_MAX;
+	struct thrum__model *m = MODEL(false, THREAD(late, 1), CREATE(late + 1, 1, 2, TASK),
+		EVENT(SWITCH, late + 2, TASK(2)), EVENT(WAIT, early, PAIR(2, 3)),
+		EVENT(LOG, early + 1, TASK(2), TEXT("early")), EVENT(SWITCH, latest, TASK(1)),
+		CREATE(latest, 1, 4, TASK), EVENT(RESOLVE, latest, PAIR(1, 2)),
+		EVENT(READ, 2 * late, PAIR(1, 2)));
+
+	assert_true(thrum__model_is_valid(m));
+	assert_int_equal(OF(m, 1, created), late);
+	assert_int_equal(OF(m, 1, end), THRUM__OPEN);
+	assert_int_equal(OF(m, 1, last), latest);
+	assert_int_equal(OF(m, 2, start), late + 1);
+	assert_int_equal(OF(m, 2, end), latest);
+	assert_int_equal(OF(m, 3, created), early);
+	assert_int_equal(OF(m, 3, start), 0);
+	assert_int_equal(OF(m, 3, last), early);
+	assert_int_equal(OF(m, 4, start), latest);
+	assert_run(m, 0, 1, late, late + 2);
+	assert_run(m, 1, 2, late + 2, latest);
+	assert_run(m, 2, 1, latest, THRUM__OPEN);
+	assert_int_equal(THRUM__EDGE(m, 0, time), early);
+	assert_int_equal(THRUM__EDGE(m, 1, time), latest);
+	assert_int_equal(THRUM__EDGE(m, 2, time), 2 * late);
+	assert_int_equal(THRUM__NOTE(m, 0, time), early + 1);
 	thrum__model_destroy(m);
 }
 
@@ -510,6 +542,7 @@ int main(void)
 		cmocka_unit_test(parents_make_no_circle),
 		cmocka_unit_test(heirs_get_what_follows),
 		cmocka_unit_test(ids_may_be_anything),
+		cmocka_unit_test(times_may_lie_far_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

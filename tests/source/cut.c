@@ -39,7 +39,7 @@ static void remember(const struct recording *recording, uint64_t id, uint64_t wa
 }
 
 /* Lists the events of the stretch from … until, a line each: the event, its tasks, its text. */
-static void assert_stretch(struct recording *recording, uint64_t from, uint64_t until,
+static void assert_copy(struct recording *recording, bool by_ticks, uint64_t from, uint64_t until,
 	const char *expected)
 {
 	char name[] = "/tmp/thrum-cut-XXXXXX", text[ROOM];
@@ -50,7 +50,10 @@ static void assert_stretch(struct recording *recording, uint64_t from, uint64_t 
 	int fd = mkstemp(name);
 
 	assert_true(fd >= 0);
-	assert_int_equal(thrum__source_copy_between(&input, fd, START + from, START + until), 0);
+	assert_int_equal(by_ticks
+			? thrum__source_copy_between(&input, fd, START + from, START + until)
+			: thrum__source_copy_times(&input, fd, (int64_t)from, (int64_t)until, NULL),
+		0);
 	assert_int_equal(thrum_trace_open(name, &trace, NULL), 0);
 	text[0] = '\0';
 	while (thrum_trace_next(trace, &events, &count, NULL) > 0)
@@ -62,6 +65,12 @@ static void assert_stretch(struct recording *recording, uint64_t from, uint64_t 
 	thrum_trace_close(trace);
 	close(fd);
 	unlink(name);
+}
+
+static void assert_stretch(struct recording *recording, uint64_t from, uint64_t until,
+	const char *expected)
+{
+	assert_copy(recording, true, from, until, expected);
 }
 
 /* The table leaves out what came after the end, and nothing else. */
@@ -104,11 +113,51 @@ static void keeps_what_was_told_before(void **state)
 	recording_finish(&recording);
 }
 
+/* Tasks that began before and still live keep their kind, their label and what they wait for. */
+static void carries_tasks_over(void **state)
+{
+	struct recording recording;
+	struct packet_writer t;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	remember(&recording, 24, 0, 0); /* it lives to the end of the recording */
+	t = packet_writer_begin(&recording, 0, 0, 0, START + 10);
+	add(&t, 10, (struct thrum__record){.type = THRUM__R_SWITCH, .task = 5});
+	for (uint64_t task = 20; task < 24; task++)
+		add(&t, task - 9,
+			(struct thrum__record){.type = THRUM__R_CREATE,
+				.other = task,
+				.kind = task == 23 ? THRUM_KIND_LOCK : THRUM_KIND_REQUEST,
+				.text = "GET /1"});
+	add(&t, 20,
+		(struct thrum__record){.type = THRUM__R_LABEL,
+			.task = 20,
+			.text = "a label of more than the bytes that a cell of the table has"});
+	add(&t, 21, (struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = 20});
+	add(&t, 22, (struct thrum__record){.type = THRUM__R_WAIT, .task = 20, .other = 22});
+	add(&t, 23, (struct thrum__record){.type = THRUM__R_RESOLVE, .other = 21});
+	add(&t, 24, (struct thrum__record){.type = THRUM__R_BECOME, .task = 22, .other = 20});
+	add(&t, 25, (struct thrum__record){.type = THRUM__R_SWITCH, .task = 20});
+	add(&t, 26, (struct thrum__record){.type = THRUM__R_LOCK, .other = 23});
+	packet_writer_log(&t, START + 40, "within");
+	add(&t, 50, (struct thrum__record){.type = THRUM__R_RESOLVE, .other = 20});
+	packet_writer_log(&t, START + 70, "after");
+	/* In ns, 10 a tick, since the creation of 24, the first event. */
+	assert_copy(&recording, false, 290, 590,
+		"create 0 24 \ncreate 5 20 \n"
+		"label 20 0 a label of more than the bytes that a cell of t…\n"
+		"should-resolve 20 0 \ncreate 5 23 \nlabel 23 0 GET /1\nwait 20 22 \n"
+		"lock 20 23 \nlog 20 0 within\nresolve 20 20 \n");
+	recording_finish(&recording);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_waits_and_notes),
 		cmocka_unit_test(keeps_what_was_told_before),
+		cmocka_unit_test(carries_tasks_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,6 +313,19 @@ struct thrum__bands_hole {
 uint32_t thrum__bands_holes(const struct thrum__bands *, int64_t from, int64_t to, int64_t least,
 	struct thrum__bands_hole *holes, uint32_t most);
 
+/* ---- Losses -------------------------------------------------------------------------------- */
+
+/* A time in which all lanes lost events: nothing is known of the program. */
+struct thrum__bands_lost {
+	int64_t from, to;
+};
+
+#define THRUM__BANDS_LOST_MOST 64
+
+/* Finds those that touch from … to. Returns how many: at most THRUM__BANDS_LOST_MOST. */
+uint32_t thrum__bands_find_lost(const struct thrum__model *, int64_t from, int64_t to,
+	struct thrum__bands_lost *);
+
 /* ---- Queues -------------------------------------------------------------------------------- */
 
 /* How many tasks wait on the mean of each column, and the share of the locks that is held: 0 … 1. */

@@ -100,9 +100,6 @@ static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool ha
 	const struct thrum__model *model = marked->search->model;
 	uint32_t place = thrum__place(&marked->search->findings->places, task);
 	uint32_t *ready = &marked->ready[place], run = marked->last[place];
-
-	if (*ready == THRUM__NONE)
-		return;
 	struct thrum__delay delay = {.kind = THRUM__DELAY_MARKED,
 		.task = task,
 		.ran = ran,
@@ -127,7 +124,7 @@ static void read_runs(struct marked *marked, int64_t before)
 	const struct thrum__model *model = marked->search->model;
 
 	for (; marked->run < model->runs.count; marked->run++) {
-		uint32_t task;
+		uint32_t task, place;
 
 		if (!thrum__model_has_row(&model->runs, marked->run)) {
 			marked->run |= THRUM__BLOCK_MASK;
@@ -138,8 +135,10 @@ static void read_runs(struct marked *marked, int64_t before)
 		task = THRUM__RUN(model, marked->run, task);
 		if (!thrum__model_has_row(&model->tasks, task))
 			continue;
-		marked->last[thrum__place(&marked->search->findings->places, task)] = marked->run;
-		end_delay(marked, task, THRUM__RUN(model, marked->run, start), true);
+		place = thrum__place(&marked->search->findings->places, task);
+		marked->last[place] = marked->run;
+		if (marked->ready[place] != THRUM__NONE)
+			end_delay(marked, task, THRUM__RUN(model, marked->run, start), true);
 	}
 }
 

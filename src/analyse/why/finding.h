@@ -135,6 +135,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
+	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
+	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(SERVES, "serves")                 /* alone serves the object `other` */ \
 	X(RUNS_MEANWHILE, "runs-meanwhile") /* runs often while other, a timer, is due */ \

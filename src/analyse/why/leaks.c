@@ -19,6 +19,7 @@ struct growth {
 	uint32_t left;           /* how many of these have a creator that has ended */
 	uint32_t oldest, newest; /* of these */
 	bool is_starved;         /* some of them are ready, but can't run */
+	bool may_leak;           /* enough tasks are pending, in all */
 	/* About all tasks with the key, whether they leak or not: */
 	uint32_t failed;      /* tasks */
 	int64_t first_failed; /* when the first of them failed */
@@ -51,12 +52,13 @@ static bool is_of_device(const struct thrum__model *model, uint32_t task)
 static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
 	uint32_t task)
 {
-	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	uint32_t key = thrum__why_peers_key(&search->peers, task);
 
-	if (!peer || peer->pending < LEAK_MIN || thrum__analyse_task_is_lane(search->model, task) ||
+	if (key == THRUM__NONE || !all[key].may_leak ||
+		thrum__analyse_task_is_lane(search->model, task) ||
 		is_of_device(search->model, task))
 		return NULL;
-	return &all[thrum__why_peers_key(&search->peers, task)];
+	return &all[key];
 }
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -74,10 +76,20 @@ static void count_lives(const struct thrum__search *search, struct growth *growt
 	growth->longest = end - created > growth->longest ? end - created : growth->longest;
 }
 
-static void count_failure(struct growth *growth, int64_t time)
+static void count_failures(const struct thrum__search *search, struct growth *all)
 {
-	if (growth->failed++ == 0 || time < growth->first_failed)
-		growth->first_failed = time;
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_FAILED); i < model->tasks.count;
+		i = thrum__why_next(search, i + 1, THRUM__SORT_FAILED)) {
+		uint32_t key = thrum__why_peers_key(&search->peers, i);
+		int64_t time = THRUM__TASK(model, i, end);
+
+		if (key == THRUM__NONE || THRUM__TASK(model, i, state) != THRUM__STATE_FAILED)
+			continue;
+		if (all[key].failed++ == 0 || time < all[key].first_failed)
+			all[key].first_failed = time;
+	}
 }
 
 /* Whether a pending task's age is more than twice the longest life of its peers. */
@@ -240,36 +252,33 @@ static void add_leak(struct thrum__search *search, const struct growth *all,
 		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
 }
 
-/* Counts all tasks. Returns whether some may leak. */
-static bool count_tasks(const struct thrum__search *search, struct growth *all)
+/* Counts all tasks, if some may leak. */
+static void count_tasks(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
 	int64_t known = search->gap > model->forgotten ? search->gap : model->forgotten;
 	struct growth *growth;
 	bool found = false;
 
-	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_PEERS); i < model->tasks.count;
-		i = thrum__why_next(search, i + 1, THRUM__SORT_PEERS)) {
-		uint32_t key = thrum__why_peers_key(&search->peers, i);
-
-		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
-			count_failure(&all[key], THRUM__TASK(model, i, end));
-		growth = growth_of(search, all, i);
-		if (growth) {
-			count_lives(search, growth, i);
-			found = true;
-		}
+	for (uint32_t i = 0; i < search->peers.keys.count; i++) {
+		all[i].first = THRUM__OPEN;
+		all[i].may_leak = search->peers.all[i].pending >= LEAK_MIN;
+		found |= all[i].may_leak;
 	}
+	if (!found)
+		return;
+	count_failures(search, all);
+	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
+		if ((growth = growth_of(search, all, i)))
+			count_lives(search, growth, i);
 	/* Those that ended before are not known, so growth can be told only from then on. */
 	for (uint32_t i = 0; i < search->peers.keys.count; i++)
 		if (all[i].first < known)
 			all[i].first = known;
-	for (uint32_t i = thrum__why_next(search, 0, THRUM__SORT_PEERS);
-		found && i < model->tasks.count;
-		i = thrum__why_next(search, i + 1, THRUM__SORT_PEERS))
+	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
 		if ((growth = growth_of(search, all, i)))
 			count_live(search, growth, i);
-	return found;
+	count_waiters(search, all);
 }
 
 int thrum__why_find_leaks(struct thrum__search *search)
@@ -279,10 +288,7 @@ int thrum__why_find_leaks(struct thrum__search *search)
 
 	if (!all)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; i < keys; i++)
-		all[i].first = THRUM__OPEN;
-	if (count_tasks(search, all))
-		count_waiters(search, all);
+	count_tasks(search, all);
 	for (uint32_t i = 0; i < keys; i++)
 		add_leak(search, all, &all[i]);
 	free(all);

@@ -42,6 +42,8 @@ struct thrum__search {
 	bool is_open;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
+	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
+	uint32_t joined;
 	/* Set by turns.c: a task whose run doesn't end, and when it began; or NONE. */
 	uint32_t endless;
 	int64_t endless_since;

@@ -20,7 +20,6 @@
  *	tones.c    how many lines a cell's tone stands for
  *	marks.c    the selected and the found lines, findings
  *	range.c    the range and the marked times
- *	lost.c     when the events of all threads are lost
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
  *	spoken.c   the focus as a sentence
@@ -417,17 +416,7 @@ void thrum__bands_keep_heads(const struct thrum__bands_pen *);
 /* Gives the height of a lane's thread; returns false if it isn't in sight. */
 bool thrum__bands_lane_y(const struct thrum__bands_pen *, uint32_t lane, float *top, float *bottom);
 
-/* A time in which all threads lost events: nothing is known of the program. */
-struct thrum__bands_lost {
-	int64_t from, to;
-};
-
-#define THRUM__BANDS_LOST_MOST 64
-
-/* lost.c: finds these times in from … to. Returns how many: at most THRUM__BANDS_LOST_MOST. */
-uint32_t thrum__bands_find_lost(const struct thrum__model *, int64_t from, int64_t to,
-	struct thrum__bands_lost *);
-/* Returns y of what is below the threads. */
+/* Returns y of the place below the threads. */
 float thrum__bands_below_threads(const struct thrum__bands_pen *);
 
 /* Finds where on the ruler the range's length stands; before the ruler is painted. */
@@ -459,7 +448,7 @@ static inline const struct thrum__scene_bands_counted *thrum__bands_counted_of(
 	return &pen->bands->counted[place - pen->bands->places];
 }
 
-/* What stands before a number of the window: "≥" if events are lost there; after the numbers are counted. */
+/* Returns "≥", to be written before numbers of the window, if events are lost there; else "". */
 static inline const char *thrum__bands_least(const struct thrum__bands_pen *pen)
 {
 	return pen->bands->is_cut || pen->bands->is_rest_cut ? "≥" : "";

@@ -111,6 +111,18 @@ bool thrum__bands_lane_y(const struct thrum__bands_pen *pen, uint32_t lane, floa
 	return false;
 }
 
+float thrum__bands_below_threads(const struct thrum__bands_pen *pen)
+{
+	const struct thrum__scene_bands *bands = pen->bands;
+	float y = 0;
+
+	for (uint32_t i = 0; i < bands->place_count; i++)
+		if (bands->places[i].kind == THRUM__PLACE_THREAD ||
+			bands->places[i].kind == THRUM__PLACE_OPENED_THREAD)
+			y = bands->places[i].y + bands->places[i].height;
+	return pen->p->top + y - pen->scroll;
+}
+
 /* Whether some of the runs are seen in a stretch of the row. */
 static bool hits_run(const struct thrum__bands_pen *pen, const struct thrum__bands_run *runs,
 	uint32_t count, float x, float width)

@@ -21,8 +21,8 @@ void thrum__follow_past_free(struct thrum__follow_past *past)
 	free(past->units);
 	free(past->queue.arrivals);
 	free(past->queue.first);
-	free(past->starts.spans);
-	free(past->ends.spans);
+	free(past->starts.times);
+	free(past->ends.times);
 	free(past);
 }
 

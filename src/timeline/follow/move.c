@@ -284,19 +284,19 @@ int thrum__follow_task(const struct thrum__follow_change *c, uint32_t task)
 
 static int note_time(struct thrum__follow_fresh *fresh, int64_t time)
 {
-	struct thrum__base_span *grown = thrum__base_grow(fresh->spans, &fresh->room,
-		2 * (fresh->count + 1ull), sizeof(*grown));
+	int64_t *grown = thrum__base_grow(fresh->times, &fresh->room, 2 * (fresh->count + 1ull),
+		sizeof(*grown));
 
 	if (!grown)
 		return -THRUM_E_MEMORY;
-	fresh->spans = grown;
-	grown[fresh->count++].start = time;
+	fresh->times = grown;
+	grown[fresh->count++] = time;
 	return 0;
 }
 
 int thrum__follow_times(struct thrum__follow_fresh *fresh, struct thrum__index_times *times)
 {
-	int error = thrum__index_times_add(times, fresh->spans, fresh->count);
+	int error = thrum__index_times_add(times, fresh->times, fresh->count);
 
 	fresh->count = 0;
 	thrum__index_times_count(times);

@@ -25,7 +25,7 @@ struct thrum__follow_queue {
 
 /* New times of an update, to be added to those of the index all at once. */
 struct thrum__follow_fresh {
-	struct thrum__base_span *spans; /* room for twice as many */
+	int64_t *times; /* room for twice as many */
 	uint32_t count, room;
 };
 

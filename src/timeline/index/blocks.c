@@ -21,7 +21,7 @@
 struct thrum__index_maker {
 	struct thrum__index_sum input[THRUM__FAN * TRACK_MOST];
 	struct thrum__index_sum sums[THRUM__FAN * TRACK_MOST];
-	struct thrum__base_span spans[2 * THRUM__FAN * TRACK_MOST];
+	struct thrum__base_sort_item order[2 * THRUM__FAN * TRACK_MOST];
 	uint32_t count; /* sums of the input */
 	uint32_t items; /* that the input stands for */
 };
@@ -148,14 +148,14 @@ static uint32_t thin_sums(struct thrum__index_sum *sums, uint32_t count, uint32_
 static uint32_t merge_block(struct thrum__index_maker *maker, uint32_t most, int64_t *closed)
 {
 	struct thrum__index_sum *sums = maker->sums;
+	struct thrum__base_sort_item *order = maker->order;
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < maker->count; i++)
-		maker->spans[i] = (struct thrum__base_span){.start = maker->input[i].start,
-			.item = i};
-	thrum__base_sort_spans(maker->spans, maker->spans + maker->count, maker->count);
+		order[i] = (struct thrum__base_sort_item){maker->input[i].start, i};
+	thrum__base_sort(order, order + maker->count, maker->count, NULL, NULL);
 	for (uint32_t i = 0; i < maker->count; i++) {
-		const struct thrum__index_sum *sum = &maker->input[maker->spans[i].item];
+		const struct thrum__index_sum *sum = &maker->input[order[i].item];
 
 		if (count > 0 && sum->start <= sums[count - 1].end)
 			merge_sum(&sums[count - 1], sum);

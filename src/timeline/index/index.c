@@ -389,11 +389,9 @@ static int make_lives(const struct source *source)
 {
 	struct thrum__index *index = source->index;
 	uint32_t count = source->layout->unit_count, starts = 0, ends = 0;
-	struct thrum__base_span *spans = (uint64_t)count * 2 < SIZE_MAX / sizeof(*spans)
-		? malloc((2 * (size_t)count + 1) * sizeof(*spans))
-		: NULL;
+	int64_t *times = thrum__index_allocate(2 * (uint64_t)count, sizeof(*times));
 	int64_t before = thrum__base_time_clamp(source->model->forgotten), start, end;
-	int error = spans ? 0 : -THRUM_E_MEMORY;
+	int error = times ? 0 : -THRUM_E_MEMORY;
 
 	for (uint32_t i = 0; i < count && !error; i++) {
 		if (!life_of(source, i, &start, &end))
@@ -401,23 +399,23 @@ static int make_lives(const struct source *source)
 		if (thrum__base_time_clamp(start) < before)
 			index->older++;
 		else
-			spans[starts++].start = thrum__base_time_clamp(start);
+			times[starts++] = thrum__base_time_clamp(start);
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->starts, spans, starts);
+		error = thrum__index_times_add(&index->starts, times, starts);
 	for (uint32_t i = 0; i < count && !error; i++) {
 		if (!life_of(source, i, &start, &end))
 			continue;
 		if (thrum__index_lasts(source->model, source->layout, i))
 			index->lasting++;
 		else
-			spans[ends++].start = thrum__base_time_clamp(end);
+			times[ends++] = thrum__base_time_clamp(end);
 	}
 	if (!error)
-		error = thrum__index_times_add(&index->ends, spans, ends);
+		error = thrum__index_times_add(&index->ends, times, ends);
 	thrum__index_times_count(&index->starts);
 	thrum__index_times_count(&index->ends);
-	free(spans);
+	free(times);
 	return error;
 }
 

@@ -227,8 +227,8 @@ bool thrum__index_blocks_trim(struct thrum__index_column *, unsigned level, uint
 
 /* ---- Sorted times: times.c ------------------------------------------------------------------- */
 
-/* Adds the starts of `count` spans. Sorts the spans: the array has room for twice as many. */
-THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, struct thrum__base_span *,
+/* Adds `count` times. Sorts them: the array has room for twice as many. */
+THRUM__MUST_USE int thrum__index_times_add(struct thrum__index_times *, int64_t *added,
 	size_t count);
 /* Removes a time once; does nothing when it isn't there. */
 void thrum__index_times_remove(struct thrum__index_times *, int64_t time);

@@ -110,8 +110,7 @@ static int insert_time(struct thrum__index_times *times, int64_t time)
 	return 0;
 }
 
-int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_span *spans,
-	size_t count)
+int thrum__index_times_add(struct thrum__index_times *times, int64_t *added, size_t count)
 {
 	struct thrum__index_times_chunk *last = times->chunks ? times->chunk[times->chunks - 1]
 							      : NULL;
@@ -119,9 +118,9 @@ int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_
 
 	if (count == 0)
 		return 0;
-	thrum__base_sort_spans(spans, spans + count, count);
-	for (; last && i < count && spans[i].start < last_of(times, times->chunks - 1); i++)
-		if (insert_time(times, spans[i].start))
+	thrum__base_sort_times(added, added + count, count);
+	for (; last && i < count && added[i] < last_of(times, times->chunks - 1); i++)
+		if (insert_time(times, added[i]))
 			return -THRUM_E_MEMORY;
 	if (last)
 		last = times->chunk[times->chunks - 1];
@@ -130,7 +129,7 @@ int thrum__index_times_add(struct thrum__index_times *times, struct thrum__base_
 			last = add_chunk(times, times->chunks);
 		if (!last)
 			return -THRUM_E_MEMORY;
-		last->time[last->count++] = spans[i].start;
+		last->time[last->count++] = added[i];
 	}
 	return 0;
 }

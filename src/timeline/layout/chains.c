@@ -331,10 +331,11 @@ int thrum__layout_gather(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
-	struct thrum__base_span *spans = malloc((2ull * placer->fresh_count + 1) * sizeof(*spans));
+	struct thrum__base_sort_item *items = malloc(
+		(2ull * placer->fresh_count + 1) * sizeof(*items));
 	uint32_t count = 0;
 
-	if (!spans)
+	if (!items)
 		return -THRUM_E_MEMORY;
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
@@ -344,14 +345,13 @@ int thrum__layout_gather(struct thrum__layout *layout)
 			units[unit].task != THRUM__NONE;
 		extra->child = THRUM__NONE;
 		if (extra->is_fresh)
-			spans[count++] = (struct thrum__base_span){.start = units[unit].start,
-				.item = unit};
+			items[count++] = (struct thrum__base_sort_item){units[unit].start, unit};
 	}
-	thrum__base_sort_spans(spans, spans + count, count);
+	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (uint32_t i = 0; i < count; i++)
-		placer->fresh[i] = spans[i].item;
+		placer->fresh[i] = items[i].item;
 	placer->fresh_count = count;
-	free(spans);
+	free(items);
 	return 0;
 }
 

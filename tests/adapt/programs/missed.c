@@ -10,6 +10,7 @@
  * missed loop		as children, but the thread waits for other events meanwhile
  * missed watch		a descriptor's one-shot watch is not armed again in one case, and data comes
  * missed answer	the same; threads are busy with other events, and one waits for the answer
+ * missed edge		an edge-triggered watch tells of two bytes once, and one of them is read
  *
  * With `fine`: all children are taken, all watches armed. Then these end:
  *
@@ -308,6 +309,46 @@ static int watch(void)
 	return 0;
 }
 
+/* Answers each byte; the last one is a q. */
+static void *serve_edges(void *unused)
+{
+	struct epoll_event event;
+	char byte = 0;
+
+	while (byte != 'q' && epoll_wait(set, &event, 1, -1) == 1)
+		while (recv(ends[0], &byte, 1, MSG_DONTWAIT) == 1 && byte != 'q')
+			if (write(ends[0], &byte, 1) != 1 || !is_fine)
+				break;
+	return unused;
+}
+
+static int edge(void)
+{
+	static const char *const questions[] = {"a", "a", "ab", "q"};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	pthread_t server;
+	char byte;
+
+	set = epoll_create1(0);
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+		return 1;
+	event.data.fd = ends[0];
+	if (epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event))
+		return 1;
+	pthread_create(&server, NULL, serve_edges, NULL);
+	for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+		size_t size = strlen(questions[i]);
+
+		if (write(ends[1], questions[i], size) != (ssize_t)size)
+			return 1;
+		while (*questions[i] != 'q' && size-- > 0)
+			if (read(ends[1], &byte, 1) != 1)
+				return 1;
+	}
+	pthread_join(server, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -322,5 +363,6 @@ int main(int argc, char **argv)
 		: strcmp(name, "early") == 0                  ? early()
 		: strcmp(name, "loop") == 0                   ? loop()
 		: strcmp(name, "owner") == 0                  ? owner()
+		: strcmp(name, "edge") == 0                   ? edge()
 							      : watch();
 }

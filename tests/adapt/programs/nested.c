@@ -2,7 +2,8 @@
 /*
  * A pool whose jobs wait for other jobs of the same pool, until no thread is left to run these: `pool`.
  * Or a thread that waits for credit, for some time again and again, after the thread has ended that gave
- * it: `credit`. With a second argument all goes well. SIGALRM ends it. It knows nothing of thrum.
+ * it: `credit`. Or a thread waits for room, which another one makes and doesn't say so: `unsaid`.
+ * With a second argument all goes well. SIGALRM ends it. It knows nothing of thrum.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,8 +24,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queued = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t granted = PTHREAD_COND_INITIALIZER;
 static struct job *jobs;
+static pthread_cond_t room = PTHREAD_COND_INITIALIZER;
 static atomic_int begun;
-static int credit;
+static int credit, left = 20000;
 
 static void submit(struct job *job)
 {
@@ -135,12 +137,47 @@ static void use_credit(void)
 	pthread_join(taker, NULL);
 }
 
+static void *drain(void *data)
+{
+	while (!begun)
+		usleep(1000);
+	for (int i = left; i > 0; i--) {
+		pthread_mutex_lock(&lock);
+		if (--left == 0 && is_fine)
+			pthread_cond_signal(&room);
+		pthread_mutex_unlock(&lock);
+	}
+	return data;
+}
+
+static void *fill(void *data)
+{
+	pthread_mutex_lock(&lock);
+	begun = 1;
+	while (left > 0)
+		pthread_cond_wait(&room, &lock);
+	pthread_mutex_unlock(&lock);
+	return data;
+}
+
+static void use_room(void)
+{
+	pthread_t filler, drainer;
+
+	pthread_create(&filler, NULL, fill, NULL);
+	pthread_create(&drainer, NULL, drain, NULL);
+	pthread_join(filler, NULL);
+	pthread_join(drainer, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
 	alarm(is_fine ? 20 : 1);
 	if (argc > 1 && strcmp(argv[1], "pool") == 0)
 		use_pool();
+	else if (argc > 1 && strcmp(argv[1], "unsaid") == 0)
+		use_room();
 	else
 		use_credit();
 	puts("done");

@@ -17,6 +17,7 @@
  * waits    the server does nothing but wait for its workers, one of which hangs
  * handled  signals interrupt its wait
  * pipe     four workers read the same pipe
+ * keeps    the same, and the server keeps the end to which it wrote
  * stopped  a worker stops itself
  */
 #define _GNU_SOURCE
@@ -281,7 +282,7 @@ static int be_interrupted(void)
 	return 0;
 }
 
-static int share_pipe(void)
+static int share_pipe(bool keeps)
 {
 	int fds[2];
 	char byte;
@@ -301,7 +302,10 @@ static int share_pipe(void)
 			return 1;
 	}
 	usleep(200000);
-	close(fds[1]);
+	if (!keeps)
+		close(fds[1]);
+	else
+		alarm(2);
 	while (wait(NULL) > 0)
 		;
 	return 0;
@@ -334,8 +338,8 @@ int main(int argc, char **argv)
 		return wait_for_workers();
 	if (strcmp(scene, "handled") == 0)
 		return be_interrupted();
-	if (strcmp(scene, "pipe") == 0)
-		return share_pipe();
+	if (strcmp(scene, "pipe") == 0 || strcmp(scene, "keeps") == 0)
+		return share_pipe(strcmp(scene, "keeps") == 0);
 	if (strcmp(scene, "stopped") == 0)
 		return wait_for_stopped();
 	return serve_all(scene);

@@ -241,6 +241,11 @@ static bool shares_last_word(const struct thrum__model *model, uint32_t task, ui
 	return false;
 }
 
+bool thrum__why_shares_word(const struct thrum__model *model, uint32_t task, uint32_t other)
+{
+	return shares_last_word(model, task, other) || shares_last_word(model, other, task);
+}
+
 /* The task that failed or was cancelled, and with it what it should have done for an object: its like
  * served that. The one that shares a word with the object, or else the latest; sure if it does, or is
  * the only one. NONE if there is none, or if failures are as usual as successes. */

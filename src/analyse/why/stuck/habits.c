@@ -225,8 +225,23 @@ uint32_t thrum__why_ended_source(const struct thrum__search *search, uint32_t ta
 
 /* ---- Items that nobody takes --------------------------------------------------------------- */
 
+/* Whether the program tells when something is taken out of a mailbox. */
+static bool tells_takes(const struct thrum__model *model)
+{
+	uint32_t edge = model->edges.count;
+
+	for (unsigned i = 0; i < MEANWHILE_BACK && edge-- > model->edges.first; i++)
+		if (thrum__model_has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+			THRUM__TASK(model, THRUM__EDGE(model, edge, to), kind) ==
+				THRUM_KIND_MAILBOX)
+			return true;
+	return false;
+}
+
 /* The latest edge by which something was put into a mailbox that nobody took since, though nobody
- * waited for it then; or NONE. */
+ * waited for it then, or others still do; or NONE. */
 static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
 {
 	uint32_t at = THRUM__TASK(model, object, edge_in);
@@ -237,7 +252,9 @@ static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
 		at = THRUM__EDGE(model, at, prev_in);
 	return thrum__model_has_row(&model->edges, at) &&
 			THRUM__EDGE(model, at, kind) == THRUM__EDGE_SIGNAL &&
-			THRUM__EDGE(model, at, value) <= 0
+			(THRUM__EDGE(model, at, value) <= 0 ||
+				(THRUM__TASK(model, object, kind) == THRUM_KIND_MAILBOX &&
+					tells_takes(model)))
 		? at
 		: THRUM__NONE;
 }

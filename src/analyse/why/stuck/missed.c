@@ -2,7 +2,24 @@
 /* Finds signals that nobody heard and that came before the wait for them, and tells of them. */
 #include "analyse/why/stuck/stuck.h"
 
-/* Finds the lost signal that came before a wait of the path's circle began. */
+#define LOOK_BACK 256 /* edges of a condition that are searched, from the latest back */
+#define ROUTINE 1     /* unheard signals before another one */
+
+/* Whether signals of a condition went unheard before this one, too: it is signalled at each turn, whether or
+ * not anybody waits. */
+static bool is_routine(const struct thrum__model *model, uint32_t signal)
+{
+	uint32_t edge = THRUM__EDGE(model, signal, prev_in), unheard = 0;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		unheard += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, value) == 0;
+	return unheard >= ROUTINE && !model->is_mirage;
+}
+
+/* Finds the lost signal that came before a wait of the path's circle began. The circle itself tells
+ * more than a signal that is given at each turn. */
 static struct thrum__why_missed missed_in_circle(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -19,6 +36,8 @@ static struct thrum__why_missed missed_in_circle(const struct thrum__search *sea
 		missed.since = link->wait.since;
 		missed.signal = thrum__why_lost_signal(model, link->wait.on, link->task,
 			link->wait.since);
+		if (missed.signal != THRUM__NONE && is_routine(model, missed.signal))
+			missed.signal = THRUM__NONE;
 	}
 	return missed;
 }

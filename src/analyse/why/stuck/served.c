@@ -91,6 +91,10 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
 		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count == 0 && servers.is_whole &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		!thrum__why_add_takers(finding, search, path))
+		thrum__why_add_mutual(finding, search, path->leaf);
 	if (servers.count == 0 || !servers.is_whole)
 		return;
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);

@@ -408,9 +408,12 @@ static int check_victim(struct thrum__search *search, struct thrum__why_path *pa
 		if (path->length > 0 || (path->is_marked && !has_step(search, heir)))
 			join_finding(search, path);
 	} else if ((certainty = judge_path(search, path, &subject)) >= 0) {
+		search->joined = THRUM__NONE;
 		cause = thrum__why_tell(search, path, subject, certainty);
 		if (cause < search->findings->count)
 			cause = merge_last(search, cause);
+		if (search->joined != THRUM__NONE)
+			*thrum__cause(search, search->joined) = cause;
 	} else if (path->is_marked && path->unjudged >= 0) {
 		note_unjudged(search->findings, path);
 	} else if (path->is_marked && path->circle == THRUM__NONE &&

@@ -17,6 +17,8 @@
  *	barriers.c  tells who is missing at a barrier
  *	deserters.c tells who ended without serving an object, as its like did
  *	leavers.c   tells which worker left its queue
+ *	takers.c    tells who took the lock of a condition that nobody signals
+ *	mutual.c    tells who may be to signal it, but waits for another condition
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	served.c    tells of those that serve the leaf, or would have to
@@ -289,7 +291,23 @@ struct thrum__why_deserters {
 struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint32_t object,
 	const struct thrum__why_servers *);
 
+/* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
+
+/* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
+ * the last wait began: the latest first. Returns whether there are any. */
+bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_path *);
+
+/* ---- Conditions that wait for each other (mutual.c) ----------------------------------------- */
+
+/* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.
+ * If nobody ever signalled the one for which that task waits either, sets search->joined. */
+void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition);
+
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
+
+/* Whether the last word of a task's name is a word of the other's name, or the other way round. */
+bool thrum__why_shares_word(const struct thrum__model *, uint32_t task, uint32_t other);
 
 /* Finds a task that failed or was cancelled instead of serving the object, as its like did. */
 struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t object,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* When the events of all threads are lost. */
-#include "scene/bands/bands.h"
+#include "analyse/bands/bands.h"
 
 #define LOOKED_AT 512 /* gaps of a window */
 #define NEAR 256      /* gaps in the order of their ends, in which those lie that overlap one */
@@ -51,16 +51,4 @@ uint32_t thrum__bands_find_lost(const struct thrum__model *model, int64_t from, 
 		count += lost[count].to > lost[count].from;
 	}
 	return count;
-}
-
-float thrum__bands_below_threads(const struct thrum__bands_pen *pen)
-{
-	const struct thrum__scene_bands *bands = pen->bands;
-	float y = 0;
-
-	for (uint32_t i = 0; i < bands->place_count; i++)
-		if (bands->places[i].kind == THRUM__PLACE_THREAD ||
-			bands->places[i].kind == THRUM__PLACE_OPENED_THREAD)
-			y = bands->places[i].y + bands->places[i].height;
-	return pen->p->top + y - pen->scroll;
 }

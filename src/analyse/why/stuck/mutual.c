@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells who may be to signal a condition that nobody ever signalled, if all threads wait: one of them
+ * would have to, and the only one that can is one that waits for another condition itself.
+ */
+#include "analyse/why/lanes.h"
+#include "analyse/why/stuck/stuck.h"
+
+/* The task that a lane runs, or else its own. */
+static uint32_t task_of(const struct thrum__lane *lane)
+{
+	return lane->running == THRUM__NONE ? lane->task : lane->running;
+}
+
+/* The last wait of a lane's task; NULL: it isn't the last that the task did, or it may be over by itself, for
+ * something outside of the program or by its time limit. */
+static const struct thrum__analyse_wait *wait_of(const struct thrum__search *search, uint32_t lane)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = task_of(&model->lanes[lane]);
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__model_has_row(&model->tasks, task) ||
+		thrum__why_timed_task(model, lane) != THRUM__NONE)
+		return NULL;
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	if (waits.count == 0 || waits.waits[0].is_link ||
+		thrum__model_last_edge(model, task) != waits.waits[0].edge)
+		return NULL;
+	switch (THRUM__TASK(model, waits.waits[0].on, kind)) {
+	case THRUM_KIND_REQUEST:
+	case THRUM_KIND_TIMER:
+	case THRUM_KIND_HANDLE: return NULL;
+	default: return &waits.waits[0];
+	}
+}
+
+/* The lane of the task that may be to signal a condition, as all threads wait and it for another one:
+ * the only such task, or the only one that shares a word with the condition. NONE: there is none. */
+static uint32_t signaller_of(const struct thrum__search *search, uint32_t condition)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE, count[2] = {0};
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		uint32_t task = task_of(&model->lanes[i]);
+		const struct thrum__analyse_wait *wait;
+		bool is_named;
+
+		if (!thrum__analyse_task_is_pending(model, model->lanes[i].task))
+			continue;
+		wait = wait_of(search, i);
+		if (!wait)
+			return THRUM__NONE;
+		if (THRUM__TASK(model, wait->on, kind) != THRUM_KIND_CONDITION ||
+			wait->on == condition || !*thrum__model_task_name(model, task, NULL))
+			continue;
+		is_named = thrum__why_shares_word(model, task, condition);
+		count[is_named]++;
+		if (is_named || count[1] == 0)
+			found = i;
+	}
+	return count[1] == 1 || (count[1] == 0 && count[0] == 1) ? found : THRUM__NONE;
+}
+
+void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search *search,
+	uint32_t condition)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = signaller_of(search, condition), task;
+	const struct thrum__analyse_wait *wait;
+	struct thrum__why_servers servers;
+
+	if (lane == THRUM__NONE)
+		return;
+	task = task_of(&model->lanes[lane]);
+	wait = wait_of(search, lane);
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
+		wait->edge);
+	thrum__why_add_step(finding, THRUM__STEP_MAY_SIGNAL, task, condition, wait->since,
+		THRUM__NONE);
+	thrum__why_servers_of(model, wait->on, task, &servers);
+	/* Nobody will signal that one either: so who waits for it belongs to this finding. */
+	if (servers.count == 0 && servers.is_whole &&
+		THRUM__TASK(model, task, flags) & THRUM__TASK_SHOULD_RESOLVE &&
+		*thrum__cause(search, wait->on) == THRUM__NONE)
+		search->joined = wait->on;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks that take the lock of a condition which nobody signals. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+/* A camera, 2, waits for space in a queue, the condition 3 with the lock 4. An encoder is 5. The program
+ * goes on for a second. The step of the encoder is expected at that time in ms; 0: there is none. */
+static void expect(const char *story, int64_t time)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+	char lines[8000];
+	size_t used = (size_t)snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n"
+		"0 create 1 2 task\n0 label 2 \"camera\n0 should-resolve 2\n"
+		"0 create 1 3 condition\n0 label 3 \"space\n"
+		"0 create 1 4 lock\n0 label 4 \"queue\n"
+		"0 create 1 5 task\n0 label 5 \"encoder\n%s",
+		story);
+
+	for (int i = 5; i < 100; i++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"%d000000 log 1 \"beat\n", 10 * i);
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	step = &findings.findings[0].steps[0];
+	assert_int_equal(step->kind == THRUM__STEP_TAKES_LOCK, time > 0);
+	if (time > 0) {
+		assert_int_equal(step->task, story_task(model, 5));
+		assert_int_equal(step->other, story_task(model, 3));
+		assert_int_equal(step->time, time * 1000000);
+		assert_int_equal(findings.findings[0].step_count, 2);
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+#define CAMERA "9000000 lock 2 4\n10000000 unlock 2 4\n10000000 wait 2 3\n"
+#define ENCODER(ms) #ms "000000 lock 5 4\n" #ms "000000 unlock 5 4\n"
+
+static void who_makes_room_and_tells_nobody_is_named(void **state)
+{
+	(void)state;
+	expect(CAMERA ENCODER(20) ENCODER(30), 30);
+	/* Others that wait there, too, change nothing. */
+	expect(CAMERA "15000000 create 1 6 task\n15000000 label 6 \"other\n" ENCODER(
+		       20) "30000000 lock 6 4\n"
+			   "30000000 unlock 6 4\n"
+			   "30000000 wait 6 3\n",
+		20);
+	expect(CAMERA ENCODER(20) "30000000 wait 5 3\n", 0);
+}
+
+static void who_took_another_lock_or_earlier_is_not(void **state)
+{
+	(void)state;
+	expect(ENCODER(5) CAMERA, 0);
+	/* The camera released the lock for another reason. */
+	expect("5000000 lock 2 4\n6000000 unlock 2 4\n10000000 wait 2 3\n" ENCODER(20), 0);
+	expect("9000000 lock 2 4\n10000000 wait 2 3\n" ENCODER(20), 0);
+}
+
+static void who_signals_is_not(void **state)
+{
+	(void)state;
+	expect("5000000 signal 5 3 =0\n" CAMERA ENCODER(20), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_makes_room_and_tells_nobody_is_named),
+		cmocka_unit_test(who_took_another_lock_or_earlier_is_not),
+		cmocka_unit_test(who_signals_is_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
