@@ -252,8 +252,8 @@ static int add_part(struct thrum_trace *trace, struct thrum_error_info *error)
 
 /*
  * Opens the trace that page_read gives, under the name that is the text. `adds`: puts it below the
- * traces on the stage, else in their place; they stay if opening fails. Returns 0; 1 if its
- * findings must be asked for with core_find; or an error, and then the answer is {message, hint}.
+ * traces on the stage, else in their place; they stay if opening fails. Returns 0; or an error, and then the
+ * answer is {message, hint}.
  */
 EXPORT(core_open) int core_open(bool adds)
 {
@@ -272,21 +272,22 @@ EXPORT(core_open) int core_open(bool adds)
 	}
 	if (result < 0)
 		tell_failure(result, &error);
-	return result < 0 ? result : core.stage->parts[core.stage->count - 1].scene->lacks_findings;
+	return result;
 }
 
-/* Makes the findings that core_open left out, a step at a time. Call it once their trace is shown. Returns
- * 0 while there is more to do, else bits as the input functions do. */
+/* Makes the findings that core_open left out, and finds out where the time of bands goes, a step at a time. Call
+ * it once bands or a trace are shown. Returns 0 while there is more to do, else bits as the input functions do. */
 EXPORT(core_find) int core_find(void)
 {
 	for (uint32_t i = 0; i < core.stage->count; i++) {
-		int more = core.stage->parts[i].scene->lacks_findings
-			? thrum__stage_find(core.stage, i)
-			: 0;
+		struct thrum__scene *scene = core.stage->parts[i].scene;
+		int more = scene->lacks_findings ? thrum__stage_find(core.stage, i)
+						 : thrum__scene_bands_look_on(scene);
 
 		if (more != 0)
 			return more < 0 ? more : 0;
 	}
+	thrum__stage_refresh(core.stage);
 	return THRUM__CHANGED_PICTURE;
 }
 

@@ -63,6 +63,9 @@ static void test_look(void **state)
 	p.scene->state.as = THRUM__AS_BANDS;
 	picture_paint(&p, 1600, 900);
 	assert_null(thrum__scene_bands_where(p.scene));
+	assert_int_equal(thrum__scene_bands_look_on(p.scene), 1);
+	while (thrum__scene_bands_look_on(p.scene) > 0)
+		;
 	assert_int_equal(thrum__scene_bands_look(p.scene), 0);
 	where = &thrum__scene_bands_where(p.scene)[0];
 	assert_int_equal(where->parts[0].kind, THRUM__WHERE_WAITS);

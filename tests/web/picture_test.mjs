@@ -529,6 +529,16 @@ test("a card tells about the task below the pointer, and a menu goes on from it"
   await reaches(view, "the task is selected", (at) => at.has("sel"));
 });
 
+test("a link that chooses something tells where the time of bands goes, too", async (open) => {
+  const queued = page(made("queued", "tests/thrum/programs/queued"));
+  const view = await opened(open, queued, { hash: "#as=bands&sel=162&range=200000000..300000000" });
+  await view
+    .locator("#outline")
+    .getByText(/GET .* % waits for /)
+    .first()
+    .waitFor({ state: "attached" });
+});
+
 test("in bands, Why slow in the menu opens the story", async (open) => {
   const queued = page(made("queued", "tests/thrum/programs/queued"));
   const hash = "#as=bands&open=GET%20/user/%23&t=190000000..330000000";
@@ -601,7 +611,11 @@ test("while the rows of a busy program are made, the page answers", async (open)
     while (!makes()) await changed(seen);
     for (let count = 0; ; count++) {
       const told = changed(pointer);
-      const at = { clientX: left + 400 + 9 * count, clientY: top + 99, pointerType: "mouse" };
+      const at = {
+        clientX: left + 400 + 9 * (count % 40),
+        clientY: top + 99,
+        pointerType: "mouse",
+      };
       picture.dispatchEvent(new window.PointerEvent("pointermove", { ...at, bubbles: true }));
       await told;
       if (!makes()) return count;

@@ -178,7 +178,10 @@ class Viewer {
       made ||= this.isMaking;
     } while (this.isMaking && performance.now() < end);
     if (this.isMaking) setTimeout(() => inTurn(() => this.makeView()));
-    else if (made || wasMaking) this.changed(CHANGED_PICTURE);
+    else if (made || wasMaking) {
+      this.changed(CHANGED_PICTURE);
+      this.find();
+    }
   }
 
   private paint(context: Context, scale: number): void {
@@ -226,7 +229,6 @@ class Viewer {
     this.answerAll(Infinity);
     const failures: FromWorker[] = []; // told last, since the page takes them as the end
     let adds = message.add;
-    let lacksFindings = false;
     for (const source of message.sources) {
       const { name } = source;
       try {
@@ -235,7 +237,6 @@ class Viewer {
           failures.push({ is: "failed", name, ...core.json<{ message: string; hint: string }>() });
         else {
           adds = true;
-          lacksFindings ||= result > 0;
           if (source.state) core.callText("core_found_state", source.state);
           this.warn(name);
         }
@@ -250,14 +251,15 @@ class Viewer {
     this.isNew = true;
     this.changed(CHANGED_ALL);
     this.frame();
-    if (lacksFindings) this.find();
+    this.find();
   }
 
-  /** Looks for findings a step at a time: between two, input is handled and painted. */
+  /** Looks for findings, and for what bands wait for, a step at a time: between two, input is handled and painted. */
   private find(): void {
     void painted().then(() => {
       inTurn(() => {
         const bits = this.core.call("core_find");
+        this.told.delete("status"); // so that the outline is asked for again
         if (bits === 0) this.find();
         else this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
       });

@@ -141,6 +141,7 @@ struct thrum__scene_bands {
 	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
 	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
+	uint32_t looked;                          /* shown groups that it tells of */
 	struct thrum__scene_bands_story *stories; /* see story.h */
 	unsigned story_count;
 	bool has_stories; /* those of `shown` are made */

@@ -64,6 +64,7 @@ void thrum__scene_bands_forget_where(struct thrum__scene_bands *bands)
 	thrum__scene_bands_forget_part(bands);
 	free(bands->where);
 	bands->where = NULL;
+	bands->looked = 0;
 }
 
 /* The first edge, or run, at a time or later. Rows that are forgotten lie before. */
@@ -216,30 +217,42 @@ static int look(struct thrum__scene_bands *bands, uint32_t group,
 	return sum_up(bands, paths, part, to, tasks, count, where);
 }
 
-int thrum__scene_bands_look(struct thrum__scene *scene)
+int thrum__scene_bands_look_on(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands *bands = scene->bands;
 	const struct thrum__family *family = bands ? &bands->all->family : NULL;
-	struct thrum__story_where *made;
-	int status = 0;
+	int status;
 
-	if (!bands || bands->where)
+	if (!bands || !thrum__scene_shows_bands(scene))
 		return 0;
-	made = calloc(THRUM__FAMILY_BANDS, sizeof *made);
-	if (!made)
+	if (!bands->where)
+		bands->where = calloc(THRUM__FAMILY_BANDS, sizeof *bands->where);
+	if (!bands->where)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = 0; status == 0 && i < family->shown_count; i++)
-		if (family->groups[family->shown[i]].size == THRUM__GROUP_LARGE)
-			status = look(bands, family->shown[i],
-				&(struct thrum__bands_time){{bands->all->from, 0},
-					{bands->all->to, 0}},
-				&made[i]);
-	if (status < 0) {
-		free(made);
+	while (bands->looked < family->shown_count) {
+		uint32_t i = bands->looked++;
+
+		if (family->groups[family->shown[i]].size != THRUM__GROUP_LARGE)
+			continue;
+		status = look(bands, family->shown[i],
+			&(struct thrum__bands_time){{bands->all->from, 0}, {bands->all->to, 0}},
+			&bands->where[i]);
+		if (status == 0)
+			return 1;
+		thrum__scene_bands_forget_where(bands);
 		return status;
 	}
-	bands->where = made;
 	return 0;
+}
+
+int thrum__scene_bands_look(struct thrum__scene *scene)
+{
+	int more;
+
+	do
+		more = thrum__scene_bands_look_on(scene);
+	while (more > 0);
+	return more;
 }
 
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *scene)
