@@ -322,8 +322,19 @@ static const char parts_at_once[] = PAGE "20 create 2 3 request\n20 label 3 \"pa
 					 "40 resolve 1 3\n40 resolve 1 4\n40 resolve 1 5\n"
 					 "40 resolve 1 6\n200 resolve 1 2\n";
 
+/* Three files, each compiled once, or once and again. */
+#define FILE_OF(id, name) "10 create 1 " #id " task\n10 label " #id " \"" name "\n"
+#define RUN_OF(id, file) \
+	"20 create " #file " " #id " task\n20 label " #id " \"run\n40 resolve 1 " #id "\n"
+#define FILES "0 create - 1 thread\n" FILE_OF(2, "json") FILE_OF(3, "hash") FILE_OF(4, "list")
+#define RUNS RUN_OF(5, 2) RUN_OF(6, 3) RUN_OF(7, 4)
+static const char run_once[] = FILES RUNS;
+static const char run_again[] = FILES RUNS RUN_OF(8, 2) RUN_OF(9, 3) RUN_OF(10, 4);
+
 static void many_times_as_many(void **state)
 {
+	check(run_once, run_again, false, "more run");
+	check(run_again, run_once, false, "less run");
 	check(one_part, parts_in_turn, false, "more part");
 	check(parts_in_turn, one_part, false, "less part");
 }

@@ -82,13 +82,13 @@ static uint32_t creators_of(const struct thrum__comparison *comparison, const st
 	return parent == THRUM__NONE || tallies[parent].tasks == 0 ? 1 : tallies[parent].tasks;
 }
 
-static void set_sides(struct thrum__difference *d, const struct tally *tallies[THRUM__SIDES])
+/* Sets the first task of the group on both sides. */
+static void set_examples(struct thrum__difference *d, const struct tally *tallies[THRUM__SIDES])
 {
 	for (int which = 0; which < THRUM__SIDES; which++) {
 		const struct tally *tally = &tallies[which][d->group];
 
 		d->side[which].task = tally->tasks > 0 ? tally->first : THRUM__NONE;
-		d->side[which].count = tally->tasks;
 	}
 }
 
@@ -109,43 +109,131 @@ static void set_times(const struct thrum__comparison *comparison, struct thrum__
 	d->time = d->side[THRUM__BAD].first;
 }
 
-/* Whether a group has many times as many tasks for each creator in `which` as in the other. Tasks of
- * a creator that lives on, such as a timer's, may only be more because the recording is longer. */
-static bool has_more(const struct thrum__comparison *comparison,
-	const struct tally *tallies[THRUM__SIDES], uint32_t group, int which)
+/* How many tasks there are on both sides, and how many could have created them. */
+struct numbers {
+	uint32_t tasks[THRUM__SIDES], creators[THRUM__SIDES];
+};
+
+static struct numbers numbers_of(const struct thrum__comparison *comparison,
+	const struct tally *tallies[THRUM__SIDES], uint32_t group)
 {
-	const struct tally *more = &tallies[which][group], *less = &tallies[!which][group];
-	double creators = creators_of(comparison, tallies[which], group);
-	double others = creators_of(comparison, tallies[!which], group);
-	double expected = less->tasks / others * creators;
+	struct numbers numbers;
+
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		numbers.tasks[which] = tallies[which][group].tasks;
+		numbers.creators[which] = creators_of(comparison, tallies[which], group);
+	}
+	return numbers;
+}
+
+/* Whether there are many times as many tasks for each creator in `which` as in the other. Tasks of
+ * a creator that lives on, such as a timer's, may only be more because the recording is longer. */
+static bool has_more(const struct thrum__comparison *comparison, const struct numbers *numbers,
+	int which)
+{
+	uint32_t more = numbers->tasks[which], less = numbers->tasks[!which];
+	double creators = numbers->creators[which], others = numbers->creators[!which];
+	double expected = less / others * creators;
 
 	if (creators == 1 && others == 1 &&
 		comparison->model[which]->end > comparison->model[!which]->end)
 		expected = expected * (double)comparison->model[which]->end /
 			(double)(comparison->model[!which]->end + 1);
-	return less->tasks > 0 && more->tasks >= TIMES * expected &&
-		more->tasks - expected >= SURPLUS;
+	return less > 0 && more >= TIMES * expected && more - expected >= SURPLUS;
+}
+
+/* Adds a difference MORE or LESS if the numbers differ so. NULL: they don't, or there is no room. */
+static struct thrum__difference *compare_numbers(struct thrum__comparison *comparison,
+	const struct numbers *numbers, uint32_t group, bool *failed)
+{
+	bool is_more = has_more(comparison, numbers, THRUM__BAD);
+	struct thrum__difference *d;
+
+	if (!is_more && !has_more(comparison, numbers, THRUM__GOOD))
+		return NULL;
+	d = thrum__diff_add(comparison, is_more ? THRUM__DIFFERENCE_MORE : THRUM__DIFFERENCE_LESS,
+		group, failed);
+	for (int which = 0; d && which < THRUM__SIDES; which++) {
+		d->side[which].count = numbers->tasks[which];
+		d->side[which].of = numbers->creators[which];
+	}
+	return d;
 }
 
 static void compare_tasks(struct thrum__comparison *comparison,
 	const struct tally *tallies[THRUM__SIDES], uint32_t group, bool *failed)
 {
-	const struct tally *good = &tallies[THRUM__GOOD][group], *bad = &tallies[THRUM__BAD][group];
-	bool is_more = has_more(comparison, tallies, group, THRUM__BAD);
-	struct thrum__difference *d;
+	const struct numbers numbers = numbers_of(comparison, tallies, group);
+	struct thrum__difference *d = compare_numbers(comparison, &numbers, group, failed);
 
-	if (good->tasks == 0 || bad->tasks == 0 ||
-		(!is_more && !has_more(comparison, tallies, group, THRUM__GOOD)))
-		return;
-	d = thrum__diff_add(comparison, is_more ? THRUM__DIFFERENCE_MORE : THRUM__DIFFERENCE_LESS,
-		group, failed);
 	if (!d)
 		return;
 	d->other_group = comparison->parents[group];
-	set_sides(d, tallies);
-	for (int which = 0; which < THRUM__SIDES; which++)
-		d->side[which].of = creators_of(comparison, tallies[which], group);
+	set_examples(d, tallies);
 	set_times(comparison, d);
+}
+
+/* Groups of one kind and pattern below creators of several patterns, such as “run compiler” below each
+ * “compile FILE”. */
+struct alike {
+	struct numbers numbers;
+	uint32_t group; /* the first that both recordings have */
+	bool differs;   /* one of them does so by itself */
+};
+
+static void add_alike(const struct thrum__comparison *comparison,
+	const struct tally *tallies[THRUM__SIDES], uint32_t group, struct alike *alike)
+{
+	const struct numbers numbers = numbers_of(comparison, tallies, group);
+	uint32_t at;
+
+	if (alike->group == THRUM__NONE && numbers.tasks[THRUM__GOOD] && numbers.tasks[THRUM__BAD])
+		alike->group = group;
+	alike->differs |= thrum__diff_has(comparison, THRUM__DIFFERENCE_MORE, group, &at) ||
+		thrum__diff_has(comparison, THRUM__DIFFERENCE_LESS, group, &at);
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		alike->numbers.tasks[which] += numbers.tasks[which];
+		alike->numbers.creators[which] += numbers.creators[which];
+	}
+}
+
+/* Compares the sums of groups that are alike, where each alone differs by too little. */
+static int compare_alike(struct thrum__comparison *comparison,
+	const struct tally *tallies[THRUM__SIDES])
+{
+	uint32_t count = comparison->groups.count, at;
+	struct alike *alikes = calloc((size_t)count + 1, sizeof *alikes);
+	struct thrum__base_keys keys = {0};
+	bool failed = !alikes;
+
+	for (uint32_t group = 0; group < count && !failed; group++) {
+		uint64_t kind = comparison->groups.keys[group].number & 0xff;
+		uint32_t known = keys.count;
+		size_t size;
+		const char *name = thrum__diff_group_name(comparison, group, &size);
+
+		failed = thrum__base_keys_add(&keys, kind, name, size, &at) < 0;
+		if (failed)
+			break;
+		if (at >= known)
+			alikes[at].group = THRUM__NONE;
+		add_alike(comparison, tallies, group, &alikes[at]);
+	}
+	for (at = 0; at < keys.count && !failed; at++) {
+		struct thrum__difference *d = alikes[at].differs || alikes[at].group == THRUM__NONE
+			? NULL
+			: compare_numbers(comparison, &alikes[at].numbers, alikes[at].group,
+				  &failed);
+
+		if (!d)
+			continue;
+		d->other_group = THRUM__NONE;
+		set_examples(d, tallies);
+		set_times(comparison, d);
+	}
+	thrum__base_keys_free(&keys);
+	free(alikes);
+	return failed ? -THRUM_E_MEMORY : 0;
 }
 
 /* Whether siblings overlap, in percent of their spans. */
@@ -186,10 +274,12 @@ static void compare_overlap(struct thrum__comparison *comparison,
 	if (!d)
 		return;
 	d->other_group = comparison->parents[group];
-	set_sides(d, tallies);
+	set_examples(d, tallies);
 	set_times(comparison, d);
-	for (int which = 0; which < THRUM__SIDES; which++)
+	for (int which = 0; which < THRUM__SIDES; which++) {
+		d->side[which].count = tallies[which][group].tasks;
 		d->side[which].of = overlap_of(&tallies[which][group]);
+	}
 }
 
 /* ---- Uses ---------------------------------------------------------------------------------- */
@@ -342,6 +432,8 @@ int thrum__diff_counts(struct thrum__comparison *comparison,
 		compare_tasks(comparison, tallies, group, &failed);
 		compare_overlap(comparison, tallies, group, &failed);
 	}
+	if (!failed)
+		failed = compare_alike(comparison, tallies) < 0;
 	error = failed ? -THRUM_E_MEMORY : compare_uses(comparison, aligned, tallies);
 	for (int which = 0; which < THRUM__SIDES; which++)
 		free(made[which]);
