@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/carry.h"
 #include "source/input.h"
 
 #define CELLS 512 /* of a copy's table, at a time */

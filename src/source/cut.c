@@ -13,7 +13,6 @@
 #include "format/copy.h"
 #include "format/scan.h"
 #include "read/read.h"
-#include "source/carry.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
