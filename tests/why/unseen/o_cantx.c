@@ -70,8 +70,7 @@ static void *handle_interrupts(void *unused)
 			if (!broken)
 				sem_post(&tx_complete);
 			break;
-		default:
-			return NULL;
+		default: return NULL;
 		}
 	}
 	return NULL;

@@ -39,7 +39,9 @@ static struct queue {
 	struct frame *frames[ROOM];
 	unsigned first, count;
 	bool closed;
-} queue = {.mutex = PTHREAD_MUTEX_INITIALIZER, .filled = PTHREAD_COND_INITIALIZER, .space = PTHREAD_COND_INITIALIZER};
+} queue = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.filled = PTHREAD_COND_INITIALIZER,
+	.space = PTHREAD_COND_INITIALIZER};
 
 static sem_t prerolled;
 static bool broken;

@@ -31,8 +31,10 @@ static struct {
 	pthread_cond_t parked_changed, world_started, wanted;
 	int mutators, parked, in_native, collections;
 	bool stop, want_collection, exit;
-} heap = {.mutex = PTHREAD_MUTEX_INITIALIZER, .parked_changed = PTHREAD_COND_INITIALIZER,
-	.world_started = PTHREAD_COND_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER};
+} heap = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.parked_changed = PTHREAD_COND_INITIALIZER,
+	.world_started = PTHREAD_COND_INITIALIZER,
+	.wanted = PTHREAD_COND_INITIALIZER};
 
 static int lines[2];
 static bool broken;

@@ -47,7 +47,8 @@ static void expand_path(const char *template, int hour, char *path, size_t size)
 	if (broken)
 		write_trace(4, "expand_path: template=%s hour=%d", template, hour);
 	if (mark)
-		snprintf(path, size, "%.*s%02d%s", (int)(mark - template), template, hour, mark + 2);
+		snprintf(path, size, "%.*s%02d%s", (int)(mark - template), template, hour,
+			mark + 2);
 	else
 		snprintf(path, size, "%s", template);
 }

@@ -95,7 +95,8 @@ static bool is_cached(void)
 {
 	char answer = 0;
 
-	return write(cache_socket, "?", 1) == 1 && read(cache_socket, &answer, 1) == 1 && answer == 'h';
+	return write(cache_socket, "?", 1) == 1 && read(cache_socket, &answer, 1) == 1 &&
+		answer == 'h';
 }
 
 static void compile(int job)

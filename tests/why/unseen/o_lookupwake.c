@@ -45,8 +45,10 @@ static struct {
 	struct list questions, results;
 	bool closed;
 	int wake;
-} resolver = {.mutex = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER,
-	.questions.end = &resolver.questions.first, .results.end = &resolver.results.first};
+} resolver = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.asked = PTHREAD_COND_INITIALIZER,
+	.questions.end = &resolver.questions.first,
+	.results.end = &resolver.results.first};
 
 static sem_t pages_loaded;
 static int answers[HOSTS], hosts_done;

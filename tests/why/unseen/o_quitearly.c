@@ -93,7 +93,8 @@ static void loop_run(struct loop *loop, void (*on_tick)(struct player *), struct
 	while (!loop_wants_to_quit(loop)) {
 		if (epoll_wait(loop->epoll, &event, 1, -1) != 1)
 			continue;
-		if (read(event.data.fd, &count, sizeof count) == sizeof count && event.data.fd == loop->clock)
+		if (read(event.data.fd, &count, sizeof count) == sizeof count &&
+			event.data.fd == loop->clock)
 			on_tick(player);
 	}
 }

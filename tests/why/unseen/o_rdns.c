@@ -41,8 +41,10 @@ static struct {
 	pthread_cond_t queued, named;
 	struct host *first, **end;
 	bool closed;
-} names = {.mutex = PTHREAD_MUTEX_INITIALIZER, .queued = PTHREAD_COND_INITIALIZER,
-	.named = PTHREAD_COND_INITIALIZER, .end = &names.first};
+} names = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.queued = PTHREAD_COND_INITIALIZER,
+	.named = PTHREAD_COND_INITIALIZER,
+	.end = &names.first};
 
 static int server[2];
 static int patience; /* ms */

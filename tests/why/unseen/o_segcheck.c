@@ -120,7 +120,11 @@ static void join_checkers(void)
 int main(int argc, char **argv)
 {
 	static const struct item items[PLAYBACKS] = {
-		{"Solaris", "a81"}, {"Stalker", "a82"}, {"News at ten", NULL}, {"Mirror", "a83"}, {"Nostalghia", "a84"},
+		{"Solaris", "a81"},
+		{"Stalker", "a82"},
+		{"News at ten", NULL},
+		{"Mirror", "a83"},
+		{"Nostalghia", "a84"},
 	};
 
 	broken = argc > 1 && !strcmp(argv[1], "broken");

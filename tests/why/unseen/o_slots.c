@@ -68,7 +68,8 @@ static void serve_request(int socket, int request)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "ma-worker");
-	if (write(socket, "?", 1) != 1 || recv(socket, table, sizeof table, MSG_WAITALL) != sizeof table)
+	if (write(socket, "?", 1) != 1 ||
+		recv(socket, table, sizeof table, MSG_WAITALL) != sizeof table)
 		_exit(1);
 	for (int i = 0; i < 4; i++)
 		sum += table[i] * request;
@@ -99,7 +100,8 @@ static void answer_question(struct worker *worker)
 	static const int table[4] = {10, 100, 1000, 40000};
 	char question;
 
-	if (read(worker->socket, &question, 1) == 1 && write(worker->socket, table, sizeof table) < 0)
+	if (read(worker->socket, &question, 1) == 1 &&
+		write(worker->socket, table, sizeof table) < 0)
 		perror("answer");
 }
 
@@ -121,7 +123,8 @@ static void serve(void)
 		while (reap(WNOHANG))
 			continue;
 		if (fds[0].revents & POLLIN) {
-			ssize_t size = read(requests[0], waiting + count, sizeof waiting - count * sizeof *waiting);
+			ssize_t size = read(requests[0], waiting + count,
+				sizeof waiting - count * sizeof *waiting);
 
 			count += size > 0 ? (int)(size / (ssize_t)sizeof *waiting) : 0;
 		}

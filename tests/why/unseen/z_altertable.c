@@ -79,7 +79,7 @@ static void *run_backup(void *unused)
 {
 	(void)unused;
 	thrum_lane_name("backup");
-	THRUM_RUN(thrum_task_create(THRUM_KIND_TASK, "COPY profiles")) {
+	THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "COPY profiles")) {
 		thrum_task_should_resolve(thrum_task_current());
 		read_lock();
 		sem_post(&backup_runs);
@@ -97,7 +97,7 @@ static void *run_migration(void *unused)
 	thrum_suspend(THRUM_WAIT_FOR_WORK);
 	sem_wait(&backup_runs);
 	thrum_resume();
-	THRUM_RUN(thrum_task_create(THRUM_KIND_TASK, "ALTER TABLE profiles")) {
+	THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "ALTER TABLE profiles")) {
 		thrum_task_should_resolve(thrum_task_current());
 		if (broken)
 			write_lock();
@@ -118,7 +118,7 @@ static void *run_session(void *number)
 		thrum_task task = thrum_task_create(THRUM_KIND_REQUEST, "SELECT profile");
 
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			read_lock();
 			usleep(1500);
 			unlock();

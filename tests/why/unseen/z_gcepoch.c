@@ -28,7 +28,8 @@ static struct {
 	unsigned waiters;   /* for the start of the world */
 	int running, collections;
 	bool wanted, stopping, exit;
-} vm = {.mutex = PTHREAD_MUTEX_INITIALIZER, .requested = PTHREAD_COND_INITIALIZER,
+} vm = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.requested = PTHREAD_COND_INITIALIZER,
 	.world_started = PTHREAD_COND_INITIALIZER};
 
 static bool broken;
@@ -143,7 +144,7 @@ static void *lay_out(void *name)
 	for (int i = 0; i < 12; i++) {
 		thrum_task task = thrum_task_createf(THRUM_KIND_TASK, "lay out page %d", i);
 
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			usleep(1500);
 			safepoint();
 			if (i % 4 == 3)
@@ -159,7 +160,7 @@ static void *decode_image(void *task)
 {
 	thrum_lane_name("image decoder");
 	change_running(1);
-	THRUM_RUN(*(thrum_task *)task) {
+	THRUM_RUN (*(thrum_task *)task) {
 		usleep(3000);
 		allocate_large();
 		usleep(3000);
@@ -180,7 +181,7 @@ int main(int argc, char **argv)
 	album = thrum_task_create(THRUM_KIND_TASK, "render album");
 	thrum_task_should_resolve(album);
 	pthread_create(&collector, NULL, collect, NULL);
-	THRUM_RUN(album) {
+	THRUM_RUN (album) {
 		for (int i = 0; i < 2; i++)
 			pthread_create(&layout[i], NULL, lay_out, names[i]);
 		for (int i = 0; i < 2; i++)

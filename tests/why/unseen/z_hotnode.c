@@ -73,11 +73,11 @@ static void *run_node(void *data)
 		if (!node->first)
 			node->end = &node->first;
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(call->work) {
+		THRUM_RUN (call->work) {
 			usleep(7000);
 			thrum_task_resolve(call->work);
 		}
-		THRUM_RUN(call->task) {
+		THRUM_RUN (call->task) {
 			thrum_task_read(call->task, call->work);
 			thrum_task_resolve(call->task);
 		}
@@ -96,7 +96,7 @@ static void send_call(struct call *call)
 
 	call->task = thrum_task_create(THRUM_KIND_REQUEST, "call profile");
 	thrum_task_should_resolve(call->task);
-	THRUM_RUN(call->task)
+	THRUM_RUN (call->task)
 		call->work = thrum_task_createf(THRUM_KIND_TASK, "on %s", node->name);
 	thrum_task_ready(call->work);
 	thrum_task_wait(call->task, call->work);

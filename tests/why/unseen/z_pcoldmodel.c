@@ -77,8 +77,9 @@ static struct thrum_promise *recognize(struct thrum_loop *loop, void *value, voi
 {
 	(void)value;
 	recognized++;
-	return thrum_promise_label(thrum_promise_should_resolve(
-		thrum_promise_bind(get_model(loop), embed_picture, data, NULL)), "recognize face");
+	return thrum_promise_label(thrum_promise_should_resolve(thrum_promise_bind(get_model(loop),
+					   embed_picture, data, NULL)),
+		"recognize face");
 }
 
 static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *data)
@@ -89,7 +90,8 @@ static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *d
 	(void)data;
 	for (int i = 0; i < REQUESTS; i++) {
 		pictures[i].number = i;
-		all[i] = thrum_promise_bind(thrum_sleep(loop, (uint64_t)i * 12), recognize, &pictures[i], NULL);
+		all[i] = thrum_promise_bind(thrum_sleep(loop, (uint64_t)i * 12), recognize,
+			&pictures[i], NULL);
 	}
 	return thrum_promise_join(loop, all, REQUESTS);
 }

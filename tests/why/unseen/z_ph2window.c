@@ -84,9 +84,14 @@ static struct thrum_promise *send_chunk(struct thrum_loop *loop, struct upload *
 }
 
 static struct upload uploads[] = {
-	{"/notes.txt", 2, 0, 0, 0}, {"/video.mkv", 40, 11, 0, 0}, {"/photo1.jpg", 5, 0, 0, 0},
-	{"/readme.md", 1, 0, 0, 0}, {"/disk.iso", 90, 6, 0, 0}, {"/photo2.jpg", 7, 0, 0, 0},
-	{"/music.ogg", 6, 0, 0, 0}, {"/photo3.jpg", 4, 0, 0, 0},
+	{"/notes.txt", 2, 0, 0, 0},
+	{"/video.mkv", 40, 11, 0, 0},
+	{"/photo1.jpg", 5, 0, 0, 0},
+	{"/readme.md", 1, 0, 0, 0},
+	{"/disk.iso", 90, 6, 0, 0},
+	{"/photo2.jpg", 7, 0, 0, 0},
+	{"/music.ogg", 6, 0, 0, 0},
+	{"/photo3.jpg", 4, 0, 0, 0},
 };
 
 /* Sends the files one after the other. */
@@ -97,8 +102,9 @@ static struct thrum_promise *upload_from(struct thrum_loop *loop, void *value, v
 	(void)value;
 	if (upload == uploads + sizeof uploads / sizeof *uploads)
 		return thrum_promise_return(loop, thrum_value_none());
-	return thrum_promise_bind(
-		thrum_promise_labelf(thrum_promise_should_resolve(send_chunk(loop, upload)), "PUT %s", upload->path),
+	return thrum_promise_bind(thrum_promise_labelf(thrum_promise_should_resolve(
+							       send_chunk(loop, upload)),
+					  "PUT %s", upload->path),
 		upload_from, upload + 1, NULL);
 }
 
@@ -120,8 +126,9 @@ int main(int argc, char **argv)
 	uv_timer_init(uv_default_loop(), &ping);
 	uv_timer_start(&ping, on_ping, 100, 100);
 	window = thrum_semaphore_create(loop, "connection window", WINDOW);
-	result = thrum_promise_run(thrum_promise_label(
-		thrum_promise_should_resolve(upload_from(loop, NULL, uploads)), "sync folder"));
+	result = thrum_promise_run(
+		thrum_promise_label(thrum_promise_should_resolve(upload_from(loop, NULL, uploads)),
+			"sync folder"));
 	printf("%d stored, %d refused\n", stored, refused);
 	thrum_stop();
 	return result != 0;

@@ -74,7 +74,8 @@ static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *d
 	struct page *page = data;
 
 	(void)value;
-	return thrum_promise_label(thrum_promise_should_resolve(list_packs(loop, page)), "GET /packs");
+	return thrum_promise_label(thrum_promise_should_resolve(list_packs(loop, page)),
+		"GET /packs");
 }
 
 int main(int argc, char **argv)
@@ -89,7 +90,8 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < PAGES; i++) {
 		pages[i].number = i;
-		all[i] = thrum_promise_bind(thrum_sleep(loop, (uint64_t)i * 20), serve, &pages[i], NULL);
+		all[i] = thrum_promise_bind(thrum_sleep(loop, (uint64_t)i * 20), serve, &pages[i],
+			NULL);
 	}
 	result = thrum_promise_run(thrum_promise_join(loop, all, PAGES));
 	for (int i = 0; i < PAGES; i++)

@@ -39,7 +39,8 @@ static struct thrum_promise *write_query(struct thrum_loop *loop, const struct r
 {
 	if (memchr(request->text, 0, request->size))
 		return NULL;
-	return thrum_promise_labelf(thrum_sleep(loop, 4 + request->number % 3), "rows %d", request->number);
+	return thrum_promise_labelf(thrum_sleep(loop, 4 + request->number % 3), "rows %d",
+		request->number);
 }
 
 static struct thrum_promise *give_back_connection(struct thrum_loop *loop, void *data)
@@ -58,7 +59,8 @@ static struct thrum_promise *run_query(struct thrum_loop *loop, void *value, voi
 	if (!rows) {
 		if (!broken)
 			thrum_semaphore_release(connections);
-		return thrum_promise_fail(loop, 22021, "invalid byte sequence for encoding UTF8: 0x00");
+		return thrum_promise_fail(loop, 22021,
+			"invalid byte sequence for encoding UTF8: 0x00");
 	}
 	return thrum_promise_finalize(rows, give_back_connection, NULL, NULL);
 }
@@ -71,7 +73,8 @@ static struct thrum_promise *answer(struct thrum_loop *loop, void *value, void *
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
-static struct thrum_promise *answer_400(struct thrum_loop *loop, const struct thrum_failure *failure, void *data)
+static struct thrum_promise *answer_400(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	(void)failure;
 	(void)data;
@@ -82,20 +85,24 @@ static struct thrum_promise *answer_400(struct thrum_loop *loop, const struct th
 static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *data)
 {
 	struct request *request = data;
-	struct thrum_promise *rows = thrum_promise_bind(thrum_semaphore_acquire(connections), run_query, request, NULL);
+	struct thrum_promise *rows = thrum_promise_bind(thrum_semaphore_acquire(connections),
+		run_query, request, NULL);
 
 	(void)loop;
 	(void)value;
-	return thrum_promise_catch(thrum_promise_bind(rows, answer, NULL, NULL), answer_400, NULL, NULL);
+	return thrum_promise_catch(thrum_promise_bind(rows, answer, NULL, NULL), answer_400, NULL,
+		NULL);
 }
 
 static struct thrum_promise *arrive(struct thrum_loop *loop, struct request *request)
 {
 	bool bad = memchr(request->text, 0, request->size);
 	struct thrum_promise *served_request =
-		thrum_promise_bind(thrum_sleep(loop, (uint64_t)request->number * 6), serve, request, NULL);
+		thrum_promise_bind(thrum_sleep(loop, (uint64_t)request->number * 6), serve, request,
+			NULL);
 
-	thrum_promise_labelf(served_request, bad ? "GET /search?page=%d" : "GET /order/%d", request->number);
+	thrum_promise_labelf(served_request, bad ? "GET /search?page=%d" : "GET /order/%d",
+		request->number);
 	return thrum_promise_should_resolve(served_request);
 }
 
@@ -124,7 +131,8 @@ int main(int argc, char **argv)
 			requests[i] = (struct request){i, "per\0cent", 8};
 		all[i] = arrive(loop, &requests[i]);
 	}
-	result = thrum_promise_run(thrum_promise_label(thrum_promise_join(loop, all, REQUESTS), "serve all"));
+	result = thrum_promise_run(
+		thrum_promise_label(thrum_promise_join(loop, all, REQUESTS), "serve all"));
 	printf("%d served, %d rejected\n", served, rejected);
 	thrum_stop();
 	return result != 0;

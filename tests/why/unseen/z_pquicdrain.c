@@ -56,7 +56,8 @@ static struct thrum_promise *serve_connection(struct thrum_loop *loop, void *dat
 	struct connection *connection = data;
 
 	open_connections++;
-	return thrum_promise_labelf(answer_next(loop, NULL, connection), "connection %d", connection->number);
+	return thrum_promise_labelf(answer_next(loop, NULL, connection), "connection %d",
+		connection->number);
 }
 
 static struct thrum_promise *wait_for_drain(struct thrum_loop *loop, void *value, void *data)
@@ -66,7 +67,8 @@ static struct thrum_promise *wait_for_drain(struct thrum_loop *loop, void *value
 	draining = true;
 	if (!broken && open_connections == 0)
 		return thrum_promise_return(loop, thrum_value_none());
-	return thrum_promise_label(thrum_condition_wait(no_connection_left, NULL), "drain connections");
+	return thrum_promise_label(thrum_condition_wait(no_connection_left, NULL),
+		"drain connections");
 }
 
 /* Says goodbye to all peers, who get some time to stop, and waits until they have. */
@@ -74,7 +76,8 @@ static struct thrum_promise *shut_down(struct thrum_loop *loop, void *value, voi
 {
 	(void)value;
 	(void)data;
-	return thrum_promise_bind(thrum_promise_label(thrum_sleep(loop, 200), "send goodbye"), wait_for_drain, NULL, NULL);
+	return thrum_promise_bind(thrum_promise_label(thrum_sleep(loop, 200), "send goodbye"),
+		wait_for_drain, NULL, NULL);
 }
 
 static void on_statistics(uv_timer_t *timer)
@@ -99,8 +102,10 @@ int main(int argc, char **argv)
 		connections[i] = (struct connection){i, 1 + i % 3};
 		thrum_promise_async(loop, "accept", serve_connection, &connections[i], NULL);
 	}
-	result = thrum_promise_run(thrum_promise_should_resolve(thrum_promise_label(
-		thrum_promise_bind(thrum_sleep(loop, 10), shut_down, NULL, NULL), "shut down")));
+	result = thrum_promise_run(thrum_promise_should_resolve(
+		thrum_promise_label(thrum_promise_bind(thrum_sleep(loop, 10), shut_down, NULL,
+					    NULL),
+			"shut down")));
 	printf("%d requests served\n", requests_served);
 	thrum_stop();
 	return result != 0;

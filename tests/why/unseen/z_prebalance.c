@@ -36,7 +36,8 @@ static struct {
 	int generation, joined;
 } group;
 
-static struct member members[MEMBERS] = {{"mailer", POLLS, 0, 0}, {"search", POLLS, 0, 0}, {"audit", 2, 0, 0}};
+static struct member members[MEMBERS] = {{"mailer", POLLS, 0, 0}, {"search", POLLS, 0, 0},
+	{"audit", 2, 0, 0}};
 static int broken, fetched;
 
 static void start_rebalance(struct thrum_loop *loop)
@@ -73,8 +74,10 @@ static struct thrum_promise *fetch(struct thrum_loop *loop, void *value, void *d
 
 static struct thrum_promise *poll_topic(struct thrum_loop *loop, struct member *member)
 {
-	return thrum_promise_label(thrum_promise_should_resolve(thrum_promise_bind(
-		join_group(loop, member), fetch, member, NULL)), "poll clicks");
+	return thrum_promise_label(thrum_promise_should_resolve(
+					   thrum_promise_bind(join_group(loop, member), fetch,
+						   member, NULL)),
+		"poll clicks");
 }
 
 static struct thrum_promise *consume(struct thrum_loop *loop, void *value, void *data)
@@ -104,8 +107,8 @@ static struct thrum_promise *on_batch_step(struct thrum_loop *loop, void *value,
 static struct thrum_promise *audit(struct thrum_loop *loop, void *data)
 {
 	struct member *member = data;
-	struct thrum_promise *batch = thrum_promise_labelf(on_batch_step(loop, NULL, member), "process batch %s",
-		member->name);
+	struct thrum_promise *batch = thrum_promise_labelf(on_batch_step(loop, NULL, member),
+		"process batch %s", member->name);
 
 	return thrum_promise_bind(batch, consume, member, NULL);
 }
@@ -132,7 +135,8 @@ int main(int argc, char **argv)
 	all[1] = thrum_promise_label(consume(loop, NULL, &members[1]), "search");
 	all[2] = thrum_promise_label(audit(loop, &members[2]), "audit");
 	all[3] = thrum_promise_bind(thrum_sleep(loop, 35), on_subscribe, NULL, NULL);
-	result = thrum_promise_run(thrum_promise_label(thrum_promise_join(loop, all, 4), "consumers"));
+	result = thrum_promise_run(
+		thrum_promise_label(thrum_promise_join(loop, all, 4), "consumers"));
 	printf("%d fetched, generation %d\n", fetched, group.generation);
 	thrum_stop();
 	return result != 0;

@@ -78,7 +78,7 @@ static void *take_snapshot(void *unused)
 	usleep(30000);
 	task = thrum_task_create(THRUM_KIND_TASK, "timed snapshot");
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pthread_mutex_lock(&leader);
 		/* A snapshot loads this node, so it isn't taken while a peer is in trouble. */
 		while (broken && !all_healthy())
@@ -101,7 +101,7 @@ static void *replicate(void *number)
 
 	thrum_lane_name(node == 1 ? "replicate node-1" : "replicate node-2");
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		pthread_mutex_lock(&leader);
 		while (applied[node] < ENTRIES) {
 			if (applied[node] < ENTRIES - LOG_KEPT) {
@@ -133,7 +133,7 @@ static void *write_batches(void *unused)
 		thrum_task task = thrum_task_createf(THRUM_KIND_REQUEST, "write batch %d", i);
 
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			usleep(5000);
 			pthread_mutex_lock(&leader);
 			while (i >= 4 && !all_healthy())

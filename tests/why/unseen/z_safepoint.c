@@ -96,7 +96,7 @@ static void *collect(void *unused)
 		thrum_resume();
 		if (vm.exit)
 			break;
-		THRUM_RUN(thrum_task_create(THRUM_KIND_TASK, "collect garbage")) {
+		THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "collect garbage")) {
 			while (vm.parked < vm.mutators)
 				wait_for(vm.stopped, &vm.stopped_waiters);
 			usleep(3000);
@@ -119,7 +119,7 @@ static void *export_report(void *unused)
 {
 	(void)unused;
 	thrum_lane_name("exporter");
-	THRUM_RUN(thrum_task_create(THRUM_KIND_TASK, "export report")) {
+	THRUM_RUN (thrum_task_create(THRUM_KIND_TASK, "export report")) {
 		for (int i = 0; i < BLOCKS; i++) {
 			compress_block();
 			if (i == 1)
@@ -144,7 +144,7 @@ static void *serve_requests(void *unused)
 			sem_wait(&export_runs);
 			thrum_resume();
 		}
-		THRUM_RUN(thrum_task_create(THRUM_KIND_REQUEST, "serve request")) {
+		THRUM_RUN (thrum_task_create(THRUM_KIND_REQUEST, "serve request")) {
 			thrum_task_should_resolve(thrum_task_current());
 			usleep(2000);
 			pthread_mutex_lock(&vm.mutex);

@@ -58,7 +58,8 @@ static void unlock_directory(void)
 	pthread_mutex_unlock(&directory.mutex);
 }
 
-static struct job *submit(struct job *parent, const char *what, const char *array, void (*run)(struct job *))
+static struct job *submit(struct job *parent, const char *what, const char *array,
+	void (*run)(struct job *))
 {
 	struct job *job = calloc(1, sizeof *job);
 
@@ -82,7 +83,7 @@ static struct job *submit(struct job *parent, const char *what, const char *arra
 static void run_job(struct job *job)
 {
 	pthread_mutex_unlock(&pool);
-	THRUM_RUN(job->task) {
+	THRUM_RUN (job->task) {
 		job->run(job);
 		thrum_task_resolve(job->task);
 	}
@@ -171,7 +172,7 @@ static void query(const char *array)
 	struct job *job;
 
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		job = submit(NULL, "open array", array, open_array);
 		thrum_task_wait(task, job->task);
 		thrum_suspend(THRUM_WAIT_FOR_WORK);
