@@ -318,11 +318,12 @@ bool thrum__adapt_children_interrupt(pid_t process)
 	pthread_sigmask(SIG_BLOCK, &signals, &before);
 	if (wait_shortly(process, &signals))
 		thrum__adapt_children_begin();
-	/* The child's own signal ends no wait for it. */
+	/* A child that has ended comes first, as in the call itself: its own signal ends no wait for it. */
 	sigpending(&pending);
 	for (int number = 1; number <= SIGRTMAX && !is_ended; number++)
-		is_ended = number != SIGCHLD && sigismember(&ending, number) == 1 &&
+		is_ended = sigismember(&ending, number) == 1 &&
 			sigismember(&pending, number) == 1 && sigismember(&before, number) != 1;
+	is_ended = is_ended && !has_ended(process);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = is_ended ? EINTR : error;
 	return is_ended;

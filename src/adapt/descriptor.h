@@ -267,6 +267,8 @@ bool thrum__adapt_looks(const struct looking *);
 /* Looks during the wait, which begins anew if that tells for what it waits. Returns whether it may look
  * again. Keeps errno. */
 bool thrum__adapt_look(struct looking *);
+/* Ends the wait for whatever it is. */
+void thrum__adapt_look_end(struct wait *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);

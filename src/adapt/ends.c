@@ -517,8 +517,9 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 	bool is_single = thrum__adapt_process_is_single(getpid());
 
 	/* Other threads might see the descriptors. */
-	if (handlers() != INTERRUPTS && (child > 0 || find_children(&looked)) &&
-		(is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread()) &&
+	if (handlers() != INTERRUPTS &&
+		(child > 0 ? is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread()
+			   : is_single && find_children(&looked)) &&
 		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
 		struct told told __attribute__((cleanup(
 			close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};

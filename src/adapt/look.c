@@ -66,7 +66,7 @@ void thrum__adapt_look_before(struct looking *looking)
 	look(looking);
 }
 
-static void stop_waiting(struct wait *wait)
+void thrum__adapt_look_end(struct wait *wait)
 {
 	if (wait->source)
 		thrum__adapt_wait_end(wait);
@@ -79,17 +79,22 @@ static void stop_waiting(struct wait *wait)
 static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
-	int error = errno, fd = thrum__adapt_epoll_pipe(looking->epoll);
-	struct object *object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
+	int error = errno, before, fd;
+	struct object *object;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	fd = thrum__adapt_epoll_pipe(looking->epoll);
+	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
 	looking->is_for_others = !object;
 	if (object != wait->object) {
-		stop_waiting(wait);
+		thrum__adapt_look_end(wait);
+		*wait = (struct wait){.pause.is_over = true};
 		if (object)
 			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
 		else
 			thrum__adapt_pause(&wait->pause, looking->reason);
 	}
+	pthread_setcancelstate(before, NULL);
 	errno = error;
 }
 
@@ -99,7 +104,7 @@ bool thrum__adapt_look(struct looking *looking)
 	thrum_task told = look(looking);
 
 	if (told && told != looking->told) {
-		stop_waiting(wait);
+		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true,
 			.caller = looking->caller,
 			.task = thrum_task_current(),

@@ -103,17 +103,10 @@ static bool begin(struct looking *looking, bool waits, struct object *object, in
 	return true;
 }
 
-/* Also when the thread is cancelled. */
-static void end(struct wait *wait)
-{
-	if (wait->source)
-		thrum__adapt_wait_end(wait);
-	else
-		thrum__adapt_go_on(&wait->pause);
-}
-
+/* The wait also ends when the thread is cancelled. */
 #define LOOKING(of_epoll) \
-	struct wait wait __attribute__((cleanup(end))) = {.pause.is_over = true}; \
+	struct wait wait \
+		__attribute__((cleanup(thrum__adapt_look_end))) = {.pause.is_over = true}; \
 	struct looking looking = {.wait = &wait, \
 		.caller = CALLER, \
 		.reason = THRUM_WAIT_FOR_WORK, \

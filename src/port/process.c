@@ -112,7 +112,8 @@ void thrum__port_program(char *name, size_t size)
 void thrum__port_thread_name(char name[THRUM__PORT_NAME])
 {
 	memset(name, 0, THRUM__PORT_NAME);
-	if (!has_title() || thrum__port_tid() != thrum__port_pid()) {
+	/* Programs that hide their arguments leave none. */
+	if (!has_title() || !*at_start.arguments || thrum__port_tid() != thrum__port_pid()) {
 		prctl(PR_GET_NAME, name);
 		return;
 	}

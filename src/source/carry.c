@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "source/carry.h"
 #include "source/input.h"
 
 #define CELLS 512 /* of a copy's table, at a time */
@@ -18,7 +17,8 @@ int thrum__source_carried_init(struct thrum__source_carried *carried,
 {
 	uint64_t count = header->live_tasks.size / sizeof *carried->cells;
 
-	*carried = (struct thrum__source_carried){calloc(count + 1, sizeof *carried->cells), count};
+	*carried = (struct thrum__source_carried){calloc(count + 1, sizeof *carried->cells), count,
+		0};
 	return carried->cells ? 0 : -THRUM_E_MEMORY;
 }
 
@@ -133,33 +133,60 @@ static void note_event(const struct thrum__source_carried *carried, const struct
 	}
 }
 
-void thrum__source_carried_read(const struct thrum__source_carried *carried,
-	struct thrum_trace *trace, uint64_t until)
+/* Notes until when events are lost: before the first one of a lane, or where one says so. */
+static void note_loss(struct thrum__source_carried *carried, const struct thrum_event *event,
+	const struct thrum_trace_lane *lane, bool *has_begun)
+{
+	bool is_first = !*has_begun && !(event->flags & THRUM_EVENT_REMEMBERED);
+
+	*has_begun |= is_first;
+	if (((is_first && lane->first_seq > 0) || event->type == THRUM_EVENT_LOST ||
+		    event->type == THRUM_EVENT_DAMAGED) &&
+		event->clock > carried->lost)
+		carried->lost = event->clock;
+}
+
+int thrum__source_carried_read(struct thrum__source_carried *carried, struct thrum_trace *trace,
+	uint64_t until)
 {
 	const struct thrum_event *events;
-	size_t count;
+	size_t count, lanes = 0;
+	bool *has_begun, is_over = carried->count == 0;
 
-	while (carried->count > 0 && thrum_trace_next(trace, &events, &count, NULL) > 0)
-		for (size_t i = 0; i < count; i++) {
-			const struct thrum_trace_lane *lane;
+	while (thrum_trace_lane(trace, (unsigned)lanes))
+		lanes++;
+	has_begun = calloc(lanes + 1, sizeof *has_begun);
+	if (!has_begun)
+		return -THRUM_E_MEMORY;
+	while (!is_over && thrum_trace_next(trace, &events, &count, NULL) > 0)
+		for (size_t i = 0; i < count && !is_over; i++) {
+			const struct thrum_event *e = &events[i];
 
-			if (events[i].clock >= until)
-				return;
-			lane = thrum_trace_lane(trace, events[i].lane);
-			note_event(carried, &events[i], lane ? (uint16_t)lane->number : 0);
+			is_over = e->clock >= until || e->lane >= lanes;
+			if (is_over)
+				continue;
+			const struct thrum_trace_lane *lane = thrum_trace_lane(trace, e->lane);
+
+			note_loss(carried, e, lane, &has_begun[e->lane]);
+			note_event(carried, e, (uint16_t)lane->number);
 		}
+	free(has_begun);
+	return 0;
 }
 
 /* ---- The copy ------------------------------------------------------------------------------- */
 
-/* Puts the tasks into free cells, and into those of tasks whose first records are in the copy. */
-static bool fill_cells(const struct thrum__live_task *ours, struct thrum__live_task *cells,
-	size_t count, uint64_t from)
+/* Puts the tasks into free cells, and into those of tasks whose first records are in the copy. Leaves out
+ * those whose ends may be lost. */
+static bool fill_cells(const struct thrum__source_carried *carried, uint64_t at,
+	struct thrum__live_task *cells, size_t count, uint64_t from)
 {
+	const struct thrum__live_task *ours = &carried->cells[at];
 	bool has_changed = false;
 
 	for (size_t i = 0; i < count; i++)
-		if (ours[i].tag != 0 && (cells[i].tag == 0 || cells[i].created >= from)) {
+		if (ours[i].tag != 0 && ours[i].created >= carried->lost &&
+			(cells[i].tag == 0 || cells[i].created >= from)) {
 			memcpy(&cells[i], &ours[i], sizeof cells[i]);
 			has_changed = true;
 		}
@@ -182,7 +209,7 @@ int thrum__source_carried_write(const struct thrum__source_carried *carried, int
 		memset(cells, 0, count * sizeof *cells);
 		if (pread(fd, cells, count * sizeof *cells, (off_t)offset) < 0)
 			error = -THRUM_E_SYSTEM;
-		else if (fill_cells(&carried->cells[at], cells, count, from))
+		else if (fill_cells(carried, at, cells, count, from))
 			error = thrum__source_write_at(&fd, offset, cells, count * sizeof *cells);
 	}
 	free(cells);

@@ -13,7 +13,6 @@
 #include "format/copy.h"
 #include "format/scan.h"
 #include "read/read.h"
-#include "source/carry.h"
 #include "source/input.h"
 #include "world/bundle.h"
 
@@ -260,7 +259,7 @@ int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t f
 	last = ticks_after(thrum_trace_info(trace), until);
 	result = thrum__source_carried_init(&carried, &header);
 	if (result == 0)
-		thrum__source_carried_read(&carried, trace, first);
+		result = thrum__source_carried_read(&carried, trace, first);
 	thrum_trace_close(trace);
 	if (result == 0)
 		result = thrum__source_copy_between(input, to, first, last);

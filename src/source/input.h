@@ -161,6 +161,23 @@ int thrum__source_copy_between(const struct thrum__input *, int to, uint64_t fro
 int thrum__source_copy_times(const struct thrum__input *, int to, int64_t from, int64_t until,
 	struct thrum_error_info *error);
 
+/* A recording's table of live tasks as it was at a time. */
+struct thrum__source_carried {
+	struct thrum__live_task *cells;
+	uint64_t count;
+	uint64_t lost; /* ticks: events before may be lost, among them the ends of tasks */
+};
+
+/* Makes an empty table for a recording. Returns 0 or -THRUM_E_MEMORY. */
+int thrum__source_carried_init(struct thrum__source_carried *, const struct thrum__header *);
+void thrum__source_carried_finish(struct thrum__source_carried *);
+/* Reads the events of a trace before a time in ticks, or as far as it can be read. Returns 0 or
+ * -THRUM_E_MEMORY. */
+int thrum__source_carried_read(struct thrum__source_carried *, struct thrum_trace *,
+	uint64_t until);
+/* Completes the table of a copy that begins at a time. Returns 0 or a negative enum thrum_error. */
+int thrum__source_carried_write(const struct thrum__source_carried *, int fd, uint64_t from);
+
 /*
  * Copies a recording as thrum__source_copy does, and writes the names of its addresses into the copy.
  * *unnamed becomes the number of places that have no name here.
@@ -171,6 +188,10 @@ int thrum__source_copy_named(const struct thrum__input *, int to, uint64_t *over
 bool thrum__source_has_addresses(const struct thrum__input *, const struct thrum__header *);
 /* Tells whether names can be found at all: thrum was built with libdw. */
 bool thrum__source_can_name(void);
+/* Returns a namer that reads symbols and DWARF of the files on this machine, or NULL if thrum was
+ * built without libdw, or memory is short. */
+struct thrum__read_namer *thrum__source_symbols_create(void);
+void thrum__source_symbols_destroy(struct thrum__read_namer *);
 
 /* Appends an entry to a bundle: its header, the bytes of the file `from`, and zeros up to a whole
  * block. Returns 0 or a negative enum thrum_error. */

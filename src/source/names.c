@@ -7,7 +7,6 @@
 #include "format/packet.h"
 #include "read/read.h"
 #include "source/input.h"
-#include "source/symbols.h"
 
 bool thrum__source_can_name(void)
 {

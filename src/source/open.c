@@ -13,7 +13,6 @@
 #include "read/read.h"
 #include "source/input.h"
 #include "source/process.h"
-#include "source/symbols.h"
 #include "world/bundle.h"
 
 /* A file, and the data to follow it while it is written. */

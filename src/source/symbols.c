@@ -4,7 +4,8 @@
  * in a file of its own, or with debuginfod where the user has set that up.
  */
 #define _GNU_SOURCE
-#include "source/symbols.h"
+#include "read/read.h"
+#include "source/input.h"
 
 #ifndef HAVE_LIBDW
 

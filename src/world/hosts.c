@@ -27,7 +27,8 @@ static bool was_set(const struct thrum_trace_info *info)
 /* CLOCK_REALTIME when CLOCK_MONOTONIC was 0; 0: unknown. */
 static int64_t realtime_start(const struct thrum_trace_info *info)
 {
-	const int64_t most = INT64_MAX / 2;
+	/* Two of them can be subtracted. */
+	const int64_t most = INT64_MAX / 2 - THRUM__WORLD_TIME_MAX;
 	bool is_known = info->start > 0 && info->monotonic > 0;
 
 	return is_known && info->start < most && info->monotonic < most

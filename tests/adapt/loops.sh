@@ -30,4 +30,8 @@ has closed why 'Waits for .eventfd [0-9]+.*run_loop'
 same open "$programs/own_loop" open
 "$THRUM" dump open.thrum | grep -q 'wait .*eventfd' && wrong "open: $("$THRUM" dump open.thrum)"
 "$THRUM" why open.thrum | grep -q '^no findings' || wrong "open: $("$THRUM" why open.thrum)"
+same later "$programs/own_loop" later
+has later dump 'wait .*eventfd [0-9]'
+(($("$THRUM" dump later.thrum | grep -c 'signal .*eventfd [0-9]*, waiting: 0') == 3)) ||
+	wrong "later: a wait didn't end: $("$THRUM" dump later.thrum)"
 exit "$failed"

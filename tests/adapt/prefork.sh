@@ -64,6 +64,8 @@ told waits "$hang"
 "$THRUM" dump waits.thrum | grep -q 'a child process' || wrong "the wait for a child is missing"
 same handled "$programs/prefork" handled
 grep -q 'interrupted 2 times' thrum.out || wrong "a signal that ends a wait: $(cat thrum.out)"
+same other "$programs/prefork" other
+grep -q 'interrupted 1 times' thrum.out || wrong "the signal of another worker: $(cat thrum.out)"
 # So is each of several workers that read the same pipe, and one that is stopped is named.
 same pipe "$programs/prefork" pipe
 count pipe 4

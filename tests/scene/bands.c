@@ -422,6 +422,8 @@ static void losses_of_all_threads_go_through_all_bands(void **state)
 	assert_int_equal(thrum__bands_find_lost(p.model, 0, 4000, lost), 1);
 	assert_int_equal(lost[0].from, 1100);
 	assert_int_equal(lost[0].to, 1900);
+	/* Only the first part of the gap is lost in all threads. */
+	assert_int_equal(thrum__bands_find_lost(p.model, 1900, 2400, lost), 0);
 	assert_int_equal(thrum__bands_find_lost(p.model, 2600, 4000, lost), 0);
 	assert_int_equal(picture_find(&p, "127 lost", NULL), 1);
 	assert_int_equal(picture_find(&p, "lost", NULL), 1); /* below the threads */

@@ -152,12 +152,43 @@ static void carries_tasks_over(void **state)
 	recording_finish(&recording);
 }
 
+/* A task may have ended in a gap of a lane, or before its first packet; one that is created later can't
+ * have. */
+static void carries_no_task_whose_end_may_be_lost(void **state)
+{
+	(void)state;
+	for (int has_beginning = 0; has_beginning < 2; has_beginning++) {
+		struct recording recording;
+		struct packet_writer t;
+
+		recording_init(&recording, THRUM__SIZE_MIN);
+		t = packet_writer_begin(&recording, 0, 0, 0, START);
+		for (uint64_t task = 20; task < 22; task++)
+			add(&t, task == 20 ? 0 : 30,
+				(struct thrum__record){.type = THRUM__R_CREATE,
+					.other = task,
+					.kind = THRUM_KIND_REQUEST,
+					.text = "GET /1"});
+		if (has_beginning) {
+			t = packet_writer_begin(&recording, 1, 1, 0, START + 10);
+			packet_writer_log(&t, START + 10, "before");
+		}
+		t = packet_writer_begin(&recording, 2, 1, 2, START + 20);
+		packet_writer_log(&t, START + 20, "behind");
+		packet_writer_log(&t, START + 40, "within");
+		assert_copy(&recording, false, 350, 590,
+			"create 1 21 \nlabel 21 0 GET /1\nlog 2 0 within\n");
+		recording_finish(&recording);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_waits_and_notes),
 		cmocka_unit_test(keeps_what_was_told_before),
 		cmocka_unit_test(carries_tasks_over),
+		cmocka_unit_test(carries_no_task_whose_end_may_be_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -623,6 +623,32 @@ static void survives_damaged_clocks(void **state)
 	}
 }
 
+/* As far apart as can be: CLOCK_REALTIME, and how somebody set it. */
+static void survives_clocks_that_were_set_far(void **state)
+{
+	const uint64_t far = INT64_MAX / 2 - 1;
+	struct recording two[2];
+	struct packet_writer writers[] = {begin(&two[0], "web", "one", 5),
+		begin(&two[1], "db", "two", 6)};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct thrum__reading *start = &two[i].header->start,
+				      *latest = &two[i].header->latest[0];
+
+		link_at(&writers[i], i == 0, "k", 1);
+		start->monotonic = i ? far : 1;
+		start->realtime = i ? 1 : far;
+		*latest = *start;
+		latest->ticks += 15000000000;
+		latest->monotonic += 150000000000 + (i ? far : 0);
+		latest->realtime += 150000000000 + (i ? 0 : far);
+	}
+	thrum_trace_close(join(two, 2, 1));
+	recording_finish(&two[0]);
+	recording_finish(&two[1]);
+}
+
 static void refuses_too_many(void **state)
 {
 	struct thrum__world_part parts[THRUM__WORLD_PARTS_MAX + 1];
@@ -660,6 +686,7 @@ int main(void)
 		cmocka_unit_test(tells_of_a_step),
 		cmocka_unit_test(tells_doubtful_messages),
 		cmocka_unit_test(survives_damaged_clocks),
+		cmocka_unit_test(survives_clocks_that_were_set_far),
 		cmocka_unit_test(refuses_too_many),
 	};
 

@@ -79,8 +79,8 @@ struct thrum__bands {
  */
 THRUM__MUST_USE int thrum__bands_make(const struct thrum__model *,
 	bool (*progress)(void *context, double part), void *context, struct thrum__bands **);
-/* The same in steps, for a model that stays as it is meanwhile. The second returns 1 while there is more to
- * do; until it has returned 0, the bands can only be destroyed. */
+/* The same in steps, for a model that stays as it is meanwhile. The second returns 1 while there is more
+ * to do; until it has returned 0, the bands can only be destroyed. */
 THRUM__MUST_USE int thrum__bands_begin(const struct thrum__model *, struct thrum__bands **);
 THRUM__MUST_USE int thrum__bands_step(struct thrum__bands *);
 void thrum__bands_destroy(struct thrum__bands *);
@@ -185,8 +185,8 @@ void thrum__bands_walk_begin(struct thrum__bands_walk *, const struct thrum__ban
 /* Gives the next line; returns false at the end. */
 bool thrum__bands_walk_next(struct thrum__bands_walk *, struct thrum__bands_line *);
 
-/* Whether no line of a group touches from … to. Then *before and *after become the nearest end before it, and
- * the nearest start after it, if they were farther. */
+/* Whether no line of a group touches from … to. Then *before and *after become the nearest end before it,
+ * and the nearest start after it, if they were farther. */
 bool thrum__bands_is_empty(const struct thrum__bands *, uint32_t group, int64_t from, int64_t to,
 	int64_t *before, int64_t *after);
 

@@ -48,7 +48,7 @@ uint32_t thrum__bands_find_lost(const struct thrum__model *model, int64_t from, 
 		seen++;
 		lost[count].from = THRUM__GAP(model, gap, start);
 		lost[count].to = lost_until(model, gap);
-		count += lost[count].to > lost[count].from;
+		count += lost[count].to > lost[count].from && lost[count].to > from;
 	}
 	return count;
 }

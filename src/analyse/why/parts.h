@@ -36,7 +36,7 @@ struct thrum__search {
 	/* Set by stuck.c. Dead: each lane that is left is blocked in a wait, in a trace of several
 	 * processes each of the victim's. Deadlocked: a loop has nothing left that could end its wait. */
 	bool is_dead, is_deadlocked;
-	uint8_t *process; /* in such a trace, by lane: whether its process is dead */
+	uint8_t *process; /* in such a trace, by lane, and last for all: whether it is dead */
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;

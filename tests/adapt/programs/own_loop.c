@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop gets jobs by an eventfd, and forgets the last one: main waits for it in vain. With the argument
- * "open" the loop also waits for a socket, so a job may come from elsewhere. SIGALRM ends the program.
+ * "open" the loop also waits for a socket, so a job may come from elsewhere; with "later" that comes while it
+ * waits. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -50,6 +51,11 @@ int main(int argc, char **argv)
 	sem_init(&done, 0, 0);
 	if (pthread_create(&loop, NULL, run_loop, NULL) != 0)
 		return 1;
+	if (argc > 1 && strcmp(argv[1], "later") == 0) {
+		usleep(200000);
+		watch(socket(AF_INET, SOCK_DGRAM, 0));
+		usleep(400000);
+	}
 	for (int job = 0; job < JOBS; job++) {
 		if (write(wake, &one, sizeof one) != sizeof one)
 			return 1;

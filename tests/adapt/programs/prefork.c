@@ -16,6 +16,7 @@
  * limited  a filter of system calls kills each worker that opens a file
  * waits    the server does nothing but wait for its workers, one of which hangs
  * handled  signals interrupt its wait
+ * other    so does that of another worker, which ends
  * pipe     four workers read the same pipe
  * keeps    the same, and the server keeps the end to which it wrote
  * stopped  a worker stops itself
@@ -282,6 +283,29 @@ static int be_interrupted(void)
 	return 0;
 }
 
+/* Waits for one worker while another one ends. */
+static int hear_of_other(void)
+{
+	struct sigaction action = {.sa_handler = on_alarm};
+	pid_t worker;
+	int count = 0;
+
+	sigaction(SIGCHLD, &action, NULL);
+	worker = fork();
+	if (worker == 0) {
+		usleep(300000);
+		_exit(0);
+	}
+	if (fork() == 0) {
+		usleep(20000);
+		_exit(0);
+	}
+	while (waitpid(worker, NULL, 0) < 0 && errno == EINTR)
+		count++;
+	printf("interrupted %d times\n", count);
+	return 0;
+}
+
 static int share_pipe(bool keeps)
 {
 	int fds[2];
@@ -338,6 +362,8 @@ int main(int argc, char **argv)
 		return wait_for_workers();
 	if (strcmp(scene, "handled") == 0)
 		return be_interrupted();
+	if (strcmp(scene, "other") == 0)
+		return hear_of_other();
 	if (strcmp(scene, "pipe") == 0 || strcmp(scene, "keeps") == 0)
 		return share_pipe(strcmp(scene, "keeps") == 0);
 	if (strcmp(scene, "stopped") == 0)

@@ -105,7 +105,7 @@ static void *replicate(void *number)
 		pthread_mutex_lock(&leader);
 		while (applied[node] < ENTRIES) {
 			if (applied[node] < ENTRIES - LOG_KEPT) {
-				/* It needs more than is left in the log. */
+				/* The log no longer has what it needs. */
 				while (snapshot_at <= applied[node])
 					wait_for(&snapshot_taken);
 				applied[node] = snapshot_at;

@@ -137,7 +137,7 @@ static void open_array(struct job *job)
 
 	lock_directory();
 	footer = submit(job, "load footer", job->array, load_footer);
-	/* Readers of the sales will soon want the stock. */
+	/* A reader of the sales will soon want the stock. */
 	if (!strcmp(job->array, "sales"))
 		submit(NULL, "open array", "stock", open_array);
 	wait_for_job(job, footer);

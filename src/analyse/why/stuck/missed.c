@@ -3,19 +3,19 @@
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 256 /* edges of a condition that are searched, from the latest back */
-#define ROUTINE 1     /* unheard signals before another one */
 
-/* Whether signals of a condition went unheard before this one, too: it is signalled at each turn, whether or
+/* Whether a signal of a condition went unheard before this one, too: it is signalled at each turn, whether or
  * not anybody waits. */
 static bool is_routine(const struct thrum__model *model, uint32_t signal)
 {
-	uint32_t edge = THRUM__EDGE(model, signal, prev_in), unheard = 0;
+	uint32_t edge = THRUM__EDGE(model, signal, prev_in);
 
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
 		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		unheard += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
-			THRUM__EDGE(model, edge, value) == 0;
-	return unheard >= ROUTINE && !model->is_mirage;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL &&
+			THRUM__EDGE(model, edge, value) == 0)
+			return !model->is_mirage;
+	return false;
 }
 
 /* Finds the lost signal that came before a wait of the path's circle began. The circle itself tells

@@ -113,17 +113,22 @@ static void look_at_lanes(struct thrum__search *search)
 	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
 }
 
-/* In a trace of several processes, looks whether anything can still happen in that of a task. */
+/* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
+ * isn't known. */
 static void look_at_process_of(struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = THRUM__TASK(model, task, lane);
+	uint32_t lane = THRUM__TASK(model, task, lane), process = THRUM__NONE;
 	bool is_alive, is_blocked;
 
-	if (!model->is_joined || lane >= model->lane_count)
+	if (!model->is_joined)
 		return;
+	if (lane < model->lane_count)
+		process = model->lanes[lane].process;
+	else
+		lane = model->lane_count;
 	if (search->process[lane] == PROCESS_UNKNOWN) {
-		look_at_process(search, model->lanes[lane].process, &is_alive, &is_blocked);
+		look_at_process(search, process, &is_alive, &is_blocked);
 		search->process[lane] = is_blocked && !is_alive ? PROCESS_DEAD : PROCESS_ALIVE;
 	}
 	search->is_dead = search->process[lane] == PROCESS_DEAD;
