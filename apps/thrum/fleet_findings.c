@@ -30,8 +30,8 @@ static void write_finding(struct output *out, const struct thrum__model *model,
 	why_write_headline(out, model, finding, false);
 }
 
-/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. If there is
- * none, *error says why, and there is no model. */
+/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. If there
+ * is none, *error says why, and there is no model. */
 static int load_fleet(const struct command *command, const char *name,
 	const struct thrum__fleet_address *address, struct load *load, struct fleet_findings *found,
 	size_t *left, struct thrum_error_info *error)

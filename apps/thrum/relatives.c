@@ -156,7 +156,7 @@ bool relatives_are(const char *const *files, int count)
 	struct relative *relatives = calloc((size_t)count, sizeof *relatives);
 	char stem[PATH_MAX];
 	struct thrum_trace *trace;
-	/* What a server keeps isn't fetched for this. */
+	/* Nothing is fetched from a server for this. */
 	bool are = relatives && !thrum__source_is_place(files[0]) &&
 		thrum_trace_open(files[0], &trace, NULL) == 0;
 

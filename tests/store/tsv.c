@@ -80,7 +80,8 @@ static void makes_tables(void **state)
 		"slot DateTime, program Nullable(String), pid Nullable(Int64), task Int64, pattern "
 		"Nullable(String), waits_for Nullable(Int64), for_pattern Nullable(String), "
 		"for_program Nullable(String), began Int64, ended Nullable(Int64), took "
-		"Nullable(Int64), for_host Nullable(String), for_pid Nullable(Int64)) ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) "
+		"Nullable(Int64), for_host Nullable(String), for_pid Nullable(Int64)) "
+		"ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) "
 		"ORDER BY (host, recording, task, began, ifNull(waits_for, 0))");
 	thrum__base_text_free(&text);
 }

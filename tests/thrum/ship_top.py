@@ -61,7 +61,7 @@ check(order[0] == "database" and order[1:3] == ["busy", "idle"], "the order", or
 status, text, errors = run("fleet", "top", "--count=1", server.url())
 order = [line.split()[1] for line in text.splitlines()[1:6]]
 check(order[:2] == ["busy", "idle"] and "records/s" in text, "without findings", order, errors)
-# What was stored lately may be old: then there is nothing to look at, and top goes on.
+# A recording that was stored lately may be old: then there is nothing to look at, and top goes on.
 since = time.strftime("%Y-%m-%dT%H:%M:%S")
 status, _, errors = run("ship", "--once", "--host=late", "--state", state + "2", "--to", server.url(),
                         os.path.join(recordings, "web.thrum"))
