@@ -12,6 +12,8 @@ int64_t clocks_error(const struct thrum_trace *trace, unsigned number, int64_t f
 	const struct thrum_trace_lane *lane = trace->clocks.errors ? thrum_trace_lane(trace, number)
 								   : NULL;
 
+	from = from < 0 ? 0 : from;
+	until = until > trace->info.end ? trace->info.end : until;
 	return lane ? thrum__read_clock_error(&trace->clocks, 0, lane->host, from, until) : 0;
 }
 
@@ -30,8 +32,6 @@ void clocks_write(struct output *out, const struct thrum_trace *trace, int64_t f
 
 	if (!trace->clocks.errors)
 		return;
-	from = from < 0 ? 0 : from;
-	until = until > trace->info.end ? trace->info.end : until;
 	for (unsigned i = 0; (lane = thrum_trace_lane(trace, i)) != NULL; i++) {
 		const char *process = lane->process;
 		int64_t error = clocks_error(trace, i, from, until);

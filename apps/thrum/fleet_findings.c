@@ -30,26 +30,31 @@ static void write_finding(struct output *out, const struct thrum__model *model,
 	why_write_headline(out, model, finding, false);
 }
 
-/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. */
+/* Loads the recordings of an address as one trace, or as many as can be one: *left weren't loaded. If there
+ * is none, *error says why, and there is no model. */
 static int load_fleet(const struct command *command, const char *name,
 	const struct thrum__fleet_address *address, struct load *load, struct fleet_findings *found,
-	size_t *left)
+	size_t *left, struct thrum_error_info *error)
 {
-	struct thrum_error_info error = {0};
 	char(*keys)[THRUM__FLEET_KEY] = calloc(THRUM__FLEET_PARTS_MAX, sizeof(*keys));
-	int fd = keys ? thrum__source_fetch(address, keys, left, &error) : -THRUM_E_MEMORY, status;
 	char path[64];
+	int fd, status;
 
 	found->count = 0;
-	while (keys && found->count < THRUM__FLEET_PARTS_MAX && *keys[found->count]) {
+	if (!keys)
+		return load_no_memory();
+	fd = thrum__source_fetch(address, keys, left, error);
+	while (found->count < THRUM__FLEET_PARTS_MAX && *keys[found->count]) {
 		struct fleet_found *next = &found->all[found->count];
 
 		*next = (struct fleet_found){.clock_error = -1};
 		memcpy(next->key, keys[found->count++], sizeof(next->key));
 	}
 	free(keys);
+	if (fd == -THRUM_E_NOT_FOUND)
+		return STATUS_OK;
 	if (fd < 0)
-		return input_failed(name, &error);
+		return input_failed(name, error);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	status = input_open(command, path, &load->input);
 	close(fd);
@@ -90,6 +95,18 @@ static void count_findings(const struct load *load, const struct thrum__findings
 	}
 }
 
+static int write_none(const struct thrum_error_info *error, int fd)
+{
+	struct output out;
+
+	if (output_open(&out, fd) < 0)
+		return STATUS_FAILED;
+	output_text(&out, "\nno findings: ");
+	output_text(&out, error->message);
+	output_text(&out, "\n");
+	return output_close(&out);
+}
+
 static int write_text(const struct load *load, const struct thrum__findings *findings, size_t left,
 	int fd)
 {
@@ -116,13 +133,16 @@ static int write_text(const struct load *load, const struct thrum__findings *fin
 int fleet_find(const struct command *command, const char *name,
 	const struct thrum__fleet_address *address, int fd, struct fleet_findings *found)
 {
+	struct thrum_error_info error = {0};
 	struct thrum__findings findings;
 	struct load load = {0};
 	size_t left = 0;
-	int status = load_fleet(command, name, address, &load, found, &left);
+	int status = load_fleet(command, name, address, &load, found, &left, &error);
 
 	if (status != STATUS_OK)
 		return status;
+	if (!load.model)
+		return fd >= 0 ? write_none(&error, fd) : STATUS_OK;
 	if (thrum__why_make(load.model, &findings) < 0) {
 		load_finish(&load);
 		return load_no_memory();

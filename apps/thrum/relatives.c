@@ -12,6 +12,7 @@
 
 #include "input.h"
 #include "load.h"
+#include "source/input.h"
 
 /* A recording, and its time on its machine. */
 struct relative {
@@ -40,12 +41,12 @@ static bool look(const char *path, const char *stem, struct relative *relative)
 	size_t size;
 	bool is;
 
-	if (thrum_trace_open(path, &trace, NULL) < 0)
+	if (strncmp(path, stem, strlen(stem)) != 0 || thrum_trace_open(path, &trace, NULL) < 0)
 		return false;
 	info = thrum_trace_info(trace);
 	size = stem_of(path, info->pid);
 	is = strcmp(info->format, "thrum") == 0 && info->monotonic && info->boot &&
-		strlen(stem) == size && memcmp(path, stem, size) == 0;
+		strlen(stem) == size;
 	*relative = (struct relative){.start = info->monotonic,
 		.end = info->monotonic + info->end,
 		.boot = info->boot};
@@ -155,7 +156,9 @@ bool relatives_are(const char *const *files, int count)
 	struct relative *relatives = calloc((size_t)count, sizeof *relatives);
 	char stem[PATH_MAX];
 	struct thrum_trace *trace;
-	bool are = relatives && thrum_trace_open(files[0], &trace, NULL) == 0;
+	/* Nothing is fetched from a server for this. */
+	bool are = relatives && !thrum__source_is_place(files[0]) &&
+		thrum_trace_open(files[0], &trace, NULL) == 0;
 
 	if (are) {
 		snprintf(stem, sizeof stem, "%.*s",

@@ -50,6 +50,7 @@ static int begin_part(struct shipped *ship, struct part *part, struct thrum_erro
 	if (result < 0)
 		return result;
 	positions_load(ship->state, part->sender, &part->header, &part->streams);
+	part->overwritten = thrum__fleet_sender_count(part->sender)->overwritten;
 	if (thrum__fleet_sender_is_done(part->sender))
 		shipped_close(part);
 	else

@@ -384,8 +384,9 @@ int thrum__fleet_fetch_more(struct thrum__fleet_server *server,
 	if (!names.all)
 		return -THRUM_E_MEMORY;
 	error = thrum__fleet_know(server, address, after, take_name, &names, info);
-	if (names.count > THRUM__FLEET_PARTS_MAX)
-		names.count = THRUM__FLEET_PARTS_MAX;
+	/* There is no room for others. */
+	if (names.count > to->live_most)
+		names.count = to->live_most;
 	if (error == 0)
 		error = fetch_names(&f, &names);
 	free(names.all);

@@ -5,7 +5,6 @@
  */
 #define _GNU_SOURCE
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -229,14 +228,9 @@ static int check_end(const struct thrum__input *input, int64_t time, struct thru
 		;
 	end = thrum_trace_info(trace)->end;
 	thrum_trace_close(trace);
-	if (end >= time)
-		return 0;
-	if (error) {
-		*error = (struct thrum_error_info){.code = -THRUM_E_ARGUMENT};
-		snprintf(error->message, sizeof error->message,
-			"it ends after %.6f s, before that time", (double)end / 1e9);
-	}
-	return -THRUM_E_ARGUMENT;
+	return end >= time ? 0
+			   : thrum__read_error_set(error, -THRUM_E_ARGUMENT, 0,
+				     "it ends after %.6f s, before that time", (double)end / 1e9);
 }
 
 int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t from, int64_t until,
@@ -266,9 +260,7 @@ int thrum__source_copy_times(const struct thrum__input *input, int to, int64_t f
 	if (result == 0)
 		result = thrum__source_carried_write(&carried, to, first);
 	thrum__source_carried_finish(&carried);
-	if (result < 0 && error) {
-		*error = (struct thrum_error_info){.code = result};
-		snprintf(error->message, sizeof error->message, "%s", thrum_error_message(result));
-	}
-	return result;
+	return result < 0
+		? thrum__read_error_set(error, result, 0, "%s", thrum_error_message(result))
+		: result;
 }

@@ -19,7 +19,7 @@ static int begin_part(void *owner, const char *name, const char *key, struct thr
 		return fd;
 	snprintf(f->names[f->count], sizeof f->names[0], "%s", name);
 	snprintf(f->keys[f->count], sizeof f->keys[0], "%s", key);
-	sscanf(key, "%64[^.].%64[^.]", f->hosts[f->count], f->programs[f->count]);
+	sscanf(key, "%[^.].%[^.]", f->hosts[f->count], f->programs[f->count]);
 	f->files[f->count] = fd;
 	f->lives[f->count] = NULL;
 	*output = (struct thrum__output){&f->files[f->count++], thrum__source_write_at};

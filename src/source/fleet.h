@@ -11,7 +11,8 @@ struct thrum__source_fetched {
 	int files[THRUM__FLEET_PARTS_MAX];
 	char names[THRUM__FLEET_PARTS_MAX][100];
 	char keys[THRUM__FLEET_PARTS_MAX][THRUM__FLEET_KEY]; /* HOST.PROGRAM.UUID */
-	char hosts[THRUM__FLEET_PARTS_MAX][65], programs[THRUM__FLEET_PARTS_MAX][65];
+	char hosts[THRUM__FLEET_PARTS_MAX][THRUM__FLEET_KEY];
+	char programs[THRUM__FLEET_PARTS_MAX][THRUM__FLEET_KEY];
 	struct thrum__fleet_live *lives[THRUM__FLEET_PARTS_MAX]; /* NULL: it has ended */
 	size_t count;
 	size_t whole; /* the last one may be incomplete after a failure */

@@ -296,6 +296,8 @@ static int open_address(const char *text, size_t live_most, struct following **t
 		error = thrum__read_error_set(info, -THRUM_E_MEMORY, 0, "out of memory");
 	if (error) {
 		drop_from(f, 0);
+		if (f->fetched.clocks >= 0)
+			close(f->fetched.clocks);
 		leave(f);
 		return error;
 	}

@@ -57,7 +57,10 @@ static void has_the_key_first(void **state)
 
 	(void)state;
 	assert_int_equal(thrum__store_write(model, &info,
-				 &(struct thrum__store_options){"p", key.bytes}, take, rows),
+				 &(struct thrum__store_options){.host = "a",
+					 .program = "p",
+					 .key = key.bytes},
+				 take, rows),
 		0);
 	assert_string_equal(rows,
 		"a\\tb\tp-7\t5\t1800000000\tp\t7\t2\t1\tGET /5\tGET /#\trequest\tresolved\t\\N\t"
@@ -77,7 +80,8 @@ static void makes_tables(void **state)
 		"slot DateTime, program Nullable(String), pid Nullable(Int64), task Int64, pattern "
 		"Nullable(String), waits_for Nullable(Int64), for_pattern Nullable(String), "
 		"for_program Nullable(String), began Int64, ended Nullable(Int64), took "
-		"Nullable(Int64)) ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) "
+		"Nullable(Int64), for_host Nullable(String), for_pid Nullable(Int64)) "
+		"ENGINE = ReplacingMergeTree(stored) PARTITION BY toYYYYMM(slot) "
 		"ORDER BY (host, recording, task, began, ifNull(waits_for, 0))");
 	thrum__base_text_free(&text);
 }

@@ -51,6 +51,16 @@ for name in "web", "late":
     reader.wait_for(f"{name} meanwhile")
 # One that has ended leaves the others.
 stock.end()
+# More come than can be one trace.
+for i in range(70):
+    old = Program(f"old{i}")
+    old.tell("task 1 an old one")
+    old.end()
+for i in range(70):
+    os.rename(os.path.join(folder.name, f"old{i}.thrum"), os.path.join(recordings, f"old{i}.thrum"))
+for i in range(60):
+    reader.wait_for("an old one")
+wait_until("all", lambda: run("fleet", "list", "--format=tsv", server.url("/old*"))[1].count("\n") == 71)
 late.tell("task 1 late last")
 reader.wait_for("late last")
 for program in web, late, again:
@@ -60,7 +70,9 @@ check(only.wait() == 0, "with an end it isn't followed", only.output)
 labels = collections.Counter(line.split("\t")[6] for line in reader.output.splitlines()[1:])
 told = [label for label in labels if label.split(" ")[-1] in ("0", "1", "2", "meanwhile", "last")]
 check(len(told) == 11 and all(labels[label] == 1 for label in told), "each once", labels)
-check({name.split("/")[0].split("-")[0] for name in labels if "/" in name} == {"web", "stock", "late"},
+check(labels["an old one"] == 60, "at most 64", labels)
+check({name.split("/")[0].split("-")[0] for name in labels if "/" in name} - {f"old{i}" for i in range(70)} ==
+      {"web", "stock", "late"},
       "the processes' names", labels)
 check(len({name.split("/")[0] for name in labels if name.startswith("web") and "/" in name}) == 2, "names", labels)
 agent.end()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
 from jetstream import Server, missing, wait_until  # noqa: E402
@@ -60,6 +61,15 @@ check(order[0] == "database" and order[1:3] == ["busy", "idle"], "the order", or
 status, text, errors = run("fleet", "top", "--count=1", server.url())
 order = [line.split()[1] for line in text.splitlines()[1:6]]
 check(order[:2] == ["busy", "idle"] and "records/s" in text, "without findings", order, errors)
+# A recording that was stored lately may be old: then there is nothing to look at, and top goes on.
+since = time.strftime("%Y-%m-%dT%H:%M:%S")
+status, _, errors = run("ship", "--once", "--host=late", "--state", state + "2", "--to", server.url(),
+                        os.path.join(recordings, "web.thrum"))
+check(status == 0, "an old recording", errors)
+for command in ["list"], ["top", "--count=1"]:
+    status, text, errors = run("fleet", *command, "--findings", server.url("/late/*?from=" + since))
+    check(status == 0 and "\nno findings: none of the recordings that match is of that time\n" in text, text, errors)
+
 busy.end()
 wait_until("no rate any more", lambda: listed()["busy"]["record-rate"] == 0 and listed()["busy"]["state"] != "running")
 idle.end()

@@ -12,7 +12,7 @@ import tempfile
 from collections import Counter, defaultdict
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
-from asks import check, failures, thrum  # noqa: E402
+from asks import ask, check, failures, thrum  # noqa: E402
 
 SOURCE = os.environ["SOURCE"]
 COLUMNS = "task parent kind site start end last state became label failure lane".split()
@@ -83,9 +83,10 @@ def filters(trace, tasks):
     for kind, count in Counter(t["kind"] for t in tasks).items():
         found = records("tasks", f"--kind={kind.decode()}", trace)
         check(len(found) == count, f"--kind={kind}")
-    info = dict(line.split(b"\t", 1) for line in thrum("info", "--format=tsv", trace).splitlines())
-    for start, end in ((0, 0), (1000, 20000), (24000, 25000), (0, 2 ** 61)):
-        if start > int(info[b"duration"]):
+    duration = json.loads(thrum("info", "--format=json", trace))["duration"]
+    for start, end in ((0, 0), (1000, 20000), (24000, 25000), (2 ** 60, 2 ** 61)):
+        if start > duration:
+            ask("tasks", f"--start={start}", trace, status=2)
             continue
         alive = [t["task"] for t in tasks
                  if int(t["start"]) <= end and int(t.get("end", 2 ** 63)) >= start]
