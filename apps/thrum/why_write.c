@@ -160,7 +160,8 @@ void why_write_text(struct output *out, const struct thrum__model *model,
 
 /* ---- No findings ----------------------------------------------------------------------------- */
 
-/* Writes what tasks[at] waits for, and so on, up to another one of these tasks, which has lines of its own. */
+/* Writes what tasks[at] waits for, and so on, up to another one of these tasks, which has lines of its
+ * own. */
 static void write_waits(struct output *out, const struct thrum__model *model, const uint32_t *tasks,
 	uint32_t count, uint32_t at)
 {

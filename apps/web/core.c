@@ -275,8 +275,9 @@ EXPORT(core_open) int core_open(bool adds)
 	return result;
 }
 
-/* Makes the findings that core_open left out, and finds out where the time of bands goes, a step at a time. Call
- * it once bands or a trace are shown. Returns 0 while there is more to do, else bits as the input functions do. */
+/* Makes the findings that core_open left out, and finds out where the time of bands goes, a step at a time.
+ * Call it once bands or a trace are shown. Returns 0 while there is more to do, else bits as the input
+ * functions do. */
 EXPORT(core_find) int core_find(void)
 {
 	for (uint32_t i = 0; i < core.stage->count; i++) {
@@ -480,8 +481,8 @@ EXPORT(core_panel) int core_panel(int which)
 
 /* ---- Frames -------------------------------------------------------------------------------- */
 
-/* Makes the rows or bands of the next frame, a step at a time. Returns 1 when it has made a step, 0 if there was
- * nothing to do. */
+/* Makes the rows or bands of the next frame, a step at a time. Returns 1 when it has made a step, 0 if there
+ * was nothing to do. */
 EXPORT(core_step_view) int core_step_view(float w, float h)
 {
 	return core.stage->count == 0 ? 0 : thrum__stage_step_view(core.stage, w, h);

@@ -74,8 +74,8 @@ static void stop_waiting(struct wait *wait)
 		thrum__adapt_go_on(&wait->pause);
 }
 
-/* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it would
- * in poll(). */
+/* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
+ * would in poll(). */
 static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;

@@ -79,8 +79,8 @@ struct thrum__bands {
  */
 THRUM__MUST_USE int thrum__bands_make(const struct thrum__model *,
 	bool (*progress)(void *context, double part), void *context, struct thrum__bands **);
-/* The same in steps, for a model that stays as it is meanwhile. The second returns 1 while there is more to do;
- * until it has returned 0, the bands can only be destroyed. */
+/* The same in steps, for a model that stays as it is meanwhile. The second returns 1 while there is more to
+ * do; until it has returned 0, the bands can only be destroyed. */
 THRUM__MUST_USE int thrum__bands_begin(const struct thrum__model *, struct thrum__bands **);
 THRUM__MUST_USE int thrum__bands_step(struct thrum__bands *);
 void thrum__bands_destroy(struct thrum__bands *);

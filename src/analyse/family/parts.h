@@ -16,8 +16,8 @@ static inline void thrum__family_add_time(int64_t *sum, int64_t from, int64_t to
 		*sum = INT64_MAX;
 }
 
-/* Counts the groups' lines, makes the tree of the groups, and chooses those that are shown. `served`: by place,
- * the group for whose lines a task works, or NONE. Returns 0 or -THRUM_E_MEMORY. */
+/* Counts the groups' lines, makes the tree of the groups, and chooses those that are shown. `served`: by
+ * place, the group for whose lines a task works, or NONE. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__family_arrange(struct thrum__family *, const uint32_t *served);
 
 #endif

@@ -206,7 +206,8 @@ THRUM__MUST_USE int thrum__index_column_unite(struct thrum__index_column *all, i
 
 /* Makes the levels and blocks that aren't there: all of them, or those of added tracks. */
 THRUM__MUST_USE int thrum__index_blocks_grow(struct thrum__index *, struct thrum__index_column *);
-/* Does the same in steps. Returns 1 while there is more to do. *at is 0 at the beginning, and then left alone. */
+/* Does the same in steps. Returns 1 while there is more to do. *at is 0 at the beginning, and then left
+ * alone. */
 THRUM__MUST_USE int thrum__index_blocks_step(struct thrum__index *, struct thrum__index_column *,
 	uint32_t *at);
 /* Adds start … end of an item to the blocks over its track; count: 1 for a new item, 0 for one that

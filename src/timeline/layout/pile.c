@@ -324,8 +324,8 @@ static void append_to_list(struct thrum__layout_pile *pile, struct thrum__layout
 	held->tail = unit;
 }
 
-/* Finds the last unit of a track's list that starts at or before a time, and the one behind it; NONE: there is
- * none. Returns false if they lie elsewhere, or too far from the end at which the list grows. */
+/* Finds the last unit of a track's list that starts at or before a time, and the one behind it; NONE: there
+ * is none. Returns false if they lie elsewhere, or too far from the end at which the list grows. */
 static bool find_in_list(const struct thrum__layout_pile_track *held,
 	const struct thrum__layout_seat *seats, int64_t start, uint32_t *before, uint32_t *after)
 {

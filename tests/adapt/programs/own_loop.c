@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A loop gets jobs by an eventfd, and forgets the last one: main waits for it in vain. With the argument "open" the loop
- * also waits for a socket, so a job may come from elsewhere. SIGALRM ends the program.
+ * A loop gets jobs by an eventfd, and forgets the last one: main waits for it in vain. With the argument
+ * "open" the loop also waits for a socket, so a job may come from elsewhere. SIGALRM ends the program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
