@@ -354,27 +354,19 @@ static int print_found(const struct found *found)
 
 /* ---- Top -------------------------------------------------------------------------------------- */
 
-static int print_top(const struct fleet *fleet, bool is_terminal)
+static int print_top(struct fleet *fleet, bool is_terminal)
 {
-	struct row *rows = malloc((fleet->count + 1) * sizeof(*rows));
 	struct output out;
 
-	if (!rows)
-		return load_no_memory();
-	memcpy(rows, fleet->rows, fleet->count * sizeof(*rows));
+	if (output_open(&out, STDOUT_FILENO) < 0)
+		return STATUS_FAILED;
 	if (fleet->count > 0)
-		qsort(rows, fleet->count, sizeof(*rows), compare_urgencies);
-	int status = output_open(&out, STDOUT_FILENO) < 0 ? STATUS_FAILED : STATUS_OK;
-
-	if (status == STATUS_OK) {
-		output_text(&out, is_terminal ? "\033[H\033[J" : "");
-		write_heads(&out);
-		for (size_t i = 0; i < fleet->count; i++)
-			write_text(&out, &rows[i]);
-		status = output_close(&out);
-	}
-	free(rows);
-	return status;
+		qsort(fleet->rows, fleet->count, sizeof(*fleet->rows), compare_urgencies);
+	output_text(&out, is_terminal ? "\033[H\033[J" : "");
+	write_heads(&out);
+	for (size_t i = 0; i < fleet->count; i++)
+		write_text(&out, &fleet->rows[i]);
+	return output_close(&out);
 }
 
 static int run_top(const struct command *command, struct fleet *fleet,

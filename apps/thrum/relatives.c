@@ -47,9 +47,10 @@ static bool look(const char *path, const char *stem, struct relative *relative)
 	size = stem_of(path, info->pid);
 	is = strcmp(info->format, "thrum") == 0 && info->monotonic && info->boot &&
 		strlen(stem) == size;
-	*relative = (struct relative){.start = info->monotonic,
-		.end = info->monotonic + info->end,
-		.boot = info->boot};
+	*relative = (struct relative){.start = info->monotonic, .boot = info->boot};
+	/* A damaged recording may tell any time. */
+	if (__builtin_add_overflow(info->monotonic, info->end, &relative->end))
+		relative->end = INT64_MAX;
 	thrum_trace_close(trace);
 	return is;
 }

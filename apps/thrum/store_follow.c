@@ -23,6 +23,7 @@
 #include "load.h"
 #include "port/port.h"
 #include "source/input.h"
+#include "store_join.h"
 
 #define SECOND INT64_C(1000000000)
 #define SLOTS_MOST 1000 /* of one packet: more are damage */
@@ -164,15 +165,27 @@ static int list_due(struct store_state *f, struct done *last, struct thrum_error
 
 /* ---- Storing --------------------------------------------------------------------------------- */
 
+/* Writes the folder of a machine's tasks. */
+static void put_folder(const struct store_state *f, const char *host, char *to, size_t room)
+{
+	char name[64];
+
+	store_put_name(name, sizeof(name), host);
+	snprintf(to, room, "%.3000s/tasks/host=%s", f->to->folder, name);
+}
+
 static bool has_file(const char *folder, const char *program)
 {
 	DIR *files = opendir(folder);
-	size_t size = strlen(program);
 	struct dirent *entry;
 	bool has = false;
+	char name[64];
+	size_t size;
 
+	store_put_name(name, sizeof(name), program);
+	size = strlen(name);
 	while (files && !has && (entry = readdir(files)))
-		has = strncmp(entry->d_name, program, size) == 0 && entry->d_name[size] == '-';
+		has = strncmp(entry->d_name, name, size) == 0 && entry->d_name[size] == '-';
 	if (files)
 		closedir(files);
 	return has;
@@ -187,7 +200,7 @@ static bool find_before(const struct store_state *f, const struct due *due, int6
 	struct tm parts = {0};
 	DIR *slots;
 
-	snprintf(host, sizeof(host), "%.3000s/tasks/host=%s", f->to->folder, due->host);
+	put_folder(f, due->host, host, sizeof(host));
 	store_name_slot(due->slot, name);
 	snprintf(folder, sizeof(folder), "%s/slot=%s", host, name);
 	slots = has_file(folder, due->program) ? NULL : opendir(host);
@@ -210,15 +223,15 @@ static bool find_before(const struct store_state *f, const struct due *due, int6
 
 bool store_is_due(const struct store_state *f, int64_t slot, const char *host, const char *program)
 {
-	char folder[PATH_MAX + 300], name[32];
+	char path[PATH_MAX], folder[PATH_MAX + 300], name[32];
 
 	for (size_t i = 0; i < f->count; i++)
 		if (f->due[i].slot == slot && strcmp(f->due[i].host, host) == 0 &&
 			strcmp(f->due[i].program, program) == 0)
 			return true;
 	store_name_slot(slot, name);
-	snprintf(folder, sizeof(folder), "%.3000s/tasks/host=%s/slot=%s", f->to->folder, host,
-		name);
+	put_folder(f, host, path, sizeof(path));
+	snprintf(folder, sizeof(folder), "%s/slot=%s", path, name);
 	return has_file(folder, program);
 }
 

@@ -147,7 +147,7 @@ refuses 2 'missing: .*[Nn]o such file' every.thrum missing -o x.svg
 refuses 2 'no task has the id 987654321' every.thrum -o x.svg --tasks=987654321
 refuses 2 'no counter is called "nothing"' every.thrum -o x.svg --counters=nothing
 refuses 2 'every.thrum: no task is labelled "nothing"' every.thrum -o x.svg --align=nothing
-refuses 2 'ends after .* before that time' every.thrum -o x.svg --start=1000000s
+refuses 2 'every.thrum: it ends after .* s, before that time' every.thrum -o x.svg --start=1000000s
 draws every.thrum -o far.svg --start=-9000000000s --duration=9000000000s
 holds far.svg
 refuses 2 'every.thrum: a trace is in the way' labels.ctf -f svg -o every.thrum
