@@ -194,20 +194,33 @@ static void assert_packets(const uint64_t *begins, size_t count)
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-/* A copy shows a recording up to the end of that, or else up to the time at which it was made. */
+/* A copy shows a recording up to the end of that, or else up to the time at which it was made, or a later one
+ * at which the process lived. */
 static void keeps_the_end(void **state)
 {
+	static const struct {
+		uint64_t ended;
+		uint32_t ending;
+		uint64_t expected;
+	} cases[] = {
+		{0, 0, 9000000},
+		{7000000, THRUM__ENDED_STOPPED, 7000000},
+		{7000000, 0, 9000000},
+		{9500000, 0, 9500000},
+	};
+
 	(void)state;
-	for (uint64_t ended = 0; ended < 2; ended++) {
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct input input;
 		struct thrum__input from = {&input, read_input, input_size};
 		struct thrum__output to = {&output, write_output};
 
 		begin(&input);
 		memset(&output, 0, sizeof output);
-		atomic_store(&input.recording.header->ended, ended * 7000000);
+		atomic_store(&input.recording.header->ended, cases[i].ended);
+		atomic_store(&input.recording.header->ending, cases[i].ending);
 		assert_int_equal(thrum__format_copy(&from, &to, 9000000, NULL), 0);
-		assert_int_equal(atomic_load(&header()->ended), ended ? 7000000 : 9000000);
+		assert_int_equal(atomic_load(&header()->ended), cases[i].expected);
 		end(&input);
 	}
 }
