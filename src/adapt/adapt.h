@@ -229,7 +229,8 @@ struct object {
 	_Atomic uint64_t waiter; /* the task that began to wait last */
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard, and whether there ever was one. For a
-	 * lock: how often it was taken since the last wait for a condition. */
+	 * lock: the other process that is told to have it, and how often it was taken since the last
+	 * wait for it or its condition began. */
 	_Atomic uint32_t count, arrived;
 	uint32_t forks; /* of the process, when its task was made */
 };

@@ -57,7 +57,7 @@ static bool watch_takers(const void *lock, const void *caller)
 
 	if (!object)
 		return false;
-	atomic_store(&object->count, 0);
+	atomic_store(&object->arrived, 0);
 	atomic_fetch_add(watch_of(lock), 1);
 	/* Its release, just before the wait, tells whose lock it is. */
 	thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));

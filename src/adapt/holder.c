@@ -231,7 +231,7 @@ static bool is_known_well(struct object *object)
 
 	if (atomic_load(&object->waiters))
 		return false;
-	taken = atomic_fetch_add(&object->count, 1);
+	taken = atomic_fetch_add(&object->arrived, 1);
 	return taken >= TAKEN_TOLD && taken & (taken - 1);
 }
 

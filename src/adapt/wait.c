@@ -172,8 +172,11 @@ void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, c
 
 	if (!object) {
 		object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
-		if (object)
+		if (object) {
+			/* Others that take it before this thread is known to wait say so, too. */
+			atomic_store(&object->arrived, 0);
 			thrum__adapt_tell_holders(object, lock, tid);
+		}
 	}
 	if (!object)
 		atomic_fetch_sub(watch_of(lock), 1);

@@ -44,7 +44,7 @@ has accept why 'waits for .*accept from socket [0-9]'
 # So may any thread, for what may yet come. It is named all the same.
 same child "$programs/blocking" child
 has child why '^no findings'
-has child why '^2 threads waited for a second or longer at the end:'
+has child why '^2 threads waited for a second or longer at the end:' # the other one in the child
 has child why '#1 .*waits for #[0-9]* process [0-9]*'
 # One that sleeps between its looks waits for nothing, but the place is named.
 same poll "$programs/blocking" poll

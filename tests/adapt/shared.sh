@@ -5,12 +5,14 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in end keep give; do
+for case in end keep often give; do
 	same "$case" "$programs/shared" "$case"
 done
 has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has keep why '^no findings'
-has keep dump 'process [0-9]* \(holder\),[^,]* lock '
+for case in keep often; do
+	has "$case" dump 'process [0-9]* \(holder\),[^,]* lock '
+done
 has give why '^no findings'
 has give dump 'process [0-9]* \(holder\),[^,]* unlock '
 (($("$THRUM" dump give.thrum | grep -c 'create .*process') <= 2)) || wrong 'each thread tells of the holder'

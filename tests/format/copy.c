@@ -194,17 +194,22 @@ static void assert_packets(const uint64_t *begins, size_t count)
 
 /* ---- Tests --------------------------------------------------------------------------------- */
 
-/* A copy shows a recording up to the end of that, or else up to the time at which it was made. */
+/* A copy shows a recording up to the end of that, or else up to the time at which it was made, or a later one
+ * at which the process lived. */
 static void keeps_the_end(void **state)
 {
-	(void)state;
-	/* Not noted; noted by a living program; with a way of ending. */
 	static const struct {
-		uint64_t ended, copied;
+		uint64_t ended;
 		uint32_t ending;
-	} cases[] = {{0, 9000000, 0}, {7000000, 9000000, 0},
-		{7000000, 7000000, THRUM__ENDED_EXITED}};
+		uint64_t expected;
+	} cases[] = {
+		{0, 0, 9000000},
+		{7000000, THRUM__ENDED_STOPPED, 7000000},
+		{7000000, 0, 9000000},
+		{9500000, 0, 9500000},
+	};
 
+	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct input input;
 		struct thrum__input from = {&input, read_input, input_size};
@@ -215,7 +220,7 @@ static void keeps_the_end(void **state)
 		atomic_store(&input.recording.header->ended, cases[i].ended);
 		atomic_store(&input.recording.header->ending, cases[i].ending);
 		assert_int_equal(thrum__format_copy(&from, &to, 9000000, NULL), 0);
-		assert_int_equal(atomic_load(&header()->ended), cases[i].copied);
+		assert_int_equal(atomic_load(&header()->ended), cases[i].expected);
 		end(&input);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* A program that waits for a mutex which a child has. The argument says what the child does. SIGALRM ends
- * it. */
+/* A program that waits for a mutex which a child has. The argument says what the child does; "often" is as
+ * "keep", but a thread waits for a condition with the mutex, which others take before. SIGALRM ends it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +24,25 @@ static void *take_turn(void *data)
 	return data;
 }
 
+static void *wait_for_news(void *data)
+{
+	pthread_mutex_lock(&shared->mutex);
+	pthread_cond_wait(data, &shared->mutex);
+	pthread_mutex_unlock(&shared->mutex);
+	return data;
+}
+
+static void take_often(void)
+{
+	static pthread_cond_t news = PTHREAD_COND_INITIALIZER;
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, wait_for_news, &news);
+	usleep(100000);
+	for (int i = 0; i < 3; i++)
+		take_turn(NULL);
+}
+
 /* Takes the mutex, and tells so by closing the pipe. */
 static void hold(const char *what, int ends[2])
 {
@@ -31,7 +50,7 @@ static void hold(const char *what, int ends[2])
 	prctl(PR_SET_NAME, "holder");
 	pthread_mutex_lock(&shared->mutex);
 	close(ends[1]);
-	if (strcmp(what, "keep") == 0)
+	if (strcmp(what, "keep") == 0 || strcmp(what, "often") == 0)
 		sleep(20);
 	if (strcmp(what, "give") == 0)
 		usleep(300000);
@@ -56,6 +75,8 @@ int main(int argc, char **argv)
 	pthread_mutexattr_init(&attributes);
 	pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
 	pthread_mutex_init(&shared->mutex, &attributes);
+	if (strcmp(what, "often") == 0)
+		take_often();
 	child = fork();
 	if (child == 0)
 		hold(what, ends);

@@ -130,6 +130,9 @@ static void look_at_process_of(struct thrum__search *search, uint32_t task)
 	if (search->process[lane] == PROCESS_UNKNOWN) {
 		look_at_process(search, process, &is_alive, &is_blocked);
 		search->process[lane] = is_blocked && !is_alive ? PROCESS_DEAD : PROCESS_ALIVE;
+		for (uint32_t i = 0; i < model->lane_count; i++)
+			if (model->lanes[i].process == process)
+				search->process[i] = search->process[lane];
 	}
 	search->is_dead = search->process[lane] == PROCESS_DEAD;
 }
