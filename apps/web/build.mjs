@@ -162,7 +162,9 @@ const parts = {
   bundle: toBase93(gzip(JSON.stringify(bundle))),
   boot: `<script>${(await script("src/boot.ts")).trimEnd()}</script>`,
 };
-let html = (head + rest).replaceAll(/<!--(core|bundle|boot)-->/g, (_, name) => parts[name]);
+let html = (head + rest)
+  .replaceAll(/<!-- build[^]*?-->|^ *\/\/.*|^ +/gm, "")
+  .replaceAll(/<!--(core|bundle|boot)-->/g, (_, name) => parts[name]);
 const inline = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map((match) => match[1]);
 html = html.replace(
   'content="csp"',
