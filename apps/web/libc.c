@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /* Replacements of functions of wasi-libc that are too large or too slow here. */
+#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdint.h>
+#include <unistd.h>
 
 #include "core.h"
 
@@ -20,63 +21,37 @@ double exp(double x)
 	return page_exp(x);
 }
 
-/* The browser's own copying takes no code here. */
-#define BULK __attribute__((target("bulk-memory")))
+/*
+ * malloc gets its memory here. wasi-libc's own sbrk grows the module's memory by a page or two at a
+ * time. Each growth makes new views in JavaScript necessary and may move the whole memory.
+ */
 
-BULK void *memcpy(void *to, const void *from, size_t size)
+#define PAGE 65536u
+#define STEP (16u << 20) /* bytes, the least growth; else an eighth of the memory */
+
+void *sbrk(intptr_t increment)
 {
-	return __builtin_memcpy(to, from, size);
-}
+	static uint64_t end; /* of malloc's memory */
+	uint64_t have = (uint64_t)__builtin_wasm_memory_size(0) * PAGE, wanted;
 
-BULK void *memmove(void *to, const void *from, size_t size)
-{
-	return __builtin_memmove(to, from, size);
-}
-
-BULK void *memset(void *to, int byte, size_t size)
-{
-	return __builtin_memset(to, byte, size);
-}
-
-/* wasi-libc's takes 2 kB, as it is quick in long texts. */
-char *strstr(const char *text, const char *wanted)
-{
-	size_t size = strlen(wanted);
-
-	for (; strncmp(text, wanted, size) != 0; text++)
-		if (!*text)
-			return NULL;
-	return (char *)text;
-}
-
-static void swap(char *a, char *b, size_t size)
-{
-	for (size_t i = 0; i < size; i++) {
-		char byte = a[i];
-
-		a[i] = b[i];
-		b[i] = byte;
+	if (end == 0) /* malloc uses the memory between the data and here by itself */
+		end = have;
+	wanted = end + (uint64_t)(increment > 0 ? increment : 0);
+	if (increment < 0 || wanted > UINT32_MAX) {
+		errno = ENOMEM;
+		return (void *)-1;
 	}
-}
+	if (wanted > have) {
+		uint64_t missing = (wanted - have + PAGE - 1) / PAGE;
+		uint64_t step = (have / 8 > STEP ? have / 8 : STEP) / PAGE;
 
-/* Heapsort: a few lines in place of 2 kB. Long arrays are sorted by base/sort.h. */
-void qsort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
-{
-	char *all = items;
-	size_t start = count / 2, end = count;
-
-	while (end > 1) {
-		if (start > 0)
-			start--;
-		else
-			swap(all, all + --end * size, size);
-		for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-			if (child + 1 < end &&
-				compare(all + child * size, all + (child + 1) * size) < 0)
-				child++;
-			if (compare(all + root * size, all + child * size) >= 0)
-				break;
-			swap(all + root * size, all + child * size, size);
+		/* Near the limit, just as much as is needed. */
+		if (__builtin_wasm_memory_grow(0, missing > step ? missing : step) == SIZE_MAX &&
+			__builtin_wasm_memory_grow(0, missing) == SIZE_MAX) {
+			errno = ENOMEM;
+			return (void *)-1;
 		}
 	}
+	end = wanted;
+	return (void *)(uintptr_t)(end - (uint64_t)increment);
 }
