@@ -15,14 +15,10 @@ cd "$(dirname "$0")/.."
 make --silent -j2 -f tools/wasm.mk FOLDER="$folder"
 # The page has to be small: this takes a tenth off the module. The stack lies lowest, so that its last
 # KiB, which a program needs only just before it overflows, counts as unused.
-# Then other blocks and loops for the same flow of control make it a little smaller still.
-optimize() {
-	wasm-opt --low-memory-unused --enable-sign-ext --enable-nontrapping-float-to-int \
-		--enable-bulk-memory "$@" "$folder/core.wasm" -o "$folder/core.wasm"
-}
 if command -v wasm-opt >/dev/null; then
-	optimize --optimize-added-constants-propagate -Oz --converge
-	optimize --flatten --rereloop -Oz -Oz
+	wasm-opt --low-memory-unused --optimize-added-constants-propagate -Oz --converge \
+		--enable-sign-ext --enable-nontrapping-float-to-int --enable-bulk-memory \
+		"$folder/core.wasm" -o "$folder/core.wasm"
 else
 	echo "binaryen is missing, so the core is larger than necessary: tools/setup web"
 fi
