@@ -111,11 +111,20 @@ bool thrum__adapt_takes_children(bool is_told)
 
 static _Atomic bool is_busy;
 
+int thrum__adapt_child_ended(pid_t process, siginfo_t *told)
+{
+	told->si_pid = 0;
+	return syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, told,
+		       WEXITED | WNOHANG | WNOWAIT, NULL) != 0
+		? -1
+		: told->si_pid != 0;
+}
+
 /* Finds the children that ended, if the calling thread should take them. Returns how many. */
 static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
 {
 	struct found_processes found = {ended, 0, PROCESSES, true};
-	siginfo_t told = {.si_pid = 0};
+	siginfo_t told;
 	const struct taker *taker = taker_of(is_told, thrum__port_tid());
 	unsigned count = 0, threads;
 	sigset_t pending;
@@ -123,8 +132,7 @@ static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
 	/* Its signal comes yet. */
 	if (sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1)
 		return 0;
-	if (syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
-		told.si_pid == 0)
+	if (thrum__adapt_child_ended(-1, &told) != 1)
 		return 0;
 	threads = thrum__adapt_process_children(getpid(), &found);
 	for (unsigned i = 0; i < found.count; i++)
@@ -227,22 +235,6 @@ thrum_task thrum__adapt_children_look(bool is_told)
 
 /* ---- Long waits -------------------------------------------------------------------------------- */
 
-/* Adds the signals whose handlers may run while the calling thread waits to `handled`, and those
- * that then end the wait to `ending`. */
-static void find_handlers(sigset_t *handled, sigset_t *ending)
-{
-	for (int number = 1; number <= SIGRTMAX; number++) {
-		struct sigaction action;
-
-		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
-			action.sa_handler == SIG_IGN)
-			continue;
-		sigaddset(handled, number);
-		if (!(action.sa_flags & SA_RESTART))
-			sigaddset(ending, number);
-	}
-}
-
 bool thrum__adapt_children_begin(void)
 {
 	pid_t children[PROCESSES];
@@ -261,14 +253,12 @@ bool thrum__adapt_children_begin(void)
 	return is_any;
 }
 
-/* Whether a child has ended. */
+/* Whether a wait for a child comes back at once. */
 static bool has_ended(pid_t process)
 {
-	siginfo_t told = {.si_pid = 0};
+	siginfo_t told;
 
-	return syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, &told,
-		       WEXITED | WNOHANG | WNOWAIT, NULL) != 0 ||
-		told.si_pid;
+	return thrum__adapt_child_ended(process, &told) != 0;
 }
 
 /* Whether of these signals only that of a child has come, which has not ended: so it has stopped. */
@@ -311,9 +301,7 @@ bool thrum__adapt_children_interrupt(pid_t process)
 
 	if (!thrum__adapt_has_forked())
 		return false;
-	sigemptyset(&signals);
-	sigemptyset(&ending);
-	find_handlers(&signals, &ending);
+	thrum__adapt_find_handlers(&signals, &ending);
 	sigaddset(&signals, SIGCHLD);
 	pthread_sigmask(SIG_BLOCK, &signals, &before);
 	if (wait_shortly(process, &signals))

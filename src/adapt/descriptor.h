@@ -8,6 +8,7 @@
 
 #include "adapt/adapt.h"
 
+#include <signal.h>
 #include <sys/types.h>
 
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
@@ -177,6 +178,9 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
  * signal handlers, which might use the pipe. Returns as ends_wait does. */
 void thrum__adapt_own_wait(struct wait *, int fd, bool writes);
 
+/* Finds the signals that have handlers, and those of them that end a call which waits. */
+void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
+
 /* Whether the program has a handler for any signal. */
 bool thrum__adapt_has_handlers(void);
 
@@ -194,6 +198,9 @@ char *thrum__adapt_put_process(char *to, pid_t);
 void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);
+/* Whether a child has ended, or any if `process` isn't positive, and nobody has taken it: 1 if so, 0 if
+ * not, -1 if there is no such child. Tells of it. Changes errno. */
+int thrum__adapt_child_ended(pid_t process, siginfo_t *told);
 /* In a fork's child: it has no children. */
 void thrum__adapt_children_left(void);
 /* Whether the calling thread is the one that takes children which ended. is_told: it waits for the

@@ -40,21 +40,30 @@ enum handlers {
 	INTERRUPTS /* it can't be told whether the call or poll() should end */
 };
 
-static enum handlers handlers(void)
+void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending)
 {
-	enum handlers found = NO_HANDLER;
-
+	sigemptyset(handled);
+	sigemptyset(ending);
 	for (int number = 1; number <= SIGRTMAX; number++) {
 		struct sigaction action;
 
 		if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
 			action.sa_handler == SIG_IGN)
 			continue;
+		sigaddset(handled, number);
 		if (!(action.sa_flags & SA_RESTART))
-			return INTERRUPTS;
-		found = RESTARTS;
+			sigaddset(ending, number);
 	}
-	return found;
+}
+
+static enum handlers handlers(void)
+{
+	sigset_t handled, ending;
+
+	thrum__adapt_find_handlers(&handled, &ending);
+	return !sigisemptyset(&ending)    ? INTERRUPTS
+		: sigisemptyset(&handled) ? NO_HANDLER
+					  : RESTARTS;
 }
 
 bool thrum__adapt_has_handlers(void)
@@ -320,14 +329,12 @@ static _Atomic bool is_tracer; /* this process stopped a child by ptrace() */
  * and has stopped, or if it is no child. Only the first wakes poll(). */
 static bool may_return(pid_t child)
 {
-	siginfo_t told = {.si_pid = 0};
+	siginfo_t told;
+	int ended = thrum__adapt_child_ended(child, &told);
 
-	if (syscall(SYS_waitid, child ? P_PID : P_ALL, child, &told, WEXITED | WNOHANG | WNOWAIT,
-		    NULL) != 0)
-		return true;
-	if (told.si_pid && told.si_code == CLD_TRAPPED)
+	if (ended == 1 && told.si_code == CLD_TRAPPED)
 		atomic_store(&is_tracer, true);
-	return told.si_pid != 0;
+	return ended != 0;
 }
 
 _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];

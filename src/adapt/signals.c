@@ -47,15 +47,13 @@ static bool is_told_of_children(const sigset_t *set)
  * Returns whether the call is recorded. */
 static bool starts(bool waits_for_children)
 {
-	siginfo_t told = {.si_pid = 0};
+	siginfo_t told;
 	int error = errno;
 
 	if (is_fresh(ADAPTER_BLOCK))
 		thrum__adapt_start();
 	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
-		waits_for_children &&
-		syscall(SYS_waitid, P_ALL, 0, &told, WEXITED | WNOHANG | WNOWAIT, NULL) == 0 &&
-		told.si_pid)
+		waits_for_children && thrum__adapt_child_ended(-1, &told) == 1)
 		thrum__adapt_start();
 	errno = error;
 	return is_on(ADAPTER_BLOCK);
