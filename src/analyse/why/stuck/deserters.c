@@ -44,6 +44,36 @@ static bool may_serve(const struct thrum__search *search, uint32_t task, uint32_
 		!thrum__why_is_blocked(search->model, task, &waits.waits[0]);
 }
 
+/* Sets *at to the first task from there on that is like another one, or to the number of tasks. Returns false
+ * once the budget is used up. */
+static bool find_like(struct thrum__search *search, uint32_t like, uint32_t *at)
+{
+	const struct thrum__model *model = search->model;
+
+	for (*at = thrum__analyse_next_task(model, *at); *at < model->tasks.count;
+		*at = thrum__analyse_next_task(model, *at + 1)) {
+		if (search->budget == 0)
+			return false;
+		search->budget--;
+		if (thrum__why_is_alike(search, like, *at))
+			return true;
+	}
+	return true;
+}
+
+/* Adds a task that has ended. Returns false if what it did may be forgotten, or it failed. */
+static bool add_deserter(const struct thrum__search *search, uint32_t task,
+	struct thrum__why_deserters *found)
+{
+	if (THRUM__TASK(search->model, task, state) != THRUM__STATE_RESOLVED ||
+		THRUM__TASK(search->model, task, created) <= search->gap)
+		return false;
+	if (found->count < THRUM__DESERTERS_MAX)
+		found->task[found->count] = task;
+	found->count++;
+	return true;
+}
+
 /* Looks at all tasks like one that served an object. */
 static struct thrum__why_deserters look_at_like(struct thrum__search *search, uint32_t object,
 	uint32_t like, const struct thrum__why_servers *servers)
@@ -52,13 +82,11 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 	struct thrum__why_deserters found = {0}, none = {0};
 	uint32_t served = 0;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
-		if (search->budget == 0)
+	for (uint32_t i = 0;; i++) {
+		if (!find_like(search, like, &i))
 			return none;
-		search->budget--;
-		if (!thrum__why_is_alike(search, like, i))
-			continue;
+		if (i >= model->tasks.count)
+			break;
 		if (thrum__analyse_task_is_pending(model, i)) {
 			if (may_serve(search, i, object))
 				return none;
@@ -70,15 +98,8 @@ static struct thrum__why_deserters look_at_like(struct thrum__search *search, ui
 			served++;
 			continue;
 		}
-		if (!owes(model, i, object))
-			continue;
-		/* Its signals may be forgotten. */
-		if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
-			THRUM__TASK(model, i, created) <= search->gap)
+		if (owes(model, i, object) && !add_deserter(search, i, &found))
 			return none;
-		if (found.count < THRUM__DESERTERS_MAX)
-			found.task[found.count] = i;
-		found.count++;
 	}
 	return served >= LIKE_MIN && found.count < served ? found : none;
 }
@@ -91,24 +112,17 @@ static struct thrum__why_deserters look_since(struct thrum__search *search, uint
 	struct thrum__why_deserters found = {0}, none = {0};
 	uint32_t served = 0, pending = 0;
 
-	for (uint32_t i = thrum__analyse_next_task(model, 0); i < model->tasks.count;
-		i = thrum__analyse_next_task(model, i + 1)) {
-		if (search->budget == 0)
+	for (uint32_t i = 0;; i++) {
+		if (!find_like(search, like, &i))
 			return none;
-		search->budget--;
-		if (!thrum__why_is_alike(search, like, i))
-			continue;
+		if (i >= model->tasks.count)
+			break;
 		if (is_server(servers, i)) {
 			served++;
 		} else if (thrum__analyse_task_is_pending(model, i)) {
 			pending++;
-		} else if (THRUM__TASK(model, i, end) > since) {
-			if (THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
-				THRUM__TASK(model, i, created) <= search->gap)
-				return none;
-			if (found.count < THRUM__DESERTERS_MAX)
-				found.task[found.count] = i;
-			found.count++;
+		} else if (THRUM__TASK(model, i, end) > since && !add_deserter(search, i, &found)) {
+			return none;
 		}
 	}
 	return served >= LIKE_MIN && (found.count >= LIKE_MIN || pending == 0) ? found : none;
