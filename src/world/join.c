@@ -7,18 +7,16 @@
 #include "base/array.h"
 #include "world/parts.h"
 
-#define ID_STEP THRUM__WORLD_ID_STEP
 #define EVENTS 512       /* of a batch */
 #define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
 #define TEXT_MAX 1024    /* a changed text is cut off there */
-#define NAME_ROOM 160
-#define CATEGORIES 4 /* whose level the model follows */
+#define CATEGORIES 4     /* whose level the model follows */
 
 /* A part, and how far it is read. */
 struct part {
 	struct thrum_trace *trace;
 	const struct thrum_trace_info *info;
-	char name[NAME_ROOM];
+	char name[THRUM__WORLD_NAME];
 	const struct thrum_event *events; /* the rest of its batch */
 	size_t count;
 	int64_t time;    /* of its next event */
@@ -69,27 +67,6 @@ static struct world *world_of(struct thrum_trace *trace)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* Writes a name of a part: its program, or its file's name without folder and ending. That of a forked child,
- * "web.thrum.4711", is "web.4711". */
-static void put_name(const struct part *part, const char *file, char to[NAME_ROOM])
-{
-	static const char ending[] = ".thrum.";
-	const char *slash = file ? strrchr(file, '/') : NULL, *name = slash ? slash + 1 : file;
-	const char *dot = name ? strrchr(name, '.') : NULL,
-		   *child = name ? strstr(name, ending) : NULL;
-	int size = !name ? 0 : dot && dot > name ? (int)(dot - name) : (int)strlen(name);
-
-	if (child && child > name &&
-		strspn(child + strlen(ending), "0123456789") == strlen(child) - strlen(ending))
-		snprintf(to, NAME_ROOM / 2, "%.*s%s", (int)(child - name), name,
-			child + strlen(ending) - 1);
-	else if (size > 0)
-		snprintf(to, NAME_ROOM / 2, "%.*s", size, name);
-	else
-		snprintf(to, NAME_ROOM / 2, "%s",
-			*part->info->program ? part->info->program : "program");
-}
-
 static bool is_alone(const struct world *w, size_t part)
 {
 	for (size_t i = 0; i < w->part_count; i++)
@@ -119,12 +96,12 @@ static void name_parts(struct world *w, const struct thrum__world_part *parts)
 	bool is_shared[THRUM__WORLD_PARTS_MAX];
 
 	for (size_t i = 0; i < w->part_count; i++)
-		put_name(&w->parts[i], NULL, w->parts[i].name);
+		thrum__world_put_name(w->parts[i].info, NULL, w->parts[i].name);
 	for (size_t i = 0; i < w->part_count; i++)
 		is_shared[i] = !is_alone(w, i);
 	for (size_t i = 0; i < w->part_count; i++)
 		if (is_shared[i])
-			put_name(&w->parts[i], parts[i].file, w->parts[i].name);
+			thrum__world_put_name(w->parts[i].info, parts[i].file, w->parts[i].name);
 	for (size_t i = 0; i < w->part_count; i++)
 		is_shared[i] = !is_alone(w, i);
 	for (size_t i = 0; i < w->part_count; i++)
@@ -182,7 +159,7 @@ static uint16_t site_of(struct world *w, uint32_t part, uint16_t number)
 
 static uint64_t id_of(uint32_t part, uint64_t id)
 {
-	return id ? id + part * ID_STEP : 0;
+	return id ? id + part * THRUM__WORLD_ID_STEP : 0;
 }
 
 /* ---- Events -------------------------------------------------------------------------------- */
@@ -194,7 +171,7 @@ static void set_text(struct world *w, struct thrum_event *e, const char *before,
 	char *to = w->texts + w->text_size;
 	size_t length = strlen(before);
 
-	size = size < TEXT_MAX - NAME_ROOM ? size : TEXT_MAX - NAME_ROOM;
+	size = size < TEXT_MAX - THRUM__WORLD_NAME ? size : TEXT_MAX - THRUM__WORLD_NAME;
 	memcpy(to, before, length);
 	memcpy(to + length, text, size);
 	to[length + size] = '\0';
@@ -206,7 +183,7 @@ static void set_text(struct world *w, struct thrum_event *e, const char *before,
 /* Puts the process's name before a text. */
 static void put_process(struct world *w, struct thrum_event *e, const struct part *part)
 {
-	char name[NAME_ROOM + 1];
+	char name[THRUM__WORLD_NAME + 1];
 
 	snprintf(name, sizeof name, "%s/", part->name);
 	set_text(w, e, name, e->text, e->text_size);
@@ -237,7 +214,7 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 		w->is_late = true;
 		return false;
 	}
-	if (e->task >= ID_STEP || e->other >= ID_STEP) {
+	if (e->task >= THRUM__WORLD_ID_STEP || e->other >= THRUM__WORLD_ID_STEP) {
 		w->is_cut = true;
 		return false;
 	}
@@ -357,7 +334,7 @@ static uint32_t earliest(const struct world *w, int64_t *time, bool *is_end)
 /* Whether the batch has room for one more event and its text. */
 static bool has_room(const struct world *w, size_t count)
 {
-	return count < EVENTS && w->text_size + TEXT_MAX + NAME_ROOM < TEXTS;
+	return count < EVENTS && w->text_size + TEXT_MAX + THRUM__WORLD_NAME < TEXTS;
 }
 
 static void sum_up(struct world *w);
@@ -529,7 +506,7 @@ static void add_part(struct world *w, const struct thrum__world_part *from)
 		infos[i] = w->parts[i].info;
 	thrum__world_times_add(&w->times, infos, number);
 	w->part_count++;
-	put_name(part, from->file, part->name);
+	thrum__world_put_name(part->info, from->file, part->name);
 	finish_name(w, part, !is_alone(w, number));
 	w->trace.info.file_size += part->info->file_size;
 }

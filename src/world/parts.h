@@ -86,6 +86,14 @@ void thrum__world_times_finish(struct thrum__world_times *);
 /* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
 int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
 
+/* ---- names.c ---- */
+
+#define THRUM__WORLD_NAME 160
+/* Writes a name of a part, in half of that room: its program, or, if `file` isn't NULL, that without folder
+ * and ending. That of a forked child, "web.thrum.4711", is "web.4711". */
+void thrum__world_put_name(const struct thrum_trace_info *, const char *file,
+	char to[THRUM__WORLD_NAME]);
+
 /* ---- hosts.c ---- */
 
 /* Adds the clock of parts[count], which has come later. If its host is a new one, CLOCK_REALTIME alone tells
