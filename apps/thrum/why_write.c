@@ -181,7 +181,7 @@ static void write_waits(struct output *out, const struct thrum__model *model, co
 			write_task(out, model, waits[0].next);
 		}
 		output_end_line(out, begin, STEP_INDENT);
-		if (waits[0].next == THRUM__NONE)
+		if (waits[0].next == THRUM__NONE || waits[0].next == task)
 			return;
 		task = waits[0].next;
 		for (uint32_t k = 0; k < count; k++)
