@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "scene/bands/opened.h"
 #include "scene/bands/story.h"
 #include "scene/move.h"
@@ -166,6 +167,17 @@ static void add_place(struct outline *o, uint32_t index)
 		add_selected(o, place, y);
 }
 
+/* Labels may have any bytes. */
+static void clean_words(struct thrum__scene_item *item)
+{
+	char clean[THRUM__OUTLINE_WORDS];
+	size_t size = thrum__base_utf8_clean(item->words, strlen(item->words), clean,
+		sizeof clean - 1);
+
+	memcpy(item->words, clean, size);
+	item->words[size] = 0;
+}
+
 uint32_t thrum__scene_outline(const struct thrum__scene *scene, struct thrum__scene_item *items)
 {
 	struct outline o = {scene, items, 0};
@@ -177,5 +189,7 @@ uint32_t thrum__scene_outline(const struct thrum__scene *scene, struct thrum__sc
 	else if (!scene->shows_bands)
 		for (uint32_t i = 0; i < scene->tracks.count; i++)
 			add_track(&o, &scene->tracks.boxes[i]);
+	for (uint32_t i = 0; i < o.count; i++)
+		clean_words(&items[i]);
 	return o.count;
 }

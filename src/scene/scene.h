@@ -188,7 +188,7 @@ struct thrum__scene {
 	struct thrum__scene_track_axis tracks;
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything in this window is */
-	bool shows_bands;                   /* not rows */
+	bool shows_bands;                   /* not rows; `bands` are made then */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
 	struct thrum__scene_bands *bands;   /* NULL until they are shown */
 	struct thrum__scene_arrow arrow;    /* the last step along an arrow */

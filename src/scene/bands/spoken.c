@@ -107,7 +107,7 @@ size_t thrum__bands_place_words(const struct thrum__scene *scene,
 			(unsigned)scene->bands->all->family.more_count);
 		return text.size;
 	}
-	thrum__base_text_put(&text, name);
+	put_clean(&text, "", name);
 	if (place->kind == THRUM__PLACE_QUEUE)
 		tell_queue(&text, scene, place->index);
 	else if (place->kind == THRUM__PLACE_THREAD || place->kind == THRUM__PLACE_OPENED_THREAD)
