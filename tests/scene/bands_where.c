@@ -126,6 +126,68 @@ static void test_range(void **state)
 	picture_finish(&p);
 }
 
+/* So many requests that their critical paths aren't made on the way. */
+static char *many_requests(uint32_t count)
+{
+	const size_t room = 160 * (size_t)count + 100;
+	char *text = test_malloc(room);
+	size_t used = (size_t)snprintf(text, room,
+		"0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t id = 10 + i, at = 100 * i;
+
+		used += (size_t)snprintf(text + used, room - used,
+			"%u create 1 %u request\n%u label %u \"GET /%u\n%u switch %u\n"
+			"%u resolve %u %u\n%u switch 1\n",
+			at, id, at, id, i, at, id, at + 50, id, id, at + 60);
+	}
+	assert_true(used < room);
+	return text;
+}
+
+/* Critical paths that are made elsewhere: until they come, there are no stories, and nothing fails. */
+static void test_paths_later(void **state)
+{
+	struct thrum__bands_time time = {{0, 0}, {5000000, 0}};
+	struct thrum__story_where where;
+	struct thrum__paths *paths;
+	struct picture p;
+	char *text = many_requests(THRUM__LATER_PATHS / 2);
+
+	(void)state;
+	picture_init(&p, text, false);
+	test_free(text);
+	p.scene->state.as = THRUM__AS_BANDS;
+	p.scene->paths_later = true;
+	picture_paint(&p, 1600, 900);
+	assert_false(thrum__scene_awaits_paths(p.scene));
+	assert_true(thrum__scene_bands_lacks_where(p.scene));
+	p.scene->state.bands.stories[0] = 20;
+	p.scene->state.bands.story_count = 1;
+	picture_paint(&p, 1600, 900);
+	assert_true(thrum__scene_awaits_paths(p.scene));
+	assert_int_equal(picture_find(&p, "Story", NULL), 0);
+	assert_int_equal(thrum__scene_bands_look_on(p.scene), 0);
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, group_named(&p, "GET /#"), &time,
+				 &where),
+		0);
+	assert_int_equal(where.count, 0);
+	assert_int_equal(thrum__scene_paths_make(p.model, &paths), 0);
+	thrum__scene_take_paths(p.scene, paths);
+	assert_false(thrum__scene_awaits_paths(p.scene));
+	picture_paint(&p, 1600, 900);
+	assert_int_equal(picture_find(&p, "Story", NULL), 1);
+	assert_int_equal(thrum__scene_bands_where_in(p.scene, group_named(&p, "GET /#"), &time,
+				 &where),
+		0);
+	assert_true(where.count > 0);
+	/* A second one isn't needed. */
+	assert_int_equal(thrum__scene_paths_make(p.model, &paths), 0);
+	thrum__scene_take_paths(p.scene, paths);
+	picture_finish(&p);
+}
+
 /* A link to a group shows its band, from rows, too; a document is written anew for a range. */
 static void test_link(void **state)
 {
@@ -156,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_look),
 		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_paths_later),
 		cmocka_unit_test(test_link),
 	};
 

@@ -132,8 +132,8 @@ static int make_row(struct thrum__scene_bands *bands, struct thrum__scene_bands_
 	return 0;
 }
 
-/* Gives the row of a task; NULL: after the model has grown, there is none before bands are made anew.
- * Returns 0 or -THRUM_E_MEMORY. */
+/* Gives the row of a task; NULL: after the model has grown, there is none before bands are made anew,
+ * and otherwise none before there are paths. Returns 0 or -THRUM_E_MEMORY. */
 static int get_row(const struct thrum__bands_pen *pen, uint32_t task,
 	const struct thrum__story_row **row)
 {
@@ -144,7 +144,7 @@ static int get_row(const struct thrum__bands_pen *pen, uint32_t task,
 
 	while (i < bands->row_count && bands->rows[i].task != task)
 		i++;
-	if (i == bands->row_count && bands->are_paths_old)
+	if (bands->are_paths_old ? i == bands->row_count : thrum__scene_bands_lacks_paths(bands))
 		return 0;
 	if (i == ROWS_KEPT)
 		thrum__scene_bands_forget_rows(bands);

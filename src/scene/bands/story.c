@@ -70,6 +70,9 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 	if (!bands->stories)
 		return -THRUM_E_MEMORY;
 	thrum__scene_bands_free_stories(bands);
+	bands->has_stories = true;
+	if (state->story_count > 0 && thrum__scene_bands_lacks_paths(bands))
+		return 0;
 	for (unsigned i = 0; i < state->story_count; i++) {
 		struct thrum__scene_bands_story *story = &bands->stories[bands->story_count];
 		uint32_t task = thrum__model_find(bands->all->model, state->stories[i]);
@@ -85,11 +88,11 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 		status = make_story(bands, story);
 		if (status < 0) {
 			free_story(story);
+			bands->has_stories = false;
 			return status;
 		}
 		bands->story_count++;
 	}
-	bands->has_stories = true;
 	return 0;
 }
 
