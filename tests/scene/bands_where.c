@@ -126,6 +126,58 @@ static void test_range(void **state)
 	picture_finish(&p);
 }
 
+static bool tells(const struct thrum__scene_item *items, uint32_t count, const char *words)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strstr(items[i].words, words))
+			return true;
+	return false;
+}
+
+/* How many boxes of an opened thread have a colour. */
+static uint32_t boxes_in(const struct picture *p, int colour)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < p->list.batch_count; i++)
+		if (p->list.batches[i].style.z == THRUM__Z_RUN &&
+			p->list.batches[i].style.op == THRUM__OP_RECT &&
+			p->list.batches[i].style.colour == colour)
+			count += p->list.batches[i].count;
+	return count;
+}
+
+/* The outline tells for whom an opened band's rows wait, and who runs in an opened thread. There the task under
+ * the pointer stands out. */
+static void test_opened(void **state)
+{
+	static struct thrum__scene_item items[THRUM__OUTLINE_MAX];
+	struct picture p;
+	uint32_t count, all;
+
+	(void)state;
+	set_up(&p);
+	p.scene->state.as = THRUM__AS_BANDS;
+	p.scene->state.from = 0;
+	p.scene->state.to = 200000;
+	strcpy(p.scene->state.bands.opened[0], "GET /#");
+	p.scene->state.bands.opened_count = 1;
+	picture_paint(&p, 1600, 900);
+	count = thrum__scene_outline(p.scene, items);
+	assert_true(tells(items, count, ", waits longest for database: 90 µs"));
+	assert_false(tells(items, count, "runs GET /0"));
+	strcpy(p.scene->state.bands.opened[0], "loop");
+	picture_paint(&p, 1600, 900);
+	count = thrum__scene_outline(p.scene, items);
+	assert_true(tells(items, count, "runs GET /0: 9 µs, at 91.0 µs"));
+	all = boxes_in(&p, THRUM__COLOUR_RUN);
+	assert_true(all > 1);
+	thrum__scene_hover(p.scene, thrum__model_find(p.model, 10));
+	picture_paint(&p, 1600, 900);
+	assert_in_range(boxes_in(&p, THRUM__COLOUR_RUN), 1, all - 1);
+	picture_finish(&p);
+}
+
 /* So many requests that their critical paths aren't made on the way. */
 static char *many_requests(uint32_t count)
 {
@@ -219,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_part),
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_paths_later),
+		cmocka_unit_test(test_opened),
 		cmocka_unit_test(test_link),
 	};
 
