@@ -197,7 +197,7 @@ static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__ba
 		thrum__family_line(&pen->bands->all->family, pen->p->scene->selected) == line->task;
 	float y = top + ROW - LINE_UP;
 	const struct thrum__story_row *row = NULL;
-	char words[200];
+	char words[200], duration[64];
 
 	if (is_selected) {
 		thrum__draw_rect(pen->p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, pen->left, top,
@@ -213,11 +213,12 @@ static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__ba
 		paint_stretch(pen, &row->stretches[i], line, y);
 	thrum__words_task(pen->p->model, line->task, words, sizeof words);
 	thrum__bands_text(pen, x, top + 14, is_selected ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
-		THRUM__COLOUR_INK, pen->left - 76 - x, words);
-	thrum__words_duration(line->end - line->start, 3, words, sizeof words);
+		THRUM__COLOUR_INK, pen->left - (line->is_median ? 120 : 76) - x, words);
+	strcpy(duration, line->is_median ? "median " : "");
+	thrum__words_duration(line->end - line->start, 3, duration + strlen(duration), 40);
 	thrum__bands_text_right(pen, pen->left - 12, top + 14,
 		is_selected ? THRUM__FONT_BASE : THRUM__FONT_NOTE,
-		is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+		is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, duration);
 }
 
 /* Whether all lines begin and end in sight, and none failed. */
