@@ -103,8 +103,9 @@ size_t thrum__bands_place_words(const struct thrum__scene *scene,
 	struct thrum__base_text text = thrum__base_text_in(to, size);
 
 	if (place->kind == THRUM__PLACE_MORE) {
-		thrum__base_text_format(&text, "%u more groups",
-			(unsigned)scene->bands->all->family.more_count);
+		unsigned count = scene->bands->all->family.more_count;
+
+		thrum__base_text_format(&text, "%u more group%s", count, count == 1 ? "" : "s");
 		return text.size;
 	}
 	put_clean(&text, "", name);
