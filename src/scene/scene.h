@@ -481,7 +481,7 @@ const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
  * latest part of a big trace is looked at, so that this takes no more than a second or so: the answer's
  * `since`. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
-/* Does so in steps: returns 1 when it has looked at a group, 0 when all were looked at. */
+/* Does so in steps: returns 1 when it has made one, 0 when all groups were looked at. */
 THRUM__MUST_USE int thrum__scene_bands_look_on(struct thrum__scene *);
 /* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);
