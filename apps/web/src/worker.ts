@@ -503,15 +503,15 @@ class Viewer {
       const context = contextOf(new OffscreenCanvas(1, 1));
       this.paint(context, PNG_SCALE);
       const bytes = await context.canvas.convertToBlob({ type: "image/png" });
-      post({ is: "file", name: `${base}.png`, type: "image/png", bytes });
-    } else if (format === "svg") {
-      this.changed(core.call("core_svg"));
-      const type = "image/svg+xml";
-      post({ is: "file", name: `${base}.svg`, type, bytes: new Blob([core.bytes()], { type }) });
+      post({ is: "file", name: `${base}.png`, bytes });
     } else if (table) {
-      const type = "text/csv";
-      const bytes = new Blob([...this.csv(part, table)], { type });
-      post({ is: "file", name: `${base}-${table}.csv`, type, bytes });
+      const bytes = new Blob([...this.csv(part, table)], { type: "text/csv" });
+      post({ is: "file", name: `${base}-${table}.csv`, bytes });
+    } else if (format !== "csv") {
+      const isFile = format === "svg";
+      this.changed(core.call("core_svg", isFile ? core.call("core_theme_now") : 0));
+      const bytes = new Blob([core.bytes()], { type: "image/svg+xml" });
+      post({ is: "file", name: isFile ? `${base}.svg` : "", bytes });
     }
   }
 
