@@ -265,6 +265,10 @@ int64_t thrum__scene_findings_pause(int64_t took);
 /* Gives the whole time that can be shown: the trace's, or the reach if that isn't empty. */
 void thrum__scene_whole(const struct thrum__scene *, int64_t *from, int64_t *to);
 
+/* Returns since when the busiest lane's events between two times are kept, if a ring wrapped and a large
+ * part of them is lost; else `from`. */
+int64_t thrum__scene_kept_from(const struct thrum__scene *, int64_t from, int64_t to);
+
 /* Gives the state of a new scene: the whole trace, with everything on auto. If the trace's
  * beginning is lost and would take more than a quarter of the window, only a little of it is
  * shown. */
@@ -495,7 +499,7 @@ const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
  * latest part of a big trace is looked at, so that this takes no more than a second or so: the answer's
  * `since`. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
-/* Does so in steps: returns 1 when it has looked at a group, 0 when all were looked at. */
+/* Does so in steps: returns 1 when it has made one, 0 when all groups were looked at. */
 THRUM__MUST_USE int thrum__scene_bands_look_on(struct thrum__scene *);
 /* Whether there is a group at which it has not looked yet. */
 bool thrum__scene_bands_lacks_where(const struct thrum__scene *);

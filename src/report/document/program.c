@@ -107,7 +107,7 @@ void thrum__document_about_failing(struct thrum__document_about *a, uint32_t gro
 	thrum__words_number(numbers->ended, words + size + strlen(" of "));
 	thrum__words_group_failed(&a->bands->family, group, search, sizeof search);
 	/* A search finds those of all times. */
-	if (a->time.from[0] <= a->bands->from && a->time.to[0] >= a->bands->to)
+	if (a->time.from[0] <= a->program->from && a->time.to[0] >= a->bands->to)
 		thrum__document_write_filter(&a->w, words, search);
 	else
 		thrum__document_write_text(&a->w, words);

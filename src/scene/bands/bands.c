@@ -28,6 +28,12 @@ void thrum__scene_free_paths(struct thrum__paths *paths)
 	free(paths);
 }
 
+static void forget_new_paths(struct thrum__scene_bands *bands)
+{
+	thrum__scene_free_paths(bands->new_paths);
+	bands->new_paths = NULL;
+}
+
 static void forget_paths(struct thrum__scene_bands *bands)
 {
 	thrum__scene_free_paths(bands->paths);
@@ -35,12 +41,37 @@ static void forget_paths(struct thrum__scene_bands *bands)
 	bands->are_paths_old = false;
 }
 
+int thrum__scene_bands_step_paths(struct thrum__scene_bands *bands)
+{
+	int more;
+
+	if (bands->paths && !bands->are_paths_old)
+		return 0;
+	if (!bands->new_paths) {
+		bands->new_paths = malloc(sizeof *bands->new_paths);
+		if (!bands->new_paths)
+			return -THRUM_E_MEMORY;
+		thrum__slow_paths_begin(bands->new_paths, bands->all->model);
+	}
+	more = thrum__slow_paths_step(bands->new_paths);
+	if (more < 0)
+		forget_new_paths(bands);
+	if (more == 0) {
+		forget_paths(bands);
+		bands->paths = bands->new_paths;
+		bands->new_paths = NULL;
+	}
+	return more;
+}
+
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
-	if (bands->paths && !bands->are_paths_old)
-		return bands->paths;
-	forget_paths(bands);
-	return thrum__scene_paths_make(bands->all->model, &bands->paths) == 0 ? bands->paths : NULL;
+	int more;
+
+	do
+		more = thrum__scene_bands_step_paths(bands);
+	while (more > 0);
+	return more < 0 ? NULL : bands->paths;
 }
 
 bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *bands)
@@ -105,6 +136,7 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	free(bands->stories);
 	forget_paths(bands);
+	forget_new_paths(bands);
 	thrum__scene_bands_forget_where(bands);
 	thrum__scene_bands_forget_rows(bands);
 	thrum__bands_destroy(bands->all);
@@ -219,6 +251,7 @@ static void advance(struct thrum__scene_bands *bands)
 	bands->has_numbers = false;
 	bands->place_count = 0;
 	thrum__scene_bands_forget_part(bands);
+	forget_new_paths(bands);
 	bands->are_paths_old = bands->paths != NULL;
 }
 
