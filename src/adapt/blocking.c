@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,7 +53,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
-#define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, rights, first) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
 #include "adapt/blocking.def"
@@ -453,7 +454,34 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 	return result;
 }
 
-#define WRITES(type, name, parameters, arguments, flags, size, rights) \
+#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
+
+/* A full pipe may still have room for a short write, which poll() doesn't tell. That is all written or not at
+ * all, so it can be tried. */
+static bool may_try(int fd, size_t size)
+{
+	return size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel();
+}
+
+static ssize_t try_write(int fd, const struct iovec *parts, int count)
+{
+	return syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+}
+
+/* The call isn't tried. */
+static ssize_t refuse(void)
+{
+	errno = EAGAIN;
+	return -1;
+}
+
+/* Whether a try has written nothing: EOPNOTSUPP is that of a kernel before 6.4. */
+static bool is_refused(ssize_t result)
+{
+	return result < 0 && (errno == EAGAIN || errno == EOPNOTSUPP || errno == ENOSYS);
+}
+
+#define WRITES(type, name, parameters, arguments, flags, size, rights, first) \
 	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd)) \
 	STAND_IN type name parameters \
 	{ \
@@ -465,6 +493,14 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 			return real_##name(caller) arguments; \
 		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
 \
+		if (UNLIKELY(waits) && may_try(fd, size)) { \
+			int error = errno; \
+			ssize_t result = first; \
+\
+			if (!is_refused(result)) \
+				return (type)note_written(fd, is_noted, result); \
+			errno = error; \
+		} \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \
 			      : real_##name(caller) arguments); \
