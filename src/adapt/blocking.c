@@ -52,6 +52,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
+#define ACCEPTS(name, parameters, arguments) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
 #define WRITES(type, name, parameters, arguments, flags, size, rights, first) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
@@ -60,6 +61,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef WAITS
 #undef TRIES
 #undef READS
+#undef ACCEPTS
 #undef RECEIVES
 #undef WRITES
 #undef REAPS
@@ -403,6 +405,31 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
 					      : real_##name(caller) arguments, \
 			caller); \
+	}
+/* It may wait before it finds that there is no free descriptor. */
+static inline int note_accepted(int made, const void *caller)
+{
+	if (made >= 0) {
+		thrum__adapt_limit_made(made, caller);
+		leave_limit();
+	} else if (errno == EMFILE || errno == ENFILE) {
+		thrum__adapt_limit_hit(caller);
+	}
+	return made;
+}
+
+#define ACCEPTS(name, parameters, arguments) \
+	WAIT_IN(int, name, parameters, arguments, begin_read(&blocked, caller, "accept from", fd)) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		int made = would_read(fd, 0) ? wait_in_##name(caller, LIST arguments) \
+					     : real_##name(caller) arguments; \
+\
+		return note_accepted((int)note_read(fd, made, caller), caller); \
 	}
 #define RECEIVES(name, parameters, arguments, first) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \

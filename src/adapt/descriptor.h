@@ -151,6 +151,22 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
+/* ---- limit.c ---- */
+
+/* A call made a descriptor, there. */
+void thrum__adapt_limit_made(int fd, const void *maker);
+/* A call that accepts has failed with errno, as there is no free descriptor. Keeps errno. */
+void thrum__adapt_limit_hit(const void *caller);
+/* There is one again. */
+void thrum__adapt_limit_left(void);
+/* Not 0: there is none. */
+extern _Atomic uint64_t thrum__adapt_limit_task;
+static inline void leave_limit(void)
+{
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_limit_task, memory_order_relaxed) != 0))
+		thrum__adapt_limit_left();
+}
+
 /* ---- files.c ---- */
 
 /* These descriptors hold no lock of a file (flock) from now on, as far as is known. */
