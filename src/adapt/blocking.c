@@ -230,10 +230,12 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 		thrum__adapt_wait_pipe(blocked, object,
 			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
 			&thrum__adapt_outside);
-	if (object)
-		thrum__adapt_own_wait(blocked, fd, writes);
+	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, writes);
+
+	if (object && !is_own)
+		thrum__adapt_wait_end(blocked);
 	errno = error;
-	return object != NULL;
+	return is_own;
 }
 
 static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *caller,

@@ -97,6 +97,8 @@ bool thrum__adapt_has_shared(void);
 void thrum__adapt_pipes_left(void);
 /* This process uses an end that is written to. */
 void thrum__adapt_pipe_use(int fd);
+/* The thread that used an end last, or made it; 0: not known. */
+uint32_t thrum__adapt_pipe_user(int fd, bool writes);
 /* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether it has a pipe from which it may read, as others write, and never did. */
@@ -191,8 +193,8 @@ int thrum__adapt_hide(long low, bool is_single);
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
- * signal handlers, which might use the pipe. Returns as ends_wait does. */
-void thrum__adapt_own_wait(struct wait *, int fd, bool writes);
+ * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an end. */
+bool thrum__adapt_own_wait(struct wait *, int fd, bool writes);
 
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
