@@ -54,7 +54,8 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define ACCEPTS(name, parameters, arguments) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
-#define WRITES(type, name, parameters, arguments, flags, size, rights, first) REAL(name)
+#define PUTS(name, parameters, arguments, size, parts, count) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
 #include "adapt/blocking.def"
@@ -63,6 +64,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef READS
 #undef ACCEPTS
 #undef RECEIVES
+#undef PUTS
 #undef WRITES
 #undef REAPS
 #undef LEARNS
@@ -221,8 +223,9 @@ static bool waits_for_stream(FILE *stream)
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Whether the program itself has the other end: then the thread waits for it. */
-static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool writes)
+static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
 {
+	bool writes = side != SIDE_READS;
 	int error = errno;
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
@@ -230,7 +233,7 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 		thrum__adapt_wait_pipe(blocked, object,
 			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
 			&thrum__adapt_outside);
-	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, writes);
+	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, side);
 
 	if (object && !is_own)
 		thrum__adapt_wait_end(blocked);
@@ -250,9 +253,9 @@ static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *cal
 /* It may well wait for ever: for a request, a line, a connection. */
 static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
-	if (begin_pipe(blocked, caller, fd, false))
+	if (begin_pipe(blocked, caller, fd, SIDE_READS))
 		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
 	if (is_socket(fd))
 		thrum__adapt_socket_receive(fd);
 }
@@ -269,11 +272,19 @@ static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
 	begin_read(blocked, caller, "read from", fileno(stream));
 }
 
-static void begin_write(struct wait *blocked, const void *caller, int fd)
+/* The descriptor + 1 to which this thread tried to write last, if that would wait. */
+static __thread int tried __attribute__((tls_model("initial-exec")));
+
+static enum side side_of(int fd)
 {
-	if (begin_pipe(blocked, caller, fd, true))
+	return tried == fd + 1 ? SIDE_TRIED : SIDE_WRITES;
+}
+
+static void begin_write(struct wait *blocked, const void *caller, int fd, enum side side)
+{
+	if (begin_pipe(blocked, caller, fd, side))
 		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true, caller);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
@@ -486,32 +497,49 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 #define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
 
 /* A full pipe may still have room for a short write, which poll() doesn't tell. That is all written or not at
- * all, so it can be tried. */
-static bool may_try(int fd, size_t size)
+ * all, so it can be tried. Returns -1 with EAGAIN if it would wait, or that isn't known. */
+static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts, int count)
 {
-	return size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel();
-}
+	ssize_t result = -1;
 
-static ssize_t try_write(int fd, const struct iovec *parts, int count)
-{
-	return syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
-}
-
-/* The call isn't tried. */
-static ssize_t refuse(void)
-{
 	errno = EAGAIN;
-	return -1;
+	tried = 0;
+	if (size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel()) {
+		result = syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+		/* EOPNOTSUPP: the kernel is older than 6.4. */
+		if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+			errno = EAGAIN;
+		else
+			tried = fd + 1;
+	}
+	return result;
 }
 
-/* Whether a try has written nothing: EOPNOTSUPP is that of a kernel before 6.4. */
-static bool is_refused(ssize_t result)
-{
-	return result < 0 && (errno == EAGAIN || errno == EOPNOTSUPP || errno == ENOSYS);
-}
-
-#define WRITES(type, name, parameters, arguments, flags, size, rights, first) \
-	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd)) \
+#define PUTS(name, parameters, arguments, size, parts, count) \
+	WAIT_IN(ssize_t, name, parameters, arguments, \
+		begin_write(&blocked, caller, fd, side_of(fd))) \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (LIKELY(!may_wait_for(fd, true))) \
+			return real_##name(caller) arguments; \
+		bool waits = would_write(fd, 0, size), is_noted = note_write(fd, size); \
+\
+		if (UNLIKELY(waits)) { \
+			ssize_t result = try_write(fd, size, parts, count); \
+\
+			if (result >= 0 || errno != EAGAIN) \
+				return note_written(fd, is_noted, result); \
+			errno = error; \
+		} \
+		return note_written(fd, is_noted, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments); \
+	}
+#define WRITES(type, name, parameters, arguments, flags, size, rights) \
+	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd, SIDE_WRITES)) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -522,14 +550,6 @@ static bool is_refused(ssize_t result)
 			return real_##name(caller) arguments; \
 		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
 \
-		if (UNLIKELY(waits) && may_try(fd, size)) { \
-			int error = errno; \
-			ssize_t result = first; \
-\
-			if (!is_refused(result)) \
-				return (type)note_written(fd, is_noted, result); \
-			errno = error; \
-		} \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \
 			      : real_##name(caller) arguments); \

@@ -176,12 +176,19 @@ void thrum__adapt_files_forget(unsigned first, unsigned last);
 
 /* ---- ends.c ---- */
 
+/* What a thread does with a pipe for which it waits. */
+enum side {
+	SIDE_READS,
+	SIDE_WRITES,
+	SIDE_TRIED /* it writes so little that all of it is written at once, which has been tried */
+};
+
 /*
  * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe
  * that others have, too, returns once it need not wait any more, or might see a signal that the call
  * itself should see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
  */
-void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
+void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, enum side,
 	const void *caller);
 
 /* Makes a new descriptor one of this library: if there are other threads, its number becomes a high one, so
@@ -194,7 +201,7 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
  * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an end. */
-bool thrum__adapt_own_wait(struct wait *, int fd, bool writes);
+bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);

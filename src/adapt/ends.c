@@ -442,25 +442,29 @@ static bool find_end(struct looked *looked, bool writes)
 }
 
 /* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
- * unless a pipe is full; a socket may have a time limit; and the call fails at the wrong end of a pipe. */
-static bool is_like_poll(const struct looked *looked, bool writes)
+ * unless a pipe is full, or it has tried; a socket may have a time limit; and the call fails at the wrong end
+ * of a pipe. */
+static bool is_like_poll(const struct looked *looked, enum side side)
 {
 	struct timeval limit = {0, 0};
 	socklen_t size = sizeof limit;
 	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
 
-	if ((flags & O_ACCMODE) == (writes ? O_RDONLY : O_WRONLY))
+	if ((flags & O_ACCMODE) == (side == SIDE_READS ? O_WRONLY : O_RDONLY))
 		return false;
-	if (writes)
-		return room > 0 && ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room;
+	if (side != SIDE_READS)
+		return room > 0 &&
+			(side == SIDE_TRIED ||
+				(ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room));
 	return !looked->end.is_socket ||
 		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
 			limit.tv_sec == 0 && limit.tv_usec == 0);
 }
 
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
-	bool writes, const void *caller)
+	enum side side, const void *caller)
 {
+	bool writes = side != SIDE_READS;
 	char label[CALL_MAX];
 	struct looked looked = {.wait = wait,
 		.kind = kind,
@@ -468,7 +472,7 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, writes);
+	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && handlers() != INTERRUPTS;
 
 	thrum__adapt_put_call(label, verb, fd);
@@ -501,8 +505,9 @@ static bool wait_inside(struct looked *looked, bool writes)
 	return false;
 }
 
-bool thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
+bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 {
+	bool writes = side != SIDE_READS;
 	struct looked looked = {.wait = wait,
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
@@ -510,7 +515,7 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
 
 	/* The kernel may write to an eventfd by itself. */
 	if (thrum__adapt_pipe_other(fd, !writes) == fd || !find_end(&looked, writes) ||
-		!is_like_poll(&looked, writes))
+		!is_like_poll(&looked, side))
 		return false;
 	if (!thrum__adapt_had_handlers())
 		return wait_inside(&looked, writes);
