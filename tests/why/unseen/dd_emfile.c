@@ -73,8 +73,8 @@ static void *run_client(void *unused)
 			i--;
 			continue;
 		}
-		if (connect(fd, (struct sockaddr *)&address, sizeof address) || write(fd, "?", 1) != 1 ||
-			read(fd, line, sizeof line) != 4)
+		if (connect(fd, (struct sockaddr *)&address, sizeof address) ||
+			write(fd, "?", 1) != 1 || read(fd, line, sizeof line) != 4)
 			return NULL;
 		close(fd);
 	}
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 
 	broken = argc > 1 && !strcmp(argv[1], "broken");
 	setrlimit(RLIMIT_NOFILE, &(struct rlimit){40, 40});
-	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/cc-emfile-%d", getpid());
+	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/dd-emfile-%d", getpid());
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 16))
 		return 1;

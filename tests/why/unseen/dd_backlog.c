@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 	int numbers[CLIENTS];
 
 	broken = argc > 1 && !strcmp(argv[1], "broken");
-	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/cc-backlog-%d", getpid());
+	snprintf(address.sun_path, sizeof address.sun_path, "/tmp/dd-backlog-%d", getpid());
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
 	if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 1))
 		return 1;

@@ -94,7 +94,8 @@ int main(int argc, char **argv)
 	for (; mails < 40; mails++) {
 		char mail[64] = "From: a";
 
-		if (write(to_sorter[1], mail, sizeof mail) < 0 || write(to_indexer[1], mail, sizeof mail) < 0)
+		if (write(to_sorter[1], mail, sizeof mail) < 0 ||
+			write(to_indexer[1], mail, sizeof mail) < 0)
 			return 1;
 		usleep(1000);
 	}

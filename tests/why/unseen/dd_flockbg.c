@@ -55,7 +55,7 @@ int main(int argc, char **argv)
 {
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
 
-	snprintf(path, sizeof path, "/tmp/cc-flock-%d-db.lock", getpid());
+	snprintf(path, sizeof path, "/tmp/dd-flock-%d-db.lock", getpid());
 	for (int i = 0; i < 4; i++) {
 		int lock = begin();
 

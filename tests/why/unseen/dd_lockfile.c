@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 {
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
 
-	snprintf(path, sizeof path, "/tmp/cc-lockfile-%d-index.lock", getpid());
+	snprintf(path, sizeof path, "/tmp/dd-lockfile-%d-index.lock", getpid());
 	for (int i = 0; i < 8; i++) {
 		if (i == 2 || i == 5)
 			start_gc(broken && i == 5);

@@ -81,7 +81,8 @@ static void *display(void *data)
 int main(int argc, char **argv)
 {
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
-	struct shared *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
 	pthread_t thread;
 	pid_t child;
 

@@ -80,7 +80,8 @@ static pid_t start_worker(struct board *board, bool broken)
 int main(int argc, char **argv)
 {
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
-	struct board *board = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct board *board = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
 	pthread_mutexattr_t lock;
 	pthread_condattr_t changed;
 	pid_t child;

@@ -77,8 +77,8 @@ int main(int argc, char **argv)
 	int fds[2];
 	char text[16];
 
-	snprintf(request_path, sizeof request_path, "/tmp/cc-fifo-%d-request", getpid());
-	snprintf(reply_path, sizeof reply_path, "/tmp/cc-fifo-%d-reply", getpid());
+	snprintf(request_path, sizeof request_path, "/tmp/dd-fifo-%d-request", getpid());
+	snprintf(reply_path, sizeof reply_path, "/tmp/dd-fifo-%d-reply", getpid());
 	if (mkfifo(request_path, 0600) || mkfifo(reply_path, 0600))
 		return 1;
 	pthread_create(&thread, NULL, beat, NULL);
