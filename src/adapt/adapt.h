@@ -278,6 +278,7 @@ static inline bool is_watched(const void *address)
 struct thread {
 	struct thread *next;        /* of all threads */
 	_Atomic uint64_t task;      /* 0: it has recorded nothing */
+	_Atomic uint64_t outside;   /* for what it waited last outside of the program */
 	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
 	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */

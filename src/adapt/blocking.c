@@ -26,6 +26,7 @@
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,7 +52,9 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
+#define ACCEPTS(name, parameters, arguments) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
+#define PUTS(name, parameters, arguments, size, parts, count) REAL(name)
 #define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
@@ -59,7 +62,9 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef WAITS
 #undef TRIES
 #undef READS
+#undef ACCEPTS
 #undef RECEIVES
+#undef PUTS
 #undef WRITES
 #undef REAPS
 #undef LEARNS
@@ -218,8 +223,9 @@ static bool waits_for_stream(FILE *stream)
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Whether the program itself has the other end: then the thread waits for it. */
-static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool writes)
+static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
 {
+	bool writes = side != SIDE_READS;
 	int error = errno;
 	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
 
@@ -227,10 +233,12 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, bool wr
 		thrum__adapt_wait_pipe(blocked, object,
 			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
 			&thrum__adapt_outside);
-	if (object)
-		thrum__adapt_own_wait(blocked, fd, writes);
+	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, side);
+
+	if (object && !is_own)
+		thrum__adapt_wait_end(blocked);
 	errno = error;
-	return object != NULL;
+	return is_own;
 }
 
 static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *caller,
@@ -245,9 +253,9 @@ static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *cal
 /* It may well wait for ever: for a request, a line, a connection. */
 static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
-	if (begin_pipe(blocked, caller, fd, false))
+	if (begin_pipe(blocked, caller, fd, SIDE_READS))
 		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, false, caller);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
 	if (is_socket(fd))
 		thrum__adapt_socket_receive(fd);
 }
@@ -264,11 +272,19 @@ static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
 	begin_read(blocked, caller, "read from", fileno(stream));
 }
 
-static void begin_write(struct wait *blocked, const void *caller, int fd)
+/* The descriptor + 1 to which this thread tried to write last, if that would wait. */
+static __thread int tried __attribute__((tls_model("initial-exec")));
+
+static enum side side_of(int fd)
 {
-	if (begin_pipe(blocked, caller, fd, true))
+	return tried == fd + 1 ? SIDE_TRIED : SIDE_WRITES;
+}
+
+static void begin_write(struct wait *blocked, const void *caller, int fd, enum side side)
+{
+	if (begin_pipe(blocked, caller, fd, side))
 		return;
-	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, true, caller);
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
 }
 
 static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
@@ -403,6 +419,31 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 					      : real_##name(caller) arguments, \
 			caller); \
 	}
+/* It may wait before it finds that there is no free descriptor. */
+static inline int note_accepted(int made, const void *caller)
+{
+	if (made >= 0) {
+		thrum__adapt_limit_made(made, caller);
+		leave_limit();
+	} else if (errno == EMFILE || errno == ENFILE) {
+		thrum__adapt_limit_hit(caller);
+	}
+	return made;
+}
+
+#define ACCEPTS(name, parameters, arguments) \
+	WAIT_IN(int, name, parameters, arguments, begin_read(&blocked, caller, "accept from", fd)) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		int made = would_read(fd, 0) ? wait_in_##name(caller, LIST arguments) \
+					     : real_##name(caller) arguments; \
+\
+		return note_accepted((int)note_read(fd, made, caller), caller); \
+	}
 #define RECEIVES(name, parameters, arguments, first) \
 	WAIT_IN(ssize_t, name, parameters, arguments, \
 		begin_read(&blocked, caller, "receive from", fd)) \
@@ -453,8 +494,52 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 	return result;
 }
 
+#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
+
+/* A full pipe may still have room for a short write, which poll() doesn't tell. That is all written or not at
+ * all, so it can be tried. Returns -1 with EAGAIN if it would wait, or that isn't known. */
+static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts, int count)
+{
+	ssize_t result = -1;
+
+	errno = EAGAIN;
+	tried = 0;
+	if (size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel()) {
+		result = syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+		/* EOPNOTSUPP: the kernel is older than 6.4. */
+		if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+			errno = EAGAIN;
+		else
+			tried = fd + 1;
+	}
+	return result;
+}
+
+#define PUTS(name, parameters, arguments, size, parts, count) \
+	WAIT_IN(ssize_t, name, parameters, arguments, \
+		begin_write(&blocked, caller, fd, side_of(fd))) \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (LIKELY(!may_wait_for(fd, true))) \
+			return real_##name(caller) arguments; \
+		bool waits = would_write(fd, 0, size), is_noted = note_write(fd, size); \
+\
+		if (UNLIKELY(waits)) { \
+			ssize_t result = try_write(fd, size, parts, count); \
+\
+			if (result >= 0 || errno != EAGAIN) \
+				return note_written(fd, is_noted, result); \
+			errno = error; \
+		} \
+		return note_written(fd, is_noted, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments); \
+	}
 #define WRITES(type, name, parameters, arguments, flags, size, rights) \
-	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd)) \
+	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd, SIDE_WRITES)) \
 	STAND_IN type name parameters \
 	{ \
 		const void *caller = CALLER; \

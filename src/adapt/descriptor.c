@@ -117,6 +117,7 @@ void thrum__adapt_descriptor_changes(int fd)
 
 void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 {
+	leave_limit();
 	thrum__adapt_watches_forget(first, last);
 	thrum__adapt_files_forget(first, last);
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
@@ -124,6 +125,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 			thrum__adapt_pipe_closed((int)fd);
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
+		thrum__adapt_limit_made((int)fd, NULL);
 		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
 			memory_order_relaxed);
 	}
@@ -195,6 +197,8 @@ static void make_pipe(const int fds[2], const void *caller)
 	forget(fds[0]);
 	forget(fds[1]);
 	thrum__adapt_pipe_made(fds[0], fds[1], "pipe", caller);
+	thrum__adapt_limit_made(fds[0], caller);
+	thrum__adapt_limit_made(fds[1], caller);
 }
 
 static void make_sockets(const int fds[2], const void *caller)
@@ -203,6 +207,8 @@ static void make_sockets(const int fds[2], const void *caller)
 	forget(fds[1]);
 	thrum__adapt_pipe_made(fds[0], fds[1], "socket", caller);
 	thrum__adapt_pipe_made(fds[1], fds[0], "socket", caller);
+	thrum__adapt_limit_made(fds[0], caller);
+	thrum__adapt_limit_made(fds[1], caller);
 }
 
 #define MAKES(name, parameters, arguments, made) \

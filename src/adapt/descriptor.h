@@ -97,6 +97,8 @@ bool thrum__adapt_has_shared(void);
 void thrum__adapt_pipes_left(void);
 /* This process uses an end that is written to. */
 void thrum__adapt_pipe_use(int fd);
+/* The thread that used an end last, or made it; 0: not known. */
+uint32_t thrum__adapt_pipe_user(int fd, bool writes);
 /* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
 bool thrum__adapt_pipe_is_used(int fd, bool writes);
 /* Whether it has a pipe from which it may read, as others write, and never did. */
@@ -153,6 +155,22 @@ void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
+/* ---- limit.c ---- */
+
+/* A call made a descriptor, there. */
+void thrum__adapt_limit_made(int fd, const void *maker);
+/* A call that accepts has failed with errno, as there is no free descriptor. Keeps errno. */
+void thrum__adapt_limit_hit(const void *caller);
+/* There is one again. */
+void thrum__adapt_limit_left(void);
+/* Not 0: there is none. */
+extern _Atomic uint64_t thrum__adapt_limit_task;
+static inline void leave_limit(void)
+{
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_limit_task, memory_order_relaxed) != 0))
+		thrum__adapt_limit_left();
+}
+
 /* ---- files.c ---- */
 
 /* These descriptors hold no lock of a file (flock) from now on, as far as is known. */
@@ -160,12 +178,19 @@ void thrum__adapt_files_forget(unsigned first, unsigned last);
 
 /* ---- ends.c ---- */
 
+/* What a thread does with a pipe for which it waits. */
+enum side {
+	SIDE_READS,
+	SIDE_WRITES,
+	SIDE_TRIED /* it writes so little that all of it is written at once, which has been tried */
+};
+
 /*
  * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe
  * that others have, too, returns once it need not wait any more, or might see a signal that the call
  * itself should see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
  */
-void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, bool writes,
+void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, enum side,
 	const void *caller);
 
 /* Makes a new descriptor one of this library: if there are other threads, its number becomes a high one, so
@@ -177,8 +202,8 @@ int thrum__adapt_hide(long low, bool is_single);
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
- * signal handlers, which might use the pipe. Returns as ends_wait does. */
-void thrum__adapt_own_wait(struct wait *, int fd, bool writes);
+ * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an end. */
+bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);

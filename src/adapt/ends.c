@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/ends.h"
+#include "adapt/stuck.h"
 #include "port/port.h"
 
 #define HIGH 960       /* a descriptor that is seldom given out, but below the usual limit */
@@ -101,8 +101,7 @@ static char *put_holder(char *to, const struct look *look, pid_t process)
 				     : thrum__adapt_put_process(to, process);
 }
 
-/* Makes a task that ends with the wait. */
-static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *label,
+thrum_task thrum__adapt_ends_make(struct wait *wait, enum thrum_kind kind, const char *label,
 	const void *caller)
 {
 	thrum_task task;
@@ -114,10 +113,8 @@ static thrum_task make(struct wait *wait, enum thrum_kind kind, const char *labe
 	return task;
 }
 
-/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
- * these may still want to write. If it has but the one that waits, it is that which should. */
-static thrum_task make_end(struct wait *wait, const struct look *look, const struct end *end,
-	const struct holder *holder, int fd)
+thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look,
+	const struct end *end, const struct holder *holder, int fd)
 {
 	char label[CALL_MAX + PROCESS_TEXT + PLACE_MAX], *to;
 	thrum_task task;
@@ -128,7 +125,7 @@ static thrum_task make_end(struct wait *wait, const struct look *look, const str
 				      : "reading end of pipe ");
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
 	put_holder(to, look, holder->process);
-	task = make(wait, THRUM_KIND_TASK, label, wait->caller);
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	if (holder->process != look->self || look->threads == 1 || !end->writes)
 		thrum_task_should_resolve(task);
 	if (holder->process == look->self && look->is_alone)
@@ -143,18 +140,19 @@ static thrum_task make_lock(struct wait *wait, const struct look *look,
 	thrum_task task;
 
 	thrum__adapt_forked_label(label, look->self, lock);
-	task = make(wait, THRUM_KIND_TASK, label, lock->caller ? lock->caller : wait->caller);
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label,
+		lock->caller ? lock->caller : wait->caller);
 	thrum_task_should_resolve(task);
 	return task;
 }
 
-static thrum_task make_stop(struct wait *wait, pid_t process)
+thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
 	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(label, "SIGCONT for stopped "), process) = '\0';
-	task = make(wait, THRUM_KIND_TASK, label, wait->caller);
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_should_resolve(task);
 	return task;
 }
@@ -170,14 +168,15 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, const s
 		const struct step *step = &steps[i];
 
 		*put_holder(label, look, step->process) = '\0';
-		task = make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label,
-			wait->caller);
+		task = thrum__adapt_ends_make(wait,
+			step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
 		if (step->is_vain && step->sort == LOCK)
 			next = make_lock(wait, look, &step->lock);
 		else if (step->is_vain && step->sort == STOP)
-			next = make_stop(wait, step->process);
+			next = thrum__adapt_ends_make_stop(wait, step->process);
 		else if (step->is_vain && step->sort == END)
-			next = make_end(wait, look, &step->end, &step->holder, step->holder.at);
+			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
+				step->holder.at);
 		if (next)
 			thrum_task_wait(task, next);
 	}
@@ -201,11 +200,11 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 }
 
 /* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
- * can go on come last: the wait is for them first of all. */
-static void tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
+ * can go on come last: the wait is for them first of all. Returns whether it is in vain. */
+static bool tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
 	const struct holder *holders, unsigned count)
 {
-	bool has_meant = false, is_somewhere;
+	bool has_meant = false, is_somewhere, is_vain = true;
 
 	for (unsigned i = 0; i < count; i++) {
 		has_meant |= holders[i].is_meant;
@@ -214,16 +213,18 @@ static void tell_holders(struct wait *wait, const struct look *look, const struc
 			(holders[i].is_meant ||
 				!(look->is_alone ||
 					(end->writes && thrum__adapt_pipe_is_read(fd)))))
-			return;
+			return false;
 	}
 	is_somewhere = !has_meant && thrum__adapt_ends_elsewhere(look, end);
 	for (int waits = 1; waits >= 0; waits--)
 		for (unsigned i = 0; i < count; i++)
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
-				tell_process(wait, look, holders[i].process);
+				is_vain &= tell_process(wait, look, holders[i].process);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
-		thrum_task_wait(wait->source, make_end(wait, look, end, &holders[i], fd));
+		thrum_task_wait(wait->source,
+			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));
+	return is_vain && !is_somewhere;
 }
 
 /* ---- Waiting --------------------------------------------------------------------------------- */
@@ -253,9 +254,23 @@ struct looked {
 	struct end end;
 	pid_t children[CHILDREN]; /* for the end of any of these; none: for a pipe */
 	unsigned count;
-	uint64_t sum; /* of the look before */
+	uint64_t sum;     /* of the look before */
+	uint64_t changed; /* its sum, if it differed from one in vain */
 	bool is_begun;
+	bool is_own;    /* for a pipe that others don't have */
+	bool is_vain;   /* why it waits in vain is recorded, */
+	bool is_stuck;  /* as this process is stuck */
+	uint64_t stuck; /* the sum of the look before, if this process was stuck then */
 };
+
+/* The wait is about to be recorded anew, if it has begun. */
+static void tell_anew(const struct looked *looked)
+{
+	if (!looked->is_begun)
+		return;
+	thrum__adapt_wait_end(looked->wait);
+	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
+}
 
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
@@ -283,17 +298,42 @@ static void look_once(struct looked *looked)
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
-	looked->sum = now;
-	if (looked->is_begun) {
-		thrum__adapt_wait_end(wait);
-		thrum__adapt_wait_make(wait, looked->kind, looked->label, wait->caller);
+	/* Another that looks just now seems to run. */
+	if (looked->is_vain && now != looked->changed) {
+		looked->changed = now;
+		return;
 	}
-	if (looked->count == 0)
-		tell_holders(wait, &look, &looked->end, looked->fd, holders, count);
+	looked->sum = now;
+	tell_anew(looked);
+	looked->is_vain = looked->count == 0
+		? tell_holders(wait, &look, &looked->end, looked->fd, holders, count)
+		: are_vain;
 	for (unsigned i = 0; i < looked->count && are_vain; i++)
-		tell_process(wait, &look, looked->children[i]);
+		looked->is_vain &= tell_process(wait, &look, looked->children[i]);
 	if (looked->is_begun)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
+/* Looks whether this process and its relatives all wait for each other. What two looks tell is recorded. */
+static void look_for_stuck(struct looked *looked)
+{
+	struct stuck *stuck = thrum__adapt_stuck_take();
+
+	if (!stuck)
+		return;
+	bool is_stuck = thrum__adapt_stuck_find(stuck, looked->one.fd, looked->one.events,
+		looked->count == 0 ? &looked->end : NULL, looked->children, looked->count);
+
+	if (is_stuck && stuck->sum == looked->stuck && !thrum__adapt_stuck_has_stranger(stuck) &&
+		thrum__adapt_stuck_is_teller(stuck)) {
+		looked->is_vain = looked->is_stuck = true;
+		tell_anew(looked);
+		thrum__adapt_stuck_tell(looked->wait, stuck);
+		if (looked->is_begun)
+			thrum__adapt_wait_go(looked->wait, &thrum__adapt_outside);
+	}
+	looked->stuck = is_stuck ? stuck->sum : 0;
+	thrum__adapt_stuck_release();
 }
 
 /* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
@@ -302,7 +342,10 @@ static void look_at(struct looked *looked)
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	look_once(looked);
+	if (!looked->is_stuck && !looked->is_own)
+		look_once(looked);
+	if (!looked->is_vain && (looked->is_begun || looked->is_own))
+		look_for_stuck(looked);
 	pthread_setcancelstate(before, NULL);
 }
 
@@ -338,6 +381,7 @@ static bool may_return(pid_t child)
 }
 
 _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+_Atomic uint32_t thrum__adapt_looker_waits;
 
 /* Also when the thread is cancelled. */
 static void stop_looking(_Atomic uintptr_t *const *looker)
@@ -346,13 +390,16 @@ static void stop_looking(_Atomic uintptr_t *const *looker)
 		atomic_store(*looker, 0);
 }
 
-/* Others see that the thread waits for what is in `one` as long as it takes. NULL: there are too many. */
-static _Atomic uintptr_t *note_looker(const struct pollfd *one)
+/* Others see that the thread waits for what is in `one` as long as it takes. tells: it may find out why that
+ * is in vain. NULL: there are too many. */
+static _Atomic uintptr_t *note_looker(const struct pollfd *one, bool tells)
 {
+	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
 	for (int i = 0; i < LOOKERS; i++) {
 		uintptr_t none = 0;
 
-		if (atomic_compare_exchange_strong(&thrum__adapt_lookers[i], &none, (uintptr_t)one))
+		if (atomic_compare_exchange_strong(&thrum__adapt_lookers[i], &none,
+			    (uintptr_t)one | !tells))
 			return &thrum__adapt_lookers[i];
 	}
 	return NULL;
@@ -362,7 +409,7 @@ static _Atomic uintptr_t *note_looker(const struct pollfd *one)
 static void look_until(struct looked *looked)
 {
 	_Atomic uintptr_t *looker
-		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one);
+		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, true);
 	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
 	int ready;
 
@@ -395,25 +442,29 @@ static bool find_end(struct looked *looked, bool writes)
 }
 
 /* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
- * unless a pipe is full; a socket may have a time limit; and the call fails at the wrong end of a pipe. */
-static bool is_like_poll(const struct looked *looked, bool writes)
+ * unless a pipe is full, or it has tried; a socket may have a time limit; and the call fails at the wrong end
+ * of a pipe. */
+static bool is_like_poll(const struct looked *looked, enum side side)
 {
 	struct timeval limit = {0, 0};
 	socklen_t size = sizeof limit;
 	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
 
-	if ((flags & O_ACCMODE) == (writes ? O_RDONLY : O_WRONLY))
+	if ((flags & O_ACCMODE) == (side == SIDE_READS ? O_WRONLY : O_RDONLY))
 		return false;
-	if (writes)
-		return room > 0 && ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room;
+	if (side != SIDE_READS)
+		return room > 0 &&
+			(side == SIDE_TRIED ||
+				(ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room));
 	return !looked->end.is_socket ||
 		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
 			limit.tv_sec == 0 && limit.tv_usec == 0);
 }
 
 void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
-	bool writes, const void *caller)
+	enum side side, const void *caller)
 {
+	bool writes = side != SIDE_READS;
 	char label[CALL_MAX];
 	struct looked looked = {.wait = wait,
 		.kind = kind,
@@ -421,7 +472,7 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	int error = errno;
-	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, writes);
+	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, side);
 	bool is_timed = is_pipe && handlers() != INTERRUPTS;
 
 	thrum__adapt_put_call(label, verb, fd);
@@ -435,24 +486,42 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	errno = error;
 }
 
-void thrum__adapt_own_wait(struct wait *wait, int fd, bool writes)
+/* Waits in a program without handlers. Returns whether others may have an end now. */
+static bool wait_inside(struct looked *looked, bool writes)
 {
-	struct looked looked = {.fd = fd, .one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
 	_Atomic uintptr_t *looker
-		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked.one);
+		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, false);
 	bool is_inside = false;
 	int pause = LOOK_FIRST, ready;
 
-	/* The kernel may write to an eventfd by itself. */
-	if (thrum__adapt_pipe_other(fd, !writes) == fd || thrum__adapt_had_handlers() ||
-		!find_end(&looked, writes) || !is_like_poll(&looked, writes))
-		return;
 	do {
-		ready = real_poll(NULL)(&looked.one, 1, pause);
+		ready = real_poll(NULL)(&looked->one, 1, pause);
 		if (ready == 0 && is_inside == thrum__adapt_has_handlers())
-			thrum__adapt_wait_again(wait, is_inside = !is_inside);
+			thrum__adapt_wait_again(looked->wait, is_inside = !is_inside);
+		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
+			return true;
 		pause = pause < LOOK_LAST ? pause * 2 : pause;
 	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
+	return false;
+}
+
+bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
+{
+	bool writes = side != SIDE_READS;
+	struct looked looked = {.wait = wait,
+		.fd = fd,
+		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
+		.is_own = true};
+
+	/* The kernel may write to an eventfd by itself. */
+	if (thrum__adapt_pipe_other(fd, !writes) == fd || !find_end(&looked, writes) ||
+		!is_like_poll(&looked, side))
+		return false;
+	if (!thrum__adapt_had_handlers())
+		return wait_inside(&looked, writes);
+	if (!thrum__adapt_may_interrupt())
+		look_until(&looked);
+	return false;
 }
 
 int thrum__adapt_hide(long low, bool is_single)

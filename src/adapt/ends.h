@@ -70,8 +70,31 @@ unsigned thrum__adapt_vain_steps(const struct look *, pid_t process, struct step
 /* Whether a process waits in vain, as far as can be seen. */
 bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
 
-/* While a thread looks from time to time, it waits in poll() with this argument. 0: it doesn't. */
+/* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known here. */
+bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
+	struct end *);
+/* Whether a process waits in poll() as an adapter's look: it goes on until there is something. Sets the
+ * descriptor, if fd isn't NULL; to -1 if that look finds out nothing of others. */
+bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,
+	int *fd);
+
+/* ---- ends.c ---- */
+
+/* Makes a task that ends with the wait; NONE: there are too many. */
+thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *label,
+	const void *caller);
+/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
+ * these may still want to write. If it has but the one that waits, it is that which should. */
+thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const struct end *,
+	const struct holder *, int fd);
+/* Makes that of a signal that lets a stopped process go on. */
+thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
+
+/* While a thread looks from time to time, it waits in poll() with this argument. 0: it doesn't. + 1: it finds
+ * out nothing of others. */
 #define LOOKERS 16
 extern _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+/* How many such waits have begun. */
+extern _Atomic uint32_t thrum__adapt_looker_waits;
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "adapt/descriptor.h"
 #include "adapt/process.h"
+#include "port/port.h"
 
 #define PIPES 1024u
 
@@ -26,6 +27,8 @@ struct pipe {
 	_Atomic bool is_read;     /* something came out of it, */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
+	/* The threads that read and wrote last, or made it: which should use it again. */
+	_Atomic uint32_t reader, writer;
 	_Atomic uint64_t to_inode;
 	_Atomic uint8_t tokens;          /* an enum tokens */
 	_Atomic uint32_t takes, returns; /* bytes that were read one by one, and given back */
@@ -70,6 +73,8 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].is_read, false);
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
+		atomic_store(&pipes[n].reader, thrum__port_tid());
+		atomic_store(&pipes[n].writer, thrum__port_tid());
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
 		atomic_store(&pipes[n].takes, 0);
 		atomic_store(&pipes[n].returns, 0);
@@ -123,12 +128,30 @@ static void share(struct pipe *pipe)
 	thrum_task_become(atomic_exchange(&object->task, other), other);
 }
 
+static void note_user(_Atomic uint32_t *user)
+{
+	const struct thread *self = thrum__adapt_self;
+
+	if (self)
+		atomic_store_explicit(user, atomic_load_explicit(&self->tid, memory_order_relaxed),
+			memory_order_relaxed);
+}
+
 void thrum__adapt_pipe_use(int fd)
 {
 	struct pipe *pipe = pipe_of(&writes_to[fd]);
 
-	if (pipe)
-		atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+	if (!pipe)
+		return;
+	atomic_store_explicit(&pipe->is_used, true, memory_order_relaxed);
+	note_user(&pipe->writer);
+}
+
+uint32_t thrum__adapt_pipe_user(int fd, bool writes)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &writes_to[fd] : &reads[fd]) : NULL;
+
+	return !pipe ? 0 : atomic_load(writes ? &pipe->writer : &pipe->reader);
 }
 
 bool thrum__adapt_pipe_is_used(int fd, bool writes)
@@ -324,8 +347,10 @@ void thrum__adapt_pipe_read(int fd)
 	struct pipe *pipe = pipe_of(&reads[fd]);
 	struct object *object = known_object(pipe);
 
-	if (pipe)
+	if (pipe) {
 		atomic_store_explicit(&pipe->is_read, true, memory_order_relaxed);
+		note_user(&pipe->reader);
+	}
 	if (object)
 		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
 }

@@ -167,19 +167,44 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	}
 }
 
-bool thrum__adapt_process_has_handlers(pid_t process)
+/* Returns the signals in a line of a status, such as "\nSigBlk:"; 0: there is no such line. */
+static uint64_t signals_of(const char *status, const char *line)
 {
-	/* The C library has two of its own, in programs with threads. */
-	const unsigned long long own = 3ULL << 31;
-	char text[4096], *line;
-	int fd = open_of(process, "/status", 0);
+	const char *at = strstr(status, line);
+
+	return at ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+/* Finds the signals that have handlers, but for the two of the C library, and those that are held back.
+ * Returns whether they are known. */
+static bool find_signals(pid_t process, const char *name, uint64_t *handled, uint64_t *blocked)
+{
+	char text[4096];
+	int fd = open_of(process, name, 0);
 	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = '\0';
-	line = strstr(text, "\nSigCgt:");
-	return !line || (strtoull(line + strlen("\nSigCgt:"), NULL, 16) & ~own) != 0;
+	*handled = signals_of(text, "\nSigCgt:") & ~(UINT64_C(3) << 31);
+	*blocked = signals_of(text, "\nSigBlk:");
+	return strstr(text, "\nSigCgt:") != NULL;
+}
+
+bool thrum__adapt_process_has_handlers(pid_t process)
+{
+	uint64_t handled, blocked;
+
+	return !find_signals(process, "/status", &handled, &blocked) || handled != 0;
+}
+
+bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid)
+{
+	uint64_t handled, blocked;
+	char name[48];
+
+	strcpy(thrum__adapt_put_number(stpcpy(name, "/task/"), tid), "/status");
+	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0;
 }
 
 /* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */

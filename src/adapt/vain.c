@@ -16,23 +16,39 @@
 
 /* ---- The wait of a process ------------------------------------------------------------------- */
 
-static bool is_among(const _Atomic uintptr_t lookers[LOOKERS], const struct process_call *call)
+/* Returns the looker that waits in a call; 0: none does. */
+static uintptr_t find_looker(const _Atomic uintptr_t lookers[LOOKERS],
+	const struct process_call *call)
 {
 	for (int i = 0; i < LOOKERS && call->arguments[0]; i++)
-		if (atomic_load(&lookers[i]) == call->arguments[0])
-			return true;
-	return false;
+		if ((atomic_load(&lookers[i]) & ~(uintptr_t)1) == call->arguments[0])
+			return atomic_load(&lookers[i]);
+	return 0;
 }
 
-/* Whether a process waits in poll() as an adapter's look: it goes on until there is something. */
-static bool is_look(const struct look *look, pid_t process, const struct process_call *call)
+bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
+	const struct process_call *call, int *fd)
 {
 	_Atomic uintptr_t lookers[LOOKERS];
+	struct pollfd one;
+	uintptr_t looker;
 
-	return thrum__adapt_process_is_copy(look->self, process) &&
-		thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_lookers, lookers,
-			sizeof lookers) &&
-		is_among(lookers, call);
+#ifdef SYS_poll
+	if (call->number != SYS_poll && call->number != SYS_ppoll)
+		return false;
+#else
+	if (call->number != SYS_ppoll)
+		return false;
+#endif
+	if (!thrum__adapt_process_is_copy(look->self, process) ||
+		!thrum__adapt_process_copy(process, (uintptr_t)thrum__adapt_lookers, lookers,
+			sizeof lookers) ||
+		!(looker = find_looker(lookers, call)) ||
+		!thrum__adapt_process_copy(process, call->arguments[0], &one, sizeof one))
+		return false;
+	if (fd)
+		*fd = looker & 1 ? -1 : one.fd;
+	return true;
 }
 
 /* Finds the only descriptor for which a process waits in a call. Returns it, or -1. */
@@ -55,15 +71,15 @@ static int find_descriptor(const struct look *look, pid_t process, const struct 
 	default: return -1;
 	}
 	if (call->arguments[1] != 1 ||
-		!(thrum__adapt_call_is_endless(call) || is_look(look, process, call)) ||
+		!(thrum__adapt_call_is_endless(call) ||
+			thrum__adapt_vain_looker(look, process, call, NULL)) ||
 		!thrum__adapt_process_copy(process, call->arguments[0], &one, sizeof one))
 		return -1;
 	*writes = one.events == POLLOUT;
 	return one.events == POLLOUT || one.events == POLLIN ? one.fd : -1;
 }
 
-/* Finds the end for which a process waits: of a pipe, or of a pair of sockets that is known here. */
-static bool find_end(const struct look *look, pid_t process, const struct process_call *call,
+bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct process_call *call,
 	struct end *end)
 {
 	char path[64];
@@ -146,7 +162,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	if (tid == sleepers->self || sleepers->is_any_awake)
 		return;
 	sleepers->is_any_awake = !thrum__adapt_process_call(getpid(), tid, &call) ||
-		!(thrum__adapt_call_is_endless(&call) || is_among(thrum__adapt_lookers, &call));
+		!(thrum__adapt_call_is_endless(&call) || find_looker(thrum__adapt_lookers, &call));
 }
 
 /* Whether all other threads of this process wait for as long as it takes. */
@@ -223,7 +239,7 @@ static pid_t find_step(const struct look *look, struct step *step)
 		step->is_vain = true;
 	} else if (!thrum__adapt_process_call(step->process, 0, &call)) {
 		return 0;
-	} else if (find_end(look, step->process, &call, &step->end)) {
+	} else if (thrum__adapt_vain_end(look, step->process, &call, &step->end)) {
 		judge_end(look, step, &next);
 	} else if (thrum__adapt_process_is_single(step->process) &&
 		!thrum__adapt_process_has_handlers(step->process)) {

@@ -109,6 +109,10 @@ void thrum__adapt_wait_make(struct wait *wait, enum thrum_kind kind, const char 
 
 void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
 {
+	struct thread *self = thrum__adapt_thread();
+
+	if (self)
+		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
 	if (THRUM__ON(THRUM__BIT_WAITS))
 		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
 	thrum__adapt_pause(&wait->pause, reason);

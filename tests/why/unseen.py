@@ -114,15 +114,15 @@ def write_names(file):
 
 
 def gather(file):
-    """Makes one file of all recordings of a run: children made theirs beside it."""
-    files = [file] + sorted(glob.glob(glob.escape(file) + ".[0-9]*"))
+    """Makes one file of all recordings of a run: children made theirs beside it, perhaps without a parent's."""
+    files = [one for one in [file] + sorted(glob.glob(glob.escape(file) + ".[0-9]*")) if os.path.exists(one)]
     for one in files:
         write_names(one)
-    if len(files) > 1:
+    if files and files != [file]:
         subprocess.run([THRUM, "bundle", "-o", file + ".all", *files], check=True)
-        os.replace(file + ".all", file)
-        for one in files[1:]:
+        for one in files:
             os.unlink(one)
+        os.replace(file + ".all", file)
 
 
 def record(case, program, file):

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A program with threads and forked children that all wait for each other. The argument says how; with a
+ * second one all is well. SIGALRM ends it.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool is_fine;
+static sem_t is_done;
+static char byte;
+
+static void get(int fd)
+{
+	if (read(fd, &byte, 1) < 0)
+		exit(1);
+}
+
+static void put(int fd)
+{
+	if (write(fd, "x", 1) != 1)
+		exit(1);
+}
+
+static void make(int ends[2], bool are_sockets)
+{
+	if (are_sockets ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+			: pipe2(ends, O_CLOEXEC))
+		exit(1);
+}
+
+/* Returns true in the child. */
+static bool start(const char *name)
+{
+	if (fork() != 0)
+		return false;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, name);
+	return true;
+}
+
+static void *wait_until_done(void *unused)
+{
+	(void)unused;
+	sem_wait(&is_done);
+	return NULL;
+}
+
+/* The child reads to the end, which the parent, another thread of which waits for it, doesn't send. */
+static void half(void)
+{
+	int ends[2];
+
+	make(ends, true);
+	if (start("renderer")) {
+		close(ends[0]);
+		while (read(ends[1], &byte, 1) > 0)
+			continue;
+		put(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	put(ends[0]);
+	if (is_fine)
+		shutdown(ends[0], SHUT_WR);
+	get(ends[0]);
+	wait(NULL);
+}
+
+static void *send_late(void *fd)
+{
+	usleep(700000);
+	shutdown(*(int *)fd, SHUT_WR);
+	return NULL;
+}
+
+/* The same, but another thread does so later. */
+static void late(void)
+{
+	pthread_t thread;
+	int ends[2];
+
+	make(ends, true);
+	if (start("renderer")) {
+		close(ends[0]);
+		while (read(ends[1], &byte, 1) > 0)
+			continue;
+		put(ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	put(ends[0]);
+	pthread_create(&thread, NULL, send_late, &ends[0]);
+	get(ends[0]);
+	pthread_join(thread, NULL);
+	wait(NULL);
+}
+
+/* The child has the lock of a file, and waits for the end of what the parent writes; that waits for the lock. */
+static void lock(void)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	char path[] = "/tmp/thrum-relatives-XXXXXX";
+	int file = mkstemp(path), output[2], ready[2];
+
+	unlink(path);
+	make(output, false);
+	make(ready, false);
+	if (start("cleaner")) {
+		close(output[1]);
+		fcntl(file, F_SETLKW, &whole);
+		put(ready[1]);
+		get(output[0]);
+		_exit(0);
+	}
+	close(output[0]);
+	get(ready[0]);
+	if (is_fine)
+		close(output[1]);
+	fcntl(file, F_SETLKW, &whole);
+	wait(NULL);
+}
+
+static void *get_answer(void *fd)
+{
+	get(*(int *)fd);
+	return NULL;
+}
+
+/* The main thread waits for any child; the child for an answer of it; and a thread for the child. */
+static void slots(void)
+{
+	pthread_t thread;
+	int ends[2], answers[2];
+
+	make(answers, false);
+	make(ends, true);
+	if (start("worker")) {
+		close(ends[0]);
+		get(ends[1]);
+		put(answers[1]);
+		_exit(0);
+	}
+	pthread_create(&thread, NULL, get_answer, &answers[0]);
+	close(ends[1]);
+	if (is_fine)
+		put(ends[0]);
+	wait(NULL);
+	pthread_join(thread, NULL);
+}
+
+static int handled[2];
+
+static void on_signal(int number)
+{
+	char record[64] = {(char)number};
+	int error = errno;
+
+	if (write(handled[1], record, sizeof record) < 0)
+		exit(1);
+	errno = error;
+}
+
+/* A handler fills a pipe that the thread which it interrupts reads. */
+static void handler(void)
+{
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+
+	make(handled, false);
+	fcntl(handled[1], F_SETPIPE_SZ, 4096);
+	sigaction(SIGUSR1, &action, NULL);
+	raise(SIGUSR1);
+	get(handled[0]);
+	for (int i = 0; i < (is_fine ? 62 : 70); i++)
+		raise(SIGUSR1);
+}
+
+/* Two processes send a byte to and fro. */
+static void turns(void)
+{
+	int there[2], back[2];
+
+	make(there, false);
+	make(back, false);
+	if (start("other")) {
+		close(there[1]);
+		while (read(there[0], &byte, 1) > 0)
+			put(back[1]);
+		_exit(0);
+	}
+	for (int i = 0; i < 20000; i++) {
+		put(there[1]);
+		get(back[0]);
+	}
+	close(there[1]);
+	wait(NULL);
+}
+
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+static void *be_clients(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 30; i++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+		if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
+			exit(1);
+		get(fd);
+		close(fd);
+	}
+	return NULL;
+}
+
+/* It keeps its connections until it may have no more. */
+static void limit(void)
+{
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0), free = dup(listener);
+	pthread_t thread;
+
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){24, 24});
+	snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "thrum-%d", getpid());
+	if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+		listen(listener, 1) != 0)
+		exit(1);
+	close(free);
+	pthread_create(&thread, NULL, be_clients, NULL);
+	for (int i = 0; i < 30; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0 && errno == EMFILE) {
+			usleep(10000);
+			i--;
+			continue;
+		}
+		put(fd);
+		if (is_fine)
+			close(fd);
+	}
+	pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
+		{"handler", handler}, {"turns", turns}, {"limit", limit}};
+	pthread_t thread;
+	sigset_t mask;
+
+	is_fine = argc > 2;
+	alarm(is_fine ? 20 : 2);
+	sem_init(&is_done, 0, 0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &mask, NULL); /* in that thread */
+	pthread_create(&thread, NULL, wait_until_done, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &mask, NULL);
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(argv[1], cases[i].name) == 0)
+			cases[i].run();
+	sem_post(&is_done);
+	pthread_join(thread, NULL);
+	puts("done");
+	return 0;
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Threads and forked children that all wait for each other.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# hangs NAME PATTERN: the program hangs, and thrum names the cause.
+hangs() {
+	same "$1" "$programs/relatives" "$1"
+	has "$1" why "$2"
+}
+hangs half 'process [0-9]* \(renderer\), started by [^:]*: Waits for .other end of socket [0-9]* in this process'
+hangs lock 'Waits for .release of the file.s lock for process [0-9]* \(relatives\)'
+hangs slots 'other end of socket [0-9]* in this process[^:]*: Waits for .slots[^ ]*/relatives'
+for case in half lock slots; do
+	has "$case" why '^deadlock \(certain\)'
+done
+hangs handler 'reading end of pipe [0-9]* in this process. never resolves'
+hangs limit 'EMFILE: all 24 are open\); 1[0-9] made by limit'
+
+# Nothing is wrong: another thread sends later, or others only seem to wait.
+for case in half lock slots handler limit late turns; do
+	same "fine-$case" "$programs/relatives" "$case" fine
+	has "fine-$case" why '^no findings'
+done
+# None of the short writes has waited.
+if "$THRUM" dump fine-handler.thrum | grep -qE 'wait .*pipe'; then
+	wrong "a short write to a pipe counts as a wait"
+fi
+exit "$failed"
