@@ -397,7 +397,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return false;
 	if (!last)
 		return !is_kept(search, path);
-	if (is_needed(model, path) || thrum__why_is_longest_wait(search, path) ||
+	if (thrum__why_lost_of(search, path) || is_needed(model, path) ||
+		thrum__why_is_longest_wait(search, path) ||
 		thrum__why_holds_up_loop(model, path->leaf))
 		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
