@@ -31,7 +31,7 @@ void part_forget(struct part *part)
 }
 
 /* Makes a step of the statistics. Returns whether there are more. */
-EXPORT(core_stats_step) bool core_stats_step(unsigned number)
+static bool step_stats(unsigned number)
 {
 	struct part *part = core_part(number);
 	int more;
@@ -49,7 +49,7 @@ const struct thrum__stats *core_stats(unsigned number)
 {
 	struct part *part = core_part(number);
 
-	while (core_stats_step(number))
+	while (step_stats(number))
 		;
 	return part && part->has_stats ? &part->stats : NULL;
 }
@@ -548,24 +548,44 @@ static int make_document(int what, unsigned number, uint32_t index,
 		return compare_slow(number, index, document);
 	if (what == CORE_DOCUMENT_DIFF)
 		return compare_traces(document);
+	if (number >= core.stage->count)
+		return 0;
+	scene = core.stage->parts[number].scene;
+	if (what == CORE_DOCUMENT_FINDING)
+		return index < scene->findings.count
+			? thrum__document_finding(core.parts[number].model,
+				  &scene->findings.findings[index], document)
+			: 0;
 	stats = core_stats(number);
 	if (!stats)
 		return -THRUM_E_MEMORY;
-	scene = core.stage->parts[number].scene;
 	if (what == CORE_DOCUMENT_TRACE ||
 		(what == CORE_DOCUMENT_TASK && index == scene->selected &&
 			thrum__scene_bands_tells_range(scene)))
 		return thrum__stage_document(core.stage, number, stats, &core.parts[number].info,
 			document);
-	if (what == CORE_DOCUMENT_FINDING)
-		return index < scene->findings.count
-			? thrum__document_finding(stats->model, &scene->findings.findings[index],
-				  document)
-			: 0;
 	return thrum__model_has_row(&stats->model->tasks, index)
 		? thrum__document_task(stats, index,
 			  index == scene->selected ? scene->run : THRUM__NONE, document)
 		: 0;
+}
+
+/* Makes a step towards a document (enum core_document), or any other answer that needs statistics as that of
+ * a trace does. Returns whether there are more. */
+EXPORT(core_step) bool core_step(int what, unsigned number, uint32_t index)
+{
+	struct thrum__scene *scene;
+
+	if (number >= core.stage->count || what == CORE_DOCUMENT_FINDING ||
+		what == CORE_DOCUMENT_DIFF)
+		return false;
+	if (what == CORE_DOCUMENT_SLOW)
+		return compare_step(number, index) > 0;
+	if (step_stats(number))
+		return true;
+	scene = core.stage->parts[number].scene;
+	return (what == CORE_DOCUMENT_TRACE || thrum__scene_bands_tells_range(scene)) &&
+		thrum__scene_bands_look_on(scene) > 0;
 }
 
 /* Answers a document (enum core_document); empty if there is nothing that it could be about. */

@@ -4,11 +4,11 @@
 
 static void forget_answer(void)
 {
-	if (core.has_flame)
-		thrum__slow_flame_free(&core.flame);
-	if (core.has_answer)
-		thrum__slow_answer_free(&core.answer);
-	core.has_answer = core.has_flame = false;
+	thrum__slow_flame_end(core.flaming, NULL);
+	core.flaming = NULL;
+	thrum__slow_flame_free(&core.flame);
+	thrum__slow_answer_free(&core.answer);
+	core.has_answer = false;
 }
 
 static void forget_comparison(void)
@@ -26,24 +26,56 @@ void compare_forget(void)
 
 /* ---- Why slow ------------------------------------------------------------------------------ */
 
-int compare_slow(unsigned number, uint32_t task, struct thrum__document *document)
+int compare_step(unsigned number, uint32_t task)
 {
 	struct part *part = core_part(number);
+	int more;
 
 	if (!part || !thrum__model_has_row(&part->model->tasks, task))
 		return 0;
-	if (!core.has_answer || core.slow_part != number || core.slow_task != task) {
+	if (!core.answer.model || core.slow_part != number || core.slow_task != task) {
 		forget_answer();
-		if (thrum__slow_answer_of(part->model, task, &core.answer) < 0)
-			return -THRUM_E_MEMORY;
-		core.has_answer = true;
+		thrum__slow_answer_begin(part->model, task, &core.answer);
 		core.slow_part = number;
 		core.slow_task = task;
-		core.has_flame = core.answer.lives.count > 0 &&
-			thrum__slow_flame_make(&core.answer.paths, &core.answer.lives,
-				&core.flame) == 0;
 	}
-	return thrum__document_slow(&core.answer, document);
+	if (core.has_answer)
+		return 0;
+	more = thrum__slow_answer_go_on(&core.answer);
+	core.has_answer = more == 0;
+	if (more < 0)
+		forget_answer();
+	return more;
+}
+
+int compare_slow(unsigned number, uint32_t task, struct thrum__document *document)
+{
+	int more;
+
+	do
+		more = compare_step(number, task);
+	while (more > 0);
+	if (more < 0)
+		return more;
+	return core.has_answer ? thrum__document_slow(&core.answer, document) : 0;
+}
+
+/* Makes a step of the flame graph below the last document on a slow task. Returns 1 while there is more to
+ * do, 0, or an error. */
+EXPORT(core_flame) int core_flame(void)
+{
+	int more;
+
+	if (!core.has_answer || core.answer.lives.count == 0 || core.flame.boxes)
+		return 0;
+	if (!core.flaming)
+		core.flaming = thrum__slow_flame_begin(&core.answer.paths, &core.answer.lives);
+	more = core.flaming ? thrum__slow_flame_go_on(core.flaming) : -THRUM_E_MEMORY;
+	if (more > 0)
+		return more;
+	thrum__slow_flame_end(core.flaming, more < 0 ? NULL : &core.flame);
+	core.flaming = NULL;
+	return more;
 }
 
 /* Draws the path and the flame graph of the last document on a slow task, as core_chart does the
@@ -52,8 +84,8 @@ EXPORT(core_slow) int core_slow(float width)
 {
 	if (!core.has_answer)
 		return -THRUM_E_ARGUMENT;
-	return thrum__report_slow_frame(&core.answer, core.has_flame ? &core.flame : NULL, width,
-		&core.metrics, &core.chart);
+	return thrum__report_slow_frame(&core.answer, &core.flame, width, &core.metrics,
+		&core.chart);
 }
 
 /* Answers as plain text what is at a place of that picture, or "". Returns its task, or -1. */
@@ -63,8 +95,8 @@ EXPORT(core_slow_spot) int core_slow_spot(float width, float x, float y)
 
 	thrum__base_text_clear(&core.out);
 	if (core.has_answer)
-		thrum__report_slow_spot(&core.answer, core.has_flame ? &core.flame : NULL, width,
-			&core.metrics, x, y, &spot);
+		thrum__report_slow_spot(&core.answer, &core.flame, width, &core.metrics, x, y,
+			&spot);
 	json_put(&core.out, spot.words);
 	return spot.task == THRUM__NONE ? -1 : (int)spot.task;
 }

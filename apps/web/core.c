@@ -511,10 +511,10 @@ static int take_bytes(void *context, const void *bytes, size_t size)
 	return core.out.failed ? -THRUM_E_MEMORY : 0;
 }
 
-/* Answers the last frame as SVG. */
-EXPORT(core_svg) int core_svg(void)
+/* Answers the last frame as SVG in a theme. */
+EXPORT(core_svg) int core_svg(int theme)
 {
 	thrum__base_text_clear(&core.out);
-	return thrum__draw_svg(core.stage->lists, core.stage->list_count, core_theme_now(),
+	return thrum__draw_svg(core.stage->lists, core.stage->list_count, theme,
 		core.stage->count > 0 ? core.stage->parts[0].name : "", take_bytes, NULL);
 }

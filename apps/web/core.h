@@ -77,11 +77,13 @@ struct core {
 	struct thrum__draw_list chart;
 	struct thrum__scene_coarse coarse; /* of the trace that is being read */
 	double part_read;                  /* of it, 0 … 1 */
-	/* The task that was slow, and the flame graph of its label: of the last question. */
-	bool has_answer, has_flame;
+	/* The task that was slow, and the flame graph of its label: of the last question. Both are made in
+	 * steps; the answer is begun when it has a model, and the flame graph is empty until it is made. */
+	bool has_answer;
 	unsigned slow_part;
 	uint32_t slow_task;
 	struct thrum__slow_answer answer;
+	struct thrum__flame_work *flaming;
 	struct thrum__flame flame;
 	/* The differences of the first two traces. */
 	bool has_comparison;
@@ -102,6 +104,10 @@ const struct thrum__stats *core_stats(unsigned part);
 
 /* Frees the statistics and tables of a part. */
 void part_forget(struct part *);
+
+/* Makes a step of the answer why a task was slow. Returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int compare_step(unsigned part, uint32_t task);
 
 /* Write why a task was slow, and how the first two traces differ; an empty document if there is
  * nothing to tell. */

@@ -18,6 +18,13 @@ typedef uint32_t thrum__slices_owner(const struct thrum__model *, uint32_t row);
 THRUM__MUST_USE int thrum__analyse_slices_make(const struct thrum__model *,
 	const struct thrum__model_rows *, uint32_t owners, thrum__slices_owner *,
 	struct thrum__slices *);
+/* The same in two steps of about the same length, with the same arguments. */
+THRUM__MUST_USE int thrum__analyse_slices_count(const struct thrum__model *,
+	const struct thrum__model_rows *, uint32_t owners, thrum__slices_owner *,
+	struct thrum__slices *);
+THRUM__MUST_USE int thrum__analyse_slices_fill(const struct thrum__model *,
+	const struct thrum__model_rows *, uint32_t owners, thrum__slices_owner *,
+	struct thrum__slices *);
 void thrum__analyse_slices_free(struct thrum__slices *);
 
 #endif

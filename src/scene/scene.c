@@ -116,9 +116,7 @@ void thrum__scene_whole(const struct thrum__scene *scene, int64_t *from, int64_t
 	}
 }
 
-/* Returns where the first window begins. If a ring wrapped and a large part of the trace is lost,
- * that is a little before the first event that the busiest lane still has. */
-static int64_t kept_from(const struct thrum__scene *scene, int64_t from, int64_t to)
+int64_t thrum__scene_kept_from(const struct thrum__scene *scene, int64_t from, int64_t to)
 {
 	const struct thrum__model *model = scene->model;
 	const struct thrum__lane *busiest = NULL;
@@ -130,7 +128,7 @@ static int64_t kept_from(const struct thrum__scene *scene, int64_t from, int64_t
 			busiest = &model->lanes[i];
 	if (!busiest || busiest->first >= to || busiest->first - from <= (to - from) / LOST_MOST)
 		return from;
-	return busiest->first - (to - busiest->first) / LOST_SHOWN;
+	return busiest->first;
 }
 
 /* Whether there is nothing to be seen but counters, as all tasks are the lanes' own. */
@@ -142,11 +140,15 @@ static bool has_only_counters(const struct thrum__model *model)
 
 void thrum__scene_state_default(const struct thrum__scene *scene, struct thrum__scene_state *state)
 {
+	int64_t kept;
+
 	*state = (struct thrum__scene_state){.findings = true,
 		.focus_y = 0.5f,
 		.counters = has_only_counters(scene->model)};
 	thrum__scene_whole(scene, &state->from, &state->to);
-	state->from = kept_from(scene, state->from, state->to);
+	kept = thrum__scene_kept_from(scene, state->from, state->to);
+	if (kept > state->from)
+		state->from = kept - (state->to - kept) / LOST_SHOWN;
 }
 
 void thrum__scene_set_ending(struct thrum__scene *scene, const struct thrum_trace_info *info,
@@ -445,8 +447,11 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	scene->height = height;
 	scene->shows_bands = thrum__scene_shows_bands(scene);
 	choose_stretch(scene);
-	if (scene->shows_bands)
-		return project_bands(scene, top, bottom);
+	if (scene->shows_bands) {
+		status = project_bands(scene, top, bottom);
+		scene->shows_bands = scene->bands != NULL;
+		return status;
+	}
 	status = thrum__scene_make_rows(scene);
 	if (status != 0)
 		return status;

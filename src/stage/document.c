@@ -4,7 +4,7 @@
 #include "stage/stage.h"
 
 /* Writes about a range of the bands, beside the rest. */
-static int write_range(struct thrum__scene *scene, const struct thrum__document_program *program,
+static int write_range(struct thrum__scene *scene, struct thrum__document_program *program,
 	struct thrum__document *document)
 {
 	const struct thrum__scene_bands_state *state = &scene->state.bands;
@@ -14,6 +14,8 @@ static int write_range(struct thrum__scene *scene, const struct thrum__document_
 
 	if (thrum__scene_bands_where_beside(scene, range.group, &here, &other) < 0)
 		return -THRUM_E_MEMORY;
+	if (program->from > range.from)
+		program->from = range.from;
 	return thrum__document_range(program, &range, document);
 }
 
@@ -45,7 +47,8 @@ int thrum__stage_document(struct thrum__stage *stage, uint32_t part,
 	if (!bands)
 		return thrum__document_trace(stats, info, stage->parts[part].name, program.is_clear,
 			document);
-	program.from = bands->from;
+	/* Of a time whose events are lost, the numbers would be too small. */
+	program.from = thrum__scene_kept_from(scene, bands->from, bands->to);
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)
 		return write_range(scene, &program, document);
@@ -53,7 +56,7 @@ int thrum__stage_document(struct thrum__stage *stage, uint32_t part,
 		return thrum__document_task(stats, thread, THRUM__NONE, document);
 	if (group != THRUM__NONE)
 		return write_group(scene, &program, group, document);
-	if (thrum__scene_bands_look(scene) < 0)
+	if (!scene->paths_later && thrum__scene_bands_look(scene) < 0)
 		return -THRUM_E_MEMORY;
 	program.where = thrum__scene_bands_where(scene);
 	return thrum__document_program(&program, document);

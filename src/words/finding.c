@@ -282,11 +282,9 @@ static void put_other(struct filling *f, uint32_t task)
 	const char *process;
 
 	put_task(f, task);
-	if (!model->is_joined || !thrum__model_has_row(&model->tasks, task) ||
-		!thrum__model_has_row(&model->tasks, f->step->task))
-		return;
-	process = thrum__model_process(model, task);
-	if (strcmp(process, thrum__model_process(model, f->step->task)) == 0)
+	process = thrum__words_process(model, task);
+	if (!*process || !thrum__model_has_row(&model->tasks, f->step->task) ||
+		strcmp(process, thrum__model_process(model, f->step->task)) == 0)
 		return;
 	thrum__base_text_put(&f->text, " (");
 	thrum__base_text_put(&f->text, process);

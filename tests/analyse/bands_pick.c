@@ -192,7 +192,7 @@ static void compare(const struct bands *bands, uint64_t seed)
 
 	for (int round = 0; round < ROUNDS; round++) {
 		struct thrum__bands_box box = random_box(bands, &seed);
-		uint32_t most = 1 + layout_random(&seed, MOST), all, in_sight, count;
+		uint32_t most = 1 + layout_random(&seed, MOST), all, in_sight, count, medians = 0;
 		uint32_t expect = choose(bands, &box, most > 1 ? most : 2, expected, &all);
 		struct thrum__bands_line lines[MOST];
 
@@ -201,8 +201,11 @@ static void compare(const struct bands *bands, uint64_t seed)
 		count = thrum__bands_pick(bands->all, &box, lines, most, &in_sight);
 		assert_int_equal(in_sight, all);
 		assert_int_equal(count, expect);
-		for (uint32_t i = 0; i < count; i++)
+		for (uint32_t i = 0; i < count; i++) {
 			assert_int_equal(lines[i].task, expected[i].line.task);
+			medians += lines[i].is_median;
+		}
+		assert_int_equal(medians, all > most ? 1 : 0);
 	}
 }
 

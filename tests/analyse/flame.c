@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <limits.h>
 #include <string.h>
 #include <cmocka.h>
 
+#include "analyse/slow/answer.h"
 #include "analyse/slow/flame.h"
 #include "story.h"
 
@@ -116,6 +118,46 @@ static void nothing_makes_an_empty_pile(void **state)
 	thrum__slow_flame_free(&flame);
 }
 
+/* Makes at most so many steps of an answer and of its flame graph. Returns how many there were. */
+static unsigned make_steps(unsigned most, struct thrum__flame *flame)
+{
+	struct thrum__flame_work *work = NULL;
+	struct thrum__slow_answer answer;
+	unsigned steps = 0;
+	int more = 1;
+
+	thrum__slow_answer_begin(model, story_task(model, 2), &answer);
+	for (; more > 0 && steps < most; steps++)
+		more = thrum__slow_answer_go_on(&answer);
+	if (more == 0) {
+		assert_int_equal(answer.lives.count, 2);
+		assert_int_equal(answer.path.to - answer.path.from, 70);
+		work = thrum__slow_flame_begin(&answer.paths, &answer.lives);
+		assert_non_null(work);
+		more = 1;
+	}
+	for (; work && more > 0 && steps < most; steps++)
+		more = thrum__slow_flame_go_on(work);
+	thrum__slow_flame_end(work, work && more == 0 ? flame : NULL);
+	thrum__slow_answer_free(&answer);
+	return steps;
+}
+
+/* A viewer goes on to another task before an answer is complete. */
+static void steps_may_end_early(void **state)
+{
+	struct thrum__flame flame = {0};
+	unsigned all = make_steps(UINT_MAX, &flame);
+
+	(void)state;
+	assert_true(all > 10);
+	assert_int_equal(flame.tasks, 2);
+	assert_int_equal(flame.total, 100);
+	thrum__slow_flame_free(&flame);
+	for (unsigned most = 0; most < all; most++)
+		assert_int_equal(make_steps(most, &flame), most);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +165,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(times_add_up, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(shares_are_beside_the_usual, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_makes_an_empty_pile, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(steps_may_end_early, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

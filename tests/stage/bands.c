@@ -720,6 +720,40 @@ static void opening_moves_what_is_below(void **state)
 	assert_float_equal(painted_y(show), opened, 0);
 }
 
+static const char *remark_of(const struct show *show)
+{
+	static const struct thrum_trace_info info;
+	static char text[100];
+	struct thrum__document document;
+	struct thrum__stats stats;
+
+	thrum__document_init(&document);
+	assert_int_equal(thrum__stats_make(show->models[0], true, 0, &stats), 0);
+	assert_int_equal(thrum__stage_document(show->stage, 0, &stats, &info, &document), 0);
+	*text = 0;
+	for (uint32_t i = 0; i < document.paragraphs[1].count; i++) {
+		const struct thrum__document_piece *piece =
+			&document.pieces[document.paragraphs[1].first + i];
+
+		strncat(text, document.text + piece->offset, piece->size);
+	}
+	thrum__document_finish(&document);
+	thrum__stats_free(&stats);
+	return text;
+}
+
+/* Where a ring has lost the beginning, the numbers are of the rest: of all they would be too small. */
+static void numbers_are_of_what_is_kept(void **state)
+{
+	struct show *show = *state;
+	struct thrum__model *model = show->models[0];
+
+	assert_string_equal(remark_of(show), "40 labelled tasks in 204 ms");
+	model->is_cut = true;
+	model->lanes[0].first = 104000000;
+	assert_string_equal(remark_of(show), "22 labelled tasks in 100 ms from 104.0 ms");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -753,6 +787,7 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(exceptions_and_stories_need_bands, set_up,
 			show_end),
+		cmocka_unit_test_setup_teardown(numbers_are_of_what_is_kept, set_up, show_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

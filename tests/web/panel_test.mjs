@@ -14,7 +14,7 @@ import {
   viewer,
 } from "./fixtures.mjs";
 import { expect, same, test, until } from "./harness.mjs";
-import { address, drag, opened, place, reaches, shown, tab } from "./page.mjs";
+import { address, canvas, drag, opened, place, reaches, shown, tab } from "./page.mjs";
 
 const panel = (view) => view.getByRole("complementary");
 const rows = (view) => panel(view).getByRole("row");
@@ -247,6 +247,32 @@ test("copying takes the selected task's details, and printing keeps the picture"
   const change = (await shape()) / before;
   expect(change > 0.98 && change < 1.02, `its shape changes by ${change}`);
   same(await view.locator("#tools").isVisible(), false, "no buttons are printed");
+});
+
+test("Ctrl+P prints the picture as SVG, and the page is light on paper", async (open) => {
+  const view = await opened(open, page(hanging()), { colorScheme: "dark" });
+  await view.evaluate(() => {
+    const urlOf = URL.createObjectURL;
+    window.print = () => (window.isPrinted = true);
+    URL.createObjectURL = (blob) => urlOf((window.made = blob));
+  });
+  await view.keyboard.press("Control+p");
+  await until("it is printed", () => view.evaluate(() => window.isPrinted));
+  const image = view.locator("#print");
+  const svg = await view.evaluate(() => window.made.text());
+  expect(svg.includes("ARP reply"), "the picture has texts");
+  expect(/#ffffff/i.test(svg) && !/#14171b/i.test(svg), "it is light");
+  same(await image.isVisible(), false, "it isn't on the screen");
+  await view.emulateMedia({ media: "print" });
+  same(await image.isVisible(), true, "it is on paper");
+  same(await canvas(view).isVisible(), false, "the canvas isn't");
+  const theme = () => view.evaluate(() => document.documentElement.dataset.theme);
+  const tell = (type) => view.evaluate((type) => dispatchEvent(new Event(type)), type);
+  await tell("beforeprint");
+  same(await theme(), "light", "the theme on paper");
+  await tell("afterprint");
+  same(await theme(), "dark", "the theme afterwards");
+  same(await image.count(), 0, "pictures that are left");
 });
 
 test("the counts of states lead to their tasks", async (open) => {

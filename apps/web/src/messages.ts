@@ -216,7 +216,10 @@ export type ToWorker =
     }
   | { is: "slow"; width: number; scale: number } // asks for the picture of the last such document
   | { is: "spot"; part: number; width: number; x: number; y: number; go: boolean } // a place in it
-  | { is: "export"; format: "svg" | "png" | "csv"; part: number; table?: TableName };
+  | { is: "export"; format: Format; part: number; table?: TableName };
+
+/** "print": the picture as SVG in the light theme. */
+export type Format = "svg" | "png" | "csv" | "print";
 
 export type FromWorker =
   | { is: "ready"; commands: Command[]; words: Words }
@@ -240,7 +243,7 @@ export type FromWorker =
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }
-  | { is: "file"; name: string; type: string; bytes: Blob };
+  | { is: "file"; name: string; bytes: Blob } // name "": to be printed
 
 /** A finding, a band, a thread, a queue, a task: all that the picture shows has a sentence. */
 export interface Item {

@@ -5,7 +5,8 @@ import { button, byId, count, listen, make, saveFile, say, withData } from "./pa
 import { drag, listenToHeld } from "./page-input";
 import { notice } from "./page-notices";
 import { command, helpOf, keyOf, now, on, onChange, post } from "./page-wire";
-import type { TableName } from "./messages";
+import { applyTheme } from "./page-theme";
+import type { Format, TableName } from "./messages";
 import { openTab, setTab } from "./panel";
 
 /** Commands that the menu "View" switches. */
@@ -247,6 +248,20 @@ function tellCut() {
   else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);
 }
 
+/** Prints the page with the picture as SVG, whose texts and edges are sharp on paper: a canvas isn't. */
+async function print(bytes: Blob) {
+  const src = URL.createObjectURL(bytes);
+  const image = make("img", { id: "print", src, alt: "" });
+  await image.decode();
+  byId("picture").append(image);
+  const remove = () => {
+    image.remove();
+    URL.revokeObjectURL(src);
+  };
+  listen(window, "afterprint", remove, { once: true });
+  window.print();
+}
+
 /** `tableOf` returns the table of a tab. Returns a function that moves the focus to the search. */
 export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   makeMenus();
@@ -257,18 +272,22 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   makeFullScreen();
   withData("command", (element, name) => listen(element, "click", () => command(name)));
   withData("hold", listenToHeld);
+  const askFor = (format: Format) => {
+    const table = format === "csv" ? tableOf(openTab()) : undefined;
+    post({ is: "export", format, part: now.focus, table });
+  };
   withData("export", (element, format) =>
-    listen(element, "click", () => {
-      const table = format === "csv" ? tableOf(openTab()) : undefined;
-      post({
-        is: "export",
-        format: format as "svg" | "png" | "csv",
-        part: now.focus,
-        table,
-      });
-    }),
+    listen(element, "click", () => askFor(format as Format)),
   );
-  on("file", ({ name, bytes }) => saveFile(name, bytes));
+  on("file", ({ name, bytes }) => (name ? saveFile(name, bytes) : void print(bytes)));
+  listen(document, "keydown", (event) => {
+    if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || now.parts.length === 0) return;
+    event.preventDefault();
+    askFor("print");
+  });
+  // Paper is light.
+  listen(window, "beforeprint", () => (document.documentElement.dataset.theme = "light"));
+  listen(window, "afterprint", applyTheme);
   listen(byId("cut"), "click", tellCut);
   const more = byId("more-button");
   const setMore = (isOpen: boolean) => {

@@ -36,7 +36,7 @@ function systemTheme(): string {
 /** The theme and motion, for the worker. */
 export const look = () => ({ theme: chosen || systemTheme(), moves: !QUERIES.still.matches });
 
-function apply() {
+export function applyTheme() {
   document.documentElement.dataset.theme = look().theme;
   for (const radio of radios()) radio.checked = radio.value === chosen;
 }
@@ -46,9 +46,9 @@ function radios(): HTMLInputElement[] {
 }
 
 export function makeTheme() {
-  apply();
+  applyTheme();
   const tell = () => {
-    apply();
+    applyTheme();
     post({ is: "theme", ...look() });
   };
   for (const query of Object.values(QUERIES)) listen(query, "change", tell);
@@ -60,6 +60,6 @@ export function makeTheme() {
   onChange(({ theme }) => {
     if (!theme || theme === look().theme) return;
     choose(theme); // it came with an address
-    apply();
+    applyTheme();
   });
 }

@@ -255,6 +255,7 @@ function showDetails() {
     byId("document").replaceChildren(make("p", { class: "none" }, nothingSelected));
     return;
   }
+  asked.delete(lastDetails); // the worker leaves it out if it hasn't answered
   const id = askDocument(about, index, (document) => {
     if (id === lastDetails) showDocument(document, about, part); // else another is wanted by now
   });

@@ -126,6 +126,7 @@ class Viewer {
   private coarseSent = 0; // in ms
   private isMaking = false; // rows or bands, in steps
   private isPaused = false; // while input is looked at, between two steps
+  private slow?: Message<"slow">; // the latest
 
   constructor(
     private readonly core: Core,
@@ -343,7 +344,7 @@ class Viewer {
   // ---- Documents, tables, charts
 
   /**
-   * Answers questions in turn. Statistics are made a step at a time: between two, input is handled. But
+   * Answers questions in turn. What they need is made a step at a time: between two, input is handled. But
    * all are answered before their traces get other numbers or go away.
    */
   private answerAll(most = STEPS_MS): void {
@@ -357,7 +358,9 @@ class Viewer {
     }
     for (let question = questions[0]; question; question = questions[0]) {
       const end = performance.now() + most;
-      while (core.call("core_stats_step", question.part) !== 0)
+      const [about, index] =
+        question.is === "document" ? [DOCUMENTS[question.about], question.index] : [DOCUMENT_TASK, 0];
+      while (core.call("core_step", about, question.part, index) !== 0)
         if (performance.now() > end) {
           this.isPaused = true;
           setTimeout(() => inTurn(() => this.answerAll()));
@@ -366,6 +369,16 @@ class Viewer {
       questions.shift();
       this.answer(question);
     }
+  }
+
+  /** Takes a question. The panel's text is wanted only about what was chosen last. */
+  private ask(question: Question): void {
+    const { questions } = this;
+    const isPanel = (one: Question) => one.is === "document" && one.about !== "finding";
+    const old = isPanel(question) ? questions.findIndex(isPanel) : -1;
+    if (old >= 0) questions.splice(old, 1);
+    questions.push(question);
+    if (!this.isPaused) this.answerAll();
   }
 
   private answer(question: Question): void {
@@ -455,10 +468,23 @@ class Viewer {
     postMessage({ is: "coarse", picture } satisfies FromWorker, [picture]);
   }
 
-  drawSlow({ width, scale }: Message<"slow">): void {
+  drawSlow(message: Message<"slow">): void {
+    const { width, scale } = (this.slow = message);
     if (this.core.call("core_slow", width) < 0) return;
     const picture = this.picture(width, scale);
     postMessage({ is: "slow", picture } satisfies FromWorker, [picture]);
+    this.makeFlame(message);
+  }
+
+  /** Makes the flame graph below the path in steps, and draws both. */
+  private makeFlame(message: Message<"slow">): void {
+    if (message !== this.slow) return; // a later one goes on
+    const end = performance.now() + STEPS_MS;
+    let more = this.core.call("core_flame");
+    if (more === 0) return;
+    while (more > 0 && performance.now() < end) more = this.core.call("core_flame");
+    if (more > 0) setTimeout(() => inTurn(() => this.makeFlame(message)));
+    else if (more === 0) this.drawSlow(message);
   }
 
   spot({ part, width, x, y, go }: Message<"spot">): void {
@@ -477,15 +503,15 @@ class Viewer {
       const context = contextOf(new OffscreenCanvas(1, 1));
       this.paint(context, PNG_SCALE);
       const bytes = await context.canvas.convertToBlob({ type: "image/png" });
-      post({ is: "file", name: `${base}.png`, type: "image/png", bytes });
-    } else if (format === "svg") {
-      this.changed(core.call("core_svg"));
-      const type = "image/svg+xml";
-      post({ is: "file", name: `${base}.svg`, type, bytes: new Blob([core.bytes()], { type }) });
+      post({ is: "file", name: `${base}.png`, bytes });
     } else if (table) {
-      const type = "text/csv";
-      const bytes = new Blob([...this.csv(part, table)], { type });
-      post({ is: "file", name: `${base}-${table}.csv`, type, bytes });
+      const bytes = new Blob([...this.csv(part, table)], { type: "text/csv" });
+      post({ is: "file", name: `${base}-${table}.csv`, bytes });
+    } else if (format !== "csv") {
+      const isFile = format === "svg";
+      this.changed(core.call("core_svg", isFile ? core.call("core_theme_now") : 0));
+      const bytes = new Blob([core.bytes()], { type: "image/svg+xml" });
+      post({ is: "file", name: isFile ? `${base}.svg` : "", bytes });
     }
   }
 
@@ -563,9 +589,7 @@ class Viewer {
       case "where":
       case "rows":
       case "chart":
-        this.questions.push(message);
-        if (!this.isPaused) this.answerAll();
-        return;
+        return this.ask(message);
       case "slow":
         return this.drawSlow(message);
       case "spot":

@@ -23,24 +23,25 @@ static bool is_alike(const void *context, const char *label, size_t size)
 		memcmp(pattern, wanted->pattern, wanted->size) == 0;
 }
 
-/* Lists the tasks whose names have the pattern of this one's; none if it has no name. */
-static int list_alike(struct thrum__slow_answer *answer, uint32_t task)
+/* Makes a step of a list of the tasks whose names have the pattern of this one's; none if it has no
+ * name. */
+static int list_alike(struct thrum__slow_answer *answer)
 {
 	struct wanted wanted;
 	size_t size;
-	const char *label = thrum__model_task_name(answer->model, task, &size);
+	const char *label = thrum__model_task_name(answer->model, answer->task, &size);
 
 	wanted.size = thrum__analyse_label_pattern(label, size, wanted.pattern);
 	return size == 0 ? 0
-			 : thrum__slow_lives_make(answer->model, is_alike, &wanted, &answer->lives);
+			 : thrum__slow_lives_list(answer->model, answer->paths.heads, is_alike,
+				   &wanted, &answer->lives);
 }
 
 /* Chooses the life of the task, or of the one that became it. */
-static void choose_life(struct thrum__slow_answer *answer, uint32_t task)
+static void choose_life(struct thrum__slow_answer *answer)
 {
-	uint32_t heir = thrum__model_heir(answer->model, task);
+	uint32_t task = answer->task, heir = thrum__model_heir(answer->model, task);
 
-	answer->task = task;
 	for (uint32_t i = 0; i < answer->lives.count; i++) {
 		uint32_t other = answer->lives.items[i].item;
 
@@ -101,19 +102,46 @@ int thrum__slow_answer_make(const struct thrum__model *model,
 	return -THRUM_E_MEMORY;
 }
 
+static int make_rest(struct thrum__slow_answer *answer)
+{
+	choose_life(answer);
+	return make_paths(answer);
+}
+
+static int step_paths(struct thrum__slow_answer *answer)
+{
+	return thrum__slow_paths_step(&answer->paths);
+}
+
+void thrum__slow_answer_begin(const struct thrum__model *model, uint32_t task,
+	struct thrum__slow_answer *answer)
+{
+	*answer = (struct thrum__slow_answer){.model = model, .task = task};
+	thrum__slow_paths_begin(&answer->paths, model);
+}
+
+int thrum__slow_answer_go_on(struct thrum__slow_answer *answer)
+{
+	/* Each returns 1 as long as it is to be called again. */
+	static int (*const steps[])(
+		struct thrum__slow_answer *) = {step_paths, list_alike, make_rest};
+	int more = steps[answer->step](answer);
+
+	return more != 0 ? more : ++answer->step < sizeof steps / sizeof *steps;
+}
+
 int thrum__slow_answer_of(const struct thrum__model *model, uint32_t task,
 	struct thrum__slow_answer *answer)
 {
-	*answer = (struct thrum__slow_answer){.model = model};
-	if (thrum__slow_paths_init(&answer->paths, model) < 0)
-		return -THRUM_E_MEMORY;
-	if (list_alike(answer, task) == 0) {
-		choose_life(answer, task);
-		if (make_paths(answer) == 0)
-			return 0;
-	}
-	thrum__slow_answer_free(answer);
-	return -THRUM_E_MEMORY;
+	int more;
+
+	thrum__slow_answer_begin(model, task, answer);
+	do
+		more = thrum__slow_answer_go_on(answer);
+	while (more > 0);
+	if (more < 0)
+		thrum__slow_answer_free(answer);
+	return more;
 }
 
 void thrum__slow_answer_free(struct thrum__slow_answer *answer)

@@ -17,6 +17,7 @@ struct thrum__slow_answer {
 	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
 	struct thrum__shares shares;
 	struct thrum__cause cause;
+	unsigned step; /* what thrum__slow_answer_go_on does next */
 };
 
 /*
@@ -33,6 +34,11 @@ THRUM__MUST_USE int thrum__slow_answer_make(const struct thrum__model *,
  * *answer with thrum__slow_answer_free. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__slow_answer_of(const struct thrum__model *, uint32_t task,
 	struct thrum__slow_answer *);
+/* The same in steps. The second returns 1 while there is more to do, 0, or -THRUM_E_MEMORY; until it has
+ * returned 0, the answer can only be freed. */
+void thrum__slow_answer_begin(const struct thrum__model *, uint32_t task,
+	struct thrum__slow_answer *);
+THRUM__MUST_USE int thrum__slow_answer_go_on(struct thrum__slow_answer *);
 void thrum__slow_answer_free(struct thrum__slow_answer *);
 
 #endif

@@ -8,7 +8,8 @@
 #include "analyse/stats/parts.h"
 #include "base/array.h"
 
-#define PARTS_MAX 4000000 /* of all paths together: a hostile trace may have long paths only */
+#define PARTS_MAX 4000000  /* of all paths together: a hostile trace may have long paths only */
+#define PARTS_AT_ONCE 1000 /* in a step */
 
 /* The times of a frame, in ns. */
 struct sum {
@@ -20,6 +21,15 @@ struct sum {
 struct pile {
 	struct sum *sums;
 	uint32_t room;
+};
+
+struct thrum__flame_work {
+	struct thrum__paths *paths;
+	const struct thrum__lives *lives;
+	struct pile pile;
+	struct thrum__flame made;
+	uint32_t life;  /* where the next step goes on */
+	uint64_t parts; /* of all paths so far, and the paths */
 };
 
 static int add_path(struct pile *pile, const struct thrum__paths *paths,
@@ -46,25 +56,28 @@ static int add_path(struct pile *pile, const struct thrum__paths *paths,
 	return 0;
 }
 
-static int add_paths(struct pile *pile, struct thrum__paths *paths,
-	const struct thrum__lives *lives, struct thrum__flame *flame)
+/* Adds the paths of some lives. Returns 1 if there are more, 0, or -THRUM_E_MEMORY. */
+static int add_paths(struct thrum__flame_work *work)
 {
+	const struct thrum__lives *lives = work->lives;
 	uint32_t step = lives->count / THRUM__FLAME_TASKS + 1;
-	uint64_t parts = 0;
 
-	flame->of = lives->count;
-	for (uint32_t i = 0; i < lives->count && parts < PARTS_MAX; i += step) {
+	for (uint64_t end = work->parts + PARTS_AT_ONCE;
+		work->life < lives->count && work->parts < PARTS_MAX; work->life += step) {
 		struct thrum__path path;
-		int error = thrum__slow_path_make(paths, lives->items[i].item, &path);
+		int error;
 
+		if (work->parts >= end)
+			return 1;
+		error = thrum__slow_path_make(work->paths, lives->items[work->life].item, &path);
 		if (error == 0) {
-			error = add_path(pile, paths, &path);
-			parts += path.count;
+			error = add_path(&work->pile, work->paths, &path);
+			work->parts += path.count + 1;
 			thrum__slow_path_free(&path);
 		}
 		if (error < 0)
 			return error;
-		flame->tasks++;
+		work->made.tasks++;
 	}
 	return 0;
 }
@@ -152,21 +165,48 @@ static int make_boxes(struct pile *pile, const struct thrum__paths *paths,
 	return 0;
 }
 
+struct thrum__flame_work *thrum__slow_flame_begin(struct thrum__paths *paths,
+	const struct thrum__lives *lives)
+{
+	struct thrum__flame_work *work = calloc(1, sizeof *work);
+
+	if (!work)
+		return NULL;
+	work->paths = paths;
+	work->lives = lives;
+	work->made.of = lives->count;
+	return work;
+}
+
+int thrum__slow_flame_go_on(struct thrum__flame_work *work)
+{
+	int more = add_paths(work);
+
+	return more != 0 ? more : make_boxes(&work->pile, work->paths, &work->made);
+}
+
+void thrum__slow_flame_end(struct thrum__flame_work *work, struct thrum__flame *flame)
+{
+	if (!work)
+		return;
+	if (flame)
+		*flame = work->made;
+	else
+		thrum__slow_flame_free(&work->made);
+	free(work->pile.sums);
+	free(work);
+}
+
 int thrum__slow_flame_make(struct thrum__paths *paths, const struct thrum__lives *lives,
 	struct thrum__flame *flame)
 {
-	struct thrum__flame made = {0};
-	struct pile pile = {0};
-	int error = add_paths(&pile, paths, lives, &made);
+	struct thrum__flame_work *work = thrum__slow_flame_begin(paths, lives);
+	int more = work ? 1 : -THRUM_E_MEMORY;
 
-	if (error == 0)
-		error = make_boxes(&pile, paths, &made);
-	free(pile.sums);
-	if (error < 0)
-		thrum__slow_flame_free(&made);
-	else
-		*flame = made;
-	return error;
+	while (more > 0)
+		more = thrum__slow_flame_go_on(work);
+	thrum__slow_flame_end(work, more < 0 ? NULL : flame);
+	return more;
 }
 
 void thrum__slow_flame_free(struct thrum__flame *flame)

@@ -33,6 +33,13 @@ struct thrum__flame {
  * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__slow_flame_make(struct thrum__paths *, const struct thrum__lives *,
 	struct thrum__flame *);
+/* The same in steps. `begin` returns NULL without memory. `go_on` returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. `end` gives the flame, unless that is NULL, and frees the work, which may be NULL. */
+struct thrum__flame_work;
+struct thrum__flame_work *thrum__slow_flame_begin(struct thrum__paths *,
+	const struct thrum__lives *);
+THRUM__MUST_USE int thrum__slow_flame_go_on(struct thrum__flame_work *);
+void thrum__slow_flame_end(struct thrum__flame_work *, struct thrum__flame *);
 void thrum__slow_flame_free(struct thrum__flame *);
 
 #endif

@@ -8,6 +8,8 @@
 #include "analyse/slow/parts.h"
 #include "base/array.h"
 
+#define EDGES_AT_ONCE (UINT32_C(1) << 19) /* in a step */
+
 const char *thrum__slow_doing_name(int doing)
 {
 	static const char *const names[] = {
@@ -159,55 +161,40 @@ int thrum__slow_heads_make(const struct thrum__model *model, uint32_t **heads)
 	return 0;
 }
 
-/* Counts the edges of each owner, as thrum__analyse_slices_make does, and finds the first edge by which
- * each task was resolved, failed or was cancelled. */
-static void count_edges(struct thrum__paths *paths, struct thrum__slices *const all[EDGE_SLICES],
-	uint32_t totals[EDGE_SLICES])
+/* ---- Steps --------------------------------------------------------------------------------- */
+
+/* Gives the slices of edges, by the numbers of enum edge_slices. */
+static void edge_slices_of(struct thrum__paths *paths, struct thrum__slices *all[EDGE_SLICES])
 {
-	const struct thrum__model *model = paths->model;
-	uint32_t tasks = model->tasks.count;
-
-	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
-		struct edge_place places[2];
-		unsigned count = places_of(model, edge, places);
-		uint32_t to = count > 0 ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
-
-		for (unsigned i = 0; i < count; i++)
-			if (places[i].owner < tasks) {
-				all[places[i].slices]->first[places[i].owner + 2]++;
-				totals[places[i].slices]++;
-			}
-		if (count > 0 && places[0].slices == BY_ENDERS && to < tasks &&
-			paths->resolved[to] == THRUM__NONE)
-			paths->resolved[to] = edge;
-	}
+	all[BY_WAITS] = &paths->waits;
+	all[BY_GETS] = &paths->gets;
+	all[BY_ACTS] = &paths->acts;
+	all[BY_TAKES] = &paths->takes;
+	all[BY_ENDERS] = &paths->enders;
+	all[BY_READIES] = &paths->readies;
+	all[BY_SENDS] = &paths->sends;
 }
 
-/* first[i + 1] is where the next edge of i goes, so it ends as the beginning of i + 1's. */
-static void fill_slices(const struct thrum__model *model,
-	struct thrum__slices *const all[EDGE_SLICES])
+/* Returns the edge before which a step ends. */
+static uint32_t step_end(const struct thrum__paths *paths)
 {
-	for (uint32_t edge = model->edges.first; edge < model->edges.count; edge++) {
-		struct edge_place places[2];
-		unsigned count = places_of(model, edge, places);
+	uint32_t count = paths->model->edges.count;
 
-		for (unsigned i = 0; i < count; i++) {
-			struct thrum__slices *slices = all[places[i].slices];
-
-			if (places[i].owner < model->tasks.count)
-				slices->rows[slices->first[places[i].owner + 1]++] = edge;
-		}
-	}
+	return count - paths->row > EDGES_AT_ONCE ? paths->row + EDGES_AT_ONCE : count;
 }
 
-/* Sorts the edges into all their slices in two passes: many edges are far from the processor. */
-static int sort_edges(struct thrum__paths *paths)
+static int make_heads(struct thrum__paths *paths)
 {
-	const struct thrum__model *model = paths->model;
-	struct thrum__slices *const all[EDGE_SLICES] = {&paths->waits, &paths->gets, &paths->acts,
-		&paths->takes, &paths->enders, &paths->readies, &paths->sends};
-	uint32_t tasks = model->tasks.count, totals[EDGE_SLICES] = {0};
+	paths->row = paths->model->edges.first;
+	return thrum__slow_heads_make(paths->model, &paths->heads);
+}
 
+static int begin_edges(struct thrum__paths *paths)
+{
+	uint32_t tasks = paths->model->tasks.count;
+	struct thrum__slices *all[EDGE_SLICES];
+
+	edge_slices_of(paths, all);
 	paths->resolved = malloc(((size_t)tasks + 1) * sizeof(*paths->resolved));
 	if (!paths->resolved)
 		return -THRUM_E_MEMORY;
@@ -218,38 +205,131 @@ static int sort_edges(struct thrum__paths *paths)
 		if (!all[i]->first)
 			return -THRUM_E_MEMORY;
 	}
-	count_edges(paths, all, totals);
+	return 0;
+}
+
+/* Counts the edges of each owner, as thrum__analyse_slices_count does, and finds the first edge by which
+ * each task was resolved, failed or was cancelled. All slices are made in two passes: many edges are far
+ * from the processor. */
+static int count_edges(struct thrum__paths *paths)
+{
+	const struct thrum__model *model = paths->model;
+	uint32_t tasks = model->tasks.count, end = step_end(paths);
+	struct thrum__slices *all[EDGE_SLICES];
+
+	edge_slices_of(paths, all);
+	for (uint32_t edge = paths->row; edge < end; edge++) {
+		struct edge_place places[2];
+		unsigned count = places_of(model, edge, places);
+		uint32_t to = count > 0 ? THRUM__EDGE(model, edge, to) : THRUM__NONE;
+
+		for (unsigned i = 0; i < count; i++)
+			if (places[i].owner < tasks)
+				all[places[i].slices]->first[places[i].owner + 2]++;
+		if (count > 0 && places[0].slices == BY_ENDERS && to < tasks &&
+			paths->resolved[to] == THRUM__NONE)
+			paths->resolved[to] = edge;
+	}
+	paths->row = end;
+	return end < model->edges.count;
+}
+
+static int sum_edges(struct thrum__paths *paths)
+{
+	uint32_t tasks = paths->model->tasks.count;
+	struct thrum__slices *all[EDGE_SLICES];
+
+	edge_slices_of(paths, all);
 	for (unsigned i = 0; i < EDGE_SLICES; i++) {
-		all[i]->rows = malloc(((size_t)totals[i] + 1) * sizeof(*all[i]->rows));
+		uint32_t *first = all[i]->first;
+
+		for (uint32_t k = 2; k < tasks + 2; k++)
+			first[k] += first[k - 1];
+		all[i]->rows = malloc(((size_t)first[tasks + 1] + 1) * sizeof(*all[i]->rows));
 		if (!all[i]->rows)
 			return -THRUM_E_MEMORY;
-		for (uint32_t k = 2; k < tasks + 2; k++)
-			all[i]->first[k] += all[i]->first[k - 1];
 	}
-	fill_slices(model, all);
+	paths->row = paths->model->edges.first;
 	return 0;
+}
+
+/* first[i + 1] is where the next edge of i goes, so it ends as the beginning of i + 1's. */
+static int fill_edges(struct thrum__paths *paths)
+{
+	const struct thrum__model *model = paths->model;
+	struct thrum__slices *all[EDGE_SLICES];
+	uint32_t end = step_end(paths);
+
+	edge_slices_of(paths, all);
+	for (uint32_t edge = paths->row; edge < end; edge++) {
+		struct edge_place places[2];
+		unsigned count = places_of(model, edge, places);
+
+		for (unsigned i = 0; i < count; i++) {
+			struct thrum__slices *slices = all[places[i].slices];
+
+			if (places[i].owner < model->tasks.count)
+				slices->rows[slices->first[places[i].owner + 1]++] = edge;
+		}
+	}
+	paths->row = end < model->edges.count ? end : 0;
+	return paths->row > 0;
+}
+
+/* Makes other slices, each in two steps. */
+static int make_slices(struct thrum__paths *paths)
+{
+	const struct thrum__model *model = paths->model;
+	const struct {
+		const struct thrum__model_rows *rows;
+		uint32_t owners;
+		thrum__slices_owner *owner;
+		struct thrum__slices *slices;
+	} all[] =
+		{
+			{&model->tasks, model->tasks.count, creator_of, &paths->children},
+			{&model->runs, model->tasks.count, run_of, &paths->runs},
+			{&model->runs, model->lane_count, lane_of, &paths->lane_runs},
+			{&model->suspensions, model->lane_count, suspended_of, &paths->suspensions},
+			{&model->off_cpu, model->lane_count, off_cpu_of, &paths->off_cpu},
+		},
+	  *it = &all[paths->row / 2];
+	int error = paths->row % 2 == 0
+		? thrum__analyse_slices_count(model, it->rows, it->owners, it->owner, it->slices)
+		: thrum__analyse_slices_fill(model, it->rows, it->owners, it->owner, it->slices);
+
+	return error < 0 ? error : ++paths->row < 2 * sizeof all / sizeof *all;
+}
+
+void thrum__slow_paths_begin(struct thrum__paths *paths, const struct thrum__model *model)
+{
+	*paths = (struct thrum__paths){.model = model};
+}
+
+int thrum__slow_paths_step(struct thrum__paths *paths)
+{
+	/* Each returns 1 as long as it is to be called again. */
+	static int (*const steps[])(struct thrum__paths *) = {make_heads, begin_edges, count_edges,
+		sum_edges, fill_edges, make_slices};
+	int more = steps[paths->step](paths);
+
+	return more != 0 ? more : ++paths->step < sizeof steps / sizeof *steps;
 }
 
 int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model *model)
 {
-	struct thrum__paths made = {.model = model};
-	uint32_t tasks = model->tasks.count;
+	struct thrum__paths made;
+	int more;
 
-	if (thrum__slow_heads_make(model, &made.heads) < 0 || sort_edges(&made) < 0 ||
-		thrum__analyse_slices_make(model, &model->tasks, tasks, creator_of,
-			&made.children) < 0 ||
-		thrum__analyse_slices_make(model, &model->runs, tasks, run_of, &made.runs) < 0 ||
-		thrum__analyse_slices_make(model, &model->runs, model->lane_count, lane_of,
-			&made.lane_runs) < 0 ||
-		thrum__analyse_slices_make(model, &model->suspensions, model->lane_count,
-			suspended_of, &made.suspensions) < 0 ||
-		thrum__analyse_slices_make(model, &model->off_cpu, model->lane_count, off_cpu_of,
-			&made.off_cpu) < 0) {
+	thrum__slow_paths_begin(&made, model);
+	do
+		more = thrum__slow_paths_step(&made);
+	while (more > 0);
+	if (more == 0)
+		*paths = made;
+	else
 		thrum__slow_paths_finish(&made);
-		return -THRUM_E_MEMORY;
-	}
-	*paths = made;
-	return 0;
+	return more;
 }
 
 void thrum__slow_paths_finish(struct thrum__paths *paths)

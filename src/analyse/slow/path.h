@@ -100,11 +100,17 @@ struct thrum__paths {
 	struct thrum__slices off_cpu;     /* by lane: times off the processor */
 	struct thrum__slices runs;        /* by task */
 	struct thrum__slices lane_runs;   /* by lane */
+	unsigned step;                    /* what thrum__slow_paths_step does next */
+	uint32_t row;                     /* where that goes on */
 };
 
 /* Sorts the model's rows. The model must stay as it is until thrum__slow_paths_finish. Returns 0 or
  * -THRUM_E_MEMORY (then there is nothing to finish). O(tasks + edges + runs). */
 THRUM__MUST_USE int thrum__slow_paths_init(struct thrum__paths *, const struct thrum__model *);
+/* The same in steps. The second returns 1 while there is more to do, 0, or -THRUM_E_MEMORY; until it has
+ * returned 0, the paths can only be finished. */
+void thrum__slow_paths_begin(struct thrum__paths *, const struct thrum__model *);
+THRUM__MUST_USE int thrum__slow_paths_step(struct thrum__paths *);
 void thrum__slow_paths_finish(struct thrum__paths *);
 
 /* The name of a frame: the pattern of its tasks' names, or else their kind's word. Without a NUL;

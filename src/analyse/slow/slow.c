@@ -9,6 +9,8 @@
 #include "analyse/stats/parts.h"
 #include "base/array.h"
 
+#define TASKS_AT_ONCE (UINT32_C(1) << 18) /* in a step */
+
 /* ---- Lives --------------------------------------------------------------------------------- */
 
 /* Whether a task is no lane's own, and its beginning is known. */
@@ -18,52 +20,105 @@ static bool has_life(const struct thrum__model *model, uint32_t task)
 		!(THRUM__TASK(model, task, flags) & (THRUM__TASK_LANE | THRUM__TASK_PREEXISTING));
 }
 
+static int begin_list(const struct thrum__model *model, struct thrum__lives *lives)
+{
+	size_t room = model->tasks.count;
+
+	lives->items = calloc(2 * room + 1, sizeof(*lives->items));
+	lives->is_later = calloc(room + 1, sizeof(*lives->is_later));
+	lives->wanted = calloc(room + 1, sizeof(*lives->wanted));
+	lives->task = model->tasks.first;
+	return lives->items && lives->is_later && lives->wanted ? 1 : -THRUM_E_MEMORY;
+}
+
+/* Marks a task if it is wanted, and the one that it became. */
+static void mark_life(const struct thrum__model *model, struct thrum__lives *lives, uint32_t task,
+	bool is_wanted)
+{
+	lives->wanted[task] = is_wanted;
+	if (is_wanted && THRUM__TASK(model, task, became) < model->tasks.count)
+		lives->is_later[THRUM__TASK(model, task, became)] = true;
+}
+
+/* Adds the life of a task that is wanted and part of no other's life, if it has ended. */
+static void add_life(const struct thrum__model *model, const uint32_t *heads,
+	struct thrum__lives *lives, uint32_t task)
+{
+	int64_t end, start;
+
+	if (!lives->wanted[task] || lives->is_later[task])
+		return;
+	end = thrum__slow_path_end(model, task);
+	start = THRUM__TASK(model, heads[task], start);
+	if (end != THRUM__OPEN && end >= start)
+		lives->items[lives->count++] =
+			(struct thrum__base_sort_item){thrum__stats_time_between(start, end), task};
+}
+
+static void end_list(struct thrum__lives *lives)
+{
+	free(lives->is_later);
+	free(lives->wanted);
+	lives->is_later = lives->wanted = NULL;
+}
+
+int thrum__slow_lives_list(const struct thrum__model *model, const uint32_t *heads,
+	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
+	struct thrum__lives *lives)
+{
+	uint32_t count = model->tasks.count, end;
+
+	if (!lives->items)
+		return begin_list(model, lives);
+	end = count - lives->task > TASKS_AT_ONCE ? lives->task + TASKS_AT_ONCE : count;
+	for (uint32_t task = lives->task; task < end; task++) {
+		size_t size;
+		const char *label;
+
+		if (lives->are_marked) {
+			add_life(model, heads, lives, task);
+		} else if (has_life(model, task)) {
+			label = thrum__model_task_name(model, task, &size);
+			mark_life(model, lives, task, is_wanted(context, label, size));
+		}
+	}
+	lives->task = end;
+	if (end < count)
+		return 1;
+	lives->task = model->tasks.first;
+	if (!lives->are_marked) {
+		lives->are_marked = true;
+		return 1;
+	}
+	thrum__base_sort(lives->items, lives->items + count, lives->count, NULL, NULL);
+	end_list(lives);
+	return 0;
+}
+
 int thrum__slow_lives_make(const struct thrum__model *model,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *lives)
 {
-	size_t room = model->tasks.count;
-	struct thrum__base_sort_item *items = calloc(2 * room + 1, sizeof(*items));
-	bool *is_later = calloc(room + 1, sizeof(*is_later)), *wanted = calloc(room + 1, 1);
-	uint32_t count = 0, *heads = NULL;
+	struct thrum__lives made = {0};
+	uint32_t *heads;
+	int more = thrum__slow_heads_make(model, &heads);
 
-	if (!items || !is_later || !wanted || thrum__slow_heads_make(model, &heads) < 0) {
-		free(items);
-		free(is_later);
-		free(wanted);
-		return -THRUM_E_MEMORY;
-	}
-	for (uint32_t task = model->tasks.first; task < room; task++) {
-		const char *label;
-		size_t size;
-
-		if (!has_life(model, task))
-			continue;
-		label = thrum__model_task_name(model, task, &size);
-		wanted[task] = is_wanted(context, label, size);
-		if (wanted[task] && THRUM__TASK(model, task, became) < room)
-			is_later[THRUM__TASK(model, task, became)] = true;
-	}
-	for (uint32_t task = model->tasks.first; task < room; task++) {
-		int64_t end = wanted[task] ? thrum__slow_path_end(model, task) : THRUM__OPEN;
-		int64_t start = wanted[task] ? THRUM__TASK(model, heads[task], start) : 0;
-
-		if (wanted[task] && !is_later[task] && end != THRUM__OPEN && end >= start)
-			items[count++] =
-				(struct thrum__base_sort_item){thrum__stats_time_between(start,
-								       end),
-					task};
-	}
-	thrum__base_sort(items, items + room, count, NULL, NULL);
+	if (more < 0)
+		return more;
+	do
+		more = thrum__slow_lives_list(model, heads, is_wanted, context, &made);
+	while (more > 0);
 	free(heads);
-	free(is_later);
-	free(wanted);
-	*lives = (struct thrum__lives){items, count};
-	return 0;
+	if (more == 0)
+		*lives = made;
+	else
+		thrum__slow_lives_free(&made);
+	return more;
 }
 
 void thrum__slow_lives_free(struct thrum__lives *lives)
 {
+	end_list(lives);
 	free(lives->items);
 	*lives = (struct thrum__lives){0};
 }

@@ -26,6 +26,10 @@
 struct thrum__lives {
 	struct thrum__base_sort_item *items;
 	uint32_t count;
+	/* Private, while they are listed: */
+	bool *wanted, *is_later; /* by task */
+	uint32_t task;           /* where the next step goes on */
+	bool are_marked;
 };
 
 /*
@@ -34,6 +38,11 @@ struct thrum__lives {
  * -THRUM_E_MEMORY. O(n log n) of the tasks.
  */
 THRUM__MUST_USE int thrum__slow_lives_make(const struct thrum__model *,
+	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
+	struct thrum__lives *);
+/* The same in steps, for lives that are all 0 at first; `heads`: see thrum__slow_heads_make. Returns 1 while
+ * there is more to do, 0, or -THRUM_E_MEMORY; the lives are to be freed in any case. */
+THRUM__MUST_USE int thrum__slow_lives_list(const struct thrum__model *, const uint32_t *heads,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *);
 void thrum__slow_lives_free(struct thrum__lives *);

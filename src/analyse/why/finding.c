@@ -330,9 +330,9 @@ struct thrum__why_work *thrum__why_begin(const struct thrum__model *model)
 
 int thrum__why_go_on(struct thrum__why_work *work)
 {
-	int error = steps[work->step](&work->search);
+	int more = steps[work->step](&work->search);
 
-	return error < 0 ? error : ++work->step < sizeof steps / sizeof *steps;
+	return more != 0 ? more : ++work->step < sizeof steps / sizeof *steps;
 }
 
 void thrum__why_end(struct thrum__why_work *work, struct thrum__findings *findings)
@@ -350,6 +350,7 @@ void thrum__why_end(struct thrum__why_work *work, struct thrum__findings *findin
 	thrum__analyse_graph_free(&work->search.graph);
 	free(work->search.cause);
 	free(work->search.sorts);
+	free(work->search.process);
 	free(work);
 }
 

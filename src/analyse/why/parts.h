@@ -52,6 +52,8 @@ struct thrum__search {
 	struct thrum__lost lost[THRUM__LOST_MAX]; /* messages that nobody received */
 	uint32_t lost_count;
 	uint32_t budget; /* tasks that may still be searched for those to blame and failed tries */
+	unsigned phase;  /* where stuck.c goes on: with which tasks, and with which of these */
+	uint32_t at;
 };
 
 /* The task's element of `cause`. */
@@ -233,7 +235,7 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
 }
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
- * return 0 or -THRUM_E_MEMORY. */
+ * return 0, or -THRUM_E_MEMORY, or 1 if they are to be called again. */
 THRUM__MUST_USE int thrum__why_find_cycles(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_torn(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_ended(struct thrum__search *); /* failed unseen, cancelled */

@@ -9,26 +9,100 @@
 
 #define PATH_ROWS 20000000 /* which take about a second in a browser */
 
+int thrum__scene_paths_make(const struct thrum__model *model, struct thrum__paths **made)
+{
+	struct thrum__paths *paths = malloc(sizeof *paths);
+
+	if (!paths || thrum__slow_paths_init(paths, model) < 0) {
+		free(paths);
+		return -THRUM_E_MEMORY;
+	}
+	*made = paths;
+	return 0;
+}
+
+void thrum__scene_free_paths(struct thrum__paths *paths)
+{
+	if (paths)
+		thrum__slow_paths_finish(paths);
+	free(paths);
+}
+
+static void forget_new_paths(struct thrum__scene_bands *bands)
+{
+	thrum__scene_free_paths(bands->new_paths);
+	bands->new_paths = NULL;
+}
+
 static void forget_paths(struct thrum__scene_bands *bands)
 {
-	if (bands->paths)
-		thrum__slow_paths_finish(bands->paths);
-	free(bands->paths);
+	thrum__scene_free_paths(bands->paths);
 	bands->paths = NULL;
 	bands->are_paths_old = false;
 }
 
+int thrum__scene_bands_step_paths(struct thrum__scene_bands *bands)
+{
+	int more;
+
+	if (bands->paths && !bands->are_paths_old)
+		return 0;
+	if (!bands->new_paths) {
+		bands->new_paths = malloc(sizeof *bands->new_paths);
+		if (!bands->new_paths)
+			return -THRUM_E_MEMORY;
+		thrum__slow_paths_begin(bands->new_paths, bands->all->model);
+	}
+	more = thrum__slow_paths_step(bands->new_paths);
+	if (more < 0)
+		forget_new_paths(bands);
+	if (more == 0) {
+		forget_paths(bands);
+		bands->paths = bands->new_paths;
+		bands->new_paths = NULL;
+	}
+	return more;
+}
+
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 {
-	if (bands->paths && !bands->are_paths_old)
-		return bands->paths;
-	forget_paths(bands);
-	bands->paths = malloc(sizeof *bands->paths);
-	if (bands->paths && thrum__slow_paths_init(bands->paths, bands->all->model) < 0) {
-		free(bands->paths);
-		bands->paths = NULL;
+	int more;
+
+	do
+		more = thrum__scene_bands_step_paths(bands);
+	while (more > 0);
+	return more < 0 ? NULL : bands->paths;
+}
+
+bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *bands)
+{
+	const struct thrum__model *model = bands->all->model;
+
+	if (bands->paths || !bands->paths_later ||
+		model->edges.count + (uint64_t)model->runs.count < THRUM__LATER_PATHS)
+		return false;
+	bands->awaits_paths = true;
+	return true;
+}
+
+bool thrum__scene_awaits_paths(const struct thrum__scene *scene)
+{
+	return scene->bands && scene->paths_later && scene->bands->awaits_paths;
+}
+
+void thrum__scene_take_paths(struct thrum__scene *scene, struct thrum__paths *paths)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	if (!bands || bands->paths) {
+		thrum__scene_free_paths(paths);
+		return;
 	}
-	return bands->paths;
+	bands->paths = paths;
+	scene->paths_later = scene->paths_later && paths;
+	bands->paths_later = bands->awaits_paths = false;
+	bands->has_stories = false;
+	bands->place_count = 0;
 }
 
 /* Takes bands that were made. */
@@ -41,6 +115,7 @@ static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
 	}
 	scene->bands->all = made;
 	scene->bands->path_rows = PATH_ROWS;
+	scene->bands->paths_later = scene->paths_later;
 	return 0;
 }
 
@@ -61,6 +136,7 @@ void thrum__scene_bands_destroy(struct thrum__scene_bands *bands)
 	thrum__scene_bands_free_stories(bands);
 	free(bands->stories);
 	forget_paths(bands);
+	forget_new_paths(bands);
 	thrum__scene_bands_forget_where(bands);
 	thrum__scene_bands_forget_rows(bands);
 	thrum__bands_destroy(bands->all);
@@ -175,6 +251,7 @@ static void advance(struct thrum__scene_bands *bands)
 	bands->has_numbers = false;
 	bands->place_count = 0;
 	thrum__scene_bands_forget_part(bands);
+	forget_new_paths(bands);
 	bands->are_paths_old = bands->paths != NULL;
 }
 

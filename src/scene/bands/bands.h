@@ -134,8 +134,9 @@ struct thrum__scene_bands {
 	bool is_cut, is_rest_cut; /* events are lost in that time: the numbers are the least */
 	/* For opened bands and stories; made when first needed. Once the model has grown they are old: they
 	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
-	struct thrum__paths *paths;
+	struct thrum__paths *paths, *new_paths; /* the latter: while they are made in steps */
 	bool are_paths_old;
+	bool paths_later, awaits_paths; /* thrum__scene_take_paths brings them; they were needed */
 	struct thrum__scene_bands_row *rows; /* of opened bands, as last painted: opened.c */
 	unsigned row_count;
 	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
@@ -170,6 +171,10 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call, and the first after the model has
  * grown, is O(model). There must be no stories then: they name frames of the old paths. */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
+/* Whether paths are wanted that are made elsewhere, and aren't there yet. */
+bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *);
+/* Makes a step of them. Returns 1 while there is more to do, 0, or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__scene_bands_step_paths(struct thrum__scene_bands *);
 
 /* where.c: forgets what was made for the questions so far; the second only what the answers were made of. */
 void thrum__scene_bands_forget_where(struct thrum__scene_bands *);

@@ -44,6 +44,7 @@ struct thrum__scene_bands_part {
 	struct thrum__model model; /* shares all blocks with the whole */
 	struct thrum__paths paths;
 	int64_t since;
+	bool is_made;
 };
 
 static void part_destroy(struct thrum__scene_bands_part *part)
@@ -113,8 +114,8 @@ static int64_t begin_of(const struct thrum__model *model, int64_t from, int64_t 
 	return rows_between(model, low, to) > most ? high : low;
 }
 
-/* Makes the paths for lines that end in from … to. Returns NULL if there is no memory. */
-static struct thrum__scene_bands_part *part_make(const struct thrum__scene_bands *bands,
+/* Begins the paths for lines that end in from … to. Returns NULL if there is no memory. */
+static struct thrum__scene_bands_part *part_begin(const struct thrum__scene_bands *bands,
 	int64_t from, int64_t to)
 {
 	const struct thrum__model *model = bands->all->model;
@@ -129,9 +130,30 @@ static struct thrum__scene_bands_part *part_make(const struct thrum__scene_bands
 	part->model.edges.count = row_from(model, false, to);
 	part->model.runs.first = row_from(model, true, part->since);
 	part->model.runs.count = row_from(model, true, to);
-	if (thrum__slow_paths_init(&part->paths, &part->model) == 0)
+	part->is_made = false;
+	thrum__slow_paths_begin(&part->paths, &part->model);
+	return part;
+}
+
+/* Makes a step of them, as thrum__slow_paths_step. */
+static int part_step(struct thrum__scene_bands_part *part)
+{
+	int more = part->is_made ? 0 : thrum__slow_paths_step(&part->paths);
+
+	part->is_made = more == 0;
+	return more;
+}
+
+/* Makes all steps. Returns NULL if there is no memory, and frees the part then. */
+static struct thrum__scene_bands_part *part_finish(struct thrum__scene_bands_part *part)
+{
+	int more = part ? 1 : -THRUM_E_MEMORY;
+
+	while (more > 0)
+		more = part_step(part);
+	if (more == 0)
 		return part;
-	free(part);
+	part_destroy(part);
 	return NULL;
 }
 
@@ -145,6 +167,12 @@ static bool takes_part(const struct thrum__scene_bands *bands)
 	return (uint64_t)(model->edges.count - model->edges.first) +
 		(model->runs.count - model->runs.first) >
 		bands->path_rows;
+}
+
+/* Whether there is nothing to look at yet. */
+static bool is_early(struct thrum__scene_bands *bands)
+{
+	return !takes_part(bands) && thrum__scene_bands_lacks_paths(bands);
 }
 
 /* ---- Looking -------------------------------------------------------------------------------- */
@@ -168,7 +196,12 @@ static struct thrum__paths *take_paths(struct thrum__scene_bands *bands, int64_t
 	*part = NULL;
 	if (!takes_part(bands))
 		return thrum__scene_bands_paths(bands);
-	*part = to >= bands->all->to && bands->part ? bands->part : part_make(bands, from, to);
+	if (to >= bands->all->to && bands->part) {
+		*part = part_finish(bands->part);
+		bands->part = *part;
+	} else {
+		*part = part_finish(part_begin(bands, from, to));
+	}
 	return *part ? &(*part)->paths : NULL;
 }
 
@@ -217,32 +250,52 @@ static int look(struct thrum__scene_bands *bands, uint32_t group,
 	return sum_up(bands, paths, part, to, tasks, count, where);
 }
 
+/* Makes a step of the paths for lines of all times. Returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. */
+static int step_paths(struct thrum__scene_bands *bands)
+{
+	if (!takes_part(bands))
+		return thrum__scene_bands_step_paths(bands);
+	if (!bands->part)
+		bands->part = part_begin(bands, bands->all->from, bands->all->to);
+	return bands->part ? part_step(bands->part) : -THRUM_E_MEMORY;
+}
+
+/* Looks at the next group. Returns as thrum__scene_bands_look_on. */
+static int look_at_next(struct thrum__scene_bands *bands)
+{
+	const struct thrum__family *family = &bands->all->family;
+	const struct thrum__bands_time time = {{bands->all->from, 0}, {bands->all->to, 0}};
+	int more;
+
+	while (bands->looked < family->shown_count &&
+		family->groups[family->shown[bands->looked]].size != THRUM__GROUP_LARGE)
+		bands->looked++;
+	if (bands->looked == family->shown_count)
+		return 0;
+	more = step_paths(bands);
+	if (more != 0)
+		return more;
+	more = look(bands, family->shown[bands->looked], &time, &bands->where[bands->looked]);
+	bands->looked++;
+	return more < 0 ? more : 1;
+}
+
 int thrum__scene_bands_look_on(struct thrum__scene *scene)
 {
 	struct thrum__scene_bands *bands = scene->bands;
-	const struct thrum__family *family = bands ? &bands->all->family : NULL;
-	int status;
+	int more;
 
-	if (!bands || !thrum__scene_shows_bands(scene))
+	if (!bands || !thrum__scene_shows_bands(scene) || is_early(bands))
 		return 0;
 	if (!bands->where)
 		bands->where = calloc(THRUM__FAMILY_BANDS, sizeof *bands->where);
 	if (!bands->where)
 		return -THRUM_E_MEMORY;
-	while (bands->looked < family->shown_count) {
-		uint32_t i = bands->looked++;
-
-		if (family->groups[family->shown[i]].size != THRUM__GROUP_LARGE)
-			continue;
-		status = look(bands, family->shown[i],
-			&(struct thrum__bands_time){{bands->all->from, 0}, {bands->all->to, 0}},
-			&bands->where[i]);
-		if (status == 0)
-			return 1;
+	more = look_at_next(bands);
+	if (more < 0)
 		thrum__scene_bands_forget_where(bands);
-		return status;
-	}
-	return 0;
+	return more;
 }
 
 int thrum__scene_bands_look(struct thrum__scene *scene)
@@ -253,6 +306,14 @@ int thrum__scene_bands_look(struct thrum__scene *scene)
 		more = thrum__scene_bands_look_on(scene);
 	while (more > 0);
 	return more;
+}
+
+bool thrum__scene_bands_lacks_where(const struct thrum__scene *scene)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+
+	return bands && thrum__scene_shows_bands(scene) &&
+		bands->looked < bands->all->family.shown_count;
 }
 
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *scene)
@@ -266,7 +327,7 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 	struct thrum__scene_bands *bands = scene->bands;
 
 	*where = (struct thrum__story_where){0};
-	if (!bands || group >= bands->all->family.group_count)
+	if (!bands || group >= bands->all->family.group_count || is_early(bands))
 		return 0;
 	return look(bands, group, time, where);
 }
@@ -296,6 +357,9 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 	struct thrum__bands_time beside = {{bands->from, to}, {from, bands->to}};
 	struct thrum__bands_box box;
 
+	*here = *other = (struct thrum__story_where){0};
+	if (is_early(scene->bands))
+		return 0;
 	if (thrum__scene_bands_box(scene, &box))
 		return look_beside(scene->bands, &box, true, here) < 0
 			? -THRUM_E_MEMORY

@@ -8,8 +8,9 @@
 
 #include "analyse/why/stuck/stuck.h"
 
-#define TAIL 10000000 /* ns in which a program that gives up may still record something */
-#define LOOK_BACK 64  /* edges to a task that are searched for one that waits for it */
+#define TAIL 10000000       /* ns in which a program that gives up may still record something */
+#define TASKS_AT_ONCE 16384 /* in a step */
+#define LOOK_BACK 64        /* edges to a task that are searched for one that waits for it */
 
 /* ---- The state of the program ------------------------------------------------------------- */
 
@@ -507,45 +508,57 @@ static bool waits_for_object(const struct thrum__search *search, uint32_t task)
 	return waits.count > 0 && thrum__analyse_task_is_object(search->model, waits.waits[0].on);
 }
 
-static int check_all(struct thrum__search *search, struct thrum__why_path *path, bool has_objects)
+/* Checks some tasks from search->at on. Returns 1 if there are more, 0, or -THRUM_E_MEMORY. */
+static int check_some(struct thrum__search *search, struct thrum__why_path *path, bool has_objects)
 {
 	unsigned sorts = path->is_marked ? THRUM__SORT_MARKED
 					 : THRUM__SORT_ACTED | THRUM__SORT_WANTED;
 	const struct thrum__model *model = search->model;
-	int error = 0;
+	uint32_t looked = 0;
 
-	for (uint32_t task = thrum__why_next(search, 0, sorts);
-		task < model->tasks.count && error == 0;
+	for (uint32_t task = thrum__why_next(search, search->at, sorts); task < model->tasks.count;
 		task = thrum__why_next(search, task + 1, sorts)) {
+		int error = 0;
+
+		search->at = task;
+		if (looked++ == TASKS_AT_ONCE)
+			return 1;
 		if ((has_objects && !waits_for_object(search, task)) ||
 			!is_victim(search, task, path->is_marked))
 			continue;
 		path->victim = task;
 		error = check_victim(search, path);
+		if (error < 0)
+			return error;
 	}
-	return error;
+	search->at = 0;
+	return 0;
 }
 
-int thrum__why_find_stuck(struct thrum__search *search)
+static int begin(struct thrum__search *search)
 {
-	struct thrum__why_path path = {.is_marked = true};
-	int error;
-
 	search->process = calloc(search->model->lane_count + 1, sizeof *search->process);
 	if (!search->process)
 		return -THRUM_E_MEMORY;
 	look_at_lanes(search);
 	search->is_silent = thrum__why_is_silent(search->model);
-	error = thrum__why_find_lost(search);
-	if (error == 0)
-		error = check_all(search, &path, false);
-	path.is_marked = false;
-	if (error == 0)
-		error = check_all(search, &path, true);
-	if (error == 0)
-		error = check_all(search, &path, false);
+	return thrum__why_find_lost(search);
+}
+
+int thrum__why_find_stuck(struct thrum__search *search)
+{
+	/* Marked ones, then others that wait for an object, then all others. */
+	struct thrum__why_path path = {.is_marked = search->phase == 0};
+	int more = search->process ? 0 : begin(search);
+
+	if (more == 0)
+		more = check_some(search, &path, search->phase == 1);
 	free(path.links);
-	free(search->process);
-	search->process = NULL;
-	return error;
+	if (more == 0 && ++search->phase <= 2)
+		return 1;
+	if (more <= 0) {
+		free(search->process);
+		search->process = NULL;
+	}
+	return more;
 }
