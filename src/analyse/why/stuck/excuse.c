@@ -501,5 +501,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		count_tries(search, path);
 		return path->tries == 0;
 	}
-	return is_at_work(model, leaf);
+	return is_at_work(model, leaf) ||
+		(thrum__why_is_loop(search, leaf) &&
+			thrum__why_left_open(search, leaf) == THRUM__NONE);
 }
