@@ -327,6 +327,19 @@ bool thrum__model_message(const struct thrum__model *m, uint32_t number,
 	return true;
 }
 
+bool thrum__model_unread(const struct thrum__model *m, uint32_t number,
+	struct thrum__message *message)
+{
+	const struct thrum__link *link = &m->links->all[number];
+
+	if (!link->is_of_connection || link->sender == 0 || link->taker == 0 ||
+		link->taken != THRUM__OPEN)
+		return false;
+	*message = (struct thrum__message){link->sender - 1, link->taker - 1, link->sent,
+		THRUM__OPEN};
+	return true;
+}
+
 bool thrum__model_message_from_outside(const struct thrum__model *m, uint32_t number,
 	struct thrum__message *message)
 {

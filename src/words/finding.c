@@ -161,6 +161,8 @@ static const struct {
 		"$t ends after a job from $o; all others wait there for the next."},
 	[LEFT_LAST] = {"Ends; “$o” is signalled after that", "nobody is left to hear it",
 		"$t ends; $o is signalled after that, and nobody is left to hear it."},
+	[THRUM__STEP_LEFT_OPEN] = {"Isn't closed", "other handles of “$o” were",
+		"$t isn't closed, though other handles of $o were."},
 	[THRUM__STEP_LOGGED] = {"“$t” logs meanwhile", "“$g”", "$t logs meanwhile: “$g”."},
 	[THRUM__STEP_SERVER_ENDED] = {"Ends", "nobody is left to serve “$o”",
 		"$t ends; nobody is left to serve $o."},

@@ -49,6 +49,13 @@ same glib_hang "$programs/glib_hang"
 has glib_hang why 'settle_account.* never resolves'
 has glib_hang why 'settle_account'
 
+# A loop within a callback.
+same glib_inner "$programs/glib_inner"
+has glib_inner why 'Waits for .main loop, run by .*ask_again'
+has glib_inner why 'Sends a message that is lost; .watch (on_letter|glib_inner\+0x)'
+same glib_timed "$programs/glib_inner" timed
+"$THRUM" why glib_timed.thrum >why.out 2>&1 || wrong "a loop that ends: $(cat why.out)"
+
 # An idle pool, and a GTask that is open at the end, are no findings.
 same glib_idle "$programs/glib_idle"
 "$THRUM" why glib_idle.thrum >why.out 2>&1 || wrong "an idle program: $(cat why.out)"

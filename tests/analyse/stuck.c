@@ -932,6 +932,48 @@ static void message_is_lost(void **state)
 	expect_none();
 }
 
+/* A thread, 90, sends letters over a connection to a watch, 2, whose last run waits for a loop of its own. */
+static void tell_letters(bool has_loop)
+{
+#define SENT "12345678\001\377\n"
+	begin();
+	tell("0 create 1 2 handle\n0 label 2 \"watch\n0" MS "@1 create - 90 thread\n0" MS
+	     "@1 switch 90\n");
+	for (unsigned ms = 10; ms < 30; ms += 10)
+		tell("%u" MS "@1 link-send 90 \"" SENT "%u" MS "switch 2\n%u" MS
+		     "link-receive 2 \"" SENT "%u" MS "switch 1\n%u" MS
+		     "suspend \"wait for work\n%u" MS "resume\n",
+			ms, ms + 1, ms + 1, ms + 2, ms + 2, ms + 9);
+	tell("31" MS "switch 2\n");
+	if (has_loop)
+		tell("31" MS "create 2 5 handle\n31" MS "label 5 \"main loop\n31" MS "wait 2 5\n");
+	else
+		tell("32" MS "switch 1\n");
+	tell("32" MS "suspend \"wait for work\n40" MS "@1 link-send 90 \"" SENT "41" MS
+	     "@1 create 90 91 handle\n41" MS "@1 label 91 \"read from socket 4\n41" MS
+	     "@1 wait 90 91\n41" MS "@1 suspend \"blocked by the outside\n1900" MS
+	     "@2 log \"end\n");
+}
+
+static void loop_within_a_run(void **state)
+{
+	const struct thrum__finding *finding;
+
+	(void)state;
+	tell_letters(true);
+	finding = judge(1);
+	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(finding->certainty, THRUM__POSSIBLE);
+	assert_int_equal(finding->steps[0].task, task(2));
+	assert_int_equal(finding->steps[0].other, task(5));
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->task, task(90));
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->other, task(2));
+	finish();
+	/* It may read the letter when it likes. */
+	tell_letters(false);
+	expect_none();
+}
+
 /* Tasks do something each 10 ms. Then nothing happens until the program is ended by a signal. */
 static void tell_silence(const char *label)
 {
@@ -1036,6 +1078,7 @@ int main(void)
 		cmocka_unit_test(too_soon_to_judge),
 		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
+		cmocka_unit_test(loop_within_a_run),
 		cmocka_unit_test(silence_until_killed),
 	};
 

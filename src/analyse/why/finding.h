@@ -132,6 +132,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(PUT_OFF, "put-off") /* a timer that is due anew again and again */ \
 	X(UNTAKEN, "untaken") /* puts something into other; nobody takes it */ \
 	X(LEFT_QUEUE, "left-queue")         /* took job after job at other, and ended */ \
+	X(LEFT_OPEN, "left-open")           /* a handle in the loop of other; more were closed */ \
 	X(LOGGED, "logged")                 /* writes a log line meanwhile */ \
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \

@@ -18,6 +18,8 @@
 struct thrum__lost {
 	uint32_t sender, receiver; /* receiver: the task that received one of the others */
 	int64_t time;              /* when it was sent */
+	/* Of a connection: the receiver's wait since before. NONE: it isn't one. */
+	uint32_t wait;
 };
 
 struct thrum__search {

@@ -442,6 +442,7 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	int kind = THRUM__TASK(model, path->leaf, kind), evidence;
 	bool is_outside = kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
 		kind == THRUM_KIND_HANDLE || thrum__why_due_of(model, path->leaf) >= 0;
+	const struct thrum__lost *lost;
 	struct thrum__why_wake wake;
 
 	*subject = path->victim;
@@ -455,8 +456,9 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 		return THRUM__EVIDENCE_NONE;
 	if (path->circle != THRUM__NONE)
 		return THRUM__EVIDENCE_STRONG;
-	if (thrum__why_lost_of(search, path))
-		return THRUM__EVIDENCE_STRONG;
+	lost = thrum__why_lost_of(search, path);
+	if (lost)
+		return lost->wait == THRUM__NONE ? THRUM__EVIDENCE_STRONG : THRUM__EVIDENCE_WEAK;
 	if (is_unanswered_call(model, path) || thrum__why_is_longest_wait(search, path))
 		return THRUM__EVIDENCE_WEAK;
 	evidence = lock_evidence(search, path);

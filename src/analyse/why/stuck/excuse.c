@@ -397,7 +397,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return false;
 	if (!last)
 		return !is_kept(search, path);
-	if (is_needed(model, path) || thrum__why_is_longest_wait(search, path) ||
+	if (thrum__why_lost_of(search, path) || is_needed(model, path) ||
+		thrum__why_is_longest_wait(search, path) ||
 		thrum__why_holds_up_loop(model, path->leaf))
 		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
@@ -500,5 +501,7 @@ bool thrum__why_is_excused(struct thrum__search *search, struct thrum__why_path 
 		count_tries(search, path);
 		return path->tries == 0;
 	}
-	return is_at_work(model, leaf);
+	return is_at_work(model, leaf) ||
+		(thrum__why_is_loop(search, leaf) &&
+			thrum__why_left_open(search, leaf) == THRUM__NONE);
 }

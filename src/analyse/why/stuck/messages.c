@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells which messages nobody received: posts to another loop that are lost. Messages to other
- * processes are received there, so only those count whose like were received here.
+ * processes are received there, so only those count whose like were received here. Of a connection, the
+ * latest message counts if its receiver runs a loop within its own run, and so isn't called for it.
  */
 #include <stdlib.h>
 
@@ -60,6 +61,37 @@ static bool is_lost(const struct thrum__search *search, const struct group *grou
 		thrum__model_has_row(&search->model->tasks, message->sender);
 }
 
+/* The wait of a task that runs, while its thread waits for events: it runs a loop of its own, which doesn't
+ * call it for further messages. NONE: there is none, or it is young. */
+static uint32_t inner_loop_of(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE ||
+		!thrum__why_thread_rests_for(model, task, "wait for work") ||
+		model->lanes[THRUM__TASK(model, task, lane)].running != task)
+		return THRUM__NONE;
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	return waits.count > 0 && model->end - waits.waits[0].since >= THRUM__SOON_OUTSIDE
+		? waits.waits[0].edge
+		: THRUM__NONE;
+}
+
+/* Adds the latest message of a connection if its receiver can't receive it. */
+static void add_unread(struct thrum__search *search, const struct thrum__message *message)
+{
+	uint32_t wait = thrum__model_has_row(&search->model->tasks, message->receiver) &&
+			search->model->end - message->sent >= THRUM__SOON_OUTSIDE
+		? inner_loop_of(search, message->receiver)
+		: THRUM__NONE;
+
+	if (wait != THRUM__NONE && thrum__model_has_row(&search->model->tasks, message->sender))
+		search->lost[search->lost_count++] = (struct thrum__lost){message->sender,
+			message->receiver, message->sent, wait};
+}
+
 int thrum__why_find_lost(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
@@ -77,17 +109,33 @@ int thrum__why_find_lost(struct thrum__search *search)
 		if (thrum__model_message(model, i, &message))
 			count_message(search, groups, &message);
 	for (uint32_t i = 0; i < count && search->lost_count < THRUM__LOST_MAX; i++)
-		if (thrum__model_message(model, i, &message)) {
+		if (thrum__model_unread(model, i, &message)) {
+			add_unread(search, &message);
+		} else if (thrum__model_message(model, i, &message)) {
 			const struct group *group = group_of(search, groups, &message);
 
 			if (is_lost(search, group, &message))
 				search->lost[search->lost_count++] =
 					(struct thrum__lost){message.sender,
 						thrum__why_known(model, group->receiver),
-						message.sent};
+						message.sent, THRUM__NONE};
 		}
 	free(groups);
 	return 0;
+}
+
+/* Whether a task of the path sent the latest message of a connection: it waits for whatever comes over it,
+ * or behind the receiver. */
+static bool is_unread_of(const struct thrum__model *model, const struct thrum__why_path *path,
+	const struct thrum__lost *lost)
+{
+	uint32_t sender = thrum__model_heir(model, lost->sender), i = 0;
+
+	while (i < path->length && path->links[i].task != sender)
+		i++;
+	return i + 1 < path->length
+		? path->links[path->length - 1].task == thrum__model_heir(model, lost->receiver)
+		: i < path->length && thrum__why_is_inbound(model, path->leaf);
 }
 
 const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *search,
@@ -102,6 +150,11 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *search,
 		const struct thrum__lost *lost = &search->lost[i];
 		int64_t near = thrum__analyse_task_is_lane(model, lost->sender) ? LANE_NEAR : NEAR;
 
+		if (lost->wait != THRUM__NONE) {
+			if (is_unread_of(model, path, lost))
+				return lost;
+			continue;
+		}
 		if (lost->sender != path->leaf && lost->sender != maker &&
 			!(last && thrum__model_heir(model, lost->sender) == last->task))
 			continue;

@@ -100,6 +100,13 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 
 	if (last && last->is_served)
 		return;
+	if (thrum__why_is_loop(search, path->leaf)) {
+		task = thrum__why_left_open(search, path->leaf);
+		if (task != THRUM__NONE)
+			thrum__why_add_step(finding, THRUM__STEP_LEFT_OPEN, task, path->leaf,
+				THRUM__TASK(model, task, created), THRUM__NONE);
+		return;
+	}
 	task = thrum__why_ended_source(search, path->leaf, &since);
 	if (task != THRUM__NONE) {
 		int state = THRUM__TASK(model, task, state);
@@ -175,6 +182,20 @@ static void add_wait(struct thrum__finding *finding, const struct thrum__model *
 		finding->steps[at].more = 1;
 }
 
+/* Adds steps for a message that nobody receives. */
+static void add_lost(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, const struct thrum__lost *lost)
+{
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+
+	if (lost->wait != THRUM__NONE && last->task != lost->receiver)
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, lost->receiver,
+			THRUM__EDGE(model, lost->wait, to), THRUM__EDGE(model, lost->wait, time),
+			lost->wait);
+	thrum__why_add_step(finding, THRUM__STEP_LOST_MESSAGE, lost->sender, lost->receiver,
+		lost->time, THRUM__NONE);
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
@@ -208,8 +229,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		return 0;
 	}
 	if (lost)
-		thrum__why_add_step(finding, THRUM__STEP_LOST_MESSAGE, lost->sender, lost->receiver,
-			lost->time, THRUM__NONE);
+		add_lost(finding, model, path, lost);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
 	if (finding->step_count == 0 && !thrum__why_is_seen(model, path->leaf) &&
@@ -483,6 +503,7 @@ static bool is_deserted(struct thrum__search *search, uint32_t leaf)
 static int class_of(struct thrum__search *search, const struct thrum__why_path *path,
 	uint32_t signal)
 {
+	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
 	int64_t since;
 	uint32_t times;
 
@@ -490,8 +511,9 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 		return THRUM__FINDING_LOST_WAKE_UP;
 	if (path->circle != THRUM__NONE)
 		return THRUM__FINDING_DEADLOCK;
-	/* It waited for something that has come. */
-	if (thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
+	/* It waited for something that has come, or for a task of the program. */
+	if ((lost && lost->wait != THRUM__NONE) ||
+		thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
 		(path->tries == 0 && is_deserted(search, path->leaf)))
 		return THRUM__FINDING_NEVER_RESOLVED;

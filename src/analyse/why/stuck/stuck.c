@@ -347,7 +347,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 			: -1;
 	shorten_path(search, path);
 	if (path->is_marked)
-		return THRUM__LIKELY;
+		return thrum__why_is_loop(search, path->leaf) ? THRUM__POSSIBLE : THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||

@@ -19,6 +19,7 @@
  *	leavers.c   tells which worker left its queue
  *	takers.c    tells who took the lock of a condition that nobody signals
  *	mutual.c    tells who may be to signal it, but waits for another condition
+ *	loops.c     tells which handle keeps a thread's loop
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
  *	served.c    tells of those that serve the leaf, or would have to
@@ -313,6 +314,16 @@ bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *
 /* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.
  * If nobody ever signalled the one for which that task waits either, sets search->joined. */
 void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition);
+
+/* ---- Loops (loops.c) ------------------------------------------------------------------------- */
+
+/* Whether a task is that of a thread that waits for work, and for no other task, in a loop in which handles
+ * have turns. O(tasks). */
+bool thrum__why_is_loop(const struct thrum__search *, uint32_t thread);
+
+/* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
+ * once and no other is left. NONE: it isn't so. O(tasks). */
+uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
+ * at once, and only one or two still have turns.
+ */
+#include "analyse/places.h"
+#include "analyse/why/stuck/stuck.h"
+
+#define CLOSED_MIN 2     /* so many handles were closed at once */
+#define AT_ONCE 50000000 /* ns */
+#define LEFT_MAX 2       /* so many handles are left at most */
+
+/* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
+static uint32_t loop_of(const struct thrum__model *model, uint32_t thread)
+{
+	uint32_t run = THRUM__TASK(model, thread, run), lane;
+
+	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
+		!thrum__model_has_row(&model->runs, run))
+		return THRUM__NONE;
+	lane = THRUM__RUN(model, run, lane);
+	return thrum__why_rests_for(model, model->lanes[lane].suspended, "wait for work")
+		? lane
+		: THRUM__NONE;
+}
+
+static bool is_handle(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER;
+}
+
+/* When a task began to run there last; -1: it didn't. */
+static int64_t last_turn(const struct thrum__model *model, uint32_t task, uint32_t lane)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, lane) == lane
+		? THRUM__RUN(model, run, start)
+		: -1;
+}
+
+bool thrum__why_is_loop(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread);
+
+	if (lane == THRUM__NONE || thrum__analyse_graph_waits(&search->graph, thread).count > 0)
+		return false;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (is_handle(model, task) && last_turn(model, task, lane) >= 0)
+			return true;
+	return false;
+}
+
+/* The handles of a loop. */
+struct handles {
+	int64_t closed; /* when the last of those that are closed was */
+	unsigned at_once, left;
+	uint32_t first; /* of those that are left */
+	bool is_other;  /* another one may wait for its turn */
+};
+
+static void note_closed(const struct thrum__model *model, uint32_t task, uint32_t lane,
+	struct handles *handles)
+{
+	int64_t end = THRUM__TASK(model, task, end);
+
+	if (THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED ||
+		last_turn(model, task, lane) < 0 || end <= handles->closed - AT_ONCE)
+		return;
+	if (end > handles->closed) {
+		handles->at_once = end - handles->closed > AT_ONCE ? 0 : handles->at_once;
+		handles->closed = end;
+	}
+	handles->at_once++;
+}
+
+static void note_left(const struct thrum__model *model, uint32_t task, uint32_t lane,
+	struct handles *handles)
+{
+	if (last_turn(model, task, lane) <= handles->closed) {
+		/* That of a call, for which a thread waits, is none. */
+		handles->is_other |= thrum__why_edge_to(model, task, THRUM__EDGE_WAIT) ==
+			THRUM__NONE;
+		return;
+	}
+	handles->first = handles->left++ == 0 ? task : handles->first;
+}
+
+uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread);
+	struct handles handles = {.closed = -AT_ONCE, .first = THRUM__NONE};
+
+	if (lane == THRUM__NONE || search->gap >= 0)
+		return THRUM__NONE;
+	for (int is_left = 0; is_left < 2; is_left++)
+		for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+			task = thrum__analyse_next_task(model, task + 1)) {
+			if (!is_handle(model, task))
+				continue;
+			if (!is_left)
+				note_closed(model, task, lane, &handles);
+			else if (thrum__analyse_task_is_pending(model, task))
+				note_left(model, task, lane, &handles);
+		}
+	return handles.at_once >= CLOSED_MIN && handles.left <= LEFT_MAX && !handles.is_other
+		? handles.first
+		: THRUM__NONE;
+}
