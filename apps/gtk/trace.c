@@ -5,11 +5,11 @@
  * small slices between frames. While threads work on the model (trace_work.c) it doesn't change.
  */
 #include "trace.h"
-#include "port/port.h"
 
 #include <limits.h>
 #include <string.h>
 
+#include "port/port.h"
 #include "source/input.h"
 #include "trace_words.h"
 
@@ -272,7 +272,7 @@ static int read_all(AppTrace *self)
 		result = thrum_trace_open(self->file, &self->trace, &self->error);
 	if (result < 0)
 		return result;
-	/* What is made again and again of a trace that grows would leave holes of all sizes. */
+	/* Bands that are made again and again would leave holes of all sizes. */
 	if (is_recording(self))
 		thrum__port_return_blocks();
 	result = thrum__model_create(self->trace, &self->model);
