@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "port/port.h"
 #include "source/input.h"
 #include "trace_words.h"
 
@@ -91,7 +92,9 @@ static void tell_grown(AppTrace *self)
 	if (self->model->events == self->told_events &&
 		self->model->forgotten == self->told_forgotten && !has_aged(self))
 		return;
-	thrum__model_note_end(self->model, thrum_trace_info(self->trace));
+	/* While more is to be read, the program only seems to be silent. */
+	if (!self->is_behind)
+		thrum__model_note_end(self->model, thrum_trace_info(self->trace));
 	self->told_events = self->model->events;
 	self->told_forgotten = self->model->forgotten;
 	self->told_next = now + BEHIND_US;
@@ -190,6 +193,11 @@ static bool is_wanted(void *context, double part)
 	return !g_cancellable_is_cancelled(((AppTrace *)context)->cancellable);
 }
 
+static bool is_recording(const AppTrace *self)
+{
+	return strcmp(thrum_trace_info(self->trace)->state, "recording") == 0;
+}
+
 struct first_bands {
 	AppTrace *trace;
 	struct thrum__bands *made; /* or NULL */
@@ -210,7 +218,7 @@ static int take_first_bands(AppTrace *self, struct first_bands *bands)
 {
 	self->scene->bands_later = self->scene->rows_later = true;
 	/* While a model grows, stories stay as they are, and are made anew with the bands. */
-	self->scene->paths_later = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	self->scene->paths_later = !is_recording(self);
 	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true)) {
 		thrum__bands_destroy(bands->made);
 		return 0;
@@ -227,7 +235,7 @@ static int lay_out(AppTrace *self)
 	bool is_big = self->model->events > THRUM__LATER_FINDINGS;
 	/* Tracks are grouped by lane, but not while lanes may grow: each growth would
 	 * lay out again all that lies below. */
-	bool by_lane = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
+	bool by_lane = !is_recording(self);
 	struct thrum__scene_options options = {.by_lane = by_lane,
 		.rows_at_once = !by_lane, /* following needs them, and this is a thread */
 		.no_findings = is_big};
@@ -264,6 +272,9 @@ static int read_all(AppTrace *self)
 		result = thrum_trace_open(self->file, &self->trace, &self->error);
 	if (result < 0)
 		return result;
+	/* Bands that are made again and again would leave holes of all sizes. */
+	if (is_recording(self))
+		thrum__port_return_blocks();
 	result = thrum__model_create(self->trace, &self->model);
 	if (result == 0)
 		result = thrum__model_load(self->model, self->trace, note_progress, self,
@@ -282,7 +293,7 @@ static void read_in_thread(GTask *task, gpointer source, gpointer data, GCancell
 static void show_trace(AppTrace *self)
 {
 	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
-	bool is_live = strcmp(info->state, "recording") == 0;
+	bool is_live = is_recording(self);
 
 	self->shown_end = self->model->end;
 	self->shown_bytes = info->content_bytes;

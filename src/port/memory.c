@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +57,13 @@ uint64_t thrum__port_memory_size(void)
 			size = most;
 	}
 	return size;
+}
+
+void thrum__port_return_blocks(void)
+{
+#ifdef __GLIBC__
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
 }
 
 void *thrum__port_allocate(size_t size)

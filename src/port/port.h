@@ -95,6 +95,10 @@ size_t thrum__port_page_size(void);
  * in a container, its control group say so. */
 uint64_t thrum__port_memory_size(void);
 
+/* Makes malloc give blocks of 1 MiB and more back to the system when they are freed, for the process's rest.
+ * They then cost a system call each. Does nothing where the C library has no such choice. */
+void thrum__port_return_blocks(void);
+
 /* Returns `size` bytes of zeroed, private, page-aligned memory that is never freed, or NULL. */
 void *thrum__port_allocate(size_t size);
 

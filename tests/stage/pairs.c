@@ -156,7 +156,7 @@ static void threads_with_like_names_are_pairs(void **state)
 	assert_int_equal(show_end((void **)&show), 0);
 }
 
-/* What all threads of a trace lost is hatched in its halves of the bands, and not in the other's. */
+/* Losses of all threads of a trace are hatched in its halves of the bands, and not in the other's. */
 static void losses_of_all_threads_go_through_the_halves(void **state)
 {
 	static const char start[] =
