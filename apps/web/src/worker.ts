@@ -387,9 +387,11 @@ class Viewer {
   /** Takes a question. The panel's text is wanted only about what was chosen last. */
   private ask(question: Question): void {
     const { questions } = this;
-    const isPanel = (one: Question) => one.is === "document" && one.about !== "finding";
-    const old = isPanel(question) ? questions.findIndex(isPanel) : -1;
-    if (old >= 0) questions.splice(old, 1);
+    if (question.is === "document") {
+      if (question.about === "finding") return this.document(question); // nothing has to be made
+      const old = questions.findIndex((one) => one.is === "document");
+      if (old >= 0) questions.splice(old, 1);
+    }
     questions.push(question);
     if (!this.isPaused) this.answerAll();
   }
