@@ -259,7 +259,7 @@ class Viewer {
     this.find();
   }
 
-  /** Looks for findings, and for what bands wait for, in steps: between some and the next, input is handled and painted. */
+  /** Looks for findings, and for what bands wait for, in steps: between some and the next, input is handled. */
   private find(wait = painted()): void {
     if (this.isFinding) return;
     this.isFinding = true;
@@ -355,7 +355,7 @@ class Viewer {
   // ---- Documents, tables, charts
 
   /**
-   * Answers questions in turn. What they need is made a step at a time: between two, input is handled. But
+   * Answers questions in turn, each prepared a step at a time: between two, input is handled. But
    * all are answered before their traces get other numbers or go away.
    */
   private answerAll(most = STEPS_MS): void {
