@@ -380,8 +380,8 @@ static int check(const struct html *html, int count)
 		return complain_usage(command, "--view needs a trace");
 	if (options->together && !times_are_all(&options->times))
 		return complain_usage(command,
-			"--together keeps all times: messages at other times tell\n"
-			"how far clocks are apart");
+			"--together keeps all times, as messages at other times tell\n"
+			"how far clocks are apart; --view=t=FROM..TO shows a part first");
 	if (!options->viewer && count == 0)
 		return complain_usage(command, "html needs a trace, or --viewer");
 	if (strcmp(options->output, "-") == 0 && isatty(STDOUT_FILENO))
@@ -468,9 +468,10 @@ const struct command command_html = {
 	.options = options_of_html,
 	.reads_traces = true,
 	.more = "The page is one file that needs nothing else: no server, no network, no thrum.\n"
-		"Others can open it as it is. Several traces are one if messages go between them\n"
-		"(and all times are kept), else they stand one above the other on one scale of\n"
-		"time. The part after # of the page's address says what it shows, so that a\n"
+		"Others can open it as it is. Several traces are one if messages go between them,\n"
+		"else they stand one above the other on one scale of time. Traces of which only\n"
+		"a part is kept are never one: messages at other times tell how far clocks are\n"
+		"apart. The part after # of the page's address says what it shows, so that a\n"
 		"copied link shows the same. An older FILE is replaced, but never a trace or a\n"
 		"symbolic link.",
 	.examples = "thrum html server.thrum -o server.html\n"

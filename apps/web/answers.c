@@ -581,6 +581,9 @@ EXPORT(core_step) bool core_step(int what, unsigned number, uint32_t index)
 		return false;
 	if (what == CORE_DOCUMENT_SLOW)
 		return compare_step(number, index) > 0;
+	/* The text about a trace comes after its findings, of which it tells. */
+	if (what == CORE_DOCUMENT_TRACE && core_step_findings(number) > 0)
+		return true;
 	if (step_stats(number))
 		return true;
 	scene = core.stage->parts[number].scene;

@@ -275,19 +275,34 @@ EXPORT(core_open) int core_open(bool adds)
 	return result;
 }
 
-/* Makes the findings that core_open left out, and finds out where the time of bands goes, a step at a time.
- * Call it once bands or a trace are shown. Returns 0 while there is more to do, else bits as the input
- * functions do. */
+int core_step_findings(unsigned part)
+{
+	int more = 0;
+
+	if (core.stage->parts[part].scene->lacks_findings) {
+		more = thrum__stage_find(core.stage, part);
+		core.has_found |= more == 0;
+	}
+	return more;
+}
+
+/* Makes the findings that core_open left out, then finds out where the time of bands goes, a step at a
+ * time. Call it once bands or a trace are shown. Returns bits as the input functions do, with CORE_MORE while
+ * there is more to do. */
 EXPORT(core_find) int core_find(void)
 {
-	for (uint32_t i = 0; i < core.stage->count; i++) {
-		struct thrum__scene *scene = core.stage->parts[i].scene;
-		int more = scene->lacks_findings ? thrum__stage_find(core.stage, i)
-						 : thrum__scene_bands_look_on(scene);
+	int more = 0;
 
-		if (more != 0)
-			return more < 0 ? more : 0;
+	for (uint32_t i = 0; i < core.stage->count && more == 0; i++)
+		more = core_step_findings(i);
+	if (core.has_found) {
+		core.has_found = false;
+		return CORE_MORE | THRUM__CHANGED_PICTURE | CORE_CHANGED_PARTS;
 	}
+	for (uint32_t i = 0; i < core.stage->count && more == 0; i++)
+		more = thrum__scene_bands_look_on(core.stage->parts[i].scene);
+	if (more != 0)
+		return more < 0 ? more : CORE_MORE;
 	thrum__stage_refresh(core.stage);
 	return THRUM__CHANGED_PICTURE;
 }

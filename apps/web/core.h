@@ -32,6 +32,7 @@
 /* Bits beside enum thrum__stage_changed. */
 enum {
 	CORE_CHANGED_PARTS = 1 << 16, /* the parts, their counters, which switches are on */
+	CORE_MORE = 1 << 17,          /* see core_find */
 	CORE_CHANGED_ALL = THRUM__CHANGED_PICTURE | THRUM__CHANGED_SELECTION |
 		THRUM__CHANGED_SEARCH | THRUM__CHANGED_STATUS | THRUM__CHANGED_ADDRESS |
 		CORE_CHANGED_PARTS,
@@ -77,6 +78,7 @@ struct core {
 	struct thrum__draw_list chart;
 	struct thrum__scene_coarse coarse; /* of the trace that is being read */
 	double part_read;                  /* of it, 0 … 1 */
+	bool has_found;                    /* findings that core_find hasn't told yet */
 	/* The task that was slow, and the flame graph of its label: of the last question. Both are made in
 	 * steps; the answer is begun when it has a model, and the flame graph is empty until it is made. */
 	bool has_answer;
@@ -101,6 +103,10 @@ struct part *core_part(unsigned part);
 
 /* Returns the statistics of a part, or NULL: there is no such part, or no memory. */
 const struct thrum__stats *core_stats(unsigned part);
+
+/* Makes a step of the findings of a part, if it lacks them. Returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. */
+THRUM__MUST_USE int core_step_findings(unsigned part);
 
 /* Frees the statistics and tables of a part. */
 void part_forget(struct part *);

@@ -189,8 +189,27 @@ uint32_t thrum__scene_found_before(const struct thrum__scene *scene, uint32_t un
 	return count;
 }
 
-/* Goes to the next task after the selected one, or the one before it, for which is_such is true.
- * Tasks are in the order of their creation; after the last comes the first. */
+/* Returns the first task that is created in the window or later. Tasks are about in the order of time. */
+static uint32_t first_in_window(const struct thrum__scene *scene)
+{
+	const struct thrum__model *model = scene->model;
+	uint32_t low = model->tasks.first, high = scene->layout->task_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (!thrum__model_has_row(&model->tasks, middle) ||
+			THRUM__TASK(model, middle, created) < scene->state.from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Goes to the next task after the selected one, or the one before it, for which is_such is true; without a
+ * selection to the first in the window. Tasks are in the order of their creation; after the last comes the
+ * first. */
 static int show_next(struct thrum__scene *scene, int direction,
 	bool (*is_such)(const struct thrum__scene *, uint32_t task))
 {
@@ -199,7 +218,7 @@ static int show_next(struct thrum__scene *scene, int direction,
 	if (count == 0 || (at == THRUM__NONE && is_such == is_alike))
 		return 0;
 	if (at == THRUM__NONE || at >= count)
-		at = direction > 0 ? count - 1 : 0;
+		at = direction > 0 ? (first_in_window(scene) + count - 1) % count : 0;
 	for (uint32_t i = 0; i < count; i++) {
 		at = direction > 0 ? (at + 1) % count : (at + count - 1) % count;
 		if (thrum__model_has_row(&scene->model->tasks, at) && is_such(scene, at))

@@ -121,7 +121,7 @@ int64_t thrum__scene_kept_from(const struct thrum__scene *scene, int64_t from, i
 	const struct thrum__model *model = scene->model;
 	const struct thrum__lane *busiest = NULL;
 
-	if (!model->is_cut || scene->companions.count > 0)
+	if (!model->is_cut)
 		return from;
 	for (uint32_t i = 0; i < model->lane_count; i++)
 		if (!busiest || model->lanes[i].events > busiest->events)
@@ -147,7 +147,7 @@ void thrum__scene_state_default(const struct thrum__scene *scene, struct thrum__
 		.counters = has_only_counters(scene->model)};
 	thrum__scene_whole(scene, &state->from, &state->to);
 	kept = thrum__scene_kept_from(scene, state->from, state->to);
-	if (kept > state->from)
+	if (kept > state->from && scene->companions.count == 0)
 		state->from = kept - (state->to - kept) / LOST_SHOWN;
 }
 

@@ -47,7 +47,7 @@ int thrum__stage_document(struct thrum__stage *stage, uint32_t part,
 	if (!bands)
 		return thrum__document_trace(stats, info, stage->parts[part].name, program.is_clear,
 			document);
-	/* Of a time whose events are lost, the numbers would be too small. */
+	/* The numbers would be too small if they were also of a time whose events are lost. */
 	program.from = thrum__scene_kept_from(scene, bands->from, bands->to);
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)

@@ -111,6 +111,11 @@ struct ranked {
 	int rank;
 };
 
+static int64_t length_of(const struct thrum__bands_line *line)
+{
+	return line->end - line->start;
+}
+
 static int by_worth(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
@@ -132,15 +137,45 @@ static int by_start(const void *a, const void *b)
 					      : (int)x->line.task - (int)y->line.task;
 }
 
+static int by_length(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	int64_t one = x->line.end - x->line.start, other = y->line.end - y->line.start;
+
+	return one != other ? (one < other ? -1 : 1) : by_start(a, b);
+}
+
+/* Gives the bounds between which the median lies that is picked: of many in its class, some are looked at. */
+static void bound_median(struct ranked *all, uint32_t count, int64_t *least, int64_t *most)
+{
+	uint32_t middle = count / 2, first = 0, end, apart;
+	unsigned class = 0;
+
+	qsort(all, count, sizeof *all, by_length);
+	while (thrum__bands_bound(class + 1) <= length_of(&all[middle].line))
+		class ++;
+	while (length_of(&all[first].line) < thrum__bands_bound(class))
+		first++;
+	for (end = middle;
+		end < count && length_of(&all[end].line) < thrum__bands_bound(class + 1);)
+		end++;
+	apart = end - first <= 64 ? 0 : (end - first) / 4;
+	*least = length_of(&all[middle - first > apart ? middle - apart : first].line);
+	*most = length_of(&all[middle + apart < end ? middle + apart : end - 1].line);
+	/* A pending line may lie beside its class. */
+	*least -= *least / 50;
+	*most += *most / 50;
+}
+
+/* Lists the best lines in the order of their worth, and gives how many there are in all. */
 static uint32_t choose(const struct bands *bands, const struct thrum__bands_box *box, uint32_t most,
-	struct ranked *chosen, uint32_t *all)
+	struct ranked *chosen, uint32_t *all, int64_t median[2])
 {
 	uint32_t count = 0;
-	struct ranked middle;
 
 	for (uint32_t i = 0; i < bands->count; i++) {
 		struct thrum__bands_line line = bands->lines[i];
-		int64_t length = line.end - line.start;
+		int64_t length = length_of(&line);
 
 		if (line.start >= box->to || line.end < box->from ||
 			(box->shortest < box->longest &&
@@ -152,19 +187,10 @@ static uint32_t choose(const struct bands *bands, const struct thrum__bands_box 
 										 : 2};
 	}
 	*all = count;
-	middle = chosen[count / 2];
+	if (count > most)
+		bound_median(chosen, count, &median[0], &median[1]);
 	qsort(chosen, count, sizeof *chosen, by_worth);
-	if (count > most) {
-		bool is_there = false;
-
-		count = most;
-		for (uint32_t i = 0; i < most; i++)
-			is_there = is_there || chosen[i].line.task == middle.line.task;
-		if (!is_there)
-			chosen[most - 1] = middle;
-	}
-	qsort(chosen, count, sizeof *chosen, by_start);
-	return count;
+	return count < most ? count : most;
 }
 
 /* ---- Tests ---------------------------------------------------------------------------------- */
@@ -186,25 +212,41 @@ static struct thrum__bands_box random_box(const struct bands *bands, uint64_t *s
 	return box;
 }
 
+static bool has_task(const struct thrum__bands_line *lines, uint32_t count, uint32_t task)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (lines[i].task == task)
+			return true;
+	return false;
+}
+
 static void compare(const struct bands *bands, uint64_t seed)
 {
 	static struct ranked expected[LINES];
 
 	for (int round = 0; round < ROUNDS; round++) {
 		struct thrum__bands_box box = random_box(bands, &seed);
-		uint32_t most = 1 + layout_random(&seed, MOST), all, in_sight, count, medians = 0;
-		uint32_t expect = choose(bands, &box, most > 1 ? most : 2, expected, &all);
+		uint32_t most = 2 + layout_random(&seed, MOST - 1), all, in_sight, count,
+			 medians = 0;
+		int64_t median[2] = {0, INT64_MAX};
+		uint32_t expect = choose(bands, &box, most, expected, &all, median);
 		struct thrum__bands_line lines[MOST];
+		bool has_median = expect == 0;
 
-		if (most < 2)
-			continue;
 		count = thrum__bands_pick(bands->all, &box, lines, most, &in_sight);
 		assert_int_equal(in_sight, all);
 		assert_int_equal(count, expect);
+		/* The median may stand in the place of the last. */
+		for (uint32_t i = 0; i + (all > most) < count; i++)
+			assert_true(has_task(lines, count, expected[i].line.task));
 		for (uint32_t i = 0; i < count; i++) {
-			assert_int_equal(lines[i].task, expected[i].line.task);
+			int64_t length = length_of(&lines[i]);
+
+			assert_true(i == 0 || lines[i].start >= lines[i - 1].start);
 			medians += lines[i].is_median;
+			has_median |= length >= median[0] && length <= median[1];
 		}
+		assert_true(has_median);
 		assert_int_equal(medians, all > most ? 1 : 0);
 	}
 }

@@ -282,6 +282,30 @@ static void what_is_kept_is_seen_first(void **state)
 	thrum__model_destroy(model);
 }
 
+/* The first match is one that begins in the window; the others follow. */
+static void matches_begin_in_the_window(void **state)
+{
+	struct thrum__model *model = story_model("0 create - 1 thread\n"
+						 "10 create 1 2 promise\n10 label 2 \"x 1\n"
+						 "500 create 1 3 promise\n500 label 3 \"x 2\n"
+						 "700 create 1 4 promise\n700 label 4 \"x 3\n"
+						 "1000 log 1 \"end\n",
+		false);
+	static const uint32_t order[] = {3, 4, 2};
+	struct thrum__scene *scene;
+
+	(void)state;
+	assert_int_equal(thrum__scene_create(model, NULL, NULL, NULL, &scene), 0);
+	assert_int_equal(thrum__scene_search(scene, "x"), 0);
+	scene->state.from = 400;
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(thrum__scene_command(scene, THRUM__COMMAND_NEXT_MATCH), 1);
+		assert_int_equal(scene->selected, story_task(model, order[i]));
+	}
+	thrum__scene_destroy(scene);
+	thrum__model_destroy(model);
+}
+
 static uint32_t found_in(const char *lines, const char *text)
 {
 	struct thrum__model *model = story_model(lines, false);
@@ -693,6 +717,7 @@ int main(void)
 		cmocka_unit_test(arrows_lead_to_tasks),
 		cmocka_unit_test(an_arrow_leads_to_the_current_wait),
 		cmocka_unit_test(what_is_kept_is_seen_first),
+		cmocka_unit_test(matches_begin_in_the_window),
 		cmocka_unit_test(search_finds_tags_kinds_and_reasons),
 		cmocka_unit_test_setup_teardown(matches_go_round, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(back_goes_back, set_up, tear_down),

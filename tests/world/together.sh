@@ -63,7 +63,7 @@ if "$THRUM" html shop.thrums -o shop.html 2>err; then
 	says 0 '3 traces taken as one, with 10 messages' html -o one.html \
 		web.thrum stock.thrum database.thrum
 	says 0 '^$' html -o beside.html --start=1ms web.thrum stock.thrum
-	says 64 'together keeps all times: messages at other times' \
+	says 64 'together keeps all times, as messages at other times' \
 		html -o no.html --together --start=1ms web.thrum stock.thrum
 	[[ $(<one.html) == *'"name":"web.thrum + stock.thrum + database.thrum","blocks"'* &&
 		$(<beside.html) == *'{"name":"stock.thrum","blocks"'* ]] || {

@@ -7,6 +7,7 @@ declare module "core:numbers" {
   export const CHANGED_PICTURE: number;
   export const CHANGED_PARTS: number;
   export const CHANGED_ALL: number;
+  export const MORE: number;
   export const STAGE_YOURS: number;
 
   // Bits: modifiers of the pointer.

@@ -243,7 +243,7 @@ export type FromWorker =
   | { is: "chart"; words: string; picture: ImageBitmap }
   | { is: "slow"; picture: ImageBitmap }
   | { is: "spot"; words: string; task: number }
-  | { is: "file"; name: string; bytes: Blob } // name "": to be printed
+  | { is: "file"; name: string; bytes: Blob }; // name "": to be printed
 
 /** A finding, a band, a thread, a queue, a task: all that the picture shows has a sentence. */
 export interface Item {

@@ -276,9 +276,7 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
     const table = format === "csv" ? tableOf(openTab()) : undefined;
     post({ is: "export", format, part: now.focus, table });
   };
-  withData("export", (element, format) =>
-    listen(element, "click", () => askFor(format as Format)),
-  );
+  withData("export", (element, format) => listen(element, "click", () => askFor(format as Format)));
   on("file", ({ name, bytes }) => (name ? saveFile(name, bytes) : void print(bytes)));
   listen(document, "keydown", (event) => {
     if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || now.parts.length === 0) return;

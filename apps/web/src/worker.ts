@@ -11,6 +11,7 @@ import {
   DOCUMENT_SLOW,
   DOCUMENT_TASK,
   DOCUMENT_TRACE,
+  MORE,
   NARROW_BY_CHART,
   NARROW_BY_COUNT,
   NARROW_BY_TEXT,
@@ -114,6 +115,8 @@ const painted = (): Promise<void> =>
     setTimeout(done, PAINTED_MS);
   });
 
+const pause = () => new Promise<void>((done) => setTimeout(done));
+
 class Viewer {
   private width = 0;
   private height = 0;
@@ -126,6 +129,7 @@ class Viewer {
   private coarseSent = 0; // in ms
   private isMaking = false; // rows or bands, in steps
   private isPaused = false; // while input is looked at, between two steps
+  private isFinding = false;
   private slow?: Message<"slow">; // the latest
 
   constructor(
@@ -255,14 +259,21 @@ class Viewer {
     this.find();
   }
 
-  /** Looks for findings, and for what bands wait for, a step at a time: between two, input is handled and painted. */
-  private find(): void {
-    void painted().then(() => {
+  /** Looks for findings, and for what bands wait for, in steps: between some and the next, input is handled. */
+  private find(wait = painted()): void {
+    if (this.isFinding) return;
+    this.isFinding = true;
+    void wait.then(() => {
       inTurn(() => {
-        const bits = this.core.call("core_find");
-        this.told.delete("status"); // so that the outline is asked for again
-        if (bits === 0) this.find();
-        else this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
+        const end = performance.now() + STEPS_MS;
+        let bits = 0;
+        do bits = this.core.call("core_find");
+        while (bits === MORE && performance.now() < end);
+        this.isFinding = false;
+        const more = bits > 0 ? bits & MORE : 0;
+        if (bits !== more) this.told.delete("status"); // so that the outline is asked for again
+        this.changed(bits - more);
+        if (more) this.find(this.isAsked ? painted() : pause());
       });
     });
   }
@@ -344,7 +355,7 @@ class Viewer {
   // ---- Documents, tables, charts
 
   /**
-   * Answers questions in turn. What they need is made a step at a time: between two, input is handled. But
+   * Answers questions in turn, each prepared a step at a time: between two, input is handled. But
    * all are answered before their traces get other numbers or go away.
    */
   private answerAll(most = STEPS_MS): void {
@@ -359,7 +370,9 @@ class Viewer {
     for (let question = questions[0]; question; question = questions[0]) {
       const end = performance.now() + most;
       const [about, index] =
-        question.is === "document" ? [DOCUMENTS[question.about], question.index] : [DOCUMENT_TASK, 0];
+        question.is === "document"
+          ? [DOCUMENTS[question.about], question.index]
+          : [DOCUMENT_TASK, 0];
       while (core.call("core_step", about, question.part, index) !== 0)
         if (performance.now() > end) {
           this.isPaused = true;
@@ -374,9 +387,11 @@ class Viewer {
   /** Takes a question. The panel's text is wanted only about what was chosen last. */
   private ask(question: Question): void {
     const { questions } = this;
-    const isPanel = (one: Question) => one.is === "document" && one.about !== "finding";
-    const old = isPanel(question) ? questions.findIndex(isPanel) : -1;
-    if (old >= 0) questions.splice(old, 1);
+    if (question.is === "document") {
+      if (question.about === "finding") return this.document(question); // nothing has to be made
+      const old = questions.findIndex((one) => one.is === "document");
+      if (old >= 0) questions.splice(old, 1);
+    }
     questions.push(question);
     if (!this.isPaused) this.answerAll();
   }

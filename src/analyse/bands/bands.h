@@ -248,7 +248,7 @@ THRUM__MUST_USE int thrum__bands_boxed(const struct thrum__bands *, const struct
 
 /* The lines that an opened band shows: at most `most` of a box, sorted by start. First those that
  * failed or should have resolved and didn't, then the slowest that lie wholly within its time, and the
- * median. Returns how many; sets *in_sight to the number of all in the box. */
+ * median, of very many about the median. Returns how many; sets *in_sight to the number of all in the box. */
 uint32_t thrum__bands_pick(const struct thrum__bands *, const struct thrum__bands_box *,
 	struct thrum__bands_line *lines, uint32_t most, uint32_t *in_sight);
 

@@ -5,6 +5,8 @@
 
 #include "analyse/bands/parts.h"
 
+#define SAMPLE 64 /* lines of a class among which the median is looked for */
+
 /* ---- The best lines so far ------------------------------------------------------------------ */
 
 /* How much a line belongs into an opened band: the greatest first. */
@@ -98,10 +100,10 @@ static struct reach reach_of(const struct thrum__bands_rows *rows,
 	return reach;
 }
 
-/* Counts the lines of a row that a box holds; gives line `n` of them, by start, if there is one. Looks at as
- * many as begin before the box, in a quarter of the length of its lines. */
+/* Counts the lines of a row that a box holds. Looks at as many as begin before the box, in a quarter of the
+ * length of its lines. */
 static uint32_t count_held(const struct thrum__bands_rows *rows, const struct thrum__bands_row *row,
-	const struct thrum__bands_box *box, uint32_t n, struct thrum__bands_line *nth)
+	const struct thrum__bands_box *box)
 {
 	struct reach reach = reach_of(rows, row, box);
 	uint32_t count = 0;
@@ -109,30 +111,101 @@ static uint32_t count_held(const struct thrum__bands_rows *rows, const struct th
 	for (uint32_t i = reach.first; i < reach.sure; i++) {
 		struct thrum__bands_line line = thrum__bands_line_at(rows, i);
 
-		if (!thrum__bands_box_holds(box, &line))
-			continue;
-		if (count++ == n)
-			*nth = line;
+		count += thrum__bands_box_holds(box, &line);
 	}
-	if (n >= count && n - count < reach.last - reach.sure)
-		*nth = thrum__bands_line_at(rows, reach.sure + n - count);
 	return count + reach.last - reach.sure;
 }
 
-/* Counts the lines in a box; gives line `n` of them, by class and start. */
-static uint32_t count_lines(const struct thrum__bands *bands, const struct thrum__bands_box *box,
-	uint32_t n, struct thrum__bands_line *nth)
+/* Counts the lines of a class in a box. */
+static uint32_t count_class(const struct thrum__bands *bands, const struct thrum__bands_box *box,
+	unsigned class)
 {
 	const struct thrum__bands_row *row;
-	unsigned class, end, at;
+	uint32_t count = 0;
+
+	for (unsigned at = 0; (row = thrum__bands_next_row(bands, box->group, class, &at));)
+		count += count_held(bands->rows, row, box);
+	return count;
+}
+
+static uint32_t count_lines(const struct thrum__bands *bands, const struct thrum__bands_box *box)
+{
+	unsigned class, end;
 	uint32_t count = 0;
 
 	thrum__bands_box_classes(box, &class, &end);
 	for (; class < end; class ++)
-		for (at = 0; (row = thrum__bands_next_row(bands, box->group, class, &at));)
-			count += count_held(bands->rows, row, box,
-				n >= count ? n - count : THRUM__NONE, nth);
+		count += count_class(bands, box, class);
 	return count;
+}
+
+/* ---- The median ----------------------------------------------------------------------------- */
+
+/* Lines of a class that are taken at even distances, or all of few. */
+struct sample {
+	struct thrum__bands_line lines[SAMPLE];
+	uint32_t count, room, seen, all;
+};
+
+/* The next line to take, among all. */
+static uint32_t wanted(const struct sample *sample)
+{
+	return (uint32_t)((uint64_t)sample->all * sample->count / sample->room);
+}
+
+static void take_row(struct sample *sample, const struct thrum__bands_rows *rows,
+	const struct thrum__bands_row *row, const struct thrum__bands_box *box)
+{
+	struct reach reach = reach_of(rows, row, box);
+
+	for (uint32_t i = reach.first; i < reach.sure; i++) {
+		struct thrum__bands_line line = thrum__bands_line_at(rows, i);
+
+		if (!thrum__bands_box_holds(box, &line))
+			continue;
+		if (sample->count < sample->room && sample->seen == wanted(sample))
+			sample->lines[sample->count++] = line;
+		sample->seen++;
+	}
+	while (sample->count < sample->room &&
+		wanted(sample) - sample->seen < reach.last - reach.sure) {
+		uint32_t at = reach.sure + wanted(sample) - sample->seen;
+
+		sample->lines[sample->count++] = thrum__bands_line_at(rows, at);
+	}
+	sample->seen += reach.last - reach.sure;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct thrum__bands_line *x = a, *y = b;
+	int64_t one = x->end - x->start, other = y->end - y->start;
+
+	return one != other ? (one < other ? -1 : 1) : by_start(a, b);
+}
+
+/* Returns the median of the lines in a box. They are counted by class, and of many in its class some are
+ * looked at. */
+static struct thrum__bands_line find_middle(const struct thrum__bands *bands,
+	const struct thrum__bands_box *box, uint32_t in_sight)
+{
+	const struct thrum__bands_row *row;
+	struct sample sample = {.count = 0};
+	uint32_t left = in_sight / 2;
+	unsigned class, end;
+
+	thrum__bands_box_classes(box, &class, &end);
+	for (; class < end; class ++) {
+		sample.all = count_class(bands, box, class);
+		if (left < sample.all)
+			break;
+		left -= sample.all;
+	}
+	sample.room = sample.all < SAMPLE ? sample.all : SAMPLE;
+	for (unsigned at = 0; (row = thrum__bands_next_row(bands, box->group, class, &at));)
+		take_row(&sample, bands->rows, row, box);
+	qsort(sample.lines, sample.count, sizeof *sample.lines, by_length);
+	return sample.lines[(uint64_t)left * sample.count / sample.all];
 }
 
 /* ---- Choosing ------------------------------------------------------------------------------- */
@@ -192,14 +265,13 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum_
 		.box = box,
 		.fails = !thrum__bands_nearly_all_fail(group),
 		.should = group->should > group->lines / 2};
-	struct thrum__bands_line middle;
 	bool is_there = false;
 
-	*in_sight = count_lines(bands, box, THRUM__NONE, &middle);
+	*in_sight = count_lines(bands, box);
 	choose_lines(&kept, bands);
 	if (*in_sight > most && most > 1) {
-		/* About the median: lines are counted by class. */
-		count_lines(bands, box, *in_sight / 2, &middle);
+		struct thrum__bands_line middle = find_middle(bands, box, *in_sight);
+
 		middle.is_median = true;
 		for (uint32_t i = 0; i < kept.count; i++) {
 			lines[i].is_median = lines[i].task == middle.task;

@@ -10,6 +10,7 @@
 
 #define RADIUS 9
 #define PIN_ROOM 11    /* px around a pin's centre that names must not cover */
+#define AWAY_LOWER 160 /* x of the lower scene's words at the edge, in pairs */
 #define BESIDE 2       /* places beside it that are tried before those above and below */
 #define NOTE_WIDTH 320 /* px, at most */
 #define NARROW 600     /* px: narrower pictures show pins without notes */
@@ -237,7 +238,8 @@ static void paint_away(const struct thrum__paint *p, const struct pin *pins, uns
 						: "↓ ",
 				i + 1);
 	if (used > 0)
-		thrum__bands_remark(p->bands, p->left + THRUM__BANDS_REMARK,
+		thrum__bands_remark(p->bands,
+			p->left + (p->bands->is_lower ? AWAY_LOWER : THRUM__BANDS_REMARK),
 			above ? p->top + 14 : p->bottom - 6, THRUM__FONT_STRONG, THRUM__COLOUR_BAD,
 			words);
 }
