@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The times in which threads were off their processors, as an imported trace of their machine's kernel
- * tells. There the processors are the lanes, and threads are tasks labelled "NAME NUMBER". What comes of it
- * is as of `thrum record --sched`.
+ * tells. There the processors are the lanes, and threads are tasks labelled "NAME NUMBER". The events are as
+ * those of `thrum record --sched`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/keys.h"
 #include "world/parts.h"
 
-/* Who woke a thread, if nobody knows or it is none of a recording. */
+/* Numbers in the place of that of the thread that woke one: nobody knows it, or it is none of a recording. */
 #define BY_NOBODY 0u
 #define BY_INTERRUPT UINT32_MAX
 #define BY_OTHER (UINT32_MAX - 1)
@@ -35,7 +35,7 @@ static int add_thread(struct thrum__world_off_cpu *off, const struct thrum__worl
 	return 0;
 }
 
-/* Of several that begin at once the main lane comes last: others are those of signal handlers. */
+/* The main lane is the last one of several that begin at once: others are those of signal handlers. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct thrum__world_thread *x = a, *y = b;
@@ -94,7 +94,7 @@ static int take_of_recording(struct thrum__world_off_cpu *off, uint32_t part,
 			.own = e->other});
 }
 
-/* Of lanes where the records that tell of threads are overwritten only the last thread is known. */
+/* Only the last thread of a lane is known where the records that tell of threads are overwritten. */
 static int add_lanes(struct thrum__world_off_cpu *off, uint32_t part, struct thrum_trace *trace)
 {
 	const struct thrum_trace_lane *lane;
