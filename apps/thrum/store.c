@@ -18,6 +18,7 @@
 #include "store_follow.h"
 #include "store_join.h"
 #include "text.h"
+#include "world/world.h"
 
 #define SECOND INT64_C(1000000000)
 #define MS INT64_C(1000000)
@@ -43,6 +44,8 @@ struct storing {
 	int64_t only;                  /* the ten minutes that are stored, s since 1970; 0: all */
 	const struct store_state *due; /* the recordings of which these are stored; NULL: all */
 	unsigned written;              /* bits of enum thrum__store_table */
+	uint32_t groups;               /* so many were read as one trace each */
+	bool is_told;                  /* that these aren't compared with each other */
 	int status;
 };
 
@@ -201,6 +204,7 @@ static int store_group(void *context, const struct thrum__source_group *group)
 	struct store_join *join;
 	int result;
 
+	s->groups++;
 	s->status = store_join(s->command, group, &join);
 	result = s->status != STATUS_OK;
 	s->joined = join ? &join->joined : NULL;
@@ -211,6 +215,17 @@ static int store_group(void *context, const struct thrum__source_group *group)
 	}
 	store_join_free(join);
 	return result;
+}
+
+/* Says once what the tables lack if there are more recordings than can be one trace. */
+static void tell_groups(struct storing *s)
+{
+	if (s->groups > 1 && !s->is_told)
+		complain("at most %d recordings are one trace: waits and findings from one such "
+			 "group to another are missing",
+			THRUM__WORLD_PARTS_MAX);
+	s->is_told |= s->groups > 1;
+	s->groups = 0;
 }
 
 /* Stores ten minutes of what a server has: see struct store_following. Tasks that began in the ten minutes
@@ -228,6 +243,7 @@ static int store_slot(void *context, const struct thrum__fleet_address *address,
 	s->only = slot;
 	s->due = due;
 	result = thrum__source_visit(&part, store_group, s, &error);
+	tell_groups(s);
 	return result == -THRUM_E_NOT_FOUND ? 0 : result;
 }
 
@@ -243,6 +259,7 @@ static int store_server(struct storing *s, const char *argument)
 	s->status = STATUS_OK;
 	if (result == 0)
 		result = thrum__source_visit(&address, store_group, s, &error);
+	tell_groups(s);
 	return result < 0 ? input_failed(argument, &error) : s->status;
 }
 
@@ -272,6 +289,9 @@ static int store_files(struct storing *s, char **arguments, int count)
 			group.count = 0;
 		}
 	}
+	if (most > 1)
+		tell_groups(s);
+	s->groups = 0;
 	free(paths);
 	return status;
 }

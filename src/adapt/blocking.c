@@ -241,15 +241,6 @@ static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum si
 	return is_own;
 }
 
-static void begin_fd(struct wait *blocked, enum thrum_kind kind, const void *caller,
-	const char *verb, int fd)
-{
-	char label[CALL_MAX];
-
-	thrum__adapt_put_call(label, verb, fd);
-	thrum__adapt_wait_outside(blocked, kind, label, -1, caller);
-}
-
 /* It may well wait for ever: for a request, a line, a connection. */
 static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
@@ -263,8 +254,11 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 /* Somebody outside has to act, so that it ends. */
 static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
 {
+	char label[CALL_MAX];
+
 	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
-	begin_fd(blocked, THRUM_KIND_REQUEST, caller, verb, fd);
+	thrum__adapt_put_file(label, verb, fd);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
 static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)

@@ -168,6 +168,32 @@ void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd)
 	errno = error;
 }
 
+bool thrum__adapt_put_name(char to[CALL_MAX], const char *verb, int fd)
+{
+	char link[] = "/proc/self/fd/0123456789", path[1024];
+	int error = errno;
+	ssize_t length;
+
+	if (fd < 0)
+		return false;
+	*thrum__adapt_put_number(strchr(link, '0'), (uint64_t)fd) = '\0';
+	length = readlink(link, path, sizeof path);
+	errno = error;
+	path[length > 0 && (size_t)length < sizeof path ? length : 0] = '\0';
+	const char *name = strrchr(path, '/');
+
+	if (!name || strlen(name) + strlen(verb) >= CALL_MAX)
+		return false;
+	strcpy(stpcpy(stpcpy(to, verb), " "), name + 1);
+	return true;
+}
+
+void thrum__adapt_put_file(char to[CALL_MAX], const char *verb, int fd)
+{
+	if (!thrum__adapt_put_name(to, verb, fd))
+		thrum__adapt_put_call(to, verb, fd);
+}
+
 /* ---- Calls that make and close them ---------------------------------------------------------- */
 
 static void forget(int fd)

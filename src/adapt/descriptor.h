@@ -71,6 +71,11 @@ bool thrum__adapt_is_ready(int fd, short events);
 /* Writes "VERB pipe 7" or the like. Keeps errno. Async-signal-safe. */
 #define CALL_MAX 96
 void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd);
+/* Writes "VERB NAME" of a file. Returns false if it has no name, or a long one. Both keep errno and are
+ * async-signal-safe. */
+bool thrum__adapt_put_name(char to[CALL_MAX], const char *verb, int fd);
+/* The same, or as thrum__adapt_put_call. */
+void thrum__adapt_put_file(char to[CALL_MAX], const char *verb, int fd);
 
 /* ---- pipes.c ---- */
 

@@ -38,24 +38,6 @@ static uintptr_t key_of(int fd)
 	return (uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1);
 }
 
-/* Writes "file lock NAME", or the descriptor instead of a long name. */
-static void put_label(char label[CALL_MAX], int fd)
-{
-	static const char verb[] = "file lock ";
-	char link[] = "/proc/self/fd/0123456789", path[1024];
-	const char *name;
-	ssize_t length;
-
-	*thrum__adapt_put_number(strchr(link, '0'), (uint64_t)fd) = '\0';
-	length = readlink(link, path, sizeof path);
-	path[length > 0 && (size_t)length < sizeof path ? length : 0] = '\0';
-	name = strrchr(path, '/');
-	if (name && strlen(name + 1) < CALL_MAX - sizeof verb)
-		strcpy(stpcpy(label, verb), name + 1);
-	else
-		thrum__adapt_put_call(label, "lock of", fd);
-}
-
 /* ---- Holding ----------------------------------------------------------------------------------- */
 
 static void tell(struct held *lock, const struct object *object)
@@ -128,7 +110,8 @@ static bool begin_held(struct wait *wait, int fd, uintptr_t file, const void *ca
 
 	if (!file || !thrum__adapt_speaks())
 		return false;
-	put_label(label, fd);
+	if (!thrum__adapt_put_name(label, "file lock", fd))
+		thrum__adapt_put_call(label, "lock of", fd);
 	object = thrum__adapt_object_named(address, THRUM_KIND_LOCK, label, caller);
 	atomic_fetch_add(watch_of(address), 1);
 	if (!object || !tell_holders(object, file)) {
@@ -153,7 +136,7 @@ static NOINLINE int wait_for(const void *caller, int fd, int operation, uintptr_
 	bool is_held = begin_held(&wait, fd, file, caller);
 
 	if (!is_held) {
-		thrum__adapt_put_call(label, "lock", fd);
+		thrum__adapt_put_file(label, "lock", fd);
 		thrum__adapt_wait_outside(&wait, THRUM_KIND_REQUEST, label, -1, caller);
 	}
 	errno = error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The times in which threads were off their processors, as an imported trace of their machine's kernel
- * tells. There the processors are the lanes, and threads are tasks labelled "NAME NUMBER". What comes of it
- * is as of `thrum record --sched`.
+ * tells. There the processors are the lanes, and threads are tasks labelled "NAME NUMBER". The events are as
+ * those of `thrum record --sched`.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "base/keys.h"
 #include "world/parts.h"
 
-/* Who woke a thread, if nobody knows or it is none of a recording. */
+/* Numbers in the place of that of the thread that woke one: nobody knows it, or it is none of a recording. */
 #define BY_NOBODY 0u
 #define BY_INTERRUPT UINT32_MAX
 #define BY_OTHER (UINT32_MAX - 1)
@@ -35,24 +35,36 @@ static int add_thread(struct thrum__world_off_cpu *off, const struct thrum__worl
 	return 0;
 }
 
+/* The main lane is the last one of several that begin at once: others are those of signal handlers. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct thrum__world_thread *x = a, *y = b;
 
 	if (x->tid != y->tid)
 		return x->tid < y->tid ? -1 : 1;
-	return (x->part > y->part) - (x->part < y->part);
+	if (x->host != y->host)
+		return x->host < y->host ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return (x->lane < y->lane) - (x->lane > y->lane);
 }
 
-/* The first thread with this number, or the one behind all others. */
-static uint32_t find_threads(const struct thrum__world_off_cpu *off, uint32_t tid)
+static void sort_threads(struct thrum__world_off_cpu *off)
+{
+	if (off->thread_count > 0)
+		qsort(off->threads, off->thread_count, sizeof *off->threads, compare_threads);
+}
+
+/* So many threads have lower numbers, or began before this one. */
+static uint32_t count_before(const struct thrum__world_off_cpu *off,
+	const struct thrum__world_thread *thread)
 {
 	uint32_t low = 0, high = off->thread_count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (off->threads[middle].tid < tid)
+		if (compare_threads(&off->threads[middle], thread) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -62,7 +74,8 @@ static uint32_t find_threads(const struct thrum__world_off_cpu *off, uint32_t ti
 
 static bool is_known(const struct thrum__world_off_cpu *off, uint32_t tid)
 {
-	uint32_t i = find_threads(off, tid);
+	uint32_t i = count_before(off,
+		&(struct thrum__world_thread){.tid = tid, .lane = UINT32_MAX});
 
 	return tid > 0 && i < off->thread_count && off->threads[i].tid == tid;
 }
@@ -74,11 +87,14 @@ static int take_of_recording(struct thrum__world_off_cpu *off, uint32_t part,
 	if (e->type != THRUM_EVENT_CREATE || e->kind != THRUM_KIND_THREAD || e->value <= 0)
 		return 0;
 	return add_thread(off,
-		&(struct thrum__world_thread){(uint32_t)e->value, part, e->lane, e->clock,
-			e->other});
+		&(struct thrum__world_thread){.tid = (uint32_t)e->value,
+			.part = part,
+			.lane = e->lane,
+			.from = e->clock,
+			.own = e->other});
 }
 
-/* Of lanes where the records that tell of threads are overwritten only the last thread is known. */
+/* Only the last thread of a lane is known where the records that tell of threads are overwritten. */
 static int add_lanes(struct thrum__world_off_cpu *off, uint32_t part, struct thrum_trace *trace)
 {
 	const struct thrum_trace_lane *lane;
@@ -93,7 +109,9 @@ static int add_lanes(struct thrum__world_off_cpu *off, uint32_t part, struct thr
 	for (uint32_t i = 0; i < room && error == 0 && (lane = thrum_trace_lane(trace, i)); i++)
 		if (!is_told[i] && lane->tid > 0)
 			error = add_thread(off,
-				&(struct thrum__world_thread){lane->tid, part, i, 0, 0});
+				&(struct thrum__world_thread){.tid = lane->tid,
+					.part = part,
+					.lane = i});
 	free(is_told);
 	return error;
 }
@@ -282,8 +300,8 @@ int thrum__world_read(struct thrum__world_off_cpu *off, struct thrum__world_link
 	size_t count;
 	int result = 1, error = 0;
 
-	if (is_kernel && off->thread_count > 0)
-		qsort(off->threads, off->thread_count, sizeof *off->threads, compare_threads);
+	if (is_kernel)
+		sort_threads(off);
 	while (error == 0 && (result = thrum_trace_next(trace, &events, &count, info)) == 1)
 		error = take_events(&k, is_kernel, events, count, links);
 	for (uint32_t i = 0; i < k.ids.count && error == 0; i++)
@@ -304,37 +322,40 @@ struct placing {
 	const struct thrum__world_part *parts;
 };
 
-static int64_t begin_of(const struct placing *p, const struct thrum__world_thread *thread)
+/* Finds the common time at which each thread began. */
+static void place_threads(const struct placing *p)
 {
-	uint64_t first = thrum_trace_info(p->parts[thread->part].trace)->clock_first;
+	for (uint32_t i = 0; i < p->off->thread_count; i++) {
+		struct thrum__world_thread *thread = &p->off->threads[i];
+		uint64_t first = thrum_trace_info(p->parts[thread->part].trace)->clock_first;
+		const struct thrum__world_clock *clock = &p->times->clocks[thread->part];
 
-	return thrum__world_time(&p->times->clocks[thread->part],
-		thread->from > first ? thread->from : first);
+		thread->host = clock->host;
+		thread->begin = thrum__world_time(clock,
+			thread->from > first ? thread->from : first);
+	}
+	sort_threads(p->off);
 }
 
 /* The thread that had this number on a machine, and began last before a time. */
 static const struct thrum__world_thread *find_thread(const struct placing *p, uint32_t tid,
 	uint32_t host, int64_t time)
 {
-	const struct thrum__world_off_cpu *off = p->off;
-	const struct thrum__world_thread *found = NULL;
+	uint32_t i = count_before(p->off,
+		&(struct thrum__world_thread){.tid = tid,
+			.host = host,
+			.begin = time,
+			.lane = UINT32_MAX});
+	const struct thrum__world_thread *thread = i > 0 ? &p->off->threads[i - 1] : NULL;
 
-	for (uint32_t i = find_threads(off, tid);
-		i < off->thread_count && off->threads[i].tid == tid; i++) {
-		const struct thrum__world_thread *thread = &off->threads[i];
-
-		if (p->times->clocks[thread->part].host == host && begin_of(p, thread) < time &&
-			(!found || begin_of(p, thread) > begin_of(p, found)))
-			found = thread;
-	}
-	return found;
+	return thread && thread->tid == tid && thread->host == host ? thread : NULL;
 }
 
 /* Cuts a time off where its recording begins and ends. Returns whether anything is left. */
 static bool place(const struct placing *p, struct thrum__world_off *one)
 {
 	const struct thrum__world_clock *clock = &p->times->clocks[one->part];
-	int64_t begin = thrum__world_time(clock, (uint64_t)one->begin), first, last;
+	int64_t begin = thrum__world_time(clock, (uint64_t)one->begin), last;
 	int64_t end = thrum__world_time(clock, (uint64_t)one->end);
 	const struct thrum__world_thread *thread = find_thread(p, one->tid, clock->host, end),
 					 *waker;
@@ -344,11 +365,10 @@ static bool place(const struct placing *p, struct thrum__world_off *one)
 	/* Only one that was read knows its last event. */
 	const struct thrum_trace_info *info = thrum_trace_info(p->parts[thread->part].again);
 
-	first = begin_of(p, thread);
 	last = thrum__world_time(&p->times->clocks[thread->part], info->clock_first);
 	last = info->end < THRUM__WORLD_TIME_MAX ? last + info->end : THRUM__WORLD_TIME_MAX;
 	waker = find_thread(p, one->waker, clock->host, begin);
-	one->begin = begin > first ? begin : first;
+	one->begin = begin > thread->begin ? begin : thread->begin;
 	one->end = end < last ? end : last;
 	one->part = thread->part;
 	one->lane = thread->lane;
@@ -369,6 +389,7 @@ void thrum__world_off_cpu_place(struct thrum__world_off_cpu *off,
 	struct placing p = {off, times, parts};
 	uint32_t count = 0;
 
+	place_threads(&p);
 	for (uint32_t i = 0; i < off->count; i++)
 		if (place(&p, &off->all[i]))
 			off->all[count++] = off->all[i];

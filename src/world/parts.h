@@ -89,8 +89,9 @@ int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
 
 /* A thread of a recording. */
 struct thrum__world_thread {
-	uint32_t tid, part, lane;
+	uint32_t tid, part, lane, host;
 	uint64_t from, own; /* ticks, of its first event; 0: unknown, as its own task is then */
+	int64_t begin;      /* the same time and `host`, once they are known */
 };
 
 enum thrum__world_off_state {

@@ -170,9 +170,9 @@ def try_perf_beside():
 
 def try_perf_threads():
     """Joined with it, perf's trace tells of the recording's threads what `record --sched` does."""
-    subprocess.run(["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-e", "sched:sched_switch,sched:sched_waking",
-                    "-o", "threads.data", "--", THRUM, "record", "-o", "threads.thrum", "--", CROWDED],
-                   stderr=subprocess.DEVNULL, check=False)
+    subprocess.run(["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-e",
+                    "sched:sched_switch,sched:sched_waking", "-o", "threads.data", "--", THRUM, "record", "-o",
+                    "threads.thrum", "--", CROWDED], stderr=subprocess.DEVNULL, check=False)
     done = run("import", "threads.data", "--beside=threads.thrum", "-o", "kernel.thrum")
     expect(done.returncode == 0, "threads: " + done.stderr)
     run("bundle", "-o", "all.thrums", "threads.thrum", "kernel.thrum")

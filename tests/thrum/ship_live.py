@@ -4,6 +4,7 @@
 
 import collections
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE"], "tests/thrum/driver"))
@@ -14,6 +15,7 @@ if missing():
     print("skipped:", missing())
     sys.exit(77)
 
+BOOT_AT = 568  # in the header
 recordings, state = os.path.join(folder.name, "recordings"), os.path.join(folder.name, "state")
 os.mkdir(recordings)
 server = Server()
@@ -33,10 +35,24 @@ for i in range(3):
     for name, program in ("web", web), ("stock", stock):
         program.tell(f"task 1 {name} {i}")
         reader.wait_for(f"{name} {i}")
-# A program that began later, and one more with the name of another.
-late = record("late")
+# A program that began later, and as if on another machine, whose clock nobody has compared; and one more with the
+# name of another.
+errors = Command("dump", "--follow", "--format=json", "--event=label", server.url("/?last=10m"))
+errors.wait_for("web 2")
+late = Program("late")
+with open(late.path, "r+b") as file, open(web.path, "rb") as same:
+    file.seek(BOOT_AT)
+    check(same.read(4096)[BOOT_AT:BOOT_AT + 8] == file.read(8), "the place of the machine's number")
+    file.seek(BOOT_AT)
+    file.write(b"another1")
+os.rename(late.path, os.path.join(recordings, "late.thrum"))
 late.tell("task 1 late 0")
 reader.wait_for("late 0")
+errors.wait_for("late 0")
+told = [(label in line, '"error":null' in line, '"error":' in line) for line in errors.output.splitlines()
+        for label in ("web 2", "late 0") if label in line]
+check(told == [(True, False, False), (True, True, True)], "an unknown error", errors.output)
+errors.end()
 os.rename(os.path.join(recordings, "web.thrum"), os.path.join(recordings, "moved.thrum"))
 again = Program("recordings/web")
 again.tell("task 1 again 0")
@@ -71,9 +87,8 @@ labels = collections.Counter(line.split("\t")[6] for line in reader.output.split
 told = [label for label in labels if label.split(" ")[-1] in ("0", "1", "2", "meanwhile", "last")]
 check(len(told) == 11 and all(labels[label] == 1 for label in told), "each once", labels)
 check(labels["an old one"] == 60, "at most 64", labels)
-check({name.split("/")[0].split("-")[0] for name in labels if "/" in name} - {f"old{i}" for i in range(70)} ==
-      {"web", "stock", "late"},
-      "the processes' names", labels)
+processes = {re.split("[/@-]", name)[0] for name in labels if "/" in name}
+check(processes - {f"old{i}" for i in range(70)} == {"web", "stock", "late"}, "the processes' names", labels)
 check(len({name.split("/")[0] for name in labels if name.startswith("web") and "/" in name}) == 2, "names", labels)
 agent.end()
 server.kill()

@@ -62,6 +62,7 @@ def stored(where):
 # Each recording is stored by itself, however many there are of one program.
 status, _, errors = run("store", server.url(), "-o", os.path.join(folder.name, "once"))
 check(status == 0 and len(stored("once")) == EARLY + LATE, "store", len(stored("once")), errors)
+check("at most 64 recordings are one trace: " in errors, "what the tables lack", errors)
 store = Command("store", "--follow", "--every=100ms", "-o", os.path.join(folder.name, "follow"), server.url())
 wait_until("all are stored", lambda: stored("follow") == stored("once"))
 check(store.end() == 0 and "tries again" not in store.output, "store --follow", store.output)

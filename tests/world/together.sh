@@ -101,6 +101,11 @@ says 0 'client:.counter.*server:.counter' stats --counters client.thrum server.t
 for i in {1..17}; do cp client.thrum "many$i.thrum"; done
 says 64 'at most 16 traces stand beside each other' render -o no.svg many*.thrum
 says 0 '^$' render --together -o one.svg many*.thrum
+# The tables of still more are stored all the same.
+many=()
+for i in {1..65}; do many+=("many$((i % 17 + 1)).thrum"); done
+says 0 'at most 64 recordings are one trace: .* are missing' store -o tables "${many[@]}"
+says 0 '^thrum: wrote [0-9,]* rows to' store -o tables "${many[@]:1}"
 export DISPLAY='' WAYLAND_DISPLAY=''
 says 64 'at most 16 traces stand beside each other' view many*.thrum
 says 2 'there is no display' view --together many*.thrum
