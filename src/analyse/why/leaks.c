@@ -12,7 +12,8 @@
 struct growth {
 	int64_t first;           /* when the first task was created, or since when all are known */
 	int64_t last;            /* when the last task was created */
-	uint32_t live[PARTS];    /* tasks that live at the end of each part */
+	int64_t until[PARTS];    /* the end of each part */
+	uint32_t live[PARTS];    /* tasks that live then */
 	uint32_t ended;          /* also cancelled ones */
 	int64_t longest;         /* life of these, in ns */
 	uint32_t pending;        /* old pending tasks that no other finding explains */
@@ -105,17 +106,14 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 {
 	const struct thrum__model *model = search->model;
 	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
-	int64_t part = (growth->last - growth->first) / PARTS;
-	uint32_t cause = *thrum__cause(search, task);
-	uint32_t creator = THRUM__TASK(model, task, creator);
+	uint32_t cause, creator;
 
-	for (int i = 0; i < PARTS; i++) {
-		int64_t time = i == PARTS - 1 ? growth->last : growth->first + part * (i + 1);
-
-		growth->live[i] += created <= time && end > time;
-	}
+	for (int i = 0; i < PARTS; i++)
+		growth->live[i] += created <= growth->until[i] && end > growth->until[i];
 	if (end != THRUM__OPEN || !is_old(search, growth, task))
 		return;
+	cause = *thrum__cause(search, task);
+	creator = THRUM__TASK(model, task, creator);
 	if (cause < search->findings->count) {
 		growth->is_starved |= search->findings->findings[cause].class ==
 			THRUM__FINDING_STARVED;
@@ -252,6 +250,19 @@ static void add_leak(struct thrum__search *search, const struct growth *all,
 		THRUM__TASK(model, growth->newest, created), THRUM__NONE);
 }
 
+/* Divides the time from `first`, or since when all are known, to `last` into its parts. */
+static void divide_time(struct growth *growth, int64_t known)
+{
+	int64_t part;
+
+	if (growth->first < known)
+		growth->first = known;
+	part = (growth->last - growth->first) / PARTS;
+	for (int i = 0; i < PARTS - 1; i++)
+		growth->until[i] = growth->first + part * (i + 1);
+	growth->until[PARTS - 1] = growth->last;
+}
+
 /* Counts all tasks, if some may leak. */
 static void count_tasks(const struct thrum__search *search, struct growth *all)
 {
@@ -273,8 +284,7 @@ static void count_tasks(const struct thrum__search *search, struct growth *all)
 			count_lives(search, growth, i);
 	/* Those that ended before are not known, so growth can be told only from then on. */
 	for (uint32_t i = 0; i < search->peers.keys.count; i++)
-		if (all[i].first < known)
-			all[i].first = known;
+		divide_time(&all[i], known);
 	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
 		if ((growth = growth_of(search, all, i)))
 			count_live(search, growth, i);

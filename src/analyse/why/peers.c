@@ -396,7 +396,7 @@ int64_t thrum__why_peers_lateness(const struct thrum__peers *peers, uint32_t tas
 static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thrum__peer *peer)
 {
 	const struct thrum__model *model = peers->model;
-	struct thrum__base_sort_item *lives = malloc(2 * (size_t)peer->ended * sizeof *lives);
+	int64_t *lives = malloc(peer->ended * sizeof *lives);
 	uint32_t count = 0;
 
 	if (!lives)
@@ -405,10 +405,9 @@ static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thr
 		int64_t life = thrum__why_peers_key(peers, i) == key ? life_of(model, i) : -1;
 
 		if (life >= 0)
-			lives[count++] = (struct thrum__base_sort_item){.key = life};
+			lives[count++] = life;
 	}
-	thrum__base_sort(lives, lives + peer->ended, count, NULL, NULL);
-	peer->usual = lives[count / 2].key;
+	peer->usual = thrum__base_select(lives, count, count / 2);
 	peer->has_usual = true;
 	free(lives);
 	return 0;
