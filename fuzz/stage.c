@@ -3,7 +3,7 @@
  * Fuzzes the stage. Reads any bytes as a user's actions: traces grow and forget, pointers press and
  * move, windows move, states are typed, tables and documents are asked for. Fails unless windows
  * end after they begin, an address restores the state from which it was made, refused input changes
- * nothing, links lead to tasks that exist, and texts are UTF-8.
+ * nothing, links lead to tasks that exist, and texts, the outline too, are UTF-8.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -171,6 +171,15 @@ static void check_words(const struct thrum__stage *stage)
 	}
 }
 
+static void check_outline(const struct thrum__scene *scene)
+{
+	static struct thrum__scene_item items[THRUM__OUTLINE_MAX];
+	uint32_t count = thrum__scene_outline(scene, items);
+
+	for (uint32_t i = 0; i < count; i++)
+		require(is_clean(items[i].words, strlen(items[i].words)));
+}
+
 static void check_scroll(const struct thrum__stage_scroll *scroll)
 {
 	require(scroll->at >= 0 && scroll->page >= 0 &&
@@ -189,6 +198,7 @@ static void check_stage(struct thrum__stage *stage)
 		require(scene->state.from < scene->state.to && scene->time.from <= scene->time.to);
 		require(scene->state.track >= 0 && isfinite(scene->state.track));
 		require(stage->parts[i].share >= 0 && stage->parts[i].share <= 1.001f);
+		check_outline(scene);
 	}
 	thrum__stage_scroll_tracks(stage, &scroll);
 	check_scroll(&scroll);

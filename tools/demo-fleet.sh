@@ -120,6 +120,8 @@ grep -q 'GET /item/5 of web' "$folder/why" ||
 	fail "why doesn't name web's request."
 
 say "A picture of the three:"
-show "thrum render '$server/rack-[dsw]*' --width=1100 -o $folder/shop.svg"
-"$thrum" render "$server/rack-[dsw]*" --width=1100 -o "$folder/shop.svg" 2>>"$folder/why.log" ||
-	fail "render fails: $folder/why.log"
+show "thrum render '$server/rack-[dsw]*' --width=1100 -o $folder/shop-light.svg"
+for theme in dark light; do
+	"$thrum" render "$server/rack-[dsw]*" --width=1100 --theme=$theme -o "$folder/shop-$theme.svg" \
+		2>>"$folder/why.log" || fail "render fails: $folder/why.log"
+done

@@ -54,8 +54,10 @@ draw hang --width=1200 --height=700 --legend --start=$((start - 110000)) --durat
 
 # Three machines, as a server knows them.
 DEMO=$folder/demo BUILD=$build sh tools/demo-fleet.sh >"$folder/log"
-cp "$folder/demo/shop.svg" "$to/fleet.svg"
-echo "$to/fleet.svg: $(wc -c <"$to/fleet.svg") bytes"
+for theme in light dark; do
+	cp "$folder/demo/shop-$theme.svg" "$to/fleet-$theme.svg"
+	echo "$to/fleet-$theme.svg: $(wc -c <"$to/fleet-$theme.svg") bytes"
+done
 
 # The page in a browser, and the window with the same; 128 colours are enough for both.
 shrink() { # FROM NAME

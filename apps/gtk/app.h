@@ -75,6 +75,9 @@ struct thrum__bands *app_trace_take_bands(AppTrace *);
 void app_trace_lay_out(AppTrace *);
 int app_trace_percent_laid_out(AppTrace *);
 bool app_trace_take_rows(AppTrace *, struct thrum__scene_rows **rows);
+/* The same for its critical paths. */
+void app_trace_make_paths(AppTrace *);
+bool app_trace_take_paths(AppTrace *, struct thrum__paths **paths);
 /* Why a task was slow, with the flame graph of its label if that can be made. */
 struct app_slow {
 	struct thrum__slow_answer answer;

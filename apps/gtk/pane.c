@@ -397,6 +397,7 @@ static void app_pane_dispose(GObject *object)
 		app_pane_set_traces(self, NULL, NULL, 0);
 	g_clear_handle_id(&self->refresh_timer, g_source_remove);
 	g_clear_handle_id(&self->refresh_idle, g_source_remove);
+	g_clear_handle_id(&self->where_idle, g_source_remove);
 	g_clear_pointer(&self->box, gtk_widget_unparent);
 	g_clear_object(&self->tasks);
 	g_clear_object(&self->statistics);

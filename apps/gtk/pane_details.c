@@ -117,15 +117,43 @@ static bool tells_range(AppPane *self)
 	return scene && self->task == scene->selected && thrum__scene_bands_tells_range(scene);
 }
 
+/* Looks at one group after the other; then both the page and the picture can tell it. */
+static gboolean look_on(gpointer data)
+{
+	AppPane *self = data;
+
+	if (self->part < self->count &&
+		thrum__scene_bands_look_on(self->stage->parts[self->part].scene) > 0)
+		return G_SOURCE_CONTINUE;
+	self->where_idle = 0;
+	if (self->part < self->count) {
+		g_signal_emit_by_name(self->traces[self->part], "worked");
+		g_signal_emit_by_name(self->traces[self->part], "changed");
+	}
+	return G_SOURCE_REMOVE;
+}
+
+static void look_later(AppPane *self, const struct thrum__scene *scene)
+{
+	if (thrum__scene_awaits_paths(scene))
+		app_trace_make_paths(self->traces[self->part]);
+	else if (thrum__scene_bands_lacks_where(scene) && !self->where_idle)
+		self->where_idle = g_idle_add_full(G_PRIORITY_LOW, look_on, self, NULL);
+}
+
 static int make_document(AppPane *self, const struct thrum__stats *stats,
 	struct thrum__document *document)
 {
 	const struct thrum__scene *scene = self->stage->parts[self->part].scene;
+	int result;
 
 	self->subject = thrum__scene_bands_subject(scene);
-	if (self->task == THRUM__NONE || tells_range(self))
-		return thrum__stage_document(self->stage, self->part, stats,
+	if (self->task == THRUM__NONE || tells_range(self)) {
+		result = thrum__stage_document(self->stage, self->part, stats,
 			app_trace_info(self->traces[self->part]), document);
+		look_later(self, scene);
+		return result;
+	}
 	return thrum__document_task(stats, self->task,
 		scene->selected == self->task ? scene->run : THRUM__NONE, document);
 }

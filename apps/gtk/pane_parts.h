@@ -20,6 +20,7 @@ struct _AppPane {
 	const struct thrum__stats *stats; /* tables and chart are made from them */
 	struct pane_links links;
 	guint refresh_timer, refresh_idle;
+	guint where_idle; /* finds out where the time of bands goes, or 0 */
 	/* Details */
 	GtkWidget *details, *details_box; /* a scrolled window and its content */
 	bool is_new;                      /* another task or trace is to be shown than before */

@@ -209,6 +209,8 @@ static void *make_bands(void *data)
 static int take_first_bands(AppTrace *self, struct first_bands *bands)
 {
 	self->scene->bands_later = self->scene->rows_later = true;
+	/* While a model grows, stories stay as they are, and are made anew with the bands. */
+	self->scene->paths_later = strcmp(thrum_trace_info(self->trace)->state, "recording") != 0;
 	if (!thrum__scene_is_crowded(self->scene, LIKELY_HEIGHT, true)) {
 		thrum__bands_destroy(bands->made);
 		return 0;

@@ -23,7 +23,7 @@ struct _AppTrace {
 	bool rests;     /* leaves out the next look, to leave time for frames */
 	/* Work in threads (trace_work.c). */
 	unsigned working; /* threads that read the model; until they end it stays as it is */
-	bool is_measuring, is_looking, is_arranging, is_laying_out;
+	bool is_measuring, is_looking, is_arranging, is_laying_out, is_tracing;
 	bool stats_wait;    /* a new count waits for a pause */
 	double stats_us;    /* the processor time of the last count; written by its thread */
 	double stats_us_mb; /* the same for a megabyte of the model */
@@ -39,6 +39,8 @@ struct _AppTrace {
 	bool looked_at_end;
 	bool has_rows;                  /* app_trace_take_rows can be called, */
 	struct thrum__scene_rows *rows; /* and gives these; NULL: there was no memory */
+	struct thrum__paths *paths;     /* that nobody has taken yet */
+	bool has_paths;                 /* as has_rows */
 	int64_t keep, forget_next;
 	bool shows_bands;           /* then the old is forgotten once there are bands without it, */
 	struct thrum__model *ahead; /* which are made from this; else NULL */

@@ -355,6 +355,57 @@ bool app_trace_take_rows(AppTrace *self, struct thrum__scene_rows **rows)
 	return has_rows;
 }
 
+/* ---- Critical paths, in a thread ----------------------------------------------------------- */
+
+static void free_paths(void *paths)
+{
+	thrum__scene_free_paths(paths);
+}
+
+static void trace_in_thread(GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+{
+	struct thrum__paths *paths;
+
+	if (thrum__scene_paths_make(APP_TRACE(source)->model, &paths) < 0)
+		paths = NULL;
+	g_task_return_pointer(task, paths, free_paths);
+}
+
+static void were_traced(GObject *source, GAsyncResult *task, gpointer data)
+{
+	AppTrace *self = APP_TRACE(source);
+
+	self->is_tracing = false;
+	self->working--;
+	self->paths = g_task_propagate_pointer(G_TASK(task), NULL);
+	self->has_paths = true;
+	g_signal_emit_by_name(self, "worked");
+	g_signal_emit_by_name(self, "changed");
+	forget_at_last(self);
+}
+
+void app_trace_make_paths(AppTrace *self)
+{
+	GTask *task;
+
+	if (self->is_tracing || self->has_paths || !trace_is_there(self))
+		return;
+	self->is_tracing = true;
+	self->working++;
+	task = g_task_new(self, NULL, were_traced, NULL);
+	g_task_run_in_thread(task, trace_in_thread);
+	g_object_unref(task);
+}
+
+bool app_trace_take_paths(AppTrace *self, struct thrum__paths **paths)
+{
+	bool has_paths = self->has_paths;
+
+	*paths = g_steal_pointer(&self->paths);
+	self->has_paths = false;
+	return has_paths;
+}
+
 /* ---- Why a task was slow, in a thread ------------------------------------------------------ */
 
 void app_slow_free(struct app_slow *slow)
@@ -429,4 +480,5 @@ void trace_work_finish(AppTrace *self)
 	thrum__bands_destroy(self->bands);
 	thrum__model_ahead_free(self->ahead);
 	thrum__scene_free_rows(self->rows);
+	thrum__scene_free_paths(self->paths);
 }

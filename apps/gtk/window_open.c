@@ -184,6 +184,8 @@ void window_ask_for_picture(AppWindow *window)
 	for (unsigned i = 0; i < window->count; i++) {
 		if (thrum__scene_awaits_bands(window->stage->parts[i].scene))
 			app_trace_arrange(window->traces[i]);
+		if (thrum__scene_awaits_paths(window->stage->parts[i].scene))
+			app_trace_make_paths(window->traces[i]);
 		if (!thrum__scene_awaits_rows(window->stage->parts[i].scene))
 			continue;
 		app_trace_lay_out(window->traces[i]);
@@ -203,6 +205,15 @@ static int take_rows(AppWindow *window, AppTrace *trace, unsigned part)
 		return thrum__stage_take_rows(window->stage, part, rows);
 	window->stage->parts[part].scene->rows_later = false;
 	return 0;
+}
+
+/* The same for critical paths. */
+static void take_paths(AppWindow *window, AppTrace *trace, unsigned part)
+{
+	struct thrum__paths *paths;
+
+	if (app_trace_take_paths(trace, &paths))
+		thrum__stage_take_paths(window->stage, part, paths);
 }
 
 /* Looks for findings, whose cost grows with the trace, now and then while it grows, and once more when the
@@ -239,6 +250,7 @@ static void on_worked(AppTrace *trace, AppWindow *window)
 		run_out(window, trace);
 		return;
 	}
+	take_paths(window, trace, (unsigned)part);
 	app_picture_did(APP_PICTURE(window->picture),
 		THRUM__CHANGED_PICTURE | THRUM__CHANGED_STATUS);
 	app_pane_trace_grew(APP_PANE(window->pane), (unsigned)part);

@@ -56,7 +56,7 @@ static void write_json_event(struct dump *dump, const struct thrum_event *event)
 	error = clocks_error(dump->trace, event->lane, event->time, event->time);
 	if (error > 0) {
 		to = put_string(to, ",\"error\":");
-		to = put_signed(to, error);
+		to = error < INT64_MAX ? put_signed(to, error) : put_string(to, "null");
 	}
 	*to++ = '}';
 	*to++ = '\n';

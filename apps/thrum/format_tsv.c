@@ -68,7 +68,7 @@ static void write_tsv_event(struct dump *dump, const struct thrum_event *event)
 	}
 	*to++ = '\t';
 	error = clocks_error(dump->trace, event->lane, event->time, event->time);
-	if (error > 0)
+	if (error > 0 && error < INT64_MAX)
 		to = put_signed(to, error);
 	*to++ = '\n';
 	dump->out.at = to;

@@ -193,7 +193,8 @@ int load_input(struct load *load)
 		load->model->forgotten = reading.from;
 	if (reading.is_part)
 		tell_part(&reading);
-	if (load->times && !times_reach(load->times, load->input.path, load->model->end)) {
+	if (load->times && !load->may_be_over &&
+		!times_reach(load->times, load->input.path, load->model->end)) {
 		load_finish(load);
 		return STATUS_FAILED;
 	}

@@ -69,8 +69,14 @@ static int add_traces(struct render *render, int argc, char **argv)
 		return add_input(render);
 	if (status == STATUS_OK)
 		status = input_check_beside(render->command, argc);
-	for (int i = 0; i < argc && status == STATUS_OK; i++)
+	for (int i = 0; i < argc && status == STATUS_OK; i++) {
+		render->loads[i].may_be_over = argc > 1 || render->options.as.pair;
 		status = add_trace(render, argv[i]);
+	}
+	if (status == STATUS_OK && render->options.as.pair) {
+		render->loads[argc].may_be_over = true;
+		status = add_trace(render, render->options.as.pair);
+	}
 	return status;
 }
 
@@ -183,8 +189,6 @@ static int draw_traces(struct render *render, int argc, char **argv)
 	if (status != STATUS_OK)
 		return status;
 	status = add_traces(render, argc, argv);
-	if (status == STATUS_OK && render->options.as.pair)
-		status = add_trace(render, render->options.as.pair);
 	if (status == STATUS_OK)
 		status = render_set_states(render);
 	if (status == STATUS_OK)

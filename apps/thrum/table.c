@@ -50,12 +50,13 @@ static void write_json_row(struct output *out, const struct thrum__table *table,
 		if (table->form->columns[column].is_extra)
 			continue;
 		thrum__table_cell(table, row, column, &cell);
-		if (cell.is_empty)
+		if (cell.is_empty && !cell.is_unknown)
 			continue;
-		thrum__table_print(table, &cell);
+		if (!cell.is_empty)
+			thrum__table_print(table, &cell);
 		output_text(out, before);
 		output_text(out, table->form->columns[column].name);
-		output_text(out, is_text ? "\":\"" : "\":");
+		output_text(out, is_text ? "\":\"" : cell.is_unknown ? "\":null" : "\":");
 		output_put(out, cell.text, cell.size, thrum__base_json_escape, THRUM__JSON_BYTES);
 		before = is_text ? "\",\"" : ",\"";
 	}

@@ -89,18 +89,16 @@ static void write_step(struct output *out, const struct thrum__model *model,
 	const struct thrum__step *step = &finding->steps[i];
 	size_t begin = output_begin_line(out);
 	char words[600], *to = output_room(out, NUMBER_ROOM);
+	const char *process;
 
 	*to++ = ' ';
 	out->at = put_unsigned(to, i + 1);
 	write_time(out, step->time);
 	output_text(out, "  ");
 	write_task(out, model, step->task);
-	if (model->is_joined && thrum__model_has_row(&model->tasks, step->task)) {
-		const char *process = thrum__model_process(model, step->task);
-
-		output_text(out, " of ");
-		output_display(out, process, strlen(process), 60);
-	}
+	process = thrum__words_process(model, step->task);
+	output_text(out, *process ? " of " : "");
+	output_display(out, process, strlen(process), 60);
 	thrum__words_step_title(model, finding, i, words, sizeof words);
 	output_text(out, ": ");
 	output_display(out, words, strlen(words), 120);

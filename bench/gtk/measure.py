@@ -70,10 +70,19 @@ class Frames:
         return [frame for before, frame in zip(frames, frames[1:]) if frame[1] > before[1]]
 
 
+def has_findings(file):
+    done = subprocess.run([os.path.join(BUILD, "thrum"), "why", file], check=False,
+                          stdout=subprocess.DEVNULL)
+    if done.returncode not in (0, 1):
+        sys.exit(f"measure: thrum why {file} fails")
+    return done.returncode == 1
+
+
 def show(desktop, file):
     """Opens a viewer whose picture has the size of the figures. Returns it with the file of its
-    frames; the ms until the window, the trace and its findings were visible, and the CPU time until
-    the trace was; and the size of the picture."""
+    frames; the ms until the window, the trace and its findings (0: it has none) were visible, and the
+    CPU time until the trace was; and the size of the picture."""
+    finds = has_findings(file)
     frames = os.path.join(desktop.folder, "frames")
     if os.path.exists(frames):
         os.unlink(frames)
@@ -84,8 +93,9 @@ def show(desktop, file):
     viewer.wait_shown()
     took.append(time.monotonic() - begin)
     ran = cpu(viewer.process.pid)
-    viewer.wait("the findings are told", lambda window: window.is_seen("findings"))
-    took.extend([time.monotonic() - begin, ran])
+    if finds:
+        viewer.wait("the findings are told", lambda window: window.is_seen("findings"))
+    took.extend([time.monotonic() - begin if finds else 0, ran])
     viewer.key("F9")
     _, (_, _, width, height) = viewer.wait_seen("picture")
     number, _, _, whole_width, whole_height = viewer.shape()
@@ -113,7 +123,8 @@ def frames_of(desktop, name, file, limit):
     print(f"{name}: picture of {size[0]} × {size[1]}")
     row("window visible", took[0], 200 if limit == 20 else None)
     row("trace visible", took[1], None if limit == 20 else 2000)
-    row("findings visible", took[2])
+    if took[2] > 0:
+        row("findings visible", took[2])
     row("CPU time until the trace is visible", took[3])
     frames, server = Frames(record), cpu(desktop.server.pid)
     look_around(viewer)

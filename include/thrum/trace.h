@@ -61,7 +61,9 @@ struct thrum_error_info {
  * "mirage only": only traces of mirage-profile have such events.
  */
 #define THRUM_EVENTS(X) \
-	X(CREATE, "create")                 /* task: parent or none; other: child; kind; site */ \
+	/* task: parent or none; other: child; kind; site; of a lane's own task also value: the thread's \
+	 * number, without a flag */ \
+	X(CREATE, "create") \
 	X(LABEL, "label")                   /* task, text */ \
 	X(SHOULD_RESOLVE, "should-resolve") /* task */ \
 	X(READY, "ready")                   /* task makes other ready to run */ \

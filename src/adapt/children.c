@@ -274,7 +274,7 @@ static bool is_of_stop(pid_t process, const sigset_t *signals)
 	return !has_ended(process);
 }
 
-/* Waits until a child ends, a handler is to run, or the time of a first look has passed. All these
+/* Waits until a child ends, one of these signals comes, or the time of a first look has passed. All these
  * signals are held back. Returns whether the time has passed, or a child has stopped. */
 static bool wait_shortly(pid_t process, const sigset_t *signals)
 {
@@ -293,25 +293,45 @@ static bool wait_shortly(pid_t process, const sigset_t *signals)
 	return is_over;
 }
 
+/* Whether a signal has come, besides those that were held back before, whose handler ends a call that waits. */
+static bool is_to_end(const sigset_t *before)
+{
+	sigset_t handled, ending, pending;
+	bool is_any = false, is_ending = false;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		is_any |= sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
+	/* To find handlers takes a call for each signal. */
+	if (is_any)
+		thrum__adapt_find_handlers(&handled, &ending);
+	for (int number = 1; number <= SIGRTMAX && is_any; number++)
+		is_ending |= sigismember(&ending, number) == 1 &&
+			sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
+	return is_ending;
+}
+
 bool thrum__adapt_children_interrupt(pid_t process)
 {
-	sigset_t signals, ending, before, pending;
+	sigset_t signals, before;
 	int error = errno;
 	bool is_ended = false;
 
 	if (!thrum__adapt_has_forked())
 		return false;
-	thrum__adapt_find_handlers(&signals, &ending);
-	sigaddset(&signals, SIGCHLD);
+	if (has_ended(process)) {
+		errno = error;
+		return false;
+	}
+	sigfillset(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (number != SIGCHLD && sigismember(&before, number) == 1)
+			sigdelset(&signals, number);
 	if (wait_shortly(process, &signals))
 		thrum__adapt_children_begin();
 	/* A child that has ended comes first, as in the call itself: its own signal ends no wait for it. */
-	sigpending(&pending);
-	for (int number = 1; number <= SIGRTMAX && !is_ended; number++)
-		is_ended = sigismember(&ending, number) == 1 &&
-			sigismember(&pending, number) == 1 && sigismember(&before, number) != 1;
-	is_ended = is_ended && !has_ended(process);
+	is_ended = !has_ended(process) && is_to_end(&before);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = is_ended ? EINTR : error;
 	return is_ended;

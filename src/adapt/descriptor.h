@@ -118,6 +118,8 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
 bool thrum__adapt_pipe_is_known(int fd);
 /* The task that waits for the pipe to which is written by a descriptor, or NONE. */
 thrum_task thrum__adapt_pipe_waiter(int fd);
+/* The same for the pipe that is read by a descriptor. */
+thrum_task thrum__adapt_pipe_writer(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
@@ -268,6 +270,8 @@ struct looking {
 bool thrum__adapt_had_handlers(void);
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
+/* What else a thread does that waits for events of an epoll and looks; NULL: nothing. */
+extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
  * call. Keeps errno. */
 bool thrum__adapt_looks(const struct looking *);

@@ -255,12 +255,17 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 static guint add(GSource *source, GMainContext *context, gint priority, const struct hook *given,
 	const void *caller)
 {
+	struct cell *cell;
 	guint id;
 
 	real_g_source_set_priority(caller)(source, priority);
 	if (!set_callback(source, given))
 		real_g_source_set_callback(
 			caller)(source, given->function, given->data, given->notify);
+	cell = cell_of(source);
+	/* Nothing has to happen before its turn. */
+	if (cell && strcmp(cell->noun, "idle") == 0)
+		thrum_task_ready(cell->task);
 	id = real_g_source_attach(caller)(source, context);
 	real_g_source_unref(caller)(source);
 	return id;

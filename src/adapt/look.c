@@ -7,10 +7,13 @@
 
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
+void (*_Atomic thrum__adapt_looks_also)(int epoll);
+
 static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) ||
-		(looking->epoll >= 0 && thrum__adapt_watches_once());
+		(looking->epoll >= 0 &&
+			(thrum__adapt_watches_once() || atomic_load(&thrum__adapt_looks_also)));
 }
 
 /* To find out takes a call for each signal, so short waits rely on what was found shortly before. */
@@ -44,6 +47,7 @@ bool thrum__adapt_looks(const struct looking *looking)
 static thrum_task look(struct looking *looking)
 {
 	thrum_task told = THRUM_TASK_NONE;
+	void (*also)(int) = atomic_load(&thrum__adapt_looks_also);
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -51,6 +55,8 @@ static thrum_task look(struct looking *looking)
 		told = thrum__adapt_children_look(looking->is_told);
 	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
+	if (looking->epoll >= 0 && also)
+		also(looking->epoll);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return told;

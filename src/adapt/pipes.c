@@ -301,12 +301,22 @@ bool thrum__adapt_pipe_is_known(int fd)
 	return known_object(pipe_of(&writes_to[fd])) != NULL;
 }
 
-thrum_task thrum__adapt_pipe_waiter(int fd)
+static thrum_task waiter_of(const struct pipe *pipe)
 {
-	struct object *object = is_of_pipe(fd) ? known_object(pipe_of(&writes_to[fd])) : NULL;
+	struct object *object = known_object(pipe);
 
 	return object && atomic_load(&object->waiters) > 0 ? atomic_load(&object->waiter)
 							   : THRUM_TASK_NONE;
+}
+
+thrum_task thrum__adapt_pipe_waiter(int fd)
+{
+	return is_of_pipe(fd) ? waiter_of(pipe_of(&writes_to[fd])) : THRUM_TASK_NONE;
+}
+
+thrum_task thrum__adapt_pipe_writer(int fd)
+{
+	return is_of_pipe(fd) ? waiter_of(pipe_of(&reads[fd])) : THRUM_TASK_NONE;
 }
 
 void thrum__adapt_pipe_read(int fd)

@@ -312,6 +312,7 @@ static void on_close(uv_handle_t *handle)
 STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 {
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {
+		thrum__adapt_uv_started(handle);
 		/* No other callback of the handle comes any more. */
 		thrum__adapt_uv_keep(handle, AS_FUNCTION(cb));
 		cb = on_close;

@@ -32,6 +32,9 @@ void (*thrum__adapt_uv_run_request(struct uv_run *, uv_req_t *))(void);
 /* It has run; the request has ended with this status. */
 void thrum__adapt_uv_end_request(const struct uv_run *, ssize_t status);
 
+/* Returns a request's task, or NONE. */
+thrum_task thrum__adapt_uv_request_task(const uv_req_t *);
+
 /* ---- Handles ------------------------------------------------------------------------------- */
 
 /* A new handle. Call it also if nothing is recorded. kind: enum thrum_kind. */
@@ -46,7 +49,12 @@ void thrum__adapt_uv_keep(uv_handle_t *, void (*cb)(void));
 /* The callback of a handle runs: returns the program's callback. */
 void (*thrum__adapt_uv_run_handle(struct uv_run *, const uv_handle_t *))(void);
 void thrum__adapt_uv_end_run(const struct uv_run *);
+/* Its reading begins anew, or it is closed. */
+void thrum__adapt_uv_started(const uv_handle_t *);
 /* Returns a handle's task, or NONE. */
 thrum_task thrum__adapt_uv_task(const uv_handle_t *);
+
+/* The thread that waits for events of this epoll looks for streams whose reading was stopped. */
+void thrum__adapt_uv_look(int epoll);
 
 #endif

@@ -57,6 +57,11 @@ void thrum__adapt_uv_accepted(uv_req_t *req, thrum_task task, int result, void (
 	req->reserved[REQUEST_CALLBACK] = (void *)(uintptr_t)cb;
 }
 
+thrum_task thrum__adapt_uv_request_task(const uv_req_t *req)
+{
+	return (uintptr_t)req->reserved[REQUEST_TASK];
+}
+
 void (*thrum__adapt_uv_run_request(struct uv_run *run, uv_req_t *req))(void)
 {
 	run->task = (uintptr_t)req->reserved[REQUEST_TASK];
@@ -119,6 +124,7 @@ bool thrum__adapt_uv_start(uv_handle_t *handle, const char *noun, void (*cb)(voi
 
 	if (!task || !cb)
 		return false;
+	thrum__adapt_uv_started(handle);
 	if (handle->u.reserved[HANDLE_CALLBACK] != (void *)(uintptr_t)cb) {
 		int error = errno;
 

@@ -143,7 +143,10 @@ struct thrum__header {
 	_Atomic uint32_t state;
 	/* Only the first packets_used packets may hold events. */
 	_Atomic uint32_t packets_used;
-	uint32_t unused[2];
+	/* Threads that took packets or are about to. Each may be stopped while it prepares one, so as many
+	 * of the used packets may be empty. 0 in older recordings. */
+	_Atomic uint32_t takers;
+	uint32_t unused;
 	_Atomic uint32_t waiters;  /* readers asleep on `progress` */
 	_Atomic uint32_t progress; /* a futex: changes when packets are finished, and at the stop */
 	_Atomic uint64_t lost[16]; /* counts, by enum thrum_lost */

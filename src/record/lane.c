@@ -271,10 +271,14 @@ static struct lane *find_lane(struct recorder *r, uint64_t time)
 
 	if (lane)
 		return lane;
+	/* Before a packet can be counted as used: the recording may stop at any time. */
+	atomic_fetch_add(&r->header->takers, 1);
 	uint32_t slot = take_packet(r);
 
-	if (slot == NO_PACKET)
+	if (slot == NO_PACKET) {
+		atomic_fetch_sub(&r->header->takers, 1);
 		return reclaim_lane(r, time);
+	}
 	/* A new lane has a packet, so there should never be more lanes than packets. */
 	uint32_t number = atomic_fetch_add(&r->lanes_used, 1);
 

@@ -9,7 +9,6 @@
 
 #include "scene/paint/paint.h"
 
-#define GAPS_LOOKED_AT 1024
 #define LOOKED_AT 64 /* observations of a stretch, at most, evenly spread */
 #define BAND_NEAR 4  /* px: a line that crosses a band is nearer than the band */
 
@@ -41,15 +40,15 @@ int64_t thrum__scene_counter_before(const struct thrum__counter *counter, uint32
 	return at < counter->values.count ? counter->start : counter->last;
 }
 
-/* Whether a lane lost events between two times; looks at the last GAPS_LOOKED_AT gaps only. */
+/* Whether a lane lost events between two times. */
 static bool has_gap(const struct thrum__model *model, int64_t from, int64_t to)
 {
-	uint32_t end = thrum__paint_first_span_after(&model->gaps, to);
-	uint32_t i = end - model->gaps.first > GAPS_LOOKED_AT ? end - GAPS_LOOKED_AT
-							      : model->gaps.first;
+	const struct thrum__model_rows *gaps = &model->gaps;
+	uint32_t i = thrum__paint_first_gap_after(gaps, from);
+	uint32_t end = gaps->count - i > THRUM__LOOK_AHEAD ? i + THRUM__LOOK_AHEAD : gaps->count;
 
 	for (; i < end; i++)
-		if (thrum__model_has_row(&model->gaps, i) && THRUM__GAP(model, i, end) > from)
+		if (thrum__model_has_row(gaps, i) && THRUM__GAP(model, i, start) <= to)
 			return true;
 	return false;
 }

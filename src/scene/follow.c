@@ -212,6 +212,7 @@ int thrum__scene_update(struct thrum__scene *scene)
 	} else {
 		thrum__scene_bands_destroy(scene->bands);
 		scene->bands = NULL;
+		scene->shows_bands = false;
 		scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 	}
 	drop_findings(scene);

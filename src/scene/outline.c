@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "scene/bands/opened.h"
 #include "scene/bands/story.h"
 #include "scene/move.h"
+#include "words/bands.h"
 
 #define FINDINGS_MOST 20
 #define OF_A_TRACK 5 /* units of a track that are told */
@@ -113,6 +115,15 @@ static void add_story(struct outline *o, const struct thrum__scene_bands_place *
 	}
 }
 
+/* Adds to the words of a row for whom its task waits. */
+static void add_words(struct thrum__scene_item *item, uint32_t task,
+	const struct thrum__scene_bands *bands)
+{
+	size_t size = strlen(item->words);
+
+	thrum__bands_row_words(bands, task, item->words + size, sizeof item->words - size);
+}
+
 static void add_rows(struct outline *o, const struct thrum__scene_bands_place *place, float y)
 {
 	uint32_t tasks[ROWS_MOST];
@@ -120,10 +131,36 @@ static void add_rows(struct outline *o, const struct thrum__scene_bands_place *p
 
 	for (uint32_t i = 0; i < count; i++) {
 		float top = THRUM__OPENED_HEAD + THRUM__OPENED_ROW * (float)i;
+		uint32_t before = o->count;
 
 		if (top + THRUM__OPENED_ROW > place->height)
 			return;
 		add_task(o, tasks[i], (uint8_t)(place->depth + 2), y + top, THRUM__OPENED_ROW);
+		if (o->count > before)
+			add_words(&o->items[before], tasks[i], o->scene->bands);
+	}
+}
+
+/* Adds the boxes of an opened thread that have names. */
+static void add_boxes(struct outline *o, const struct thrum__scene_bands_place *place, float y)
+{
+	struct thrum__bands_run boxes[ROWS_MOST];
+	uint32_t count = thrum__bands_named_boxes(o->scene, place, boxes, ROWS_MOST);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct thrum__scene_item *item = add(o, 2, y, place->height);
+		char name[160], duration[40], time[48];
+
+		if (!item)
+			return;
+		item->task = boxes[i].task;
+		thrum__words_running(&o->scene->bands->all->family, boxes[i].task, name,
+			sizeof name);
+		thrum__words_duration(boxes[i].to - boxes[i].from, 3, duration, sizeof duration);
+		thrum__words_time(boxes[i].from, (boxes[i].to - boxes[i].from) / 10, time,
+			sizeof time);
+		snprintf(item->words, sizeof item->words, "runs %s: %s, at %s", name, duration,
+			time);
 	}
 }
 
@@ -162,8 +199,21 @@ static void add_place(struct outline *o, uint32_t index)
 	thrum__bands_place_words(scene, place, name, item->words, sizeof item->words);
 	if (place->kind == THRUM__PLACE_OPENED)
 		add_rows(o, place, y);
+	else if (place->kind == THRUM__PLACE_OPENED_THREAD)
+		add_boxes(o, place, y);
 	else if (place->kind == THRUM__PLACE_BAND || place->kind == THRUM__PLACE_SMALL)
 		add_selected(o, place, y);
+}
+
+/* Labels may have any bytes. */
+static void clean_words(struct thrum__scene_item *item)
+{
+	char clean[THRUM__OUTLINE_WORDS];
+	size_t size = thrum__base_utf8_clean(item->words, strlen(item->words), clean,
+		sizeof clean - 1);
+
+	memcpy(item->words, clean, size);
+	item->words[size] = 0;
 }
 
 uint32_t thrum__scene_outline(const struct thrum__scene *scene, struct thrum__scene_item *items)
@@ -177,5 +227,7 @@ uint32_t thrum__scene_outline(const struct thrum__scene *scene, struct thrum__sc
 	else if (!scene->shows_bands)
 		for (uint32_t i = 0; i < scene->tracks.count; i++)
 			add_track(&o, &scene->tracks.boxes[i]);
+	for (uint32_t i = 0; i < o.count; i++)
+		clean_words(&items[i]);
 	return o.count;
 }

@@ -447,8 +447,11 @@ int thrum__scene_project(struct thrum__scene *scene, float width, float height)
 	scene->height = height;
 	scene->shows_bands = thrum__scene_shows_bands(scene);
 	choose_stretch(scene);
-	if (scene->shows_bands)
-		return project_bands(scene, top, bottom);
+	if (scene->shows_bands) {
+		status = project_bands(scene, top, bottom);
+		scene->shows_bands = scene->bands != NULL;
+		return status;
+	}
 	status = thrum__scene_make_rows(scene);
 	if (status != 0)
 		return status;

@@ -154,6 +154,7 @@ struct thrum__scene {
 	bool is_still;    /* a picture that nobody can press on: it has no buttons */
 	bool bands_later; /* big ones are made elsewhere: thrum__scene_take_bands */
 	bool rows_later;  /* frames show bands until thrum__scene_take_rows */
+	bool paths_later; /* those of a big model are made elsewhere: thrum__scene_take_paths */
 	struct {
 		char words[32]; /* "ended by SIGKILL at"; "": the ruler says "ends" */
 		uint8_t colour;
@@ -188,7 +189,7 @@ struct thrum__scene {
 	struct thrum__scene_track_axis tracks;
 	float width, height;
 	bool is_folded, is_squeezed;        /* whether anything in this window is */
-	bool shows_bands;                   /* not rows */
+	bool shows_bands;                   /* not rows; `bands` are made then */
 	struct thrum__paint_memory *memory; /* kept from frame to frame */
 	struct thrum__scene_bands *bands;   /* NULL until they are shown */
 	struct thrum__scene_arrow arrow;    /* the last step along an arrow */
@@ -353,7 +354,20 @@ bool thrum__scene_awaits_rows(const struct thrum__scene *);
 bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
-/* In place of both, makes the rows or bands that are wanted in steps, of a model that doesn't grow. Returns 1
+/*
+ * For callers that set `paths_later`, before there are bands, of a model that doesn't grow. Stories, the waits
+ * of opened bands' rows and where the time goes need critical paths. If the model has THRUM__LATER_PATHS edges
+ * and runs or more, frames and documents do without until the last has taken them. The first tells whether
+ * that is so; the second makes them, in a thread for instance. Free them with thrum__scene_free_paths. The last
+ * takes NULL when there was no memory: then frames make them.
+ */
+#define THRUM__LATER_PATHS 200000
+struct thrum__paths;
+bool thrum__scene_awaits_paths(const struct thrum__scene *);
+THRUM__MUST_USE int thrum__scene_paths_make(const struct thrum__model *, struct thrum__paths **);
+void thrum__scene_free_paths(struct thrum__paths *);
+void thrum__scene_take_paths(struct thrum__scene *, struct thrum__paths *);
+/* In place of rows_later and bands_later, makes the rows or bands that are wanted in steps, of a model that doesn't grow. Returns 1
  * when it has made a step; 0 when there was nothing to do; or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_step_view(struct thrum__scene *);
 /* Whether bands are chosen; whether the next frame shows them. */
@@ -487,6 +501,8 @@ const struct thrum__bands *thrum__scene_bands_of(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_bands_look(struct thrum__scene *);
 /* Does so in steps: returns 1 when it has made one, 0 when all groups were looked at. */
 THRUM__MUST_USE int thrum__scene_bands_look_on(struct thrum__scene *);
+/* Whether there is a group at which it has not looked yet. */
+bool thrum__scene_bands_lacks_where(const struct thrum__scene *);
 /* The answer by index in the family's `shown`: groups that aren't known have no tasks. NULL: none is. */
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *);
 /* The same of one group, of the lines that ended in a time. */

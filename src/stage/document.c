@@ -56,7 +56,7 @@ int thrum__stage_document(struct thrum__stage *stage, uint32_t part,
 		return thrum__document_task(stats, thread, THRUM__NONE, document);
 	if (group != THRUM__NONE)
 		return write_group(scene, &program, group, document);
-	if (thrum__scene_bands_look(scene) < 0)
+	if (!scene->paths_later && thrum__scene_bands_look(scene) < 0)
 		return -THRUM_E_MEMORY;
 	program.where = thrum__scene_bands_where(scene);
 	return thrum__document_program(&program, document);

@@ -279,6 +279,12 @@ int thrum__stage_take_rows(struct thrum__stage *stage, uint32_t part,
 	return status;
 }
 
+void thrum__stage_take_paths(struct thrum__stage *stage, uint32_t part, struct thrum__paths *paths)
+{
+	thrum__stage_refresh(stage);
+	thrum__scene_take_paths(stage->parts[part].scene, paths);
+}
+
 /* ---- Pairs --------------------------------------------------------------------------------- */
 
 bool thrum__stage_shows_pairs(const struct thrum__stage *stage)

@@ -120,6 +120,7 @@ THRUM__MUST_USE int thrum__stage_take_bands(struct thrum__stage *, uint32_t part
 	struct thrum__bands *);
 THRUM__MUST_USE int thrum__stage_take_rows(struct thrum__stage *, uint32_t part,
 	struct thrum__scene_rows *);
+void thrum__stage_take_paths(struct thrum__stage *, uint32_t part, struct thrum__paths *);
 /* Makes the rows or bands that frames of this size want in steps, as thrum__scene_step_view. */
 THRUM__MUST_USE int thrum__stage_step_view(struct thrum__stage *, float width, float height);
 

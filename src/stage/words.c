@@ -170,6 +170,8 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 		thrum__base_text_format(&words, ", the rows are being made");
 	else if (thrum__scene_awaits_bands(scene))
 		thrum__base_text_format(&words, ", the bands are being made");
+	else if (thrum__scene_awaits_paths(scene))
+		thrum__base_text_format(&words, ", critical paths are being made");
 	else if (scene->shows_bands && scene->state.as == THRUM__AS_AUTO &&
 		!thrum__scene_is_crowded(scene, scene->height, false))
 		thrum__base_text_format(&words, ", rows would fit here: v");

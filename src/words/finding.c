@@ -42,6 +42,7 @@ enum step_text {
 	DUE_LATE_THERE,
 	SIGNALLED_BEFORE,
 	LEFT_LAST,
+	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
@@ -166,6 +167,9 @@ static const struct {
 	[SIGNALLED_BEFORE] = {"Ends; it signalled “$o” before the wait",
 		"nobody is left to serve it",
 		"$t ends; it signalled $o before the wait, and nobody is left to serve it."},
+	[OTHERS_SIGNALLED] = {"Ends; it signalled “$o” before the wait",
+		"all others that did so have signalled it since",
+		"$t ends; it signalled $o before the wait, and all others that did so have signalled it since."},
 	[THRUM__STEP_ENDS_UNSERVED] = {"Ends without serving “$o”", "others like it served it",
 		"$t ends without serving $o; others like it served it."},
 	[UNSERVED_SOME] = {"Ends without serving “$o”",
@@ -235,7 +239,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
-	case THRUM__STEP_SERVER_ENDED: return finding->steps[i].more > 0 ? SIGNALLED_BEFORE : kind;
+	case THRUM__STEP_SERVER_ENDED:
+		return finding->steps[i].more > 1    ? OTHERS_SIGNALLED
+			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE
+						     : kind;
 	case THRUM__STEP_LEFT_QUEUE: return finding->steps[i].more > 0 ? LEFT_LAST : kind;
 	case THRUM__STEP_DUE_LATE: return finding->steps[i].more > 0 ? DUE_LATE_THERE : kind;
 	case THRUM__STEP_NEVER_RESOLVED: return i == 0 ? NOBODY_RESOLVES : kind;
@@ -275,11 +282,9 @@ static void put_other(struct filling *f, uint32_t task)
 	const char *process;
 
 	put_task(f, task);
-	if (!model->is_joined || !thrum__model_has_row(&model->tasks, task) ||
-		!thrum__model_has_row(&model->tasks, f->step->task))
-		return;
-	process = thrum__model_process(model, task);
-	if (strcmp(process, thrum__model_process(model, f->step->task)) == 0)
+	process = thrum__words_process(model, task);
+	if (!*process || !thrum__model_has_row(&model->tasks, f->step->task) ||
+		strcmp(process, thrum__model_process(model, f->step->task)) == 0)
 		return;
 	thrum__base_text_put(&f->text, " (");
 	thrum__base_text_put(&f->text, process);

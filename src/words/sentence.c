@@ -3,6 +3,7 @@
 #include "words/sentence.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
@@ -63,8 +64,22 @@ void thrum__words_put_task(struct thrum__words_sentence *s, const struct thrum__
 	thrum__words_put_quoted(s, words, size < sizeof(words) ? size : sizeof(words) - 1);
 }
 
-void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__model *model,
-	uint32_t task)
+const char *thrum__words_process(const struct thrum__model *model, uint32_t task)
+{
+	const char *process, *name;
+	size_t size, length;
+
+	if (!model->is_joined || !thrum__model_has_row(&model->tasks, task))
+		return "";
+	process = thrum__model_process(model, task);
+	length = strlen(process);
+	name = thrum__model_task_name(model, task, &size);
+	return size > length && name[length] == '/' && memcmp(name, process, length) == 0 ? ""
+											  : process;
+}
+
+static void put_id(struct thrum__words_sentence *s, const struct thrum__model *model, uint32_t task,
+	const char *process)
 {
 	if (!thrum__model_has_row(&model->tasks, task))
 		thrum__base_text_put(&s->text, "a forgotten task");
@@ -72,10 +87,16 @@ void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__mo
 		thrum__base_text_format(&s->text,
 			model->signed_ids ? "task %" PRId64 : "task %" PRIu64,
 			THRUM__TASK(model, task, id));
-	if (model->is_joined && thrum__model_has_row(&model->tasks, task)) {
-		thrum__words_put(s, " of ");
-		thrum__words_put(s, thrum__model_process(model, task));
-	}
+	thrum__words_put(s, *process ? " of " : "");
+	thrum__words_put(s, process);
+}
+
+void thrum__words_put_id(struct thrum__words_sentence *s, const struct thrum__model *model,
+	uint32_t task)
+{
+	bool has_process = model->is_joined && thrum__model_has_row(&model->tasks, task);
+
+	put_id(s, model, task, has_process ? thrum__model_process(model, task) : "");
 }
 
 void thrum__words_mention(struct thrum__words_sentence *s, const struct thrum__model *model,
@@ -96,7 +117,7 @@ void thrum__words_put_task_id(struct thrum__words_sentence *s, const struct thru
 	if (!thrum__model_has_row(&model->tasks, task))
 		return;
 	thrum__words_put(s, " (");
-	thrum__words_put_id(s, model, task);
+	put_id(s, model, task, thrum__words_process(model, task));
 	thrum__words_put(s, ")");
 	thrum__words_mention(s, model, from, task);
 }

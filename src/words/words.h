@@ -63,6 +63,10 @@ size_t thrum__words_number(uint64_t number, char to[THRUM__NUMBER_ROOM]);
 
 /* Unless its comment says otherwise, `task` must be a row that the model still has. */
 
+/* The process of a task, if the trace joins several and the task's name doesn't begin with it; else "". Any
+ * index is allowed. */
+const char *thrum__words_process(const struct thrum__model *, uint32_t task);
+
 /* The task's name, or else thrum__words_kind_and_site. Any index is allowed for `task`: one that
  * the model doesn't have is "a forgotten task". */
 size_t thrum__words_task(const struct thrum__model *, uint32_t task, char *to, size_t size);

@@ -7,10 +7,11 @@
 #include "base/array.h"
 #include "world/parts.h"
 
-#define EVENTS 512       /* of a batch */
-#define TEXTS (64 << 10) /* bytes of a batch for texts that are changed */
-#define TEXT_MAX 1024    /* a changed text is cut off there */
-#define CATEGORIES 4     /* whose level the model follows */
+#define EVENTS 512         /* of a batch */
+#define TEXTS (64 << 10)   /* bytes of a batch for texts that are changed */
+#define TEXT_MAX 1024      /* a changed text is cut off there */
+#define CATEGORIES 4       /* whose level the model follows */
+#define OFF_ERROR 10000000 /* ns, by which a kernel's times may be wrong */
 
 /* A part, and how far it is read. */
 struct part {
@@ -34,6 +35,8 @@ struct part {
 struct lane {
 	struct thrum_trace_lane shown;
 	uint64_t own; /* the id of its own task; 0: not seen yet */
+	/* Its thread was off its processor, as a kernel's trace tells. */
+	int64_t off_from, off_until;
 	uint32_t part, index;
 };
 
@@ -43,6 +46,7 @@ struct world {
 	size_t part_count;
 	struct thrum__world_links links;
 	struct thrum__world_times times;
+	struct thrum__world_off_cpu off_cpu;
 	struct lane *lanes;
 	uint32_t lane_count, lane_room;
 	/* By site of the trace. */
@@ -157,11 +161,6 @@ static uint16_t site_of(struct world *w, uint32_t part, uint16_t number)
 	return sites[number] = (uint16_t)w->site_count;
 }
 
-static uint64_t id_of(uint32_t part, uint64_t id)
-{
-	return id ? id + part * THRUM__WORLD_ID_STEP : 0;
-}
-
 /* ---- Events -------------------------------------------------------------------------------- */
 
 /* Sets an event's text to a new one that lasts as long as the batch. */
@@ -204,6 +203,32 @@ static void put_level(struct world *w, struct thrum_event *e, struct part *part)
 	}
 }
 
+/* A thread that does something runs. If the kernel's trace says otherwise, it tells of another thread with
+ * that number: containers have numbers of their own. */
+static bool is_off_cpu(const struct lane *lane, const struct thrum_event *e)
+{
+	return e->time - lane->off_from > OFF_ERROR && lane->off_until - e->time > OFF_ERROR &&
+		e->type != THRUM_EVENT_OFF_CPU && !(e->flags & THRUM_EVENT_REMEMBERED);
+}
+
+/* Puts a note in the place of an event: from now on the kernel's trace doesn't count for a part. */
+static void leave_out_off_cpu(struct world *w, uint32_t part, struct thrum_event *e)
+{
+	static const char why[] = "the kernel's trace tells of other threads by these numbers";
+
+	w->off_cpu.is_left_out[part] = w->is_cut = true;
+	for (uint32_t i = 0; i < w->lane_count; i++)
+		if (w->lanes[i].part == part)
+			w->lanes[i].off_until = 0;
+	*e = (struct thrum_event){.type = THRUM_EVENT_DAMAGED,
+		.time = e->time,
+		.clock = e->clock,
+		.lane = e->lane,
+		.flags = THRUM_EVENT_HAS_TEXT,
+		.text = why,
+		.text_size = sizeof why - 1};
+}
+
 /* Changes a part's event into one of the trace. Returns false if the trace can't have it. */
 static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 {
@@ -221,8 +246,8 @@ static bool change(struct world *w, uint32_t number, struct thrum_event *e)
 	e->time = part->time;
 	e->clock = e->time > 0 ? (uint64_t)e->time : 0;
 	e->lane = (uint32_t)lane;
-	e->task = id_of(number, e->task);
-	e->other = id_of(number, e->other);
+	e->task = thrum__world_id(number, e->task);
+	e->other = thrum__world_id(number, e->other);
 	e->site = site_of(w, number, e->site);
 	switch (e->type) {
 	case THRUM_EVENT_CREATE:
@@ -339,6 +364,28 @@ static bool has_room(const struct world *w, size_t count)
 
 static void sum_up(struct world *w);
 
+/* Gives the next time in which a thread was off its processor, if it is its turn. */
+static bool give_off_cpu(struct world *w, int64_t time, struct thrum_event *e)
+{
+	struct thrum__world_off_cpu *off = &w->off_cpu;
+
+	while (off->next < off->count && off->all[off->next].begin <= time) {
+		const struct thrum__world_off *one = &off->all[off->next++];
+		int64_t lane = lane_of(w, one->part, one->lane);
+
+		w->is_late |= lane < 0;
+		if (lane < 0 || off->is_left_out[one->part])
+			continue;
+		thrum__world_off_cpu_give(one, e);
+		e->clock = e->time > 0 ? (uint64_t)e->time : 0;
+		e->lane = (uint32_t)lane;
+		w->lanes[lane].off_from = one->begin;
+		w->lanes[lane].off_until = one->end;
+		return true;
+	}
+	return false;
+}
+
 /* Moves events to the batch until it is full or some part has no more of its own: that part's next
  * batch would overwrite the texts of this one. Returns how many. */
 static size_t merge(struct world *w)
@@ -354,13 +401,24 @@ static size_t merge(struct world *w)
 
 		if (i == w->part_count)
 			break;
+		if (give_off_cpu(w, time, &w->events[n])) {
+			n++;
+			continue;
+		}
 		if (is_end) {
 			n += end_part(w, i, w->events + n, EVENTS - n);
 			continue;
 		}
-		w->events[n] = *part->events++;
+		w->events[n] = *part->events;
+		bool is_given = change(w, i, &w->events[n]);
+
+		if (is_given && is_off_cpu(&w->lanes[w->events[n].lane], &w->events[n])) {
+			leave_out_off_cpu(w, i, &w->events[n++]);
+			continue;
+		}
+		part->events++;
 		part->count--;
-		n += change(w, i, &w->events[n]);
+		n += is_given;
 		note_time(w, i);
 		if (part->count == 0)
 			break;
@@ -486,6 +544,7 @@ static void close_world(struct thrum_trace *trace)
 	if (w->more.close)
 		w->more.close(w->more.owner);
 	thrum__world_links_finish(&w->links);
+	thrum__world_off_cpu_finish(&w->off_cpu);
 	thrum__world_times_finish(&w->times);
 	free(w->lanes);
 	free(w->sites);
@@ -572,24 +631,42 @@ static const struct thrum__read_format format = {
 	.close = close_world,
 };
 
+/* Reads all parts once, those of kernels last. */
+static int read_parts(struct world *w, const struct thrum__world_part *parts,
+	struct thrum_error_info *info)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < w->part_count; i++) {
+		if (strcmp(w->parts[i].info->format, "thrum") != 0)
+			return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
+				"only recordings of thrum can be joined");
+		w->off_cpu.is_wanted |= thrum__world_is_kernel(w->parts[i].info);
+	}
+	for (uint32_t i = 0; i < 2 * w->part_count && error == 0; i++) {
+		uint32_t part = i % (uint32_t)w->part_count;
+
+		if (thrum__world_is_kernel(w->parts[part].info) == (i >= w->part_count))
+			error = thrum__world_read(&w->off_cpu, &w->links, part, parts[part].again,
+				info);
+	}
+	return error;
+}
+
 /* Reads the messages of all parts, and finds the common time. */
 static int prepare(struct world *w, const struct thrum__world_part *parts,
 	const struct thrum__ping *pings, uint32_t ping_count, struct thrum_error_info *info)
 {
-	int error = 0;
+	int error = read_parts(w, parts, info);
 
-	for (uint32_t i = 0; i < w->part_count && error == 0; i++) {
-		if (strcmp(w->parts[i].info->format, "thrum") != 0)
-			return thrum__read_error_set(info, -THRUM_E_FORMAT, 0,
-				"only recordings of thrum can be joined");
-		error = thrum__world_links_read(&w->links, i, parts[i].again, info);
-	}
 	if (error)
 		return error;
 	error = thrum__world_links_match(&w->links);
 	if (!error)
 		error = thrum__world_times_make(&w->times, parts, w->part_count, &w->links, pings,
 			ping_count);
+	if (!error)
+		thrum__world_off_cpu_place(&w->off_cpu, &w->times, parts);
 	/* The lanes of a part lie together, as far as they are known. */
 	for (uint32_t i = 0; i < w->part_count && !error; i++)
 		if (w->parts[i].info->lanes > 0 && lane_of(w, i, w->parts[i].info->lanes - 1) < 0)

@@ -51,34 +51,21 @@ static int add_own(struct thrum__world_links *links, uint64_t key)
 	return 0;
 }
 
-int thrum__world_links_read(struct thrum__world_links *links, uint32_t part,
-	struct thrum_trace *trace, struct thrum_error_info *info)
+int thrum__world_links_take(struct thrum__world_links *links, uint32_t part,
+	const struct thrum_event *e)
 {
-	const struct thrum_event *events;
-	size_t count;
-	int result;
+	struct thrum__world_link link;
 
-	while ((result = thrum_trace_next(trace, &events, &count, info)) == 1) {
-		for (size_t i = 0; i < count; i++) {
-			const struct thrum_event *e = &events[i];
-
-			if (e->type != THRUM_EVENT_LINK_SEND && e->type != THRUM_EVENT_LINK_RECEIVE)
-				continue;
-			struct thrum__world_link link = {thrum__world_key(e->text, e->text_size),
-				e->clock, part, e->type == THRUM_EVENT_LINK_SEND};
-
-			if (thrum__read_is_connection(e->text, e->text_size)) {
-				link.of_connection = link.is_send ? SENDS : RECEIVES;
-				/* So one end only sends, and the other one only receives. */
-				link.is_send ^= thrum__read_connection_way(e->text, e->text_size);
-			}
-
-			if (add_link(links, &link))
-				return thrum__read_error_set(info, -THRUM_E_MEMORY, 0,
-					"out of memory");
-		}
+	if (e->type != THRUM_EVENT_LINK_SEND && e->type != THRUM_EVENT_LINK_RECEIVE)
+		return 0;
+	link = (struct thrum__world_link){thrum__world_key(e->text, e->text_size), e->clock, part,
+		e->type == THRUM_EVENT_LINK_SEND};
+	if (thrum__read_is_connection(e->text, e->text_size)) {
+		link.of_connection = link.is_send ? SENDS : RECEIVES;
+		/* So one end only sends, and the other one only receives. */
+		link.is_send ^= thrum__read_connection_way(e->text, e->text_size);
 	}
-	return result;
+	return add_link(links, &link);
 }
 
 static int compare_links(const void *a, const void *b)

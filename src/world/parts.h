@@ -41,10 +41,9 @@ struct thrum__world_links {
 
 /* The number by which a key is known. */
 uint64_t thrum__world_key(const char *text, uint32_t size);
-/* Reads a part to its end and adds the events of its links. Returns 0 or a negative enum
- * thrum_error. */
-THRUM__MUST_USE int thrum__world_links_read(struct thrum__world_links *, uint32_t part,
-	struct thrum_trace *, struct thrum_error_info *);
+/* Adds the event of a part if it is one of a link. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__world_links_take(struct thrum__world_links *, uint32_t part,
+	const struct thrum_event *);
 /* Finds the messages between parts. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__world_links_match(struct thrum__world_links *);
 /* Whether each part means a key for itself. */
@@ -85,6 +84,61 @@ THRUM__MUST_USE int thrum__world_times_make(struct thrum__world_times *,
 void thrum__world_times_finish(struct thrum__world_times *);
 /* The trace's time at which a part's clock showed so many ticks. Later ticks give no earlier time. */
 int64_t thrum__world_time(const struct thrum__world_clock *, uint64_t ticks);
+
+/* ---- off_cpu.c ---- */
+
+/* A thread of a recording. */
+struct thrum__world_thread {
+	uint32_t tid, part, lane;
+	uint64_t from, own; /* ticks, of its first event; 0: unknown, as its own task is then */
+};
+
+enum thrum__world_off_state {
+	THRUM__WORLD_BLOCKED,
+	THRUM__WORLD_PREEMPTED,
+	THRUM__WORLD_WOKEN,
+};
+
+/* A time in which a thread was off its processor: first in ticks of the kernel's trace, which is `part`; then
+ * in ns of the whole trace. */
+struct thrum__world_off {
+	int64_t begin, end;
+	uint64_t other;      /* the own task of the thread that woke it; 0: unknown */
+	uint32_t tid, waker; /* waker: see off_cpu.c */
+	uint32_t part, lane;
+	uint8_t state;
+};
+
+struct thrum__world_off_cpu {
+	bool is_wanted; /* there is a kernel's trace */
+	/* By part: it tells such times itself, or its threads have other numbers. */
+	bool is_left_out[THRUM__WORLD_PARTS_MAX];
+	struct thrum__world_thread *threads;
+	uint32_t thread_count, thread_room;
+	struct thrum__world_off *all;
+	uint32_t count, room, next;
+};
+
+/* Whether a trace is one of a kernel. Those are read after all others. */
+bool thrum__world_is_kernel(const struct thrum_trace_info *);
+/* Reads a part to its end: takes the events of its links, its threads or their times. Returns 0 or a negative
+ * enum thrum_error. */
+THRUM__MUST_USE int thrum__world_read(struct thrum__world_off_cpu *, struct thrum__world_links *,
+	uint32_t part, struct thrum_trace *, struct thrum_error_info *);
+/* Finds the lanes of the times, and their order. */
+void thrum__world_off_cpu_place(struct thrum__world_off_cpu *, const struct thrum__world_times *,
+	const struct thrum__world_part *parts);
+/* Makes an event of one; the lane is missing. */
+void thrum__world_off_cpu_give(const struct thrum__world_off *, struct thrum_event *);
+void thrum__world_off_cpu_finish(struct thrum__world_off_cpu *);
+
+/* ---- join.c ---- */
+
+/* The id in the trace of a part's task. */
+static inline uint64_t thrum__world_id(uint32_t part, uint64_t id)
+{
+	return id ? id + part * THRUM__WORLD_ID_STEP : 0;
+}
 
 /* ---- names.c ---- */
 

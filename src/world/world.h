@@ -11,6 +11,7 @@
  *   clock.c   the difference of clocks
  *   estimate.c  a time within the bounds of each clock
  *   times.c   the common time
+ *   off_cpu.c what a kernel's trace tells of the threads of recordings
  *   bundle.c  several recordings in one file
  *   memory.c  a file in memory
  *

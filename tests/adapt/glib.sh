@@ -41,6 +41,7 @@ has glib dump 'fail +#[0-9]+ GTask .*: it is busy, 7'
 has glib dump 'fail +#[0-9]+ load /no/such/file: Error opening file'
 has glib dump 'resolve +#[0-9]+ load /proc/self/comm'
 has glib dump 'resolve +#[0-9]+ spawn sh'
+has glib dump "ready +#[0-9]+ idle $(name outer)"
 has glib dump 'suspend +wait for work'
 "$THRUM" why glib.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 

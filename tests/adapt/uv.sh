@@ -33,6 +33,17 @@ text=$("$THRUM" dump uv.thrum)
 	wrong 'a process ends more than once'
 "$THRUM" why uv.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
+# A stream that nobody reads any more, and two whose reading begins again.
+same stopped "$programs/uv_stop" hang
+has stopped why 'unread data of socket [0-9]*, reading stopped by .* never resolves'
+has stopped why 'hold_back'
+has stopped why '(give|uv_stop\+0x).*Waits for .unread data of socket'
+for case in timer work; do
+	same "$case" "$programs/uv_stop" "$case"
+	has "$case" why '^no findings'
+	"$THRUM" dump "$case.thrum" | grep 'unread data' && wrong "$case: it is read later"
+done
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"

@@ -185,6 +185,50 @@ static void all_that_end_since_the_wait_may_be_to_blame(void **state)
 	expect_series(1, 3, false, 0);
 }
 
+/* Four fibers, from 10 on, signal the condition 3, and the second one ends. Then a request, 2, waits for it
+ * again after each signal of so many of the others. Expects the one that ended to be blamed or not. */
+static void expect_voice(int voices, bool is_blamed)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	const struct thrum__step *step;
+	char lines[4000];
+	size_t used = (size_t)snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n0 create 1 3 condition\n0 label 3 \"all have seen\n");
+
+	for (int id = 10; id < 14; id++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"0 create 1 %d fiber\n0 label %d \"worker %d\n%d" MS "signal %d 3 =1\n", id,
+			id, id, id, id);
+	used += (size_t)snprintf(lines + used, sizeof lines - used,
+		"20" MS "resolve 11 11\n50" MS "create 1 2 task\n50" MS "label 2 \"reload\n50" MS
+		"should-resolve 2\n50" MS "wait 2 3\n");
+	for (int i = 0; i < voices; i++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"%d" MS "signal %d 3 =1\n%d" MS "read 2 3\n%d" MS "wait 2 3\n", 60 + i,
+			i ? 11 + i : 10, 60 + i, 60 + i);
+	snprintf(lines + used, sizeof lines - used, "990" MS "log 1 \"end\n");
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	step = &findings.findings[0].steps[0];
+	assert_int_equal(step->kind == THRUM__STEP_SERVER_ENDED, is_blamed);
+	if (is_blamed) {
+		assert_int_equal(step->task, story_task(model, 11));
+		assert_int_equal(step->more, 2);
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void who_ended_may_have_a_voice(void **state)
+{
+	(void)state;
+	expect_voice(3, true);
+	/* Another one may be the one that is missing. */
+	expect_voice(2, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +236,7 @@ int main(void)
 		cmocka_unit_test(it_is_evidence),
 		cmocka_unit_test(who_took_nothing_owes_nothing),
 		cmocka_unit_test(all_that_end_since_the_wait_may_be_to_blame),
+		cmocka_unit_test(who_ended_may_have_a_voice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,6 +289,43 @@ static void without_an_end(void **state)
 	expect_others(lines);
 }
 
+/* A timer that repeats is due once, and then runs in turns that another task leaves it. */
+static void not_a_timer_that_repeats(void **state)
+{
+	static char lines[8192];
+	size_t size = (size_t)snprintf(lines, sizeof lines,
+		TASKS "1" MS "create 1 4 timer\n1" MS "due 4 =5000000\n2" MS "switch 2\n");
+
+	(void)state;
+	for (unsigned i = 1; i < 90; i++)
+		size += (size_t)snprintf(lines + size, sizeof lines - size,
+			"%u" MS "switch 4\n%u" MS "switch 2\n", 10 * i, 10 * i + 1);
+	expect_others(lines);
+	/* It never ran. */
+	expect(TASKS "1" MS "create 1 4 timer\n1" MS "due 4 =5000000\n2" MS "switch 2\n900" MS
+		     "log 2 \"busy\n");
+}
+
+/* A worker runs one job after the other. */
+static void not_behind_its_like(void **state)
+{
+	(void)state;
+	for (int is_other = 0; is_other < 2; is_other++) {
+		char lines[512];
+
+		snprintf(lines, sizeof lines,
+			TASKS "1" MS "label 2 \"bake 1\n1" MS "label 3 \"%s\n1" MS "ready 1 2\n1" MS
+			      "ready 1 3\n2" MS "switch 2\n300" MS "resolve 2 2\n300" MS
+			      "switch 3\n301" MS "resolve 3 3\n301" MS "switch 1\n900" MS
+			      "log 1 \"end\n",
+			is_other ? "cull" : "bake 2");
+		if (is_other)
+			expect(lines);
+		else
+			expect_none(lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +339,8 @@ int main(void)
 		cmocka_unit_test(no_more_turns),
 		cmocka_unit_test(turn_after_turn),
 		cmocka_unit_test(without_an_end),
+		cmocka_unit_test(not_a_timer_that_repeats),
+		cmocka_unit_test(not_behind_its_like),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

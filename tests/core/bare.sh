@@ -22,12 +22,14 @@ wrong() {
 	failed=1
 }
 
+# A clock that counts instructions (-icount): on a busy machine, too, the tasks run at the same ticks, so that
+# the same two commands end together.
 # The monitor reads commands from a pipe. The pipe stays open for reading here, so that writing never
 # waits for QEMU.
 mkfifo commands
 exec 3<>commands
-timeout 100 qemu-system-x86_64 -accel tcg -kernel "$kernel" -m 32 -nodefaults -display none -no-reboot \
-	-serial file:serial -monitor stdio <&3 >monitor 2>&1 &
+timeout 100 qemu-system-x86_64 -accel tcg -icount shift=4,sleep=off -kernel "$kernel" -m 32 -nodefaults \
+	-display none -no-reboot -serial file:serial -monitor stdio <&3 >monitor 2>&1 &
 machine=$!
 for ((i = 0; i < 800; i++)); do
 	grep -q hangs serial 2>/dev/null && break

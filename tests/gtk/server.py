@@ -5,6 +5,7 @@
 import contextlib
 import os
 import re
+import signal
 import sys
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "driver"),
@@ -48,6 +49,22 @@ def shipped(desktop):
     server.kill()
 
 
+def is_silent(window):
+    return re.fullmatch(r"live, silent for \d+ s", window.texts.get("live", ""))
+
+
+def tells_silence(viewer, process):
+    """A program that is stopped is silent, and no longer so when it goes on."""
+    process.send_signal(signal.SIGSTOP)
+    viewer.wait("its silence is told", is_silent)
+    first = seen_end(viewer.window())
+    viewer.wait("it gets older meanwhile", lambda window: is_silent(window) and
+                seen_end(window) > first + 1)
+    process.send_signal(signal.SIGCONT)
+    viewer.wait("its silence ends", lambda window: window.texts.get("live") == "live")
+    goes_on(viewer)
+
+
 def follows_a_server(desktop):
     """The agent sends what it has once a second; the server may be gone for a while."""
     with shipped(desktop) as (server, agent, folder), steady(folder, "live") as process:
@@ -58,6 +75,8 @@ def follows_a_server(desktop):
             goes_on(viewer)
             check("steady" in exported(viewer), "no task in the picture")
             check(not viewer.window().is_seen("message"), "what is live has a message")
+            if address == "/rack1/live":
+                tells_silence(viewer, process)
             if address == "/live?last=10m":
                 server.kill()
                 agent.wait_for("tries again")

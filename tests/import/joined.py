@@ -104,6 +104,13 @@ def try_spans():
 def try_chrome():
     write_import("chrome.thrum", [{"ph": "X", "pid": 1, "tid": 1, "ts": 10, "dur": 90, "name": "paint"}])
     try_commands("front.thrum", "chrome.thrum", native="front 0", imported="paint")
+    # Nobody knows how their times compare.
+    for command in ("dump", "tasks"):
+        lines = run(command, "--format=json", "--together", "front.thrum", "chrome.thrum").stdout.splitlines()
+        for line in map(json.loads, lines):
+            expect(("error" in line) == (line["lane"] > 0) and line.get("error") is None, f"{command}: {line}")
+        lines = run(command, "--format=tsv", "--together", "front.thrum", "chrome.thrum").stdout.splitlines()
+        expect(all(line.endswith("\t") for line in lines[1:]), f"{command}: {lines}")
 
 
 def try_kernel():

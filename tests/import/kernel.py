@@ -12,6 +12,7 @@ import time
 
 THRUM = os.environ["THRUM"]
 PROGRAM = os.path.join(os.environ["BUILD"], "tests/thrum/programs/kernel")
+CROWDED = os.path.join(os.environ["BUILD"], "tests/thrum/programs/crowded")
 failed = []
 
 # As lttng-modules describes its events, in short. The trace is made here: LTTng needs a module in the kernel.
@@ -55,8 +56,8 @@ def waking(at, name, tid):
     return struct.pack("<IQ", 1, at) + text(name) + struct.pack("<iii", tid, 20, 0)
 
 
-def write_lttng(folder, start=0, host="alpha"):
-    idle, web, store = ("swapper/0", 0), ("web server", 100), ("store", 200)
+def write_lttng(folder, start=0, host="alpha", tid=100):
+    idle, web, store = ("swapper/0", 0), ("web server", tid), ("store", 200)
     events = b"".join((
         switch(start + 1000, idle, 0, web),
         struct.pack("<IQ", 2, start + 1400) + struct.pack("<i", 7) + text("disk"),
@@ -133,6 +134,16 @@ def try_beside():
     expect(0 < at["irq disk"] < after - before and at["answers"] > 0, f"beside: {at}")
     first = min(int(line.split("\t")[0]) for line in done.stdout.splitlines()[1:])
     expect(first == 0, f"the first event is at {first}")
+    # Two threads of the trace have numbers of none here, and the third one is the program's own.
+    expect("\toff-cpu\t" not in done.stdout, "beside: threads of others")
+    middle = (before + after) // 2
+    pid = int(next(line for line in run("info", "--format=tsv", "run.thrum").stdout.splitlines()
+                   if line.startswith("pid\t")).split("\t")[1])
+    write_lttng("own", middle, host, pid)
+    run("import", "own", "--beside=run.thrum", "-o", "own.thrum")
+    told = [line.split("\t") for line in run("dump", "--format=tsv", "own.thrum", "run.thrum", "--together").stdout
+            .splitlines() if "\toff-cpu\t" in line]
+    expect([(line[5], line[6]) for line in told] == [("1000", "preempted")], f"own: {told}")
     write_lttng("other", (before + after) // 2, host + "x")
     write_lttng("early", 1000, host)
     for trace, words in (("other", f"is from the machine {host}x"), ("early", "none of its times lies within")):
@@ -157,6 +168,27 @@ def try_perf_beside():
             expect(done.returncode == 2 and "perf record -k CLOCK_MONOTONIC" in done.stderr, "perf: " + done.stderr)
 
 
+def try_perf_threads():
+    """Joined with it, perf's trace tells of the recording's threads what `record --sched` does."""
+    subprocess.run(["perf", "record", "-q", "-a", "-k", "CLOCK_MONOTONIC", "-e", "sched:sched_switch,sched:sched_waking",
+                    "-o", "threads.data", "--", THRUM, "record", "-o", "threads.thrum", "--", CROWDED],
+                   stderr=subprocess.DEVNULL, check=False)
+    done = run("import", "threads.data", "--beside=threads.thrum", "-o", "kernel.thrum")
+    expect(done.returncode == 0, "threads: " + done.stderr)
+    run("bundle", "-o", "all.thrums", "threads.thrum", "kernel.thrum")
+    for joined in (["--together", "threads.thrum", "kernel.thrum"], ["all.thrums"]):
+        slow = run("why", "--slow=works", "--format=json", *joined).stdout
+        expect('"doing":"preempted"' in slow, f"works in {joined}: {slow}")
+        slow = run("why", "--slow=sleeps", "--format=json", *joined).stdout
+        expect('"doing":"blocked"' in slow, f"sleeps in {joined}: {slow}")
+        stats = run("stats", "--by=lane", "--format=tsv", *joined).stdout
+        expect("\toff-cpu\tpreempted\t" in stats and "\ton-cpu\t" in stats, f"lanes of {joined}: {stats}")
+        run("render", "--as=rows", "--legend", "-o", "threads.svg", *joined)
+        with open("threads.svg", encoding="utf-8") as file:
+            expect(">ready, not on a CPU<" in file.read(), f"the picture of {joined}")
+    expect("damaged" not in run("dump", "all.thrums").stdout, "threads: other numbers")
+
+
 def try_perf():
     """Returns why it can't be tried, or None."""
     recorded = subprocess.run(["perf", "record", "-q", "-a", "-e", "sched:sched_switch,sched:sched_waking,irq:*", "-o",
@@ -175,6 +207,7 @@ def try_perf():
     done = run("import", "cut.data", "-o", "x.thrum")
     expect(done.returncode == 2 and "perf can't read it" in done.stderr, "cut: " + done.stderr)
     try_perf_beside()
+    try_perf_threads()
     return None
 
 

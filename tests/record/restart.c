@@ -9,8 +9,10 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "format/format.h"
@@ -59,11 +61,11 @@ static void check(const struct events *events)
 {
 	uint64_t last[64] = {0}, who[64] = {0};
 
-	assert_int_equal(events->info.damaged, 0);
-	assert_int_equal(events->info.lost_total, 0);
 	for (size_t i = 0; i < events->count; i++) {
 		const struct thrum_event *e = &events->list[i];
 
+		if (e->type == THRUM_EVENT_DAMAGED)
+			fail_msg("%s", e->text);
 		assert_in_range(e->lane, 0, 63);
 		/* Packets may be missing, so any event may come next. */
 		if (e->type == THRUM_EVENT_LOST)
@@ -84,6 +86,8 @@ static void check(const struct events *events)
 			assert_string_equal(e->text, "a line of text");
 		}
 	}
+	assert_int_equal(events->info.damaged, 0);
+	assert_int_equal(events->info.lost_total, 0);
 }
 
 static void wait_for_calls(uint64_t more)
@@ -120,6 +124,48 @@ static void a_hundred_times(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	assert_true(found > 1000);
+}
+
+static uint8_t *recording, *as_stopped;
+static size_t packets_at;
+
+/* Stops the recording, and keeps it as it is then. */
+static void on_fault(int signal)
+{
+	(void)signal;
+	thrum_stop();
+	memcpy(as_stopped, recording, packets_at);
+	mprotect(recording, SIZE, PROT_READ | PROT_WRITE);
+}
+
+/* The packet counts as used, but nothing is in it: its event is lost, and nothing is damaged. */
+static void a_stop_while_the_first_packet_is_prepared(void **state)
+{
+	struct sigaction old, fault = {.sa_handler = on_fault};
+	struct thrum__header *h;
+	struct events events;
+
+	(void)state;
+	recording = shared_memory(SIZE);
+	as_stopped = shared_memory(SIZE);
+	assert_int_equal(thrum_start(&(struct thrum_config){.memory = recording, .size = SIZE}), 0);
+	h = (struct thrum__header *)(void *)recording;
+	packets_at = (size_t)h->packet.offset;
+	assert_int_equal(mprotect(recording + packets_at, SIZE - packets_at, PROT_READ), 0);
+	sigaction(SIGSEGV, &fault, &old);
+	thrum_log("nowhere");
+	sigaction(SIGSEGV, &old, NULL);
+	h = (struct thrum__header *)(void *)as_stopped;
+	assert_int_equal(h->packets_used, 1);
+	events = events_of_memory(as_stopped, SIZE);
+	assert_string_equal(events.info.state, "stopped");
+	assert_int_equal(events.info.damaged, 0);
+	events_free(&events);
+	/* No other thread prepared one. */
+	h->packets_used = 2;
+	events = events_of_memory(as_stopped, SIZE);
+	assert_int_equal(events.info.damaged, 1);
+	events_free(&events);
 }
 
 static void a_second_start_changes_nothing(void **state)
@@ -203,6 +249,7 @@ int main(void)
 		cmocka_unit_test(what_start_refuses),
 		cmocka_unit_test(a_second_start_changes_nothing),
 		cmocka_unit_test(memory_may_be_used_again),
+		cmocka_unit_test(a_stop_while_the_first_packet_is_prepared),
 		cmocka_unit_test(a_hundred_times),
 	};
 

@@ -73,6 +73,30 @@ static void gaps_say_what_is_lost(void **state)
 	marks_finish(&m);
 }
 
+/* Gaps are in the order of their ends. One that lasts longer than another, which begins behind the window, is
+ * seen all the same. */
+static void long_gaps_are_seen_among_short_ones(void **state)
+{
+	struct marks m;
+
+	(void)state;
+	start(&m,
+		"0 @1 create - 3 thread\n0 @2 create - 4 thread\n50 log 1 \"before\n"
+		"60 lost =7 \"overwritten\n500 @1 log 3 \"before\n510 @1 lost =8 \"overwritten\n"
+		"600 @2 lost =9 \"overwritten\n1000 log 1 \"end\n");
+	m.scene->state.from = 100;
+	m.scene->state.to = 300;
+	marks_again(&m);
+	assert_true(marks_has_text(&m, "first 600 ns lost"));
+	assert_false(marks_has_text(&m, "7 lost"));
+	assert_false(marks_has_text(&m, "8 lost"));
+	m.scene->state.from = 520;
+	m.scene->state.to = 590;
+	marks_again(&m);
+	assert_true(marks_has_text(&m, "first 600 ns lost"));
+	marks_finish(&m);
+}
+
 static void times_off_the_processor_stand_above(void **state)
 {
 	struct marks m;
@@ -243,6 +267,7 @@ int main(void)
 		cmocka_unit_test(spans_are_named),
 		cmocka_unit_test(stated_suspensions_are_hatched),
 		cmocka_unit_test(gaps_say_what_is_lost),
+		cmocka_unit_test(long_gaps_are_seen_among_short_ones),
 		cmocka_unit_test(times_off_the_processor_stand_above),
 		cmocka_unit_test(folds_are_torn),
 		cmocka_unit_test(long_edges_show_their_ends),

@@ -156,6 +156,59 @@ static void threads_with_like_names_are_pairs(void **state)
 	assert_int_equal(show_end((void **)&show), 0);
 }
 
+/* What all threads of a trace lost is hatched in its halves of the bands, and not in the other's. */
+static void losses_of_all_threads_go_through_the_halves(void **state)
+{
+	static const char start[] =
+		"0 create - 1 thread\n0 label 1 \"loop\n0 @1 create - 2 thread\n"
+		"0 @1 label 2 \"other\n";
+	static const char *const ends[2] = {"1000 log 1 \"before\n1000 @1 log 2 \"before\n"
+					    "1900 lost =3 \"x\n1900 @1 lost =4 \"x\n"
+					    "4000 log 1 \"end\n",
+		"4000 log 1 \"end\n4000 @1 log 2 \"end\n"};
+	struct show *show = test_calloc(1, sizeof *show);
+	const struct thrum__scene_bands_place *place;
+	const struct thrum__draw_list *list;
+	unsigned hatched = 0;
+	float top, x;
+
+	assert_int_equal(thrum__stage_create(&show->stage), 0);
+	for (int part = 0; part < 2; part++) {
+		char text[4000];
+		size_t used = (size_t)snprintf(text, sizeof text, "%s", start);
+
+		for (int i = 10; i < 30; i++)
+			used += (size_t)snprintf(text + used, sizeof text - used,
+				"%d create 1 %d task\n%d label %d \"job\n%d resolve 1 %d\n", i * 10,
+				i, i * 10, i, i * 10 + 5, i);
+		snprintf(text + used, sizeof text - used, "%s", ends[part]);
+		show_add(show, text);
+	}
+	show_settle(show);
+	show_set(show, "as=bands&pair=1&fold=2");
+	place = place_of(show, 0, "job");
+	top = show->stage->parts[0].scene->tracks.top - THRUM__PAD + place->y;
+	x = show_x(show, 0, 1500);
+	list = &show->stage->lists[0];
+	for (uint32_t b = 0; b < list->batch_count; b++) {
+		const struct thrum__draw_batch *batch = &list->batches[b];
+		const struct thrum__draw_rect *rects = batch->items;
+
+		if (batch->style.op != THRUM__OP_RECT || batch->style.z != THRUM__Z_REGION ||
+			batch->style.colour != THRUM__COLOUR_FOLD)
+			continue;
+		for (uint32_t i = 0; i < batch->count; i++)
+			if (rects[i].x < x && rects[i].x + rects[i].width > x &&
+				rects[i].y + rects[i].height > top) {
+				assert_float_equal(rects[i].y, top + place->inset, 0.01);
+				assert_float_equal(rects[i].height, place->own, 0.01);
+				hatched++;
+			}
+	}
+	assert_int_equal(hatched, 1);
+	assert_int_equal(show_end((void **)&show), 0);
+}
+
 static void a_press_goes_to_the_half_below_it(void **state)
 {
 	struct show *show = *state;
@@ -231,6 +284,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bands_of_one_name_are_a_pair, set_up, show_end),
 		cmocka_unit_test_setup_teardown(the_others_stand_last, set_up, show_end),
 		cmocka_unit_test(threads_with_like_names_are_pairs),
+		cmocka_unit_test(losses_of_all_threads_go_through_the_halves),
 		cmocka_unit_test_setup_teardown(a_press_goes_to_the_half_below_it, set_up,
 			show_end),
 		cmocka_unit_test_setup_teardown(a_line_of_the_lower_half_is_found, set_up,

@@ -208,6 +208,12 @@ draws every.thrum labels.ctf -o view.svg --view=theme=0
 cmp -s long.svg view.svg || wrong "--view without a time gives several traces several scales"
 
 
+# A trace that is over before the others shows that it has nothing there.
+draws early.ctf tall.ctf -o over.svg --start=4ms
+[[ $(grep -c '>No tasks between' over.svg) -eq 1 ]] || wrong "a trace that is over doesn't say so"
+holds over.svg 'The trace ends at 3.0'
+refuses 2 'ctf: the trace ends before --start' early.ctf late.ctf -o x.svg --start=1000s
+
 # A viewer's link: keys with a number are of that trace, link=0 gives each trace its own time.
 draws early.ctf late.ctf -o first.svg --view='sel=1&2.sel=2'
 draws early.ctf late.ctf -o second.svg --view='sel=1&2.sel=1'

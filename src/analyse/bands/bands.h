@@ -168,6 +168,7 @@ struct thrum__bands_line {
 	uint32_t task;      /* the first of its tasks that has a label */
 	int64_t start, end; /* pending: the model's end */
 	bool is_failed, is_pending;
+	bool is_median; /* about that of those in sight: thrum__bands_pick */
 };
 
 /* A walk over the lines of some classes of a group that touch from … to, class by class, by start. */

@@ -272,8 +272,11 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum_
 	if (*in_sight > most && most > 1) {
 		struct thrum__bands_line middle = find_middle(bands, box, *in_sight);
 
-		for (uint32_t i = 0; i < kept.count; i++)
-			is_there = is_there || lines[i].task == middle.task;
+		middle.is_median = true;
+		for (uint32_t i = 0; i < kept.count; i++) {
+			lines[i].is_median = lines[i].task == middle.task;
+			is_there = is_there || lines[i].is_median;
+		}
 		if (!is_there)
 			lines[0] = middle; /* for the one with the least worth */
 	}

@@ -94,6 +94,19 @@ struct marked {
 	unsigned left;
 };
 
+/* The lane on which a task that never ran would run: that of one like it, or else where it was made. */
+static uint32_t lane_of_new(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+	uint32_t run = peer && thrum__model_has_row(&model->tasks, peer->sample)
+		? THRUM__TASK(model, peer->sample, run)
+		: THRUM__NONE;
+
+	return thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, lane)
+						       : THRUM__TASK(model, task, lane);
+}
+
 /* A task that was ready runs from `ran` on, or (has_run is false) not at all. */
 static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool has_run)
 {
@@ -112,7 +125,7 @@ static void end_delay(struct marked *marked, uint32_t task, int64_t ran, bool ha
 	*ready = THRUM__NONE;
 	if (ran - delay.ready < LATE || marked->left == 0)
 		return;
-	delay.lane = run == THRUM__NONE ? THRUM__TASK(model, task, lane)
+	delay.lane = run == THRUM__NONE ? lane_of_new(marked->search, task)
 					: THRUM__RUN(model, run, lane);
 	marked->left--;
 	thrum__why_blame_hog(marked->search, &delay);
@@ -261,6 +274,23 @@ static int search_edges(struct thrum__search *search)
 
 /* ---- Timers --------------------------------------------------------------------------------- */
 
+/* When a timer that repeats ran first after it was due; the model's end if it never did. -1: it ran
+ * too often since to tell. */
+static int64_t first_run_after(const struct thrum__model *model, uint32_t task, int64_t due)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+	int64_t first = model->end;
+
+	for (int i = 0; i < LOOK_BACK; i++, run = THRUM__RUN(model, run, prev)) {
+		if (!thrum__model_has_row(&model->runs, run))
+			return thrum__why_is_cut(&model->runs, run) ? -1 : first;
+		if (THRUM__RUN(model, run, start) < due)
+			return first;
+		first = THRUM__RUN(model, run, start);
+	}
+	return -1;
+}
+
 /* Whether a note tells when a timer was due that came late, or hasn't come and is late. */
 static bool is_late_timer(const struct thrum__model *model, uint32_t note,
 	struct thrum__delay *delay)
@@ -278,8 +308,10 @@ static bool is_late_timer(const struct thrum__model *model, uint32_t note,
 	delay->ran = THRUM__TASK(model, task, end);
 	delay->lane = THRUM__TASK(model, task, lane);
 	delay->has_run = delay->ran != THRUM__OPEN;
-	if (!delay->has_run)
-		delay->ran = model->end;
+	if (!delay->has_run) {
+		delay->ran = first_run_after(model, task, delay->ready);
+		delay->has_run = delay->ran < model->end;
+	}
 	return delay->ready < delay->ran &&
 		thrum__base_time_clamp(delay->ran) - delay->ready >= LATE &&
 		THRUM__TASK(model, task, state) != THRUM__STATE_CANCELLED;

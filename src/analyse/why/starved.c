@@ -263,6 +263,10 @@ bool thrum__why_blame_hog(struct thrum__search *search, const struct thrum__dela
 			delay->has_run ? THRUM__POSSIBLE : certainty);
 		return true;
 	}
+	/* It is the turn of one after the other like it: that each takes long may be the machine's doing. */
+	if (delay->has_run && delay->ran - delay->ready < UNFAIR &&
+		thrum__why_are_peers(search, hog.task, delay->task))
+		return false;
 	/* A scheduler with priorities gives one task many turns, and means it. */
 	if (delay->kind == THRUM__DELAY_MARKED && hog.runs >= OVERTAKERS_MIN &&
 		delay->ran - delay->ready < UNFAIR) {

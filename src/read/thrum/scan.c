@@ -207,14 +207,16 @@ static int set_lanes(struct reader *r)
 
 /*
  * Judges the packets that hold nothing. The recorder uses the packets in their order, so none is left out;
- * but each thread may have been stopped while it prepared one, and on a full device some were dropped.
+ * but each taker may have been stopped while it prepared one, and on a full device some were dropped.
  */
 static void judge_empty(struct reader *r)
 {
 	const struct thrum__header *h = &r->header;
-	uint64_t lanes = h->state == THRUM__SNAPSHOT ? 0 : r->lane_count;
+	uint32_t takers = h->takers > r->lane_count ? h->takers : r->lane_count;
 
-	if (h->state == THRUM__RECORDING || r->emptied <= lanes || h->lost[THRUM__LOST_NO_SPACE] ||
+	if (h->state == THRUM__SNAPSHOT)
+		takers = 0;
+	if (h->state == THRUM__RECORDING || r->emptied <= takers || h->lost[THRUM__LOST_NO_SPACE] ||
 		h->lost[THRUM__LOST_FORBIDDEN])
 		r->emptied = 0;
 }

@@ -365,7 +365,11 @@ SHOW(LANE)
 	own.site = 0;
 	s->lane->own = s->running = f->other;
 	s->lane->shown.tid = f->tid;
-	return put_created(e, s, &own, 0);
+	struct thrum_event *created = e;
+
+	e = put_created(e, s, &own, 0);
+	created->value = f->tid;
+	return e;
 }
 
 SHOW(WAIT_AT)

@@ -669,13 +669,14 @@ static void write_head(struct thrum__document_about *a)
 {
 	int64_t from = a->time.from[0], to = a->time.to[0];
 	bool is_whole = from <= a->bands->from && to >= a->bands->to;
+	uint64_t lines = count_lines(a);
 
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_TITLE, "");
 	thrum__document_write_text(&a->w, THRUM__DOCUMENT_PROGRAM_TITLE);
 	thrum__document_write_paragraph(&a->w, THRUM__ROLE_REMARK, "");
-	thrum__document_write_number(&a->w, count_lines(a));
-	thrum__document_write_text(&a->w,
-		a->bands->family.by_site ? " tasks in " : " labelled tasks in ");
+	thrum__document_write_number(&a->w, lines);
+	thrum__document_write_text(&a->w, a->bands->family.by_site ? " task" : " labelled task");
+	thrum__document_write_text(&a->w, lines == 1 ? " in " : "s in ");
 	thrum__document_about_duration(a, to - from);
 	if (!is_whole) {
 		thrum__document_write_text(&a->w, " from ");

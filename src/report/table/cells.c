@@ -214,7 +214,8 @@ static void set_error(struct thrum__table_cell *cell, const struct thrum__model 
 			  THRUM__TASK(model, task, start), end == THRUM__OPEN ? model->end : end)
 		: 0;
 
-	if (error > 0)
+	cell->is_unknown = error == INT64_MAX;
+	if (error > 0 && !cell->is_unknown)
 		set_number(cell, error);
 }
 
@@ -444,6 +445,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 {
 	cell->type = table->form->columns[column].type;
 	cell->is_empty = true;
+	cell->is_unknown = false;
 	cell->text = "";
 	cell->size = 0;
 	cell->number = 0;

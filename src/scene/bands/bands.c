@@ -9,7 +9,19 @@
 
 #define PATH_ROWS 20000000 /* which take about a second in a browser */
 
-static void destroy_paths(struct thrum__paths *paths)
+int thrum__scene_paths_make(const struct thrum__model *model, struct thrum__paths **made)
+{
+	struct thrum__paths *paths = malloc(sizeof *paths);
+
+	if (!paths || thrum__slow_paths_init(paths, model) < 0) {
+		free(paths);
+		return -THRUM_E_MEMORY;
+	}
+	*made = paths;
+	return 0;
+}
+
+void thrum__scene_free_paths(struct thrum__paths *paths)
 {
 	if (paths)
 		thrum__slow_paths_finish(paths);
@@ -18,13 +30,13 @@ static void destroy_paths(struct thrum__paths *paths)
 
 static void forget_new_paths(struct thrum__scene_bands *bands)
 {
-	destroy_paths(bands->new_paths);
+	thrum__scene_free_paths(bands->new_paths);
 	bands->new_paths = NULL;
 }
 
 static void forget_paths(struct thrum__scene_bands *bands)
 {
-	destroy_paths(bands->paths);
+	thrum__scene_free_paths(bands->paths);
 	bands->paths = NULL;
 	bands->are_paths_old = false;
 }
@@ -62,6 +74,37 @@ struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *bands)
 	return more < 0 ? NULL : bands->paths;
 }
 
+bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *bands)
+{
+	const struct thrum__model *model = bands->all->model;
+
+	if (bands->paths || !bands->paths_later ||
+		model->edges.count + (uint64_t)model->runs.count < THRUM__LATER_PATHS)
+		return false;
+	bands->awaits_paths = true;
+	return true;
+}
+
+bool thrum__scene_awaits_paths(const struct thrum__scene *scene)
+{
+	return scene->bands && scene->paths_later && scene->bands->awaits_paths;
+}
+
+void thrum__scene_take_paths(struct thrum__scene *scene, struct thrum__paths *paths)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	if (!bands || bands->paths) {
+		thrum__scene_free_paths(paths);
+		return;
+	}
+	bands->paths = paths;
+	scene->paths_later = scene->paths_later && paths;
+	bands->paths_later = bands->awaits_paths = false;
+	bands->has_stories = false;
+	bands->place_count = 0;
+}
+
 /* Takes bands that were made. */
 static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
 {
@@ -72,6 +115,7 @@ static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
 	}
 	scene->bands->all = made;
 	scene->bands->path_rows = PATH_ROWS;
+	scene->bands->paths_later = scene->paths_later;
 	return 0;
 }
 

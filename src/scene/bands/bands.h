@@ -136,6 +136,7 @@ struct thrum__scene_bands {
 	 * still name what was made of them, but nothing more is made, since a walk could meet new tasks. */
 	struct thrum__paths *paths, *new_paths; /* the latter: while they are made in steps */
 	bool are_paths_old;
+	bool paths_later, awaits_paths; /* thrum__scene_take_paths brings them; they were needed */
 	struct thrum__scene_bands_row *rows; /* of opened bands, as last painted: opened.c */
 	unsigned row_count;
 	uint32_t path_rows; /* edges and runs that are looked at for `where`, at most */
@@ -170,6 +171,8 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call, and the first after the model has
  * grown, is O(model). There must be no stories then: they name frames of the old paths. */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
+/* Whether paths are wanted that are made elsewhere, and aren't there yet. */
+bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *);
 /* Makes a step of them. Returns 1 while there is more to do, 0, or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_step_paths(struct thrum__scene_bands *);
 

@@ -19,6 +19,7 @@
 #define NEAR 6        /* px: boxes of one task that are nearer are one */
 #define BLUR 1.5f     /* px: boxes that are nearer are one, whoever they are for */
 #define BOX_NAMED 34  /* px: a box that has its name, at least */
+#define OWNERS_MAX 16 /* owners of a task that are followed */
 #define ROWS_KEPT 256 /* for the next frame */
 
 struct thrum__scene_bands_row {
@@ -30,7 +31,7 @@ struct thrum__scene_bands_row {
 /* ---- Bands --------------------------------------------------------------------------------- */
 
 /* Writes what a stretch waits for. */
-static void name_stretch(const struct thrum__bands_pen *pen,
+static void name_stretch(const struct thrum__scene_bands *bands,
 	const struct thrum__story_stretch *stretch, char *words, size_t size)
 {
 	char name[160];
@@ -40,7 +41,7 @@ static void name_stretch(const struct thrum__bands_pen *pen,
 		if (stretch->task == THRUM__NONE)
 			snprintf(words, size, "outside");
 		else
-			thrum__words_task(pen->p->model, stretch->task, words, size);
+			thrum__words_task(bands->all->model, stretch->task, words, size);
 		return;
 	}
 	used = thrum__words_duration(stretch->to - stretch->from, 3, words, size);
@@ -48,8 +49,35 @@ static void name_stretch(const struct thrum__bands_pen *pen,
 		snprintf(words + used, size - used, ": its thread runs others");
 		return;
 	}
-	thrum__words_running(&pen->bands->all->family, stretch->task, name, sizeof name);
+	thrum__words_running(&bands->all->family, stretch->task, name, sizeof name);
 	snprintf(words + used, size - used, ": its thread runs %s", name);
+}
+
+void thrum__bands_row_words(const struct thrum__scene_bands *bands, uint32_t task, char *words,
+	size_t size)
+{
+	const struct thrum__story_stretch *longest = NULL;
+	char name[240], duration[40];
+	unsigned i = 0;
+
+	*words = 0;
+	while (i < bands->row_count && bands->rows[i].task != task)
+		i++;
+	for (uint32_t k = 0; i < bands->row_count && k < bands->rows[i].row.count; k++) {
+		const struct thrum__story_stretch *at = &bands->rows[i].row.stretches[k];
+
+		if (at->doing != THRUM__STORY_RUNS &&
+			(!longest || at->to - at->from > longest->to - longest->from))
+			longest = at;
+	}
+	if (!longest)
+		return;
+	name_stretch(bands, longest, name, sizeof name);
+	thrum__words_duration(longest->to - longest->from, 3, duration, sizeof duration);
+	if (longest->doing == THRUM__STORY_WAITS)
+		snprintf(words, size, ", waits longest for %s: %s", name, duration);
+	else
+		snprintf(words, size, ", waits longest %s", name);
 }
 
 static void paint_stretch(const struct thrum__bands_pen *pen,
@@ -73,7 +101,7 @@ static void paint_stretch(const struct thrum__bands_pen *pen,
 			THRUM__DASH_SOLID);
 	else if (stretch->doing == THRUM__STORY_BUSY)
 		return;
-	name_stretch(pen, stretch, words, sizeof words);
+	name_stretch(pen->bands, stretch, words, sizeof words);
 	width = thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_SMALL);
 	if (is_busy && width + WORDS_ROOM > x2 - x1) {
 		words[strcspn(words, ":")] = 0; /* the duration alone */
@@ -132,8 +160,8 @@ static int make_row(struct thrum__scene_bands *bands, struct thrum__scene_bands_
 	return 0;
 }
 
-/* Gives the row of a task; NULL: after the model has grown, there is none before bands are made anew.
- * Returns 0 or -THRUM_E_MEMORY. */
+/* Gives the row of a task; NULL: after the model has grown, there is none before bands are made anew,
+ * and otherwise none before there are paths. Returns 0 or -THRUM_E_MEMORY. */
 static int get_row(const struct thrum__bands_pen *pen, uint32_t task,
 	const struct thrum__story_row **row)
 {
@@ -144,7 +172,7 @@ static int get_row(const struct thrum__bands_pen *pen, uint32_t task,
 
 	while (i < bands->row_count && bands->rows[i].task != task)
 		i++;
-	if (i == bands->row_count && bands->are_paths_old)
+	if (bands->are_paths_old ? i == bands->row_count : thrum__scene_bands_lacks_paths(bands))
 		return 0;
 	if (i == ROWS_KEPT)
 		thrum__scene_bands_forget_rows(bands);
@@ -169,7 +197,7 @@ static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__ba
 		thrum__family_line(&pen->bands->all->family, pen->p->scene->selected) == line->task;
 	float y = top + ROW - LINE_UP;
 	const struct thrum__story_row *row = NULL;
-	char words[200];
+	char words[200], duration[64];
 
 	if (is_selected) {
 		thrum__draw_rect(pen->p->list, THRUM__Z_BAND, THRUM__COLOUR_SEL_BG, pen->left, top,
@@ -185,11 +213,12 @@ static void paint_row(const struct thrum__bands_pen *pen, const struct thrum__ba
 		paint_stretch(pen, &row->stretches[i], line, y);
 	thrum__words_task(pen->p->model, line->task, words, sizeof words);
 	thrum__bands_text(pen, x, top + 14, is_selected ? THRUM__FONT_STRONG : THRUM__FONT_LABEL,
-		THRUM__COLOUR_INK, pen->left - 76 - x, words);
-	thrum__words_duration(line->end - line->start, 3, words, sizeof words);
+		THRUM__COLOUR_INK, pen->left - (line->is_median ? 120 : 76) - x, words);
+	strcpy(duration, line->is_median ? "median " : "");
+	thrum__words_duration(line->end - line->start, 3, duration + strlen(duration), 40);
 	thrum__bands_text_right(pen, pen->left - 12, top + 14,
 		is_selected ? THRUM__FONT_BASE : THRUM__FONT_NOTE,
-		is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+		is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, duration);
 }
 
 /* Whether all lines begin and end in sight, and none failed. */
@@ -313,17 +342,34 @@ uint32_t thrum__bands_opened_tasks(const struct thrum__scene *scene,
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-/* Whether a box of an opened thread has the colour of runs: of the tasks, those that aren't aside. */
+/* Whether a task works for a line, or for one below it. */
+static bool works_for_line(const struct thrum__family *family, uint32_t task, uint32_t line)
+{
+	uint32_t at = task == THRUM__NONE ? task : thrum__family_worker(family, task);
+
+	for (int i = 0; i < OWNERS_MAX && at != THRUM__NONE; i++) {
+		if (thrum__family_line(family, at) == line)
+			return true;
+		at = thrum__family_owner(family, at);
+	}
+	return false;
+}
+
+/* Whether a box of an opened thread has the colour of runs: of the tasks, those that aren't aside. Under the
+ * pointer a line's own ones stand out. */
 static bool is_run(const struct thrum__bands_pen *pen, uint32_t thread,
 	const struct thrum__bands_run *run, int level)
 {
-	uint32_t group = pen->p->scene->hovered_group;
+	const struct thrum__family *family = &pen->bands->all->family;
+	uint32_t group = pen->p->scene->hovered_group, line = pen->p->scene->hovered;
 
+	if (line != THRUM__NONE)
+		line = thrum__family_line(family, thrum__family_worker(family, line));
+	if (line != THRUM__NONE)
+		return level == THRUM__BANDS_TASK && works_for_line(family, run->task, line);
 	return level == THRUM__BANDS_TASK &&
 		(!thrum__bands_is_aside(pen, thread) ||
-			(group != THRUM__NONE &&
-				thrum__bands_works_for(&pen->bands->all->family, run->task,
-					group)));
+			(group != THRUM__NONE && thrum__bands_works_for(family, run->task, group)));
 }
 
 static void paint_box(const struct thrum__bands_pen *pen, uint32_t thread,
@@ -383,6 +429,26 @@ void thrum__bands_paint_lanes(struct thrum__bands_pen *pen,
 					level == 1 ? "for whom" : "who");
 		}
 	}
+}
+
+uint32_t thrum__bands_named_boxes(const struct thrum__scene *scene,
+	const struct thrum__scene_bands_place *place, struct thrum__bands_run *boxes, uint32_t most)
+{
+	const struct thrum__bands *all = scene->bands->all;
+	const struct thrum__bands_thread *thread = &all->threads[place->index];
+	double pixel = 1 / scene->time.scale;
+	struct thrum__bands_boxes walk;
+	uint32_t count = 0;
+
+	for (uint32_t lane = 0; lane < thread->count; lane++) {
+		thrum__bands_boxes_begin(&walk, all, all->thread_lanes[thread->first + lane],
+			THRUM__BANDS_TASK, scene->state.from, scene->state.to,
+			(int64_t)(NEAR * pixel), (int64_t)((double)BLUR * pixel));
+		while (count < most && thrum__bands_boxes_next(&walk, &boxes[count]))
+			count += boxes[count].task != THRUM__NONE &&
+				(double)(boxes[count].to - boxes[count].from) >= BOX_NAMED * pixel;
+	}
+	return count;
 }
 
 uint32_t thrum__bands_lanes_task(const struct thrum__scene_bands *bands,

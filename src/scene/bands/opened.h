@@ -35,6 +35,14 @@ bool thrum__bands_opens_on(const struct thrum__scene *, const struct thrum__scen
 uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, uint32_t *tasks, uint32_t most);
 
+/* Writes for how long the row of a task waits for whom, as it was last painted: ", waits longest for database:
+ * 12 ms"; "": it doesn't. */
+void thrum__bands_row_words(const struct thrum__scene_bands *, uint32_t task, char *words,
+	size_t size);
+/* Gives the first boxes of an opened thread's tasks that have names; returns how many. */
+uint32_t thrum__bands_named_boxes(const struct thrum__scene *,
+	const struct thrum__scene_bands_place *, struct thrum__bands_run *boxes, uint32_t most);
+
 /* The rows below the names, and the boxes of a thread. */
 void thrum__bands_paint_opened(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
 void thrum__bands_paint_lanes(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);

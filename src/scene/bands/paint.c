@@ -189,9 +189,9 @@ static void paint_work_head(const struct thrum__bands_pen *pen,
 			: family->by_site
 			? "No task here has a label; these are call sites. "
 			  "thrum_task_label names them."
-			: "%s tasks in these bands, each a line from its beginning to its end; "
+			: "%s task%s in these bands, each a line from its beginning to its end; "
 			  "the higher, the longer it took (scale at the right)",
-		count);
+		count, lines == 1 ? "" : "s");
 	paint_head(pen, place, "Work", words);
 }
 

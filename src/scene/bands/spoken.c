@@ -103,11 +103,12 @@ size_t thrum__bands_place_words(const struct thrum__scene *scene,
 	struct thrum__base_text text = thrum__base_text_in(to, size);
 
 	if (place->kind == THRUM__PLACE_MORE) {
-		thrum__base_text_format(&text, "%u more groups",
-			(unsigned)scene->bands->all->family.more_count);
+		unsigned count = scene->bands->all->family.more_count;
+
+		thrum__base_text_format(&text, "%u more group%s", count, count == 1 ? "" : "s");
 		return text.size;
 	}
-	thrum__base_text_put(&text, name);
+	put_clean(&text, "", name);
 	if (place->kind == THRUM__PLACE_QUEUE)
 		tell_queue(&text, scene, place->index);
 	else if (place->kind == THRUM__PLACE_THREAD || place->kind == THRUM__PLACE_OPENED_THREAD)

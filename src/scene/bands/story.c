@@ -70,6 +70,9 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 	if (!bands->stories)
 		return -THRUM_E_MEMORY;
 	thrum__scene_bands_free_stories(bands);
+	bands->has_stories = true;
+	if (state->story_count > 0 && thrum__scene_bands_lacks_paths(bands))
+		return 0;
 	for (unsigned i = 0; i < state->story_count; i++) {
 		struct thrum__scene_bands_story *story = &bands->stories[bands->story_count];
 		uint32_t task = thrum__model_find(bands->all->model, state->stories[i]);
@@ -85,11 +88,11 @@ int thrum__scene_bands_make_stories(struct thrum__scene_bands *bands,
 		status = make_story(bands, story);
 		if (status < 0) {
 			free_story(story);
+			bands->has_stories = false;
 			return status;
 		}
 		bands->story_count++;
 	}
-	bands->has_stories = true;
 	return 0;
 }
 
@@ -293,6 +296,21 @@ static void paint_head(const struct thrum__bands_pen *pen,
 
 /* ---- The outside, and the usual one -------------------------------------------------------- */
 
+/* Cuts the words about a wait so that they end before the next box of their level; "" if nothing fits. */
+static void fit_outside(const struct thrum__bands_pen *pen, const struct thrum__story_level *level,
+	int64_t from, float x, char *words)
+{
+	float right = pen->right;
+
+	for (uint32_t i = 0; i < level->count; i++)
+		if (level->boxes[i].from >= from)
+			right = fminf(right, thrum__paint_x(pen->p, level->boxes[i].from));
+	if (x + thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE) > right)
+		words[strcspn(words, ";")] = 0;
+	if (x + thrum__paint_width(pen->p, words, strlen(words), THRUM__FONT_NOTE) > right)
+		*words = 0;
+}
+
 /* Says where nobody in the program works on it, and how long all threads are idle there. */
 static void tell_outside(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_story *story, float top)
@@ -322,6 +340,8 @@ static void tell_outside(const struct thrum__bands_pen *pen,
 			snprintf(words + size, sizeof words - size,
 				"; all threads are idle for %s of it", duration);
 		}
+		fit_outside(pen, &story->story.levels[outside[i].level + 1], outside[i].from, x + 6,
+			words);
 		thrum__bands_remark(pen, x + 6, top + LEVEL * (float)(outside[i].level + 1) + 15,
 			THRUM__FONT_NOTE, THRUM__COLOUR_MUTED, words);
 	}

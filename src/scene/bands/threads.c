@@ -8,14 +8,18 @@
 #include "scene/bands/bands.h"
 #include "words/bands.h"
 
-#define HEIGHT 20     /* px of a row, without the space below it */
-#define COLUMN 18     /* px of a column for 100 % */
-#define NAMED 2       /* runs of a row that are named */
-#define NAMED_LEAST 6 /* px of a run that is named */
-#define HOLE_LEAST 70 /* px of a hole that is told */
-#define HOLES_MAX 32  /* that are told in a frame */
-#define MARKED 4096   /* runs of the selected task that are marked at most, the latest */
-#define NAME_GAP 5    /* px between a run and its name */
+#define HEIGHT 20         /* px of a row, without the space below it */
+#define COLUMN 18         /* px of a column for 100 % */
+#define NAMED 2           /* runs of a row that are named */
+#define NAMED_LEAST 6     /* px of a run that is named */
+#define HOLE_LEAST 70     /* px of a hole that is told */
+#define HOLES_MAX 32      /* that are told in a frame */
+#define MARKED 4096       /* runs of the selected task that are marked at most, the latest */
+#define NAME_GAP 5        /* px between a run and its name */
+#define NAME_OVER 8       /* px of a column that a name beside a run would hide, */
+#define HIDDEN_MOST 0.25f /* which only so many of the columns below it may have */
+#define NAME_ON \
+	17 /* px of all columns below a name that stands on its run in the ground's colour */
 
 /* Returns how many ns so many px are, at least 1. */
 static int64_t ns_of(const struct thrum__bands_pen *pen, float pixels)
@@ -134,8 +138,37 @@ static bool hits_run(const struct thrum__bands_pen *pen, const struct thrum__ban
 	return false;
 }
 
-/* Names the longest runs: at their right, or if there is no room, at their left, or on them. A name
- * never stands on another run. */
+/* Returns the share of a stretch in which the row's columns have at least so many px. */
+static float covered(const struct thrum__bands_pen *pen, float x, float width, uint16_t least)
+{
+	uint32_t first = x > pen->left ? (uint32_t)((x - pen->left) / THRUM__CELL_WIDTH) : 0;
+	uint32_t count = (uint32_t)(width / THRUM__CELL_WIDTH) + 1, high = 0;
+
+	for (uint32_t i = first; i < first + count && i < pen->bands->window.columns; i++)
+		high += pen->bands->heights[i] >= least;
+	return (float)high / (float)count;
+}
+
+/* Returns where the name of a run from x1 to x2 stands: at its right, at its left, or on it, where it hides the
+ * least; -1: nowhere. A name never stands on another of the runs. */
+static float place_name(const struct thrum__bands_pen *pen, const struct thrum__bands_run *runs,
+	uint32_t count, float x1, float x2, float width)
+{
+	const float places[2] = {x2 + NAME_GAP, x1 - NAME_GAP - width};
+
+	for (int hides = 0; hides < 2; hides++) {
+		for (int i = 0; i < 2; i++)
+			if (places[i] >= pen->left && places[i] + width <= pen->right &&
+				!hits_run(pen, runs, count, places[i], width) &&
+				(hides || covered(pen, places[i], width, NAME_OVER) <= HIDDEN_MOST))
+				return places[i];
+		if (width < x2 - x1)
+			return floorf((x1 + x2 - width) / 2);
+	}
+	return -1;
+}
+
+/* Names the longest runs. */
 static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float base)
 {
 	const struct thrum__bands_window *window = &pen->bands->window;
@@ -147,29 +180,29 @@ static void name_runs(const struct thrum__bands_pen *pen, uint32_t thread, float
 	for (uint32_t i = 0; i < count; i++) {
 		char name[200], words[240];
 		float x1 = fmaxf(pen->left, thrum__paint_x(pen->p, runs[i].from));
-		float x2 = fminf(pen->right, thrum__paint_x(pen->p, runs[i].to)), x = x2 + NAME_GAP;
+		float x2 = fminf(pen->right, thrum__paint_x(pen->p, runs[i].to)), x, width;
 		size_t size = thrum__words_duration(runs[i].to - runs[i].from, 3, words,
 			sizeof words);
 		bool is_selected = runs[i].task != THRUM__NONE &&
 			runs[i].task == pen->p->scene->selected;
 		int font = is_selected ? THRUM__FONT_STRONG : THRUM__FONT_NOTE;
-		float width;
+		int colour = is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED;
 
 		thrum__words_run_name(&pen->bands->all->family, runs[i].task, runs[i].run, name,
 			sizeof name);
 		snprintf(words + size, sizeof words - size, " %s", name);
 		width = thrum__paint_width(pen->p, words, strlen(words), font);
-		if (x + width > pen->right || hits_run(pen, runs, count, x, width))
-			x = x1 - NAME_GAP - width;
-		if (x < pen->left || hits_run(pen, runs, count, x, width))
-			x = width < x2 - x1 ? floorf((x1 + x2 - width) / 2) : -1;
+		x = place_name(pen, runs, count, x1, x2, width);
 		if (x < pen->left ||
 			thrum__paint_boxes_hit(pen->p->boxes, x - 4, base - HEIGHT, width + 8,
 				HEIGHT))
 			continue;
 		thrum__paint_boxes_add(pen->p->boxes, x, base - HEIGHT, width, HEIGHT);
-		thrum__bands_remark(pen, x, base - 7, font,
-			is_selected ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED, words);
+		if (x >= x1 && x < x2 && covered(pen, x, width, NAME_ON) >= 1)
+			thrum__draw_text(pen->p->list, THRUM__Z_LABEL, THRUM__COLOUR_BG, font, x,
+				base - 7, words, strlen(words), false);
+		else
+			thrum__bands_remark(pen, x, base - 7, font, colour, words);
 	}
 }
 

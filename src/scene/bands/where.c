@@ -169,6 +169,12 @@ static bool takes_part(const struct thrum__scene_bands *bands)
 		bands->path_rows;
 }
 
+/* Whether there is nothing to look at yet. */
+static bool is_early(struct thrum__scene_bands *bands)
+{
+	return !takes_part(bands) && thrum__scene_bands_lacks_paths(bands);
+}
+
 /* ---- Looking -------------------------------------------------------------------------------- */
 
 /* The lines among `count` that began since a time; returns how many. */
@@ -280,7 +286,7 @@ int thrum__scene_bands_look_on(struct thrum__scene *scene)
 	struct thrum__scene_bands *bands = scene->bands;
 	int more;
 
-	if (!bands || !thrum__scene_shows_bands(scene))
+	if (!bands || !thrum__scene_shows_bands(scene) || is_early(bands))
 		return 0;
 	if (!bands->where)
 		bands->where = calloc(THRUM__FAMILY_BANDS, sizeof *bands->where);
@@ -302,6 +308,14 @@ int thrum__scene_bands_look(struct thrum__scene *scene)
 	return more;
 }
 
+bool thrum__scene_bands_lacks_where(const struct thrum__scene *scene)
+{
+	const struct thrum__scene_bands *bands = scene->bands;
+
+	return bands && thrum__scene_shows_bands(scene) &&
+		bands->looked < bands->all->family.shown_count;
+}
+
 const struct thrum__story_where *thrum__scene_bands_where(const struct thrum__scene *scene)
 {
 	return scene->bands ? scene->bands->where : NULL;
@@ -313,7 +327,7 @@ int thrum__scene_bands_where_in(struct thrum__scene *scene, uint32_t group,
 	struct thrum__scene_bands *bands = scene->bands;
 
 	*where = (struct thrum__story_where){0};
-	if (!bands || group >= bands->all->family.group_count)
+	if (!bands || group >= bands->all->family.group_count || is_early(bands))
 		return 0;
 	return look(bands, group, time, where);
 }
@@ -343,6 +357,9 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 	struct thrum__bands_time beside = {{bands->from, to}, {from, bands->to}};
 	struct thrum__bands_box box;
 
+	*here = *other = (struct thrum__story_where){0};
+	if (is_early(scene->bands))
+		return 0;
 	if (thrum__scene_bands_box(scene, &box))
 		return look_beside(scene->bands, &box, true, here) < 0
 			? -THRUM_E_MEMORY

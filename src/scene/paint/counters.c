@@ -484,18 +484,17 @@ static void find_lost(struct counters *c)
 {
 	const struct thrum__paint *p = c->p;
 	const struct thrum__model_rows *gaps = &p->model->gaps;
-	uint32_t end = thrum__paint_first_span_after(gaps, p->to),
-		 i = thrum__paint_first_span_after(gaps, p->from);
-	uint32_t every;
+	uint32_t end = thrum__paint_first_gap_after(gaps, p->to),
+		 i = thrum__paint_first_gap_after(gaps, p->from);
+	uint32_t every = 1 + (end - i) / GAPS_LOOKED_AT;
+	uint32_t last = gaps->count - end > THRUM__LOOK_AHEAD ? end + THRUM__LOOK_AHEAD
+							      : gaps->count;
 
-	/* A gap that reaches into the window may have begun long before. */
-	i = i - gaps->first > GAPS_LOOKED_AT / 2 ? i - GAPS_LOOKED_AT / 2 : gaps->first;
-	every = 1 + (end - i) / GAPS_LOOKED_AT;
 	memset(c->lost, 0, c->columns_max);
-	for (; i < end; i += every) {
+	for (; i < last; i += i < end ? every : 1) {
 		float x1, x2;
 
-		if (!thrum__model_has_row(gaps, i) || THRUM__GAP(p->model, i, end) < p->from)
+		if (!thrum__model_has_row(gaps, i))
 			continue;
 		x1 = fmaxf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, start)), 0);
 		x2 = fminf(thrum__paint_clamped(p, THRUM__GAP(p->model, i, end)), p->right);

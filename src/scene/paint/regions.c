@@ -168,19 +168,30 @@ static bool find_groups(struct regions *r)
 	(((const struct thrum__intervals *)(rows)->block[(i) >> THRUM__BLOCK_SHIFT]) \
 			->member[(i)&THRUM__BLOCK_MASK])
 
-uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
+static uint32_t first_after(const struct thrum__model_rows *rows, int64_t time, bool by_end)
 {
 	uint32_t low = rows->first, high = rows->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (thrum__model_has_row(rows, middle) && STRETCH(rows, middle, start) > time)
+		if (thrum__model_has_row(rows, middle) &&
+			(by_end ? STRETCH(rows, middle, end) : STRETCH(rows, middle, start)) > time)
 			high = middle;
 		else
 			low = middle + 1;
 	}
 	return low;
+}
+
+uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
+{
+	return first_after(rows, time, false);
+}
+
+uint32_t thrum__paint_first_gap_after(const struct thrum__model_rows *rows, int64_t time)
+{
+	return first_after(rows, time, true);
 }
 
 static void paint_row(struct regions *r, const struct thrum__model_rows *rows, uint32_t i,
@@ -208,15 +219,20 @@ static void paint_row(struct regions *r, const struct thrum__model_rows *rows, u
 static void paint_rows(struct regions *r, const struct thrum__model_rows *rows,
 	void (*paint)(struct regions *, struct lane_piece *))
 {
-	uint32_t end = thrum__paint_first_span_after(rows, r->p->to),
-		 i = thrum__paint_first_span_after(rows, r->p->from);
+	bool by_end = rows == &r->p->model->gaps;
+	uint32_t end = first_after(rows, r->p->to, by_end),
+		 i = first_after(rows, r->p->from, by_end);
 	uint32_t count = end - i, every = 1 + count / LOOKED_AT_MAX;
+	uint32_t ahead = rows->count - end > THRUM__LOOK_AHEAD ? THRUM__LOOK_AHEAD
+							       : rows->count - end;
 
 	memset(r->painted, 0, (r->others + 1) * sizeof *r->painted);
 	i = i - rows->first > LOOK_BACK ? i - LOOK_BACK : rows->first;
 	r->are_few = count <= FEW;
 	r->grain = count < RECTS_MAX ? 1 : 1 + r->visible * (int)r->p->width / RECTS_MAX;
 	for (; i < end; i += every)
+		paint_row(r, rows, i, paint);
+	for (i = end; i < end + ahead; i++)
 		paint_row(r, rows, i, paint);
 }
 
@@ -455,26 +471,51 @@ static void paint_gap(struct regions *r, struct lane_piece *piece)
 	}
 }
 
-/* In bands, paints the times in which all threads lost events through all that is below the threads. */
-static void paint_lost(struct regions *r)
+/* Paints the times in which all threads lost events from one height to another. */
+static void paint_lost_at(struct regions *r, const struct thrum__bands_lost *lost, uint32_t count,
+	float top, float bottom)
 {
 	struct thrum__paint *p = r->p;
-	struct thrum__bands_lost lost[THRUM__BANDS_LOST_MOST];
-	uint32_t count = thrum__bands_find_lost(p->model, p->from, p->to, lost);
 
-	for (uint32_t i = 0; i < count; i++) {
+	top = fmaxf(p->top, top);
+	bottom = fminf(p->bottom, bottom);
+	r->painted[r->others] = 0;
+	for (uint32_t i = 0; i < count && bottom - top >= HATCH; i++) {
 		struct lane_piece piece = {
 			.x1 = thrum__paint_clamped(p, lost[i].from),
 			.x2 = thrum__paint_clamped(p, lost[i].to),
-			.top = fmaxf(p->top, thrum__bands_below_threads(p->bands)),
-			.bottom = p->bottom,
+			.top = top,
+			.bottom = bottom,
 			.start = lost[i].from,
 			.end = lost[i].to,
 			.painted = &r->painted[r->others],
 		};
 
-		if (piece.bottom - piece.top >= HATCH)
-			paint_gap(r, &piece);
+		paint_gap(r, &piece);
+	}
+}
+
+/* In bands, paints these times through all that is below the threads; in pairs through this scene's halves,
+ * of which one has the words. */
+static void paint_lost(struct regions *r)
+{
+	const struct thrum__bands_pen *pen = r->p->bands;
+	struct thrum__bands_lost lost[THRUM__BANDS_LOST_MOST];
+	uint32_t count = thrum__bands_find_lost(r->p->model, r->p->from, r->p->to, lost);
+
+	if (!pen->other) {
+		paint_lost_at(r, lost, count, thrum__bands_below_threads(pen), r->p->bottom);
+		return;
+	}
+	for (uint32_t i = 0; i < pen->bands->place_count; i++) {
+		const struct thrum__scene_bands_place *place = &pen->bands->places[i];
+		float top = thrum__bands_top(pen, place);
+		uint32_t names = r->names;
+
+		if (place->kind != THRUM__PLACE_QUEUE && !thrum__bands_is_group(place))
+			continue;
+		paint_lost_at(r, lost, count, top, top + place->own);
+		r->names = r->names > names ? NAMES_MAX : names;
 	}
 }
 
@@ -562,7 +603,7 @@ void thrum__paint_gaps(struct thrum__paint *p)
 	if (!find_groups(&r))
 		return;
 	paint_rows(&r, &p->model->gaps, paint_gap);
-	if (p->model->lane_count > 1 && !p->bands->other)
+	if (p->model->lane_count > 1 || p->bands->other)
 		paint_lost(&r);
 }
 

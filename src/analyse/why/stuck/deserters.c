@@ -2,8 +2,12 @@
 /*
  * Finds tasks that ended without serving an object, though all others like them did before they ended: who
  * returned early and didn't count a latch down, or kept a token that came out of a pipe. Or all that ended
- * since a wait began, though those before served the condition.
+ * since a wait began, though those before served the condition. Or a task that ended before a wait which
+ * needs a signal of each: all others have given theirs.
  */
+#include <string.h>
+
+#include "analyse/label.h"
 #include "analyse/places.h"
 #include "analyse/why/stuck/stuck.h"
 
@@ -153,4 +157,66 @@ struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *search
 			!thrum__analyse_task_is_lane(model, servers->task[i]))
 			return look_at_like(search, object, servers->task[i], servers);
 	return (struct thrum__why_deserters){0};
+}
+
+/* ---- Each has to signal --------------------------------------------------------------------- */
+
+/* Whether two tasks are alike; threads are by their names. */
+static bool is_of_sort(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	const struct thrum__model *model = search->model;
+	char patterns[2][THRUM__LABEL_PATTERN_MAX];
+	size_t size, sizes[2];
+
+	if (!thrum__analyse_task_is_lane(model, a) || !thrum__analyse_task_is_lane(model, b))
+		return thrum__why_is_alike(search, a, b);
+	for (int i = 0; i < 2; i++) {
+		const char *name = thrum__model_task_name(model, i ? b : a, &size);
+
+		sizes[i] = thrum__analyse_label_pattern(name, size, patterns[i]);
+	}
+	return sizes[0] > 0 && sizes[0] == sizes[1] &&
+		memcmp(patterns[0], patterns[1], sizes[0]) == 0;
+}
+
+/* Since when a task waits for an object, again and again with nothing in between. */
+static int64_t waits_again_since(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	int64_t since = model->end;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, to) == object;
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		since = THRUM__EDGE(model, edge, time);
+	return since;
+}
+
+uint32_t thrum__why_missing_voice(const struct thrum__search *search,
+	const struct thrum__why_link *wait, const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t object = wait->wait.on, gone = THRUM__NONE, like = THRUM__NONE;
+	int64_t since = waits_again_since(model, wait->task, object);
+
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_CONDITION ||
+		servers->pending < LIKE_MIN || servers->pending + 1 != servers->count)
+		return THRUM__NONE;
+	for (unsigned i = 0; i < servers->count; i++) {
+		uint32_t task = servers->task[i];
+		int64_t time = THRUM__EDGE(model, servers->edge[i], time);
+
+		if (!thrum__analyse_task_is_pending(model, task)) {
+			gone = task;
+			if (time >= since || THRUM__TASK(model, task, end) > wait->wait.since)
+				return THRUM__NONE;
+			continue;
+		}
+		/* The wait went on after each signal. */
+		if (time < since || time > wait->wait.since ||
+			(like != THRUM__NONE && !is_of_sort(search, task, like)))
+			return THRUM__NONE;
+		like = task;
+	}
+	return is_of_sort(search, gone, like) ? gone : THRUM__NONE;
 }

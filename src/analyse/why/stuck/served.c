@@ -87,6 +87,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	uint32_t absent[THRUM__ABSENT_MAX];
 	unsigned able, first, ended = 0, missing;
 	struct thrum__why_blame blame;
+	uint32_t voice;
 
 	missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	for (unsigned i = 0; i < missing; i++)
@@ -100,6 +101,16 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		thrum__why_add_mutual(finding, search, path->leaf);
 	if (servers.count == 0 || !servers.is_whole)
 		return;
+	voice = thrum__why_missing_voice(search, last, &servers);
+	if (voice != THRUM__NONE) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, voice, path->leaf,
+			THRUM__TASK(model, voice, end), THRUM__NONE);
+		if (at < finding->step_count)
+			finding->steps[at].more = 2;
+		return;
+	}
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
 	if (able == 1) {
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,

@@ -296,6 +296,11 @@ struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint
 struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *, uint32_t condition,
 	const struct thrum__why_servers *, int64_t since);
 
+/* The only task that ended of those that ever signalled a condition: all others, which are like it, have done
+ * so since the wait began, and none did it good. NONE: there is none. */
+uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thrum__why_link *,
+	const struct thrum__why_servers *);
+
 /* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
 
 /* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
