@@ -5,8 +5,8 @@
 
 #include "base/utf8.h"
 #include "scene/bands/opened.h"
-#include "scene/bands/story.h"
 #include "scene/move.h"
+#include "scene/story/story.h"
 #include "words/bands.h"
 
 #define FINDINGS_MOST 20

@@ -267,7 +267,7 @@ test("Ctrl+P prints the picture as SVG, and the page is light on paper", async (
   same(await image.isVisible(), true, "it is on paper");
   same(await canvas(view).isVisible(), false, "the canvas isn't");
   const theme = () => view.evaluate(() => document.documentElement.dataset.theme);
-  const tell = (type) => view.evaluate((type) => dispatchEvent(new Event(type)), type);
+  const tell = (type) => view.evaluate((type) => window.dispatchEvent(new Event(type)), type);
   await tell("beforeprint");
   same(await theme(), "light", "the theme on paper");
   await tell("afterprint");

@@ -5,7 +5,7 @@
 
 #include "analyse/slow/slow.h"
 #include "base/array.h"
-#include "scene/bands/story.h"
+#include "scene/story/story.h"
 
 #define PATH_ROWS 20000000 /* which take about a second in a browser */
 

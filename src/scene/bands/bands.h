@@ -12,7 +12,6 @@
  *	numbers.c  the numbers in the gutter
  *	cells.c    the cells of closed bands
  *	opened.c   opened bands and threads
- *	story.c    stories
  *	threads.c  the rows of threads
  *	queues.c   the queues
  *	command.c  the focus, and commands
@@ -23,7 +22,9 @@
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
  *	spoken.c   the focus as a sentence
- *	where.c    where the time of groups goes
+ *
+ * What is made of the paths of tasks is in scene/story: story.c has stories, where.c tells where the time of
+ * groups goes.
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
  * bands are made, and when the picture's size changes. A frame only chooses which part of them is
@@ -143,7 +144,7 @@ struct thrum__scene_bands {
 	struct thrum__scene_bands_part *part;     /* the latest ones of a greater model: where.c */
 	struct thrum__story_where *where;         /* see thrum__scene_bands_look */
 	uint32_t looked;                          /* shown groups that it tells of */
-	struct thrum__scene_bands_story *stories; /* see story.h */
+	struct thrum__scene_bands_story *stories; /* see scene/story/story.h */
 	unsigned story_count;
 	bool has_stories; /* those of `shown` are made */
 	/* The names of opened groups and threads for which the places were made. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "scene/bands/opened.h"
-#include "scene/bands/story.h"
 #include "scene/move.h"
+#include "scene/story/story.h"
 
 /* ---- Focus --------------------------------------------------------------------------------- */
 

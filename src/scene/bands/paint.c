@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "scene/bands/opened.h"
-#include "scene/bands/story.h"
+#include "scene/story/story.h"
 
 #define GROUND THRUM__Z_HALO /* of gutter and scale: above the cells, below the frame */
 #define TEXT THRUM__Z_LABEL

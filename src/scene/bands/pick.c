@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "scene/bands/opened.h"
-#include "scene/bands/story.h"
 #include "scene/move.h"
+#include "scene/story/story.h"
 
 #define STEP_ROOM 20 /* px above and below a finding's steps */
 

@@ -7,8 +7,8 @@
 #include "analyse/label.h"
 #include "base/array.h"
 #include "scene/bands/opened.h"
-#include "scene/bands/story.h"
 #include "scene/bands_state.h"
+#include "scene/story/story.h"
 
 /* Heights in px. */
 #define THREAD 23

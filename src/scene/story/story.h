@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Stories: the critical paths of tasks over real time, above the threads. Private to this folder. */
-#ifndef SCENE_BANDS_STORY_H
-#define SCENE_BANDS_STORY_H
+/* Stories: the critical paths of tasks over real time, above the threads. Private to this room. */
+#ifndef SCENE_STORY_STORY_H
+#define SCENE_STORY_STORY_H
 
 #include "analyse/story/story.h"
 #include "scene/bands/bands.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scene/bands/story.h"
+#include "scene/story/story.h"
 
 #define HEAD THRUM__BANDS_HEAD
 #define LEVEL 24          /* px: height of a level */
