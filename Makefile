@@ -30,12 +30,14 @@ demo-fleet: all
 	@tools/setup programs
 	@BUILD=$(BUILD) sh tools/demo-fleet.sh
 
-test:
+test: test-build
+	@tools/test $(BUILD) $(TESTS)
+
+test-build:
 	@tools/setup build pictures desktop display web test browser
 	@tools/web all
 	@tools/npm
 	@tools/build $(BUILD) $(OPTIONS)
-	@tools/test $(BUILD) $(TESTS)
 
 # Boots Xen, a dom0 and a guest in QEMU.
 test-xen:
@@ -62,24 +64,30 @@ unseen:
 	@tools/build $(BUILD) $(OPTIONS)
 	@tools/meson compile -C $(BUILD) unseen
 
+asan: asan-build
+	@tools/test build-asan $(TESTS)
+
 # clang, which can check for NULL everywhere: meson.build says why gcc can't.
-asan:
+asan-build:
 	@tools/setup build pictures desktop display test fuzz
 	@CC=clang tools/build build-asan -Db_sanitize=address,undefined -Db_lundef=false \
 		-Dthrum_debug=3 $(OPTIONS)
-	@tools/test build-asan $(TESTS)
 
-tsan:
+tsan: tsan-build
+	@tools/test build-tsan $(TESTS)
+
+tsan-build:
 	@tools/setup build pictures test fuzz
 	@CC=clang tools/build build-tsan -Db_sanitize=thread -Db_lundef=false -Dthrum_debug=1 \
 		$(OPTIONS)
-	@tools/test build-tsan $(TESTS)
 
-fuzz:
+fuzz: fuzz-build
+	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
+
+fuzz-build:
 	@tools/setup build fuzz
 	@CC=clang tools/build build-fuzz -Dfuzz=true -Db_sanitize=address,undefined \
 		-Db_lundef=false -Dthrum_debug=3 $(OPTIONS)
-	@tools/fuzz build-fuzz $(FUZZ_SECONDS)
 
 verify:
 	@tools/setup build verify
@@ -123,5 +131,5 @@ headers:
 clean:
 	rm -rf build build-*/
 
-.PHONY: all setup demo demo-fleet test test-slow test-xen cross bench unseen asan tsan fuzz verify format \
-	install deb dist abi headers clean
+.PHONY: all setup demo demo-fleet test test-build test-slow test-xen cross bench unseen asan asan-build \
+	tsan tsan-build fuzz fuzz-build verify format install deb dist abi headers clean

@@ -13,7 +13,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void require(bool condition)
+/* Not inline, so that the stack of a failure names the line. */
+static __attribute__((noinline)) void require(bool condition)
 {
 	if (!condition)
 		abort();
