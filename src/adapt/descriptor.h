@@ -300,7 +300,7 @@ struct looking {
 bool thrum__adapt_had_handlers(void);
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
-/* What else a thread does that waits for events of an epoll and looks; NULL: nothing. */
+/* A thread that waits for events of an epoll, and looks, calls this, too; NULL: there is nothing else. */
 extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
  * call. Keeps errno. */

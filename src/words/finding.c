@@ -171,7 +171,7 @@ static const struct {
 		"$t ends; it signalled $o before the wait, and nobody is left to serve it."},
 	[OTHERS_SIGNALLED] = {"Ends; it signalled “$o” before the wait",
 		"all others that did so have signalled it since",
-		"$t ends; it signalled $o before the wait, and all others that did so have signalled it since."},
+		"$t ends; it signalled $o before the wait. All others that did so have done it since."},
 	[THRUM__STEP_ENDS_UNSERVED] = {"Ends without serving “$o”", "others like it served it",
 		"$t ends without serving $o; others like it served it."},
 	[UNSERVED_SOME] = {"Ends without serving “$o”",

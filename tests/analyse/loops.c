@@ -14,9 +14,9 @@
 
 #define MS "000000 " /* behind a number: makes ns of ms */
 
-/* The thread 2 runs a loop with a timer, 10, that ticks each 10 ms, and so many other handles, which have turns,
- * too. At 100 ms so many of these are closed, and main joins the thread. Expects the timer to be told of, or
- * (is_left is false) no finding. */
+/* The thread 2 runs a loop with a timer, 10, that ticks each 10 ms, and so many other handles, which
+ * have turns, too. At 100 ms so many of these are closed, and main joins the thread. Expects the timer to
+ * be told of, or (is_left is false) no finding. */
 static void expect(int handles, int closed, bool is_left)
 {
 	struct thrum__findings findings;

@@ -18,7 +18,7 @@
 struct thrum__lost {
 	uint32_t sender, receiver; /* receiver: the task that received one of the others */
 	int64_t time;              /* when it was sent */
-	/* Of a connection: the receiver's wait since before. NONE: it isn't one. */
+	/* The receiver's wait, if it is the latest message of a connection; else NONE. */
 	uint32_t wait;
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells which messages nobody received: posts to another loop that are lost. Messages to other
- * processes are received there, so only those count whose like were received here. Of a connection, the
- * latest message counts if its receiver runs a loop within its own run, and so isn't called for it.
+ * processes are received there, so only those count whose like were received here. The
+ * latest message of a connection counts if its receiver runs a loop within its own run, and so isn't
+ * called for it.
  */
 #include <stdlib.h>
 
