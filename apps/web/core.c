@@ -276,17 +276,20 @@ EXPORT(core_open) int core_open(bool adds)
 }
 
 /* Makes the findings that core_open left out, and finds out where the time of bands goes, a step at a time.
- * Call it once bands or a trace are shown. Returns 0 while there is more to do, else bits as the input
- * functions do. */
+ * Call it once bands or a trace are shown. Returns 0 while there is more to do, CORE_CHANGED_PARTS when the
+ * findings of a part are made, THRUM__CHANGED_PICTURE when all is done; or an error. */
 EXPORT(core_find) int core_find(void)
 {
 	for (uint32_t i = 0; i < core.stage->count; i++) {
 		struct thrum__scene *scene = core.stage->parts[i].scene;
-		int more = scene->lacks_findings ? thrum__stage_find(core.stage, i)
-						 : thrum__scene_bands_look_on(scene);
+		bool is_finding = scene->lacks_findings;
+		int more = is_finding ? thrum__stage_find(core.stage, i)
+				      : thrum__scene_bands_look_on(scene);
 
 		if (more != 0)
 			return more < 0 ? more : 0;
+		if (is_finding)
+			return CORE_CHANGED_PARTS;
 	}
 	thrum__stage_refresh(core.stage);
 	return THRUM__CHANGED_PICTURE;

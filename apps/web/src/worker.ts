@@ -254,14 +254,17 @@ class Viewer {
     this.find();
   }
 
-  /** Looks for findings, and for what bands wait for, a step at a time: between two, input is handled and painted. */
+  /** Looks for findings, and for what bands wait for: between some steps and the next, input is handled and painted. */
   private find(): void {
     void painted().then(() => {
       inTurn(() => {
-        const bits = this.core.call("core_find");
+        const end = performance.now() + STEPS_MS;
+        let bits;
+        do bits = this.core.call("core_find");
+        while (bits === 0 && performance.now() < end);
         this.told.delete("status"); // so that the outline is asked for again
-        if (bits === 0) this.find();
-        else this.changed(bits < 0 ? bits : bits | CHANGED_PARTS);
+        if (bits !== 0) this.changed(bits < 0 ? bits : CHANGED_PICTURE | CHANGED_PARTS);
+        if (bits >= 0 && bits !== CHANGED_PICTURE) this.find();
       });
     });
   }
