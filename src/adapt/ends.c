@@ -272,6 +272,19 @@ static void tell_anew(const struct looked *looked)
 	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
 }
 
+/* Whether another process looks just now: it seems to run. */
+static bool others_look(const struct look *look)
+{
+	uint32_t looks = 0;
+
+	for (unsigned i = 1; i < look->count && looks == 0; i++)
+		if (!thrum__adapt_process_is_copy(look->self, look->processes[i]) ||
+			!thrum__adapt_process_copy(look->processes[i],
+				(uintptr_t)&thrum__adapt_looks_now, &looks, sizeof looks))
+			looks = 0;
+	return looks != 0;
+}
+
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
 static void look_once(struct looked *looked)
@@ -298,8 +311,7 @@ static void look_once(struct looked *looked)
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
-	/* Another that looks just now seems to run. */
-	if (looked->is_vain && now != looked->changed) {
+	if (looked->is_vain && (now != looked->changed || others_look(&look))) {
 		looked->changed = now;
 		return;
 	}
@@ -314,7 +326,8 @@ static void look_once(struct looked *looked)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
-/* Looks whether this process and its relatives all wait for each other. What two looks tell is recorded. */
+/* Looks whether this process and its relatives all wait for each other. Nothing is recorded before
+ * two looks agree. */
 static void look_for_stuck(struct looked *looked)
 {
 	struct stuck *stuck = thrum__adapt_stuck_take();
@@ -342,10 +355,12 @@ static void look_at(struct looked *looked)
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	atomic_fetch_add(&thrum__adapt_looks_now, 1);
 	if (!looked->is_stuck && !looked->is_own)
 		look_once(looked);
 	if (!looked->is_vain && (looked->is_begun || looked->is_own))
 		look_for_stuck(looked);
+	atomic_fetch_sub(&thrum__adapt_looks_now, 1);
 	pthread_setcancelstate(before, NULL);
 }
 
@@ -382,6 +397,7 @@ static bool may_return(pid_t child)
 
 _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
 _Atomic uint32_t thrum__adapt_looker_waits;
+_Atomic uint32_t thrum__adapt_looks_now;
 
 /* Also when the thread is cancelled. */
 static void stop_looking(_Atomic uintptr_t *const *looker)
@@ -422,7 +438,8 @@ static void look_until(struct looked *looked)
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LOOK_LAST ? pause * 2 : pause;
-			next = now_ms() + pause;
+			/* Not at the same time as others that began to wait with this one. */
+			next = now_ms() + pause + thrum__port_tid() % 16;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }
