@@ -272,17 +272,21 @@ static void tell_anew(const struct looked *looked)
 	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
 }
 
-/* Whether another process looks just now: it seems to run. */
-static bool others_look(const struct look *look)
+/* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one looks now. */
+static uint32_t looks_of(const struct look *look)
 {
-	uint32_t looks = 0;
+	uint32_t looks[2], sum = 0;
 
-	for (unsigned i = 1; i < look->count && looks == 0; i++)
+	for (unsigned i = 1; i < look->count; i++) {
 		if (!thrum__adapt_process_is_copy(look->self, look->processes[i]) ||
 			!thrum__adapt_process_copy(look->processes[i],
-				(uintptr_t)&thrum__adapt_looks_now, &looks, sizeof looks))
-			looks = 0;
-	return looks != 0;
+				(uintptr_t)thrum__adapt_look_counts, looks, sizeof looks))
+			continue;
+		if (looks[0] > 0)
+			return UINT32_MAX;
+		sum += looks[1];
+	}
+	return sum;
 }
 
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
@@ -293,10 +297,13 @@ static void look_once(struct looked *looked)
 	struct holder holders[PROCESSES];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count;
+	uint32_t looks = 0;
 	bool are_vain = true;
 	uint64_t now;
 
 	thrum__adapt_ends_look(&look);
+	if (looked->is_vain)
+		looks = looks_of(&look);
 	look.is_vain = look.threads == 1 ||
 		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
 	if (looked->count == 0)
@@ -311,7 +318,8 @@ static void look_once(struct looked *looked)
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
-	if (looked->is_vain && (now != looked->changed || others_look(&look))) {
+	if (looked->is_vain &&
+		(now != looked->changed || looks == UINT32_MAX || looks_of(&look) != looks)) {
 		looked->changed = now;
 		return;
 	}
@@ -355,12 +363,13 @@ static void look_at(struct looked *looked)
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	atomic_fetch_add(&thrum__adapt_looks_now, 1);
+	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
+	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
 	if (!looked->is_stuck && !looked->is_own)
 		look_once(looked);
 	if (!looked->is_vain && (looked->is_begun || looked->is_own))
 		look_for_stuck(looked);
-	atomic_fetch_sub(&thrum__adapt_looks_now, 1);
+	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
 	pthread_setcancelstate(before, NULL);
 }
 
@@ -397,7 +406,7 @@ static bool may_return(pid_t child)
 
 _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
 _Atomic uint32_t thrum__adapt_looker_waits;
-_Atomic uint32_t thrum__adapt_looks_now;
+_Atomic uint32_t thrum__adapt_look_counts[2];
 
 /* Also when the thread is cancelled. */
 static void stop_looking(_Atomic uintptr_t *const *looker)

@@ -118,7 +118,7 @@ void thrum__adapt_fork_left(pid_t parent, bool records)
 void thrum__adapt_fork_begins(void)
 {
 	memset(thrum__adapt_watched, 0, sizeof thrum__adapt_watched);
-	atomic_store(&thrum__adapt_looks_now, 0);
+	atomic_store(&thrum__adapt_look_counts[0], 0);
 	thrum__adapt_children_left();
 	thrum__adapt_watches_left();
 }
