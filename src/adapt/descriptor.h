@@ -183,7 +183,7 @@ void thrum__adapt_files_forget(unsigned first, unsigned last);
 
 /* ---- ends.c ---- */
 
-/* What a thread does with a pipe for which it waits. */
+/* A thread waits for a pipe to read from it, or to write to it. */
 enum side {
 	SIDE_READS,
 	SIDE_WRITES,

@@ -272,6 +272,23 @@ static void tell_anew(const struct looked *looked)
 	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
 }
 
+/* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one looks now. */
+static uint32_t looks_of(const struct look *look)
+{
+	uint32_t looks[2], sum = 0;
+
+	for (unsigned i = 1; i < look->count; i++) {
+		if (!thrum__adapt_process_is_copy(look->self, look->processes[i]) ||
+			!thrum__adapt_process_copy(look->processes[i],
+				(uintptr_t)thrum__adapt_look_counts, looks, sizeof looks))
+			continue;
+		if (looks[0] > 0)
+			return UINT32_MAX;
+		sum += looks[1];
+	}
+	return sum;
+}
+
 /* Looks who has the other end, or for what the child waits. If that differs from the look before, records
  * the wait anew. */
 static void look_once(struct looked *looked)
@@ -280,10 +297,13 @@ static void look_once(struct looked *looked)
 	struct holder holders[PROCESSES];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count;
+	uint32_t looks = 0;
 	bool are_vain = true;
 	uint64_t now;
 
 	thrum__adapt_ends_look(&look);
+	if (looked->is_vain)
+		looks = looks_of(&look);
 	look.is_vain = look.threads == 1 ||
 		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
 	if (looked->count == 0)
@@ -298,8 +318,8 @@ static void look_once(struct looked *looked)
 	now = sum_of(&look, holders, count);
 	if (now == looked->sum || count == 0)
 		return;
-	/* Another that looks just now seems to run. */
-	if (looked->is_vain && now != looked->changed) {
+	if (looked->is_vain &&
+		(now != looked->changed || looks == UINT32_MAX || looks_of(&look) != looks)) {
 		looked->changed = now;
 		return;
 	}
@@ -314,7 +334,8 @@ static void look_once(struct looked *looked)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
 
-/* Looks whether this process and its relatives all wait for each other. What two looks tell is recorded. */
+/* Looks whether this process and its relatives all wait for each other. Nothing is recorded before
+ * two looks agree. */
 static void look_for_stuck(struct looked *looked)
 {
 	struct stuck *stuck = thrum__adapt_stuck_take();
@@ -342,10 +363,13 @@ static void look_at(struct looked *looked)
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
+	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
 	if (!looked->is_stuck && !looked->is_own)
 		look_once(looked);
 	if (!looked->is_vain && (looked->is_begun || looked->is_own))
 		look_for_stuck(looked);
+	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
 	pthread_setcancelstate(before, NULL);
 }
 
@@ -382,6 +406,7 @@ static bool may_return(pid_t child)
 
 _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
 _Atomic uint32_t thrum__adapt_looker_waits;
+_Atomic uint32_t thrum__adapt_look_counts[2];
 
 /* Also when the thread is cancelled. */
 static void stop_looking(_Atomic uintptr_t *const *looker)
@@ -422,7 +447,8 @@ static void look_until(struct looked *looked)
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LOOK_LAST ? pause * 2 : pause;
-			next = now_ms() + pause;
+			/* Not at the same time as others that began to wait with this one. */
+			next = now_ms() + pause + thrum__port_tid() % 16;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }

@@ -94,6 +94,8 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
  * out nothing of others. */
 #define LOOKERS 16
 extern _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+/* How many of them look just now, and how many looks have begun. */
+extern _Atomic uint32_t thrum__adapt_look_counts[2];
 /* How many such waits have begun. */
 extern _Atomic uint32_t thrum__adapt_looker_waits;
 

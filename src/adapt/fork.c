@@ -16,9 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "adapt/descriptor.h"
+#include "adapt/ends.h"
 #include "adapt/forks.h"
-#include "adapt/process.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;
@@ -119,6 +118,7 @@ void thrum__adapt_fork_left(pid_t parent, bool records)
 void thrum__adapt_fork_begins(void)
 {
 	memset(thrum__adapt_watched, 0, sizeof thrum__adapt_watched);
+	atomic_store(&thrum__adapt_look_counts[0], 0);
 	thrum__adapt_children_left();
 	thrum__adapt_watches_left();
 }

@@ -88,7 +88,7 @@ static uint32_t bit_of(const struct stuck *stuck, pid_t process)
 	return i < stuck->look.count ? UINT32_C(1) << i : 0;
 }
 
-/* ---- Who could end a wait -------------------------------------------------------------------- */
+/* ---- Those who could end a wait ---------------------------------------------------------------- */
 
 static void add_need(struct relative *relative, enum need_sort sort, uint32_t wakers)
 {

@@ -110,7 +110,8 @@ static void late(void)
 	wait(NULL);
 }
 
-/* The child has the lock of a file, and waits for the end of what the parent writes; that waits for the lock. */
+/* The child has the lock of a file, and waits for the end of what the parent writes. The parent waits for
+ * the lock. */
 static void lock(void)
 {
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
