@@ -22,7 +22,6 @@
  *	range.c    the range and the marked times
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
- *	spoken.c   the focus as a sentence
  *	where.c    where the time of groups goes
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
