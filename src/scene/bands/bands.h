@@ -324,7 +324,7 @@ bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 
 /* Writes a sentence about a band, thread or queue with a name, with the numbers of the last frame. Returns
  * as snprintf does. */
-size_t thrum__bands_place_words(const struct thrum__scene *,
+size_t thrum__scene_bands_place_words(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, const char *name, char *to, size_t size);
 
 /* Whether nearly all lines of a group fail: then their marks would say nothing. */
