@@ -37,8 +37,12 @@ void trace_words_lost(const struct thrum_trace_info *info, GString *message)
 	if (thrum__words_missing(info, words, sizeof words) == 0)
 		return;
 	begin_line(message);
-	g_string_append_printf(message,
-		"%s. The rest is shown. A crossed hatch marks where events are missing.", words);
+	words[0] = g_ascii_toupper(words[0]);
+	g_string_append_printf(message, "%s.", words);
+	/* Other losses have no place in time, such as tasks that the table of live tasks lacks. */
+	if (info->gaps > 0 || info->damaged > 0)
+		g_string_append(message,
+			" The rest is shown. A crossed hatch marks where events are missing.");
 }
 
 /* Returns the signal that ended a process, or 0 if it isn't known. Until the parent has waited for

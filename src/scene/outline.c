@@ -196,7 +196,7 @@ static void add_place(struct outline *o, uint32_t index)
 	item->is_chosen = strcmp(name, scene->state.bands.focus) == 0;
 	item->can_open = place->kind != THRUM__PLACE_SMALL;
 	item->is_open = thrum__scene_bands_opened(&scene->state.bands, name) > 0;
-	thrum__bands_place_words(scene, place, name, item->words, sizeof item->words);
+	thrum__scene_bands_place_words(scene, place, name, item->words, sizeof item->words);
 	if (place->kind == THRUM__PLACE_OPENED)
 		add_rows(o, place, y);
 	else if (place->kind == THRUM__PLACE_OPENED_THREAD)

@@ -355,11 +355,11 @@ bool thrum__scene_awaits_bands(const struct thrum__scene *);
 bool thrum__scene_bands_lag(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_take_bands(struct thrum__scene *, struct thrum__bands *);
 /*
- * For callers that set `paths_later`, before there are bands, of a model that doesn't grow. Stories, the waits
- * of opened bands' rows and where the time goes need critical paths. If the model has THRUM__LATER_PATHS edges
- * and runs or more, frames and documents do without until the last has taken them. The first tells whether
- * that is so; the second makes them, in a thread for instance. Free them with thrum__scene_free_paths. The last
- * takes NULL when there was no memory: then frames make them.
+ * For callers that set `paths_later`, before there are bands, of a model that doesn't grow. Stories, the
+ * waits of opened bands' rows and where the time goes need critical paths. If the model has
+ * THRUM__LATER_PATHS edges and runs or more, frames and documents do without until the last has taken them.
+ * The first tells whether that is so; the second makes them, in a thread for instance. Free them with
+ * thrum__scene_free_paths. The last takes NULL when there was no memory: then frames make them.
  */
 #define THRUM__LATER_PATHS 200000
 struct thrum__paths;
@@ -367,8 +367,8 @@ bool thrum__scene_awaits_paths(const struct thrum__scene *);
 THRUM__MUST_USE int thrum__scene_paths_make(const struct thrum__model *, struct thrum__paths **);
 void thrum__scene_free_paths(struct thrum__paths *);
 void thrum__scene_take_paths(struct thrum__scene *, struct thrum__paths *);
-/* In place of rows_later and bands_later, makes the rows or bands that are wanted in steps, of a model that doesn't grow. Returns 1
- * when it has made a step; 0 when there was nothing to do; or -THRUM_E_MEMORY. */
+/* In place of rows_later and bands_later, makes the rows or bands that are wanted in steps, of a model that
+ * doesn't grow. Returns 1 when it has made a step; 0 when there was nothing to do; or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_step_view(struct thrum__scene *);
 /* Whether bands are chosen; whether the next frame shows them. */
 bool thrum__scene_wants_bands(const struct thrum__scene *);

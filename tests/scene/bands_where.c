@@ -147,8 +147,8 @@ static uint32_t boxes_in(const struct picture *p, int colour)
 	return count;
 }
 
-/* The outline tells for whom an opened band's rows wait, and who runs in an opened thread. There the task under
- * the pointer stands out. */
+/* The outline tells for whom an opened band's rows wait, and who runs in an opened thread. There the task
+ * under the pointer stands out. */
 static void test_opened(void **state)
 {
 	static struct thrum__scene_item items[THRUM__OUTLINE_MAX];

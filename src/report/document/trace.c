@@ -250,7 +250,7 @@ static void write_origin(struct about *a)
 	write_words(a, "State", info->state);
 	if (info->ending == THRUM_ENDING_EXITED || info->ending == THRUM_ENDING_KILLED) {
 		thrum__words_ending(info->ending, info->ending_code, words, sizeof words);
-		write_words(a, "Ended", words);
+		write_words(a, "Ending", words);
 	}
 	write_date(a, "Began", info->start);
 	write_words(a, "Format", info->format);

@@ -21,7 +21,6 @@
  *	range.c    the range and the marked times
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
- *	spoken.c   the focus as a sentence
  *
  * What is made of the paths of tasks is in scene/story: story.c has stories, where.c tells where the time of
  * groups goes.
@@ -328,7 +327,7 @@ bool thrum__scene_bands_name(const struct thrum__scene_bands *,
 
 /* Writes a sentence about a band, thread or queue with a name, with the numbers of the last frame. Returns
  * as snprintf does. */
-size_t thrum__bands_place_words(const struct thrum__scene *,
+size_t thrum__scene_bands_place_words(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, const char *name, char *to, size_t size);
 
 /* Whether nearly all lines of a group fail: then their marks would say nothing. */

@@ -35,8 +35,8 @@ bool thrum__bands_opens_on(const struct thrum__scene *, const struct thrum__scen
 uint32_t thrum__bands_opened_tasks(const struct thrum__scene *,
 	const struct thrum__scene_bands_place *, uint32_t *tasks, uint32_t most);
 
-/* Writes for how long the row of a task waits for whom, as it was last painted: ", waits longest for database:
- * 12 ms"; "": it doesn't. */
+/* Writes for whom the row of a task waits, as it was last painted: ", waits longest for database: 12 ms"; "":
+ * it doesn't. */
 void thrum__bands_row_words(const struct thrum__scene_bands *, uint32_t task, char *words,
 	size_t size);
 /* Gives the first boxes of an opened thread's tasks that have names; returns how many. */

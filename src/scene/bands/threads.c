@@ -149,8 +149,8 @@ static float covered(const struct thrum__bands_pen *pen, float x, float width, u
 	return (float)high / (float)count;
 }
 
-/* Returns where the name of a run from x1 to x2 stands: at its right, at its left, or on it, where it hides the
- * least; -1: nowhere. A name never stands on another of the runs. */
+/* Returns where the name of a run from x1 to x2 stands: at its right, at its left, or on it, where it hides
+ * the least; -1: nowhere. A name never stands on another of the runs. */
 static float place_name(const struct thrum__bands_pen *pen, const struct thrum__bands_run *runs,
 	uint32_t count, float x1, float x2, float width)
 {

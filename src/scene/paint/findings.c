@@ -10,13 +10,13 @@
 
 #define RADIUS 9
 #define PIN_ROOM 11    /* px around a pin's centre that names must not cover */
-#define AWAY_LOWER 160 /* x of the lower scene's words at the edge, in pairs */
 #define BESIDE 2       /* places beside it that are tried before those above and below */
 #define NOTE_WIDTH 320 /* px, at most */
 #define NARROW 600     /* px: narrower pictures show pins without notes */
 #define VICTIM_AT 96   /* px from the trace's end to the victim's pin, at most */
 #define NOTE_X 16      /* px from a pin's centre to its note */
 #define NOTE_Y 12
+#define AWAY_LINE 16 /* px between the words of two scenes on steps that aren't in sight */
 
 struct pin {
 	float x, y;
@@ -223,11 +223,12 @@ static void paint_note(const struct thrum__paint *p, const struct pin *pin,
 		y + 30, note.line, note.line_size, false);
 }
 
-/* In bands, says at the edge of the picture which steps lie above it, or below. */
+/* In bands, says at the edge of the picture which steps lie above it, or below; in pairs, also whose. */
 static void paint_away(const struct thrum__paint *p, const struct pin *pins, unsigned count,
 	bool above)
 {
-	char words[8 + 4 * THRUM__STEPS_MAX];
+	char words[8 + 4 * THRUM__STEPS_MAX + THRUM__PAIR_NAME];
+	float line = p->bands->is_lower ? AWAY_LINE : 0;
 	size_t used = 0;
 
 	for (unsigned i = 0; i < count; i++)
@@ -237,11 +238,12 @@ static void paint_away(const struct thrum__paint *p, const struct pin *pins, uns
 					: above ? "↑ "
 						: "↓ ",
 				i + 1);
+	if (used > 0 && p->scene->pair.other)
+		snprintf(words + used, sizeof words - used, " %s", p->scene->pair.name);
 	if (used > 0)
-		thrum__bands_remark(p->bands,
-			p->left + (p->bands->is_lower ? AWAY_LOWER : THRUM__BANDS_REMARK),
-			above ? p->top + 14 : p->bottom - 6, THRUM__FONT_STRONG, THRUM__COLOUR_BAD,
-			words);
+		thrum__bands_remark(p->bands, p->left + THRUM__BANDS_REMARK,
+			above ? p->top + 14 + line : p->bottom - 6 - line, THRUM__FONT_STRONG,
+			THRUM__COLOUR_BAD, words);
 }
 
 void thrum__paint_findings(struct thrum__paint *p)

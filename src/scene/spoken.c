@@ -97,7 +97,7 @@ static void tell_queue(struct thrum__base_text *text, const struct thrum__scene 
 	thrum__base_text_format(text, "%s wait", words);
 }
 
-size_t thrum__bands_place_words(const struct thrum__scene *scene,
+size_t thrum__scene_bands_place_words(const struct thrum__scene *scene,
 	const struct thrum__scene_bands_place *place, const char *name, char *to, size_t size)
 {
 	struct thrum__base_text text = thrum__base_text_in(to, size);
@@ -132,7 +132,7 @@ size_t thrum__scene_focus_words(const struct thrum__scene *scene, char *to, size
 
 		if (thrum__scene_bands_name(bands, place, name) &&
 			strcmp(name, scene->state.bands.focus) == 0)
-			return thrum__bands_place_words(scene, place, name, to, size);
+			return thrum__scene_bands_place_words(scene, place, name, to, size);
 	}
 	return 0;
 }
@@ -150,7 +150,7 @@ size_t thrum__scene_name_words(const struct thrum__scene *scene, float x, float 
 		y < scene->tracks.top - THRUM__PAD || at < 0 || at >= bands->place_count ||
 		!thrum__scene_bands_name(bands, &bands->places[(uint32_t)at], name))
 		return 0;
-	return thrum__bands_place_words(scene, &bands->places[(uint32_t)at], name, to, size);
+	return thrum__scene_bands_place_words(scene, &bands->places[(uint32_t)at], name, to, size);
 }
 
 size_t thrum__scene_line_words(const struct thrum__scene *scene, uint32_t task, char *to,
