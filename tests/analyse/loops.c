@@ -73,8 +73,8 @@ static void a_loop_may_go_on(void **state)
 	expect(0, 0, false);
 }
 
-/* main asks a server by four connections, 10 to 13, gets answers within a millisecond, and closes so many. The
- * rest are idle for 1.5 s. Expects the one that is left to be told of, or (is_left is false) no finding. */
+/* main asks a server by four connections, 10 to 13, gets answers at once, and closes so many. The rest are
+ * idle for 1.5 s. Expects the one that is left to be told of, or (is_left is false) no finding. */
 static void expect_last(int closed, const char *answer, const char *more, bool is_left)
 {
 	struct thrum__findings findings;
@@ -82,7 +82,8 @@ static void expect_last(int closed, const char *answer, const char *more, bool i
 	char lines[8000];
 	size_t used = (size_t)snprintf(lines, sizeof lines,
 		"0 create - 1 thread\n0 switch 1\n0 label 1 \"client\n0 @1 create - 2 thread\n"
-		"0 @1 switch 2\n0 link-send 1 \"question\n0 @1 link-receive 2 \"question\n0 @1 link-send 2 \"%s\n1 @1 suspend \"wait for work: poll in serve\n"
+		"0 @1 switch 2\n0 link-send 1 \"question\n0 @1 link-receive 2 \"question\n"
+		"0 @1 link-send 2 \"%s\n1 @1 suspend \"wait for work: poll in serve\n"
 		"2 link-receive 1 \"answer\n",
 		answer);
 

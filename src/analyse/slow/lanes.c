@@ -30,7 +30,7 @@ static bool is_idle(const struct thrum__model *model, uint32_t suspension)
 		thrum__model_is_reason(model, reason, WORK);
 }
 
-/* Whether the reason tells at which place a thread waits. Other tasks of its loop only see that it is idle. */
+/* Whether the reason tells where a thread waits. Other tasks of its loop only see that it is idle. */
 static bool has_place(const struct thrum__model *model, uint32_t suspension, uint32_t task)
 {
 	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&

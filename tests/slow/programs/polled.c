@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads ask a server by poll(). The server is off once, so that one thread waits 150 ms, in the twin 3 ms as always. */
+/* Threads ask a server by poll(). The server is off once, so that one thread waits 150 ms, in the twin 3 ms
+ * as always. */
 #include "timetable.h"
 
 static struct thrum_tag ask = THRUM__TAG("wait for work: poll in ask_server");

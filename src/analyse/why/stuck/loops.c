@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
- * at once, and only one or two still have turns. Or that only one handle is left in a loop, of many alike, and
- * that nothing can come for it.
+ * at once, and only one or two still have turns. Or that only one handle is left in a loop, of many alike,
+ * and that nothing can come for it.
  */
 #include "analyse/places.h"
 #include "analyse/why/stuck/stuck.h"
