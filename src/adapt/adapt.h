@@ -204,6 +204,10 @@ struct thrum_site *thrum__adapt_site(const void *caller);
  * module and offset by a name if they find one. */
 void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
 
+/* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
+ * one if there are too many callers. */
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller);
+
 /* Writes a number. Returns the place behind it. */
 char *thrum__adapt_put_number(char *to, uint64_t);
 
@@ -484,6 +488,8 @@ struct pause {
 /* reason NULL: nothing is recorded. */
 void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
 void thrum__adapt_go_on(struct pause *);
+/* Whether the calling thread's lane is suspended. */
+bool thrum__adapt_is_paused(void);
 
 /* A wait of the running task. */
 #define WAIT_ALSO 10
@@ -505,6 +511,9 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
+/* Records a signal to those who wait for a condition. If nobody hears one after the other, ever fewer of them
+ * are recorded. */
+void thrum__adapt_tell_signal(const void *condition, const void *caller);
 /* The same for a pipe: another process may have got an end of it. tokens: its semaphore, or NULL. */
 void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
 	struct thrum_tag *reason);

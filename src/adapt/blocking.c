@@ -249,6 +249,8 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
 	if (is_socket(fd))
 		thrum__adapt_socket_receive(fd);
+	else
+		thrum__adapt_signals_wait(blocked, fd, caller);
 }
 
 /* Somebody outside has to act, so that it ends. */

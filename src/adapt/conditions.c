@@ -93,8 +93,7 @@ static void signal_object(struct object *object, uint32_t waiters)
 		thrum_task_switch(before);
 }
 
-/* Records a signal. If nobody hears one after the other, ever fewer of them are recorded. */
-static void tell_signal(const void *condition, const void *caller)
+void thrum__adapt_tell_signal(const void *condition, const void *caller)
 {
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
@@ -226,7 +225,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	STAND_IN int name parameters \
 	{ \
 		if (is_on(ADAPTER_PTHREAD)) \
-			tell_signal(condition, CALLER); \
+			thrum__adapt_tell_signal(condition, CALLER); \
 		return real_##name(CALLER) arguments; \
 	}
 #define DOWN(name, parameters, arguments, valid) \

@@ -276,6 +276,12 @@ thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
 /* Whether all other threads of this process wait for as long as it takes. */
 bool thrum__adapt_others_sleep(void);
 
+/* ---- signals.c ---- */
+
+/* A wait to read from a descriptor begins. If it is a signalfd that tells of children, returns when there is
+ * something to read, or nothing more to look for. Keeps errno. */
+void thrum__adapt_signals_wait(struct wait *, int fd, const void *caller);
+
 /* ---- look.c ---- */
 
 /*

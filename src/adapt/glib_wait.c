@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
- * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the
+ * syscall(). The lane is suspended meanwhile. A wait for a condition of the program is recorded as such.
+ * All other calls jump on to libc's function with the
  * same stack, so that those that fork or change the stack work as ever (with optimisation).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <glib.h>
 #include <linux/futex.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -18,6 +20,11 @@ static struct thrum_tag blocked = THRUM__TAG("blocked");
 static struct code glib;
 
 REAL(syscall)
+REAL(g_cond_wait)
+REAL(g_cond_wait_until)
+REAL(g_cond_signal)
+REAL(g_cond_broadcast)
+REAL(g_cond_clear)
 
 void thrum__adapt_glib_find(const void *function)
 {
@@ -43,6 +50,7 @@ static bool is_wait_of_glib(long operation, const void *caller)
 	int command = (int)operation & FUTEX_CMD_MASK;
 
 	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && is_on(ADAPTER_GLIB) &&
+		!thrum__adapt_is_paused() &&
 		atomic_load_explicit(&glib.end, memory_order_relaxed) &&
 		thrum__adapt_is_within(&glib, NULL, caller);
 }
@@ -85,4 +93,63 @@ STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, 
 	if (UNLIKELY(number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)))
 		thrum__adapt_forbids();
 	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
+}
+
+/* ---- Conditions -------------------------------------------------------------------------------- */
+
+static void begin_wait(struct wait *wait, const GCond *condition, const void *caller, bool is_timed)
+{
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+
+	if (object)
+		atomic_store(&object->count, 0);
+	thrum__adapt_wait_begin(wait, object, condition, caller, is_timed);
+}
+
+STAND_IN void g_cond_wait(GCond *condition, GMutex *lock)
+{
+	const void *caller = CALLER;
+
+	if (!records_wait(ADAPTER_GLIB)) {
+		real_g_cond_wait(caller)(condition, lock);
+		return;
+	}
+	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
+
+	begin_wait(&wait, condition, caller, false);
+	real_g_cond_wait(caller)(condition, lock);
+}
+
+STAND_IN gboolean g_cond_wait_until(GCond *condition, GMutex *lock, gint64 until)
+{
+	const void *caller = CALLER;
+
+	if (!records_wait(ADAPTER_GLIB))
+		return real_g_cond_wait_until(caller)(condition, lock, until);
+	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
+
+	begin_wait(&wait, condition, caller, true);
+	return real_g_cond_wait_until(caller)(condition, lock, until);
+}
+
+STAND_IN void g_cond_signal(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_tell_signal(condition, CALLER);
+	real_g_cond_signal(CALLER)(condition);
+}
+
+STAND_IN void g_cond_broadcast(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_tell_signal(condition, CALLER);
+	real_g_cond_broadcast(CALLER)(condition);
+}
+
+STAND_IN void g_cond_clear(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_object_end(condition);
+	real_g_cond_clear(CALLER)(condition);
 }

@@ -83,7 +83,8 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 }
 
 /* Whether the wait is recorded. The first one starts the recording. */
-static bool begin(struct looking *looking, bool waits, struct object *object, int socket)
+static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
+	int socket)
 {
 	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
 		return false;
@@ -99,7 +100,9 @@ static bool begin(struct looking *looking, bool waits, struct object *object, in
 	else if (socket >= 0)
 		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
-		thrum__adapt_pause(&looking->wait->pause, THRUM_WAIT_FOR_WORK);
+		thrum__adapt_pause(&looking->wait->pause,
+			looking->epoll < 0 ? thrum__adapt_work_reason(call, looking->caller)
+					   : THRUM_WAIT_FOR_WORK);
 	return true;
 }
 
@@ -120,7 +123,7 @@ static bool begin(struct looking *looking, bool waits, struct object *object, in
 		bool is_recorded = false; \
 		{ \
 			LOOKING(epoll) \
-			is_recorded = begin(&looking, waits, object, socket); \
+			is_recorded = begin(&looking, #name, waits, object, socket); \
 			result = real_##name(caller) arguments; \
 		} \
 		if (is_recorded && result > 0) \
@@ -135,7 +138,7 @@ static bool begin(struct looking *looking, bool waits, struct object *object, in
 		bool is_recorded = false; \
 		{ \
 			LOOKING(epoll) \
-			is_recorded = begin(&looking, limit != 0, object, socket); \
+			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
 			bool looks = is_recorded && limit < 0 && \
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \

@@ -5,11 +5,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/process.h"
 
 REAL(sigwait)
 REAL(sigwaitinfo)
@@ -91,6 +94,44 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 		goes_on = thrum__adapt_look(&looking);
 	}
 	return real_sigwaitinfo(caller)(set, told);
+}
+
+/* Whether a descriptor is a signalfd by which the thread is told of children that end. */
+static bool tells_of_children(int fd)
+{
+	static const char word[] = "\nsigmask:";
+	char name[32], text[PROCESS_TEXT], *mask;
+	unsigned long signals;
+
+	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
+	thrum__adapt_process_read(getpid(), name, text);
+	mask = strstr(text, word);
+	signals = mask ? strtoul(mask + strlen(word), NULL, 16) : 0;
+	return signals >> (SIGCHLD - 1) & 1;
+}
+
+void thrum__adapt_signals_wait(struct wait *blocked, int fd, const void *caller)
+{
+	struct looking looking = {.wait = blocked,
+		.caller = caller,
+		.reason = &thrum__adapt_outside,
+		.epoll = -1,
+		.is_told = true,
+		.pause = LOOK_FIRST};
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	siginfo_t ended;
+	int error = errno;
+	/* First what fails if there is no child. */
+	bool goes_on = thrum__adapt_child_ended(-1, &ended) >= 0 && tells_of_children(fd) &&
+		thrum__adapt_looks(&looking);
+
+	while (goes_on) {
+		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
+
+		goes_on = real_ppoll(caller)(&one, 1, &pause, NULL) == 0 &&
+			thrum__adapt_look(&looking);
+	}
+	errno = error;
 }
 
 STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)

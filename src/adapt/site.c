@@ -72,3 +72,53 @@ void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *addres
 	*to++ = 'x';
 	thrum__port_put_hex(to, number);
 }
+
+/* ---- Reasons ----------------------------------------------------------------------------------- */
+
+#define REASONS 512u
+
+static struct reason {
+	_Atomic uintptr_t caller; /* 0: it is free */
+	_Atomic bool is_made;
+	struct thrum_tag tag;
+	char text[PLACE_MAX];
+} reasons[REASONS];
+
+/* A call with _FORTIFY_SOURCE, such as __poll_chk, has the name of the one for which it stands. */
+static void make_reason(struct reason *reason, const char *call, const void *caller)
+{
+	char noun[PLACE_MAX / 2];
+	const char *end = noun + sizeof noun - 5; /* less " in" and a NUL */
+	size_t size;
+	char *to = put_text(noun, end, "wait for work: ");
+
+	call += call[0] == '_' ? 2 : 0;
+	size = strcspn(call, "_");
+	to = put_text(to, size < (size_t)(end - to) ? to + size : end, call);
+	memcpy(to, " in", 4);
+	thrum__adapt_label(reason->text, noun, caller);
+	reason->tag = (struct thrum_tag)THRUM__TAG(reason->text);
+	atomic_store_explicit(&reason->is_made, true, memory_order_release);
+}
+
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller)
+{
+	uintptr_t bits = (uintptr_t)caller;
+	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;
+
+	for (int i = 0; i < TRIES; i++) {
+		struct reason *reason = &reasons[(at + (uint32_t)i) % REASONS];
+		uintptr_t known = atomic_load_explicit(&reason->caller, memory_order_relaxed);
+
+		if (!known && atomic_compare_exchange_strong(&reason->caller, &known, bits)) {
+			make_reason(reason, call, caller);
+			return &reason->tag;
+		}
+		/* Until another thread has made it: the usual one. */
+		if (known == bits)
+			return atomic_load_explicit(&reason->is_made, memory_order_acquire)
+				? &reason->tag
+				: THRUM_WAIT_FOR_WORK;
+	}
+	return THRUM_WAIT_FOR_WORK;
+}

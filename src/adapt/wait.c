@@ -28,6 +28,11 @@ void thrum__adapt_pause(struct pause *pause, struct thrum_tag *reason)
 		thrum_suspend(reason);
 }
 
+bool thrum__adapt_is_paused(void)
+{
+	return current != NULL;
+}
+
 void thrum__adapt_go_on(struct pause *pause)
 {
 	if (pause->is_over)

@@ -525,6 +525,10 @@ int64_t thrum__model_task_end_time(const struct thrum__model *, uint32_t task);
  */
 const char *thrum__model_string(const struct thrum__model *, uint32_t string, size_t *size);
 
+/* Whether a string is this reason for a suspension, also if a place follows, as in "wait for work: poll in
+ * main". */
+bool thrum__model_is_reason(const struct thrum__model *, uint32_t string, const char *reason);
+
 /*
  * Returns the place in the source code at which the task was created; NULL when it is unknown. It
  * is valid as long as the model.

@@ -43,6 +43,9 @@ has glib dump 'resolve +#[0-9]+ load /proc/self/comm'
 has glib dump 'resolve +#[0-9]+ spawn sh'
 has glib dump "ready +#[0-9]+ idle $(name outer)"
 has glib dump 'suspend +wait for work'
+has glib dump 'wait .*condition .*in show_conditions'
+has glib dump 'answer +signal +#[0-9]+ condition .*, waiting: 1'
+has glib dump 'resolve +#[0-9]+ condition '
 "$THRUM" why glib.thrum >why.out 2>&1 || wrong "a healthy program: $(cat why.out)"
 
 same glib_hang "$programs/glib_hang"

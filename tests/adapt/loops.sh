@@ -10,6 +10,9 @@ same loops "$programs/loops"
 	wrong "not ten waits: $("$THRUM" dump loops.thrum)"
 [[ $("$THRUM" dump loops.thrum | grep -c 'woken by descriptor = [0-9]') -eq 4 ]] ||
 	wrong "not woken four times: $("$THRUM" dump loops.thrum)"
+for call in poll ppoll select pselect; do
+	has loops dump "suspend +wait for work: $call in main\$"
+done
 "$THRUM" record -o none.thrum --without=loop -- "$programs/loops" >/dev/null 2>err
 grep -q 'loops recorded nothing' err || wrong "--without=loop: $(cat err)"
 

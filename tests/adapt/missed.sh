@@ -11,6 +11,7 @@ misses() {
 	has "$1" why "$2"
 }
 misses children 'Waits for .wait for ended process [0-9]* \(missed\), started by'
+misses signalfd 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses early '.wait for ended process [0-9]* \(missed\), started by .* never resolves'
 misses suspend 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
@@ -23,7 +24,7 @@ same handler "$programs/missed" handler
 has handler dump 'label +a signal'
 "$THRUM" dump handler.thrum | grep 'wait for ended' && wrong 'a handler may run between two parts of a wait'
 
-for case in children suspend early loop watch answer edge owner handed; do
+for case in children signalfd suspend early loop watch answer edge owner handed; do
 	same "fine-$case" "$programs/missed" "$case" fine
 	# A single thread whose child lives yet isn't recorded.
 	[[ $case == early && ! -e fine-early.thrum ]] && continue

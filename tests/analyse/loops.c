@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Threads that run a loop of handles, and are joined. */
+/* Threads that run a loop of handles, and are joined; and loops of which one handle is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,11 +73,63 @@ static void a_loop_may_go_on(void **state)
 	expect(0, 0, false);
 }
 
+/* main asks a server by four connections, 10 to 13, gets answers at once, and closes so many. The rest are
+ * idle for 1.5 s. Expects the one that is left to be told of, or (is_left is false) no finding. */
+static void expect_last(int closed, const char *answer, const char *more, bool is_left)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+	char lines[8000];
+	size_t used = (size_t)snprintf(lines, sizeof lines,
+		"0 create - 1 thread\n0 switch 1\n0 label 1 \"client\n0 @1 create - 2 thread\n"
+		"0 @1 switch 2\n0 link-send 1 \"question\n0 @1 link-receive 2 \"question\n"
+		"0 @1 link-send 2 \"%s\n1 @1 suspend \"wait for work: poll in serve\n"
+		"2 link-receive 1 \"answer\n",
+		answer);
+
+	for (int id = 10; id < 14; id++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"3 create 1 %d handle\n3 label %d \"tcp\n4000 switch %d\n4000 switch 1\n",
+			id, id, id);
+	for (int id = 10; id < 10 + closed; id++)
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"5000 switch %d\n5000 resolve %d %d\n5000 switch 1\n", id, id, id);
+	snprintf(lines + used, sizeof lines - used,
+		"%s6000 suspend \"wait for work\n1499" MS "@1 resume\n1500" MS
+		"@1 suspend \"wait for work: poll in serve\n",
+		more);
+	model = story_model(lines, false);
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, is_left);
+	if (is_left) {
+		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
+		assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_LEFT_OPEN);
+		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 13));
+		assert_int_equal(findings.findings[0].steps[0].other, story_task(model, 1));
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void the_last_of_its_sort_keeps_a_loop(void **state)
+{
+	(void)state;
+	expect_last(3, "answer", "", true);
+	/* Several are kept open. */
+	expect_last(2, "answer", "", false);
+	/* Nobody knows what its peer does. */
+	expect_last(3, "other", "", false);
+	/* The loop listens, too, or a timer is due. */
+	expect_last(3, "answer", "5500 create 1 20 handle\n5500 label 20 \"listen\n", false);
+	expect_last(3, "answer", "5500 create 1 20 timer\n5500 label 20 \"retry\n", false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_handle_is_left_open),
 		cmocka_unit_test(a_loop_may_go_on),
+		cmocka_unit_test(the_last_of_its_sort_keeps_a_loop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

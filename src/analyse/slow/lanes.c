@@ -24,11 +24,18 @@ uint32_t thrum__slow_lane_at(const struct thrum__slow_walk *walk, uint32_t task,
 /* Whether a suspension only tells that the loop had nothing to do. */
 static bool is_idle(const struct thrum__model *model, uint32_t suspension)
 {
-	size_t size;
-	const char *text = thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text),
-		&size);
+	uint32_t reason = THRUM__SUSPENSION(model, suspension, text);
 
-	return size == 0 || (size == strlen(WORK) && memcmp(text, WORK, size) == 0);
+	return !*thrum__model_string(model, reason, NULL) ||
+		thrum__model_is_reason(model, reason, WORK);
+}
+
+/* Whether the reason tells where a thread waits. Other tasks of its loop only see that it is idle. */
+static bool has_place(const struct thrum__model *model, uint32_t suspension, uint32_t task)
+{
+	return THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD &&
+		strlen(thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text),
+			NULL)) > strlen(WORK);
 }
 
 int64_t thrum__slow_lane_busy_since(const struct thrum__slow_walk *walk, uint32_t lane,
@@ -89,7 +96,7 @@ static void add_pause(struct thrum__slow_walk *walk, const struct thrum__slow_pi
 		end = end < to ? end : to;
 		start = start > from ? start : from;
 		thrum__slow_part_add(walk, piece, end, to, THRUM__DOING_WAITS, THRUM__NONE);
-		if (is_idle(model, row))
+		if (is_idle(model, row) && !has_place(model, row, piece->task))
 			thrum__slow_part_add(walk, piece, start, end, THRUM__DOING_WAITS,
 				THRUM__NONE);
 		else if (thrum__slow_frame_suspended(walk->paths, piece->frame,

@@ -62,8 +62,7 @@ static int find_blockers(const struct thrum__search *search, struct thrum__why_l
 bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension, const char *reason)
 {
 	return thrum__model_has_row(&model->suspensions, suspension) &&
-		strcmp(thrum__model_string(model, THRUM__SUSPENSION(model, suspension, text), NULL),
-			reason) == 0;
+		thrum__model_is_reason(model, THRUM__SUSPENSION(model, suspension, text), reason);
 }
 
 bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,

@@ -222,6 +222,12 @@ static const char *place_in(const char *label, const char *plus)
 	return plus;
 }
 
+/* Whether the place at `name` is that to which a call returns: "poll in module+0x1234". */
+static bool is_of_call(const char *label, const char *name)
+{
+	return name - label >= 4 && memcmp(name - 4, " in ", 4) == 0;
+}
+
 /* The next module behind `after` (NULL: the first) whose file has the name from `name` to `plus`. */
 static const struct module *module_of(const struct addresses *a, const char *name, const char *plus,
 	const struct module *after)
@@ -250,7 +256,8 @@ static bool name_label(const struct reader *r, const char *label, const char *pl
 		struct thrum_trace_site site = {
 			.function = kept_name(r->addresses, module->number, offset)};
 
-		if (site.function || name_place(r, module, offset, false, &site)) {
+		if (site.function ||
+			name_place(r, module, offset, is_of_call(label, name), &site)) {
 			snprintf(to, size, "%.*s%s", (int)(name - label), label, site.function);
 			return true;
 		}
@@ -378,7 +385,8 @@ static int keep_label(struct naming *n, const struct named_label *label)
 
 	while ((module = module_of(a, name, plus, module)))
 		if (kept_name(a, module->number, offset) ||
-			name_place(n->reader, module, offset, false, &site))
+			name_place(n->reader, module, offset, is_of_call(label->label, name),
+				&site))
 			break;
 	if (module && kept_name(a, module->number, offset))
 		return 0;

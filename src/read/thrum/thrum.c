@@ -39,6 +39,16 @@ static bool load_definition(const struct reader *r, uint32_t number, struct thru
 	return thrum__format_input_read(input, offset, cell, sizeof *cell) == sizeof *cell;
 }
 
+/* A reason to wait may end in a place. */
+static void name_tag(struct reader *r, struct definition *d)
+{
+	const char *name = thrum__read_label(r, d->text, &d->text_size);
+
+	if (name == d->text)
+		return;
+	d->text_size = (uint32_t)thrum__format_copy_text(d->text, name, sizeof d->text - 1);
+}
+
 /*
  * Returns a new definition, which has type 0 if the recording has none; NULL: there is no memory.
  */
@@ -61,6 +71,8 @@ static struct definition *make_definition(struct reader *r, uint32_t number)
 	d->type = cell.type;
 	if (d->type == THRUM__DEFINES_COUNTER && cell.number <= THRUM_COUNTER_DISTRIBUTION)
 		d->kind = (uint8_t)cell.number;
+	if (d->type == THRUM__DEFINES_TAG && r->has_modules)
+		name_tag(r, d);
 	if (d->type == THRUM__DEFINES_ADDRESS)
 		thrum__read_address_site(r, &cell, d);
 	else if (d->type == THRUM__DEFINES_SITE) {

@@ -324,15 +324,6 @@ static void paint_span(struct regions *r, struct lane_piece *piece)
 
 /* ---- Suspensions --------------------------------------------------------------------------- */
 
-/* Whether a suspension is painted. Waiting for work is not: lanes do so most of the time, and folds
- * and empty tracks already show it. */
-static bool is_stated(const char *reason, size_t size)
-{
-	static const char ordinary[] = "wait for work";
-
-	return size > 0 && !(size == sizeof ordinary - 1 && memcmp(reason, ordinary, size) == 0);
-}
-
 static void paint_hatch(struct thrum__paint *p, const struct lane_piece *piece, float x, int colour)
 {
 	thrum__draw_vertical(p->list, THRUM__Z_REGION, colour, x, piece->top, piece->bottom, 1,
@@ -348,7 +339,8 @@ static void paint_suspension(struct regions *r, struct lane_piece *piece)
 	char name[64];
 	int x, step;
 
-	if (!is_stated(reason, size))
+	/* Lanes wait for work most of the time, and folds and empty tracks already show it. */
+	if (size == 0 || thrum__model_is_reason(p->model, piece->text, "wait for work"))
 		return;
 	if (is_wide) {
 		size = thrum__paint_fit(p, reason, size, THRUM__FONT_SMALL,

@@ -347,6 +347,37 @@ static void show_calls(void)
 	g_object_unref(bus);
 }
 
+/* ---- Conditions ------------------------------------------------------------------------------ */
+
+static GMutex mutex;
+static GCond answered;
+static int answers;
+
+static gpointer answer_later(gpointer data)
+{
+	g_usleep(20000);
+	g_mutex_lock(&mutex);
+	answers++;
+	g_cond_signal(&answered);
+	g_mutex_unlock(&mutex);
+	return data;
+}
+
+static void show_conditions(void)
+{
+	GThread *thread = g_thread_new("answer", answer_later, NULL);
+	gboolean is_in_time;
+
+	g_mutex_lock(&mutex);
+	while (answers == 0)
+		g_cond_wait(&answered, &mutex);
+	is_in_time = g_cond_wait_until(&answered, &mutex, g_get_monotonic_time() + 1000);
+	g_mutex_unlock(&mutex);
+	g_thread_join(thread);
+	g_cond_clear(&answered);
+	printf("answers: %d, in time: %s\n", answers, yes(is_in_time));
+}
+
 int main(int count, char **arguments)
 {
 	loop = g_main_loop_new(NULL, FALSE);
@@ -355,6 +386,7 @@ int main(int count, char **arguments)
 	load("/proc/self/comm");
 	load("/no/such/file");
 	show_processes();
+	show_conditions();
 	if (count > 1 && strcmp(arguments[1], "bus") == 0)
 		show_calls();
 	g_main_loop_unref(loop);

@@ -4,6 +4,7 @@
  * a handler, as threads whose calls a handler might end don't look what they missed.
  *
  * missed children	two children end, their signals become one, and one of them is taken
+ * missed signalfd	as children, but the thread reads the signals from a descriptor
  * missed early		a child ends before its signal is waited for, by the only thread
  * missed suspend	as children, but a handler takes them
  * missed handler	the same, and another handler might run between two parts of the wait
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -103,6 +105,20 @@ static int children(void)
 	for (int i = 0; i < 2; i++)
 		watch_end(start_child(1000));
 	while (taken < 2 && sigwait(&signals, &number) == 0)
+		taken += take_children();
+	return 0;
+}
+
+static int read_signals(void)
+{
+	sigset_t signals = block_signal(SIGCHLD);
+	int fd = signalfd(-1, &signals, SFD_CLOEXEC), taken = 0;
+	struct signalfd_siginfo told;
+
+	start_recording();
+	for (int i = 0; i < 2; i++)
+		watch_end(start_child(1000));
+	while (taken < 2 && read(fd, &told, sizeof told) == sizeof told)
 		taken += take_children();
 	return 0;
 }
@@ -360,6 +376,7 @@ int main(int argc, char **argv)
 	alarm(is_fine ? 0 : 2);
 	return strcmp(name, "children") == 0                  ? children()
 		: strcmp(name, "suspend") == 0 || has_handler ? suspend()
+		: strcmp(name, "signalfd") == 0               ? read_signals()
 		: strcmp(name, "early") == 0                  ? early()
 		: strcmp(name, "loop") == 0                   ? loop()
 		: strcmp(name, "owner") == 0                  ? owner()

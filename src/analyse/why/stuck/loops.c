@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
- * at once, and only one or two still have turns.
+ * at once, and only one or two still have turns. Or that only one handle is left in a loop, of many alike,
+ * and that nothing can come for it.
  */
 #include "analyse/places.h"
 #include "analyse/why/stuck/stuck.h"
@@ -9,6 +10,8 @@
 #define CLOSED_MIN 2     /* so many handles were closed at once */
 #define AT_ONCE 50000000 /* ns */
 #define LEFT_MAX 2       /* so many handles are left at most */
+#define ALIKE_MIN 3      /* so many handles like the one that is left were closed */
+#define OLDER 100        /* so many times as long as the life of any of these it has no turn */
 
 /* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
 static uint32_t loop_of(const struct thrum__model *model, uint32_t thread)
@@ -110,5 +113,66 @@ uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t threa
 		}
 	return handles.at_once >= CLOSED_MIN && handles.left <= LEFT_MAX && !handles.is_other
 		? handles.first
+		: THRUM__NONE;
+}
+
+/* ---- The last of its sort --------------------------------------------------------------------- */
+
+/* Whether no thread goes on by itself. */
+static bool is_all_at_rest(const struct thrum__model *model)
+{
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			(lane->suspended == THRUM__NONE ||
+				thrum__why_rests_for(model, lane->suspended, "blocked for a time")))
+			return false;
+	}
+	return true;
+}
+
+/* The only handle of a lane's loop. NONE: it has others, or something is due in the program. */
+static uint32_t only_handle(const struct thrum__model *model, uint32_t lane)
+{
+	uint32_t handle = THRUM__NONE;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
+			thrum__analyse_task_is_object(model, task))
+			continue;
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER ||
+			THRUM__TASK(model, task, flags) & THRUM__TASK_DUE)
+			return THRUM__NONE;
+		if (THRUM__TASK(model, task, lane) != lane && last_turn(model, task, lane) < 0)
+			continue;
+		if (handle != THRUM__NONE || THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
+			return THRUM__NONE;
+		handle = task;
+	}
+	return handle;
+}
+
+uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread), handle;
+	const struct thrum__peer *peer;
+	int64_t idle;
+
+	/* Those with which it talks are of the trace, and wait as well. */
+	if (lane == THRUM__NONE || search->gap >= 0 || !is_all_at_rest(model) ||
+		thrum__why_edge_to(model, thread, THRUM__EDGE_LINK) == THRUM__NONE)
+		return THRUM__NONE;
+	handle = only_handle(model, lane);
+	if (handle == THRUM__NONE || last_turn(model, handle, lane) < 0)
+		return THRUM__NONE;
+	peer = thrum__why_peers_of(&search->peers, handle);
+	idle = model->end - last_turn(model, handle, lane);
+	return peer && peer->ended >= ALIKE_MIN && idle >= THRUM__SOON_OUTSIDE &&
+			idle / OLDER > peer->longest
+		? handle
 		: THRUM__NONE;
 }

@@ -359,7 +359,7 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 }
 
 /* Whether nothing can tell that a task which isn't marked should end: it waits for nothing, has no
- * peers, and is due at no time. */
+ * peers, is due at no time, and has no loop that a forgotten handle keeps. */
 static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 {
 	const struct thrum__model *model = search->model;
@@ -367,7 +367,8 @@ static bool is_unremarkable(const struct thrum__search *search, uint32_t task)
 	return thrum__analyse_graph_waits(&search->graph, task).count == 0 &&
 		thrum__why_peers_key(&search->peers, task) == THRUM__NONE &&
 		THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER &&
-		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE);
+		!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE) &&
+		thrum__why_last_open(search, task) == THRUM__NONE;
 }
 
 static void note_unjudged(struct thrum__findings *findings, const struct thrum__why_path *path)

@@ -325,6 +325,10 @@ bool thrum__why_is_loop(const struct thrum__search *, uint32_t thread);
  * once and no other is left. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
 
+/* The handle that alone keeps a thread's loop, though others like it were soon closed, and nothing can come
+ * for it from the program and those with which it talks. NONE: it isn't so. O(tasks). */
+uint32_t thrum__why_last_open(const struct thrum__search *, uint32_t thread);
+
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 
 /* Whether the last word of a task's name is a word of the other's name, or the other way round. */
