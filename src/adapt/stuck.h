@@ -54,8 +54,8 @@ struct stuck {
 struct stuck *thrum__adapt_stuck_take(void);
 void thrum__adapt_stuck_release(void);
 
-/* Finds out whether this process is stuck, while the calling thread waits for an end, or else for any of these
- * children. fd: for which it waits, and these events. */
+/* Finds out whether this process is stuck, while the calling thread waits for an end, or else for any of
+ * these children. fd: for which it waits, and these events. */
 bool thrum__adapt_stuck_find(struct stuck *, int fd, short events, const struct end *,
 	const pid_t *children, unsigned count);
 
