@@ -43,6 +43,8 @@ for case in timer work; do
 	has "$case" why '^no findings'
 	"$THRUM" dump "$case.thrum" | grep 'unread data' && wrong "$case: it is read later"
 done
+same reset "$programs/uv_stop" reset
+"$THRUM" dump reset.thrum | grep 'unread data' && wrong 'a closed stream counts as stopped'
 
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
