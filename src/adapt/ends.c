@@ -272,7 +272,8 @@ static void tell_anew(const struct looked *looked)
 	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
 }
 
-/* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one looks. */
+/* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one
+ * looks now. */
 static uint32_t looks_of(const struct look *look)
 {
 	uint32_t looks[2], sum = 0;

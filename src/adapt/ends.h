@@ -70,7 +70,8 @@ unsigned thrum__adapt_vain_steps(const struct look *, pid_t process, struct step
 /* Whether a process waits in vain, as far as can be seen. */
 bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
 
-/* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets known here. */
+/* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known
+ * here. */
 bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
 	struct end *);
 /* Whether a process waits in poll() as an adapter's look: it goes on until there is something. Sets the

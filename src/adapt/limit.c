@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A program that has as many descriptors as it may have accepts nobody any more. So a call that fails for
- * that makes a task, which ends once a descriptor is closed. Its name tells who made most of those that are
- * open.
+ * that makes a task, which ends once a descriptor is closed. Its name tells who made most of those that
+ * are open.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -56,7 +56,8 @@ bool thrum__adapt_call_is_endless(const struct process_call *);
 
 /* Whether a process has a handler for any signal, or that isn't known. */
 bool thrum__adapt_process_has_handlers(pid_t process);
-/* Whether one of its threads might run a handler, as it doesn't hold that signal back, or isn't known. */
+/* Whether one of its threads might run a handler, as it doesn't hold that signal back; or that isn't
+ * known. */
 bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid);
 
 /* Copies what a process has at an address of its own. Returns whether it is there. */

@@ -429,7 +429,8 @@ static thrum_task user_of(const struct telling *telling, const struct end *end, 
 	return telling->wait->task;
 }
 
-/* Makes the task of what a process should do for `relative`, and doesn't: this one, or the relative. */
+/* Makes the task of what a process should do for `relative`, and doesn't: this one, or the relative
+ * itself. */
 static thrum_task make_deed(struct telling *telling, const struct relative *relative, pid_t process)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];

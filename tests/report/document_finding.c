@@ -123,6 +123,7 @@ static const struct {
 	{THRUM__STEP_BEHIND, 0, 0, "[a] waits for [b], so it hangs too."},
 	{THRUM__STEP_FIRST_PENDING, 1200, 0, "[a] is the first of 1,200 that are still pending."},
 	{THRUM__STEP_LAST_PENDING, 1200, 0, "[a] is the last of them."},
+	{THRUM__STEP_LEFT_OPEN, 0, 0, "[a] isn't closed, though other handles of [b] were."},
 };
 
 struct told {

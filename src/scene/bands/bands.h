@@ -22,7 +22,7 @@
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
  *
- * The folder scene/story makes things of the paths of tasks: story.c has stories, where.c tells where the
+ * The room scene/story has what is made of the paths of tasks: story.c has stories, where.c tells where the
  * time of groups goes.
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
@@ -432,7 +432,7 @@ void thrum__bands_paint_range(struct thrum__bands_pen *);
 
 /* Writes where most of the time of a group goes: "81 % waits for database"; "" if that isn't
  * known (thrum__scene_bands_look), or there is no such place. */
-void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t group, char *to,
+void thrum__story_where_words(const struct thrum__scene_bands *, uint32_t group, char *to,
 	size_t size);
 
 /* In pairs (pair.c): writes the scene's name into the gutter, up to x; says which scene is above;
