@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop stops reading what a thread sends. With the argument "hang" nothing starts it again; with "timer" a
- * timer does, with "work" a job of the thread pool. With "reset" the stream that was stopped is closed, and
- * another one has its place, which was never read.
+ * timer does, with "work" a job of the thread pool, with "user" what comes from another process. With "reset"
+ * the stream that was stopped is closed, and another one has its place, which was never read.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #define LONG 1000 /* ms; longer than data may be left */
 
 static uv_loop_t loop;
-static uv_pipe_t input;
+static uv_pipe_t input, user;
 static uv_tcp_t place;
 static uv_timer_t tick, later;
 static uv_work_t job;
@@ -79,10 +79,34 @@ static void take(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 		uv_close((uv_handle_t *)stream, NULL);
 		uv_close((uv_handle_t *)&tick, NULL);
 		uv_close((uv_handle_t *)&later, NULL);
+		uv_close((uv_handle_t *)&user, NULL);
 	} else if (received == 0) {
 		hold_back();
 	}
 	received += size > 0 ? (size_t)size : 0;
+}
+
+static void on_user(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	(void)stream, (void)buffer;
+	if (size > 0)
+		go_on();
+}
+
+/* Reads from another process, which asks for the rest later. */
+static void have_user(void)
+{
+	int others[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others) != 0)
+		abort();
+	if (fork() == 0) {
+		usleep(LONG * 1000);
+		_exit(write(others[1], "", 1) != 1);
+	}
+	close(others[1]);
+	uv_pipe_open(&user, others[0]);
+	uv_read_start((uv_stream_t *)&user, make_room, on_user);
 }
 
 static void *give(void *data)
@@ -127,9 +151,12 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	restart = argc > 1 ? argv[1] : "";
+	uv_loop_init(&loop);
+	uv_pipe_init(&loop, &user, 0);
+	if (strcmp(restart, "user") == 0)
+		have_user();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return EXIT_FAILURE;
-	uv_loop_init(&loop);
 	uv_pipe_init(&loop, &input, 0);
 	if (!resets)
 		uv_pipe_open(&input, ends[0]);
