@@ -502,11 +502,10 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 	tried = 0;
 	if (size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel()) {
 		result = syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
-		/* EOPNOTSUPP: the kernel is older than 6.4. */
-		if (result < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
-			errno = EAGAIN;
-		else
+		if (result >= 0 || errno == EAGAIN)
 			tried = fd + 1;
+		else if (errno != EPIPE) /* kernels before 6.4 can't, and a sandbox may forbid it */
+			errno = EAGAIN;
 	}
 	return result;
 }

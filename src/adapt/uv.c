@@ -311,8 +311,9 @@ static void on_close(uv_handle_t *handle)
 
 STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 {
+	/* Also for libuv itself, and if nothing is recorded: the handle may be freed. */
+	thrum__adapt_uv_started(handle);
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {
-		thrum__adapt_uv_started(handle);
 		/* No other callback of the handle comes any more. */
 		thrum__adapt_uv_keep(handle, AS_FUNCTION(cb));
 		cb = on_close;

@@ -3,7 +3,8 @@
  * Streams of libuv whose reading was stopped (uv_read_stop), mostly since those that take the data are
  * slow. If nobody starts it again, all that the other end writes stays unread. A loop's thread looks now
  * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
- * the loop that is known to go on: no request, and no timer but those that came twice since.
+ * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
+ * twice since.
  */
 #include "adapt/uv.h"
 
@@ -30,6 +31,7 @@ static _Atomic unsigned used; /* no entry from this one on was ever used */
 
 REAL(uv_fileno)
 REAL(uv_is_active)
+REAL(uv_is_readable)
 REAL(uv_read_stop)
 REAL(uv_timer_get_repeat)
 REAL(uv_walk)
@@ -119,11 +121,17 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 			(repeat == 0 || repeat > (uint64_t)rest->age / 2000000);
 		break;
 	case UV_PROCESS: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
+	case UV_UDP:
+	case UV_POLL: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
+	case UV_TTY:
 	case UV_NAMED_PIPE:
 	case UV_TCP:
 		if (rest->writer >= 0 && real_uv_fileno(NULL)(handle, &fd) == 0 &&
 			fd == rest->writer)
 			rest->blocked = write_of((uv_stream_t *)handle);
+		else /* one that only listens can't be read */
+			rest->may_go_on |= real_uv_is_active(NULL)(handle) &&
+				real_uv_is_readable(NULL)((uv_stream_t *)handle);
 		break;
 	default: break;
 	}

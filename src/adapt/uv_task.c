@@ -122,9 +122,9 @@ bool thrum__adapt_uv_start(uv_handle_t *handle, const char *noun, void (*cb)(voi
 							: THRUM_TASK_NONE;
 	char label[PLACE_MAX];
 
+	thrum__adapt_uv_started(handle);
 	if (!task || !cb)
 		return false;
-	thrum__adapt_uv_started(handle);
 	if (handle->u.reserved[HANDLE_CALLBACK] != (void *)(uintptr_t)cb) {
 		int error = errno;
 

@@ -71,6 +71,7 @@ same gone "$programs/pipes" gone
 has gone why 'Ends; nobody is left to serve .pipe [0-9]* to [0-9]*'
 same full "$programs/pipes" full
 has full why 'Waits for .pipe [0-9]* to [0-9]*'
+same sandbox "$programs/sandbox"
 # A pipe whose bytes are tokens is a semaphore.
 same leak "$programs/tokens" leak
 has leak why 'thread (build|tokens[+]0x).*: Ends, but still holds .tokens of pipe [0-9]* to [0-9]*'

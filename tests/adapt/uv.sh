@@ -38,11 +38,13 @@ same stopped "$programs/uv_stop" hang
 has stopped why 'unread data of socket [0-9]*, reading stopped by .* never resolves'
 has stopped why 'hold_back'
 has stopped why '(give|uv_stop\+0x).*Waits for .unread data of socket'
-for case in timer work; do
+for case in timer work user; do
 	same "$case" "$programs/uv_stop" "$case"
 	has "$case" why '^no findings'
 	"$THRUM" dump "$case.thrum" | grep 'unread data' && wrong "$case: it is read later"
 done
+same reset "$programs/uv_stop" reset
+"$THRUM" dump reset.thrum | grep 'unread data' && wrong 'a closed stream counts as stopped'
 
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A loop stops reading what a thread sends. With the argument "hang" nothing starts it again; with "timer" a
- * timer does, with "work" a job of the thread pool.
+ * timer does, with "work" a job of the thread pool, with "user" what comes from another process. With "reset"
+ * the stream that was stopped is closed, and another one has its place, which was never read.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,8 @@
 #define LONG 1000 /* ms; longer than data may be left */
 
 static uv_loop_t loop;
-static uv_pipe_t input;
+static uv_pipe_t input, user;
+static uv_tcp_t place;
 static uv_timer_t tick, later;
 static uv_work_t job;
 static int ends[2];
@@ -76,10 +79,34 @@ static void take(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 		uv_close((uv_handle_t *)stream, NULL);
 		uv_close((uv_handle_t *)&tick, NULL);
 		uv_close((uv_handle_t *)&later, NULL);
+		uv_close((uv_handle_t *)&user, NULL);
 	} else if (received == 0) {
 		hold_back();
 	}
 	received += size > 0 ? (size_t)size : 0;
+}
+
+static void on_user(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+	(void)stream, (void)buffer;
+	if (size > 0)
+		go_on();
+}
+
+/* Reads from another process, which asks for the rest later. */
+static void have_user(void)
+{
+	int others[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others) != 0)
+		abort();
+	if (fork() == 0) {
+		usleep(LONG * 1000);
+		_exit(write(others[1], "", 1) != 1);
+	}
+	close(others[1]);
+	uv_pipe_open(&user, others[0]);
+	uv_read_start((uv_stream_t *)&user, make_room, on_user);
 }
 
 static void *give(void *data)
@@ -98,22 +125,50 @@ static void *give(void *data)
 	return NULL;
 }
 
+static void on_reset(uv_handle_t *handle)
+{
+	(void)handle;
+	uv_tcp_init(&loop, &place);
+	uv_tcp_open(&place, ends[0]);
+}
+
+static void stop_and_reset(void)
+{
+	int others[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others) != 0)
+		abort();
+	uv_tcp_init(&loop, &place);
+	uv_tcp_open(&place, others[0]);
+	uv_read_start((uv_stream_t *)&place, make_room, take);
+	uv_read_stop((uv_stream_t *)&place);
+	uv_tcp_close_reset(&place, on_reset);
+}
+
 int main(int argc, char **argv)
 {
+	bool resets = argc > 1 && strcmp(argv[1], "reset") == 0;
 	pthread_t thread;
 
 	restart = argc > 1 ? argv[1] : "";
+	uv_loop_init(&loop);
+	uv_pipe_init(&loop, &user, 0);
+	if (strcmp(restart, "user") == 0)
+		have_user();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		return EXIT_FAILURE;
-	uv_loop_init(&loop);
 	uv_pipe_init(&loop, &input, 0);
-	uv_pipe_open(&input, ends[0]);
+	if (!resets)
+		uv_pipe_open(&input, ends[0]);
 	uv_timer_init(&loop, &later);
 	uv_timer_init(&loop, &tick);
 	uv_timer_start(&tick, on_tick, 50, 50);
-	go_on();
+	if (resets)
+		stop_and_reset();
+	else
+		go_on();
 	pthread_create(&thread, NULL, give, NULL);
-	if (strcmp(restart, "hang") == 0)
+	if (resets || strcmp(restart, "hang") == 0)
 		alarm(2);
 	uv_run(&loop, UV_RUN_DEFAULT);
 	pthread_join(thread, NULL);

@@ -64,12 +64,12 @@ static void record_package(const char *name)
 	close(file);
 }
 
-/* What `pkg register` does, also when a hook calls it. */
+/* Does the work of `pkg register`, also when a hook calls it. */
 static void register_package(const char *name)
 {
 	int lock = -1;
 
-	/* Who runs below an installation must not lock again. */
+	/* Below an installation it must not lock again. */
 	if (broken || !getenv("PKG_LOCKED"))
 		lock = lock_database();
 	record_package(name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
- * at once, and only one or two still have turns. Or that only one handle is left in a loop, of many alike,
+ * at once, and only one or two still have turns. Connections come and go, also two at once: so only handles
+ * that are the only ones like them count as closed. Or that only one handle is left in a loop, of many alike,
  * and that nothing can come for it.
  */
 #include "analyse/places.h"
@@ -16,15 +17,14 @@
 /* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
 static uint32_t loop_of(const struct thrum__model *model, uint32_t thread)
 {
-	uint32_t run = THRUM__TASK(model, thread, run), lane;
+	uint32_t run = THRUM__TASK(model, thread, run), lane, row;
 
 	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
 		!thrum__model_has_row(&model->runs, run))
 		return THRUM__NONE;
 	lane = THRUM__RUN(model, run, lane);
-	return thrum__why_rests_for(model, model->lanes[lane].suspended, "wait for work")
-		? lane
-		: THRUM__NONE;
+	row = thrum__why_resting(model, &model->lanes[lane]);
+	return thrum__why_rests_for(model, row, "wait for work") ? lane : THRUM__NONE;
 }
 
 static bool is_handle(const struct thrum__model *model, uint32_t task)
@@ -66,13 +66,22 @@ struct handles {
 	bool is_other;  /* another one may wait for its turn */
 };
 
-static void note_closed(const struct thrum__model *model, uint32_t task, uint32_t lane,
+static bool is_unlike_others(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return !peer || peer->ended + peer->pending <= 1;
+}
+
+static void note_closed(const struct thrum__search *search, uint32_t task, uint32_t lane,
 	struct handles *handles)
 {
+	const struct thrum__model *model = search->model;
 	int64_t end = THRUM__TASK(model, task, end);
 
 	if (THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED ||
-		last_turn(model, task, lane) < 0 || end <= handles->closed - AT_ONCE)
+		last_turn(model, task, lane) < 0 || end <= handles->closed - AT_ONCE ||
+		!is_unlike_others(search, task))
 		return;
 	if (end > handles->closed) {
 		handles->at_once = end - handles->closed > AT_ONCE ? 0 : handles->at_once;
@@ -107,7 +116,7 @@ uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t threa
 			if (!is_handle(model, task))
 				continue;
 			if (!is_left)
-				note_closed(model, task, lane, &handles);
+				note_closed(search, task, lane, &handles);
 			else if (thrum__analyse_task_is_pending(model, task))
 				note_left(model, task, lane, &handles);
 		}
