@@ -22,8 +22,8 @@
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
  *
- * What is made of the paths of tasks is in scene/story: story.c has stories, where.c tells where the time of
- * groups goes.
+ * scene/story has all that is made of the paths of tasks: story.c has stories, where.c tells where the time
+ * of groups goes.
  *
  * Places are made from the whole trace, so that no band moves while one zooms or pans: when the
  * bands are made, and when the picture's size changes. A frame only chooses which part of them is
