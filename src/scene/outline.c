@@ -109,7 +109,7 @@ static void add_story(struct outline *o, const struct thrum__scene_bands_place *
 		item = add(o, (uint8_t)(level + 1), y, place->height);
 		if (!item)
 			return;
-		thrum__bands_level_words(o->scene->bands, story, level, item->words,
+		thrum__scene_bands_level_words(o->scene->bands, story, level, item->words,
 			sizeof item->words);
 		item->task = level == 0 ? story->task : story->story.levels[level].task;
 	}

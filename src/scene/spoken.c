@@ -53,7 +53,7 @@ static void tell_group(struct thrum__base_text *text, const struct thrum__scene 
 		n->failed == 0          ? "none"
 			: n->all_failed ? "all"
 					: words);
-	thrum__bands_where_words(bands, place->index, words, sizeof words);
+	thrum__scene_bands_where_words(bands, place->index, words, sizeof words);
 	if (words[0])
 		put_clean(text, ", ", words);
 }

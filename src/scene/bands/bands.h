@@ -433,7 +433,7 @@ void thrum__bands_paint_range(struct thrum__bands_pen *);
 
 /* Writes where most of the time of a group goes: "81 % waits for database"; "" if that isn't
  * known (thrum__scene_bands_look), or there is no such place. */
-void thrum__bands_where_words(const struct thrum__scene_bands *, uint32_t group, char *to,
+void thrum__scene_bands_where_words(const struct thrum__scene_bands *, uint32_t group, char *to,
 	size_t size);
 
 /* In pairs (pair.c): writes the scene's name into the gutter, up to x; says which scene is above;

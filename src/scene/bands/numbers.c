@@ -273,7 +273,7 @@ void thrum__bands_put_numbers(const struct thrum__bands_pen *pen,
 	put_numbers(pen, &counted->numbers, pen->bands->is_cut, top + 25, THRUM__FONT_NOTE,
 		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
 	put_ratios(pen, place, top + 11);
-	thrum__bands_where_words(pen->bands, place->index, words, sizeof words);
+	thrum__scene_bands_where_words(pen->bands, place->index, words, sizeof words);
 	if (has_room && !pen->other && words[0])
 		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 			pen->left - 12 - x, words);

@@ -322,7 +322,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 	case THRUM__PLACE_THREAD: thrum__bands_paint_thread(pen, place, place->index == 0); break;
 	case THRUM__PLACE_QUEUE: thrum__bands_paint_queue(pen, place); break;
 	case THRUM__PLACE_SMALL: paint_small(pen, place); break;
-	case THRUM__PLACE_STORY: thrum__bands_paint_story(pen, place); break;
+	case THRUM__PLACE_STORY: thrum__scene_bands_paint_story(pen, place); break;
 	case THRUM__PLACE_OPENED:
 		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
 			pen->left - 12);

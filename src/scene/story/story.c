@@ -226,7 +226,7 @@ static void put_level_time(const struct thrum__story *story, unsigned level, cha
 		words, size);
 }
 
-void thrum__bands_level_words(const struct thrum__scene_bands *bands,
+void thrum__scene_bands_level_words(const struct thrum__scene_bands *bands,
 	const struct thrum__scene_bands_story *story, unsigned level, char *to, size_t size)
 {
 	char name[160], here[40], usual[40] = "";
@@ -408,7 +408,7 @@ static bool set_grain(struct thrum__bands_pen *pen, struct thrum__scene_bands_st
 	return true;
 }
 
-void thrum__bands_paint_story(struct thrum__bands_pen *pen,
+void thrum__scene_bands_paint_story(struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place)
 {
 	struct thrum__scene_bands_story *story = &pen->bands->stories[place->index];

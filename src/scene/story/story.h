@@ -32,9 +32,10 @@ uint32_t thrum__scene_bands_story_task(const struct thrum__scene_bands_story *, 
 uint32_t thrum__scene_bands_story_level(const struct thrum__scene_bands_story *, float y);
 
 /* Writes what a level is about, and how long it takes, here and usually. */
-void thrum__bands_level_words(const struct thrum__scene_bands *,
+void thrum__scene_bands_level_words(const struct thrum__scene_bands *,
 	const struct thrum__scene_bands_story *, unsigned level, char *to, size_t size);
 
-void thrum__bands_paint_story(struct thrum__bands_pen *, const struct thrum__scene_bands_place *);
+void thrum__scene_bands_paint_story(struct thrum__bands_pen *,
+	const struct thrum__scene_bands_place *);
 
 #endif

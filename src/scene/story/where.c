@@ -361,8 +361,8 @@ int thrum__scene_bands_where_beside(struct thrum__scene *scene, uint32_t group,
 
 /* ---- The line below a large band's name ------------------------------------------------------ */
 
-void thrum__bands_where_words(const struct thrum__scene_bands *bands, uint32_t group, char *to,
-	size_t size)
+void thrum__scene_bands_where_words(const struct thrum__scene_bands *bands, uint32_t group,
+	char *to, size_t size)
 {
 	uint32_t shown = bands->all->family.groups[group].shown;
 	const struct thrum__story_where *where = bands->where && shown != THRUM__NONE
