@@ -4,7 +4,7 @@
  *   args: broken
  *   run: kill 1500
  *   ask: why
- *   truth: The event loop watches its connections edge-triggered, but on_readable reads only once for each event. Of a request that is larger than its buffer the rest stays in the socket, no further event comes, and the client waits for its answer.
+ *   truth: The event loop watches its connections edge-triggered, but on_readable reads only once for each event. The rest of a request that is larger than its buffer stays in the socket, no further event comes, and the client waits for its answer.
  *   culprit: run_loop|on_readable|event-loop
  *   victim: post_form|\bmain\b
  * case: healthy
