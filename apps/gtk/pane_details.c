@@ -117,27 +117,31 @@ static bool tells_range(AppPane *self)
 	return scene && self->task == scene->selected && thrum__scene_bands_tells_range(scene);
 }
 
-/* Looks at one group after the other; then both the page and the picture can tell it. */
+/* Looks at one group after the other; then both the page and the picture can tell it. If there is no memory,
+ * they do without. */
 static gboolean look_on(gpointer data)
 {
 	AppPane *self = data;
+	int more = self->part < self->count
+		? thrum__scene_bands_look_on(self->stage->parts[self->part].scene)
+		: -THRUM_E_ARGUMENT;
 
-	if (self->part < self->count &&
-		thrum__scene_bands_look_on(self->stage->parts[self->part].scene) > 0)
+	if (more > 0)
 		return G_SOURCE_CONTINUE;
 	self->where_idle = 0;
-	if (self->part < self->count) {
+	if (more == 0) {
 		g_signal_emit_by_name(self->traces[self->part], "worked");
 		g_signal_emit_by_name(self->traces[self->part], "changed");
 	}
 	return G_SOURCE_REMOVE;
 }
 
+/* Only of a trace that doesn't grow: no event may come between two steps. */
 static void look_later(AppPane *self, const struct thrum__scene *scene)
 {
 	if (thrum__scene_awaits_paths(scene))
 		app_trace_make_paths(self->traces[self->part]);
-	else if (thrum__scene_bands_lacks_where(scene) && !self->where_idle)
+	else if (scene->paths_later && thrum__scene_bands_lacks_where(scene) && !self->where_idle)
 		self->where_idle = g_idle_add_full(G_PRIORITY_LOW, look_on, self, NULL);
 }
 

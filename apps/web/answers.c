@@ -538,6 +538,14 @@ static void put_paragraph(struct thrum__base_text *out, const struct thrum__docu
 	json_put(out, "}");
 }
 
+/* Whether a document is about the trace or a range. */
+static bool is_of_stage(int what, const struct thrum__scene *scene, uint32_t index)
+{
+	return what == CORE_DOCUMENT_TRACE ||
+		(what == CORE_DOCUMENT_TASK && index == scene->selected &&
+			thrum__scene_bands_tells_range(scene));
+}
+
 static int make_document(int what, unsigned number, uint32_t index,
 	struct thrum__document *document)
 {
@@ -559,9 +567,7 @@ static int make_document(int what, unsigned number, uint32_t index,
 	stats = core_stats(number);
 	if (!stats)
 		return -THRUM_E_MEMORY;
-	if (what == CORE_DOCUMENT_TRACE ||
-		(what == CORE_DOCUMENT_TASK && index == scene->selected &&
-			thrum__scene_bands_tells_range(scene)))
+	if (is_of_stage(what, scene, index))
 		return thrum__stage_document(core.stage, number, stats, &core.parts[number].info,
 			document);
 	return thrum__model_has_row(&stats->model->tasks, index)
@@ -570,8 +576,8 @@ static int make_document(int what, unsigned number, uint32_t index,
 		: 0;
 }
 
-/* Makes a step towards a document (enum core_document), or any other answer that needs statistics as that of
- * a trace does. Returns whether there are more. */
+/* Makes a step towards a document (enum core_document). Other answers need what the one on a task does.
+ * Returns whether there are more. */
 EXPORT(core_step) bool core_step(int what, unsigned number, uint32_t index)
 {
 	struct thrum__scene *scene;
@@ -587,8 +593,7 @@ EXPORT(core_step) bool core_step(int what, unsigned number, uint32_t index)
 	if (step_stats(number))
 		return true;
 	scene = core.stage->parts[number].scene;
-	return (what == CORE_DOCUMENT_TRACE || thrum__scene_bands_tells_range(scene)) &&
-		thrum__scene_bands_look_on(scene) > 0;
+	return is_of_stage(what, scene, index) && thrum__scene_bands_look_on(scene) > 0;
 }
 
 /* Answers a document (enum core_document); empty if there is nothing that it could be about. */

@@ -61,7 +61,7 @@ int compare_slow(unsigned number, uint32_t task, struct thrum__document *documen
 }
 
 /* Makes a step of the flame graph below the last document on a slow task. Returns 1 while there is more to
- * do, 0, or an error. */
+ * do; 2 when it has made the last one; 0 if there was none; or an error. */
 EXPORT(core_flame) int core_flame(void)
 {
 	int more;
@@ -75,7 +75,7 @@ EXPORT(core_flame) int core_flame(void)
 		return more;
 	thrum__slow_flame_end(core.flaming, more < 0 ? NULL : &core.flame);
 	core.flaming = NULL;
-	return more;
+	return more < 0 ? more : 2;
 }
 
 /* Draws the path and the flame graph of the last document on a slow task, as core_chart does the

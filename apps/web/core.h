@@ -14,7 +14,8 @@
  * tables.c      tables, histogram
  * numbers.c     the numbers that TypeScript needs from C, asked for by build.mjs
  * json.c        the JSON writer
- * libc.c        replacements of functions of libc
+ * libc.c        functions of libc that JavaScript has, and its memory
+ * libc_small.c  functions of libc that are smaller here
  */
 #ifndef CORE_H
 #define CORE_H

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* Makes the rows of a scene: at once, or, where a busy program would be shown as bands anyway, when rows
- * are first shown. Bands need units, but no tracks. Also takes critical paths that are made elsewhere. */
+ * are first shown. Bands need units, but no tracks. */
 #include "scene/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <thrum.h>
 
-#include "analyse/slow/slow.h"
 #include "scene/bands/bands.h"
 #include "scene/move.h"
 #include "scene/paint/paint.h"
@@ -160,47 +159,6 @@ int thrum__scene_take_rows(struct thrum__scene *scene, struct thrum__scene_rows 
 	thrum__scene_free_rows(rows);
 	scene->has_rows = true;
 	return show_rows(scene);
-}
-
-/* ---- Critical paths, made elsewhere --------------------------------------------------------- */
-
-int thrum__scene_paths_make(const struct thrum__model *model, struct thrum__paths **made)
-{
-	struct thrum__paths *paths = malloc(sizeof *paths);
-
-	if (!paths || thrum__slow_paths_init(paths, model) < 0) {
-		free(paths);
-		return -THRUM_E_MEMORY;
-	}
-	*made = paths;
-	return 0;
-}
-
-void thrum__scene_free_paths(struct thrum__paths *paths)
-{
-	if (paths)
-		thrum__slow_paths_finish(paths);
-	free(paths);
-}
-
-bool thrum__scene_awaits_paths(const struct thrum__scene *scene)
-{
-	return scene->bands && scene->paths_later && scene->bands->awaits_paths;
-}
-
-void thrum__scene_take_paths(struct thrum__scene *scene, struct thrum__paths *paths)
-{
-	struct thrum__scene_bands *bands = scene->bands;
-
-	if (!bands || bands->paths) {
-		thrum__scene_free_paths(paths);
-		return;
-	}
-	bands->paths = paths;
-	scene->paths_later = scene->paths_later && paths;
-	bands->paths_later = bands->awaits_paths = false;
-	bands->has_stories = false;
-	bands->place_count = 0;
 }
 
 /* ---- Rows and bands in steps --------------------------------------------------------------- */

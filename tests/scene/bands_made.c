@@ -164,10 +164,37 @@ static void rows_wait_for_big_bands(void **state)
 	free(events);
 }
 
+/* A step would take the rows that the model had before for those that it has now. */
+static void an_update_drops_the_steps_of_paths(void **state)
+{
+	enum {
+		EVENTS = 6000,
+		MORE = 6000
+	};
+	struct thrum_event *events = layout_events(12, EVENTS + MORE, 2);
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, layout_model(events, EVENTS));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(thrum__scene_bands_step_paths(p.scene->bands), 1);
+	assert_non_null(p.scene->bands->new_paths);
+	assert_int_equal(thrum__model_append(p.model, events + EVENTS, MORE), 0);
+	assert_int_equal(thrum__scene_update(p.scene), 0);
+	assert_null(p.scene->bands->new_paths);
+	assert_non_null(thrum__scene_bands_paths(p.scene->bands));
+	assert_int_equal(thrum__scene_bands_step_paths(p.scene->bands), 0);
+	picture_finish(&p);
+	free(events);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_made_anew_after_the_bands),
+		cmocka_unit_test(an_update_drops_the_steps_of_paths),
 		cmocka_unit_test(bands_can_be_made_elsewhere),
 		cmocka_unit_test(rows_wait_for_big_bands),
 	};

@@ -248,12 +248,15 @@ function tellCut() {
   else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);
 }
 
-/** Prints the page with the picture as SVG, whose texts and edges are sharp on paper: a canvas isn't. */
+/** Prints the page with the picture as SVG, whose texts and edges are sharp on paper: a canvas isn't. But if it
+ * can't be shown, the canvas stays. */
 async function print(bytes: Blob) {
   const src = URL.createObjectURL(bytes);
   const image = make("img", { id: "print", src, alt: "" });
-  await image.decode();
-  byId("picture").append(image);
+  await image.decode().then(
+    () => byId("picture").append(image),
+    () => {},
+  );
   const remove = () => {
     image.remove();
     URL.revokeObjectURL(src);

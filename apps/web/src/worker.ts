@@ -495,11 +495,11 @@ class Viewer {
   private makeFlame(message: Message<"slow">): void {
     if (message !== this.slow) return; // a later one goes on
     const end = performance.now() + STEPS_MS;
-    let more = this.core.call("core_flame");
-    if (more === 0) return;
-    while (more > 0 && performance.now() < end) more = this.core.call("core_flame");
-    if (more > 0) setTimeout(() => inTurn(() => this.makeFlame(message)));
-    else if (more === 0) this.drawSlow(message);
+    let made = 0;
+    do made = this.core.call("core_flame");
+    while (made === 1 && performance.now() < end);
+    if (made === 1) setTimeout(() => inTurn(() => this.makeFlame(message)));
+    else if (made === 2) this.drawSlow(message);
   }
 
   spot({ part, width, x, y, go }: Message<"spot">): void {

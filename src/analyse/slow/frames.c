@@ -311,9 +311,12 @@ int thrum__slow_paths_step(struct thrum__paths *paths)
 	/* Each returns 1 as long as it is to be called again. */
 	static int (*const steps[])(struct thrum__paths *) = {make_heads, begin_edges, count_edges,
 		sum_edges, fill_edges, make_slices};
-	int more = steps[paths->step](paths);
+	const unsigned count = sizeof steps / sizeof *steps;
+	int more = paths->step < count ? steps[paths->step](paths) : 0;
 
-	return more != 0 ? more : ++paths->step < sizeof steps / sizeof *steps;
+	if (more == 0 && paths->step < count)
+		more = ++paths->step < count;
+	return more;
 }
 
 int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model *model)

@@ -108,7 +108,7 @@ struct thrum__paths {
  * -THRUM_E_MEMORY (then there is nothing to finish). O(tasks + edges + runs). */
 THRUM__MUST_USE int thrum__slow_paths_init(struct thrum__paths *, const struct thrum__model *);
 /* The same in steps. The second returns 1 while there is more to do, 0, or -THRUM_E_MEMORY; until it has
- * returned 0, the paths can only be finished. */
+ * returned 0, the paths can only be finished; then it does nothing. */
 void thrum__slow_paths_begin(struct thrum__paths *, const struct thrum__model *);
 THRUM__MUST_USE int thrum__slow_paths_step(struct thrum__paths *);
 void thrum__slow_paths_finish(struct thrum__paths *);

@@ -9,6 +9,27 @@
 
 #define PATH_ROWS 20000000 /* which take about a second in a browser */
 
+/* ---- Critical paths: made at once, in steps, or elsewhere ----------------------------------- */
+
+int thrum__scene_paths_make(const struct thrum__model *model, struct thrum__paths **made)
+{
+	struct thrum__paths *paths = malloc(sizeof *paths);
+
+	if (!paths || thrum__slow_paths_init(paths, model) < 0) {
+		free(paths);
+		return -THRUM_E_MEMORY;
+	}
+	*made = paths;
+	return 0;
+}
+
+void thrum__scene_free_paths(struct thrum__paths *paths)
+{
+	if (paths)
+		thrum__slow_paths_finish(paths);
+	free(paths);
+}
+
 static void forget_new_paths(struct thrum__scene_bands *bands)
 {
 	thrum__scene_free_paths(bands->new_paths);
@@ -65,6 +86,28 @@ bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *bands)
 	bands->awaits_paths = true;
 	return true;
 }
+
+bool thrum__scene_awaits_paths(const struct thrum__scene *scene)
+{
+	return scene->bands && scene->paths_later && scene->bands->awaits_paths;
+}
+
+void thrum__scene_take_paths(struct thrum__scene *scene, struct thrum__paths *paths)
+{
+	struct thrum__scene_bands *bands = scene->bands;
+
+	if (!bands || bands->paths) {
+		thrum__scene_free_paths(paths);
+		return;
+	}
+	bands->paths = paths;
+	scene->paths_later = scene->paths_later && paths;
+	bands->paths_later = bands->awaits_paths = false;
+	bands->has_stories = false;
+	bands->place_count = 0;
+}
+
+/* ---- Making and freeing -------------------------------------------------------------------- */
 
 /* Takes bands that were made. */
 static int adopt(struct thrum__scene *scene, struct thrum__bands *made)
@@ -202,6 +245,7 @@ static void forget_made(struct thrum__scene *scene)
 	thrum__scene_bands_forget_rows(bands);
 	thrum__scene_bands_forget_where(bands);
 	forget_paths(bands);
+	forget_new_paths(bands);
 	scene->hovered_group = scene->hovered_thread = THRUM__NONE;
 }
 

@@ -171,7 +171,8 @@ THRUM__MUST_USE int thrum__scene_bands_set_window(struct thrum__scene_bands *,
 /* Returns what paths are made from, or NULL: no memory. The first call, and the first after the model has
  * grown, is O(model). There must be no stories then: they name frames of the old paths. */
 struct thrum__paths *thrum__scene_bands_paths(struct thrum__scene_bands *);
-/* Makes a step of them. Returns 1 while there is more to do, 0, or -THRUM_E_MEMORY. */
+/* Makes a step of them; an update drops those that were made. Returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__scene_bands_step_paths(struct thrum__scene_bands *);
 /* Whether paths are wanted that are made elsewhere, and aren't there yet. */
 bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *);

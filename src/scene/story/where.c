@@ -44,7 +44,6 @@ struct thrum__scene_bands_part {
 	struct thrum__model model; /* shares all blocks with the whole */
 	struct thrum__paths paths;
 	int64_t since;
-	bool is_made;
 };
 
 static void part_destroy(struct thrum__scene_bands_part *part)
@@ -130,18 +129,8 @@ static struct thrum__scene_bands_part *part_begin(const struct thrum__scene_band
 	part->model.edges.count = row_from(model, false, to);
 	part->model.runs.first = row_from(model, true, part->since);
 	part->model.runs.count = row_from(model, true, to);
-	part->is_made = false;
 	thrum__slow_paths_begin(&part->paths, &part->model);
 	return part;
-}
-
-/* Makes a step of them, as thrum__slow_paths_step. */
-static int part_step(struct thrum__scene_bands_part *part)
-{
-	int more = part->is_made ? 0 : thrum__slow_paths_step(&part->paths);
-
-	part->is_made = more == 0;
-	return more;
 }
 
 /* Makes all steps. Returns NULL if there is no memory, and frees the part then. */
@@ -150,7 +139,7 @@ static struct thrum__scene_bands_part *part_finish(struct thrum__scene_bands_par
 	int more = part ? 1 : -THRUM_E_MEMORY;
 
 	while (more > 0)
-		more = part_step(part);
+		more = thrum__slow_paths_step(&part->paths);
 	if (more == 0)
 		return part;
 	part_destroy(part);
@@ -258,7 +247,7 @@ static int step_paths(struct thrum__scene_bands *bands)
 		return thrum__scene_bands_step_paths(bands);
 	if (!bands->part)
 		bands->part = part_begin(bands, bands->all->from, bands->all->to);
-	return bands->part ? part_step(bands->part) : -THRUM_E_MEMORY;
+	return bands->part ? thrum__slow_paths_step(&bands->part->paths) : -THRUM_E_MEMORY;
 }
 
 /* Looks at the next group. Returns as thrum__scene_bands_look_on. */
