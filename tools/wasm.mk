@@ -19,7 +19,7 @@ FLAGS = --target=wasm32-wasi -std=c11 -Wall -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers $(if $(CI),-Werror) -Iinclude -Isrc \
 	-mnontrapping-fptoint -msign-ext
 # The stack lies first, so that what overflows it traps.
-LINK = --target=wasm32-wasi -mexec-model=reactor \
+LINK = --target=wasm32-wasi -mexec-model=reactor -lc-printscan-no-floating-point \
 	-Wl,--gc-sections,--strip-all,--compress-relocations,-O2,--stack-first \
 	-Wl,-z,stack-size=1048576,--max-memory=4294967296
 

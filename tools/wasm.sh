@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 # tools/wasm.sh [FOLDER [TARGET]]: builds the rooms that take bytes and give data, with the page's core
 # (apps/web), as one wasm32 module FOLDER/core.wasm, and checks that it asks its host for nothing but
-# what the worker gives. The module that unpacks the core is FOLDER/unlzma.wasm.
+# what the worker gives and the three calls of wasi-libc's stdio, which it answers with stubs. The
+# module that unpacks the core is FOLDER/unlzma.wasm.
 set -eu
 folder=${1:-$(mktemp -d)}
 [ $# -gt 0 ] || trap 'rm -rf "$folder"' EXIT
@@ -22,7 +23,8 @@ else
 	echo "binaryen is missing, so the core is larger than necessary: tools/setup web"
 fi
 python3 tools/wasm_imports.py "$folder/core.wasm" page.read page.size page.progress page.measure \
-	page.pow page.exp
+	page.pow page.exp \
+	wasi_snapshot_preview1.fd_close wasi_snapshot_preview1.fd_seek wasi_snapshot_preview1.fd_write
 # Its source files, for ninja.
 top=$(pwd)
 {

@@ -14,8 +14,7 @@
  * tables.c      tables, histogram
  * numbers.c     the numbers that TypeScript needs from C, asked for by build.mjs
  * json.c        the JSON writer
- * libc.c        functions of libc that JavaScript has, and its memory
- * libc_small.c  functions of libc that are smaller here
+ * libc.c        replacements of functions of libc
  */
 #ifndef CORE_H
 #define CORE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Replacements of functions of wasi-libc that JavaScript has, or that are too slow here. */
+/* Replacements of functions of wasi-libc that are too large or too slow here. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>

@@ -62,6 +62,7 @@ export class Core {
     const from: { source?: Bytes } = {};
     const bytes = (at: number, size: number) =>
       new Uint8Array(core.memory.buffer, at >>> 0, size >>> 0);
+    const zero = () => 0;
     const instance = await WebAssembly.instantiate(module, {
       page: {
         read: (offset: number, to: number, size: number) =>
@@ -75,6 +76,8 @@ export class Core {
         measure: (text: number, size: number, font: number) =>
           host.measure(decoder.decode(bytes(text, size)), font),
       },
+      // wasi-libc's stdio needs these. Nothing is printed.
+      wasi_snapshot_preview1: { fd_close: zero, fd_seek: zero, fd_write: zero },
     });
     const core = new Core(instance, from);
     return core;
