@@ -269,6 +269,11 @@ static void a_lock(void **state)
 	assert_null(strstr(text, "why slow?"));
 	assert_int_equal(document_find(&r.document, "GET /1")->target, story_task(r.model, 3));
 	assert_int_equal(document_find(&r.document, "100 ns")->until, 700);
+	/* Nothing is known of the time whose events are lost. */
+	r.model->is_cut = true;
+	r.model->lanes[0].first = 510;
+	text = read_task(&r, 2);
+	assert_non_null(strstr(text, "pair Held: 58 % of the 500 ns recorded, 2 times\n"));
 	end(&r);
 	/* Held at the end, for a request. */
 	begin(&r,
