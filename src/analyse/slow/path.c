@@ -542,11 +542,11 @@ static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece pie
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->runs;
-	uint32_t i = thrum__slow_rows_before(model, runs, piece.task, piece.to,
-		thrum__slow_run_start);
-	uint32_t lane = THRUM__TASK(model, piece.task, lane);
+	uint32_t i, lane = THRUM__TASK(model, piece.task, lane);
 	bool is_last = true;
 
+	piece.to = thrum__slow_walk_pending(walk, &piece);
+	i = thrum__slow_rows_before(model, runs, piece.task, piece.to, thrum__slow_run_start);
 	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {
 		uint32_t run = runs->rows[i - 1];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
