@@ -104,7 +104,7 @@ static void tasks(void **state)
 		"||0|3096500|0|3096500|/");
 	assert_string_equal(show(&c, "task label start life", true),
 		"1|main|0|/2|GET /9|1 µs|5 µs/3|get /10|2 µs|998 µs/"
-		"18446744073709551615||3 µs|/5||4 µs|3.1 ms/");
+		"18446744073709551615||3 µs|≥ 3.1 ms/5||4 µs|3.1 ms/");
 	end(&c);
 }
 
@@ -157,11 +157,11 @@ static void sorts(void **state)
 
 	begin(&c, story, THRUM__TABLE_TASKS);
 
-	/* Empty cells come last, in ascending and in descending order. */
+	/* Empty cells come last, in ascending and in descending order. A pending task's life is its age. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), true), 0);
-	assert_string_equal(show(&c, "task", false), "5/3/2/1/18446744073709551615/");
+	assert_string_equal(show(&c, "task", false), "18446744073709551615/5/3/2/1/");
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), false), 0);
-	assert_string_equal(show(&c, "task", false), "2/3/5/1/18446744073709551615/");
+	assert_string_equal(show(&c, "task", false), "2/3/5/18446744073709551615/1/");
 	/* Upper and lower case are the same, also behind the first 8 letters. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "label"), false), 0);
 	assert_string_equal(show(&c, "label", false), "get /10/GET /9/main///");

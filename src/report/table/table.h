@@ -89,8 +89,9 @@ struct thrum__table {
 
 struct thrum__table_cell {
 	uint8_t type;
-	bool is_empty;    /* the column doesn't apply, or the value is unknown */
-	bool is_unknown;  /* it applies: JSON has null */
+	bool is_empty;   /* the column doesn't apply, or the value is unknown */
+	bool is_unknown; /* it applies: JSON has null */
+	bool is_growing; /* empty for programs; people read "≥ 3 s", and `number` counts for the order */
 	int64_t number;   /* for an id, its 64 bits */
 	const char *text; /* for a text; valid as long as the model, or in `room` */
 	size_t size;
