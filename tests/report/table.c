@@ -213,6 +213,33 @@ static void searches(void **state)
 	end(&c);
 }
 
+/* A word that looks like a condition and is none is searched for; the table tells why it finds nothing. */
+static void searches_tell_their_faults(void **state)
+{
+	static const char *const faults[][2] = {
+		{"Get state:Faild",
+			"no state “faild”; there are pending, resolved, failed, cancelled, became "
+			"and stuck"},
+		{"lief>5ms",
+			"no condition “lief>”; there are life>, life<, state:, label:, kind: and "
+			"site:"},
+		{"life>5x", "“life>5x” is no condition; life>50ms and life<1.5s are"},
+		{"state:failed life>5ms", ""},
+		{"http://x server.c:42 a: \"state:x", ""},
+	};
+	struct case_of c;
+
+	begin(&c, story, THRUM__TABLE_TASKS);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+		assert_int_equal(thrum__table_narrow(&c.table, NULL, faults[i][0]), 0);
+		assert_string_equal(c.table.fault, faults[i][1]);
+		assert_int_equal(c.table.count, 0);
+	}
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "state:failed"), 0);
+	assert_string_equal(c.table.fault, "");
+	end(&c);
+}
+
 /* In steps, the table has its old rows until the end; a search may be given up. */
 static void searches_in_steps(void **state)
 {
@@ -489,6 +516,7 @@ int main(void)
 		cmocka_unit_test(sorts),
 		cmocka_unit_test(long_texts_sort),
 		cmocka_unit_test(searches),
+		cmocka_unit_test(searches_tell_their_faults),
 		cmocka_unit_test(searches_in_steps),
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(lanes),

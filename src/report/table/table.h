@@ -83,6 +83,8 @@ struct thrum__table {
 	uint32_t all;                   /* items, also those that a filter dropped */
 	unsigned sorted;                /* the column; form->count: none */
 	bool descending;
+	/* Why the text that narrows the tasks may have left none (thrum__words_search_fault); else "". */
+	char fault[200];
 };
 
 #define THRUM__CELL_ROOM 400
