@@ -70,7 +70,7 @@ static void a_task_that_failed(void **state)
 		"pair Begins: [1.0 µs], from [main]\n"
 		"pair Ends: [6.0 µs]\n"
 		"pair Failed by: [main]\n"
-		"pair Took: 5 µs\n"
+		"pair Life: 5 µs\n"
 		"pair Running: 1 µs\n"
 		"pair Waiting: 4 µs · [why slow?]\n"
 		"section: Log\n"
@@ -144,7 +144,7 @@ static void a_run(void **state)
 		"pair State: pending\n"
 		"pair Begins: [500 ns], from [main]\n"
 		"pair Last activity: [11.2 µs]\n"
-		"pair Alive for: 10.7 µs\n"
+		"pair Life: ≥ 10.7 µs\n"
 		"pair Running: 7.4 µs in 3 stretches\n"
 		"pair Waiting: 3.3 µs · [why slow?]\n"
 		"pair Kind: bind: calls a function with a result, and waits for what that returns\n"
@@ -488,7 +488,7 @@ static void a_trace(void **state)
 		"pair : [1 continued as another task]\n"
 		"pair : [1 pending]\n"
 		"pair : [!1 failed!]\n"
-		"pair : 1 for idle threads\n"
+		"pair : 1 own tasks of threads\n"
 		"pair Counters: 1\n"
 		"pair Program: server\n"
 		"pair Process: 4711\n"
@@ -522,9 +522,8 @@ static void a_trace_without_findings(void **state)
 	(void)state;
 	begin(&r, under_way, false);
 	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", true, &r.document), 0);
-	assert_non_null(strstr(document_show(&r.document), "1 never resolved"));
-	assert_non_null(
-		strstr(document_show(&r.document), "were under way when the program ended"));
+	assert_non_null(strstr(document_show(&r.document), "1 under way at the end"));
+	assert_non_null(strstr(document_show(&r.document), "nothing shows that they hang"));
 	assert_int_equal(thrum__document_trace(&r.stats, &killed, "", true, &r.document), 0);
 	assert_non_null(strstr(document_show(&r.document), "They are no findings: they are under"));
 	assert_int_equal(thrum__document_trace(&r.stats, NULL, "", false, &r.document), 0);

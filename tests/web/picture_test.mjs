@@ -320,7 +320,7 @@ test("keys alone reach everything, and focus is seen", async (open) => {
     "Find a task",
     "Zoom in",
     "Fit",
-    "Idle folded",
+    "Fold idle",
     "Export",
     "Details",
     "Show me",
