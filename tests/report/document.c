@@ -243,6 +243,22 @@ static void a_message(void **state)
 	end(&r);
 }
 
+/* A task may resolve and run on: that is no part of its life. */
+static void a_run_beyond_the_end(void **state)
+{
+	struct read r;
+
+	(void)state;
+	begin(&r,
+		"0 create - 1 thread\n0 switch 1\n10 create 1 2 task\n10 label 2 \"report\n"
+		"20 switch 2\n110 resolve 2 2\n610 switch 1\n700 log 1 \"end\n",
+		false);
+	assert_non_null(strstr(read_task(&r, 2),
+		"pair Life: 100 ns\npair Running: 90 ns; ran on for 500 ns after its end\n"
+		"pair Waiting: 10 ns"));
+	end(&r);
+}
+
 /* A lock tells who held it. A bind that gives it back did so for the task that waits for the bind. */
 static void a_lock(void **state)
 {
@@ -605,6 +621,7 @@ int main(void)
 		cmocka_unit_test(a_run_long_ago),
 		cmocka_unit_test(a_thread),
 		cmocka_unit_test(a_message),
+		cmocka_unit_test(a_run_beyond_the_end),
 		cmocka_unit_test(a_lock),
 		cmocka_unit_test(a_chain),
 		cmocka_unit_test(chains_of_waits),
