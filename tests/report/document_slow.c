@@ -104,7 +104,7 @@ static void a_task_that_waits_for_ever(void **state)
 		"remark: [“GET /3” (task 4)] has been pending for 8.99 µs; usual (the median of the 1 "
 		"that did not fail) is 80 ns.\n"
 		"line: 100 % of its time (8.98 µs; usually 20 ns) it waited for [“look up 3” (task "
-		"5)]"));
+		"5)].\n"));
 	assert_non_null(strstr(text, "pair Usual: [GET /1]"));
 	thrum__document_finish(&document);
 	thrum__model_destroy(model);

@@ -369,6 +369,10 @@ static void numbers_are_of_what_is_kept(void **state)
 	p->scene->state.from = 300L * MS;
 	picture_paint(p, WIDTH, HEIGHT);
 	assert_float_equal(rate_of(p), 1 / 0.1, 0.01);
+	/* Behind the end there is no time of the program. */
+	p->scene->state.to = 900L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_float_equal(rate_of(p), 1 / 0.1, 0.01);
 }
 
 static void an_empty_window_says_where_something_is(void **state)

@@ -126,15 +126,16 @@ void thrum__bands_count(struct thrum__bands_pen *pen)
 {
 	struct thrum__scene_bands *bands = pen->bands;
 	const struct thrum__scene_state *state = pen->p->state;
-	int64_t from = counted_from(pen, state->from);
-	struct thrum__bands_time time = {.from = {from}, .to = {state->to}}, rest = {0};
+	int64_t from = counted_from(pen, state->from), end = bands->all->to;
+	int64_t to = state->to > end && end > from ? end : state->to;
+	struct thrum__bands_time time = {.from = {from}, .to = {to}}, rest = {0};
 	bool is_known;
 
 	if (pen->has_range) {
 		const struct thrum__scene_bands_state *range = &state->bands;
 
 		rest = (struct thrum__bands_time){.from = {from, range->range_to},
-			.to = {range->range_from, state->to}};
+			.to = {range->range_from, to}};
 		time = (struct thrum__bands_time){.from = {range->range_from},
 			.to = {range->range_to}};
 	}
