@@ -15,7 +15,10 @@ static void say_count(AppPane *self)
 		thrum__report_chart_words(&self->chart, words, sizeof words);
 	gtk_button_set_label(GTK_BUTTON(self->unnarrow), words);
 	gtk_widget_set_visible(self->unnarrow, has_range);
-	label = g_strdup_printf("%s task%s", trace_words_count(count, room), count == 1 ? "" : "s");
+	label = table && count == 0 && *table->fault
+		? g_strdup(table->fault)
+		: g_strdup_printf("%s task%s", trace_words_count(count, room),
+			  count == 1 ? "" : "s");
 	gtk_label_set_text(GTK_LABEL(self->filtered), label);
 	gtk_widget_set_visible(self->filtered, has_range || *text);
 	g_free(label);

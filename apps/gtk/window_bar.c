@@ -515,7 +515,7 @@ static void add_controls(AppWindow *window, GtkWidget *bar)
 	window->bands = add_as(window, "Bands", "bands");
 	shelf_rank(window->as, GOES_AS);
 	add_child(bar, window->as, NULL, "joined");
-	window->fold = gtk_toggle_button_new_with_label("Idle folded");
+	window->fold = gtk_toggle_button_new_with_label("Fold idle");
 	explain(window->fold, THRUM__COMMAND_FOLD);
 	g_signal_connect(window->fold, "clicked", G_CALLBACK(on_fold), window);
 	shelf_rank(window->fold, GOES_FOLD);

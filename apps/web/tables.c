@@ -62,6 +62,7 @@ static void put_head(struct thrum__base_text *out, const struct thrum__table *ta
 	json_put(out, "]");
 	json_key_integer(out, "count", table->count);
 	json_key_integer(out, "all", table->all);
+	json_key_string(out, "fault", table->count == 0 ? table->fault : "");
 	json_key_integer(out, "sorted",
 		table->sorted < table->form->count ? (int64_t)table->sorted : -1);
 	json_key_bool(out, "descending", table->descending);

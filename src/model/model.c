@@ -9,6 +9,7 @@
 #include "read/read.h"
 
 #define DYING 100000000 /* ns that a process at work may take to end when it is killed */
+#define LOST_MOST 4     /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
 #define PROGRESS 4096   /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
@@ -254,6 +255,20 @@ int64_t thrum__model_task_end_time(const struct thrum__model *m, uint32_t task)
 	if (thrum__model_has_row(&m->runs, run) && THRUM__RUN(m, run, end) == THRUM__OPEN)
 		return m->end;
 	return THRUM__TASK(m, task, last);
+}
+
+int64_t thrum__model_kept_from(const struct thrum__model *m, int64_t from, int64_t to)
+{
+	const struct thrum__lane *busiest = NULL;
+
+	if (!m->is_cut)
+		return from;
+	for (uint32_t i = 0; i < m->lane_count; i++)
+		if (!busiest || m->lanes[i].events > busiest->events)
+			busiest = &m->lanes[i];
+	if (!busiest || busiest->first >= to || busiest->first - from <= (to - from) / LOST_MOST)
+		return from;
+	return busiest->first;
 }
 
 const char *thrum__model_string(const struct thrum__model *m, uint32_t string, size_t *size)

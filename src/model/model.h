@@ -518,6 +518,10 @@ bool thrum__model_is_unsure(const struct thrum__model *, uint32_t task);
  */
 int64_t thrum__model_task_end_time(const struct thrum__model *, uint32_t task);
 
+/* Returns since when the busiest lane's events between two times are kept, if a ring wrapped and more than
+ * a quarter of the time is lost; else `from`. */
+int64_t thrum__model_kept_from(const struct thrum__model *, int64_t from, int64_t to);
+
 /*
  * Returns the bytes of a string, which end in NUL; "" for NONE and for strings that are gone. They
  * may be any bytes, but are normally UTF-8. *size, unless `size` is NULL, becomes their number

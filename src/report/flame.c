@@ -119,7 +119,7 @@ static unsigned put_key(const struct flame_paint *p, float y, bool is_drawn)
 	} keys[] = {
 		{THRUM__DOING_WAITS, "waits for the tasks below"},
 		{THRUM__DOING_RUNS, "runs"},
-		{THRUM__DOING_READY, "could run, but its thread runs this"},
+		{THRUM__DOING_READY, "ready, but its thread runs this"},
 	};
 	unsigned lines = 1;
 	float x = SIDE;

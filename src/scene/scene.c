@@ -18,9 +18,8 @@
 #define FOLD_BUSY_MAX 0.02
 #define FOLD_PAUSE 4
 
-/* A lost beginning of at most 1/LOST_MOST of the trace is shown in full in the first window; of a
- * longer one, as much as 1/LOST_SHOWN of the rest. */
-#define LOST_MOST 4
+/* A short lost beginning is shown in full in the first window (thrum__model_kept_from); of a longer
+ * one, as much as 1/LOST_SHOWN of the rest. */
 #define LOST_SHOWN 40
 
 /* On auto, quiet tracks are squeezed if then the tracks, with these heights in px, need at most
@@ -116,21 +115,6 @@ void thrum__scene_whole(const struct thrum__scene *scene, int64_t *from, int64_t
 	}
 }
 
-int64_t thrum__scene_kept_from(const struct thrum__scene *scene, int64_t from, int64_t to)
-{
-	const struct thrum__model *model = scene->model;
-	const struct thrum__lane *busiest = NULL;
-
-	if (!model->is_cut)
-		return from;
-	for (uint32_t i = 0; i < model->lane_count; i++)
-		if (!busiest || model->lanes[i].events > busiest->events)
-			busiest = &model->lanes[i];
-	if (!busiest || busiest->first >= to || busiest->first - from <= (to - from) / LOST_MOST)
-		return from;
-	return busiest->first;
-}
-
 /* Whether there is nothing to be seen but counters, as all tasks are the lanes' own. */
 static bool has_only_counters(const struct thrum__model *model)
 {
@@ -146,7 +130,7 @@ void thrum__scene_state_default(const struct thrum__scene *scene, struct thrum__
 		.focus_y = 0.5f,
 		.counters = has_only_counters(scene->model)};
 	thrum__scene_whole(scene, &state->from, &state->to);
-	kept = thrum__scene_kept_from(scene, state->from, state->to);
+	kept = thrum__model_kept_from(scene->model, state->from, state->to);
 	if (kept > state->from && scene->companions.count == 0)
 		state->from = kept - (state->to - kept) / LOST_SHOWN;
 }

@@ -265,10 +265,6 @@ int64_t thrum__scene_findings_pause(int64_t took);
 /* Gives the whole time that can be shown: the trace's, or the reach if that isn't empty. */
 void thrum__scene_whole(const struct thrum__scene *, int64_t *from, int64_t *to);
 
-/* Returns since when the busiest lane's events between two times are kept, if a ring wrapped and a large
- * part of them is lost; else `from`. */
-int64_t thrum__scene_kept_from(const struct thrum__scene *, int64_t from, int64_t to);
-
 /* Gives the state of a new scene: the whole trace, with everything on auto. If the trace's
  * beginning is lost and would take more than a quarter of the window, only a little of it is
  * shown. */

@@ -48,7 +48,7 @@ int thrum__stage_document(struct thrum__stage *stage, uint32_t part,
 		return thrum__document_trace(stats, info, stage->parts[part].name, program.is_clear,
 			document);
 	/* The numbers would be too small if they were also of a time whose events are lost. */
-	program.from = thrum__scene_kept_from(scene, bands->from, bands->to);
+	program.from = thrum__model_kept_from(scene->model, bands->from, bands->to);
 	program.to = bands->to;
 	if (scene->state.bands.range_from < scene->state.bands.range_to)
 		return write_range(scene, &program, document);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "stage/parts.h"
+#include "words/match.h"
 
 #define SECOND INT64_C(1000000000)
 #define SILENT_LEAST (2 * SECOND) /* without an event, that this is said */
@@ -146,7 +147,8 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	struct thrum__base_text words = thrum__base_text_in(to, size);
 	const struct thrum__scene *scene;
 	int64_t step, from, end;
-	char text[64];
+	char text[64], fault[200];
+	uint32_t at;
 
 	if (stage->count == 0)
 		return 0;
@@ -154,6 +156,9 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	step = step_of(scene);
 	from = scene->state.from > 0 ? scene->state.from : 0;
 	end = scene->state.to;
+	if (thrum__stage_found(stage, &at) == 0 &&
+		thrum__words_search_fault(scene->state.search, fault, sizeof fault) > 0)
+		thrum__base_text_format(&words, "%s · ", fault);
 	thrum__words_time(from, step, text, sizeof text);
 	thrum__base_text_format(&words, "shown: %s … ", text);
 	thrum__words_time(end, step, text, sizeof text);

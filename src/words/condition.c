@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/stats/stats.h"
+#include "base/text.h"
 #include "words/match.h"
 #include "words/words.h"
 
@@ -132,6 +133,61 @@ void thrum__words_conditions_take(struct thrum__words_conditions *conditions, ch
 	while (conditions->are_any && rest > text && rest[-1] == ' ')
 		rest--;
 	*rest = '\0';
+}
+
+/* ---- Faults -------------------------------------------------------------------------------- */
+
+/* Writes what is wrong with a word that is no condition; nothing if it doesn't look like one. */
+static void put_fault(struct thrum__base_text *to, const char *word)
+{
+	size_t name = strspn(word, "abcdefghijklmnopqrstuvwxyz");
+	const char *value = word + name + 1;
+
+	if (name == 0 || !word[name] || !strchr(":<>", word[name]) || !*value || *value == '/')
+		return;
+	if (strncmp(word, "state:", name + 1) == 0) {
+		thrum__base_text_format(to, "no state “%s”; there are ", value);
+		for (int state = 0; state <= STUCK; state++)
+			thrum__base_text_format(to, "%s%s",
+				state == 0              ? ""
+					: state < STUCK ? ", "
+							: " and ",
+				searches[state] + strlen("state:"));
+	} else if (strncmp(word, "life", name) == 0 && name == strlen("life")) {
+		thrum__base_text_format(to, "“%s” is no condition; life>50ms and life<1.5s are",
+			word);
+	} else {
+		thrum__base_text_format(to,
+			"no condition “%.*s”; there are life>, life<, state:, label:, kind: and "
+			"site:",
+			(int)name + 1, word);
+	}
+}
+
+size_t thrum__words_search_fault(const char *search, char *to, size_t size)
+{
+	struct thrum__base_text words = thrum__base_text_in(to, size);
+	struct thrum__words_conditions unused = {0};
+	char word[100], values[sizeof word];
+
+	if (size > 0)
+		*to = '\0';
+	for (const char *end; *search && words.size == 0; search = end + strspn(end, " ")) {
+		size_t length;
+		char *room = values;
+
+		end = end_of(search);
+		length = (size_t)(end - search);
+		if (length >= sizeof word)
+			continue;
+		for (size_t i = 0; i < length; i++)
+			word[i] = (char)(search[i] |
+				(search[i] >= 'A' && search[i] <= 'Z' ? 32 : 0));
+		word[length] = '\0';
+		if (!read_condition(&unused, word, word + length, &room))
+			put_fault(&words, word);
+	}
+	return words.size;
 }
 
 /* ---- Testing ------------------------------------------------------------------------------- */

@@ -84,6 +84,10 @@ bool thrum__words_match_note(struct thrum__words_match *, const struct thrum__mo
 bool thrum__words_match_task(struct thrum__words_match *, const struct thrum__model *,
 	uint32_t task);
 
+/* Writes why a word of a search that found nothing is not the condition that it looks like: "no state
+ * “faild”; there are pending, …". "" if no word looks like one. */
+size_t thrum__words_search_fault(const char *search, char *to, size_t size);
+
 /* Whether a task meets the conditions alone. */
 bool thrum__words_conditions_meet(const struct thrum__words_conditions *,
 	const struct thrum__model *, uint32_t task);

@@ -444,7 +444,13 @@ static void put_usual(struct thrum__words_sentence *s, const struct thrum__slow_
 	size_t size;
 
 	if (answer->usual != THRUM__NONE) {
-		thrum__words_put(s, "; usual (the median) is ");
+		thrum__words_put(s, "; usual (the median");
+		if (answer->usual_of > 0 && answer->usual_of < answer->lives.count) {
+			thrum__words_put(s, " of the ");
+			thrum__words_put_number(s, answer->usual_of);
+			thrum__words_put(s, " that did not fail");
+		}
+		thrum__words_put(s, ") is ");
 		thrum__words_put_duration(s, length_of(&answer->usual_path), 3);
 		thrum__words_put(s, ".");
 		return;

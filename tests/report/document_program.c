@@ -52,6 +52,20 @@ static struct thrum__story_where where_of(struct read *r, uint32_t group,
 	return where;
 }
 
+/* Reads the text. */
+static void read_text(struct read *r)
+{
+	r->model = story_model(r->text, false);
+	assert_int_equal(thrum__bands_make(r->model, NULL, NULL, &r->bands), 0);
+	assert_int_equal(thrum__slow_paths_init(&r->paths, r->model), 0);
+	assert_int_equal(thrum__why_make(r->model, &r->findings), 0);
+	r->program = (struct thrum__document_program){r->bands, r->bands->from, r->bands->to,
+		r->where, &r->findings};
+	for (uint32_t i = 0; i < r->bands->family.shown_count; i++)
+		r->where[i] = where_of(r, r->bands->family.shown[i],
+			&(struct thrum__bands_time){{r->bands->from, 0}, {r->bands->to, 0}});
+}
+
 /* Requests, one each 100 ms, that wait 49 ms for a lock which a task "keeper" holds. Each tenth fails;
  * one runs for 30 ms, and the last never ends. */
 static struct read *begin(void)
@@ -83,15 +97,7 @@ static struct read *begin(void)
 			at);
 	}
 	put(r, "2950000000 switch 1\n3100000000 log 1 \"end\n");
-	r->model = story_model(r->text, false);
-	assert_int_equal(thrum__bands_make(r->model, NULL, NULL, &r->bands), 0);
-	assert_int_equal(thrum__slow_paths_init(&r->paths, r->model), 0);
-	assert_int_equal(thrum__why_make(r->model, &r->findings), 0);
-	r->program = (struct thrum__document_program){r->bands, r->bands->from, r->bands->to,
-		r->where, &r->findings};
-	for (uint32_t i = 0; i < r->bands->family.shown_count; i++)
-		r->where[i] = where_of(r, r->bands->family.shown[i],
-			&(struct thrum__bands_time){{r->bands->from, 0}, {r->bands->to, 0}});
+	read_text(r);
 	return r;
 }
 
@@ -110,6 +116,38 @@ static const char *read_program(struct read *r)
 	assert_int_equal(thrum__document_program(&r->program, &r->document), 0);
 	document_check(&r->document, r->model);
 	return document_show(&r->document);
+}
+
+/* Those that mostly wait for the outside come last, also if there are more of them. */
+static void answers_come_before_questions(void **state)
+{
+	struct read *r = calloc(1, sizeof *r);
+	const char *text, *get, *ask;
+
+	assert_non_null(r);
+	put(r, "0 create - 1 thread\n0 label 1 \"loop 1\n0 switch 1\n");
+	for (int i = 0; i < 60; i++)
+		put(r,
+			"%d000000 create 1 %d request\n%d000000 label %d \"%s %d\n"
+			"%d000000 should-resolve %d\n%d000000 resolve 1 %d\n",
+			20 * i, i + 10, 20 * i, i + 10, i % 3 ? "ask" : "GET", i, 20 * i, i + 10,
+			20 * i + 10, i + 10);
+	read_text(r);
+	for (uint32_t i = 0; i < r->bands->family.shown_count; i++) {
+		size_t size;
+		const char *name = thrum__family_name(&r->bands->family, r->bands->family.shown[i],
+			&size);
+
+		r->where[i].count = 1;
+		r->where[i].parts[0].kind = *name == 'a' ? THRUM__WHERE_OUTSIDE : THRUM__WHERE_RUNS;
+	}
+	text = read_program(r);
+	get = strstr(text, "line: [GET #]");
+	ask = strstr(text, "line: [ask #]");
+	assert_non_null(get);
+	assert_non_null(ask);
+	assert_true(get < ask);
+	end(r);
 }
 
 static void a_server(void **state)
@@ -350,6 +388,7 @@ static void what_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_come_before_questions),
 		cmocka_unit_test(what_runs),
 		cmocka_unit_test(a_server),
 		cmocka_unit_test(a_part),

@@ -82,6 +82,34 @@ static void a_task_without_others(void **state)
 	thrum__model_destroy(model);
 }
 
+/* A pending task waits for the one that the details name; which of those that ended is usual, those that
+ * failed don't tell. */
+static void a_task_that_waits_for_ever(void **state)
+{
+	struct thrum__model *model =
+		story_model("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n"
+			    "10 create 1 2 request\n10 label 2 \"GET /1\n"
+			    "10 create 1 3 request\n10 label 3 \"GET /2\n"
+			    "10 create 1 4 request\n10 label 4 \"GET /3\n"
+			    "20 create 4 5 request\n20 label 5 \"look up 3\n20 wait 4 5\n"
+			    "30 create 2 6 request\n30 label 6 \"look up 1\n30 wait 2 6\n"
+			    "40 fail 1 3\n50 resolve 1 6\n90 resolve 1 2\n"
+			    "2000 create 1 7 request\n9000 log 7 \"end\n",
+			false);
+	struct thrum__document document = {0};
+	const char *text = read_slow(model, 4, &document);
+
+	(void)state;
+	assert_non_null(strstr(text,
+		"remark: [“GET /3” (task 4)] has been pending for 8.99 µs; usual (the median of the 1 "
+		"that did not fail) is 80 ns.\n"
+		"line: 100 % of its time (8.98 µs; usually 20 ns) it waited for [“look up 3” (task "
+		"5)].\n"));
+	assert_non_null(strstr(text, "pair Usual: [GET /1]"));
+	thrum__document_finish(&document);
+	thrum__model_destroy(model);
+}
+
 /* Tells a task that waits for tries, one after the other; `last` is the name of the last one. */
 static void check_tries(const char *last, const char *expected)
 {
@@ -158,6 +186,7 @@ int main(void)
 		cmocka_unit_test(a_task_that_waited_long),
 		cmocka_unit_test(a_task_among_others),
 		cmocka_unit_test(a_task_without_others),
+		cmocka_unit_test(a_task_that_waits_for_ever),
 		cmocka_unit_test(ways_are_as_exact_as_the_clocks),
 		cmocka_unit_test(names_of_those_awaited),
 	};

@@ -58,7 +58,7 @@ static void both_paths_and_the_flame(void **state)
 	assert_non_null(strstr(text, "usual 150 ns"));
 	assert_non_null(strstr(text, "“GET /#”: where the time of 10 tasks went, 6.4 µs in all"));
 	assert_non_null(strstr(text, "disk; sector # 5.9 µs"));
-	assert_non_null(strstr(text, "could run, but its thread runs this"));
+	assert_non_null(strstr(text, "ready, but its thread runs this"));
 }
 
 static void no_flame(void **state)

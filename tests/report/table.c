@@ -104,7 +104,7 @@ static void tasks(void **state)
 		"||0|3096500|0|3096500|/");
 	assert_string_equal(show(&c, "task label start life", true),
 		"1|main|0|/2|GET /9|1 µs|5 µs/3|get /10|2 µs|998 µs/"
-		"18446744073709551615||3 µs|/5||4 µs|3.1 ms/");
+		"18446744073709551615||3 µs|≥ 3.1 ms/5||4 µs|3.1 ms/");
 	end(&c);
 }
 
@@ -157,11 +157,11 @@ static void sorts(void **state)
 
 	begin(&c, story, THRUM__TABLE_TASKS);
 
-	/* Empty cells come last, in ascending and in descending order. */
+	/* Empty cells come last, in ascending and in descending order. A pending task's life is its age. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), true), 0);
-	assert_string_equal(show(&c, "task", false), "5/3/2/1/18446744073709551615/");
+	assert_string_equal(show(&c, "task", false), "18446744073709551615/5/3/2/1/");
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "life"), false), 0);
-	assert_string_equal(show(&c, "task", false), "2/3/5/1/18446744073709551615/");
+	assert_string_equal(show(&c, "task", false), "2/3/5/18446744073709551615/1/");
 	/* Upper and lower case are the same, also behind the first 8 letters. */
 	assert_int_equal(thrum__table_sort(&c.table, column_of(&c, "label"), false), 0);
 	assert_string_equal(show(&c, "label", false), "get /10/GET /9/main///");
@@ -210,6 +210,33 @@ static void searches(void **state)
 	assert_int_equal(c.table.count, 0);
 	assert_int_equal(thrum__table_narrow(&c.table, NULL, ""), 0);
 	assert_int_equal(c.table.count, 5);
+	end(&c);
+}
+
+/* A word that looks like a condition and is none is searched for; the table tells why it finds nothing. */
+static void searches_tell_their_faults(void **state)
+{
+	static const char *const faults[][2] = {
+		{"Get state:Faild",
+			"no state “faild”; there are pending, resolved, failed, cancelled, became "
+			"and stuck"},
+		{"lief>5ms",
+			"no condition “lief>”; there are life>, life<, state:, label:, kind: and "
+			"site:"},
+		{"life>5x", "“life>5x” is no condition; life>50ms and life<1.5s are"},
+		{"state:failed life>5ms", ""},
+		{"http://x server.c:42 a: \"state:x", ""},
+	};
+	struct case_of c;
+
+	begin(&c, story, THRUM__TABLE_TASKS);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+		assert_int_equal(thrum__table_narrow(&c.table, NULL, faults[i][0]), 0);
+		assert_string_equal(c.table.fault, faults[i][1]);
+		assert_int_equal(c.table.count, 0);
+	}
+	assert_int_equal(thrum__table_narrow(&c.table, NULL, "state:failed"), 0);
+	assert_string_equal(c.table.fault, "");
 	end(&c);
 }
 
@@ -489,6 +516,7 @@ int main(void)
 		cmocka_unit_test(sorts),
 		cmocka_unit_test(long_texts_sort),
 		cmocka_unit_test(searches),
+		cmocka_unit_test(searches_tell_their_faults),
 		cmocka_unit_test(searches_in_steps),
 		cmocka_unit_test(other_tables),
 		cmocka_unit_test(lanes),

@@ -350,6 +350,31 @@ static void not_all_of_thousands_of_groups_have_places(void **state)
 	picture_finish(&p);
 }
 
+static double rate_of(const struct picture *p)
+{
+	return p->scene->bands->counted[bands_place(p) - p->scene->bands->places].numbers.rate;
+}
+
+/* Where a ring has lost the beginning, the numbers are of the rest: of all they would be too small. */
+static void numbers_are_of_what_is_kept(void **state)
+{
+	struct picture *p = *state;
+
+	assert_float_equal(rate_of(p), 29 / 0.4, 0.01);
+	p->model->is_cut = true;
+	p->model->lanes[0].first = 200L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_float_equal(rate_of(p), 11 / 0.2, 0.01);
+	/* In a window without the loss, they are the window's. */
+	p->scene->state.from = 300L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_float_equal(rate_of(p), 1 / 0.1, 0.01);
+	/* Behind the end there is no time of the program. */
+	p->scene->state.to = 900L * MS;
+	picture_paint(p, WIDTH, HEIGHT);
+	assert_float_equal(rate_of(p), 1 / 0.1, 0.01);
+}
+
 static void an_empty_window_says_where_something_is(void **state)
 {
 	struct picture *p = *state;
@@ -477,6 +502,7 @@ int main(void)
 		TEST(a_name_tells_about_it),
 		TEST(low_pictures_scroll),
 		TEST(an_empty_window_says_where_something_is),
+		TEST(numbers_are_of_what_is_kept),
 		TEST(numbers_wait_until_the_window_stands_still),
 		cmocka_unit_test(losses_of_all_threads_go_through_all_bands),
 		TEST(a_live_trace_ends_with_a_thick_line),

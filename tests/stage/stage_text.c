@@ -302,6 +302,11 @@ static void the_status_line_says_what_is_there(void **state)
 	show_set(show, "fold=1&squeeze=1");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
 	assert_non_null(strstr(words, ", idle time folded, quiet tracks folded"));
+	show_set(show, "find=state:faild");
+	thrum__stage_seen_words(show->stage, words, sizeof words);
+	assert_memory_equal(words, "no state “faild”; there are pending, ",
+		strlen("no state “faild”; there are pending, "));
+	show_set(show, "find=");
 	assert_int_equal(thrum__stage_pointer_words(show->stage, words, sizeof words), 0);
 	thrum__stage_move(show->stage, show_x(show, 0, 1001500), show_y(show, 0, 1), 0);
 	thrum__stage_pointer_words(show->stage, words, sizeof words);

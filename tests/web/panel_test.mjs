@@ -461,7 +461,7 @@ test("saves the table as CSV", async (open) => {
 
 test("idle time folds and unfolds by its button", async (open) => {
   const view = await opened(open, page(hanging()));
-  const button = view.getByRole("button", { name: "Idle folded" });
+  const button = view.getByRole("button", { name: "Fold idle" });
   const before = await button.getAttribute("aria-pressed");
   await button.click();
   await until(

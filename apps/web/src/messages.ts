@@ -129,6 +129,8 @@ export interface TableHead {
   columns: Column[];
   count: number;
   all: number;
+  /** Why the text that narrows the table may have left no row, or "". */
+  fault: string;
   sorted: number;
   descending: boolean;
 }

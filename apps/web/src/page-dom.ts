@@ -51,10 +51,10 @@ export function say(words: string) {
 /** "1,234", as the core writes numbers. (toLocaleString takes 30 ms when it is first called.) */
 export const count = (number: number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 
-/** A number where there is little room: "9,999", "279 k", "1.9 M". */
+/** A number where there is little room: "9,999", "279 k", "1.93 M". */
 export function roughly(number: number): string {
   if (number < 10_000) return count(number);
-  return number < 1e6 ? `${Math.floor(number / 1e3)} k` : `${Math.floor(number / 1e5) / 10} M`;
+  return number < 999_500 ? `${Math.round(number / 1e3)} k` : `${Math.round(number / 1e4) / 100} M`;
 }
 
 /** page.css puts the tabs to the bottom below the same width. */

@@ -51,7 +51,7 @@ function makeTasks(): Narrow {
     hover: (row) => post({ is: "hover", part: now.focus, task: row?.task ?? -1 }),
     head: (head, starts) => {
       const isAll = head.count === head.all;
-      shown.textContent = isAll ? "" : `${count(head.count)} of ${count(head.all)}`;
+      shown.textContent = isAll ? "" : head.fault || `${count(head.count)} of ${count(head.all)}`;
       if (order) sortAs(head);
       else if (starts) table.follows = false;
       else follow();

@@ -56,13 +56,38 @@ static void choose_life(struct thrum__slow_answer *answer)
 
 /* ---- The paths ----------------------------------------------------------------------------- */
 
+/* Whether a task counts for what is usual: it is of the same kind as the slow one, and did not fail. */
+static bool is_comparable(const struct thrum__slow_answer *answer, uint32_t task)
+{
+	const struct thrum__model *model = answer->model;
+
+	return THRUM__TASK(model, task, kind) == THRUM__TASK(model, answer->task, kind) &&
+		THRUM__TASK(model, thrum__model_heir(model, task), state) != THRUM__STATE_FAILED;
+}
+
+/* Chooses the median of those, as the bands' stories do (thrum__bands_usual). If there is none, that of
+ * all. */
+static void choose_usual(struct thrum__slow_answer *answer)
+{
+	const struct thrum__lives *lives = &answer->lives;
+	uint32_t others = lives->count - (answer->rank > 0), rank = 0;
+
+	answer->usual = THRUM__NONE;
+	if (others == 0 && answer->percent == 0)
+		return;
+	for (uint32_t i = 0; i < lives->count; i++)
+		answer->usual_of += is_comparable(answer, lives->items[i].item);
+	answer->usual = thrum__slow_lives_at(lives, 50)->item;
+	for (uint32_t i = 0; i < lives->count && rank < (answer->usual_of + 1) / 2; i++)
+		if (is_comparable(answer, lives->items[i].item)) {
+			answer->usual = lives->items[i].item;
+			rank++;
+		}
+}
+
 static int make_paths(struct thrum__slow_answer *answer)
 {
-	uint32_t others = answer->lives.count - (answer->rank > 0);
-
-	answer->usual = others == 0 && answer->percent == 0
-		? THRUM__NONE
-		: thrum__slow_lives_at(&answer->lives, 50)->item;
+	choose_usual(answer);
 	if (thrum__slow_path_make(&answer->paths, answer->task, &answer->path) < 0 ||
 		(answer->usual != THRUM__NONE &&
 			thrum__slow_path_make_like(&answer->paths, answer->usual, answer->task,

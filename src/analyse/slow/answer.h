@@ -13,7 +13,9 @@ struct thrum__slow_answer {
 	unsigned percent; /* the percentile of the lives at which the task is; 0: it was chosen */
 	uint32_t rank;    /* the task's place in `lives`, from 1; 0: it hasn't ended */
 	uint32_t task;    /* the slow task */
-	uint32_t usual;   /* the median of `lives`; NONE: no task to compare with */
+	/* The median of those of `lives` that are of the task's kind and did not fail, and how many these
+	 * are; if none are, of all. NONE: no task to compare with. */
+	uint32_t usual, usual_of;
 	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
 	struct thrum__shares shares;
 	struct thrum__cause cause;

@@ -115,6 +115,10 @@ uint32_t thrum__slow_ended_by(const struct thrum__slow_walk *, uint32_t task, in
 void thrum__slow_walk_held(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	const struct thrum__slow_wait *);
 
+/* Walks the end of a piece in which its task waits for one that is pending at the model's end, too.
+ * Returns up to when the rest is to be walked: to the piece's end if no such wait is known. */
+int64_t thrum__slow_walk_pending(struct thrum__slow_walk *, const struct thrum__slow_piece *);
+
 /* ---- Messages: messages.c ------------------------------------------------------------------ */
 
 /* Walks a time in which the piece's task waited for something unknown, if the work on a message of

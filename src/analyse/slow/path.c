@@ -235,6 +235,13 @@ static void walk_served(struct thrum__slow_walk *walk, const struct thrum__slow_
 		thrum__slow_part_add(walk, piece, piece->from, to, THRUM__DOING_QUEUED, peer);
 }
 
+/* Whether a piece's task is still pending when the trace ends, with the piece. */
+static bool is_at_end(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece)
+{
+	return piece->to == walk->model->end &&
+		THRUM__TASK(walk->model, piece->task, state) == THRUM__STATE_PENDING;
+}
+
 /* Walks a time in which nothing tells for which task the piece's one waited. Its lane tells what
  * went on meanwhile. */
 static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
@@ -245,7 +252,7 @@ static void walk_unknown(struct thrum__slow_walk *walk, const struct thrum__slow
 	if (THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_TIMER ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_REQUEST ||
 		THRUM__TASK(walk->model, piece->task, kind) == THRUM_KIND_CONDITION ||
-		walk->model->is_mirage)
+		walk->model->is_mirage || is_at_end(walk, piece))
 		thrum__slow_part_add(walk, piece, from, to, THRUM__DOING_WAITS, THRUM__NONE);
 	else
 		thrum__slow_lane_add(walk, piece, lane, from, to, THRUM__DOING_MEANWHILE);
@@ -371,7 +378,8 @@ static void walk_unready(struct thrum__slow_walk *walk, const struct thrum__slow
 		THRUM__TASK(model, source, created) >= to)
 		source = last_child(walk, piece, from, to);
 	if (source == THRUM__NONE) {
-		int64_t busy = doing == THRUM__DOING_MEANWHILE
+		/* At the end, only what its lane has run since it was idle last can hold it up. */
+		int64_t busy = doing == THRUM__DOING_MEANWHILE && !is_at_end(walk, piece)
 			? to
 			: thrum__slow_lane_busy_since(walk, lane, from, to);
 
@@ -542,11 +550,11 @@ static void walk_own(struct thrum__slow_walk *walk, struct thrum__slow_piece pie
 {
 	const struct thrum__model *model = walk->model;
 	const struct thrum__slices *runs = &walk->paths->runs;
-	uint32_t i = thrum__slow_rows_before(model, runs, piece.task, piece.to,
-		thrum__slow_run_start);
-	uint32_t lane = THRUM__TASK(model, piece.task, lane);
+	uint32_t i, lane = THRUM__TASK(model, piece.task, lane);
 	bool is_last = true;
 
+	piece.to = thrum__slow_walk_pending(walk, &piece);
+	i = thrum__slow_rows_before(model, runs, piece.task, piece.to, thrum__slow_run_start);
 	while (i > runs->first[piece.task] && piece.from < piece.to && !walk->failed) {
 		uint32_t run = runs->rows[i - 1];
 		int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);

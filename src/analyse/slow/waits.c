@@ -343,3 +343,49 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 	}
 	thrum__slow_part_add(walk, &thing, wait->from, to, THRUM__DOING_WAITS, THRUM__NONE);
 }
+
+/* Chooses, of the waits of a task that is pending, the one that lasts longest. Returns false if there is
+ * none that the path can follow. */
+static bool choose_pending(const struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, struct thrum__analyse_wait *chosen)
+{
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	unsigned count = thrum__analyse_waits_of(walk->model, piece->task, waits);
+
+	while (count > 0 && !thrum__slow_can_follow(walk, piece, waits[count - 1].on))
+		count--;
+	if (count > 0)
+		*chosen = waits[count - 1];
+	return count > 0;
+}
+
+int64_t thrum__slow_walk_pending(struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece)
+{
+	const struct thrum__model *model = walk->model;
+	struct thrum__slow_piece thing = *piece;
+	struct thrum__analyse_wait wait;
+	uint32_t run = THRUM__TASK(model, piece->task, run);
+	int64_t since = piece->from;
+
+	if (piece->to != model->end || !choose_pending(walk, piece, &wait))
+		return piece->to;
+	if (wait.since > since)
+		since = wait.since;
+	if (thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, end) > since)
+		since = THRUM__RUN(model, run, end);
+	if (since >= piece->to)
+		return piece->to;
+	if (wait.next == wait.on || !can_hold(walk, &thing, wait.next)) {
+		thrum__slow_push_below(walk, piece, wait.on, since, piece->to);
+		return since;
+	}
+	if (thrum__slow_frame_find(walk->paths, piece->frame, wait.on, THRUM__DOING_RUNS,
+		    &thing.frame) < 0)
+		walk->failed = true;
+	thing.task = wait.on;
+	if (thing.top == THRUM__NONE)
+		thing.top = wait.on;
+	push_hold(walk, thing, wait.next, since, piece->to);
+	return since;
+}

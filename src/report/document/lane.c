@@ -14,21 +14,23 @@ static const struct thrum__lane_use *use_of(const struct thrum__stats *stats, ui
 	return NULL;
 }
 
-/* Writes how long a lane ran, and which part of the time that the bands show this is. */
-static void write_running(struct thrum__document_task_writer *t, const struct thrum__lane_use *use)
+/* Writes how long a lane ran, and which part this is of the time whose events it has. */
+static void write_running(struct thrum__document_task_writer *t, uint32_t lane,
+	const struct thrum__lane_use *use)
 {
 	const struct thrum__model *model = t->w.model;
-	int64_t all = model->end - (model->forgotten > 0 ? model->forgotten : 0);
-	char words[32];
+	int64_t from = model->forgotten > 0 ? model->forgotten : 0;
+	bool is_cut = model->is_cut && model->lanes[lane].first > from;
 
+	if (is_cut)
+		from = model->lanes[lane].first;
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, "Runs");
-	if (!use || all <= 0) {
+	if (!use || model->end <= from) {
 		thrum__document_write_text(&t->w, "nothing");
 		return;
 	}
-	thrum__words_percent((double)use->total / (double)all, words, sizeof words);
-	thrum__document_write_text(&t->w, words);
-	thrum__document_write_text(&t->w, " of the time: ");
+	thrum__document_tell_part(t, (double)use->total, model->end - from, is_cut);
+	thrum__document_write_text(&t->w, ": ");
 	thrum__document_write_duration(&t->w, use->total);
 	thrum__document_write_text(&t->w, " in ");
 	thrum__document_write_number(&t->w, use->count);
@@ -44,7 +46,7 @@ void thrum__document_tell_lane_times(struct thrum__document_task_writer *t)
 		lane++;
 	if (lane == model->lane_count)
 		return;
-	write_running(t, use_of(t->stats, lane, THRUM__LANE_RUNNING));
+	write_running(t, lane, use_of(t->stats, lane, THRUM__LANE_RUNNING));
 	for (uint32_t i = 0; i < t->stats->longest_count && told < RUNS_MOST; i++) {
 		uint32_t run = t->stats->longest[i], request;
 		char words[64];

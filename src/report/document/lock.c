@@ -18,16 +18,19 @@ static int by_length(const void *a, const void *b)
 static void write_sums(struct thrum__document_task_writer *t,
 	const struct thrum__analyse_history *history)
 {
-	double held = 0, time = (double)(t->end - t->start);
-	char words[32];
+	int64_t from = thrum__model_kept_from(t->w.model, t->start, t->end);
+	double held = 0;
 
-	for (uint32_t i = 0; i < history->count; i++)
-		held += (double)(history->holds[i].to - history->holds[i].from);
+	for (uint32_t i = 0; i < history->count; i++) {
+		const struct thrum__analyse_held *hold = &history->holds[i];
+		int64_t since = hold->from > from ? hold->from : from;
+
+		held += hold->to > since ? (double)(hold->to - since) : 0;
+	}
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, "Held");
-	if (time > 0 && THRUM__TASK(t->w.model, t->task, kind) == THRUM_KIND_LOCK) {
-		thrum__words_percent(held / time, words, sizeof words);
-		thrum__document_write_text(&t->w, words);
-		thrum__document_write_text(&t->w, " of the time, ");
+	if (t->end > from && THRUM__TASK(t->w.model, t->task, kind) == THRUM_KIND_LOCK) {
+		thrum__document_tell_part(t, held, t->end - from, from > t->start);
+		thrum__document_write_text(&t->w, ", ");
 	}
 	thrum__document_write_number(&t->w, history->count);
 	thrum__document_write_text(&t->w, history->count == 1 ? " time" : " times");

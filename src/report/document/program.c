@@ -160,8 +160,19 @@ static void write_threads(struct thrum__document_about *a)
 /* A group with its numbers. */
 struct measured {
 	uint32_t group;
+	bool is_outside; /* it mostly waits for the outside, such as a client for its server's answers */
 	struct thrum__bands_numbers numbers;
 };
+
+/* Whether a group's time mostly goes where the program has no say. */
+static bool waits_outside(const struct thrum__family *family,
+	const struct thrum__story_where *where)
+{
+	return where->count > 0 &&
+		(where->parts[0].kind == THRUM__WHERE_OUTSIDE ||
+			(where->parts[0].kind == THRUM__WHERE_WAITS &&
+				family->groups[where->parts[0].group].is_outside));
+}
 
 /* Whether a group stands for requests: its tasks should resolve, and belong to no other request. If no
  * group does (`any`), all will do but those that last. */
@@ -179,10 +190,13 @@ static bool is_request(const struct thrum__family *family, uint32_t group, bool 
 	return true;
 }
 
+/* Those first for which the program itself works, then the most frequent. */
 static int by_ended(const void *a, const void *b)
 {
 	const struct measured *x = a, *y = b;
 
+	if (x->is_outside != y->is_outside)
+		return x->is_outside ? 1 : -1;
 	return x->numbers.ended < y->numbers.ended    ? 1
 		: x->numbers.ended > y->numbers.ended ? -1
 						      : 0;
@@ -253,6 +267,8 @@ static void write_answers(struct thrum__document_about *a)
 			if (!is_request(family, family->shown[i], any))
 				continue;
 			measured->group = family->shown[i];
+			measured->is_outside = a->program->where &&
+				waits_outside(family, &a->program->where[i]);
 			thrum__bands_numbers(a->bands, measured->group, &a->time,
 				&measured->numbers);
 			count += measured->numbers.ended > 0;
@@ -266,15 +282,6 @@ static void write_answers(struct thrum__document_about *a)
 }
 
 /* ---- Where it waits ------------------------------------------------------------------------- */
-
-/* Whether a group's time mostly goes where the program has no say. */
-static bool waits_outside(const struct thrum__family *family,
-	const struct thrum__story_where *where)
-{
-	return where->parts[0].kind == THRUM__WHERE_OUTSIDE ||
-		(where->parts[0].kind == THRUM__WHERE_WAITS &&
-			family->groups[where->parts[0].group].is_outside);
-}
 
 /* The index in `shown` of the requests that wait longest in all, of those whose paths are known; NONE:
  * there are none. Requests that only wait for the outside count (`any`) if there are no others. */

@@ -98,13 +98,13 @@ static void write_difference(struct about *a, const struct thrum__bands_differen
 	begin_row(a);
 	switch (difference->measure) {
 	case THRUM__BANDS_HALF:
-		write_group(a, "half of ", difference->group, "");
-		write_duration(a, "≤ ", (int64_t)here);
+		write_group(a, "median of ", difference->group, "");
+		write_duration(a, "", (int64_t)here);
 		write_duration(a, "", (int64_t)other);
 		break;
 	case THRUM__BANDS_SLOW:
-		write_group(a, "1 % of ", difference->group, "");
-		write_duration(a, "> ", (int64_t)here);
+		write_group(a, "p99 of ", difference->group, "");
+		write_duration(a, "", (int64_t)here);
 		write_duration(a, "", (int64_t)other);
 		break;
 	case THRUM__BANDS_RATE:

@@ -110,6 +110,20 @@ void thrum__document_tell_for(struct thrum__document_task_writer *t, uint32_t ta
 	thrum__document_tell_task(t, task);
 }
 
+void thrum__document_tell_part(struct thrum__document_task_writer *t, double part, int64_t time,
+	bool is_cut)
+{
+	char words[32];
+
+	thrum__words_percent(part / (double)time, words, sizeof words);
+	thrum__document_write_text(&t->w, words);
+	thrum__document_write_text(&t->w, is_cut ? " of the " : " of the time");
+	if (!is_cut)
+		return;
+	thrum__document_write_duration(&t->w, time);
+	thrum__document_write_text(&t->w, " recorded");
+}
+
 static void write_pair(struct thrum__document_task_writer *t, const char *key)
 {
 	thrum__document_write_paragraph(&t->w, THRUM__ROLE_PAIR, key);
@@ -338,6 +352,16 @@ static int64_t run_within_life(const struct thrum__document_task_writer *t, uint
 	return end > start ? thrum__base_time_between(start, end) : 0;
 }
 
+/* How many ns of a run lie behind the end of the chain's life: a task may resolve and then run on. */
+static int64_t run_after_life(const struct thrum__document_task_writer *t, uint32_t run)
+{
+	int64_t start = THRUM__RUN(t->w.model, run, start);
+	int64_t end = THRUM__RUN(t->w.model, run, end);
+
+	start = start < t->end ? t->end : start;
+	return !is_idle(t) && end > start ? thrum__base_time_between(start, end) : 0;
+}
+
 /* Writes how long the chain took, or has been pending: the number that all front ends tell of it. */
 static void write_took(struct thrum__document_task_writer *t)
 {
@@ -346,15 +370,17 @@ static void write_took(struct thrum__document_task_writer *t)
 
 	if (is_idle(t) || t->end < t->start)
 		return;
-	write_pair(t, is_open ? "Alive for" : "Took");
+	write_pair(t, "Life");
 	thrum__words_duration(thrum__base_time_between(t->start, t->end), 3, words, sizeof words);
+	thrum__document_write_text(&t->w, is_open ? "≥ " : "");
 	thrum__document_write_text(&t->w, words);
 }
 
 static void write_times(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
-	uint64_t running = 0, inside = 0; /* unsigned, as a damaged trace may make the sums wrap */
+	uint64_t running = 0, inside = 0,
+		 after = 0; /* unsigned, as a damaged trace may make the sums wrap */
 	uint32_t stretches = 0;
 
 	for (unsigned i = 0; i < t->count; i++) {
@@ -364,18 +390,24 @@ static void write_times(struct thrum__document_task_writer *t)
 			run = THRUM__RUN(model, run, prev)) {
 			running += (uint64_t)thrum__stats_run_length(model, run);
 			inside += (uint64_t)run_within_life(t, run);
+			after += (uint64_t)run_after_life(t, run);
 			stretches++;
 		}
 	}
 	write_pair(t, thrum__analyse_task_is_lane(model, t->heir) ? "Between tasks" : "Running");
 	if (stretches == 0)
-		thrum__document_write_text(&t->w, "never");
+		thrum__document_write_text(&t->w, "no run is recorded");
 	else
-		thrum__document_write_duration(&t->w, (int64_t)running);
+		thrum__document_write_duration(&t->w, (int64_t)(running - after));
 	if (stretches > 1) {
 		thrum__document_write_text(&t->w, " in ");
 		thrum__document_write_number(&t->w, stretches);
 		thrum__document_write_text(&t->w, " stretches");
+	}
+	if (after > 0) {
+		thrum__document_write_text(&t->w, "; ran on for ");
+		thrum__document_write_duration(&t->w, (int64_t)after);
+		thrum__document_write_text(&t->w, " after its end");
 	}
 	if (is_idle(t) || t->end < t->start)
 		return;

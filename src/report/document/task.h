@@ -25,6 +25,11 @@ void thrum__document_tell_task(struct thrum__document_task_writer *, uint32_t ta
 /* The same; of a lock's document, first the request for which the task works. */
 void thrum__document_tell_for(struct thrum__document_task_writer *, uint32_t task);
 
+/* Writes a share of a time: "7 % of the time"; if the events before that time are lost, "7 % of the 117 ms
+ * recorded". */
+void thrum__document_tell_part(struct thrum__document_task_writer *, double part, int64_t time,
+	bool is_cut);
+
 /* Writes, for a lane's own task, how much the lane ran, and its longest runs. */
 void thrum__document_tell_lane_times(struct thrum__document_task_writer *);
 

@@ -143,16 +143,16 @@ static void write_states(struct about *a)
 			order[i].state == THRUM__STATE_FAILED);
 	/* While the program still runs, most of these are just under way. */
 	if (has_ended(a->info))
-		write_state(a, stuck, " never resolved", THRUM__WORDS_STUCK, true);
+		write_state(a, stuck, a->is_clear ? " under way at the end" : " never resolved",
+			THRUM__WORDS_STUCK, !a->is_clear);
 	else
 		write_state(a, stuck, " pending that should resolve", THRUM__WORDS_STUCK, false);
-	write_state(a, idle, " for idle threads", -1, false);
+	write_state(a, idle, " own tasks of threads", -1, false);
 	if (a->is_clear && stuck > 0) {
 		thrum__document_write_paragraph(&a->w, THRUM__ROLE_PAIR, "");
 		thrum__document_write_text(&a->w,
 			has_ended(a->info)
-				? "They are no findings: they were under way when the program "
-				  "ended, and nothing shows that they hang."
+				? "They are no findings: nothing shows that they hang."
 				: "They are no findings: they are under way, and nothing shows that "
 				  "they hang.");
 	}

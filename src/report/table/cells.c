@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/graph.h"
+#include "base/time.h"
 #include "report/table/parts.h"
 #include "report/table/tree.h"
 #include "words/words.h"
@@ -219,6 +221,17 @@ static void set_error(struct thrum__table_cell *cell, const struct thrum__model 
 		set_number(cell, error);
 }
 
+/* The life of a task that has not ended is as long as its age, or longer; if the beginning is known. */
+static void set_age(struct thrum__table_cell *cell, const struct thrum__model *model, uint32_t task)
+{
+	if (!thrum__analyse_task_is_pending(model, task) ||
+		thrum__analyse_task_is_object(model, task) ||
+		(THRUM__TASK(model, task, flags) & (THRUM__TASK_LANE | THRUM__TASK_PREEXISTING)))
+		return;
+	cell->number = thrum__base_time_between(THRUM__TASK(model, task, start), model->end);
+	cell->is_growing = cell->number >= 0;
+}
+
 /* ---- The cells of each table --------------------------------------------------------------- */
 
 static void task_cell(const struct thrum__table *table, uint32_t task, unsigned column,
@@ -265,6 +278,8 @@ static void task_cell(const struct thrum__table *table, uint32_t task, unsigned 
 			table->stats->measure[column - TASK_MEASURES]
 					     [thrum__stats_place(table->stats, task)]);
 		cell->is_empty = cell->number < 0;
+		if (cell->is_empty && column == TASK_MEASURES + THRUM__MEASURE_LIFE)
+			set_age(cell, model, task);
 	}
 }
 
@@ -446,6 +461,7 @@ void thrum__table_item_cell(const struct thrum__table *table, uint32_t item, uns
 	cell->type = table->form->columns[column].type;
 	cell->is_empty = true;
 	cell->is_unknown = false;
+	cell->is_growing = false;
 	cell->text = "";
 	cell->size = 0;
 	cell->number = 0;

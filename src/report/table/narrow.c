@@ -145,6 +145,9 @@ static struct thrum__table_narrowing *begin(struct thrum__table *table,
 		return NULL;
 	}
 	narrowing->is_tasks = table->form == thrum__table_form(THRUM__TABLE_TASKS);
+	*table->fault = '\0';
+	if (narrowing->is_tasks)
+		thrum__words_search_fault(text, table->fault, sizeof table->fault);
 	narrow->by_text = *text != '\0';
 	narrow->counted = counted;
 	narrow->chart = chart;

@@ -220,7 +220,7 @@ static uint32_t split_empty(const struct thrum__table *table, unsigned column, b
 		int64_t key;
 
 		thrum__table_item_cell(table, table->rows[i], column, &cell);
-		if (cell.is_empty) {
+		if (cell.is_empty && !cell.is_growing) {
 			empty[empties++] = table->rows[i];
 			continue;
 		}
@@ -484,18 +484,24 @@ static int64_t round_to_three_digits(int64_t thousandths)
 	return (thousandths + (thousandths < 0 ? -step : step) / 2) / step * step;
 }
 
+#define AT_LEAST "≥ "
+
 void thrum__table_words(const struct thrum__table *table, uint32_t row, unsigned column,
 	struct thrum__table_cell *cell)
 {
 	thrum__table_cell(table, row, column, cell);
 	if (cell->type == THRUM__CELL_TEXT)
 		reword_cell(table, table->rows[row], column, cell);
-	if (cell->type == THRUM__CELL_TEXT || cell->is_empty)
+	if (cell->type == THRUM__CELL_TEXT || (cell->is_empty && !cell->is_growing))
 		return;
 	if (cell->type == THRUM__CELL_RATE || cell->type == THRUM__CELL_SHARE)
 		cell->number = round_to_three_digits(cell->number);
+	if (cell->is_growing)
+		cell->size = sizeof AT_LEAST - 1;
+	memcpy(cell->room, AT_LEAST, cell->size);
 	if (cell->type == THRUM__CELL_DURATION)
-		cell->size = thrum__words_duration(cell->number, 3, cell->room, sizeof(cell->room));
+		cell->size += thrum__words_duration(cell->number, 3, cell->room + cell->size,
+			sizeof(cell->room) - cell->size);
 	else if (cell->type == THRUM__CELL_TIME)
 		cell->size = thrum__words_time(cell->number, 1000, cell->room, sizeof(cell->room));
 	else {

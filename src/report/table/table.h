@@ -83,14 +83,17 @@ struct thrum__table {
 	uint32_t all;                   /* items, also those that a filter dropped */
 	unsigned sorted;                /* the column; form->count: none */
 	bool descending;
+	/* Why the text that narrows the tasks may have left none (thrum__words_search_fault); else "". */
+	char fault[200];
 };
 
 #define THRUM__CELL_ROOM 400
 
 struct thrum__table_cell {
 	uint8_t type;
-	bool is_empty;    /* the column doesn't apply, or the value is unknown */
-	bool is_unknown;  /* it applies: JSON has null */
+	bool is_empty;   /* the column doesn't apply, or the value is unknown */
+	bool is_unknown; /* it applies: JSON has null */
+	bool is_growing; /* empty for programs; people read "≥ 3 s", and `number` counts for the order */
 	int64_t number;   /* for an id, its 64 bits */
 	const char *text; /* for a text; valid as long as the model, or in `room` */
 	size_t size;

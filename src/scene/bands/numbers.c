@@ -90,6 +90,16 @@ static bool has_gap(const struct thrum__model *model, const struct thrum__bands_
 	return false;
 }
 
+/* Returns since when the numbers of a time from `from` on count: where events are lost, they would be too
+ * small. The panel's begin there, too. */
+static int64_t counted_from(const struct thrum__bands_pen *pen, int64_t from)
+{
+	const struct thrum__bands *all = pen->bands->all;
+	int64_t kept = thrum__model_kept_from(all->model, all->from, all->to);
+
+	return kept > all->from && kept > from && kept < pen->p->state->to ? kept : from;
+}
+
 /* Computes the numbers of a place: of bands, in two times; of others, in the window. */
 static void count_place(const struct thrum__bands_pen *pen,
 	const struct thrum__scene_bands_place *place, const struct thrum__bands_time *time,
@@ -97,7 +107,7 @@ static void count_place(const struct thrum__bands_pen *pen,
 {
 	const struct thrum__bands *all = pen->bands->all;
 	const struct thrum__bands_window *window = &pen->bands->window;
-	int64_t from = window->times[0], to = window->times[window->columns];
+	int64_t from = counted_from(pen, window->times[0]), to = window->times[window->columns];
 
 	if (place->kind == THRUM__PLACE_THREAD || place->kind == THRUM__PLACE_OPENED_THREAD)
 		counted->share = thrum__bands_thread_share(all, place->index, from, to);
@@ -116,14 +126,16 @@ void thrum__bands_count(struct thrum__bands_pen *pen)
 {
 	struct thrum__scene_bands *bands = pen->bands;
 	const struct thrum__scene_state *state = pen->p->state;
-	struct thrum__bands_time time = {.from = {state->from}, .to = {state->to}}, rest = {0};
+	int64_t from = counted_from(pen, state->from), end = bands->all->to;
+	int64_t to = state->to > end && end > from ? end : state->to;
+	struct thrum__bands_time time = {.from = {from}, .to = {to}}, rest = {0};
 	bool is_known;
 
 	if (pen->has_range) {
 		const struct thrum__scene_bands_state *range = &state->bands;
 
-		rest = (struct thrum__bands_time){.from = {state->from, range->range_to},
-			.to = {range->range_from, state->to}};
+		rest = (struct thrum__bands_time){.from = {from, range->range_to},
+			.to = {range->range_from, to}};
 		time = (struct thrum__bands_time){.from = {range->range_from},
 			.to = {range->range_to}};
 	}
