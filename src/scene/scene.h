@@ -525,7 +525,8 @@ bool thrum__scene_bands_place_y(const struct thrum__scene *, uint32_t task, floa
 	float *height);
 /* A number that changes when a document about the selected task, or about the bands, is to be written anew:
  * with the chosen run, the range, and the focus. It is odd if the panel is to tell about the range; bit 1:
- * the range chooses durations, too, in a band that can be opened, or opened further. */
+ * the range chooses durations, too, in a band that can be opened, or opened further; bit 2: a band or a
+ * thread has the focus. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
 /* Whether the panel is to tell about the range: no task is selected, or the range was chosen later. */
 bool thrum__scene_bands_tells_range(const struct thrum__scene *);
