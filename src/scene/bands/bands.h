@@ -410,6 +410,8 @@ void thrum__bands_paint_key(struct thrum__paint *, const uint32_t tones[2]);
 /* Gives y of a finding's step: of the task's line, or of its queue, or of the last place. Returns false
  * if there is none. */
 bool thrum__bands_step_y(const struct thrum__bands_pen *, const struct thrum__step *, float *y);
+/* Whether the line of a step's task is in sight. */
+bool thrum__bands_step_lasts(const struct thrum__bands_pen *, const struct thrum__step *);
 
 /* The same from the top of the first place. */
 bool thrum__scene_bands_step_y(const struct thrum__scene_bands *, const struct thrum__step *,
