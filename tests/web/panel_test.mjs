@@ -53,7 +53,7 @@ test("a finding tells its steps, and shows them", async (open) => {
   await panel(view)
     .getByRole("button", { name: /Show me/ })
     .click();
-  await reaches(view, "it is shown", (at) => at.has("sel") && at.has("t"));
+  await reaches(view, "it is shown", (at) => at.has("sel") && at.get("related") === "1");
 });
 
 test("why a task was slow: by link, key and tab; its links lead to details", async (open) => {
