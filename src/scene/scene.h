@@ -404,7 +404,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(TOP, "Move", "top", "Home", "go to the top") \
 	X(BOTTOM, "Move", "bottom", "End", "go to the bottom") \
 	X(FIT, "Move", "fit", "f", "fit the selection into the picture; again: the whole trace") \
-	X(FOLD, "Show", "fold", "i", "fold idle time") \
+	X(FOLD, "Show", "fold", "i", "fold time in which nothing runs") \
 	X(SQUEEZE, "Show", "squeeze", "r", "fold quiet tracks") \
 	X(BANDS, "Show", "bands", "v", "a band for each kind of task, or a row for each task") \
 	X(OPEN, "Bands", "open", "o", \

@@ -159,7 +159,7 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	thrum__words_time(end, step, text, sizeof text);
 	thrum__base_text_format(&words, "%s", text);
 	if (scene->is_folded)
-		thrum__base_text_format(&words, ", idle time folded");
+		thrum__base_text_format(&words, ", time folded where nothing runs");
 	if (scene->is_squeezed)
 		thrum__base_text_format(&words, ", quiet tracks folded");
 	if (scene->state.fisheye)
