@@ -474,6 +474,8 @@ int thrum__scene_command_find(const char *name);
  * command is the front end's (search, details, slow, mark, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
+/* Returns why a command had nothing to do, for the status line; static. NULL: that is seen. */
+const char *thrum__scene_refusal(const struct thrum__scene *, int command);
 
 /* A press on the gutter of bands: gives the band there the focus, or opens it if it has the focus. On
  * the ruler, sorts the bands by the column at x, or ends that. Returns as thrum__scene_command does. */

@@ -292,7 +292,8 @@ THRUM__MUST_USE int thrum__stage_document(struct thrum__stage *, uint32_t part,
 
 /*
  * The status line. The left text: the time below the pointer and the task and counter there, or the
- * duration that is measured. The right text: the window, and which folds are on.
+ * duration that is measured. The right text: the window, and which folds are on; or why the last command
+ * did nothing.
  */
 size_t thrum__stage_pointer_words(const struct thrum__stage *, char *to, size_t size);
 size_t thrum__stage_seen_words(const struct thrum__stage *, char *to, size_t size);

@@ -150,6 +150,10 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 
 	if (stage->count == 0)
 		return 0;
+	if (stage->own->refusal) {
+		thrum__base_text_put(&words, stage->own->refusal);
+		return words.size;
+	}
 	scene = stage->parts[stage->focus].scene;
 	step = step_of(scene);
 	from = scene->state.from > 0 ? scene->state.from : 0;
