@@ -151,7 +151,6 @@ static int make_document(AppPane *self, const struct thrum__stats *stats,
 	const struct thrum__scene *scene = self->stage->parts[self->part].scene;
 	int result;
 
-	self->subject = thrum__scene_bands_subject(scene);
 	if (self->task == THRUM__NONE || tells_range(self)) {
 		result = thrum__stage_document(self->stage, self->part, stats,
 			app_trace_info(self->traces[self->part]), document);
@@ -217,10 +216,17 @@ static char *words_of_range(const struct thrum__document *document)
 static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 {
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_VERTICAL, 0);
+	const struct thrum__scene *scene = pane_scene(self);
 	struct thrum__document document;
+	bool is_plain;
 
 	gtk_widget_add_css_class(box, "details");
 	thrum__document_init(&document);
+	/* The findings come first, unless something was chosen that the page tells of. */
+	self->subject = scene ? thrum__scene_bands_subject(scene) : 0;
+	is_plain = self->task == THRUM__NONE && !(self->subject & 5);
+	if (is_plain)
+		add_findings(self, box, model);
 	if (is_known(self, model) && make_document(self, self->stats, &document) == 0) {
 		g_autofree char *words = tells_range(self) ? words_of_range(&document) : NULL;
 
@@ -230,7 +236,8 @@ static GtkWidget *make_page(AppPane *self, const struct thrum__model *model)
 	thrum__document_finish(&document);
 	if (tells_range(self))
 		gtk_box_append(GTK_BOX(box), make_range_buttons(self->subject & 2));
-	add_findings(self, box, model);
+	if (!is_plain)
+		add_findings(self, box, model);
 	return box;
 }
 

@@ -210,6 +210,7 @@ static void set_bands(const struct render *render, uint32_t part, struct thrum__
 	if (options->story) {
 		memcpy(state->bands.stories, bands->stories, sizeof(bands->stories));
 		state->bands.story_count = bands->story_count;
+		state->fold = THRUM__FOLD_OFF; /* its boxes are compared by their lengths */
 	}
 	if (options->range) {
 		state->bands.range_from = bounded(bands->range_from) - offset;

@@ -304,8 +304,8 @@ static void show_time(struct thrum__scene *scene, int64_t from, int64_t to)
 	show_time_around(scene, from, to, (to - from) / 3 + 1000);
 }
 
-/* Shows a stretch of time and a task in it, with all that is unrelated folded or faded. `finding` is
- * the task's, or NULL. */
+/* Shows a stretch of time and a task in it, with all that is unrelated folded or faded; but bands fold no
+ * time for that. `finding` is the task's, or NULL. */
 static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, int64_t to,
 	const struct thrum__finding *finding)
 {
@@ -316,7 +316,9 @@ static int show_alone(struct thrum__scene *scene, uint32_t task, int64_t from, i
 
 	show_time(scene, from, to);
 	if (!is_lane)
-		state->fold = state->squeeze = THRUM__FOLD_ON;
+		state->squeeze = THRUM__FOLD_ON;
+	if (!is_lane && !scene->shows_bands)
+		state->fold = THRUM__FOLD_ON;
 	state->related_only = !is_lane;
 	if (thrum__scene_select(scene, task) < 0)
 		return -THRUM_E_MEMORY;
@@ -340,10 +342,29 @@ int thrum__scene_show_life(struct thrum__scene *scene, uint32_t task)
 		scene->layout->units[unit].end, NULL);
 }
 
+/* Gives the time of a finding: from its first step to its last one, or to the end of the wait. */
+static void time_of(const struct thrum__scene *scene, const struct thrum__finding *finding,
+	int64_t *first, int64_t *last)
+{
+	uint32_t victim = finding->steps[finding->step_count - 1].task;
+
+	*first = INT64_MAX;
+	*last = THRUM__TASK(scene->model, victim, state) == THRUM__STATE_PENDING &&
+			!(THRUM__TASK(scene->model, victim, flags) & THRUM__TASK_LANE)
+		? scene->model->end
+		: INT64_MIN;
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		int64_t time = finding->steps[i].time;
+
+		*first = time < *first ? time : *first;
+		*last = time > *last ? time : *last;
+	}
+}
+
 int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 {
 	const struct thrum__finding *finding;
-	int64_t first = INT64_MAX, last = INT64_MIN;
+	int64_t first, last;
 
 	if (index >= scene->findings.count)
 		return 0;
@@ -351,12 +372,7 @@ int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 	finding = &scene->findings.findings[index];
 	scene->state.finding = index;
 	scene->state.findings = true;
-	for (unsigned i = 0; i < finding->step_count; i++) {
-		const struct thrum__step *step = &finding->steps[i];
-
-		first = step->time < first ? step->time : first;
-		last = step->time > last ? step->time : last;
-	}
+	time_of(scene, finding, &first, &last);
 	return show_alone(scene, victim_of(scene, index), first, last, finding);
 }
 

@@ -35,8 +35,9 @@ THRUM__MUST_USE int thrum__scene_show_tracks(struct thrum__scene *, uint32_t fir
 	uint32_t most);
 
 /* The first selects a task and brings its unit into sight without zooming. The second also zooms to
- * the unit's life, folds idle time and quiet tracks, and fades unrelated units. The third does all
- * of this for a finding and its victim. All return as thrum__scene_command does. */
+ * the unit's life, folds idle time (in rows) and quiet tracks, and fades unrelated units. The third
+ * does all of this for a finding and its victim, until the victim's wait ends. All return as
+ * thrum__scene_command does. */
 THRUM__MUST_USE int thrum__scene_show_task(struct thrum__scene *, uint32_t task);
 THRUM__MUST_USE int thrum__scene_show_life(struct thrum__scene *, uint32_t task);
 THRUM__MUST_USE int thrum__scene_show_finding(struct thrum__scene *, uint32_t finding);

@@ -400,7 +400,7 @@ bool thrum__scene_has_band(const struct thrum__scene *, const char *name);
 	X(TOP, "Move", "top", "Home", "go to the top") \
 	X(BOTTOM, "Move", "bottom", "End", "go to the bottom") \
 	X(FIT, "Move", "fit", "f", "fit the selection into the picture; again: the whole trace") \
-	X(FOLD, "Show", "fold", "i", "fold idle time") \
+	X(FOLD, "Show", "fold", "i", "fold time in which nothing runs") \
 	X(SQUEEZE, "Show", "squeeze", "r", "fold quiet tracks") \
 	X(BANDS, "Show", "bands", "v", "a band for each kind of task, or a row for each task") \
 	X(OPEN, "Bands", "open", "o", \
@@ -470,6 +470,8 @@ int thrum__scene_command_find(const char *name);
  * command is the front end's (search, details, slow, mark, go-to-time, help), or -THRUM_E_MEMORY.
  */
 THRUM__MUST_USE int thrum__scene_command(struct thrum__scene *, int command);
+/* Returns why a command had nothing to do, for the status line; static. NULL: that is seen. */
+const char *thrum__scene_refusal(const struct thrum__scene *, int command);
 
 /* A press on the gutter of bands: gives the band there the focus, or opens it if it has the focus. On
  * the ruler, sorts the bands by the column at x, or ends that. Returns as thrum__scene_command does. */
@@ -521,7 +523,8 @@ bool thrum__scene_bands_place_y(const struct thrum__scene *, uint32_t task, floa
 	float *height);
 /* A number that changes when a document about the selected task, or about the bands, is to be written anew:
  * with the chosen run, the range, and the focus. It is odd if the panel is to tell about the range; bit 1:
- * the range chooses durations, too, in a band that can be opened, or opened further. */
+ * the range chooses durations, too, in a band that can be opened, or opened further; bit 2: a band or a
+ * thread has the focus. */
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *);
 /* Whether the panel is to tell about the range: no task is selected, or the range was chosen later. */
 bool thrum__scene_bands_tells_range(const struct thrum__scene *);

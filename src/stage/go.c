@@ -258,7 +258,7 @@ static int toggle_pairs(struct thrum__stage *stage)
 	return thrum__stage_share(stage, stage->focus) < 0 ? -THRUM_E_MEMORY : THRUM__MOVED;
 }
 
-int thrum__stage_command(struct thrum__stage *stage, int command)
+static int do_command(struct thrum__stage *stage, int command)
 {
 	uint32_t part, selected;
 	struct thrum__scene *scene;
@@ -301,6 +301,19 @@ int thrum__stage_command(struct thrum__stage *stage, int command)
 		return status;
 	memcpy(stage->panel, scene->state.page, sizeof stage->panel);
 	return status | THRUM__CHANGED_SELECTION | THRUM__CHANGED_SEARCH;
+}
+
+int thrum__stage_command(struct thrum__stage *stage, int command)
+{
+	int status = do_command(stage, command);
+	const char *refusal = status == 0 && stage->count > 0
+		? thrum__scene_refusal(stage->parts[stage->focus].scene, command)
+		: NULL;
+
+	if (status < 0 || (!refusal && !stage->own->refusal))
+		return status;
+	stage->own->refusal = refusal;
+	return status | THRUM__CHANGED_STATUS;
 }
 
 /* ---- Links --------------------------------------------------------------------------------- */

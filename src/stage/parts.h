@@ -75,6 +75,9 @@ struct thrum__stage_private {
 	double hover_start;              /* ms; NAN until the next frame */
 	bool is_hover_shown;
 
+	const char
+		*refusal; /* why the last command did nothing, until something changes; or NULL */
+
 	/* The time of the last command "mark". */
 	uint32_t mark_part;
 	int64_t mark_time;

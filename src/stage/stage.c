@@ -51,6 +51,7 @@ void thrum__stage_destroy(struct thrum__stage *stage)
 void thrum__stage_refresh(struct thrum__stage *stage)
 {
 	stage->own->is_projected = stage->own->is_painted = false;
+	stage->own->refusal = NULL;
 }
 
 static int64_t bounded_time(int64_t time)

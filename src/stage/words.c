@@ -152,6 +152,10 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 
 	if (stage->count == 0)
 		return 0;
+	if (stage->own->refusal) {
+		thrum__base_text_put(&words, stage->own->refusal);
+		return words.size;
+	}
 	scene = stage->parts[stage->focus].scene;
 	step = step_of(scene);
 	from = scene->state.from > 0 ? scene->state.from : 0;
@@ -164,7 +168,7 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	thrum__words_time(end, step, text, sizeof text);
 	thrum__base_text_format(&words, "%s", text);
 	if (scene->is_folded)
-		thrum__base_text_format(&words, ", idle time folded");
+		thrum__base_text_format(&words, ", time folded where nothing runs");
 	if (scene->is_squeezed)
 		thrum__base_text_format(&words, ", quiet tracks folded");
 	if (scene->state.fisheye)

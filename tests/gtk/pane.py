@@ -17,7 +17,7 @@ from common import (check, exported, find, is_quiet, page, program, record, sele
 def links(desktop):
     viewer = shown(desktop)
     viewer.click("show-finding-0")
-    viewer.wait("the finding is shown", lambda window: window_of(window.state))
+    viewer.wait("the finding is shown", lambda window: selected(window.state))
     viewer.key("f")
     viewer.click("picture", *find(viewer, "client"))
     wait_selected(viewer, 3)
@@ -43,7 +43,7 @@ def notes(desktop):
     top, pane = viewer.window().places["finding-0"][1], viewer.window().places["pane-details"]
     check(pane[1] <= top < pane[1] + pane[3], f"its card is at {top}, in a pane at {pane}")
     before = window_of(viewer.window().state)
-    viewer.key("Right")
+    viewer.key("w")
     viewer.wait("the picture has the keys", lambda window: window_of(window.state) != before)
     is_quiet(viewer)
 

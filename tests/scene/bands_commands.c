@@ -287,6 +287,21 @@ static void escape_ends_one_thing_at_a_time(void **state)
 	assert_int_equal(bands_command(p, THRUM__COMMAND_CLEAR), 0);
 }
 
+/* Beside a story no time folds: its boxes are compared by their lengths. */
+static void a_story_ends_folding(void **state)
+{
+	struct picture *p = *state;
+
+	assert_int_equal(thrum__scene_select(p->scene, story_task(p->model, FIRST_ID + SLOW)), 0);
+	p->scene->state.fold = THRUM__FOLD_ON;
+	assert_int_equal(bands_command(p, THRUM__COMMAND_PIN), 1);
+	assert_int_equal(p->scene->state.fold, THRUM__FOLD_OFF);
+	assert_int_equal(bands_command(p, THRUM__COMMAND_FOLD), 0);
+	assert_int_equal(p->scene->state.fold, THRUM__FOLD_OFF);
+	assert_int_equal(bands_command(p, THRUM__COMMAND_PIN), 1);
+	assert_int_equal(p->scene->state.fold, THRUM__FOLD_AUTO);
+}
+
 /* In rows too: there a story needs bands, which the command shows if there is one. */
 static void rows_change_to_bands_for_a_story(void **state)
 {
@@ -337,6 +352,7 @@ int main(void)
 		TEST(one_command_changes_between_rows_and_bands),
 		TEST(zooming_goes_to_the_range_or_to_the_selection),
 		TEST(escape_ends_one_thing_at_a_time),
+		TEST(a_story_ends_folding),
 		TEST(rows_change_to_bands_for_a_story),
 		TEST(what_was_chosen_last_is_told),
 	};

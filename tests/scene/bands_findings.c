@@ -138,6 +138,59 @@ static void all_steps_of_a_finding_are_shown(void **state)
 	picture_finish(&p);
 }
 
+/* The wait lasts to the end: so does the window, and in bands no time is folded for that. */
+static void a_finding_is_shown_to_the_end_of_its_wait(void **state)
+{
+	const struct thrum__scene_state *shown;
+	const struct thrum__finding *finding;
+	struct picture p;
+
+	(void)state;
+	picture_of_model(&p, make_hang());
+	shown = &p.scene->state;
+	for (int as = THRUM__AS_ROWS; as <= THRUM__AS_BANDS; as++) {
+		p.scene->state.as = (uint8_t)as;
+		p.scene->state.fold = THRUM__FOLD_AUTO;
+		picture_paint(&p, WIDTH, HEIGHT);
+		finding = &p.scene->findings.findings[0];
+		assert_int_equal(thrum__scene_show_finding(p.scene, 0), 1);
+		assert_true(shown->from < finding->steps[0].time);
+		assert_int_equal(shown->to, p.model->end);
+		assert_int_equal(shown->fold,
+			as == THRUM__AS_BANDS ? THRUM__FOLD_AUTO : THRUM__FOLD_ON);
+	}
+	picture_finish(&p);
+}
+
+/* Notes which of the first two pins stand at the left edge, or beside words there. */
+static void find_pins(void *context, const struct written *text)
+{
+	unsigned *seen = context;
+
+	if (text->size == 1 && text->x < thrum__scene_bands_left(WIDTH) + 60)
+		*seen |= text->text[0] == '1' ? 1 : text->text[0] == '2' ? 2 : 0;
+}
+
+/* Steps that came before the window have their pins at its edge, if their lines are seen. */
+static void steps_before_the_window_are_told_at_its_edge(void **state)
+{
+	struct picture p;
+	unsigned seen = 0;
+
+	(void)state;
+	picture_of_model(&p, make_hang());
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_int_equal(thrum__scene_show_finding(p.scene, 0), 1);
+	p.scene->state.fold = THRUM__FOLD_OFF;
+	p.scene->state.from = 600L * MS;
+	p.scene->state.to = 700L * MS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	picture_texts(&p, THRUM__Z_BADGE_TEXT, THRUM__Z_BADGE_TEXT, find_pins, &seen);
+	assert_int_equal(seen, 3);
+	picture_finish(&p);
+}
+
 /* A disc that would cover words makes room for them, but stays near its time. */
 static void discs_stand_beside_words(void **state)
 {
@@ -187,6 +240,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_steps_of_a_finding_are_shown),
+		cmocka_unit_test(a_finding_is_shown_to_the_end_of_its_wait),
+		cmocka_unit_test(steps_before_the_window_are_told_at_its_edge),
 		cmocka_unit_test(discs_stand_beside_words),
 		cmocka_unit_test(a_finding_opens_the_groups_without_a_band),
 	};

@@ -128,7 +128,8 @@ static void a_story_is_pinned_where_one_is(void **state)
 	struct show *show = *state;
 	struct thrum__scene_state before = *show_state(show, 0);
 
-	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PIN), 0);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PIN),
+		THRUM__CHANGED_STATUS);
 	assert_true(thrum__stage_go_task(show->stage, 0, story_task(show->models[0], 105)) > 0);
 	show_settle(show);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_FIT) > 0);
@@ -155,6 +156,34 @@ static void exceptions_and_stories_need_bands(void **state)
 	assert_int_equal(show_state(show, 0)->as, THRUM__AS_BANDS);
 	assert_int_equal(show_state(show, 0)->bands.story_count, 1);
 	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_BACK) > 0);
+}
+
+/* A command that has nothing to do says why in the status line, until something changes. */
+static void what_does_nothing_is_told(void **state)
+{
+	static const struct {
+		int command;
+		const char *why;
+	} refused[] = {{THRUM__COMMAND_SQUEEZE, "not in bands: v shows rows"},
+		{THRUM__COMMAND_FISHEYE, "not in bands: v shows rows"},
+		{THRUM__COMMAND_RELATED, "select a task first, or find some"},
+		{THRUM__COMMAND_ALONE, "select a task first, or find some"},
+		{THRUM__COMMAND_PIN, "select a task first"},
+		{THRUM__COMMAND_WAKER, "select a task first"},
+		{THRUM__COMMAND_NEXT_ALIKE, "select a task first"},
+		{THRUM__COMMAND_PAIR, "open a second recording first"}};
+	struct show *show = *state;
+	char words[200];
+
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+		assert_int_equal(thrum__stage_command(show->stage, refused[i].command),
+			THRUM__CHANGED_STATUS);
+		thrum__stage_seen_words(show->stage, words, sizeof words);
+		assert_string_equal(words, refused[i].why);
+	}
+	assert_true(thrum__stage_command(show->stage, THRUM__COMMAND_ZOOM_IN) > 0);
+	thrum__stage_seen_words(show->stage, words, sizeof words);
+	assert_ptr_equal(strstr(words, "shown: "), words);
 }
 
 /* A drag that goes up or down in a band chooses durations with the time; Escape ends both. */
@@ -762,6 +791,7 @@ int main(void)
 			show_end),
 		cmocka_unit_test_setup_teardown(the_focus_is_a_sentence, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_story_is_pinned_where_one_is, set_up, show_end),
+		cmocka_unit_test_setup_teardown(what_does_nothing_is_told, set_up, show_end),
 		cmocka_unit_test_setup_teardown(a_drag_with_shift_chooses_durations, set_up,
 			show_end),
 		cmocka_unit_test_setup_teardown(rows_and_boxes_can_be_pointed_at, set_up, show_end),

@@ -151,7 +151,8 @@ static void threads_with_like_names_are_pairs(void **state)
 	assert_true(is_painted(show, "below trace 2, which ends at 70 ns"));
 	/* The groups without a band stay closed. */
 	strcpy(show->stage->parts[0].scene->state.bands.focus, THRUM__BANDS_MORE);
-	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN), 0);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_OPEN),
+		THRUM__CHANGED_STATUS);
 	assert_int_equal(show->stage->parts[0].scene->state.bands.opened_count, 0);
 	assert_int_equal(show_end((void **)&show), 0);
 }
@@ -275,7 +276,8 @@ static void rows_and_single_traces_have_no_pairs(void **state)
 	show_settle(show);
 	assert_false(thrum__stage_shows_pairs(show->stage));
 	assert_null(show->stage->parts[0].scene->pair.other);
-	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PAIR), 0);
+	assert_int_equal(thrum__stage_command(show->stage, THRUM__COMMAND_PAIR),
+		THRUM__CHANGED_STATUS);
 }
 
 int main(void)

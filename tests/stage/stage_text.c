@@ -301,7 +301,7 @@ static void the_status_line_says_what_is_there(void **state)
 	assert_string_equal(words, "shown: 1.000 ms … 2.000 ms");
 	show_set(show, "fold=1&squeeze=1");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
-	assert_non_null(strstr(words, ", idle time folded, quiet tracks folded"));
+	assert_non_null(strstr(words, ", time folded where nothing runs, quiet tracks folded"));
 	show_set(show, "find=state:faild");
 	thrum__stage_seen_words(show->stage, words, sizeof words);
 	assert_memory_equal(words, "no state “faild”; there are pending, ",

@@ -201,6 +201,7 @@ function showDocument(document: Document, about: About, part: number) {
   const article = byId("document");
   article.className = about;
   article.replaceChildren(...documentElements(document, part, 2));
+  placeFindings(about);
   if (about === "slow") article.append(slowPicture(part));
   article.removeAttribute("aria-busy");
   if (isFindingWanted) scrollToFinding();
@@ -227,6 +228,14 @@ function showDocument(document: Document, about: About, part: number) {
   announcing = window.setTimeout(() => say(words), isRange ? SETTLED_MS : 0);
 }
 let announcing = 0;
+
+/** The findings come first, unless something was chosen that the document tells of. */
+function placeFindings(about: About) {
+  const section = byId("findings");
+  const isFirst = about === "trace" && !(now.subject & 5);
+  if ((section.nextElementSibling === byId("document")) === isFirst) return;
+  byId("details")[isFirst ? "prepend" : "append"](section);
+}
 
 /** Whether the panel tells about the range of the bands; the core tells that with the subject. */
 const tellsRange = () => (now.subject & 1) > 0;

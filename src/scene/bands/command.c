@@ -204,6 +204,14 @@ static void remove_story(struct thrum__scene_bands_state *state, unsigned index)
 		(state->story_count - index) * sizeof *state->stories);
 }
 
+/* Removes a story for good. Without stories time folds again. */
+static void put_story_away(struct thrum__scene *scene, unsigned index)
+{
+	remove_story(&scene->state.bands, index);
+	if (scene->state.bands.story_count == 0)
+		scene->state.fold = THRUM__FOLD_AUTO;
+}
+
 /* Returns the number of a task's story, or `story_count`. */
 static unsigned story_of(const struct thrum__scene_bands_state *state, uint64_t id)
 {
@@ -262,7 +270,7 @@ static int press_story(struct thrum__scene *scene, const struct thrum__scene_ban
 
 	if (closes(scene, place, x, within)) {
 		if (at < state->story_count)
-			remove_story(state, at);
+			put_story_away(scene, at);
 		return 1;
 	}
 	return task != THRUM__NONE && thrum__scene_select(scene, task) < 0 ? -THRUM_E_MEMORY : 1;
@@ -399,9 +407,10 @@ static int set_story(struct thrum__scene *scene, bool goes, bool stays)
 		return 0;
 	thrum__scene_remember(scene);
 	if (at < state->story_count) {
-		remove_story(state, at);
+		put_story_away(scene, at);
 		return 1;
 	}
+	scene->state.fold = THRUM__FOLD_OFF; /* boxes are compared by their lengths */
 	if (state->story_count == THRUM__STORIES_MAX)
 		remove_story(state, THRUM__STORIES_MAX - 1);
 	memmove(&state->stories[1], &state->stories[0],
@@ -479,6 +488,7 @@ static int clear_next(struct thrum__scene *scene)
 		state->has_selected = state->related_only = false;
 	} else if (state->bands.story_count > 0) {
 		state->bands.story_count = 0;
+		state->fold = THRUM__FOLD_AUTO;
 	} else if (state->bands.focus[0]) {
 		state->bands.focus[0] = 0;
 	} else {
@@ -524,6 +534,8 @@ int thrum__scene_bands_command(struct thrum__scene *scene, int command)
 	case THRUM__COMMAND_PREVIOUS_ALIKE: return show_neighbour(scene, -1);
 	case THRUM__COMMAND_ZOOM_TO: return zoom_to(scene);
 	case THRUM__COMMAND_CLEAR: return clear_next(scene);
+	case THRUM__COMMAND_FOLD:
+		return scene->state.bands.story_count > 0 ? 0 : THRUM__BANDS_NOT_OURS;
 	case THRUM__COMMAND_SQUEEZE:
 	case THRUM__COMMAND_FISHEYE:
 	case THRUM__COMMAND_COUNTERS: return 0;

@@ -17,6 +17,7 @@
 	X(RUNNING, 22, "running: a third, two thirds") \
 	X(FAILED, 8, "failed") \
 	X(MANY, 6, "many failed") \
+	X(STUCK, 28, "never resolved") \
 	X(ALIVE, 20, "how many alive, or waiting") \
 	X(HELD, 20, "lock held") \
 	X(THREAD, 18, "share of time a thread runs")
@@ -64,6 +65,7 @@ static void draw_mark(struct thrum__draw_list *list, enum mark mark, float x, fl
 		thrum__draw_line(list, MARK, THRUM__COLOUR_BAD, x + 1, y - 1, x + 7, y - 7, 2);
 		break;
 	case MANY: put_rect(list, THRUM__COLOUR_BAD, x + 2, y - 8, 2, 6); break;
+	case STUCK: put_rect(list, THRUM__COLOUR_BAD, x, y - 6, 28, 4); break;
 	case ALIVE: put_rect(list, THRUM__COLOUR_FADED, x, y - 9, 20, 10); break;
 	case HELD: put_rect(list, THRUM__COLOUR_EDGE, x, y - 7, 20, 6); break;
 	default:

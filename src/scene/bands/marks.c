@@ -201,6 +201,13 @@ bool thrum__bands_step_y(const struct thrum__bands_pen *pen, const struct thrum_
 	return true;
 }
 
+bool thrum__bands_step_lasts(const struct thrum__bands_pen *pen, const struct thrum__step *step)
+{
+	struct mark mark;
+
+	return find_mark(pen, step->task, &mark);
+}
+
 static void paint_finding(const struct thrum__bands_pen *pen, const struct thrum__finding *finding)
 {
 	struct thrum__draw_list *list = pen->p->list;

@@ -84,6 +84,9 @@ static struct pin place_pin(const struct thrum__paint *p, const struct thrum__st
 	pin.y = floorf(pin.y) + 0.5f;
 	if (step->kind == THRUM__STEP_NEVER_RESOLVED && !p->bands)
 		pin.x = fmaxf(pin.x, fminf(p->right, thrum__paint_x(p, p->model->end)) - VICTIM_AT);
+	/* A step that came before, but whose task lasts, is told at the edge. */
+	if (p->bands && pin.x < p->left && thrum__bands_step_lasts(p->bands, step))
+		pin.x = p->left + RADIUS + 1;
 	pin.x = floorf(pin.x) + 0.5f;
 	find_room(p, &pin);
 	pin.is_seen = pin.x > p->left - RADIUS && pin.x < p->right + RADIUS && is_seen &&

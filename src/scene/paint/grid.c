@@ -12,6 +12,8 @@
 #define NARROW 70         /* px: narrower segments have no ticks */
 #define LABEL_GAP 10      /* px between two labels */
 #define BASE_LINE 19      /* px from the ruler's top to the base line of labels */
+#define LINE 11           /* px between two lines on a folded time */
+#define LINE_DOWN 5       /* px of the second one below the base line */
 #define TICKS_MAX 1000    /* of a segment, whatever its scale is */
 #define BANDS_NAMED_MIN 6 /* px: narrower bands are not painted on the ruler */
 
@@ -154,30 +156,45 @@ static bool is_mostly_lost(const struct thrum__model *model, int64_t start, int6
 	return false;
 }
 
+/* Writes words in the middle of left … right, if they fit. */
+static void put_centred(struct ruler *r, float left, float right, float middle, const char *words)
+{
+	float size = label_width(r, words, THRUM__FONT_TICK);
+	float x = fmaxf(fminf(middle - size / 2, right - size - 1), left + 1);
+
+	if (size <= right - left - 2 && !is_taken(r->p, x, x + size))
+		put_label(r, THRUM__Z_FRAME_TEXT, x, words, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
+}
+
 /* Draws the band behind a segment on the ruler, with the duration of the folded time. The words
- * stand in the band's middle, or as near to it as can be seen. */
+ * stand in the band's middle, or as near to it as can be seen. Others may well wait while nothing runs:
+ * that isn't idle time. */
 static void draw_band(struct ruler *r, const struct thrum__scene_time_segment *segment)
 {
 	float left = fmaxf((float)segment->x_end, r->p->left),
 	      right = fminf((float)segment[1].x, r->p->right);
-	float room = fminf(right, r->limit - 4) - left, size, x;
-	char words[64] = "idle ";
-	const char *text = words;
+	float limit = fminf(right, r->limit - 4),
+	      middle = (float)(segment->x_end + segment[1].x) / 2;
+	bool is_lost = is_mostly_lost(r->p->model, segment->end, segment[1].start);
+	const char *why = is_lost ? "lost" : "nothing runs";
+	char words[64];
 
 	if (right - left < BANDS_NAMED_MIN || left > r->limit)
 		return;
 	thrum__draw_rect(r->p->list, THRUM__Z_FRAME, THRUM__COLOUR_FOLD, left, r->p->ruler_top,
 		right - left, THRUM__RULER - 1);
-	if (is_mostly_lost(r->p->model, segment->end, segment[1].start))
-		memcpy(words, "lost ", 5);
-	thrum__words_duration(segment[1].start - segment->end, 3, words + 5, sizeof words - 5);
-	if (label_width(r, text, THRUM__FONT_TICK) > room - 4)
-		text += 5;
-	size = label_width(r, text, THRUM__FONT_TICK);
-	x = (float)(segment->x_end + segment[1].x) / 2 - size / 2;
-	x = fmaxf(fminf(x, left + room - size - 1), left + 1);
-	if (size <= room - 2 && !is_taken(r->p, x, x + size))
-		put_label(r, THRUM__Z_FRAME_TEXT, x, text, THRUM__FONT_TICK, THRUM__COLOUR_MUTED);
+	thrum__words_duration(segment[1].start - segment->end, 3, words, sizeof words);
+	if (!is_lost && label_width(r, why, THRUM__FONT_TICK) > limit - left - 4)
+		why = "no runs";
+	if (label_width(r, why, THRUM__FONT_TICK) > limit - left - 4) {
+		put_centred(r, left, limit, middle, words);
+		return;
+	}
+	r->label_y -= LINE - LINE_DOWN;
+	put_centred(r, left, limit, middle, why);
+	r->label_y += LINE;
+	put_centred(r, left, limit, middle, words);
+	r->label_y -= LINE_DOWN;
 }
 
 /* Labels the trace's end, if it is in sight, and sets the limit for other labels. */

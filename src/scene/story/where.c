@@ -22,6 +22,13 @@ bool thrum__scene_bands_tells_range(const struct thrum__scene *scene)
 		(scene->selected == THRUM__NONE || scene->tells_range);
 }
 
+/* Whether a band or a thread has the focus, so that the panel tells about that. */
+static bool tells_focus(const struct thrum__scene *scene)
+{
+	return thrum__scene_bands_focus(scene) != THRUM__NONE ||
+		thrum__scene_bands_focus_thread(scene) != THRUM__NONE;
+}
+
 uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 {
 	const struct thrum__scene_bands_state *state = &scene->state.bands;
@@ -29,11 +36,12 @@ uint32_t thrum__scene_bands_subject(const struct thrum__scene *scene)
 		((uint64_t)state->took_from * 31 + (uint64_t)state->took_to) * 961;
 
 	if (!thrum__scene_bands_of(scene))
-		return 4 * (scene->run + 1);
-	return 4 *
+		return 8 * (scene->run + 1);
+	return 8 *
 		(uint32_t)thrum__base_hash_text(seed + scene->run, state->focus,
 			strlen(state->focus)) +
-		2 * thrum__scene_bands_box_opens(scene) + thrum__scene_bands_tells_range(scene);
+		4 * tells_focus(scene) + 2 * thrum__scene_bands_box_opens(scene) +
+		thrum__scene_bands_tells_range(scene);
 }
 
 /* ---- Parts of a model ----------------------------------------------------------------------- */
