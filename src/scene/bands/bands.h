@@ -464,10 +464,10 @@ static inline const char *thrum__bands_least(const struct thrum__bands_pen *pen)
 /* numbers.c: computes the numbers of all places for the window or range of this frame, unless they are
  * known. While the window moves, those that are known stay. */
 void thrum__bands_count(struct thrum__bands_pen *);
-/* Writes those of a band: with a range, those in it and those beside it; else those in sight, and if there
- * is room, where the time goes. */
+/* Writes those of a band: with a range, those in it and those beside it; else those in sight, and
+ * where the time goes. */
 void thrum__bands_put_numbers(const struct thrum__bands_pen *,
-	const struct thrum__scene_bands_place *, float top, bool has_room);
+	const struct thrum__scene_bands_place *, float top);
 void thrum__bands_put_failed(const struct thrum__bands_pen *,
 	const struct thrum__scene_bands_place *, float y);
 /* Writes their names on the ruler. */

@@ -6,9 +6,8 @@
 
 /* Heights in px. */
 #define SMALL 24
-#define MIDDLE_LEAST 30 /* of a band without the space below it */
-#define LARGE_LEAST 44
-#define SPACE 8 /* below a band */
+#define LEAST 44 /* of a band without the space below it: has room for the numbers beside a range */
+#define SPACE 8  /* below a band */
 
 /* The first of these with which all bands fit is taken. */
 static const struct thrum__bands_decade measures[] = {{8, 4}, {8, 3}, {4, 5}, {4, 4}, {4, 3},
@@ -36,8 +35,6 @@ static void measure_band(const struct thrum__bands_sides *sides, struct thrum__b
 	const unsigned decade = THRUM__BANDS_DECADE, quarter = decade / 4;
 	unsigned classes = is_large ? measure->classes : measure->classes / 2;
 	unsigned per = decade / classes, step = per > quarter ? per : quarter, end;
-	float least = is_large || thrum__bands_has_range(&sides->bands[0]->shown) ? LARGE_LEAST
-										  : MIDDLE_LEAST;
 	int64_t low = INT64_MAX, longest = 1;
 	float needed;
 
@@ -57,7 +54,7 @@ static void measure_band(const struct thrum__bands_sides *sides, struct thrum__b
 	place->rows = (end - place->class) / per;
 	place->row_height = measure->height;
 	needed = (float)place->rows * measure->height;
-	place->base = needed > least ? needed : least;
+	place->base = needed > LEAST ? needed : LEAST;
 	place->height = place->base + SPACE;
 }
 

@@ -253,7 +253,7 @@ static void put_ratios(const struct thrum__bands_pen *pen,
 }
 
 void thrum__bands_put_numbers(const struct thrum__bands_pen *pen,
-	const struct thrum__scene_bands_place *place, float top, bool has_room)
+	const struct thrum__scene_bands_place *place, float top)
 {
 	const struct thrum__scene_bands_counted *counted = thrum__bands_counted_of(pen, place);
 	char words[120];
@@ -274,7 +274,7 @@ void thrum__bands_put_numbers(const struct thrum__bands_pen *pen,
 		pen->is_lower ? THRUM__COLOUR_INK : THRUM__COLOUR_MUTED);
 	put_ratios(pen, place, top + 11);
 	thrum__story_where_words(pen->bands, place->index, words, sizeof words);
-	if (has_room && !pen->other && words[0])
+	if (!pen->other && words[0])
 		thrum__bands_text(pen, x, top + 39, THRUM__FONT_NOTE, THRUM__COLOUR_MUTED,
 			pen->left - 12 - x, words);
 }

@@ -17,7 +17,6 @@
 #define MORE_ROOM 80          /* px for how many more there are */
 #define MORE_SHOWN 7          /* groups of the last row that are named */
 #define LATE_LEAST 1500000000 /* ns between the bands' making and their end that are told */
-#define WHERE_LEAST 44        /* px: height of a band with a line on where its time goes */
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
@@ -286,7 +285,7 @@ static void paint_whole_band(struct thrum__bands_pen *pen,
 	paint_scale(pen, place);
 	thrum__bands_paint_band(pen, place);
 	put_name(pen, place, top + 11, THRUM__FONT_STRONG, pen->left - 12);
-	thrum__bands_put_numbers(pen, place, top, place->base >= WHERE_LEAST);
+	thrum__bands_put_numbers(pen, place, top);
 }
 
 /* Marks the place with the focus. */
@@ -326,7 +325,7 @@ static void paint_place(struct thrum__bands_pen *pen, const struct thrum__scene_
 	case THRUM__PLACE_OPENED:
 		put_name(pen, place, thrum__bands_top(pen, place) + 11, THRUM__FONT_STRONG,
 			pen->left - 12);
-		thrum__bands_put_numbers(pen, place, thrum__bands_top(pen, place), true);
+		thrum__bands_put_numbers(pen, place, thrum__bands_top(pen, place));
 		thrum__bands_paint_opened(pen, place);
 		break;
 	case THRUM__PLACE_OPENED_THREAD:

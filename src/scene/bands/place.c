@@ -425,9 +425,7 @@ static bool are_right(const struct thrum__scene *scene, float width, float heigh
 
 	return bands->width == width && bands->height == height && bands->place_count > 0 &&
 		thrum__scene_bands_same_opened(&bands->shown, state) &&
-		bands->shown.sort == state->sort &&
-		thrum__bands_has_range(&bands->shown) == thrum__bands_has_range(state) &&
-		has_same_stories(&bands->shown, state);
+		bands->shown.sort == state->sort && has_same_stories(&bands->shown, state);
 }
 
 /* Makes what the places of a scene need, and room for them. Returns 0 or -THRUM_E_MEMORY. */
