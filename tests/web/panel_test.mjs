@@ -56,6 +56,44 @@ test("a finding tells its steps, and shows them", async (open) => {
   await reaches(view, "it is shown", (at) => at.has("sel") && at.get("related") === "1");
 });
 
+test("findings come first, but for what was chosen", async (open) => {
+  const top = async (view, part) => (await panel(view).locator(part).boundingBox()).y;
+  const view = await opened(open, page(hanging()));
+  await panel(view).getByText("Lost wake-up on “arp-reply”").waitFor();
+  expect((await top(view, "#findings")) < (await top(view, "#document")), "they come first");
+  await view.keyboard.press("b");
+  await reaches(view, "a task is selected", (at) => at.has("sel"));
+  await until(
+    "the task comes first",
+    async () => (await top(view, "#document")) < (await top(view, "#findings")),
+  );
+});
+
+test("what has nothing to do says so", async (open) => {
+  const view = await opened(open, page(counting()), { hash: "#as=bands" });
+  const counters = view.locator("#counters-menu");
+  await counters.locator("summary").click();
+  same(await counters.getAttribute("open"), null, "the menu stays closed in bands");
+  same(await counters.locator("summary").getAttribute("title"), "Only rows show counters");
+  await view.locator("#export-menu summary").click();
+  const cut = view.getByRole("button", { name: /This time as a recording/ });
+  await until("all is visible", () => cut.isDisabled());
+  await view.keyboard.press("Escape");
+  await canvas(view).focus();
+  await view.keyboard.press("e");
+  await until("the status line tells", async () =>
+    /not in bands/.test(await view.locator("#seen").innerText()),
+  );
+  await view.keyboard.press("w");
+  await reaches(view, "it is zoomed", (at) => at.has("t"));
+  await view.locator("#export-menu summary").click();
+  await until("a part is visible", () => cut.isEnabled());
+  await view.keyboard.press("Escape");
+  await canvas(view).click({ button: "right" });
+  await view.getByRole("menuitem", { name: "Copy link" }).click();
+  await until("it is told", async () => (await view.locator("#seen").innerText()) === "Copied");
+});
+
 test("why a task was slow: by link, key and tab; its links lead to details", async (open) => {
   const view = await opened(open, page(steady()), { hash: "#panel=slow" });
   await panel(view).getByText("Select a task").waitFor();

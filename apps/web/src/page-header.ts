@@ -135,12 +135,20 @@ function makeCounters() {
     menu.hidden = !now.parts.some(({ counters }) => counters.length);
     list.querySelectorAll("input")[focused]?.focus();
   };
+  const summary = menu.firstElementChild as HTMLElement;
+  listen(summary, "click", (event) => {
+    if (summary.ariaDisabled === "true") event.preventDefault();
+  });
   onChange((changes) => {
     if (changes.parts) build();
     if (!changes.on) return;
-    const isOn = changes.on.includes("counters");
+    const isOff = changes.on.includes("bands");
+    const isOn = !isOff && changes.on.includes("counters");
     setCheck(all, isOn);
     menu.classList.toggle("on", isOn);
+    summary.ariaDisabled = String(isOff);
+    summary.title = isOff ? "Only rows show counters" : "";
+    if (isOff) menu.removeAttribute("open");
   });
 }
 
@@ -183,6 +191,7 @@ function makeSearch() {
 }
 
 function makeStatus() {
+  let seen = "";
   on("ready", () => {
     const hints = HINTS.map(([name, words]) =>
       make("span", {}, make("kbd", {}, keyOf(name)), ` ${words}`),
@@ -192,7 +201,8 @@ function makeStatus() {
   onChange(({ status }) => {
     if (!status) return;
     byId("pointer").textContent = status.pointer;
-    byId("seen").textContent = status.seen;
+    // Words that were told there meanwhile stay until the picture changes.
+    if (status.seen !== seen) byId("seen").textContent = seen = status.seen;
   });
 }
 
@@ -234,18 +244,22 @@ function makeFullScreen() {
   byId("view-menu").append(button("Full screen", toggle));
 }
 
-/** Tells how to save the chosen range, or the visible time, as a recording: the page has no recorder. */
+/** The chosen range, or the visible time; nothing if that is all of the recording. */
+const chosenTime = () =>
+  ["range", "t"]
+    .map((key) => new RegExp(`[#&]${key}=(\\d+)\\.\\.(\\d+)`).exec(location.hash))
+    .find(Boolean);
+
+/** Tells how to save the chosen time as a recording: the page has no recorder. */
 function tellCut() {
-  const span = (key: string) => new RegExp(`[#&]${key}=(\\d+)\\.\\.(\\d+)`).exec(location.hash);
-  const [, from, to] = span("range") ?? span("t") ?? [];
+  const [, from, to] = chosenTime() ?? [];
   const name = (now.parts[now.focus]?.name ?? "").replaceAll("'", "'\\''");
-  if (from && to)
+  if (from)
     notice(
       `thrum snapshot '${name}' --start=${from} --end=${to} -o part.thrum`,
       "This command saves this time as a recording of its own.",
       false,
     );
-  else notice("All of the recording is visible.", "Zoom in to save a part of it.", false);
 }
 
 /** Prints the page with the picture as SVG, whose texts and edges are sharp on paper: a canvas isn't. */
@@ -286,7 +300,12 @@ export function makeHeader(tableOf: (tab: string) => TableName): () => void {
   // Paper is light.
   listen(window, "beforeprint", () => (document.documentElement.dataset.theme = "light"));
   listen(window, "afterprint", applyTheme);
-  listen(byId("cut"), "click", tellCut);
+  const cut = byId<HTMLButtonElement>("cut");
+  listen(cut, "click", tellCut);
+  listen(byId("export-menu"), "toggle", () => {
+    cut.disabled = !chosenTime();
+    cut.title = cut.disabled ? "All of the recording is visible: zoom in to save a part of it" : "";
+  });
   const more = byId("more-button");
   const setMore = (isOpen: boolean) => {
     document.body.classList.toggle("more", isOpen);

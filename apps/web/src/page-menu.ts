@@ -53,7 +53,6 @@ export function makeCard(canvas: Canvas) {
 async function copy(words: string) {
   try {
     await navigator.clipboard.writeText(words);
-    say("Copied.");
   } catch {
     // A page that isn't secure may only copy through a selection.
     const field = make("textarea", {}, words);
@@ -62,6 +61,8 @@ async function copy(words: string) {
     document.execCommand("copy");
     field.remove();
   }
+  byId("seen").textContent = "Copied";
+  say("Copied");
 }
 
 export const copyLink = () => copy(location.href);
