@@ -59,7 +59,7 @@ export class VirtualTable {
   #asked: Asked = {};
   #isAsking = false;
   #asksAgain = false;
-  #least = 0; // px, the table's least width
+  #widths: number[] = []; // px, the columns' least widths
   #starts = false; // the next answer is shown from its first row on
   #shown: number[] = []; // columns
   #first = 0; // the row at the top, with its fraction
@@ -194,8 +194,7 @@ export class VirtualTable {
     );
     // The labels give the counts their room.
     const label = LABEL + 64 - countWidth();
-    const widths = this.#shown.map((index) => parseInt(widthOf(head.columns[index]!)) || label);
-    this.#least = widths.reduce((sum, width) => sum + width, 0);
+    this.#widths = this.#shown.map((index) => parseInt(widthOf(head.columns[index]!)) || label);
     for (const title of this.#titles.querySelectorAll("button"))
       if (title.dataset.column === focused) title.focus();
   }
@@ -236,13 +235,24 @@ export class VirtualTable {
     this.#goTo(this.#first + event.deltaY / this.#rowHeight());
   }
 
+  /** The table's width: labels also take what the columns that are seen whole leave of the panel's. */
+  #width() {
+    let least = 0;
+    let free = this.element.clientWidth;
+    for (const width of this.#widths) {
+      least += width;
+      if (least <= this.element.clientWidth) free -= width;
+    }
+    return least + free;
+  }
+
   #goTo(first: number) {
     const last = Math.max(this.#count() - this.#page(), 0);
     this.#first = Math.min(Math.max(first, 0), last);
     const height = this.#rowHeight();
     const all = Math.min((this.#count() + 1) * height, TALLEST);
     this.#spacer.style.height = `${all}px`;
-    this.#table.style.width = `${Math.max(this.#least, this.element.clientWidth)}px`;
+    this.#table.style.width = `${this.#width()}px`;
     const top = this.#isScaled()
       ? (this.#first / last) * (all - this.element.clientHeight)
       : this.#first * height;
