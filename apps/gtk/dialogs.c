@@ -155,20 +155,26 @@ static void add_key(GtkWidget *box, const char *text)
 	gtk_box_append(GTK_BOX(box), cap);
 }
 
-/* Lists of keys stand side by side; each is a grid with titles. */
-static void add_row(GtkGrid *grid, GtkWidget *keys, const char *help)
+/* Adds a row whose words break after so many characters. */
+static void add_wide_row(GtkGrid *grid, GtkWidget *keys, const char *help, int chars)
 {
 	int row = GPOINTER_TO_INT(g_object_get_data(G_OBJECT(grid), "rows"));
 	GtkWidget *words = window_label(help, NULL);
 
 	gtk_label_set_wrap(GTK_LABEL(words), TRUE);
 	/* Else the dialog is as high as its narrowest labels would be. */
-	gtk_label_set_width_chars(GTK_LABEL(words), MIN((int)strlen(help), 32));
-	gtk_label_set_max_width_chars(GTK_LABEL(words), 32);
+	gtk_label_set_width_chars(GTK_LABEL(words), MIN((int)strlen(help), chars));
+	gtk_label_set_max_width_chars(GTK_LABEL(words), chars);
 	gtk_widget_set_halign(keys, GTK_ALIGN_END);
 	gtk_grid_attach(grid, keys, 0, row, 1, 1);
 	gtk_grid_attach(grid, words, 1, row, 1, 1);
 	g_object_set_data(G_OBJECT(grid), "rows", GINT_TO_POINTER(row + 1));
+}
+
+/* Lists of keys stand side by side; each is a grid with titles. */
+static void add_row(GtkGrid *grid, GtkWidget *keys, const char *help)
+{
+	add_wide_row(grid, keys, help, 32);
 }
 
 static void add_title(GtkGrid *grid, const char *title)
@@ -226,16 +232,37 @@ static void add_group(GtkGrid *grid, const char *group)
 				thrum__scene_command_help(command));
 }
 
-#define GESTURE_OF(gesture, help) {gesture, help},
+/* Lets a large dialog scroll, so that it is no higher than its window. */
+static GtkWidget *make_scrolled(AppWindow *window, GtkWidget *child)
+{
+	GtkWidget *scrolled = gtk_scrolled_window_new();
+	GtkScrolledWindow *self = GTK_SCROLLED_WINDOW(scrolled);
+
+	gtk_scrolled_window_set_policy(self, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
+	gtk_scrolled_window_set_propagate_natural_width(self, TRUE);
+	gtk_scrolled_window_set_propagate_natural_height(self, TRUE);
+	gtk_scrolled_window_set_max_content_height(self,
+		MAX(gtk_widget_get_height(GTK_WIDGET(window)) - 40, 300));
+	gtk_scrolled_window_set_child(self, child);
+	return scrolled;
+}
+
+#define PAIR_OF(word, help) {word, help},
 
 void dialog_keys(AppWindow *window)
 {
 	static const char *const groups[] = {THRUM__COMMAND_GROUPS};
-	static const char *const gestures[][2] = {THRUM__GESTURES(GESTURE_OF)};
+	static const char *const gestures[][2] = {THRUM__GESTURES(PAIR_OF)};
+	static const char *const reading[][2] = {THRUM__READING(PAIR_OF)};
 	GtkWidget *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 32);
-	GtkGrid *lists[3];
+	GtkWidget *all = gtk_box_new(GTK_ORIENTATION_VERTICAL, 8);
+	GtkGrid *lists[3], *words = add_list(all);
 
-	set_margins(box, 20);
+	set_margins(all, 20);
+	add_title(words, "Reading the picture");
+	for (size_t i = 0; i < G_N_ELEMENTS(reading); i++)
+		add_wide_row(words, window_label(reading[i][0], NULL), reading[i][1], 90);
+	gtk_box_append(GTK_BOX(all), box);
 	for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
 		lists[i] = add_list(box);
 	for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
@@ -247,7 +274,7 @@ void dialog_keys(AppWindow *window)
 	add_title(lists[2], "Pointer");
 	for (size_t i = 0; i < G_N_ELEMENTS(gestures); i++)
 		add_row(lists[2], window_label(gestures[i][0], NULL), gestures[i][1]);
-	gtk_window_present(make_dialog(window, "Keyboard Shortcuts", "keys", box));
+	gtk_window_present(make_dialog(window, "Help", "keys", make_scrolled(window, all)));
 }
 
 void dialog_about(AppWindow *window)

@@ -76,13 +76,31 @@ EXPORT(core_commands) void core_commands(void)
 }
 
 #define WORD_OF(NAME, word) word,
-#define GESTURE_OF(gesture, help) {gesture, help},
+#define PAIR_OF(word, help) {word, help},
+
+/* Adds an array of pairs. */
+static void put_pairs(struct thrum__base_text *out, const char *key, const char *const (*pairs)[2],
+	size_t count)
+{
+	json_key(out, key);
+	json_put(out, "[");
+	for (size_t i = 0; i < count; i++) {
+		json_next(out);
+		json_put(out, "[");
+		json_string(out, pairs[i][0]);
+		json_next(out);
+		json_string(out, pairs[i][1]);
+		json_put(out, "]");
+	}
+	json_put(out, "]");
+}
 
 /* Answers the words around tables and histogram. */
 EXPORT(core_words) void core_words(void)
 {
 	static const char *const measures[] = {THRUM__MEASURES(WORD_OF)};
-	static const char *const gestures[][2] = {THRUM__GESTURES(GESTURE_OF)};
+	static const char *const gestures[][2] = {THRUM__GESTURES(PAIR_OF)};
+	static const char *const reading[][2] = {THRUM__READING(PAIR_OF)};
 	struct thrum__base_text *out = &core.out;
 
 	thrum__base_text_clear(out);
@@ -100,17 +118,8 @@ EXPORT(core_words) void core_words(void)
 		json_string(out, measures[i]);
 	}
 	json_put(out, "]");
-	json_key(out, "gestures");
-	json_put(out, "[");
-	for (size_t i = 0; i < sizeof gestures / sizeof *gestures; i++) {
-		json_next(out);
-		json_put(out, "[");
-		json_string(out, gestures[i][0]);
-		json_next(out);
-		json_string(out, gestures[i][1]);
-		json_put(out, "]");
-	}
-	json_put(out, "]");
+	put_pairs(out, "gestures", gestures, sizeof gestures / sizeof *gestures);
+	put_pairs(out, "reading", reading, sizeof reading / sizeof *reading);
 	json_key(out, "tables");
 	json_put(out, "{");
 	for (int i = 0; i < THRUM__TABLE_COUNT; i++)

@@ -160,6 +160,20 @@ float thrum__stage_head_height(const struct thrum__stage *);
 void thrum__stage_head(struct thrum__draw_list *, float top, float width, bool is_first,
 	bool is_focus, const char *name);
 
+/* X(word or sign, meaning): how to read the picture, on top of the lists of keys. */
+#define THRUM__READING(X) \
+	X("Band", "all tasks of one kind; each line is a task, the higher, the longer it took") \
+	X("Row", "one task, or several that became each other; v shows rows or bands") \
+	X("Colours", "blue runs, grey waits, red failed or hangs; k shows all marks") \
+	X("Finding", "something wrong; its steps are numbered from the cause to the victim") \
+	X("Story", "the path to a task's end: each box waited for the boxes below it") \
+	X("Usual", "the median of the tasks of that kind") \
+	X("Became", "a task went on as another one; both are told as one") \
+	X("#", "any number: GET /user/# has GET /user/7 and GET /user/42") \
+	X("×3", "so many threads or locks, shown as one") \
+	X("≥", "at least: events are missing, so it may be more") \
+	X("Hatched", "events are missing here")
+
 /* X(gesture, help): the pointer's, as lists of keys show them. */
 #define THRUM__GESTURES(X) \
 	X("Wheel or two fingers", "zoom at the pointer") \

@@ -357,7 +357,9 @@ test("keys: zoom, pan, fit, folds, findings, back, help", async (open) => {
   await key("b");
   await reaches(view, "b shows a finding", (at) => at.toString() !== before);
   await key("?");
-  await view.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("fish-eye").waitFor();
+  const help = view.getByRole("dialog", { name: "Help" });
+  await help.getByText("fish-eye").waitFor();
+  same(await help.getByRole("heading", { level: 3 }).first().innerText(), "Reading the picture");
   await key("Escape");
   await until("help is closed", async () => (await view.getByRole("dialog").count()) === 0);
 });

@@ -59,6 +59,8 @@ export interface Words {
   slow: string;
   /** The pointer's gestures, each with what it does. */
   gestures: [string, string][];
+  /** Words and signs of the picture, each with its meaning. */
+  reading: [string, string][];
   /** The titles of the tables. All but the tasks can be chosen as statistics. */
   tables: Record<TableName, string>;
 }

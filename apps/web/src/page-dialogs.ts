@@ -17,22 +17,23 @@ function keysRow(keys: string, help: string) {
   return make("tr", {}, cell, make("td", {}, help.replace("bands: ", "")));
 }
 
+const pairRow = ([word, help]: [string, string]) =>
+  make("tr", {}, make("th", { scope: "row" }, word), make("td", {}, help));
+
 function makeHelp(): () => void {
   const dialog = byId<HTMLDialogElement>("help");
-  let gestures: Words["gestures"] = [];
-  on("ready", ({ words }) => (gestures = words.gestures));
+  let told: Words;
+  on("ready", ({ words }) => (told = words));
   const section = (title: string, rows: HTMLElement[]) =>
     make("section", {}, make("h3", {}, title), make("table", {}, ...rows));
   return () => {
     const groups = new Map<string, HTMLElement[]>();
     for (const { group, keys, help } of now.commands)
       groups.set(group, [...(groups.get(group) ?? []), keysRow(keys, help)]);
-    const pointer = gestures.map(([gesture, help]) =>
-      make("tr", {}, make("th", { scope: "row" }, gesture), make("td", {}, help)),
-    );
     byId("help-body").replaceChildren(
+      section("Reading the picture", told.reading.map(pairRow)),
       ...[...groups].map(([group, rows]) => section(group, rows)),
-      section("Pointer", pointer),
+      section("Pointer", told.gestures.map(pairRow)),
     );
     dialog.showModal();
   };
