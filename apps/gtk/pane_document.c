@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "draw/theme.h"
+#include "theme.h"
 
 #define KEY_WIDTH 84 /* pixels, so that values are aligned */
 
@@ -94,10 +95,10 @@ static void watch_links(GtkWidget *label, const struct pane_links *links)
 
 /* ---- Labels -------------------------------------------------------------------------------- */
 
-/* Appends a piece as markup; returns whether it is a link. Only here does text from a trace become
- * markup. */
+/* Appends a piece as markup, red if `is_red`; returns whether it is a link. Only here does text from a
+ * trace become markup. */
 static bool add_piece(GString *markup, const struct making *making,
-	const struct thrum__document_piece *piece)
+	const struct thrum__document_piece *piece, bool is_red)
 {
 	const struct pane_links *links = making->links;
 	char *text = g_markup_escape_text(making->document->text + piece->offset,
@@ -109,6 +110,9 @@ static bool add_piece(GString *markup, const struct making *making,
 		(piece->link != THRUM__LINK_TO_SITE ||
 			links->has_site(links->data, (uint32_t)piece->target));
 
+	if (is_red)
+		g_string_append_printf(markup, "<span foreground=\"#%06x\">",
+			(unsigned)thrum__draw_theme_colour(theme_now(), THRUM__COLOUR_BAD));
 	if (is_link)
 		g_string_append_printf(markup,
 			"<a href=\"%s:%u:%" PRId64 ":%" PRId64 ":%s\">%s</a>",
@@ -116,6 +120,8 @@ static bool add_piece(GString *markup, const struct making *making,
 			piece->until, search ? search : "", text);
 	else
 		g_string_append(markup, text);
+	if (is_red)
+		g_string_append(markup, "</span>");
 	g_free(text);
 	g_free(search);
 	return is_link;
@@ -126,17 +132,17 @@ static GtkWidget *make_label(const struct making *making,
 {
 	GString *markup = g_string_new(NULL);
 	GtkWidget *label = gtk_label_new(NULL);
-	bool has_links = false;
+	bool has_links = false, is_line = strcmp(class, "line") == 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		has_links |= add_piece(markup, making, &pieces[i]);
+		has_links |= add_piece(markup, making, &pieces[i], is_line && pieces[i].is_bad);
 	gtk_label_set_markup(GTK_LABEL(label), markup->str);
 	gtk_label_set_wrap(GTK_LABEL(label), TRUE);
 	gtk_label_set_wrap_mode(GTK_LABEL(label), PANGO_WRAP_WORD_CHAR);
 	gtk_label_set_xalign(GTK_LABEL(label), 0);
 	gtk_widget_set_valign(label, GTK_ALIGN_START);
 	gtk_widget_add_css_class(label, class);
-	if (count > 0 && pieces[0].is_bad)
+	if (count > 0 && pieces[0].is_bad && !is_line)
 		gtk_widget_add_css_class(label, "bad");
 	if (has_links)
 		watch_links(label, making->links);

@@ -55,8 +55,10 @@
 	".thrum progressbar.loading > trough { background: @panel; }\n" \
 	".thrum progressbar.loading > trough > progress { background: @sel; }\n" \
 	".thrum .notice { padding: 4px 12px; border-bottom: 1px solid @rule; background: @panel; }\n" \
-	".thrum .message { padding: 8px 12px; background: @badBg; color: @ink;" \
+	".thrum .message { padding: 0 12px; background: @badBg; color: @ink;" \
 	" border-left: 2px solid @bad; }\n" \
+	".thrum .message slider { min-height: 8px; }\n" \
+	".thrum .message button.control { min-height: 20px; margin: 2px 0; }\n" \
 	".thrum .empty { font-size: 13px; }\n" \
 	".thrum .empty .code { font-family: monospace; }\n" \
 	".thrum .empty .title { font-size: 15px; font-weight: 600; }\n" \
