@@ -136,6 +136,34 @@ static void a_range_counts_no_task_twice(void **state)
 	assert_int_equal(picture_find(p, words, NULL), 1);
 }
 
+/* A range adds a line of numbers to each band, and moves none. */
+static void a_range_moves_no_band(void **state)
+{
+	static char text[8000];
+	size_t used = (size_t)sprintf(text, "0 create - 1 thread\n0 label 1 \"loop\n0 switch 1\n");
+	const struct thrum__family *family;
+	struct picture p;
+	float content;
+
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		used += (size_t)sprintf(text + used,
+			"%ld create 1 %d promise\n%ld label %d \"job %d\n%ld resolve 1 %d\n",
+			i * 10L * MS, i + 10, i * 10L * MS, i + 10, i, (i * 10L + 4) * MS, i + 10);
+	picture_of_model(&p, story_model(text, false));
+	p.scene->state.as = THRUM__AS_BANDS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	family = &p.scene->bands->all->family;
+	assert_int_equal(family->groups[thrum__family_group(family, story_task(p.model, 12))].size,
+		THRUM__GROUP_MIDDLE);
+	content = p.scene->bands->content;
+	p.scene->state.bands.range_from = 50L * MS;
+	p.scene->state.bands.range_to = 60L * MS;
+	picture_paint(&p, WIDTH, HEIGHT);
+	assert_true(p.scene->bands->content == content);
+	picture_finish(&p);
+}
+
 /* How many rects have a colour and a z. */
 static unsigned count_rects(const struct picture *p, int z, int colour)
 {
@@ -472,6 +500,7 @@ int main(void)
 		TEST(no_band_moves_while_one_zooms),
 		TEST(the_line_at_the_pointer_is_picked),
 		TEST(a_range_counts_no_task_twice),
+		TEST(a_range_moves_no_band),
 		TEST(found_lines_are_marked_on_top_of_their_band),
 		TEST(unrelated_lines_are_faded),
 		TEST(a_name_tells_about_it),
