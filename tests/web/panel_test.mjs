@@ -218,6 +218,13 @@ test("the table of tasks: sorted, filtered, and by keys", async (open) => {
   await openTasks(view);
   const titles = await panel(view).getByRole("columnheader").allTextContents();
   same(titles.slice(0, 4), ["label", "life", "state", "start"], "what people look for is first");
+  const [start, room] = await panel(view)
+    .getByRole("columnheader", { name: "start" })
+    .evaluate((its) => [
+      its.getBoundingClientRect().right - its.closest(".scroller").getBoundingClientRect().left,
+      its.closest(".scroller").clientWidth,
+    ]);
+  expect(Math.abs(start - room) < 2, `the label takes the rest: ${start} of ${room}`);
   const filter = panel(view).getByRole("searchbox", { name: "Filter tasks" });
   same(
     await filter.getAttribute("placeholder"),
