@@ -57,6 +57,8 @@
 	".thrum .notice { padding: 4px 12px; border-bottom: 1px solid @rule; background: @panel; }\n" \
 	".thrum .message { padding: 0 12px; background: @badBg; color: @ink;" \
 	" border-left: 2px solid @bad; }\n" \
+	".thrum .message slider { min-height: 8px; }\n" \
+	".thrum .message button.control { min-height: 20px; margin: 2px 0; }\n" \
 	".thrum .empty { font-size: 13px; }\n" \
 	".thrum .empty .code { font-family: monospace; }\n" \
 	".thrum .empty .title { font-size: 15px; font-weight: 600; }\n" \
