@@ -16,6 +16,9 @@ from common import (check, exported, find, is_quiet, page, program, record, sele
 
 def links(desktop):
     viewer = shown(desktop)
+    viewer.wait_seen("pair-Duration")
+    places = viewer.window().places
+    check(places["finding-0"][1] < places["pair-Duration"][1], "the finding isn't first")
     viewer.click("show-finding-0")
     viewer.wait("the finding is shown", lambda window: selected(window.state))
     viewer.key("f")
