@@ -56,17 +56,15 @@ static void choose_life(struct thrum__slow_answer *answer)
 
 /* ---- The paths ----------------------------------------------------------------------------- */
 
-/* Whether a task counts for what is usual: it is of the same kind as the slow one, and did not fail. */
-static bool is_comparable(const struct thrum__slow_answer *answer, uint32_t task)
+static bool has_failed(const struct thrum__slow_answer *answer, uint32_t task)
 {
 	const struct thrum__model *model = answer->model;
 
-	return THRUM__TASK(model, task, kind) == THRUM__TASK(model, answer->task, kind) &&
-		THRUM__TASK(model, thrum__model_heir(model, task), state) != THRUM__STATE_FAILED;
+	return THRUM__TASK(model, thrum__model_heir(model, task), state) == THRUM__STATE_FAILED;
 }
 
-/* Chooses the median of those, as the bands' stories do (thrum__bands_usual). If there is none, that of
- * all. */
+/* Chooses the median of those that did not fail, as the bands' stories do (thrum__bands_usual). If all
+ * failed, that of all. */
 static void choose_usual(struct thrum__slow_answer *answer)
 {
 	const struct thrum__lives *lives = &answer->lives;
@@ -76,10 +74,10 @@ static void choose_usual(struct thrum__slow_answer *answer)
 	if (others == 0 && answer->percent == 0)
 		return;
 	for (uint32_t i = 0; i < lives->count; i++)
-		answer->usual_of += is_comparable(answer, lives->items[i].item);
+		answer->usual_of += !has_failed(answer, lives->items[i].item);
 	answer->usual = thrum__slow_lives_at(lives, 50)->item;
 	for (uint32_t i = 0; i < lives->count && rank < (answer->usual_of + 1) / 2; i++)
-		if (is_comparable(answer, lives->items[i].item)) {
+		if (!has_failed(answer, lives->items[i].item)) {
 			answer->usual = lives->items[i].item;
 			rank++;
 		}

@@ -13,8 +13,8 @@ struct thrum__slow_answer {
 	unsigned percent; /* the percentile of the lives at which the task is; 0: it was chosen */
 	uint32_t rank;    /* the task's place in `lives`, from 1; 0: it hasn't ended */
 	uint32_t task;    /* the slow task */
-	/* The median of those of `lives` that are of the task's kind and did not fail, and how many these
-	 * are; if none are, of all. NONE: no task to compare with. */
+	/* The median of those of `lives` that did not fail, and how many these are; if all failed, of all.
+	 * NONE: no task to compare with. */
 	uint32_t usual, usual_of;
 	struct thrum__path path, usual_path; /* the latter is empty without a usual task */
 	struct thrum__shares shares;
