@@ -511,12 +511,12 @@ struct wait {
 /* The running task waits for the object from now on. `object` may be NULL. */
 void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
 	const void *caller, bool is_timed);
-/* Records a signal to those who wait for a condition. If nobody hears one after the other, ever fewer of them
- * are recorded. */
-void thrum__adapt_tell_signal(const void *condition, const void *caller);
 /* The same for a pipe: another process may have got an end of it. tokens: its semaphore, or NULL. */
 void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
 	struct thrum_tag *reason);
+/* Records a signal to those who wait for a condition. If nobody hears one after the other, ever fewer of them
+ * are recorded. */
+void thrum__adapt_tell_signal(const void *condition, const void *caller);
 
 /* The running task waits for something outside of the program: a task of this kind and label, which ends
  * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */

@@ -293,8 +293,8 @@ static bool wait_shortly(pid_t process, const sigset_t *signals)
 	return is_over;
 }
 
-/* Whether a signal has come whose handler ends a call that waits,
- * besides those that were held back before. */
+/* Whether a signal has come whose handler ends a call that waits, besides those that were held back
+ * before. */
 static bool is_to_end(const sigset_t *before)
 {
 	sigset_t handled, ending, pending;

@@ -207,8 +207,8 @@ int thrum__adapt_hide(long low, bool is_single);
 void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
 
 /* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
- * signal handlers, which might use the pipe. Returns as ends_wait does, or true once
- * others may have an end. */
+ * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an
+ * end. */
 bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
 /* Finds the signals that have handlers, and those of them that end a call which waits. */

@@ -390,17 +390,20 @@ REAL(g_main_loop_run)
 /* The source whose callback runs a loop waits for its end: until then GLib doesn't dispatch it again. */
 STAND_IN void g_main_loop_run(GMainLoop *main_loop)
 {
+	const void *caller = CALLER;
 	char label[PLACE_MAX];
+	struct thrum_site *site;
 	thrum_task task, runner = thrum_task_current();
 
 	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
-		real_g_main_loop_run(CALLER)(main_loop);
+		real_g_main_loop_run(caller)(main_loop);
 		return;
 	}
-	thrum__adapt_label(label, "main loop, run by", CALLER);
-	task = thrum__create(thrum__adapt_site(CALLER), THRUM_KIND_HANDLE, label);
-	thrum__wait_at(thrum__adapt_site(CALLER), runner, task);
-	real_g_main_loop_run(CALLER)(main_loop);
+	thrum__adapt_label(label, "main loop, run by", caller);
+	site = thrum__adapt_site(caller);
+	task = thrum__create(site, THRUM_KIND_HANDLE, label);
+	thrum__wait_at(site, runner, task);
+	real_g_main_loop_run(caller)(main_loop);
 	thrum_task_resolve(task);
 	thrum_task_read(runner, task);
 }

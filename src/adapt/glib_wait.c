@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
- * syscall(). The lane is suspended meanwhile. A wait for a condition of the program is recorded as such.
- * All other calls jump on to libc's function with the
- * same stack, so that those that fork or change the stack work as ever (with optimisation).
+ * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the same stack,
+ * so that those that fork or change the stack work as ever (with optimisation). A wait for a condition of the
+ * program is recorded as such.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

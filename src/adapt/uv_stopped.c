@@ -120,7 +120,7 @@ static void look_at_handle(uv_handle_t *handle, void *data)
 		rest->may_go_on |= real_uv_is_active(NULL)(handle) &&
 			(repeat == 0 || repeat > (uint64_t)rest->age / 2000000);
 		break;
-	case UV_PROCESS: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
+	case UV_PROCESS:
 	case UV_UDP:
 	case UV_POLL: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
 	case UV_TTY:

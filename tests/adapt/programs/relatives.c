@@ -60,11 +60,9 @@ static void *wait_until_done(void *unused)
 	return NULL;
 }
 
-/* The child reads to the end, which the parent, another thread of which waits for it, doesn't send. */
-static void half(void)
+/* Starts a child that reads to the end of what it gets before it answers, and sends it something. */
+static void start_renderer(int ends[2])
 {
-	int ends[2];
-
 	make(ends, true);
 	if (start("renderer")) {
 		close(ends[0]);
@@ -75,6 +73,14 @@ static void half(void)
 	}
 	close(ends[1]);
 	put(ends[0]);
+}
+
+/* The child reads to the end, which the parent, another thread of which waits for it, doesn't send. */
+static void half(void)
+{
+	int ends[2];
+
+	start_renderer(ends);
 	if (is_fine)
 		shutdown(ends[0], SHUT_WR);
 	get(ends[0]);
@@ -94,16 +100,7 @@ static void late(void)
 	pthread_t thread;
 	int ends[2];
 
-	make(ends, true);
-	if (start("renderer")) {
-		close(ends[0]);
-		while (read(ends[1], &byte, 1) > 0)
-			continue;
-		put(ends[1]);
-		_exit(0);
-	}
-	close(ends[1]);
-	put(ends[0]);
+	start_renderer(ends);
 	pthread_create(&thread, NULL, send_late, &ends[0]);
 	get(ends[0]);
 	pthread_join(thread, NULL);
