@@ -61,7 +61,7 @@ static void check_paths(const struct thrum__model *model)
 	struct thrum__flame flame;
 
 	require(thrum__slow_paths_init(&paths, model) == 0);
-	require(thrum__slow_lives_make(model, any, NULL, &lives) == 0);
+	require(thrum__slow_lives_make(model, paths.heads, any, NULL, &lives) == 0);
 	for (uint32_t i = 0; i < lives.count && i < 100; i++)
 		check_path(&paths, lives.items[i].item);
 	require(thrum__slow_flame_make(&paths, &lives, &flame) == 0);

@@ -181,8 +181,7 @@ size_t thrum__words_search_fault(const char *search, char *to, size_t size)
 		if (length >= sizeof word)
 			continue;
 		for (size_t i = 0; i < length; i++)
-			word[i] = (char)(search[i] |
-				(search[i] >= 'A' && search[i] <= 'Z' ? 32 : 0));
+			word[i] = thrum__words_lower(search[i]);
 		word[length] = '\0';
 		if (!read_condition(&unused, word, word + length, &room))
 			put_fault(&words, word);

@@ -9,11 +9,6 @@
 #include "base/array.h"
 #include "words/words.h"
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 /* Whether an id may contain it: ids may be negative. */
 static bool is_id_character(char c)
 {
@@ -23,16 +18,17 @@ static bool is_id_character(char c)
 bool thrum__words_text_contains(const char *text, size_t size, const char *wanted,
 	size_t wanted_size)
 {
-	char first = lower(*wanted);
+	char first = thrum__words_lower(*wanted);
 
 	if (wanted_size == 0)
 		return true;
 	for (size_t i = 0; i + wanted_size <= size; i++) {
 		size_t same = 1;
 
-		if (lower(text[i]) != first)
+		if (thrum__words_lower(text[i]) != first)
 			continue;
-		while (same < wanted_size && lower(text[i + same]) == lower(wanted[same]))
+		while (same < wanted_size &&
+			thrum__words_lower(text[i + same]) == thrum__words_lower(wanted[same]))
 			same++;
 		if (same == wanted_size)
 			return true;
@@ -64,7 +60,7 @@ int thrum__words_match_init(struct thrum__words_match *match, const char *wanted
 	if (!match->wanted)
 		return -THRUM_E_MEMORY;
 	for (size_t i = 0; i < size; i++)
-		match->wanted[i] = lower(wanted[i]);
+		match->wanted[i] = thrum__words_lower(wanted[i]);
 	thrum__words_conditions_take(&match->conditions, match->wanted, match->wanted + size);
 	match->size = strlen(match->wanted);
 	match->ends_in_number = match->size > 0 && is_id_character(match->wanted[match->size - 1]);

@@ -24,6 +24,12 @@
 
 #define THRUM__MATCH_CELLS 1024
 
+/* Returns a character in lower case, if it is an ASCII letter. */
+static inline char thrum__words_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
 /* Stands for "stuck" where an enum thrum__state is asked for. */
 #define THRUM__WORDS_STUCK 5
 

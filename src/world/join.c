@@ -205,25 +205,31 @@ static void put_level(struct world *w, struct thrum_event *e, struct part *part)
 
 /* A thread that does something runs. If the kernel's trace says otherwise, it tells of another thread with
  * that number: containers have numbers of their own. */
-static bool is_off_cpu(const struct lane *lane, const struct thrum_event *e)
+static bool is_off_cpu(const struct world *w, const struct part *part)
 {
-	return e->time - lane->off_from > OFF_ERROR && lane->off_until - e->time > OFF_ERROR &&
-		e->type != THRUM_EVENT_OFF_CPU && !(e->flags & THRUM_EVENT_REMEMBERED);
+	const struct thrum_event *e = part->events;
+	const struct lane *lane = e->lane < part->lane_count ? &w->lanes[part->lanes[e->lane]]
+							     : NULL;
+
+	return lane && part->time - lane->off_from > OFF_ERROR &&
+		lane->off_until - part->time > OFF_ERROR && e->type != THRUM_EVENT_OFF_CPU &&
+		!(e->flags & THRUM_EVENT_REMEMBERED);
 }
 
-/* Puts a note in the place of an event: from now on the kernel's trace doesn't count for a part. */
-static void leave_out_off_cpu(struct world *w, uint32_t part, struct thrum_event *e)
+/* Makes a note of a part's next event: from now on the kernel's trace doesn't count for the part. */
+static struct thrum_event leave_out_off_cpu(struct world *w, uint32_t number)
 {
 	static const char why[] = "the kernel's trace tells of other threads by these numbers";
+	const struct part *part = &w->parts[number];
 
-	w->off_cpu.is_left_out[part] = w->is_cut = true;
+	w->off_cpu.is_left_out[number] = w->is_cut = true;
 	for (uint32_t i = 0; i < w->lane_count; i++)
-		if (w->lanes[i].part == part)
+		if (w->lanes[i].part == number)
 			w->lanes[i].off_until = 0;
-	*e = (struct thrum_event){.type = THRUM_EVENT_DAMAGED,
-		.time = e->time,
-		.clock = e->clock,
-		.lane = e->lane,
+	return (struct thrum_event){.type = THRUM_EVENT_DAMAGED,
+		.time = part->time,
+		.clock = part->time > 0 ? (uint64_t)part->time : 0,
+		.lane = part->lanes[part->events->lane],
 		.flags = THRUM_EVENT_HAS_TEXT,
 		.text = why,
 		.text_size = sizeof why - 1};
@@ -409,16 +415,13 @@ static size_t merge(struct world *w)
 			n += end_part(w, i, w->events + n, EVENTS - n);
 			continue;
 		}
-		w->events[n] = *part->events;
-		bool is_given = change(w, i, &w->events[n]);
-
-		if (is_given && is_off_cpu(&w->lanes[w->events[n].lane], &w->events[n])) {
-			leave_out_off_cpu(w, i, &w->events[n++]);
+		if (is_off_cpu(w, part)) {
+			w->events[n++] = leave_out_off_cpu(w, i);
 			continue;
 		}
-		part->events++;
+		w->events[n] = *part->events++;
 		part->count--;
-		n += is_given;
+		n += change(w, i, &w->events[n]);
 		note_time(w, i);
 		if (part->count == 0)
 			break;

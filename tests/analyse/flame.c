@@ -46,7 +46,7 @@ static int set_up(void **state)
 {
 	model = story_model(REQUESTS, false);
 	return thrum__slow_paths_init(&paths, model) < 0 ||
-		thrum__slow_lives_make(model, is_get, NULL, &lives) < 0;
+		thrum__slow_lives_make(model, paths.heads, is_get, NULL, &lives) < 0;
 }
 
 static int tear_down(void **state)

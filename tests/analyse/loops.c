@@ -14,14 +14,30 @@
 
 #define MS "000000 " /* behind a number: makes ns of ms */
 
+/* Expects a handle that is left open, and keeps a thread, to be told of, or (is_left is false) no finding. */
+static void expect_left_open(const char *lines, bool is_left, uint64_t handle, uint64_t thread)
+{
+	struct thrum__model *model = story_model(lines, false);
+	struct thrum__findings findings;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, is_left);
+	if (is_left) {
+		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
+		assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_LEFT_OPEN);
+		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, handle));
+		assert_int_equal(findings.findings[0].steps[0].other, story_task(model, thread));
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
 /* The thread 2 runs a loop with a timer, 10, that ticks each 10 ms, and so many other handles, which
  * have turns, too, and names that begin with a letter from `name` to `last`. At 100 ms so many of these
  * are closed, and main joins the thread. Expects the timer to be told of, or (is_left is false) no
  * finding. */
 static void expect_named(char name, char last, int handles, int closed, bool is_left)
 {
-	struct thrum__findings findings;
-	struct thrum__model *model;
 	char lines[16000];
 	size_t used = (size_t)snprintf(lines, sizeof lines,
 		"0 create - 1 thread\n0 switch 1\n0 create 1 2 thread\n0 label 2 \"service\n"
@@ -44,17 +60,7 @@ static void expect_named(char name, char last, int handles, int closed, bool is_
 			"@1 suspend \"wait for work\n%d" MS "@1 resume\n",
 			ms, ms, ms, ms + 9);
 	snprintf(lines + used, sizeof lines - used, "1500" MS "@1 suspend \"wait for work\n");
-	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
-	assert_int_equal(findings.count, is_left);
-	if (is_left) {
-		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
-		assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_LEFT_OPEN);
-		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 10));
-		assert_int_equal(findings.findings[0].steps[0].other, story_task(model, 2));
-	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	expect_left_open(lines, is_left, 10, 2);
 }
 
 static void expect(int handles, int closed, bool is_left)
@@ -85,8 +91,6 @@ static void a_loop_may_go_on(void **state)
  * idle for 1.5 s. Expects the one that is left to be told of, or (is_left is false) no finding. */
 static void expect_last(int closed, const char *answer, const char *more, bool is_left)
 {
-	struct thrum__findings findings;
-	struct thrum__model *model;
 	char lines[8000];
 	size_t used = (size_t)snprintf(lines, sizeof lines,
 		"0 create - 1 thread\n0 switch 1\n0 label 1 \"client\n0 @1 create - 2 thread\n"
@@ -106,17 +110,7 @@ static void expect_last(int closed, const char *answer, const char *more, bool i
 		"%s6000 suspend \"wait for work\n1499" MS "@1 resume\n1500" MS
 		"@1 suspend \"wait for work: poll in serve\n",
 		more);
-	model = story_model(lines, false);
-	assert_int_equal(thrum__why_make(model, &findings), 0);
-	assert_int_equal(findings.count, is_left);
-	if (is_left) {
-		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
-		assert_int_equal(findings.findings[0].steps[0].kind, THRUM__STEP_LEFT_OPEN);
-		assert_int_equal(findings.findings[0].steps[0].task, story_task(model, 13));
-		assert_int_equal(findings.findings[0].steps[0].other, story_task(model, 1));
-	}
-	thrum__why_free(&findings);
-	thrum__model_destroy(model);
+	expect_left_open(lines, is_left, 13, 1);
 }
 
 static void the_last_of_its_sort_keeps_a_loop(void **state)

@@ -128,14 +128,16 @@ static uint32_t count_class(const struct thrum__bands *bands, const struct thrum
 	return count;
 }
 
-static uint32_t count_lines(const struct thrum__bands *bands, const struct thrum__bands_box *box)
+/* Counts the lines in a box, also by class. */
+static uint32_t count_lines(const struct thrum__bands *bands, const struct thrum__bands_box *box,
+	uint32_t counts[THRUM__BANDS_CLASSES])
 {
 	unsigned class, end;
 	uint32_t count = 0;
 
 	thrum__bands_box_classes(box, &class, &end);
 	for (; class < end; class ++)
-		count += count_class(bands, box, class);
+		count += counts[class] = count_class(bands, box, class);
 	return count;
 }
 
@@ -187,7 +189,8 @@ static int by_length(const void *a, const void *b)
 /* Returns the median of the lines in a box. They are counted by class, and of many in its class some are
  * looked at. */
 static struct thrum__bands_line find_middle(const struct thrum__bands *bands,
-	const struct thrum__bands_box *box, uint32_t in_sight)
+	const struct thrum__bands_box *box, const uint32_t counts[THRUM__BANDS_CLASSES],
+	uint32_t in_sight)
 {
 	const struct thrum__bands_row *row;
 	struct sample sample = {.count = 0};
@@ -196,7 +199,7 @@ static struct thrum__bands_line find_middle(const struct thrum__bands *bands,
 
 	thrum__bands_box_classes(box, &class, &end);
 	for (; class < end; class ++) {
-		sample.all = count_class(bands, box, class);
+		sample.all = counts[class];
 		if (left < sample.all)
 			break;
 		left -= sample.all;
@@ -265,12 +268,13 @@ uint32_t thrum__bands_pick(const struct thrum__bands *bands, const struct thrum_
 		.box = box,
 		.fails = !thrum__bands_nearly_all_fail(group),
 		.should = group->should > group->lines / 2};
+	uint32_t counts[THRUM__BANDS_CLASSES];
 	bool is_there = false;
 
-	*in_sight = count_lines(bands, box);
+	*in_sight = count_lines(bands, box, counts);
 	choose_lines(&kept, bands);
 	if (*in_sight > most && most > 1) {
-		struct thrum__bands_line middle = find_middle(bands, box, *in_sight);
+		struct thrum__bands_line middle = find_middle(bands, box, counts, *in_sight);
 
 		middle.is_median = true;
 		for (uint32_t i = 0; i < kept.count; i++) {

@@ -106,7 +106,8 @@ int thrum__slow_answer_make(const struct thrum__model *model,
 	*answer = (struct thrum__slow_answer){.model = model, .percent = percent};
 	if (thrum__slow_paths_init(&answer->paths, model) < 0)
 		return -THRUM_E_MEMORY;
-	if (thrum__slow_lives_make(model, is_wanted, context, &answer->lives) < 0) {
+	if (thrum__slow_lives_make(model, answer->paths.heads, is_wanted, context, &answer->lives) <
+		0) {
 		thrum__slow_answer_free(answer);
 		return -THRUM_E_MEMORY;
 	}

@@ -312,11 +312,12 @@ int thrum__slow_paths_step(struct thrum__paths *paths)
 	static int (*const steps[])(struct thrum__paths *) = {make_heads, begin_edges, count_edges,
 		sum_edges, fill_edges, make_slices};
 	const unsigned count = sizeof steps / sizeof *steps;
-	int more = paths->step < count ? steps[paths->step](paths) : 0;
+	int more;
 
-	if (more == 0 && paths->step < count)
-		more = ++paths->step < count;
-	return more;
+	if (paths->step == count)
+		return 0;
+	more = steps[paths->step](paths);
+	return more != 0 ? more : ++paths->step < count;
 }
 
 int thrum__slow_paths_init(struct thrum__paths *paths, const struct thrum__model *model)

@@ -95,20 +95,16 @@ int thrum__slow_lives_list(const struct thrum__model *model, const uint32_t *hea
 	return 0;
 }
 
-int thrum__slow_lives_make(const struct thrum__model *model,
+int thrum__slow_lives_make(const struct thrum__model *model, const uint32_t *heads,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *lives)
 {
 	struct thrum__lives made = {0};
-	uint32_t *heads;
-	int more = thrum__slow_heads_make(model, &heads);
+	int more;
 
-	if (more < 0)
-		return more;
 	do
 		more = thrum__slow_lives_list(model, heads, is_wanted, context, &made);
 	while (more > 0);
-	free(heads);
 	if (more == 0)
 		*lives = made;
 	else

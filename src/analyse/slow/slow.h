@@ -34,14 +34,14 @@ struct thrum__lives {
 
 /*
  * Lists the tasks whose name is_wanted accepts. A task that another wanted task became is part of
- * that one's life, and not listed. Free *lives with thrum__slow_lives_free. Returns 0 or
- * -THRUM_E_MEMORY. O(n log n) of the tasks.
+ * that one's life, and not listed; `heads`: see thrum__slow_heads_make. Free *lives with
+ * thrum__slow_lives_free. Returns 0 or -THRUM_E_MEMORY. O(n log n) of the tasks.
  */
-THRUM__MUST_USE int thrum__slow_lives_make(const struct thrum__model *,
+THRUM__MUST_USE int thrum__slow_lives_make(const struct thrum__model *, const uint32_t *heads,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *);
-/* The same in steps, for lives that are all 0 at first; `heads`: see thrum__slow_heads_make. Returns 1 while
- * there is more to do, 0, or -THRUM_E_MEMORY; the lives are to be freed in any case. */
+/* The same in steps, for lives that are all 0 at first. Returns 1 while there is more to do, 0, or
+ * -THRUM_E_MEMORY; the lives are to be freed in any case. */
 THRUM__MUST_USE int thrum__slow_lives_list(const struct thrum__model *, const uint32_t *heads,
 	bool (*is_wanted)(const void *context, const char *label, size_t size), const void *context,
 	struct thrum__lives *);

@@ -293,28 +293,28 @@ static void push_hold(struct thrum__slow_walk *walk, struct thrum__slow_piece th
 	thrum__slow_push_below(walk, &thing, holder, from, to);
 }
 
-/* Whether the path can go on with a holder, which may also be a lane's own task. */
-static bool can_hold(const struct thrum__slow_walk *walk, const struct thrum__slow_piece *thing,
-	uint32_t task)
+/* The piece for a thing for which a piece's task waits. */
+static struct thrum__slow_piece thing_of(struct thrum__slow_walk *walk,
+	const struct thrum__slow_piece *piece, uint32_t task)
 {
-	return thrum__model_has_row(&walk->model->tasks, task) &&
-		thing->depth + 1 < THRUM__STACK_DEPTH &&
-		!thrum__slow_is_waiting(walk, thing->depth, thrum__model_heir(walk->model, task));
+	struct thrum__slow_piece thing = *piece;
+
+	if (thrum__slow_frame_find(walk->paths, piece->frame, task, THRUM__DOING_RUNS,
+		    &thing.frame) < 0)
+		walk->failed = true;
+	thing.task = task;
+	if (thing.top == THRUM__NONE)
+		thing.top = task;
+	return thing;
 }
 
 void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__slow_piece *piece,
 	const struct thrum__slow_wait *wait)
 {
-	struct thrum__slow_piece thing = *piece;
+	struct thrum__slow_piece thing = thing_of(walk, piece, wait->task);
 	const struct thrum__model *model = walk->model;
 	int64_t to = wait->to;
 
-	if (thrum__slow_frame_find(walk->paths, piece->frame, wait->task, THRUM__DOING_RUNS,
-		    &thing.frame) < 0)
-		walk->failed = true;
-	thing.task = wait->task;
-	if (thing.top == THRUM__NONE)
-		thing.top = wait->task;
 	for (int i = 0; i < HOLDERS_MAX && wait->from < to && !walk->failed; i++) {
 		uint32_t act = last_row(walk,
 			wait->for_room ? &walk->paths->takes : &walk->paths->acts, wait->task,
@@ -334,7 +334,7 @@ void thrum__slow_walk_held(struct thrum__slow_walk *walk, const struct thrum__sl
 		if (since >= released)
 			since = wait->from;
 		thing.depth = piece->depth;
-		if (can_hold(walk, &thing, by))
+		if (thrum__slow_can_follow(walk, &thing, by)) /* also a lane's own task */
 			push_hold(walk, thing, by, since, released);
 		else
 			thrum__slow_part_add(walk, &thing, since, released, THRUM__DOING_WAITS,
@@ -363,7 +363,7 @@ int64_t thrum__slow_walk_pending(struct thrum__slow_walk *walk,
 	const struct thrum__slow_piece *piece)
 {
 	const struct thrum__model *model = walk->model;
-	struct thrum__slow_piece thing = *piece;
+	struct thrum__slow_piece thing;
 	struct thrum__analyse_wait wait;
 	uint32_t run = THRUM__TASK(model, piece->task, run);
 	int64_t since = piece->from;
@@ -376,16 +376,11 @@ int64_t thrum__slow_walk_pending(struct thrum__slow_walk *walk,
 		since = THRUM__RUN(model, run, end);
 	if (since >= piece->to)
 		return piece->to;
-	if (wait.next == wait.on || !can_hold(walk, &thing, wait.next)) {
+	if (wait.next == wait.on || !thrum__slow_can_follow(walk, piece, wait.next)) {
 		thrum__slow_push_below(walk, piece, wait.on, since, piece->to);
 		return since;
 	}
-	if (thrum__slow_frame_find(walk->paths, piece->frame, wait.on, THRUM__DOING_RUNS,
-		    &thing.frame) < 0)
-		walk->failed = true;
-	thing.task = wait.on;
-	if (thing.top == THRUM__NONE)
-		thing.top = wait.on;
+	thing = thing_of(walk, piece, wait.on);
 	push_hold(walk, thing, wait.next, since, piece->to);
 	return since;
 }

@@ -102,7 +102,8 @@ static void note_left(const struct thrum__model *model, uint32_t task, uint32_t 
 	handles->first = handles->left++ == 0 ? task : handles->first;
 }
 
-uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)
+/* The handle that was left open when others were closed at once. */
+static uint32_t open_among_closed(const struct thrum__search *search, uint32_t thread)
 {
 	const struct thrum__model *model = search->model;
 	uint32_t lane = loop_of(model, thread);
@@ -110,19 +111,18 @@ uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t threa
 
 	if (lane == THRUM__NONE || search->gap >= 0)
 		return THRUM__NONE;
-	for (int is_left = 0; is_left < 2; is_left++)
-		for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
-			task = thrum__analyse_next_task(model, task + 1)) {
-			if (!is_handle(model, task))
-				continue;
-			if (!is_left)
-				note_closed(search, task, lane, &handles);
-			else if (thrum__analyse_task_is_pending(model, task))
-				note_left(model, task, lane, &handles);
-		}
-	return handles.at_once >= CLOSED_MIN && handles.left <= LEFT_MAX && !handles.is_other
-		? handles.first
-		: THRUM__NONE;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (is_handle(model, task))
+			note_closed(search, task, lane, &handles);
+	if (handles.at_once < CLOSED_MIN)
+		return THRUM__NONE;
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+		if (is_handle(model, task) && thrum__analyse_task_is_pending(model, task))
+			note_left(model, task, lane, &handles);
+	return handles.left <= LEFT_MAX && !handles.is_other ? handles.first : THRUM__NONE;
 }
 
 /* ---- The last of its sort --------------------------------------------------------------------- */
@@ -132,10 +132,11 @@ static bool is_all_at_rest(const struct thrum__model *model)
 {
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t row = thrum__why_resting(model, lane);
 
 		if (thrum__analyse_task_is_pending(model, lane->task) &&
-			(lane->suspended == THRUM__NONE ||
-				thrum__why_rests_for(model, lane->suspended, "blocked for a time")))
+			(row == THRUM__NONE ||
+				thrum__why_rests_for(model, row, "blocked for a time")))
 			return false;
 	}
 	return true;
@@ -184,4 +185,11 @@ uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t threa
 			idle / OLDER > peer->longest
 		? handle
 		: THRUM__NONE;
+}
+
+uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)
+{
+	uint32_t handle = open_among_closed(search, thread);
+
+	return handle != THRUM__NONE ? handle : thrum__why_last_open(search, thread);
 }

@@ -102,8 +102,6 @@ static void add_unusual(struct thrum__finding *finding, struct thrum__search *se
 		return;
 	if (thrum__why_is_loop(search, path->leaf)) {
 		task = thrum__why_left_open(search, path->leaf);
-		if (task == THRUM__NONE)
-			task = thrum__why_last_open(search, path->leaf);
 		if (task != THRUM__NONE)
 			thrum__why_add_step(finding, THRUM__STEP_LEFT_OPEN, task, path->leaf,
 				THRUM__TASK(model, task, created), THRUM__NONE);

@@ -555,11 +555,5 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	if (more == 0)
 		more = check_some(search, &path, search->phase == 1);
 	free(path.links);
-	if (more == 0 && ++search->phase <= 2)
-		return 1;
-	if (more <= 0) {
-		free(search->process);
-		search->process = NULL;
-	}
-	return more;
+	return more == 0 && ++search->phase <= 2 ? 1 : more;
 }

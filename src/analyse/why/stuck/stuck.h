@@ -321,13 +321,13 @@ void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint
  * have turns. O(tasks). */
 bool thrum__why_is_loop(const struct thrum__search *, uint32_t thread);
 
-/* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
- * once and no other is left. NONE: it isn't so. O(tasks). */
-uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
-
 /* The handle that alone keeps a thread's loop, though others like it were soon closed, and nothing can come
  * for it from the program and those with which it talks. NONE: it isn't so. O(tasks). */
 uint32_t thrum__why_last_open(const struct thrum__search *, uint32_t thread);
+
+/* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
+ * once and no other is left; or else that which alone keeps it, as above. NONE: it isn't so. O(tasks). */
+uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
 
 /* ---- Blame (blame.c) ----------------------------------------------------------------------- */
 
