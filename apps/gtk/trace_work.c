@@ -43,6 +43,17 @@ static void forget_at_last(AppTrace *self)
 	g_signal_emit_by_name(self, "grown");
 }
 
+/* Lets a thread work on the model, which stays as it is until `done` is called. */
+static void start(AppTrace *self, bool *is_at_work, GTaskThreadFunc work, GAsyncReadyCallback done)
+{
+	GTask *task = g_task_new(self, NULL, done, NULL);
+
+	*is_at_work = true;
+	self->working++;
+	g_task_run_in_thread(task, work);
+	g_object_unref(task);
+}
+
 /* ---- Statistics, in a thread --------------------------------------------------------------- */
 
 static void free_stats(void *data)
@@ -125,7 +136,6 @@ static bool stats_wait(const AppTrace *self)
 static void start_measuring(AppTrace *self)
 {
 	int64_t now = g_get_monotonic_time();
-	GTask *task;
 
 	if (self->is_measuring ||
 		(self->stats_begin > 0 && self->stats_events == self->model->events &&
@@ -134,15 +144,11 @@ static void start_measuring(AppTrace *self)
 	self->stats_wait = stats_wait(self);
 	if (self->stats_wait || (self->state == APP_TRACE_LIVE && now < self->stats_next))
 		return;
-	self->is_measuring = true;
-	self->working++;
 	self->stats_begin = now;
 	self->stats_events = self->model->events;
 	self->stats_forgotten = self->model->forgotten;
 	self->stats_end = self->model->end;
-	task = g_task_new(self, NULL, was_measured, NULL);
-	g_task_run_in_thread(task, measure_in_thread);
-	g_object_unref(task);
+	start(self, &self->is_measuring, measure_in_thread, was_measured);
 }
 
 /* The old statistics stay valid until a call returns newer ones, which have another address. */
@@ -202,18 +208,13 @@ void app_trace_look(AppTrace *self)
 {
 	bool is_end = self->state == APP_TRACE_ENDED || self->state == APP_TRACE_SHOWN;
 	int64_t now = g_get_monotonic_time();
-	GTask *task;
 
 	if (!trace_is_there(self) || self->is_looking || self->looked_at_end ||
 		(now < self->look_next && !is_end))
 		return;
-	self->is_looking = true;
 	self->looked_at_end = is_end;
-	self->working++;
 	self->look_begin = now;
-	task = g_task_new(self, NULL, has_looked, NULL);
-	g_task_run_in_thread(task, look_in_thread);
-	g_object_unref(task);
+	start(self, &self->is_looking, look_in_thread, has_looked);
 }
 
 bool app_trace_take_findings(AppTrace *self, struct thrum__findings *findings)
@@ -265,13 +266,8 @@ static void was_arranged(GObject *source, GAsyncResult *task, gpointer data)
 
 static void start_arranging(AppTrace *self, int64_t now)
 {
-	GTask *task = g_task_new(self, NULL, was_arranged, NULL);
-
-	self->is_arranging = true;
-	self->working++;
 	self->arrange_begin = now;
-	g_task_run_in_thread(task, arrange_in_thread);
-	g_object_unref(task);
+	start(self, &self->is_arranging, arrange_in_thread, was_arranged);
 }
 
 void app_trace_arrange(AppTrace *self)
@@ -329,16 +325,10 @@ static void was_laid_out(GObject *source, GAsyncResult *task, gpointer data)
 
 void app_trace_lay_out(AppTrace *self)
 {
-	GTask *task;
-
 	if (self->is_laying_out || self->has_rows)
 		return;
-	self->is_laying_out = true;
-	self->working++;
 	g_atomic_int_set(&self->percent_laid_out, 0);
-	task = g_task_new(self, NULL, was_laid_out, NULL);
-	g_task_run_in_thread(task, lay_out_in_thread);
-	g_object_unref(task);
+	start(self, &self->is_laying_out, lay_out_in_thread, was_laid_out);
 }
 
 int app_trace_percent_laid_out(AppTrace *self)
@@ -386,15 +376,9 @@ static void were_traced(GObject *source, GAsyncResult *task, gpointer data)
 
 void app_trace_make_paths(AppTrace *self)
 {
-	GTask *task;
-
 	if (self->is_tracing || self->has_paths || !trace_is_there(self))
 		return;
-	self->is_tracing = true;
-	self->working++;
-	task = g_task_new(self, NULL, were_traced, NULL);
-	g_task_run_in_thread(task, trace_in_thread);
-	g_object_unref(task);
+	start(self, &self->is_tracing, trace_in_thread, were_traced);
 }
 
 bool app_trace_take_paths(AppTrace *self, struct thrum__paths **paths)

@@ -343,10 +343,10 @@ int thrum__scene_show_life(struct thrum__scene *scene, uint32_t task)
 }
 
 /* Gives the time of a finding: from its first step to its last one, or to the end of the wait. */
-static void time_of(const struct thrum__scene *scene, const struct thrum__finding *finding,
-	int64_t *first, int64_t *last)
+static void time_of(const struct thrum__scene *scene, uint32_t index, int64_t *first, int64_t *last)
 {
-	uint32_t victim = finding->steps[finding->step_count - 1].task;
+	const struct thrum__finding *finding = &scene->findings.findings[index];
+	uint32_t victim = victim_of(scene, index);
 
 	*first = INT64_MAX;
 	*last = THRUM__TASK(scene->model, victim, state) == THRUM__STATE_PENDING &&
@@ -372,7 +372,7 @@ int thrum__scene_show_finding(struct thrum__scene *scene, uint32_t index)
 	finding = &scene->findings.findings[index];
 	scene->state.finding = index;
 	scene->state.findings = true;
-	time_of(scene, finding, &first, &last);
+	time_of(scene, index, &first, &last);
 	return show_alone(scene, victim_of(scene, index), first, last, finding);
 }
 

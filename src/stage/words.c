@@ -148,7 +148,6 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	const struct thrum__scene *scene;
 	int64_t step, from, end;
 	char text[64], fault[200];
-	uint32_t at;
 
 	if (stage->count == 0)
 		return 0;
@@ -160,7 +159,7 @@ size_t thrum__stage_seen_words(const struct thrum__stage *stage, char *to, size_
 	step = step_of(scene);
 	from = scene->state.from > 0 ? scene->state.from : 0;
 	end = scene->state.to;
-	if (thrum__stage_found(stage, &at) == 0 &&
+	if (thrum__stage_found(stage, NULL) == 0 &&
 		thrum__words_search_fault(scene->state.search, fault, sizeof fault) > 0)
 		thrum__base_text_format(&words, "%s · ", fault);
 	thrum__words_time(from, step, text, sizeof text);

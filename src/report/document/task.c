@@ -341,25 +341,15 @@ static void write_end(struct thrum__document_task_writer *t)
 		thrum__document_tell_task(t, from);
 }
 
-/* How many ns of a run lie within the chain's life. */
-static int64_t run_within_life(const struct thrum__document_task_writer *t, uint32_t run)
+/* How many ns of a run lie between two times. Unsigned, as a damaged trace may make sums wrap. */
+static uint64_t run_between(const struct thrum__model *model, uint32_t run, int64_t from,
+	int64_t to)
 {
-	int64_t start = THRUM__RUN(t->w.model, run, start);
-	int64_t end = THRUM__RUN(t->w.model, run, end);
+	int64_t start = THRUM__RUN(model, run, start), end = THRUM__RUN(model, run, end);
 
-	start = start < t->start ? t->start : start;
-	end = end > t->end ? t->end : end;
-	return end > start ? thrum__base_time_between(start, end) : 0;
-}
-
-/* How many ns of a run lie behind the end of the chain's life: a task may resolve and then run on. */
-static int64_t run_after_life(const struct thrum__document_task_writer *t, uint32_t run)
-{
-	int64_t start = THRUM__RUN(t->w.model, run, start);
-	int64_t end = THRUM__RUN(t->w.model, run, end);
-
-	start = start < t->end ? t->end : start;
-	return !is_idle(t) && end > start ? thrum__base_time_between(start, end) : 0;
+	start = start < from ? from : start;
+	end = end > to ? to : end;
+	return end > start ? (uint64_t)thrum__base_time_between(start, end) : 0;
 }
 
 /* Writes how long the chain took, or has been pending: the number that all front ends tell of it. */
@@ -379,8 +369,8 @@ static void write_took(struct thrum__document_task_writer *t)
 static void write_times(struct thrum__document_task_writer *t)
 {
 	const struct thrum__model *model = t->w.model;
-	uint64_t running = 0, inside = 0,
-		 after = 0; /* unsigned, as a damaged trace may make the sums wrap */
+	uint64_t running = 0, inside = 0, after = 0;
+	bool has_life = !is_idle(t);
 	uint32_t stretches = 0;
 
 	for (unsigned i = 0; i < t->count; i++) {
@@ -389,8 +379,9 @@ static void write_times(struct thrum__document_task_writer *t)
 		for (; thrum__model_has_row(&model->runs, run);
 			run = THRUM__RUN(model, run, prev)) {
 			running += (uint64_t)thrum__stats_run_length(model, run);
-			inside += (uint64_t)run_within_life(t, run);
-			after += (uint64_t)run_after_life(t, run);
+			inside += run_between(model, run, t->start, t->end);
+			/* A task may resolve and then run on. */
+			after += has_life ? run_between(model, run, t->end, INT64_MAX) : 0;
 			stretches++;
 		}
 	}

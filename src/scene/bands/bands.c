@@ -89,7 +89,7 @@ bool thrum__scene_bands_lacks_paths(struct thrum__scene_bands *bands)
 
 bool thrum__scene_awaits_paths(const struct thrum__scene *scene)
 {
-	return scene->bands && scene->paths_later && scene->bands->awaits_paths;
+	return scene->bands && scene->bands->awaits_paths;
 }
 
 void thrum__scene_take_paths(struct thrum__scene *scene, struct thrum__paths *paths)

@@ -21,6 +21,7 @@
  *	range.c    the range and the marked times
  *	box.c      durations that are chosen with a range
  *	pick.c     which line lies where
+ *	refuse.c   why a command did nothing, also in rows
  *
  * The room scene/story has what is made of the paths of tasks: story.c has stories, where.c tells where the
  * time of groups goes.
@@ -50,6 +51,8 @@ enum {
 	THRUM__BANDS_ABOVE_P99 = 60,  /* there: px from the right edge to the end of numbers */
 	THRUM__BANDS_ABOVE_LINE = -4, /* its base line, from the top of what it names */
 };
+
+#define THRUM__BANDS_OWNERS 16 /* owners of a task that are followed */
 
 struct thrum__scene_bands_story;
 

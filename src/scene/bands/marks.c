@@ -7,7 +7,6 @@
 #include "scene/bands/bands.h"
 
 #define RELATED_MAX 256 /* lines that are shown as related */
-#define OWNERS_MAX 16   /* owners that are followed */
 #define FOUND_MAX 20000 /* found units that are looked at in a frame; of more, every n-th */
 #define FOUND_HEIGHT 4  /* px of a found column's mark */
 #define FOUND_LINE 2    /* px below it */
@@ -61,7 +60,7 @@ static void paint_related(const struct thrum__bands_pen *pen, uint32_t task)
 	const int z = THRUM__Z_EDGE, edge_colour = THRUM__COLOUR_EDGE;
 	uint32_t owner = thrum__family_owner(family, task), count = 0, edge;
 
-	for (int i = 0; i < OWNERS_MAX && owner != THRUM__NONE; i++) {
+	for (int i = 0; i < THRUM__BANDS_OWNERS && owner != THRUM__NONE; i++) {
 		paint_line(pen, z, edge_colour, owner, 2);
 		owner = thrum__family_owner(family, owner);
 	}

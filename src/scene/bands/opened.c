@@ -19,7 +19,6 @@
 #define NEAR 6        /* px: boxes of one task that are nearer are one */
 #define BLUR 1.5f     /* px: boxes that are nearer are one, whoever they are for */
 #define BOX_NAMED 34  /* px: a box that has its name, at least */
-#define OWNERS_MAX 16 /* owners of a task that are followed */
 #define ROWS_KEPT 256 /* for the next frame */
 
 struct thrum__scene_bands_row {
@@ -347,7 +346,7 @@ static bool works_for_line(const struct thrum__family *family, uint32_t task, ui
 {
 	uint32_t at = task == THRUM__NONE ? task : thrum__family_worker(family, task);
 
-	for (int i = 0; i < OWNERS_MAX && at != THRUM__NONE; i++) {
+	for (int i = 0; i < THRUM__BANDS_OWNERS && at != THRUM__NONE; i++) {
 		if (thrum__family_line(family, at) == line)
 			return true;
 		at = thrum__family_owner(family, at);
@@ -363,13 +362,14 @@ static bool is_run(const struct thrum__bands_pen *pen, uint32_t thread,
 	const struct thrum__family *family = &pen->bands->all->family;
 	uint32_t group = pen->p->scene->hovered_group, line = pen->p->scene->hovered;
 
+	if (level != THRUM__BANDS_TASK)
+		return false;
 	if (line != THRUM__NONE)
 		line = thrum__family_line(family, thrum__family_worker(family, line));
 	if (line != THRUM__NONE)
-		return level == THRUM__BANDS_TASK && works_for_line(family, run->task, line);
-	return level == THRUM__BANDS_TASK &&
-		(!thrum__bands_is_aside(pen, thread) ||
-			(group != THRUM__NONE && thrum__bands_works_for(family, run->task, group)));
+		return works_for_line(family, run->task, line);
+	return !thrum__bands_is_aside(pen, thread) ||
+		(group != THRUM__NONE && thrum__bands_works_for(family, run->task, group));
 }
 
 static void paint_box(const struct thrum__bands_pen *pen, uint32_t thread,

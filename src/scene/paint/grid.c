@@ -141,9 +141,10 @@ static void draw_segment(struct ruler *r, const struct thrum__scene_time_segment
 static bool is_mostly_lost(const struct thrum__model *model, int64_t start, int64_t end)
 {
 	const struct thrum__model_rows *gaps = &model->gaps;
-	uint32_t last = gaps->count - gaps->first > GAPS_MAX ? gaps->first + GAPS_MAX : gaps->count;
+	uint32_t i = thrum__paint_first_gap_after(gaps, start);
+	uint32_t last = gaps->count - i > GAPS_MAX ? i + GAPS_MAX : gaps->count;
 
-	for (uint32_t i = gaps->first; i < last; i++) {
+	for (; i < last; i++) {
 		int64_t from, to;
 
 		if (!thrum__model_has_row(gaps, i))

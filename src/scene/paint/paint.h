@@ -214,11 +214,10 @@ bool thrum__paint_is_running(const struct thrum__paint *, uint32_t unit, int64_t
 
 /* ---- Rows of the model and the index ------------------------------------------------------- */
 
-/* Returns the first of a model's spans or suspensions that starts after a time; the first of its gaps that
- * ends after a time. Gaps and garbage collections are in the order of their ends: so whoever looks for all
- * that lie in a time also looks at this many rows behind. O(log n). */
+/* Returns the first of a model's gaps that ends after a time. Gaps and garbage collections are in the order
+ * of their ends: so whoever looks for all that lie in a time also looks at this many rows behind.
+ * O(log n). */
 #define THRUM__LOOK_AHEAD 4096
-uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *, int64_t time);
 uint32_t thrum__paint_first_gap_after(const struct thrum__model_rows *, int64_t time);
 
 /* Returns a gap in px, at least `least`, with which the index shows at most about `most` stretches

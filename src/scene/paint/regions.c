@@ -184,11 +184,6 @@ static uint32_t first_after(const struct thrum__model_rows *rows, int64_t time, 
 	return low;
 }
 
-uint32_t thrum__paint_first_span_after(const struct thrum__model_rows *rows, int64_t time)
-{
-	return first_after(rows, time, false);
-}
-
 uint32_t thrum__paint_first_gap_after(const struct thrum__model_rows *rows, int64_t time)
 {
 	return first_after(rows, time, true);
