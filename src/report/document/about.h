@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Sentences about a program at work that several documents have: program.c writes them. Private to this
- * room. */
+/* Sentences about a program at work that several documents have. Private to this room. */
 #ifndef REPORT_DOCUMENT_ABOUT_H
 #define REPORT_DOCUMENT_ABOUT_H
 
@@ -13,6 +12,9 @@ struct thrum__document_about {
 	const struct thrum__bands *bands;
 	struct thrum__bands_time time;
 };
+
+/* Begins a line. */
+void thrum__document_about_line(struct thrum__document_about *);
 
 /* Write a group or a task as a link to it; a duration of two digits; a share; a moment, as precise as
  * tells apart a thousandth of the time. */

@@ -17,6 +17,7 @@
  *	program.c  group.c  range.c
  *	            the documents; lists.c, lock.c and lane.c hold the task's sections; the face of the
  *	            last three is program.h
+ *	about.c     sentences that several of these have
  *	document.c  writes paragraphs and pieces
  */
 #ifndef REPORT_DOCUMENT_DOCUMENT_H

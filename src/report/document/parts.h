@@ -61,7 +61,7 @@ void thrum__document_write_number(struct thrum__document_writer *, uint64_t numb
 void thrum__document_write_trace(struct thrum__document_writer *, const struct thrum__stats *,
 	const struct thrum_trace_info *, bool is_clear);
 
-/* Writes which tasks were looked at to find where their time goes, if not all were: program.c. */
+/* Writes which tasks were looked at to find where their time goes, if not all were: about.c. */
 void thrum__document_write_since(struct thrum__document_writer *,
 	const struct thrum__story_where *);
 
