@@ -98,7 +98,7 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	*end = (struct end){file.stx_ino, !writes, S_ISSOCK(file.stx_mode)};
 	/* Each socket of a pair has its own. */
 	if (end->is_socket) {
-		if (fstat(thrum__adapt_pipe_to(file.stx_ino), &other) != 0)
+		if (fstatat(thrum__adapt_pipe_to(file.stx_ino), "", &other, AT_EMPTY_PATH) != 0)
 			return false;
 		end->inode = other.st_ino;
 	}
