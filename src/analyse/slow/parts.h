@@ -130,6 +130,12 @@ bool thrum__slow_walk_message(struct thrum__slow_walk *, const struct thrum__slo
 bool thrum__slow_walk_process(struct thrum__slow_walk *, const struct thrum__slow_piece *,
 	int64_t from, int64_t to);
 
+/* ---- Runs: runs.c -------------------------------------------------------------------------- */
+
+/* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
+void thrum__slow_run_add(struct thrum__slow_walk *, const struct thrum__slow_piece *,
+	uint32_t lane, int64_t from, int64_t to);
+
 /* ---- Lanes: lanes.c ------------------------------------------------------------------------ */
 
 /* Adds parts for a time in which the task could have run on a lane: one for each run of another
