@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Repairs a live task that was copied while the recorder wrote it. */
-#include "format/format.h"
+/* Copies live tasks while the recorder writes them. */
+#include "format/packet.h"
 
 void thrum__format_settle_live_task(struct thrum__live_task *cell,
 	const struct thrum__live_task *before, const struct thrum__live_task *after)
@@ -14,4 +14,32 @@ void thrum__format_settle_live_task(struct thrum__live_task *cell,
 	 * a wait that never happened. */
 	cell->waiting = 0;
 	cell->waited = 0;
+}
+
+int64_t thrum__format_live_read(const struct thrum__input *input,
+	const struct thrum__header *header, uint64_t first, struct thrum__live_task *cells,
+	uint64_t count)
+{
+	struct thrum__live_task before[THRUM__LIVE_READ_MAX], after[THRUM__LIVE_READ_MAX];
+	struct thrum__live_task *copies[3] = {before, cells, after};
+	uint64_t offset = header->live_tasks.offset + first * sizeof *cells;
+	size_t left = count < THRUM__LIVE_READ_MAX ? (size_t)count : THRUM__LIVE_READ_MAX;
+
+	for (size_t i = 0; i < 3; i++) {
+		int64_t got = thrum__format_input_read(input, offset, copies[i],
+			left * sizeof *cells);
+
+		if (got < 0)
+			return got;
+		if ((size_t)got / sizeof *cells < left)
+			left = (size_t)got / sizeof *cells;
+		/* Partner: the release store of the tag. */
+		atomic_thread_fence(memory_order_acquire);
+	}
+	for (size_t i = 0; i < left; i++) {
+		if (before[i].tag != cells[i].tag || after[i].tag != cells[i].tag)
+			cells[i].tag = 0;
+		thrum__format_settle_live_task(&cells[i], &before[i], &after[i]);
+	}
+	return (int64_t)left;
 }

@@ -25,6 +25,14 @@ int thrum__format_packet_more(const struct thrum__input *, const struct thrum__h
 int64_t thrum__format_input_read(const struct thrum__input *, uint64_t offset, void *to,
 	size_t size);
 
+#define THRUM__LIVE_READ_MAX 256 /* cells at once */
+
+/* Copies `count` cells of the table of live tasks, from the cell `first` on, or THRUM__LIVE_READ_MAX of
+ * them. A cell that changed meanwhile gets the tag 0. Returns how many there are, fewer if the input ends, or
+ * a negative enum thrum_error. */
+int64_t thrum__format_live_read(const struct thrum__input *, const struct thrum__header *,
+	uint64_t first, struct thrum__live_task *cells, uint64_t count);
+
 /*
  * Fills the packets of one lane with records, one packet after the other in the same memory. For those
  * who make recordings of what they know; the recorder fills its packets itself.

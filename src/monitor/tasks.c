@@ -9,8 +9,6 @@
 #include "format/packet.h"
 #include "monitor/parts.h"
 
-#define CHUNK 256 /* cells that are read at once */
-
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
 /* Writes the name of a task's group. */
@@ -149,43 +147,21 @@ static int add_task(struct thrum__monitor *m, const struct thrum__live_task *cel
 	return error;
 }
 
-/* Adds the tasks of some cells. A copy is whole if its tag is the same before, in and after it. */
-static int look_at_cells(struct thrum__monitor *m, uint64_t first, size_t count)
+/* Adds the task of a cell, if it belongs there. */
+static int look_at_cell(struct thrum__monitor *m, const struct thrum__live_task *cell,
+	uint64_t place)
 {
-	struct thrum__live_task before[CHUNK], cells[CHUNK], after[CHUNK];
-	struct thrum__live_task *copies[3] = {before, cells, after};
-	uint64_t offset = m->header.live_tasks.offset + first * sizeof *cells;
-	int error = 0;
-
-	for (size_t i = 0; i < 3; i++) {
-		int64_t got = thrum__format_input_read(&m->input, offset, copies[i],
-			count * sizeof *cells);
-
-		if (got < 0)
-			return (int)got;
-		if ((size_t)got / sizeof *cells < count)
-			count = (size_t)got / sizeof *cells;
-		/* Partner: the release store of the tag. */
-		atomic_thread_fence(memory_order_acquire);
-	}
-	for (size_t i = 0; i < count && error == 0; i++) {
-		uint32_t tag = cells[i].tag;
-
-		if (tag == 0 || before[i].tag != tag || after[i].tag != tag ||
-			(tag & (m->cells - 1)) != first + i)
-			continue;
-		thrum__format_settle_live_task(&cells[i], &before[i], &after[i]);
-		error = add_task(m, &cells[i], first + i);
-	}
-	return error;
+	return cell->tag && (cell->tag & (m->cells - 1)) == place ? add_task(m, cell, place) : 0;
 }
 
 int thrum__monitor_sample_tasks(struct thrum__monitor *m)
 {
+	struct thrum__live_task cells[THRUM__LIVE_READ_MAX];
+	int64_t read = 1;
 	int error = 0;
 
 	if (!m->places) {
-		m->cells = m->header.live_tasks.size / sizeof(struct thrum__live_task);
+		m->cells = m->header.live_tasks.size / sizeof *cells;
 		m->places = calloc(m->cells + 1, sizeof *m->places);
 		if (!m->places)
 			return -THRUM_E_MEMORY;
@@ -193,10 +169,14 @@ int thrum__monitor_sample_tasks(struct thrum__monitor *m)
 	memset(m->places, 0, m->cells * sizeof *m->places);
 	thrum__base_keys_free(&m->groups);
 	m->groups = (struct thrum__base_keys){0};
-	for (uint64_t first = 0; first < m->cells && error == 0; first += CHUNK)
-		error = look_at_cells(m, first,
-			m->cells - first < CHUNK ? (size_t)(m->cells - first) : CHUNK);
-	return error;
+	for (uint64_t first = 0; first < m->cells && read > 0 && error == 0;
+		first += (uint64_t)read) {
+		read = thrum__format_live_read(&m->input, &m->header, first, cells,
+			m->cells - first);
+		for (int64_t i = 0; i < read && error == 0; i++)
+			error = look_at_cell(m, &cells[i], first + (uint64_t)i);
+	}
+	return read < 0 ? (int)read : error;
 }
 
 const struct thrum__monitor_task *thrum__monitor_find(const struct thrum__monitor *m, uint64_t id)

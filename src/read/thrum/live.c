@@ -15,8 +15,6 @@
 #include "format/packet.h"
 #include "read/thrum/reader.h"
 
-#define CHUNK 256 /* cells of the table that are read at once */
-
 enum {
 	SEEN_CREATE = 1,
 	SEEN_WAIT = 2
@@ -36,52 +34,25 @@ static bool is_task(struct reader *r, const struct thrum__live_task *task, uint6
 		thrum__read_clock_is_plausible(r, task->created, 0);
 }
 
-/* Loads the tasks of some cells. A copy is valid if its tag is the same before, in and after it. */
-static int load_chunk(struct reader *r, uint64_t first, size_t count)
-{
-	struct thrum__live_task before[CHUNK], cells[CHUNK], after[CHUNK];
-	struct thrum__live_task *copies[3] = {before, cells, after};
-	uint64_t offset = r->header.live_tasks.offset + first * sizeof *cells;
-
-	for (size_t i = 0; i < 3; i++) {
-		int64_t got = thrum__format_input_read(&r->trace.input, offset, copies[i],
-			count * sizeof *cells);
-
-		if (got < 0)
-			return (int)got;
-		if ((size_t)got / sizeof *cells < count)
-			count = (size_t)got / sizeof *cells;
-		/* Partner: the release store of the tag. */
-		atomic_thread_fence(memory_order_acquire);
-	}
-	for (size_t i = 0; i < count; i++) {
-		bool is_stable = before[i].tag == cells[i].tag && cells[i].tag == after[i].tag;
-
-		if (!is_stable)
-			continue;
-		thrum__format_settle_live_task(&cells[i], &before[i], &after[i]);
-		if (is_task(r, &cells[i], first + i))
-			memcpy(&r->live.tasks[r->live.count++], &cells[i], sizeof *cells);
-	}
-	return 0;
-}
-
 static int load_tasks(struct reader *r, uint64_t cells)
 {
-	for (uint64_t first = 0; first < cells; first += CHUNK) {
-		size_t count = cells - first < CHUNK ? (size_t)(cells - first) : CHUNK;
+	int64_t read = 1;
+
+	for (uint64_t first = 0; first < cells && read > 0; first += (uint64_t)read) {
 		struct thrum__live_task *tasks = realloc(r->live.tasks,
-			(r->live.count + count) * sizeof *tasks);
+			(r->live.count + THRUM__LIVE_READ_MAX) * sizeof *tasks);
 
 		if (!tasks)
 			return -THRUM_E_MEMORY;
 		r->live.tasks = tasks;
-		int error = load_chunk(r, first, count);
-
-		if (error)
-			return error;
+		tasks += r->live.count;
+		read = thrum__format_live_read(&r->trace.input, &r->header, first, tasks,
+			cells - first);
+		for (int64_t i = 0; i < read; i++)
+			if (is_task(r, &tasks[i], first + (uint64_t)i))
+				memmove(&r->live.tasks[r->live.count++], &tasks[i], sizeof *tasks);
 	}
-	return 0;
+	return read < 0 ? (int)read : 0;
 }
 
 /* ---- Ended tasks that hold a lock ----------------------------------------------------------- */
