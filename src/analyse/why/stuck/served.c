@@ -98,7 +98,7 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (servers.count == 0 && servers.is_whole &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
 		!thrum__why_add_takers(finding, search, path))
-		thrum__why_add_mutual(finding, search, path->leaf);
+		thrum__why_add_mutual(finding, search, path->leaf, last->task);
 	if (servers.count == 0 || !servers.is_whole)
 		return;
 	voice = thrum__why_missing_voice(search, last, &servers);

@@ -18,7 +18,7 @@
  *	deserters.c tells who ended without serving an object, as its like did
  *	leavers.c   tells which worker left its queue
  *	takers.c    tells who took the lock of a condition that nobody signals
- *	mutual.c    tells who may be to signal it, but waits for another condition
+ *	mutual.c    tells who may be to signal it, but waits for a condition
  *	loops.c     tells which handle keeps a thread's loop
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
@@ -313,7 +313,8 @@ bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *
 
 /* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.
  * If nobody ever signalled the one for which that task waits either, sets search->joined. */
-void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition);
+void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition,
+	uint32_t waiter);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 
