@@ -44,6 +44,8 @@ enum step_text {
 	LEFT_LAST,
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
+	NOT_AGAIN_LATE,
+	NOT_AGAIN_ALL,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
 };
@@ -152,8 +154,16 @@ static const struct {
 		"$t ends, but $o, which waited for it, doesn't go on."},
 	[THRUM__STEP_TOOK] = {"Takes something out of “$o”", "always others take from there",
 		"$t takes something out of $o; always others take from there."},
-	[THRUM__STEP_PUT_OFF] = {"Never comes", "it is put off again and again: $n times and more",
-		"$t never comes: it is put off again and again, $n times and more."},
+	[THRUM__STEP_PUT_OFF] = {"Never comes",
+		"it is put off again and again[ by “$o”], $n times and more",
+		"$t never comes: it is put off again and again[ by $o], $n times and more."},
+	[THRUM__STEP_NOT_AGAIN] = {"Isn't started again", "it ran last $s before the end",
+		"$t ran last $s before the end; nobody started it again."},
+	[NOT_AGAIN_LATE] = {"Isn't started again", "it had a time-out $s before the end",
+		"$t had a time-out $s before the end; nobody started it again."},
+	[NOT_AGAIN_ALL] = {"Isn't started again",
+		"the last of $x that had a time-out, $s before the end",
+		"$t was the last of $x to have a time-out, $s before the end; nobody started them again."},
 	[THRUM__STEP_UNTAKEN] = {"Puts something into “$o”", "nobody takes it",
 		"$t puts something into $o; nobody takes it."},
 	[THRUM__STEP_LEFT_QUEUE] = {"Ends after a job from “$o”",
@@ -241,6 +251,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
+	case THRUM__STEP_NOT_AGAIN:
+		return finding->steps[i].more > 1    ? NOT_AGAIN_ALL
+			: finding->steps[i].more > 0 ? NOT_AGAIN_LATE
+						     : kind;
 	case THRUM__STEP_SERVER_ENDED:
 		return finding->steps[i].more > 1    ? OTHERS_SIGNALLED
 			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE

@@ -177,7 +177,8 @@ static struct thrum__dues due_of(const struct thrum__model *model, uint32_t task
 	while (thrum__model_has_row(&model->notes, note) &&
 		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 		note = THRUM__NOTE(model, note, prev);
-	if (!thrum__model_has_row(&model->notes, note))
+	if (!thrum__model_has_row(&model->notes, note) ||
+		THRUM__NOTE(model, note, value) == THRUM__OPEN)
 		return (struct thrum__dues){0};
 	due = THRUM__NOTE(model, note, value) - THRUM__TASK(model, task, created);
 	return due > SOON ? (struct thrum__dues){.late = 1}

@@ -252,6 +252,7 @@ static bool is_same_cause(const struct thrum__finding *a, const struct thrum__fi
 	case THRUM__STEP_RESOLVED_OTHERS:
 	case THRUM__STEP_FAILED_MEANWHILE:
 	case THRUM__STEP_LEFT_QUEUE:
+	case THRUM__STEP_NOT_AGAIN:
 	case THRUM__STEP_CANCELLED_MEANWHILE: return true;
 	default: return false;
 	}
