@@ -183,6 +183,9 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
 
+/* The same for the first run that began at that time or later. */
+uint32_t thrum__analyse_run_from(const struct thrum__model *, int64_t time);
+
 /* The latest of the tasks that became this one, or NONE. Reads the last 4,096 edges to it. */
 uint32_t thrum__analyse_task_before(const struct thrum__model *, uint32_t task);
 

@@ -440,7 +440,7 @@ uint32_t thrum__model_message_count(const struct thrum__model *);
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
 /* The same for the latest message of a connection, if it isn't received. Its receiver is the task that
- * received the one before. */
+ * received the one before, at the time `received`. */
 bool thrum__model_unread(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
 /* The same for a message that a task received and none has sent so far: its sender is NONE, and it was

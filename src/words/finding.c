@@ -193,6 +193,8 @@ static const struct {
 		"$t may be to signal $o, but waits itself, as all others do."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
+	[THRUM__STEP_READS_NO_MORE] = {"Reads no more", "though “$o” is for it",
+		"$t reads no more, though $o is for it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
 	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” is due",
@@ -444,11 +446,13 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	return fill_text(&f, text);
 }
 
-/* Fills in a text that belongs to no step and names one task. */
+/* Fills in a text that belongs to no step and names one task, and perhaps the other task of the cause. */
 static size_t fill_about(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task, const char *text, char *to, size_t size)
 {
-	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
+	struct thrum__step about = {.task = task,
+		.other = finding->steps[0].other,
+		.edge = THRUM__NONE};
 	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
 	return fill_text(&f, text);
@@ -473,6 +477,8 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	return fill_about(model, finding, finding->task,
 		finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"
+			: finding->steps[0].kind == THRUM__STEP_WAKES_ONE
+			? "“$t” never resolves: a signal of “$o” woke another task"
 			: words[finding->class],
 		to, size);
 }

@@ -117,6 +117,7 @@ static const struct {
 	{THRUM__STEP_ABSENT, 0, 0, "[a] doesn't come to [b], where the others wait for it."},
 	{THRUM__STEP_ENDS_ABSENT, 0, 0,
 		"[a] ends without coming to [b], where the others wait for it."},
+	{THRUM__STEP_READS_NO_MORE, 0, 0, "[a] reads no more, though [b] is for it."},
 	{THRUM__STEP_WAKES_ONE, 0, 0,
 		"[a] signals [b], for which 0 wait; only one of them is woken."},
 	{THRUM__STEP_WOKEN_INSTEAD, 0, 0, "[a] takes the wake-up and ends; the others wait on."},

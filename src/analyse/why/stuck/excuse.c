@@ -355,7 +355,7 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 
 	if (!thrum__why_is_in_call(model, task))
 		return false;
-	row = model->lanes[lane].suspended;
+	row = thrum__why_resting(model, &model->lanes[lane]);
 	age = model->end - THRUM__SUSPENSION(model, row, start);
 	if (age < LONG_RUN)
 		return false;
@@ -481,7 +481,8 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 
 	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
 		!(lock && lock->count > 0) && thrum__model_has_row(&model->runs, run) &&
-		thrum__why_rests_for(model, model->lanes[THRUM__RUN(model, run, lane)].suspended,
+		thrum__why_rests_for(model,
+			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
 			"blocked by the outside");
 }
 

@@ -82,10 +82,6 @@ static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
 	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
 }
 
-/* The suspension that tells for what a lane rests, or NONE. In a trace of several processes, a
- * process that ended before others has one more, which says so. */
-uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lane *);
-
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
@@ -163,6 +159,10 @@ THRUM__MUST_USE int thrum__why_find_lost(struct thrum__search *);
  * the one that made it, sent that message. NULL if there is none. */
 const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 	const struct thrum__why_path *);
+
+/* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
+ * for work; or NONE. */
+uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
 
 /* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
