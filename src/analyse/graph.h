@@ -99,6 +99,7 @@ struct thrum__analyse_graph {
 	uint32_t wait_count, wait_room;
 	struct thrum__analyse_lock *locks; /* those that some task waits for */
 	uint32_t lock_count, lock_room;
+	bool has_objects; /* some task waits for an object */
 };
 
 /* Finds the waits of all tasks. The model and the places must outlive *graph. Returns 0 or
