@@ -26,6 +26,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +57,7 @@ struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
 	uint32_t blocks, room; /* used and allocated elements of `block` */
+	_Atomic(void *) spare; /* the next block, or NULL: thrum__model_prepare */
 };
 
 /* Elements of narrow columns: times and ids less the column's `base`, or UINT32_MAX for OPEN. */
@@ -417,6 +419,12 @@ THRUM__MUST_USE int thrum__model_append_from(struct thrum__model *, const struct
 THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace *,
 	bool (*progress)(void *context, const struct thrum__model *), void *context,
 	struct thrum_error_info *);
+
+/*
+ * Makes memory ready for rows to come, since the system takes its time for that. `model` is a struct
+ * thrum__model; another thread may call this while one appends to it.
+ */
+void thrum__model_prepare(void *model);
 
 /*
  * Notes how and when the recording ended, as far as its description tells. thrum__model_load does
