@@ -377,7 +377,7 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	int64_t longest = 0, until = -1;
 	uint32_t edge, count = 0;
 
-	if (path->length < 2 || !last[-1].is_served)
+	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);

@@ -302,6 +302,14 @@ bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
+bool thrum__why_is_for_server(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	return link->is_served ||
+		(THRUM__TASK(model, link->task, kind) == THRUM_KIND_REQUEST &&
+			!link->wait.is_link &&
+			THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_THREAD);
+}
+
 bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"one-shot watch of", "wait for ended process",
