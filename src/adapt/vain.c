@@ -249,8 +249,8 @@ static pid_t find_step(const struct look *look, struct step *step)
 	return next;
 }
 
-/* Whether processes that wait for each other did so all at once, since none has run meanwhile. Where no handler
- * can end that, it is told by stuck.c: here, or in the copies of this process. */
+/* Whether processes that wait for each other did so all at once, since none has run meanwhile. Where
+ * no handler can end that, it is told by stuck.c: here, or in the copies of this process. */
 static bool is_circle(const struct look *look, const struct step *steps, unsigned count)
 {
 	bool has_handlers = false, are_copies = true;

@@ -15,7 +15,7 @@
  */
 /*
  * A server for quick games of draughts. Each player has 1000 ms of thinking for the whole game. A move says how long the
- * player thought, so that the network's delay isn't counted. Whose time is up has lost.
+ * player thought, so that the network's delay isn't counted. A player loses when the time is up.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -138,9 +138,10 @@ static void run_game(bool broken)
 
 int main(int argc, char **argv)
 {
-	static const int white_thinks[] = {400, 350, 250, 0}, black_thinks[] = {200, 200, 150, 100, 0};
-	struct player players[2] = {
-		{.name = "white", .thinks = white_thinks}, {.name = "black", .thinks = black_thinks}};
+	static const int white_thinks[] = {400, 350, 250, 0},
+			 black_thinks[] = {200, 200, 150, 100, 0};
+	struct player players[2] = {{.name = "white", .thinks = white_thinks},
+		{.name = "black", .thinks = black_thinks}};
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
 	int ends[2];
 

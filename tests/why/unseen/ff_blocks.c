@@ -105,7 +105,7 @@ static void *decode_blocks(void *unused)
 	(void)unused;
 	thrum_lane_name("decoder");
 	while ((block = take()))
-		THRUM_RUN(block->task) {
+		THRUM_RUN (block->task) {
 			if (!decode(block)) {
 				fprintf(stderr, "block %d is damaged\n", block->number);
 				if (drop_bad)
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
 	load_archive();
 	for (int i = 0; i < DECODERS; i++)
 		pthread_create(&decoders[i], NULL, decode_blocks, NULL);
-	THRUM_RUN(all) {
+	THRUM_RUN (all) {
 		printf("%d of %d blocks\n", write_archive(), BLOCKS);
 		thrum_task_resolve(all);
 	}

@@ -31,9 +31,9 @@
 
 #define INVOICES 8
 
-static int book;            /* the file, in memory */
-static bool have_usleep;    /* what the build's configure script has found */
-static sem_t backup_begun;  /* the backup has the file */
+static int book;           /* the file, in memory */
+static bool have_usleep;   /* what the build's configure script has found */
+static sem_t backup_begun; /* the backup has the file */
 static sem_t backup_wanted;
 
 static void sleep_ms(long ms)

@@ -88,7 +88,8 @@ static bool debugger_start(struct debugger *debugger, bool broken)
 	if (!debugger->answers)
 		return false;
 	if (!broken)
-		setvbuf(debugger->answers, NULL, _IONBF, 0); /* so that poll knows all that is there */
+		setvbuf(debugger->answers, NULL, _IONBF,
+			0); /* so that poll knows all that is there */
 	return true;
 }
 
@@ -143,8 +144,8 @@ static void debugger_end(struct debugger *debugger)
 
 int main(int argc, char **argv)
 {
-	static const char *const script[] = {
-		"-file-exec-and-symbols ./kiln", "-break-insert heat.c:88", "-break-insert main", "-exec-run"};
+	static const char *const script[] = {"-file-exec-and-symbols ./kiln",
+		"-break-insert heat.c:88", "-break-insert main", "-exec-run"};
 	bool broken = argc > 1 && !strcmp(argv[1], "broken");
 	struct debugger debugger = {.pid = 0};
 

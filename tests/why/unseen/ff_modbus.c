@@ -123,7 +123,7 @@ static void run_timers(void)
 		if (!question->resend.set || !timer_is_due(&question->resend))
 			continue;
 		question->resend.set = false;
-		THRUM_RUN(question->task) {
+		THRUM_RUN (question->task) {
 			thrum_task_resolve(question->resend.task);
 			send_question(question);
 		}
@@ -146,7 +146,7 @@ static void read_answers(void)
 			continue;
 		question->answered = true;
 		timer_stop(&question->resend);
-		THRUM_RUN(question->task)
+		THRUM_RUN (question->task)
 			thrum_task_resolve(question->task);
 	}
 }

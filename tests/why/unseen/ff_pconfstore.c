@@ -64,7 +64,8 @@ static struct thrum_promise *replicate(struct thrum_loop *loop)
 			/* The nodes are played by timers. */
 			struct thrum_promise *ack = thrum_sleep(loop, (uint64_t)(3 + 2 * i));
 
-			thrum_promise_labelf(ack, "node %c stores entry %d", 'a' + i, entry->number);
+			thrum_promise_labelf(ack, "node %c stores entry %d", 'a' + i,
+				entry->number);
 			thrum_promise_on_success(ack, on_ack, entry, NULL);
 		}
 	return majority;

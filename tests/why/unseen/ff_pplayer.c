@@ -101,7 +101,8 @@ static struct thrum_promise *draw(struct thrum_loop *loop, void *value, void *da
 
 static struct thrum_promise *show_part(struct thrum_loop *loop, const char *name, const char *wait)
 {
-	return thrum_promise_label(thrum_promise_bind(await_track(loop, wait), draw, NULL, NULL), name);
+	return thrum_promise_label(thrum_promise_bind(await_track(loop, wait), draw, NULL, NULL),
+		name);
 }
 
 static struct thrum_promise *show_track(struct thrum_loop *loop)

@@ -45,7 +45,8 @@ static struct thrum_promise *write_file(struct thrum_loop *loop, void *value, vo
 
 static struct thrum_promise *encoded(struct thrum_loop *loop, void *value, void *data)
 {
-	struct thrum_promise *yes = thrum_inbox_call(window, loop, "ask to overwrite", ask_user, NULL, NULL);
+	struct thrum_promise *yes = thrum_inbox_call(window, loop, "ask to overwrite", ask_user,
+		NULL, NULL);
 
 	(void)value;
 	(void)data;
@@ -66,7 +67,8 @@ static int encode(void *data, struct thrum_value *result)
 static struct thrum_promise *export_photo(struct thrum_loop *loop, void *data)
 {
 	(void)data;
-	return thrum_promise_bind(thrum_work(loop, "encode", encode, NULL, NULL), encoded, NULL, NULL);
+	return thrum_promise_bind(thrum_work(loop, "encode", encode, NULL, NULL), encoded, NULL,
+		NULL);
 }
 
 static void on_exported(struct thrum_loop *loop, void *data)

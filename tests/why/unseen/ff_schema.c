@@ -97,9 +97,10 @@ static size_t run_steps(void)
 	for (size_t i = 0; i < STEPS; i++) {
 		thrum_task task = thrum_task_create(THRUM_KIND_TASK, steps[i].name);
 
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			if (!run_step(&steps[i])) {
-				fprintf(stderr, "%s: no column “%s”\n", steps[i].name, steps[i].needs);
+				fprintf(stderr, "%s: no column “%s”\n", steps[i].name,
+					steps[i].needs);
 				thrum_task_fail(task, "no such column");
 				break;
 			}
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
 	size_t good = 0;
 
 	sort_steps(argc > 1 && !strcmp(argv[1], "broken"));
-	THRUM_RUN(all) {
+	THRUM_RUN (all) {
 		good = run_steps();
 		thrum_task_resolve(all);
 	}

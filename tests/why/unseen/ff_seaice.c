@@ -70,7 +70,8 @@ static const double *row_above(const struct strip *strip, int row, int from)
 {
 	if (row > 0)
 		return strip->ice[from][row - 1];
-	return strip->number > 0 ? strips[strip->number - 1].ice[from][HEIGHT - 1] : strip->ice[from][0];
+	return strip->number > 0 ? strips[strip->number - 1].ice[from][HEIGHT - 1]
+				 : strip->ice[from][0];
 }
 
 static void drift(struct strip *strip, int from)
@@ -82,7 +83,8 @@ static void drift(struct strip *strip, int from)
 		for (int i = 0; i < WIDTH; i++) {
 			double west = here[i > 0 ? i - 1 : 0];
 
-			strip->ice[!from][row][i] = here[i] + strip->east * (west - here[i]) + 0.01 * (above[i] - here[i]);
+			strip->ice[!from][row][i] = here[i] + strip->east * (west - here[i]) +
+				0.01 * (above[i] - here[i]);
 		}
 	}
 }

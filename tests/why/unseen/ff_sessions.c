@@ -69,7 +69,8 @@ static void move_buckets(int count)
 	while (count-- > 0 && table.unmoved > 0) {
 		off_t place = --table.unmoved * PAGE;
 
-		if (pread(table.file, page, PAGE, place) < 0 || pwrite(table.file, page, PAGE, place * 2) < 0)
+		if (pread(table.file, page, PAGE, place) < 0 ||
+			pwrite(table.file, page, PAGE, place * 2) < 0)
 			perror("move");
 		pause_us(3000);
 	}
@@ -88,7 +89,7 @@ static void put_session(int number)
 	thrum_task put = thrum_task_createf(THRUM_KIND_TASK, "put session s%d", number);
 	char page[PAGE] = "session";
 
-	THRUM_RUN(put) {
+	THRUM_RUN (put) {
 		table_lock();
 		if (table.used >= table.buckets / 2)
 			grow();
@@ -107,7 +108,7 @@ static void get_session(int number)
 	thrum_task get = thrum_task_create(THRUM_KIND_REQUEST, "get session");
 	char page[PAGE];
 
-	THRUM_RUN(get) {
+	THRUM_RUN (get) {
 		table_lock();
 		if (pread(table.file, page, PAGE, number % table.buckets * PAGE) < 0)
 			perror("get");

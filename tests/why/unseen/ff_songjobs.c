@@ -28,7 +28,12 @@
 #define SONGS 6
 
 static const char *const album[SONGS] = {
-	"Overture", "The Mill", "Rain on Slate", "Lantern", "Two Rivers", "Farewell",
+	"Overture",
+	"The Mill",
+	"Rain on Slate",
+	"Lantern",
+	"Two Rivers",
+	"Farewell",
 };
 
 static struct {

@@ -4,8 +4,8 @@
  *   args: broken
  *   run: kill 1500
  *   ask: why
- *   truth: send_picture gives each picture to uv_try_write and takes a positive result for success. Of the large full
- *     picture only what fits into the socket's buffer is written; the rest is dropped, the viewer waits for it, and the
+ *   truth: send_picture gives each picture to uv_try_write and takes a positive result for success. The socket takes a part
+ *     of the large full picture; the rest is dropped, the viewer waits for it, and the
  *     server waits for the viewer's receipt.
  *   culprit: send_picture|uv_try_write|on_receipt|share_screen|\bmain\b
  *   victim: viewer|run_viewer|show_pictures

@@ -116,11 +116,12 @@ static bool handle_frame(void)
 	request = gateway.pending[frame.number];
 	if (!request || request->device != frame.device) {
 		gateway.dropped++;
-		thrum_logf("a frame of device %d with the unknown number %d", frame.device, frame.number);
+		thrum_logf("a frame of device %d with the unknown number %d", frame.device,
+			frame.number);
 		return true;
 	}
 	gateway.pending[frame.number] = NULL;
-	THRUM_RUN(request->task) {
+	THRUM_RUN (request->task) {
 		request->done = true;
 		thrum_task_resolve(request->task);
 	}
@@ -156,14 +157,14 @@ int main(int argc, char **argv)
 
 	pairing = thrum_task_create(THRUM_KIND_TASK, "pair thermostat");
 	thrum_task_should_resolve(pairing);
-	THRUM_RUN(pairing) {
+	THRUM_RUN (pairing) {
 		send_request(&interview, 0, "interview thermostat");
 		thrum_task_wait(pairing, interview.task);
 	}
 	poll_lamps();
 	while (!interview.done && handle_frame())
 		continue;
-	THRUM_RUN(pairing) {
+	THRUM_RUN (pairing) {
 		thrum_task_read(pairing, interview.task);
 		thrum_task_resolve(pairing);
 	}

@@ -25,7 +25,11 @@
 
 #define TICK_MS 20
 
-enum job_state { JOB_NONE, JOB_QUEUED, JOB_PRINTED };
+enum job_state {
+	JOB_NONE,
+	JOB_QUEUED,
+	JOB_PRINTED
+};
 
 struct connection {
 	int fd;

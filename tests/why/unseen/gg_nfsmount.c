@@ -138,8 +138,8 @@ int main(int argc, char **argv)
 	int length;
 
 	reconnects = argc > 1 && strcmp(argv[1], "healthy") == 0;
-	length = snprintf(mount.address.sun_path + 1, sizeof(mount.address.sun_path) - 1, "share-%d",
-		(int)getpid());
+	length = snprintf(mount.address.sun_path + 1, sizeof(mount.address.sun_path) - 1,
+		"share-%d", (int)getpid());
 	mount.size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 	listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (bind(listener, (struct sockaddr *)&mount.address, mount.size) || listen(listener, 4))

@@ -123,8 +123,8 @@ bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const ch
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
-/* Whether a path's wait is for a task that serves others: an object, or a request that a thread of the program
- * answers. */
+/* Whether a path's wait is for a task that serves others: an object, or a request that a thread of the
+ * program answers. */
 bool thrum__why_is_for_server(const struct thrum__model *, const struct thrum__why_link *);
 
 /* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
