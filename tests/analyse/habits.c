@@ -4,9 +4,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
+#include <string.h>
 #include <cmocka.h>
 
 #include "analyse/why/finding.h"
@@ -15,36 +14,23 @@
 #define MS "000000 " /* behind a number: makes ns of ms */
 
 static struct {
-	char lines[1 << 14];
-	size_t size;
 	struct thrum__model *model;
 	struct thrum__findings findings;
 } story;
 
-static void tell(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
-		format, arguments);
-	va_end(arguments);
-	assert_true(story.size < sizeof story.lines);
-}
-
 /* Main, and a job that should end. */
 static void begin(void)
 {
-	story.size = 0;
-	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
-	tell("1" MS "create 1 2 task\n1" MS "label 2 \"job\n1" MS "should-resolve 2\n");
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_tell("1" MS "create 1 2 task\n1" MS "label 2 \"job\n1" MS "should-resolve 2\n");
 }
 
 /* Ends the story. Returns its only finding. */
 static const struct thrum__finding *judge(void)
 {
-	tell("900" MS "log 1 \"end\n");
-	story.model = story_model(story.lines, false);
+	story_tell("900" MS "log 1 \"end\n");
+	story.model = story_model(story_told(), false);
 	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
 	assert_int_equal(story.findings.count, 1);
 	return story.findings.findings;
@@ -64,7 +50,7 @@ static uint32_t count_findings(int64_t end)
 		.ending_code = 9};
 	uint32_t count;
 
-	story.model = story_model(story.lines, false);
+	story.model = story_model(story_told(), false);
 	thrum__model_note_end(story.model, &info);
 	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
 	count = story.findings.count;
@@ -90,15 +76,16 @@ static void expect_first(int kind, uint64_t task, uint64_t other)
 static void tell_reader(bool ends, bool is_alone)
 {
 	begin();
-	tell("2" MS "create 1 3 promise\n2" MS "label 3 \"reader\n2" MS "create 1 4 promise\n");
+	story_tell(
+		"2" MS "create 1 3 promise\n2" MS "label 3 \"reader\n2" MS "create 1 4 promise\n");
 	for (int i = 0; i < 3; i++)
-		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n", 10 + i, 10 + i,
+		story_tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n", 10 + i, 10 + i,
 			10 + i, 10 + i, i);
-	tell("20" MS "resolve 3 10\n21" MS "resolve %d 11\n", is_alone ? 3 : 4);
-	tell("22" MS "wait 2 12\n");
+	story_tell("20" MS "resolve 3 10\n21" MS "resolve %d 11\n", is_alone ? 3 : 4);
+	story_tell("22" MS "wait 2 12\n");
 	if (ends)
-		tell("30" MS "resolve 3 3\n");
-	tell("31" MS "resolve 1 4\n");
+		story_tell("30" MS "resolve 3 3\n");
+	story_tell("31" MS "resolve 1 4\n");
 }
 
 static void one_task_ends_all(void **state)
@@ -115,14 +102,14 @@ static void one_task_ends_all(void **state)
 static void one_thread_ends_all(void **state)
 {
 	begin();
-	tell("2" MS "@1 create - 3 thread\n2" MS "@1 label 3 \"writer\n2" MS "@1 switch 3\n");
+	story_tell("2" MS "@1 create - 3 thread\n2" MS "@1 label 3 \"writer\n2" MS "@1 switch 3\n");
 	for (int i = 0; i < 2; i++)
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"save\n%d" MS
-		     "@1 switch %d\n%d" MS "@1 resolve %d %d\n%d" MS "@1 switch 3\n",
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"save\n%d" MS
+			   "@1 switch %d\n%d" MS "@1 resolve %d %d\n%d" MS "@1 switch 3\n",
 			10 * i + 5, 10 + i, 10 * i + 5, 10 + i, 10 * i + 6, 10 + i, 10 * i + 7,
 			10 + i, 10 + i, 10 * i + 8);
-	tell("30" MS "@1 resolve 3 3\n");
-	tell("40" MS "create 1 12 task\n40" MS "label 12 \"save\n41" MS "wait 2 12\n");
+	story_tell("30" MS "@1 resolve 3 3\n");
+	story_tell("40" MS "create 1 12 task\n40" MS "label 12 \"save\n41" MS "wait 2 12\n");
 	expect_first(THRUM__STEP_RESOLVED_OTHERS, 3, 12);
 }
 
@@ -130,8 +117,10 @@ static void one_thread_ends_all(void **state)
 static void an_end_is_not_noticed(void **state)
 {
 	begin();
-	tell("2" MS "create 1 3 handle\n2" MS "label 3 \"worker\n2" MS "create 1 4 request\n");
-	tell("2" MS "label 4 \"compile\n3" MS "wait 4 3\n3" MS "wait 2 4\n9" MS "resolve 1 3\n");
+	story_tell(
+		"2" MS "create 1 3 handle\n2" MS "label 3 \"worker\n2" MS "create 1 4 request\n");
+	story_tell(
+		"2" MS "label 4 \"compile\n3" MS "wait 4 3\n3" MS "wait 2 4\n9" MS "resolve 1 3\n");
 	expect_first(THRUM__STEP_ENDED_UNNOTICED, 3, 4);
 }
 
@@ -139,15 +128,15 @@ static void an_end_is_not_noticed(void **state)
 static void tell_mailbox(int strange)
 {
 	begin();
-	tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"jobs\n");
+	story_tell("2" MS "create 1 3 mailbox\n2" MS "label 3 \"jobs\n");
 	for (int i = 0; i < 6; i++) {
-		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"%s\n", 10 * i + 5, 10 + i,
+		story_tell("%d" MS "create 2 %d task\n%d" MS "label %d \"%s\n", 10 * i + 5, 10 + i,
 			10 * i + 5, 10 + i, i < strange ? "probe" : "taking");
-		tell("%d" MS "signal 1 3\n%d" MS "read %d 3\n%d" MS "resolve %d %d\n", 10 * i + 6,
-			10 * i + 7, 10 + i, 10 * i + 8, 10 + i, 10 + i);
+		story_tell("%d" MS "signal 1 3\n%d" MS "read %d 3\n%d" MS "resolve %d %d\n",
+			10 * i + 6, 10 * i + 7, 10 + i, 10 * i + 8, 10 + i, 10 + i);
 	}
-	tell("80" MS "create 2 20 task\n80" MS "label 20 \"taking\n81" MS "wait 20 3\n81" MS
-	     "wait 2 20\n");
+	story_tell("80" MS "create 2 20 task\n80" MS "label 20 \"taking\n81" MS "wait 20 3\n81" MS
+		   "wait 2 20\n");
 }
 
 static void a_stranger_takes_an_item(void **state)
@@ -166,12 +155,12 @@ static void a_stranger_takes_an_item(void **state)
 static void tell_slices(int failed)
 {
 	begin();
-	tell("2" MS "create 1 3 task\n2" MS "label 3 \"latch\n3" MS "wait 2 3\n");
-	tell("3" MS "@1 create - 4 thread\n3" MS "@1 label 4 \"encoder\n");
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"latch\n3" MS "wait 2 3\n");
+	story_tell("3" MS "@1 create - 4 thread\n3" MS "@1 label 4 \"encoder\n");
 	for (int i = 0; i < 9; i++) {
-		tell("%d" MS "@1 create 4 %d task\n%d" MS "@1 label %d \"slice %d\n", 10 * i + 5,
-			10 + i, 10 * i + 5, 10 + i, i);
-		tell("%d" MS "@1 %s %d %d\n%d" MS "read 1 %d\n", 10 * i + 8,
+		story_tell("%d" MS "@1 create 4 %d task\n%d" MS "@1 label %d \"slice %d\n",
+			10 * i + 5, 10 + i, 10 * i + 5, 10 + i, i);
+		story_tell("%d" MS "@1 %s %d %d\n%d" MS "read 1 %d\n", 10 * i + 8,
 			i < failed ? "fail" : "resolve", 10 + i, 10 + i, 10 * i + 9, 10 + i);
 	}
 }
@@ -188,12 +177,12 @@ static void a_failure_meanwhile(void **state)
 static void nobody_takes_an_item(void **state)
 {
 	begin();
-	tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n2" MS "create 1 4 mailbox\n");
-	tell("2" MS "label 4 \"inbox\n2" MS "create 1 5 task\n3" MS "wait 2 3\n");
-	tell("4" MS "signal 5 4 =0\n");
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n2" MS "create 1 4 mailbox\n");
+	story_tell("2" MS "label 4 \"inbox\n2" MS "create 1 5 task\n3" MS "wait 2 3\n");
+	story_tell("4" MS "signal 5 4 =0\n");
 	expect_first(THRUM__STEP_UNTAKEN, 5, 4);
-	story.size -= strlen("900" MS "log 1 \"end\n");
-	tell("5" MS "read 1 4\n");
+	story_take_back();
+	story_tell("5" MS "read 1 4\n");
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 }
 
@@ -205,15 +194,16 @@ static void tell_fetches(const char *cancelled)
 	for (int i = 0; i < 6; i++) {
 		bool is_cancelled = strchr(cancelled, '0' + i);
 
-		tell("2" MS "create 1 %d condition\n2" MS "label %d \"inflight %d\n", 10 + i,
+		story_tell("2" MS "create 1 %d condition\n2" MS "label %d \"inflight %d\n", 10 + i,
 			10 + i, i);
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"fetch %d\n", 3 + i, 20 + i,
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"fetch %d\n", 3 + i, 20 + i,
 			3 + i, 20 + i, i);
 		if (!is_cancelled)
-			tell("%d" MS "signal %d %d =0\n", 40 + i, 20 + i, 10 + i);
-		tell("%d" MS "%s 1 %d\n", 50 + i, is_cancelled ? "cancel" : "resolve", 20 + i);
+			story_tell("%d" MS "signal %d %d =0\n", 40 + i, 20 + i, 10 + i);
+		story_tell("%d" MS "%s 1 %d\n", 50 + i, is_cancelled ? "cancel" : "resolve",
+			20 + i);
 	}
-	tell("60" MS "wait 2 12\n");
+	story_tell("60" MS "wait 2 12\n");
 }
 
 static void a_leader_is_cancelled(void **state)
@@ -230,16 +220,16 @@ static void a_leader_is_cancelled(void **state)
 static void a_log_line_meanwhile(void **state)
 {
 	begin();
-	tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n3" MS "wait 2 3\n");
-	tell("4" MS "create 1 5 task\n4" MS "label 5 \"worker\n5" MS "log 5 \"disk full\n");
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"reply\n3" MS "wait 2 3\n");
+	story_tell("4" MS "create 1 5 task\n4" MS "label 5 \"worker\n5" MS "log 5 \"disk full\n");
 	expect_first(THRUM__STEP_LOGGED, 5, 0);
-	story.size -= strlen("900" MS "log 1 \"end\n");
+	story_take_back();
 	for (int i = 0; i < 8; i++)
-		tell("%d" MS "log 5 \"tick\n", 10 + 10 * i);
+		story_tell("%d" MS "log 5 \"tick\n", 10 + 10 * i);
 	expect_first(THRUM__STEP_WAITS_FOR, 2, 3);
 	/* A line of the task that hangs itself counts anyhow. */
-	story.size -= strlen("900" MS "log 1 \"end\n");
-	tell("100" MS "log 3 \"no such key\n");
+	story_take_back();
+	story_tell("100" MS "log 3 \"no such key\n");
 	expect_first(THRUM__STEP_LOGGED, 3, 0);
 }
 
@@ -247,10 +237,10 @@ static void a_log_line_meanwhile(void **state)
 static void tell_lines(const char *label)
 {
 	begin();
-	tell("2" MS "create 1 3 task\n2" MS "label 3 \"%s\n2" MS "create 1 4 timer\n", label);
-	tell("2" MS "label 4 \"flush delay\n2" MS "wait 3 4\n2" MS "wait 2 3\n");
+	story_tell("2" MS "create 1 3 task\n2" MS "label 3 \"%s\n2" MS "create 1 4 timer\n", label);
+	story_tell("2" MS "label 4 \"flush delay\n2" MS "wait 3 4\n2" MS "wait 2 3\n");
 	for (int i = 0; i < 60; i++)
-		tell("%d" MS "due 4 =20000000\n", 15 * i + 5);
+		story_tell("%d" MS "due 4 =20000000\n", 15 * i + 5);
 }
 
 static void a_timer_is_put_off(void **state)
@@ -259,8 +249,8 @@ static void a_timer_is_put_off(void **state)
 	expect_first(THRUM__STEP_PUT_OFF, 4, 0);
 	/* So are idle connections closed. */
 	tell_lines("connection");
-	tell("900" MS "log 1 \"end\n");
-	story.model = story_model(story.lines, false);
+	story_tell("900" MS "log 1 \"end\n");
+	story.model = story_model(story_told(), false);
 	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
 	assert_int_equal(story.findings.count, 0);
 	finish();
@@ -269,18 +259,18 @@ static void a_timer_is_put_off(void **state)
 /* Three uploads are fast; the last one hangs. Nobody sets its timer, which ends the others. */
 static void tell_uploads(const char *due)
 {
-	story.size = 0;
-	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
 	for (int i = 0; i < 12; i++) {
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"upload\n", 5 * i + 1, 10 + i,
-			5 * i + 1, 10 + i);
-		tell("%d" MS "create 1 %d timer\n%d" MS "wait %d %d\n", 5 * i + 2, 40 + i,
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"upload\n", 5 * i + 1,
+			10 + i, 5 * i + 1, 10 + i);
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "wait %d %d\n", 5 * i + 2, 40 + i,
 			5 * i + 2, 10 + i, 40 + i);
 		if (i < 11)
-			tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 5 * i + 3, 40 + i,
-				5 * i + 4, 10 + i);
+			story_tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 5 * i + 3,
+				40 + i, 5 * i + 4, 10 + i);
 	}
-	tell("%s", due);
+	story_tell("%s", due);
 }
 
 static void a_timer_is_never_set(void **state)
@@ -296,12 +286,12 @@ static void a_timer_is_never_set(void **state)
 /* Two threads wait for a condition that nobody ever signals; the second waits as its reason says. */
 static void tell_blocked(const char *reason)
 {
-	story.size = 0;
-	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
-	tell("0 @1 create - 2 thread\n0 @1 label 2 \"pool\n0 @1 switch 2\n");
-	tell("1" MS "create 1 3 condition\n1" MS "label 3 \"done\n");
-	tell("2" MS "wait 1 3\n2" MS "suspend - \"blocked\n");
-	tell("2" MS "@1 wait 2 3\n2" MS "@1 suspend - \"%s\n", reason);
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_tell("0 @1 create - 2 thread\n0 @1 label 2 \"pool\n0 @1 switch 2\n");
+	story_tell("1" MS "create 1 3 condition\n1" MS "label 3 \"done\n");
+	story_tell("2" MS "wait 1 3\n2" MS "suspend - \"blocked\n");
+	story_tell("2" MS "@1 wait 2 3\n2" MS "@1 suspend - \"%s\n", reason);
 }
 
 static void all_threads_are_blocked(void **state)

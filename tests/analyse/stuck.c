@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -19,28 +17,10 @@
 	"0 label 1 \"main\n" \
 	"0 switch 1\n"
 
-/* The story that is being written. */
-static struct {
-	char lines[1 << 16];
-	size_t size;
-} story;
-
 static void begin(void)
 {
-	story.size = 0;
-	story.size += (size_t)snprintf(story.lines, sizeof story.lines, "%s", MAIN);
-}
-
-/* Adds lines. */
-static void tell(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
-		format, arguments);
-	va_end(arguments);
-	assert_true(story.size < sizeof story.lines);
+	story_begin();
+	story_tell(MAIN);
 }
 
 /* The findings of the story. */
@@ -51,7 +31,7 @@ static struct {
 
 static const struct thrum__finding *judge(uint32_t count)
 {
-	judged.model = story_model(story.lines, false);
+	judged.model = story_model(story_told(), false);
 	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
 	assert_int_equal(judged.findings.count, count);
 	return judged.findings.findings;
@@ -93,10 +73,10 @@ static void tell_jobs(int count, int odd)
 {
 	begin();
 	for (int i = 0; i < count; i++) {
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i, 100 + i,
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i, 100 + i,
 			10 * i, 100 + i, i);
 		if (i != odd)
-			tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
+			story_tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
 	}
 }
 
@@ -105,7 +85,7 @@ static void one_of_a_hundred(void **state)
 	const struct thrum__finding *finding;
 
 	tell_jobs(100, 60);
-	tell("1500" MS "log 1 \"end\n");
+	story_tell("1500" MS "log 1 \"end\n");
 	finding = judge(1);
 	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(finding->certainty, THRUM__LIKELY);
@@ -113,7 +93,7 @@ static void one_of_a_hundred(void **state)
 	assert_int_equal(finding->peers, 99);
 	finish();
 	tell_jobs(100, 99);
-	tell("998" MS "log 1 \"end\n");
+	story_tell("998" MS "log 1 \"end\n");
 	expect_none();
 }
 
@@ -124,12 +104,12 @@ static void several_of_a_hundred(void **state)
 	for (int hang = 1; hang < 6; hang += 4) {
 		begin();
 		for (int i = 0; i < 30; i++) {
-			tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i,
+			story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i,
 				100 + i, 10 * i, 100 + i, i);
 			if (i % 5 != 2 || i / 5 >= hang)
-				tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
+				story_tell("%d" MS "resolve 1 %d\n", 10 * i + 5, 100 + i);
 		}
-		tell("1500" MS "log 1 \"end\n");
+		story_tell("1500" MS "log 1 \"end\n");
 		judge(hang == 1);
 		finish();
 	}
@@ -140,15 +120,16 @@ static void idle_connection(void **state)
 {
 	begin();
 	for (int i = 0; i < 100; i++) {
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"connection %d\n", 10 * i,
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"connection %d\n", 10 * i,
 			100 + i, 10 * i, 100 + i, i);
-		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"read\n%d" MS "wait %d %d\n",
+		story_tell("%d" MS "create 1 %d request\n%d" MS "label %d \"read\n%d" MS
+			   "wait %d %d\n",
 			10 * i, 300 + i, 10 * i, 300 + i, 10 * i, 100 + i, 300 + i);
 		if (i != 30)
-			tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 10 * i + 5, 300 + i,
-				10 * i + 5, 100 + i);
+			story_tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", 10 * i + 5,
+				300 + i, 10 * i + 5, 100 + i);
 	}
-	tell("3000" MS "log 1 \"end\n");
+	story_tell("3000" MS "log 1 \"end\n");
 	expect_none();
 }
 
@@ -158,11 +139,12 @@ static void links_are_no_peers(void **state)
 	const struct thrum__finding *finding;
 
 	begin();
-	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"link\n1" MS "should-resolve 2\n");
+	story_tell("1" MS "create 1 2 promise\n1" MS "label 2 \"link\n1" MS "should-resolve 2\n");
 	for (int i = 0; i < 30; i++)
-		tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"link\n%d" MS "become %d %d\n",
+		story_tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"link\n%d" MS
+			   "become %d %d\n",
 			2 + 40 * i, 3 + i, 2 + 40 * i, 3 + i, 2 + 40 * i, 2 + i, 3 + i);
-	tell("1190" MS "log 1 \"end\n");
+	story_tell("1190" MS "log 1 \"end\n");
 	finding = judge(1);
 	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(finding->peers, 0);
@@ -176,15 +158,15 @@ static void tell_queries(bool hangs, const char *first, const char *label)
 
 	begin();
 	for (int i = 0; i < 6; i++) {
-		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"%s %s.org\n", 10 * i, 100 + i,
-			10 * i, 100 + i, first, names[i]);
-		tell("%d" MS "resolve 1 %d\n", 10 * i + 2, 100 + i);
+		story_tell("%d" MS "create 1 %d request\n%d" MS "label %d \"%s %s.org\n", 10 * i,
+			100 + i, 10 * i, 100 + i, first, names[i]);
+		story_tell("%d" MS "resolve 1 %d\n", 10 * i + 2, 100 + i);
 	}
-	tell("70" MS "create 1 2 task\n70" MS "label 2 \"deliver\n");
-	tell("70" MS "create 1 3 request\n70" MS "label 3 \"%s\n70" MS "wait 2 3\n", label);
+	story_tell("70" MS "create 1 2 task\n70" MS "label 2 \"deliver\n");
+	story_tell("70" MS "create 1 3 request\n70" MS "label 3 \"%s\n70" MS "wait 2 3\n", label);
 	if (!hangs)
-		tell("72" MS "resolve 1 3\n72" MS "resolve 1 2\n");
-	tell("900" MS "log 1 \"end\n");
+		story_tell("72" MS "resolve 1 3\n72" MS "resolve 1 2\n");
+	story_tell("900" MS "log 1 \"end\n");
 }
 
 static void peers_by_first_word(void **state)
@@ -211,15 +193,15 @@ static void tell_naps(int64_t due)
 {
 	begin();
 	for (int i = 0; i < 11; i++) {
-		tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"nap\n", 10 * i + 1, 100 + i,
-			10 * i + 1, 100 + i);
+		story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"nap\n", 10 * i + 1,
+			100 + i, 10 * i + 1, 100 + i);
 		if (i < 10)
-			tell("%d" MS "due %d =5000000\n%d" MS "resolve 1 %d\n", 10 * i + 1, 100 + i,
-				10 * i + 6, 100 + i);
+			story_tell("%d" MS "due %d =5000000\n%d" MS "resolve 1 %d\n", 10 * i + 1,
+				100 + i, 10 * i + 6, 100 + i);
 	}
-	tell("101" MS "due 110 =%lld\n", (long long)due);
-	tell("101" MS "create 1 2 promise\n101" MS "should-resolve 2\n101" MS "wait 2 110\n");
-	tell("900" MS "log 1 \"end\n");
+	story_tell("101" MS "due 110 =%lld\n", (long long)due);
+	story_tell("101" MS "create 1 2 promise\n101" MS "should-resolve 2\n101" MS "wait 2 110\n");
+	story_tell("900" MS "log 1 \"end\n");
 }
 
 static void timer_far_too_late(void **state)
@@ -244,14 +226,14 @@ static void timeouts_are_cancelled(void **state)
 	for (int is_healthy = 0; is_healthy < 2; is_healthy++) {
 		begin();
 		for (int i = 0; i < 6; i++)
-			tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"timeout %d\n%d" MS
-			     "due %d =%s\n%d" MS "cancel 1 %d\n",
+			story_tell("%d" MS "create 1 %d timer\n%d" MS "label %d \"timeout %d\n%d" MS
+				   "due %d =%s\n%d" MS "cancel 1 %d\n",
 				10 * i, 100 + i, 10 * i, 100 + i, i, 10 * i, 100 + i,
 				i == 3 || (is_healthy && i > 0) ? "60000000000" : "30000000",
 				10 * i + 5, 100 + i);
-		tell("70" MS "create 1 2 promise\n70" MS "should-resolve 2\n");
-		tell("70" MS "create 1 3 timer\n70" MS "label 3 \"timeout 7\n70" MS
-		     "due 3 =60000000000\n70" MS "wait 2 3\n900" MS "log 1 \"end\n");
+		story_tell("70" MS "create 1 2 promise\n70" MS "should-resolve 2\n");
+		story_tell("70" MS "create 1 3 timer\n70" MS "label 3 \"timeout 7\n70" MS
+			   "due 3 =60000000000\n70" MS "wait 2 3\n900" MS "log 1 \"end\n");
 		if (is_healthy) {
 			expect_none();
 			continue;
@@ -268,26 +250,28 @@ static void timeouts_are_cancelled(void **state)
 static void tell_calls(int answered)
 {
 	begin();
-	tell("0 create 1 3 handle\n0 label 3 \"udp\n");
+	story_tell("0 create 1 3 handle\n0 label 3 \"udp\n");
 	for (int i = 0; i < 9; i++) {
 		bool is_call = i > 5;
 		int at = 100 * i, end = at + (is_call ? answered : 5);
 
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"%s %d\n%d" MS
-		     "should-resolve %d\n",
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"%s %d\n%d" MS
+			   "should-resolve %d\n",
 			at, 10 + i, at, 10 + i, is_call ? "call" : "ping", i, at, 10 + i);
-		tell("%d" MS "create %d %d choose\n%d" MS "label %d \"answer or timer\n", at,
+		story_tell("%d" MS "create %d %d choose\n%d" MS "label %d \"answer or timer\n", at,
 			10 + i, 20 + i, at, 20 + i);
-		tell("%d" MS "create %d %d timer\n%d" MS "label %d \"%s\n%d" MS "due %d =%s\n", at,
-			10 + i, 30 + i, at, 30 + i, is_call ? "redial" : "again", at, 30 + i,
+		story_tell("%d" MS "create %d %d timer\n%d" MS "label %d \"%s\n%d" MS
+			   "due %d =%s\n",
+			at, 10 + i, 30 + i, at, 30 + i, is_call ? "redial" : "again", at, 30 + i,
 			is_call ? "20000000000" : "20000000");
-		tell("%d" MS "wait %d %d\n%d" MS "wait %d 3\n%d" MS "wait %d %d\n", at, 20 + i,
-			30 + i, at, 20 + i, at, 10 + i, 20 + i);
+		story_tell("%d" MS "wait %d %d\n%d" MS "wait %d 3\n%d" MS "wait %d %d\n", at,
+			20 + i, 30 + i, at, 20 + i, at, 10 + i, 20 + i);
 		if (i < 8)
-			tell("%d" MS "cancel 1 %d\n%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n",
+			story_tell("%d" MS "cancel 1 %d\n%d" MS "resolve 1 %d\n%d" MS
+				   "resolve 1 %d\n",
 				end, 30 + i, end, 20 + i, end, 10 + i);
 	}
-	tell("1500" MS "log 1 \"end\n");
+	story_tell("1500" MS "log 1 \"end\n");
 }
 
 static void timer_too_late_for_its_place(void **state)
@@ -309,18 +293,20 @@ static void timer_too_late_for_its_place(void **state)
 static void tell_tries(int count, const char *end)
 {
 	begin();
-	tell("1" MS "create 1 2 fiber\n1" MS "label 2 \"sync\n1" MS "should-resolve 2\n");
+	story_tell("1" MS "create 1 2 fiber\n1" MS "label 2 \"sync\n1" MS "should-resolve 2\n");
 	for (int i = 0; i < count; i++) {
-		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"try %d\n%d" MS "wait 2 %d\n",
+		story_tell("%d" MS "create 2 %d task\n%d" MS "label %d \"try %d\n%d" MS
+			   "wait 2 %d\n",
 			10 * i + 2, 100 + i, 10 * i + 2, 100 + i, i, 10 * i + 2, 100 + i);
-		tell("%d" MS "%s 1 %d \"busy\n%d" MS "read 2 %d\n", 10 * i + 5, end, 100 + i,
+		story_tell("%d" MS "%s 1 %d \"busy\n%d" MS "read 2 %d\n", 10 * i + 5, end, 100 + i,
 			10 * i + 5, 100 + i);
-		tell("%d" MS "create 2 %d timer\n%d" MS "due %d =7000000\n%d" MS "wait 2 %d\n",
+		story_tell("%d" MS "create 2 %d timer\n%d" MS "due %d =7000000\n%d" MS
+			   "wait 2 %d\n",
 			10 * i + 5, 300 + i, 10 * i + 5, 300 + i, 10 * i + 5, 300 + i);
 		if (i + 1 < count)
-			tell("%d" MS "resolve 1 %d\n", 10 * i + 12, 300 + i);
+			story_tell("%d" MS "resolve 1 %d\n", 10 * i + 12, 300 + i);
 	}
-	tell("%d" MS "log 1 \"end\n", 10 * count);
+	story_tell("%d" MS "log 1 \"end\n", 10 * count);
 }
 
 static void tries_without_end(void **state)
@@ -347,20 +333,22 @@ static void tries_without_end(void **state)
 static void tell_producer(bool ends)
 {
 	begin();
-	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
-	tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"consumer\n");
-	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"producer\n");
-	tell("2" MS "wait 1 3\n");
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
+	story_tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"consumer\n");
+	story_tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"producer\n");
+	story_tell("2" MS "wait 1 3\n");
 	for (int i = 0; i < 3; i++)
-		tell("%d" MS "wait 3 2\n%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS "switch 3\n"
-		     "%d" MS "read 3 2\n",
+		story_tell("%d" MS "wait 3 2\n%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS
+			   "switch 3\n"
+			   "%d" MS "read 3 2\n",
 			10 * i + 3, 10 * i + 4, 10 * i + 6, 10 * i + 7, 10 * i + 7);
-	tell("40" MS "wait 3 2\n40" MS "switch 4\n");
+	story_tell("40" MS "wait 3 2\n40" MS "switch 4\n");
 	if (ends)
-		tell("41" MS "resolve 4 4\n");
+		story_tell("41" MS "resolve 4 4\n");
 	else
-		tell("41" MS "create 4 5 timer\n41" MS "due 5 =5000000000\n41" MS "wait 4 5\n");
-	tell("41" MS "switch 1\n900" MS "counter =1 \"beat\n");
+		story_tell(
+			"41" MS "create 4 5 timer\n41" MS "due 5 =5000000000\n41" MS "wait 4 5\n");
+	story_tell("41" MS "switch 1\n900" MS "counter =1 \"beat\n");
 }
 
 static void producer_ends(void **state)
@@ -383,22 +371,22 @@ static void producer_ends(void **state)
 static void a_server_fails(void **state)
 {
 	begin();
-	tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"decoded\n");
-	tell("1" MS "create 1 3 task\n1" MS "label 3 \"album\n1" MS "should-resolve 3\n");
-	tell("1" MS "wait 3 2\n");
+	story_tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"decoded\n");
+	story_tell("1" MS "create 1 3 task\n1" MS "label 3 \"album\n1" MS "should-resolve 3\n");
+	story_tell("1" MS "wait 3 2\n");
 	for (int i = 0; i < 5; i++) {
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"decode %d\n", 10 * i + 3, 10 + i,
-			10 * i + 3, 10 + i, i);
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"decode %d\n", 10 * i + 3,
+			10 + i, 10 * i + 3, 10 + i, i);
 		if (i == 2)
-			tell("%d" MS "fail 1 %d \"illegal\n%d" MS "read 1 %d\n", 10 * i + 5, 10 + i,
-				10 * i + 5, 10 + i);
+			story_tell("%d" MS "fail 1 %d \"illegal\n%d" MS "read 1 %d\n", 10 * i + 5,
+				10 + i, 10 * i + 5, 10 + i);
 		else
-			tell("%d" MS "signal %d 2 =1\n%d" MS "read 3 2\n%d" MS "wait 3 2\n%d" MS
-			     "resolve %d %d\n",
+			story_tell("%d" MS "signal %d 2 =1\n%d" MS "read 3 2\n%d" MS
+				   "wait 3 2\n%d" MS "resolve %d %d\n",
 				10 * i + 5, 10 + i, 10 * i + 6, 10 * i + 6, 10 * i + 7, 10 + i,
 				10 + i);
 	}
-	tell("900" MS "counter =1 \"beat\n");
+	story_tell("900" MS "counter =1 \"beat\n");
 	(void)judge(1);
 	assert_int_equal(step(THRUM__STEP_FAILED)->task, task(12));
 	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->task, task(3));
@@ -410,16 +398,17 @@ static void a_server_fails(void **state)
 static void tell_callback(bool is_cancelled)
 {
 	begin();
-	tell("1" MS "create 1 2 task\n1" MS "label 2 \"fetch\n");
-	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"settings\n1" MS "should-resolve 3\n");
-	tell("1" MS "create 1 4 task\n1" MS "wait 4 2\n");
-	tell("1" MS "create 1 5 task\n1" MS "label 5 \"preview\n");
+	story_tell("1" MS "create 1 2 task\n1" MS "label 2 \"fetch\n");
+	story_tell(
+		"1" MS "create 1 3 promise\n1" MS "label 3 \"settings\n1" MS "should-resolve 3\n");
+	story_tell("1" MS "create 1 4 task\n1" MS "wait 4 2\n");
+	story_tell("1" MS "create 1 5 task\n1" MS "label 5 \"preview\n");
 	if (is_cancelled)
-		tell("40" MS "cancel 5 2\n40" MS "read 4 2\n40" MS "resolve 4 4\n");
+		story_tell("40" MS "cancel 5 2\n40" MS "read 4 2\n40" MS "resolve 4 4\n");
 	else
-		tell("40" MS "resolve 5 2\n40" MS "read 4 2\n40" MS "resolve 4 3\n40" MS
-		     "resolve 4 4\n");
-	tell("50" MS "resolve 5 5\n900" MS "counter =1 \"beat\n");
+		story_tell("40" MS "resolve 5 2\n40" MS "read 4 2\n40" MS "resolve 4 3\n40" MS
+			   "resolve 4 4\n");
+	story_tell("50" MS "resolve 5 5\n900" MS "counter =1 \"beat\n");
 }
 
 static void the_source_of_a_callback_is_cancelled(void **state)
@@ -439,19 +428,19 @@ static void the_source_of_a_callback_is_cancelled(void **state)
 static void tell_writer(bool has_lines)
 {
 	begin();
-	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"changed\n");
-	tell("1" MS "create 1 3 thread\n1" MS "label 3 \"writer\n");
-	tell("1" MS "create 1 4 thread\n1" MS "label 4 \"worker\n1" MS "should-resolve 4\n");
-	tell("1" MS "create 1 5 thread\n1" MS "label 5 \"worker\n");
-	tell("1" MS "create 1 6 handle\n1" MS "label 6 \"pipe\n");
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"changed\n");
+	story_tell("1" MS "create 1 3 thread\n1" MS "label 3 \"writer\n");
+	story_tell("1" MS "create 1 4 thread\n1" MS "label 4 \"worker\n1" MS "should-resolve 4\n");
+	story_tell("1" MS "create 1 5 thread\n1" MS "label 5 \"worker\n");
+	story_tell("1" MS "create 1 6 handle\n1" MS "label 6 \"pipe\n");
 	for (int i = 0; i < 3; i++)
-		tell("%d" MS "wait 3 2\n%d" MS "signal 4 2 =1\n%d" MS "read 3 2\n"
-		     "%d" MS "signal 3 2 =0\n",
+		story_tell("%d" MS "wait 3 2\n%d" MS "signal 4 2 =1\n%d" MS "read 3 2\n"
+			   "%d" MS "signal 3 2 =0\n",
 			10 * i + 10, 10 * i + 11, 10 * i + 12, 10 * i + 13);
-	tell("40" MS "wait 5 2\n41" MS "signal 3 2 =1\n42" MS "read 5 2\n43" MS "wait 3 6\n");
+	story_tell("40" MS "wait 5 2\n41" MS "signal 3 2 =1\n42" MS "read 5 2\n43" MS "wait 3 6\n");
 	if (has_lines)
-		tell("50" MS "signal 5 2 =0\n51" MS "signal 4 2 =0\n");
-	tell("60" MS "wait 4 2\n61" MS "wait 5 2\n900" MS "counter =1 \"beat\n");
+		story_tell("50" MS "signal 5 2 =0\n51" MS "signal 4 2 =0\n");
+	story_tell("60" MS "wait 4 2\n61" MS "wait 5 2\n900" MS "counter =1 \"beat\n");
 }
 
 static void writer_is_stuck(void **state)
@@ -474,19 +463,20 @@ static void writer_is_stuck(void **state)
 static void tell_pool(const char *afterwards)
 {
 	begin();
-	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"finished\n");
-	tell("1" MS "create 1 6 lock\n1" MS "label 6 \"jobs\n");
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"finished\n");
+	story_tell("1" MS "create 1 6 lock\n1" MS "label 6 \"jobs\n");
 	for (int i = 0; i < 2; i++)
-		tell("1" MS "@%d create - %d thread\n1" MS "@%d label %d \"worker\n1" MS
-		     "@%d switch %d\n",
+		story_tell("1" MS "@%d create - %d thread\n1" MS "@%d label %d \"worker\n1" MS
+			   "@%d switch %d\n",
 			i + 1, i + 3, i + 1, i + 3, i + 1, i + 3);
 	for (int i = 0; i < 2; i++)
-		tell("%d" MS "wait 1 2\n%d" MS "@%d signal %d 2 =1\n%d" MS "read 1 2\n",
+		story_tell("%d" MS "wait 1 2\n%d" MS "@%d signal %d 2 =1\n%d" MS "read 1 2\n",
 			10 * i + 10, 10 * i + 11, i + 1, i + 3, 10 * i + 12);
-	tell("40" MS "wait 1 2\n40" MS "suspend \"blocked\n");
-	tell("50" MS "@1 wait 3 2\n50" MS "@1 suspend \"blocked\n");
-	tell("51" MS "@2 lock 3 6\n51" MS "@2 lock 4 6\n51" MS "@2 unlock 4 6\n%s", afterwards);
-	tell("52" MS "@2 wait 4 2\n52" MS "@2 suspend \"blocked\n900" MS "@3 log \"end\n");
+	story_tell("40" MS "wait 1 2\n40" MS "suspend \"blocked\n");
+	story_tell("50" MS "@1 wait 3 2\n50" MS "@1 suspend \"blocked\n");
+	story_tell("51" MS "@2 lock 3 6\n51" MS "@2 lock 4 6\n51" MS "@2 unlock 4 6\n%s",
+		afterwards);
+	story_tell("52" MS "@2 wait 4 2\n52" MS "@2 suspend \"blocked\n900" MS "@3 log \"end\n");
 }
 
 static void pool_without_a_thread(void **state)
@@ -503,15 +493,15 @@ static void pool_without_a_thread(void **state)
 static void silent_connection(void **state)
 {
 	begin();
-	tell("1" MS "create 1 2 handle\n1" MS "label 2 \"connection 1\n");
-	tell("1" MS "create 1 3 handle\n1" MS "label 3 \"connection 2\n");
+	story_tell("1" MS "create 1 2 handle\n1" MS "label 2 \"connection 1\n");
+	story_tell("1" MS "create 1 3 handle\n1" MS "label 3 \"connection 2\n");
 	for (int i = 0; i < 3; i++)
-		tell("%d" MS "create 1 %d request\n%d" MS "label %d \"query %d\n%d" MS
-		     "wait %d 2\n%d" MS "read %d 2\n%d" MS "resolve %d %d\n",
+		story_tell("%d" MS "create 1 %d request\n%d" MS "label %d \"query %d\n%d" MS
+			   "wait %d 2\n%d" MS "read %d 2\n%d" MS "resolve %d %d\n",
 			10 * i + 3, 10 + i, 10 * i + 3, 10 + i, i, 10 * i + 3, 10 + i, 10 * i + 6,
 			10 + i, 10 * i + 6, 10 + i, 10 + i);
-	tell("40" MS "create 1 20 request\n40" MS "label 20 \"query 3\n40" MS
-	     "should-resolve 20\n40" MS "wait 20 3\n900" MS "counter =1 \"beat\n");
+	story_tell("40" MS "create 1 20 request\n40" MS "label 20 \"query 3\n40" MS
+		   "should-resolve 20\n40" MS "wait 20 3\n900" MS "counter =1 \"beat\n");
 	(void)judge(1);
 	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(20));
 	assert_int_equal(step(THRUM__STEP_SILENT)->task, task(3));
@@ -523,24 +513,25 @@ static void silent_connection(void **state)
 static void tell_mailboxes(bool rests)
 {
 	begin();
-	tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"questions\n");
-	tell("1" MS "create 1 3 mailbox\n1" MS "label 3 \"answers\n");
-	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"asker\n");
-	tell("1" MS "create 1 5 fiber\n1" MS "label 5 \"answerer\n");
+	story_tell("1" MS "create 1 2 mailbox\n1" MS "label 2 \"questions\n");
+	story_tell("1" MS "create 1 3 mailbox\n1" MS "label 3 \"answers\n");
+	story_tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"asker\n");
+	story_tell("1" MS "create 1 5 fiber\n1" MS "label 5 \"answerer\n");
 	for (int i = 0; i < 3; i++) {
-		tell("%d" MS "switch 5\n%d" MS "wait 5 2\n", 10 * i + 2, 10 * i + 2);
-		tell("%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS "wait 4 3\n", 10 * i + 3,
-			10 * i + 3, 10 * i + 3);
-		tell("%d" MS "switch 5\n%d" MS "read 5 2\n%d" MS "signal 5 3 =1\n", 10 * i + 4,
-			10 * i + 4, 10 * i + 4);
-		tell("%d" MS "switch 4\n%d" MS "read 4 3\n", 10 * i + 5, 10 * i + 5);
+		story_tell("%d" MS "switch 5\n%d" MS "wait 5 2\n", 10 * i + 2, 10 * i + 2);
+		story_tell("%d" MS "switch 4\n%d" MS "signal 4 2 =1\n%d" MS "wait 4 3\n",
+			10 * i + 3, 10 * i + 3, 10 * i + 3);
+		story_tell("%d" MS "switch 5\n%d" MS "read 5 2\n%d" MS "signal 5 3 =1\n",
+			10 * i + 4, 10 * i + 4, 10 * i + 4);
+		story_tell("%d" MS "switch 4\n%d" MS "read 4 3\n", 10 * i + 5, 10 * i + 5);
 	}
-	tell("40" MS "switch 4\n40" MS "wait 4 3\n40" MS "switch 5\n");
+	story_tell("40" MS "switch 4\n40" MS "wait 4 3\n40" MS "switch 5\n");
 	if (rests)
-		tell("41" MS "create 5 6 timer\n41" MS "due 6 =5000000000\n41" MS "wait 5 6\n");
+		story_tell(
+			"41" MS "create 5 6 timer\n41" MS "due 6 =5000000000\n41" MS "wait 5 6\n");
 	else
-		tell("41" MS "wait 5 2\n");
-	tell("41" MS "switch 1\n900" MS "log 1 \"end\n");
+		story_tell("41" MS "wait 5 2\n");
+	story_tell("41" MS "switch 1\n900" MS "log 1 \"end\n");
 }
 
 static void mailboxes_in_a_circle(void **state)
@@ -561,22 +552,23 @@ static void mailboxes_in_a_circle(void **state)
 static void idle_workers(void **state)
 {
 	begin();
-	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"filled\n");
 	for (int i = 0; i < 4; i++)
-		tell("1" MS "create 1 %d fiber\n1" MS "label %d \"worker %d\n1" MS "wait %d 2\n",
+		story_tell("1" MS "create 1 %d fiber\n1" MS "label %d \"worker %d\n1" MS
+			   "wait %d 2\n",
 			3 + i, 3 + i, i, 3 + i);
 	for (int i = 0; i < 40; i++) {
 		int worker = 3 + i % 4;
 
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i + 2, 100 + i,
-			10 * i + 2, 100 + i, i);
-		tell("%d" MS "switch %d\n%d" MS "signal %d 2 =1\n%d" MS "switch %d\n", 10 * i + 2,
-			100 + i, 10 * i + 2, 100 + i, 10 * i + 3, worker);
-		tell("%d" MS "read %d 2\n%d" MS "resolve %d %d\n%d" MS "wait %d 2\n", 10 * i + 3,
-			worker, 10 * i + 4, worker, 100 + i, 10 * i + 4, worker);
-		tell("%d" MS "switch 1\n", 10 * i + 4);
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"job %d\n", 10 * i + 2,
+			100 + i, 10 * i + 2, 100 + i, i);
+		story_tell("%d" MS "switch %d\n%d" MS "signal %d 2 =1\n%d" MS "switch %d\n",
+			10 * i + 2, 100 + i, 10 * i + 2, 100 + i, 10 * i + 3, worker);
+		story_tell("%d" MS "read %d 2\n%d" MS "resolve %d %d\n%d" MS "wait %d 2\n",
+			10 * i + 3, worker, 10 * i + 4, worker, 100 + i, 10 * i + 4, worker);
+		story_tell("%d" MS "switch 1\n", 10 * i + 4);
 	}
-	tell("5000" MS "log 1 \"end\n");
+	story_tell("5000" MS "log 1 \"end\n");
 	expect_none();
 }
 
@@ -584,16 +576,16 @@ static void idle_workers(void **state)
 static void tell_lock(bool ends)
 {
 	begin();
-	tell("1" MS "create 1 2 lock\n1" MS "label 2 \"table\n");
-	tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"writer\n");
-	tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"reader\n");
-	tell("2" MS "switch 3\n2" MS "lock 3 2\n");
+	story_tell("1" MS "create 1 2 lock\n1" MS "label 2 \"table\n");
+	story_tell("1" MS "create 1 3 fiber\n1" MS "label 3 \"writer\n");
+	story_tell("1" MS "create 1 4 fiber\n1" MS "label 4 \"reader\n");
+	story_tell("2" MS "switch 3\n2" MS "lock 3 2\n");
 	if (ends)
-		tell("5" MS "resolve 3 3\n");
+		story_tell("5" MS "resolve 3 3\n");
 	else
-		tell("5" MS "create 3 5 timer\n5" MS "due 5 =5000000000\n5" MS "wait 3 5\n");
-	tell("6" MS "switch 4\n6" MS "wait 4 2\n6" MS "switch 1\n");
-	tell("900" MS "log 1 \"end\n");
+		story_tell("5" MS "create 3 5 timer\n5" MS "due 5 =5000000000\n5" MS "wait 3 5\n");
+	story_tell("6" MS "switch 4\n6" MS "wait 4 2\n6" MS "switch 1\n");
+	story_tell("900" MS "log 1 \"end\n");
 }
 
 static void holder_ends(void **state)
@@ -615,20 +607,21 @@ static void holder_ends(void **state)
 static void tell_permits(bool gives_back)
 {
 	begin();
-	tell("0 create 1 2 semaphore\n0 label 2 \"slots\n0 create 1 3 task\n0 label 3 \"publish\n"
-	     "0 should-resolve 3\n");
+	story_tell(
+		"0 create 1 2 semaphore\n0 label 2 \"slots\n0 create 1 3 task\n0 label 3 \"publish\n"
+		"0 should-resolve 3\n");
 	for (int id = 4; id < 8; id++)
-		tell("0 create 1 %d task\n0 label %d \"upload %d\n", id, id, id);
-	tell("1" MS "lock 4 2\n1" MS "lock 5 2\n2" MS "wait 3 2\n");
+		story_tell("0 create 1 %d task\n0 label %d \"upload %d\n", id, id, id);
+	story_tell("1" MS "lock 4 2\n1" MS "lock 5 2\n2" MS "wait 3 2\n");
 	for (int id = 4; id < 6; id++)
-		tell("%d" MS "unlock %d 2\n%d" MS "resolve %d %d\n%d" MS "lock %d 2\n", id, id, id,
-			id, id, id, id + 2);
+		story_tell("%d" MS "unlock %d 2\n%d" MS "resolve %d %d\n%d" MS "lock %d 2\n", id,
+			id, id, id, id, id, id + 2);
 	for (int id = 6; id < 8; id++) {
 		if (gives_back)
-			tell("%d" MS "unlock %d 2\n", id + 4, id);
-		tell("%d" MS "resolve %d %d\n", id + 4, id, id);
+			story_tell("%d" MS "unlock %d 2\n", id + 4, id);
+		story_tell("%d" MS "resolve %d %d\n", id + 4, id, id);
 	}
-	tell("900" MS "log 1 \"end\n");
+	story_tell("900" MS "log 1 \"end\n");
 }
 
 static void permits_that_nobody_gives_back(void **state)
@@ -648,14 +641,14 @@ static void permits_that_nobody_gives_back(void **state)
 static void tell_gate(bool waits)
 {
 	begin();
-	tell("1" MS "create 1 2 lock\n1" MS "label 2 \"gate\n1" MS "lock 1 2\n");
-	tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
+	story_tell("1" MS "create 1 2 lock\n1" MS "label 2 \"gate\n1" MS "lock 1 2\n");
+	story_tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
 	if (waits)
-		tell("2" MS "suspend \"wait for work\n9" MS "resume \"wait for work\n");
-	tell("10" MS "unlock 1 2\n10" MS "@1 lock 3 2\n11" MS "@1 unlock 3 2\n");
-	tell("12" MS "lock 1 2\n13" MS "@1 wait 3 2\n");
-	tell("14" MS "suspend \"wait for work\n");
-	tell("900" MS "@2 create - 9 thread\n900" MS "@2 resolve 9 9\n");
+		story_tell("2" MS "suspend \"wait for work\n9" MS "resume \"wait for work\n");
+	story_tell("10" MS "unlock 1 2\n10" MS "@1 lock 3 2\n11" MS "@1 unlock 3 2\n");
+	story_tell("12" MS "lock 1 2\n13" MS "@1 wait 3 2\n");
+	story_tell("14" MS "suspend \"wait for work\n");
+	story_tell("900" MS "@2 create - 9 thread\n900" MS "@2 resolve 9 9\n");
 }
 
 static void lock_is_a_gate(void **state)
@@ -674,18 +667,18 @@ static void lock_is_a_gate(void **state)
 static void tell_last_server(int end)
 {
 	begin();
-	tell("1" MS "create 1 2 condition\n1" MS "label 2 \"jobs\n");
-	tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
-	tell("1" MS "@2 create - 4 thread\n1" MS "label 4 \"boss\n5" MS "@2 signal 4 2\n");
-	tell("5" MS "@1 read 3 2\n6" MS "@1 wait 3 2\n");
-	tell("%d" MS "@2 resolve 4 4\n900" MS "log 1 \"end\n", end);
+	story_tell("1" MS "create 1 2 condition\n1" MS "label 2 \"jobs\n");
+	story_tell("1" MS "@1 create - 3 thread\n1" MS "label 3 \"helper\n1" MS "@1 wait 3 2\n");
+	story_tell("1" MS "@2 create - 4 thread\n1" MS "label 4 \"boss\n5" MS "@2 signal 4 2\n");
+	story_tell("5" MS "@1 read 3 2\n6" MS "@1 wait 3 2\n");
+	story_tell("%d" MS "@2 resolve 4 4\n900" MS "log 1 \"end\n", end);
 }
 
 static void server_ends_with_the_program(void **state)
 {
 	for (int end = 400; end <= 899; end += 499) {
 		tell_last_server(end);
-		judged.model = story_model(story.lines, false);
+		judged.model = story_model(story_told(), false);
 		judged.model->ending = THRUM_ENDING_EXITED;
 		assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
 		assert_int_equal(judged.findings.count, end == 400);
@@ -698,14 +691,14 @@ static void server_ends_with_the_program(void **state)
 static void tell_join(int open, int end)
 {
 	begin();
-	tell("1" MS "create 1 2 join\n1" MS "label 2 \"all\n");
+	story_tell("1" MS "create 1 2 join\n1" MS "label 2 \"all\n");
 	for (int i = 0; i < 5; i++)
-		tell("1" MS "create 1 %d task\n1" MS "label %d \"part %c\n1" MS "wait 2 %d\n",
+		story_tell("1" MS "create 1 %d task\n1" MS "label %d \"part %c\n1" MS "wait 2 %d\n",
 			3 + i, 3 + i, 'a' + i, 3 + i);
 	for (int i = 0; i < 5; i++)
 		if (i != open)
-			tell("%d" MS "resolve 1 %d\n", 10 + i, 3 + i);
-	tell("%d" MS "log 1 \"end\n", end);
+			story_tell("%d" MS "resolve 1 %d\n", 10 + i, 3 + i);
+	story_tell("%d" MS "log 1 \"end\n", end);
 }
 
 static void join_kept_open(void **state)
@@ -729,19 +722,19 @@ static void tell_replies(const char *end)
 {
 	begin();
 	for (int i = 0; i < 11; i++) {
-		tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply %d\n", 10 * i + 1,
+		story_tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply %d\n", 10 * i + 1,
 			100 + i, 10 * i + 1, 100 + i, i);
 		if (i == 10 && !end)
 			break;
-		tell("%d" MS "create 1 %d fiber\n%d" MS "label %d \"handler %d\n", 10 * i + 2,
+		story_tell("%d" MS "create 1 %d fiber\n%d" MS "label %d \"handler %d\n", 10 * i + 2,
 			200 + i, 10 * i + 2, 200 + i, i);
 		if (i < 10)
-			tell("%d" MS "switch %d\n%d" MS "resolve %d %d\n%d" MS
-			     "resolve %d %d\n%d" MS "switch 1\n",
+			story_tell("%d" MS "switch %d\n%d" MS "resolve %d %d\n%d" MS
+				   "resolve %d %d\n%d" MS "switch 1\n",
 				10 * i + 3, 200 + i, 10 * i + 4, 200 + i, 100 + i, 10 * i + 5,
 				200 + i, 200 + i, 10 * i + 5);
 	}
-	tell("102" MS "should-resolve 110\n%s900" MS "log 1 \"end\n", end ? end : "");
+	story_tell("102" MS "should-resolve 110\n%s900" MS "log 1 \"end\n", end ? end : "");
 }
 
 static const struct thrum__step *first_step(const char *end, int kind)
@@ -790,11 +783,11 @@ static void handler_hangs_itself(void **state)
 /* A request of this name that waits for a reply, which never comes. */
 static void tell_request(int ms, int task, const char *name)
 {
-	tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"%s %d\n", ms, task, ms, task, name,
-		task);
-	tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply to %s\n", ms, task + 1, ms,
-		task + 1, name);
-	tell("%d" MS "should-resolve %d\n%d" MS "wait %d %d\n", ms, task, ms, task, task + 1);
+	story_tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"%s %d\n", ms, task, ms, task,
+		name, task);
+	story_tell("%d" MS "create 1 %d promise\n%d" MS "label %d \"reply to %s\n", ms, task + 1,
+		ms, task + 1, name);
+	story_tell("%d" MS "should-resolve %d\n%d" MS "wait %d %d\n", ms, task, ms, task, task + 1);
 }
 
 /* However many are alike, others are told, too. */
@@ -804,7 +797,7 @@ static void many_alike_are_one(void **state)
 	for (int i = 0; i < 120; i++)
 		tell_request(i, 100 + 2 * i, "item");
 	tell_request(130, 1000, "another");
-	tell("900" MS "log 1 \"end\n");
+	story_tell("900" MS "log 1 \"end\n");
 	assert_int_equal(judge(2)[0].behind, 119);
 	finish();
 }
@@ -815,10 +808,10 @@ static void the_surest_of_those_alike_counts(void **state)
 	for (int later = 0; later < 2; later++) {
 		begin();
 		tell_request(1, 100, "item");
-		tell("10" MS "lost =3 \"full\n");
+		story_tell("10" MS "lost =3 \"full\n");
 		if (later)
 			tell_request(20, 200, "item");
-		tell("900" MS "log 1 \"end\n");
+		story_tell("900" MS "log 1 \"end\n");
 		assert_int_equal(judge(1)->certainty, later ? THRUM__LIKELY : THRUM__POSSIBLE);
 		finish();
 	}
@@ -829,9 +822,9 @@ static void the_surest_of_those_alike_counts(void **state)
 static void tell_loop(const char *reason)
 {
 	begin();
-	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
-	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
-	tell("2" MS "suspend \"%s\n900" MS "@1 create - 9 thread\n900" MS "@1 resolve 9 9\n",
+	story_tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
+	story_tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
+	story_tell("2" MS "suspend \"%s\n900" MS "@1 create - 9 thread\n900" MS "@1 resolve 9 9\n",
 		reason);
 }
 
@@ -852,10 +845,10 @@ static void loop_has_nothing_left(void **state)
 static void loop_has_nothing_left_beside_a_thread(void **state)
 {
 	begin();
-	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
-	tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
-	tell("2" MS "suspend \"deadlocked\n2" MS "@1 create - 9 thread\n900" MS
-	     "@1 log 9 \"beat\n");
+	story_tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n");
+	story_tell("1" MS "create 1 3 promise\n1" MS "label 3 \"all\n1" MS "wait 3 2\n");
+	story_tell("2" MS "suspend \"deadlocked\n2" MS "@1 create - 9 thread\n900" MS
+		   "@1 log 9 \"beat\n");
 	expect_none();
 }
 
@@ -868,12 +861,12 @@ static void loop_has_nothing_left_at_once(void **state)
 				    "899" MS "wait 3 2\n";
 
 	begin();
-	tell("%s900" MS "suspend \"deadlocked\n", waits);
+	story_tell("%s900" MS "suspend \"deadlocked\n", waits);
 	judge(1);
 	assert_int_equal(step(THRUM__STEP_WAITS_FOR)->task, task(3));
 	finish();
 	begin();
-	tell("%s900" MS "suspend \"wait for work\n", waits);
+	story_tell("%s900" MS "suspend \"wait for work\n", waits);
 	expect_none();
 }
 
@@ -881,12 +874,12 @@ static void loop_has_nothing_left_at_once(void **state)
 static void reader_goes_home(void **state)
 {
 	begin();
-	tell("0" MS "create 1 2 mailbox\n1" MS "create 1 3 task\n1" MS "label 3 \"cook\n");
-	tell("1" MS "create 1 4 task\n1" MS "label 4 \"waiter\n1" MS "should-resolve 4\n");
+	story_tell("0" MS "create 1 2 mailbox\n1" MS "create 1 3 task\n1" MS "label 3 \"cook\n");
+	story_tell("1" MS "create 1 4 task\n1" MS "label 4 \"waiter\n1" MS "should-resolve 4\n");
 	for (unsigned ms = 2; ms < 20; ms += 2)
-		tell("%u" MS "signal 4 2 =1\n%u" MS "read 3 2\n", ms, ms + 1);
-	tell("20" MS "resolve 3 3\n21" MS "signal 4 2 =0\n22" MS "wait 4 2\n900" MS
-	     "log 1 \"end\n");
+		story_tell("%u" MS "signal 4 2 =1\n%u" MS "read 3 2\n", ms, ms + 1);
+	story_tell("20" MS "resolve 3 3\n21" MS "signal 4 2 =0\n22" MS "wait 4 2\n900" MS
+		   "log 1 \"end\n");
 	judge(1);
 	assert_int_equal(step(THRUM__STEP_SERVER_ENDED)->task, task(3));
 	finish();
@@ -898,19 +891,20 @@ static void reader_goes_home(void **state)
 static void tell_posts(unsigned received, bool is_local)
 {
 	begin();
-	tell("0" MS "@1 create - 90 thread\n0" MS "@1 label 90 \"other loop\n");
+	story_tell("0" MS "@1 create - 90 thread\n0" MS "@1 label 90 \"other loop\n");
 	for (unsigned i = 0; i < 6; i++) {
 		unsigned ms = 10 + 10 * i, id = 10 + i;
 
-		tell("%u" MS "create 1 %u promise\n%u" MS "label %u \"answer\n", ms, id, ms, id);
-		tell("%u" MS "link-send 1 \"post %u\n%u" MS "wait 2 %u\n", ms, i, ms, id);
+		story_tell("%u" MS "create 1 %u promise\n%u" MS "label %u \"answer\n", ms, id, ms,
+			id);
+		story_tell("%u" MS "link-send 1 \"post %u\n%u" MS "wait 2 %u\n", ms, i, ms, id);
 		if (i >= received)
 			continue;
 		if (is_local)
-			tell("%u" MS "@1 link-receive 90 \"post %u\n", ms + 1, i);
-		tell("%u" MS "@1 resolve 90 %u\n%u" MS "read 2 %u\n", ms + 2, id, ms + 3, id);
+			story_tell("%u" MS "@1 link-receive 90 \"post %u\n", ms + 1, i);
+		story_tell("%u" MS "@1 resolve 90 %u\n%u" MS "read 2 %u\n", ms + 2, id, ms + 3, id);
 	}
-	tell("900" MS "@1 log 90 \"end\n");
+	story_tell("900" MS "@1 log 90 \"end\n");
 }
 
 static void message_is_lost(void **state)
@@ -938,25 +932,26 @@ static void tell_letters(bool has_loop, bool ends_before)
 {
 #define SENT "12345678\001\377\n"
 	begin();
-	tell("0 create 1 2 handle\n0 label 2 \"watch\n0" MS "@1 create - 90 thread\n0" MS
-	     "@1 switch 90\n");
+	story_tell("0 create 1 2 handle\n0 label 2 \"watch\n0" MS "@1 create - 90 thread\n0" MS
+		   "@1 switch 90\n");
 	for (unsigned ms = 10; ms < 30; ms += 10)
-		tell("%u" MS "@1 link-send 90 \"" SENT "%u" MS "switch 2\n%u" MS
-		     "link-receive 2 \"" SENT "%u" MS "switch 1\n%u" MS
-		     "suspend \"wait for work\n%u" MS "resume\n",
+		story_tell("%u" MS "@1 link-send 90 \"" SENT "%u" MS "switch 2\n%u" MS
+			   "link-receive 2 \"" SENT "%u" MS "switch 1\n%u" MS
+			   "suspend \"wait for work\n%u" MS "resume\n",
 			ms, ms + 1, ms + 1, ms + 2, ms + 2, ms + 9);
-	tell("31" MS "switch 2\n");
+	story_tell("31" MS "switch 2\n");
 	if (has_loop)
-		tell("31" MS "create 2 5 handle\n31" MS "label 5 \"main loop\n31" MS "wait 2 5\n");
+		story_tell("31" MS "create 2 5 handle\n31" MS "label 5 \"main loop\n31" MS
+			   "wait 2 5\n");
 	else
-		tell("32" MS "switch 1\n");
-	tell("32" MS "suspend \"wait for work\n40" MS "@1 link-send 90 \"" SENT "41" MS
-	     "@1 create 90 91 handle\n41" MS "@1 label 91 \"read from socket 4\n41" MS
-	     "@1 wait 90 91\n41" MS "@1 suspend \"blocked by the outside\n");
+		story_tell("32" MS "switch 1\n");
+	story_tell("32" MS "suspend \"wait for work\n40" MS "@1 link-send 90 \"" SENT "41" MS
+		   "@1 create 90 91 handle\n41" MS "@1 label 91 \"read from socket 4\n41" MS
+		   "@1 wait 90 91\n41" MS "@1 suspend \"blocked by the outside\n");
 	if (ends_before)
-		tell("1800" MS "suspend \"no more is recorded\n1800" MS
-		     "@1 suspend \"no more is recorded\n");
-	tell("1900" MS "@2 log \"end\n");
+		story_tell("1800" MS "suspend \"no more is recorded\n1800" MS
+			   "@1 suspend \"no more is recorded\n");
+	story_tell("1900" MS "@2 log \"end\n");
 }
 
 static void loop_within_a_run(void **state)
@@ -987,23 +982,23 @@ static void loop_within_a_run(void **state)
 static void tell_upload(bool is_read, bool is_closed)
 {
 	begin();
-	tell("0 create 1 2 handle\n0 label 2 \"read upload\n");
+	story_tell("0 create 1 2 handle\n0 label 2 \"read upload\n");
 	for (unsigned i = 0; i < 21; i++) {
 		unsigned ms = 10 + 2 * i, id = 10 + i;
 
-		tell("%u" MS "create 1 %u request\n%u" MS "label %u \"write\n%u" MS
-		     "link-send 1 \"" SENT,
+		story_tell("%u" MS "create 1 %u request\n%u" MS "label %u \"write\n%u" MS
+			   "link-send 1 \"" SENT,
 			ms, id, ms, id, ms);
 		if (i < 20 || is_read)
-			tell("%u" MS "link-receive 1 \"" SENT "%u" MS "switch 2\n%u" MS
-			     "switch 1\n",
+			story_tell("%u" MS "link-receive 1 \"" SENT "%u" MS "switch 2\n%u" MS
+				   "switch 1\n",
 				ms, ms, ms);
 		if (i < 20)
-			tell("%u" MS "resolve 1 %u\n", ms + 1, id);
+			story_tell("%u" MS "resolve 1 %u\n", ms + 1, id);
 	}
 	if (is_closed)
-		tell("60" MS "resolve 1 2\n");
-	tell("61" MS "suspend \"wait for work\n1900" MS "@2 log \"end\n");
+		story_tell("60" MS "resolve 1 2\n");
+	story_tell("61" MS "suspend \"wait for work\n1900" MS "@2 log \"end\n");
 }
 
 static void a_stream_is_read_no_more(void **state)
@@ -1029,11 +1024,11 @@ static void a_stream_is_read_no_more(void **state)
 static void tell_silence(const char *label)
 {
 	begin();
-	tell("1" MS "create 1 3 task\n1" MS "label 3 \"%s\n", label);
+	story_tell("1" MS "create 1 3 task\n1" MS "label 3 \"%s\n", label);
 	for (unsigned i = 0; i < 20; i++)
-		tell("%u" MS "create 1 %u promise\n%u" MS "resolve 1 %u\n", 10 + 10 * i, 10 + i,
-			11 + 10 * i, 10 + i);
-	tell("200" MS "create 1 4 task\n200" MS "wait 3 4\n");
+		story_tell("%u" MS "create 1 %u promise\n%u" MS "resolve 1 %u\n", 10 + 10 * i,
+			10 + i, 11 + 10 * i, 10 + i);
+	story_tell("200" MS "create 1 4 task\n200" MS "wait 3 4\n");
 }
 
 /* Counts the findings if a signal ends the program at a time. */
@@ -1044,7 +1039,7 @@ static uint32_t killed_by(int signal, int64_t ms)
 		.ending_code = signal};
 	uint32_t count;
 
-	judged.model = story_model(story.lines, false);
+	judged.model = story_model(story_told(), false);
 	thrum__model_note_end(judged.model, &info);
 	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
 	count = judged.findings.count;
@@ -1062,9 +1057,10 @@ static void too_soon_to_judge(void **state)
 		.ending_code = 9};
 
 	begin();
-	tell("0" MS "create 1 2 promise\n0" MS "label 2 \"answer\n0" MS "create 1 3 promise\n");
-	tell("0" MS "should-resolve 3\n3" MS "wait 3 2\n4" MS "log 1 \"end\n");
-	judged.model = story_model(story.lines, false);
+	story_tell(
+		"0" MS "create 1 2 promise\n0" MS "label 2 \"answer\n0" MS "create 1 3 promise\n");
+	story_tell("0" MS "should-resolve 3\n3" MS "wait 3 2\n4" MS "log 1 \"end\n");
+	judged.model = story_model(story_told(), false);
 	thrum__model_note_end(judged.model, &info);
 	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
 	assert_int_equal(judged.findings.count, 0);
@@ -1073,7 +1069,7 @@ static void too_soon_to_judge(void **state)
 	assert_int_equal(judged.findings.unjudged[0].reason, THRUM__UNJUDGED_TOO_SOON);
 	finish();
 	/* Nothing is left open where all has ended. */
-	tell("5" MS "resolve 1 2\n6" MS "resolve 1 3\n");
+	story_tell("5" MS "resolve 1 2\n6" MS "resolve 1 3\n");
 	judge(0);
 	assert_int_equal(judged.findings.unjudged_count, 0);
 	finish();
@@ -1090,7 +1086,7 @@ static void silence_until_killed(void **state)
 	assert_int_equal(killed_by(9, 3000), 0);
 	/* It was silent before. */
 	tell_silence("job");
-	tell("1500" MS "create 1 90 promise\n1500" MS "resolve 1 90\n");
+	story_tell("1500" MS "create 1 90 promise\n1500" MS "resolve 1 90\n");
 	assert_int_equal(killed_by(9, 3000), 0);
 }
 

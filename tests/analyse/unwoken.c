@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -16,34 +15,21 @@
 
 /* The story that is being written, and what was found in it. */
 static struct {
-	char lines[1 << 16];
-	size_t size;
 	struct thrum__model *model;
 	struct thrum__findings findings;
 } story;
 
 static bool is_cut; /* the story's model is to look as if events were overwritten */
 
-static void tell(const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
-		format, arguments);
-	va_end(arguments);
-	assert_true(story.size < sizeof story.lines);
-}
-
 static void begin(void)
 {
-	story.size = 0;
-	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	story_begin();
+	story_tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
 }
 
 static const struct thrum__finding *judge(enum thrum_ending ending, uint32_t count)
 {
-	story.model = story_model(story.lines, false);
+	story.model = story_model(story_told(), false);
 	story.model->ending = ending;
 	story.model->is_cut = is_cut;
 	assert_int_equal(thrum__why_make(story.model, &story.findings), 0);
@@ -60,15 +46,15 @@ static void finish(void)
 /* A page waits for glyphs in the middle of its run; `wakes` tells whether it goes on. */
 static void tell_page(int at, int page, int glyphs, bool wakes)
 {
-	tell("%d" MS "create 1 %d task\n%d" MS "label %d \"page %d\n%d" MS "switch %d\n", at, page,
-		at, page, page, at, page);
-	tell("%d" MS "create %d %d promise\n%d" MS "wait %d %d\n%d" MS "switch 1\n", at, page,
+	story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"page %d\n%d" MS "switch %d\n", at,
+		page, at, page, page, at, page);
+	story_tell("%d" MS "create %d %d promise\n%d" MS "wait %d %d\n%d" MS "switch 1\n", at, page,
 		glyphs, at + 1, page, glyphs, at + 2);
 	if (!wakes)
 		return;
-	tell("%d" MS "resolve 1 %d\n%d" MS "switch %d\n%d" MS "read %d %d\n", at + 3, glyphs,
+	story_tell("%d" MS "resolve 1 %d\n%d" MS "switch %d\n%d" MS "read %d %d\n", at + 3, glyphs,
 		at + 4, page, at + 4, page, glyphs);
-	tell("%d" MS "resolve %d %d\n%d" MS "switch 1\n", at + 4, page, page, at + 5);
+	story_tell("%d" MS "resolve %d %d\n%d" MS "switch 1\n", at + 4, page, page, at + 5);
 }
 
 /* Ten pages; the glyphs of the last one are awaited by a prefetch, too. */
@@ -78,14 +64,15 @@ static void tell_pages(bool hangs)
 	for (int i = 0; i < 10; i++)
 		tell_page(10 * i, 100 + i, 200 + i, true);
 	tell_page(100, 110, 210, false);
-	tell("103" MS "create 1 3 task\n103" MS "label 3 \"prefetch\n103" MS "switch 3\n");
-	tell("104" MS "wait 3 210\n104" MS "switch 1\n105" MS "resolve 1 210\n");
-	tell("106" MS "switch 3\n106" MS "read 3 210\n106" MS "resolve 3 3\n107" MS "switch 1\n");
+	story_tell("103" MS "create 1 3 task\n103" MS "label 3 \"prefetch\n103" MS "switch 3\n");
+	story_tell("104" MS "wait 3 210\n104" MS "switch 1\n105" MS "resolve 1 210\n");
+	story_tell("106" MS "switch 3\n106" MS "read 3 210\n106" MS "resolve 3 3\n107" MS
+		   "switch 1\n");
 	if (!hangs)
-		tell("108" MS "switch 110\n108" MS "read 110 210\n108" MS "resolve 110 110\n109" MS
-		     "switch 1\n");
-	tell("110" MS "suspend \"wait for work\n800" MS "resume\n800" MS
-	     "suspend \"wait for work\n");
+		story_tell("108" MS "switch 110\n108" MS "read 110 210\n108" MS
+			   "resolve 110 110\n109" MS "switch 1\n");
+	story_tell("110" MS "suspend \"wait for work\n800" MS "resume\n800" MS
+		   "suspend \"wait for work\n");
 }
 
 static void another_is_woken(void **state)
@@ -111,14 +98,15 @@ static void another_is_woken(void **state)
 static void tell_flushes(int count)
 {
 	begin();
-	tell("1" MS "create 1 2 join\n1" MS "label 2 \"checkpoint\n");
+	story_tell("1" MS "create 1 2 join\n1" MS "label 2 \"checkpoint\n");
 	for (int i = 0; i < 8; i++)
-		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"flush %c\n%d" MS "wait 2 %d\n",
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"flush %c\n%d" MS
+			   "wait 2 %d\n",
 			2 + i, 10 + i, 2 + i, 10 + i, 'a' + i, 2 + i, 10 + i);
 	for (int i = 0; i < count; i++)
 		if (i != 2)
-			tell("%d" MS "resolve 1 %d\n", 12 + i, 10 + i);
-	tell("21" MS "suspend \"wait for work\n");
+			story_tell("%d" MS "resolve 1 %d\n", 12 + i, 10 + i);
+	story_tell("21" MS "suspend \"wait for work\n");
 }
 
 static void overtaken_by_siblings(void **state)
@@ -146,9 +134,9 @@ static void overtaken_by_siblings(void **state)
 static void end_is_overwritten(void **state)
 {
 	begin();
-	tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n1" MS "should-resolve 2\n");
-	tell("1" MS "create 1 3 task\n1" MS "switch 3\n1" MS "wait 3 2\n2" MS "read 3 2\n");
-	tell("2" MS "resolve 3 3\n2" MS "switch 1\n900" MS "log 1 \"end\n");
+	story_tell("1" MS "create 1 2 promise\n1" MS "label 2 \"answer\n1" MS "should-resolve 2\n");
+	story_tell("1" MS "create 1 3 task\n1" MS "switch 3\n1" MS "wait 3 2\n2" MS "read 3 2\n");
+	story_tell("2" MS "resolve 3 3\n2" MS "switch 1\n900" MS "log 1 \"end\n");
 	judge(THRUM_ENDING_UNKNOWN, 1);
 	finish();
 	is_cut = true;
@@ -161,12 +149,12 @@ static void end_is_overwritten(void **state)
 static void tell_requests(int end)
 {
 	begin();
-	tell("1" MS "create 1 2 task\n1" MS "label 2 \"server\n");
+	story_tell("1" MS "create 1 2 task\n1" MS "label 2 \"server\n");
 	for (int i = 0; i < 20; i++)
-		tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n%d" MS
-		     "should-resolve %d\n",
+		story_tell("%d" MS "create 2 %d task\n%d" MS "label %d \"GET %d\n%d" MS
+			   "should-resolve %d\n",
 			2 + 2 * i, 10 + i, 2 + 2 * i, 10 + i, i, 2 + 2 * i, 10 + i);
-	tell("%d" MS "log 1 \"end\n", end);
+	story_tell("%d" MS "log 1 \"end\n", end);
 }
 
 static void broken_off_at_once(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #define _GNU_SOURCE /* strdup, strtok_r */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,4 +143,40 @@ void story_clocks(struct thrum__model *model, int64_t before, int64_t after)
 		.times = 2,
 		.hosts = 2,
 		.errors = errors};
+}
+
+/* ---- Line by line ---------------------------------------------------------------------------- */
+
+static struct {
+	char lines[1 << 16];
+	size_t size;
+} told;
+
+void story_begin(void)
+{
+	told.lines[told.size = 0] = '\0';
+}
+
+void story_tell(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	told.size += (size_t)vsnprintf(told.lines + told.size, sizeof told.lines - told.size,
+		format, arguments);
+	va_end(arguments);
+	if (told.size >= sizeof told.lines)
+		refuse(format);
+}
+
+void story_take_back(void)
+{
+	do
+		told.lines[--told.size] = '\0';
+	while (told.size > 0 && told.lines[told.size - 1] != '\n');
+}
+
+const char *story_told(void)
+{
+	return told.lines;
 }

@@ -33,6 +33,13 @@ void story_finish(struct story *);
  */
 struct thrum__model *story_model(const char *lines, bool is_mirage);
 
+/* For tests that write their lines one after the other: begins anew; adds lines, as printf does, and aborts
+ * when they are too many; takes the last line back; returns all lines. */
+void story_begin(void);
+void story_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void story_take_back(void);
+const char *story_told(void);
+
 /* Gives a model, of any events, two machines: the clock of the second one may be wrong by `before` ns at
  * time 0, and by `after` from 1 s on. */
 void story_clocks(struct thrum__model *, int64_t before, int64_t after);

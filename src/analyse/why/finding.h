@@ -171,16 +171,16 @@ struct thrum__step {
 	uint32_t task, other; /* other may be NONE */
 	int64_t time;         /* when it happened; if it lasts to the end, when it began */
 	uint32_t edge;        /* the edge that proves it, or NONE */
-	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step. HELD_MOST:
-	 * how often the task and its peers held the lock. NEEDS_LANE: further lanes. LOGGED: the
-	 * note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled the
-	 * condition `other` before the wait; 2 if all others that did so have signalled it since;
+	/* HOLDS, MAY_HOLD, STILL_HOLDS: further tasks that hold the lock `other` and have no step.
+	 * HELD_MOST: how often the task and its peers held the lock. NEEDS_LANE: further lanes.
+	 * LOGGED: the note with the line. WAKES_ONE: how many waited. SERVER_ENDED: 1 if it signalled
+	 * the condition `other` before the wait; 2 if all others that did so have signalled it since;
 	 * else 0. LEFT_QUEUE: 1 if nobody is left at `other`, which was signalled since; 0 if others
-	 * wait there. WAITS_FOR: 1 if other has ended or
-	 * become another, but nothing of it is recorded any more. DUE_LATE: 1 if too few of its peers
-	 * ended to tell so, but they or others in its place were due much sooner. PENDING: 1 if it should
-	 * have come at `until`. NOT_AGAIN: how many had a
-	 * time-out, with it; else 0. RUNS_MEANWHILE: how often. ENDS_UNSERVED: how many more did so. */
+	 * wait there. WAITS_FOR: 1 if other has ended or become another, but nothing of it is
+	 * recorded any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others
+	 * in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
+	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. ENDS_UNSERVED: how
+	 * many more did so. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

@@ -13,7 +13,7 @@
 #define NOTES_BACK 64  /* notes of a task that are searched, from the latest back */
 #define RUNS_BACK 4096 /* runs that are searched, from the latest back */
 #define LONGER 20      /* so many times as long as ever before is suspicious */
-#define LONG_MIN 200000000 /* ns; shorter waits are not */
+#define WAIT_MIN 200000000 /* ns; shorter waits are not */
 #define LATE 10            /* so many times as long as it takes, a timer was put off */
 #define AGAIN 4       /* so many times as long as it takes, a timer that repeats would have come */
 #define TAIL 10000000 /* ns in which a loop goes to sleep */
@@ -91,7 +91,7 @@ static unsigned armed_before(const struct thrum__search *search, uint32_t task, 
 	*start = THRUM__RUN(model, run, start);
 	*takes = due - time;
 	before = THRUM__RUN(model, run, prev);
-	return *start >= time && search->gap <= time && model->end - *start >= LONG_MIN &&
+	return *start >= time && search->gap <= time && model->end - *start >= WAIT_MIN &&
 			(model->end - *start) / AGAIN > *takes &&
 			!(thrum__model_has_row(&model->runs, before) &&
 				THRUM__RUN(model, before, start) >= time)
