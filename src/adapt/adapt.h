@@ -26,6 +26,7 @@
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c held_ends.c vain.c                     who else has an end of a pipe, and for what he waits
  *   forked.c                                      locks that a child got by fork
+ *   files.c file_owner.c                          locks of files
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for

@@ -68,6 +68,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef WRITES
 #undef REAPS
 #undef LEARNS
+REAL(fcntl)
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
@@ -261,6 +262,17 @@ static void begin_request(struct wait *blocked, const void *caller, const char *
 	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
 	thrum__adapt_put_file(label, verb, fd);
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+/* A lock of fcntl() that another process has. */
+static void begin_lock(struct wait *blocked, const void *caller, int fd, struct flock range)
+{
+	int error = errno;
+	bool is_known = real_fcntl(caller)(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK &&
+		range.l_pid > 0;
+
+	errno = error;
+	thrum__adapt_file_wait(blocked, fd, is_known ? range.l_pid : -1, caller);
 }
 
 static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
@@ -632,7 +644,6 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 
 /* ---- fcntl() ---------------------------------------------------------------------------------- */
 
-REAL(fcntl)
 REAL(fcntl64)
 
 typedef int control_function(int fd, int command, ...);
@@ -642,7 +653,8 @@ static NOINLINE int wait_in_fcntl(control_function *real, const void *caller, in
 {
 	struct wait blocked __attribute__((cleanup(end)));
 
-	begin_request(&blocked, caller, "lock", fd);
+	begin_lock(&blocked, caller, fd,
+		command == F_SETLKW ? *(const struct flock *)argument : (struct flock){0});
 	return real(fd, command, argument);
 }
 
@@ -671,7 +683,8 @@ static void duplicate(int fd)
 
 static int control(control_function *real, const void *caller, int fd, int command, void *argument)
 {
-	if ((command == F_SETLKW || command == F_OFD_SETLKW) && may_record(ADAPTER_BLOCK))
+	if ((command == F_SETLKW || command == F_OFD_SETLKW) &&
+		thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
 		return take_lock_of_file(real, caller, fd, command, argument);
 	int result = real(fd, command, argument);
 

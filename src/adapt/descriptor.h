@@ -195,6 +195,15 @@ static inline void leave_limit(void)
 
 /* These descriptors hold no lock of a file (flock) from now on, as far as is known. */
 void thrum__adapt_files_forget(unsigned first, unsigned last);
+/* Whether this descriptor (-1: any) holds a lock that the calling thread's task took. */
+bool thrum__adapt_files_are_own(int fd);
+
+/* ---- file_owner.c ---- */
+
+/* The running task waits for a file's lock, which other processes may have. Tells who has it. owner: the
+ * process that has a lock of fcntl(); -1: it isn't known; 0: it is a lock of flock(). Keeps errno.
+ * Async-signal-safe. */
+void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *caller);
 
 /* ---- ends.c ---- */
 

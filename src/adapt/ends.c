@@ -95,7 +95,7 @@ char *thrum__adapt_put_process(char *to, pid_t process)
 	return to;
 }
 
-static char *put_holder(char *to, const struct look *look, pid_t process)
+char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
 {
 	return process == look->self ? stpcpy(to, "this process")
 				     : thrum__adapt_put_process(to, process);
@@ -124,7 +124,7 @@ thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look
 			: end->writes ? "writing end of pipe "
 				      : "reading end of pipe ");
 	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
-	put_holder(to, look, holder->process);
+	thrum__adapt_ends_put_holder(to, look, holder->process);
 	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	if (holder->process != look->self || look->threads == 1 || !end->writes)
 		thrum_task_should_resolve(task);
@@ -187,7 +187,7 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 		char label[PROCESS_TEXT + PLACE_MAX + 40];
 		const struct step *step = &steps[i];
 
-		*put_holder(label, look, step->process) = '\0';
+		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
 		task = thrum__adapt_ends_make(wait,
 			step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
 		if (step->is_vain && step->sort == LOCK)
@@ -197,6 +197,9 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 		else if (step->is_vain && step->sort == END)
 			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
 				step->holder.at);
+		else if (step->is_vain && step->sort == FILE_LOCK)
+			next = thrum__adapt_file_make(wait, look, &step->file,
+				step->holder.process);
 		if (next)
 			thrum_task_wait(task, next);
 		if (named->count < WAIT_ALSO) {
@@ -222,6 +225,13 @@ static bool tell_process(struct wait *wait, const struct look *look, struct name
 		count = 1;
 	thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
 	return steps[0].is_vain;
+}
+
+void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t process)
+{
+	struct named named = {.count = 0};
+
+	tell_process(wait, look, &named, process);
 }
 
 /* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
@@ -649,7 +659,8 @@ void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
 
 	/* Other threads might see the descriptors. */
 	if (handlers() != INTERRUPTS &&
-		(child > 0 ? is_single || thrum__adapt_got_held(child) || thrum__adapt_has_unread()
+		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
+					thrum__adapt_has_unread() || thrum__adapt_files_are_own(-1)
 			   : is_single && find_children(&looked)) &&
 		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
 		struct told told __attribute__((cleanup(

@@ -46,6 +46,25 @@ unsigned thrum__adapt_ends_holders(const struct look *, const struct end *,
  * got the end by a message. */
 bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
 
+/* ---- file_owner.c ---- */
+
+/* The lock of a file for which a process waits, by this descriptor. */
+struct file_lock {
+	pid_t process;
+	int fd;
+	bool is_flock; /* else it is one of fcntl() */
+	uint64_t inode, device;
+};
+/* Finds the lock for which a process waits in a call. */
+bool thrum__adapt_file_lock(pid_t process, const struct process_call *, struct file_lock *);
+/* Finds who has it, or the same open file as one that has. is_meant: that process took it. Returns how many
+ * do; 0: it isn't known. */
+unsigned thrum__adapt_file_holders(const struct look *, const struct file_lock *,
+	struct holder[PROCESSES]);
+/* Makes the task of its release by a process, which ends with the wait. */
+thrum_task thrum__adapt_file_make(struct wait *, const struct look *, const struct file_lock *,
+	pid_t holder);
+
 /* ---- vain.c ---- */
 
 /* A process, and for what it waits. */
@@ -57,12 +76,14 @@ struct step {
 		UNKNOWN,
 		LOCK,
 		END,
+		FILE_LOCK,
 		STOP,
 		PROCESS
 	} sort; /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
 	struct forked_wait lock;
 	struct end end;
-	struct holder holder; /* who has the end for which it waits */
+	struct file_lock file;
+	struct holder holder; /* who has the end or the file's lock for which it waits */
 };
 #define STEPS 4
 /* Follows the waits of a process: for an end that one process has, or for its child. Returns the number of
@@ -89,6 +110,10 @@ thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *la
  * these may still want to write. If it has but the one that waits, it is that which should. */
 thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const struct end *,
 	const struct holder *, int fd);
+/* Names a process that has an end. Returns the place behind it. */
+char *thrum__adapt_ends_put_holder(char *to, const struct look *, pid_t process);
+/* Records that the wait's source waits for a process, and why, if that can't do anything for it. */
+void thrum__adapt_ends_tell(struct wait *, const struct look *, pid_t process);
 /* Makes that of a signal that lets a stopped process go on. */
 thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
 

@@ -100,6 +100,19 @@ void thrum__adapt_files_forget(unsigned first, unsigned last)
 	}
 }
 
+bool thrum__adapt_files_are_own(int fd)
+{
+	unsigned first = fd < 0 ? 0 : (unsigned)fd, used = atomic_load(&fds_used);
+	unsigned end = fd < 0 || first + 1 > used ? used : first + 1;
+	thrum_task actor = thrum__adapt_actor();
+
+	for (unsigned i = first; i < end; i++)
+		if (atomic_load(&held[i].file) && atomic_load(&held[i].task) == actor &&
+			atomic_load(&held[i].recording) == thrum__recording())
+			return true;
+	return false;
+}
+
 /* ---- Waiting ----------------------------------------------------------------------------------- */
 
 /* If a thread of this process holds the lock, the running task waits for that one. Others that take the
@@ -130,17 +143,15 @@ static bool begin_held(struct wait *wait, int fd, uintptr_t file, const void *ca
 static NOINLINE int wait_for(const void *caller, int fd, int operation, uintptr_t file)
 {
 	struct wait wait;
-	char label[CALL_MAX];
 	int error = errno, result;
 
+	thrum__adapt_start();
 	if (!records_wait(ADAPTER_BLOCK))
 		return real_flock(caller)(fd, operation);
 	bool is_held = begin_held(&wait, fd, file, caller);
 
-	if (!is_held) {
-		thrum__adapt_put_file(label, "lock", fd);
-		thrum__adapt_wait_outside(&wait, THRUM_KIND_REQUEST, label, -1, caller);
-	}
+	if (!is_held)
+		thrum__adapt_file_wait(&wait, fd, 0, caller);
 	errno = error;
 	result = real_flock(caller)(fd, operation);
 	error = errno;
@@ -165,14 +176,15 @@ STAND_IN int flock(int fd, int operation)
 	if (operation & LOCK_UN && fd >= 0)
 		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
 	errno = error;
-	if (!may_record(ADAPTER_BLOCK) || operation & LOCK_UN)
+	if (!(thrum__adapt_chosen >> ADAPTER_BLOCK & 1) || operation & LOCK_UN)
 		return real_flock(caller)(fd, operation);
 	int result = real_flock(caller)(fd, operation | LOCK_NB);
 
 	if (result != 0 && errno != EWOULDBLOCK)
 		return result;
 	int answer = errno;
-	uintptr_t file = (unsigned)fd < FDS_MAX ? key_of(fd) : 0;
+	bool is_noted = (unsigned)fd < FDS_MAX && (result != 0 || may_record(ADAPTER_BLOCK));
+	uintptr_t file = is_noted ? key_of(fd) : 0;
 
 	thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
 	if (result == 0 && file)

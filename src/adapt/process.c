@@ -163,6 +163,7 @@ bool thrum__adapt_call_is_endless(const struct process_call *call)
 	case SYS_accept4:
 	case SYS_wait4:
 	case SYS_waitid:
+	case SYS_flock:
 	case SYS_rt_sigsuspend:
 #ifdef SYS_pause
 	case SYS_pause:

@@ -138,30 +138,17 @@ static void need_child(const struct stuck *stuck, struct relative *relative, pid
 	add_need(relative, NEEDS_CHILD, found.is_whole ? wakers : 0);
 }
 
-/* Finds which process has the lock of a file for which another one waits; 0: it isn't known. */
-static pid_t find_lock_owner(struct stuck *stuck, pid_t waits)
+/* For a lock of a file: those who have it, or may release it. */
+static void need_lock(const struct stuck *stuck, struct relative *relative,
+	const struct file_lock *lock)
 {
-	char *line = stuck->text, *end;
-	int fd = open("/proc/locks", O_RDONLY | O_CLOEXEC);
-	ssize_t size = fd < 0 ? -1 : syscall(SYS_read, fd, line, sizeof stuck->text - 1);
-	pid_t owner = 0;
+	struct holder holders[PROCESSES];
+	unsigned count = thrum__adapt_file_holders(&stuck->look, lock, holders);
+	uint32_t wakers = 0;
 
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	line[size > 0 ? size : 0] = '\0';
-	/* "7: POSIX  ADVISORY  WRITE 123 fe:00:456 0 EOF", and "7: -> POSIX ..." for those that wait. */
-	for (; (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		bool is_waiting = strstr(line, " -> ");
-		const char *word = strstr(line, "POSIX"),
-			   *at = word ? strpbrk(word, "0123456789") : NULL;
-		pid_t process = at ? (pid_t)strtol(at, NULL, 10) : 0;
-
-		if (is_waiting && process == waits)
-			return owner;
-		owner = is_waiting ? owner : process;
-	}
-	return 0;
+	for (unsigned i = 0; i < count; i++)
+		wakers |= bit_of(stuck, holders[i].process);
+	add_need(relative, NEEDS_LOCK, wakers);
 }
 
 /* Whether a futex is one of the process's own, or of a thread that is to end. */
@@ -198,6 +185,7 @@ static pid_t find_told(pid_t process, int fd)
 static void need_of_call(struct stuck *stuck, struct relative *relative,
 	const struct process_call *call)
 {
+	struct file_lock lock;
 	struct end end;
 	pid_t told;
 	int fd;
@@ -205,11 +193,8 @@ static void need_of_call(struct stuck *stuck, struct relative *relative,
 	if (call->number == SYS_futex) {
 		relative->is_open |= !thrum__adapt_call_is_endless(call) ||
 			!is_own_futex(relative->process, call);
-	} else if (call->number == SYS_fcntl) {
-		add_need(relative, NEEDS_LOCK,
-			call->arguments[1] == F_SETLKW
-				? bit_of(stuck, find_lock_owner(stuck, relative->process))
-				: 0);
+	} else if (thrum__adapt_file_lock(relative->process, call, &lock)) {
+		need_lock(stuck, relative, &lock);
 	} else if (call->number == SYS_wait4 || call->number == SYS_waitid) {
 		bool is_four = call->number == SYS_wait4;
 		unsigned long options = call->arguments[is_four ? 2 : 3];

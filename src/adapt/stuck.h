@@ -47,7 +47,6 @@ struct stuck {
 		struct end end;
 	} ends[PROCESSES]; /* for which threads wait */
 	unsigned end_count;
-	char text[8192]; /* of a file */
 };
 
 /* The one that there is, as stacks may be small; NULL: another thread has it. */

@@ -223,6 +223,35 @@ static void judge_end(const struct look *look, struct step *step, pid_t *next)
 		*next = able->process;
 }
 
+/* Judges the file's lock for which a process waits, likewise. One of this process is in vain if the thread
+ * that waits has to release it. */
+static void judge_file(const struct look *look, struct step *step, pid_t *next)
+{
+	struct holder holders[PROCESSES], *left = NULL, *able = NULL;
+	unsigned count = thrum__adapt_file_holders(look, &step->file, holders), ables = 0;
+	bool is_single = thrum__adapt_process_is_single(step->process);
+
+	step->sort = FILE_LOCK;
+	for (unsigned i = 0; i < count; i++) {
+		struct holder *holder = &holders[i];
+		bool is_vain = holder->process == look->self
+			? look->is_alone ||
+				(step->file.is_flock && !thrum__adapt_has_handlers() &&
+					thrum__adapt_files_are_own(holder->at))
+			: is_single && holder->process == step->process;
+
+		if (is_vain && (!left || left->process == step->process))
+			left = holder;
+		else if (!is_vain && ables++ == 0)
+			able = holder;
+	}
+	step->is_vain = left && !able;
+	if (step->is_vain)
+		step->holder = *left;
+	if (ables == 1 && able->process != look->self && is_single)
+		*next = able->process;
+}
+
 /* ---- Steps ------------------------------------------------------------------------------------- */
 
 /* Finds for what a process waits. Returns the process that should end that; 0: none, or it isn't known. */
@@ -242,6 +271,8 @@ static pid_t find_step(const struct look *look, struct step *step)
 		return 0;
 	} else if (thrum__adapt_vain_end(look, step->process, &call, &step->end)) {
 		judge_end(look, step, &next);
+	} else if (thrum__adapt_file_lock(step->process, &call, &step->file)) {
+		judge_file(look, step, &next);
 	} else if (thrum__adapt_process_is_single(step->process) &&
 		!thrum__adapt_process_has_handlers(step->process)) {
 		next = find_child(step->process, &call);
