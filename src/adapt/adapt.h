@@ -27,6 +27,7 @@
  *   ends.c held_ends.c vain.c                     who else has an end of a pipe, and for what he waits
  *   forked.c                                      locks that a child got by fork
  *   files.c file_owner.c                          locks of files
+ *   open.c lock_file.c                            FIFOs that are opened, and files that are locks
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for
@@ -152,6 +153,12 @@ void thrum__adapt_forks_find(const char *list);
 bool thrum__adapt_fork_may_record(pid_t child);
 /* The child has ended, with this status of waitpid(). */
 void thrum__adapt_fork_ended(pid_t child, int status);
+/* A process has made the file of this key: see lock_file.c. name: the process's, of 16 bytes. */
+void thrum__adapt_fork_made(uint64_t file, pid_t process, const uint64_t name[2]);
+/* Returns the process that made a file; 0: it isn't known, or its children may be to remove it. */
+pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed);
+/* This process is about to fork: it may leave the files to its child. */
+void thrum__adapt_fork_shares(void);
 /* It could not, for this reason: a negative enum thrum_error. */
 void thrum__adapt_fork_failed(int error);
 /* In the child: it was forked just now by that process. */

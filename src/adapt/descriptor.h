@@ -205,6 +205,12 @@ bool thrum__adapt_files_are_own(int fd);
  * Async-signal-safe. */
 void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *caller);
 
+/* ---- lock_file.c ---- */
+
+/* A call has made a file that must not exist before, with this descriptor; or failed with errno (-1). Keeps
+ * errno. Async-signal-safe, unless it begins the recording. */
+void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller);
+
 /* ---- ends.c ---- */
 
 /* A thread waits for a pipe to read from it, or to write to it. */

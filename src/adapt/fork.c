@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "adapt/ends.h"
@@ -89,6 +90,9 @@ void thrum__adapt_fork_ended(pid_t child, int status)
 {
 	uint32_t count = atomic_load_explicit(&forks->begun, memory_order_relaxed);
 
+	for (uint32_t i = 0; WIFSIGNALED(status) && i < FORKS_FILES; i++)
+		if (atomic_load(&forks->made[i].process) == child)
+			atomic_store(&forks->made[i].is_killed, 1);
 	for (uint32_t i = 0; i < count && i < FORKS_MAX; i++)
 		if (atomic_load(&forks->child[i].process) == child &&
 			!atomic_load(&forks->child[i].ended)) {
@@ -101,6 +105,46 @@ void thrum__adapt_fork_failed(int error)
 {
 	atomic_store(&forks->error, error);
 	atomic_fetch_add(&forks->failed, 1);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------ */
+
+static _Atomic bool has_made;
+
+void thrum__adapt_fork_made(uint64_t file, pid_t process, const uint64_t name[2])
+{
+	struct thrum__adapt_made *made = &forks->made[file % FORKS_FILES];
+
+	atomic_store(&made->file, 0);
+	atomic_store(&made->process, process);
+	atomic_store(&made->is_killed, 0);
+	for (int i = 0; i < 2; i++)
+		atomic_store(&made->name[i], name[i]);
+	atomic_store(&made->file, file);
+	atomic_store(&has_made, true);
+}
+
+pid_t thrum__adapt_fork_maker(uint64_t file, uint64_t name[2], bool *is_killed)
+{
+	struct thrum__adapt_made *made = &forks->made[file % FORKS_FILES];
+	pid_t process = atomic_load(&made->process);
+
+	*is_killed = atomic_load(&made->is_killed) != 0;
+	for (int i = 0; i < 2; i++)
+		name[i] = atomic_load(&made->name[i]);
+	return atomic_load(&made->file) == file ? process : 0;
+}
+
+void thrum__adapt_fork_shares(void)
+{
+	pid_t process = getpid();
+
+	for (uint32_t i = 0; atomic_load(&has_made) && i < FORKS_FILES; i++) {
+		int32_t its = process;
+
+		atomic_compare_exchange_strong(&forks->made[i].process, &its, 0);
+	}
+	atomic_store(&has_made, false);
 }
 
 /* ---- The child -------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * All processes under one `thrum record` share this with it: how many forked children record, and how they
- * ended. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * All processes under one `thrum record` share this with it: how many forked children record, how they
+ * ended, and who made files that may be locks. It lies in a file whose name stands in THRUM_ADAPT, behind
+ * FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -11,6 +12,8 @@
 
 #define FORKS_WORD "forks="
 #define FORKS_MAX 100 /* forked children that record */
+
+#define FORKS_FILES 256 /* of which it is known who made them */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 
@@ -24,6 +27,13 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process, status;
 		_Atomic int64_t ended;
 	} child[FORKS_MAX];
+	/* By their keys: files that some process made, and that must not have existed before. See
+	 * lock_file.c. */
+	struct thrum__adapt_made {
+		_Atomic uint64_t file, name[2]; /* its key, stored last; the process's name */
+		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
+		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
+	} made[FORKS_FILES];
 };
 
 #endif

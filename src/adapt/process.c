@@ -22,7 +22,7 @@ static int open_of(pid_t process, const char *name, int flags)
 	char path[64];
 
 	strcpy(thrum__adapt_process_path(path, process), name);
-	return open(path, O_RDONLY | O_CLOEXEC | flags);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
 }
 
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])

@@ -108,6 +108,7 @@ static uint64_t send_link(void)
 
 void thrum__adapt_fork(void)
 {
+	thrum__adapt_fork_shares();
 	thrum__adapt_pipes_shared();
 	if ((follows || forks_record) && THRUM__ON(THRUM__BIT_STARTED))
 		sent = send_link();

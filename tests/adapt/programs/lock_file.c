@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Files that are locks, and FIFOs. SIGALRM ends it where it hangs.
+ *
+ * lock_file killed	a child was killed while it had the lock
+ * lock_file late	it is killed while its parent tries
+ * lock_file own	the process wants a lock that it has
+ * lock_file slow	a child has the lock for some time
+ * lock_file handed	a child makes the lock, and is killed; a process that it forked removes it
+ * lock_file again	another process has made the lock anew after a child that was killed
+ * lock_file fifo	opens a FIFO for which nobody comes for some time
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WHILE 400000 /* µs */
+
+static void take(void)
+{
+	int fd;
+
+	while ((fd = open("index.lock", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600)) < 0) {
+		if (errno != EEXIST)
+			exit(1);
+		usleep(5000);
+	}
+	close(fd);
+}
+
+static void die(void)
+{
+	raise(SIGKILL);
+}
+
+static void die_late(void)
+{
+	usleep(WHILE);
+	raise(SIGKILL);
+}
+
+static void give_back(void)
+{
+	usleep(WHILE);
+	unlink("index.lock");
+}
+
+static void hand_over(void)
+{
+	if (fork() == 0) {
+		give_back();
+		_exit(0);
+	}
+	raise(SIGKILL);
+}
+
+/* A child has the lock. */
+static pid_t start(void with_lock(void))
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_NAME, "collector");
+		take();
+		with_lock();
+		_exit(0);
+	}
+	while (access("index.lock", F_OK))
+		usleep(1000);
+	return child;
+}
+
+static void take_after(void with_lock(void), bool waits)
+{
+	pid_t child = start(with_lock);
+
+	if (waits)
+		waitpid(child, NULL, 0);
+	take();
+	if (!waits)
+		waitpid(child, NULL, 0);
+}
+
+static void killed(void)
+{
+	take_after(die, true);
+}
+
+static void late(void)
+{
+	take_after(die_late, false);
+}
+
+static void own(void)
+{
+	take();
+	take();
+}
+
+static void slow(void)
+{
+	take_after(give_back, false);
+}
+
+static void handed(void)
+{
+	take_after(hand_over, true);
+}
+
+static void again(void)
+{
+	waitpid(start(die), NULL, 0);
+	unlink("index.lock");
+	take_after(give_back, false);
+}
+
+static void *sleep_long(void *unused)
+{
+	pause();
+	return unused;
+}
+
+static void fifo(void)
+{
+	pthread_t thread;
+	int fd;
+
+	if (mkfifo("pipe", 0600) || pthread_create(&thread, NULL, sleep_long, NULL))
+		exit(1);
+	if (fork() == 0) {
+		usleep(WHILE);
+		_exit(open("pipe", O_WRONLY) < 0);
+	}
+	fd = open("pipe", O_RDONLY);
+	wait(NULL);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {{"killed", killed}, {"late", late}, {"own", own}, {"slow", slow},
+		{"handed", handed}, {"again", again}, {"fifo", fifo}};
+
+	alarm(3);
+	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(argv[1], cases[i].name) == 0)
+			cases[i].run();
+	unlink("index.lock");
+	unlink("pipe");
+	puts("done");
+	return 0;
+}
