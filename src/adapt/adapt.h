@@ -33,7 +33,7 @@
  *   children.c                                    children that ended and are not waited for
  *   watch.c                                       watches of epoll that are not armed again
  *   sockets.c                                     messages to other processes of the machine
- *   uv.def uv.c uv_task.c                         libuv
+ *   uv.def uv.c uv_task.c uv_pool.c               libuv
  *   cell.c       the program's callbacks of libraries whose objects have no room for more
  *   event.def event.c event_more.c                libevent
  *   glib.def glib.c glib_wait.c gio.def gio.c gtask.c    GLib and GIO

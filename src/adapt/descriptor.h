@@ -211,6 +211,12 @@ void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *call
  * errno. Async-signal-safe, unless it begins the recording. */
 void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller);
 
+/* ---- open.c ---- */
+
+/* Called when a thread is about to open a FIFO, and when it has done so, if the first call returned true.
+ * NULL: nobody wants to know. */
+extern bool (*_Atomic thrum__adapt_opens_also)(const void *caller, bool begins);
+
 /* ---- ends.c ---- */
 
 /* A thread waits for a pipe to read from it, or to write to it. */

@@ -56,19 +56,29 @@ static inline bool may_wait_for_other(const struct call *call)
 		may_record(ADAPTER_BLOCK) && UNLIKELY(is_fifo(call));
 }
 
+bool (*_Atomic thrum__adapt_opens_also)(const void *caller, bool begins);
+
+struct opening {
+	struct wait wait; /* the first member */
+	bool (*also)(const void *caller, bool begins);
+};
+
 /* Also when the thread is cancelled. */
-static void end(struct wait *blocked)
+static void end(struct opening *opening)
 {
 	int error = errno;
 
-	thrum__adapt_wait_end(blocked);
+	if (opening->also)
+		opening->also(opening->wait.caller, false);
+	thrum__adapt_wait_end(&opening->wait);
 	errno = error;
 }
 
 /* It may well wait for ever, as for the next one who comes. */
 static NOINLINE int wait_in(const struct call *call)
 {
-	struct wait blocked __attribute__((cleanup(end)));
+	struct opening opening
+		__attribute__((cleanup(end))) = {.also = atomic_load(&thrum__adapt_opens_also)};
 	bool writes = (call->flags & O_ACCMODE) == O_WRONLY;
 	char label[CALL_MAX] = "open FIFO ";
 	const char *slash = strrchr(call->path, '/');
@@ -76,7 +86,9 @@ static NOINLINE int wait_in(const struct call *call)
 	strncat(label, slash ? slash + 1 : call->path, 64);
 	strcat(label, writes ? " to write" : " to read");
 	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
-	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, label, -1, call->caller);
+	thrum__adapt_wait_outside(&opening.wait, THRUM_KIND_HANDLE, label, -1, call->caller);
+	if (opening.also && !opening.also(call->caller, true))
+		opening.also = NULL;
 	return go(call);
 }
 

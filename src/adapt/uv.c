@@ -38,7 +38,12 @@ static size_t size_of(const uv_buf_t bufs[], unsigned count)
 			cb arguments; \
 		thrum__adapt_uv_end_request(&run, ended); \
 	}
-ON_REQUEST(on_fs, uv_fs_cb, req->result, (uv_fs_t * req), (req))
+ON_REQUEST(on_fs_done, uv_fs_cb, req->result, (uv_fs_t * req), (req))
+static void on_fs(uv_fs_t *req)
+{
+	thrum__adapt_uv_done();
+	on_fs_done(req);
+}
 ON_REQUEST(on_connect, uv_connect_cb, status, (uv_connect_t * req, int status), (req, status))
 ON_REQUEST(on_write, uv_write_cb, status, (uv_write_t * req, int status), (req, status))
 ON_REQUEST(on_shutdown, uv_shutdown_cb, status, (uv_shutdown_t * req, int status), (req, status))
@@ -86,6 +91,12 @@ ON_HANDLE(on_fs_poll, uv_fs_poll_cb,
 /* ---- The stand-ins of the table ------------------------------------------------------------- */
 
 static struct thrum_category uv = {"uv", 0};
+static __thread bool is_at_once __attribute__((tls_model("initial-exec")));
+
+bool thrum__adapt_uv_is_at_once(void)
+{
+	return is_at_once;
+}
 
 #define FS(name, parameters, arguments, ...) \
 	REAL(name) \
@@ -99,8 +110,10 @@ static struct thrum_category uv = {"uv", 0};
 			return real_##name(caller) arguments; \
 		if (!given) { \
 			thrum_span_begin(&span); \
+			is_at_once = true; \
 			int result = real_##name(caller) arguments; \
 \
+			is_at_once = false; \
 			thrum_span_end(&span); \
 			return result; \
 		} \
@@ -110,6 +123,8 @@ static struct thrum_category uv = {"uv", 0};
 		int result = real_##name(caller) arguments; \
 \
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \
+		if (result >= 0) \
+			thrum__adapt_uv_queued(task, caller); \
 		return result; \
 	}
 /* The thread is in a stand-in. Some functions of libuv end in a jump to another one of the table, whose

@@ -32,6 +32,14 @@ void (*thrum__adapt_uv_run_request(struct uv_run *, uv_req_t *))(void);
 /* It has run; the request has ended with this status. */
 void thrum__adapt_uv_end_request(const struct uv_run *, ssize_t status);
 
+/* A request about files was queued by the running task; or one is done. */
+void thrum__adapt_uv_queued(thrum_task request, const void *caller);
+void thrum__adapt_uv_done(void);
+/* Whether an address lies in libuv's own code. */
+bool thrum__adapt_uv_is_code(const void *caller);
+/* Whether the calling thread does such a request at once. */
+bool thrum__adapt_uv_is_at_once(void);
+
 /* Returns a request's task, or NONE. */
 thrum_task thrum__adapt_uv_request_task(const uv_req_t *);
 

@@ -24,16 +24,21 @@ static void find_code(const void *caller)
 	}
 }
 
+bool thrum__adapt_uv_is_code(const void *caller)
+{
+	uintptr_t at = (uintptr_t)caller;
+
+	return at >= atomic_load_explicit(&code_start, memory_order_relaxed) &&
+		at < atomic_load_explicit(&code_end, memory_order_relaxed);
+}
+
 bool thrum__adapt_uv_begin(const void *caller)
 {
 	if (!(thrum__adapt_chosen >> ADAPTER_UV & 1))
 		return false;
 	if (UNLIKELY(!atomic_load_explicit(&code_end, memory_order_relaxed)))
 		find_code(caller);
-	uintptr_t at = (uintptr_t)caller;
-
-	if (at >= atomic_load_explicit(&code_start, memory_order_relaxed) &&
-		at < atomic_load_explicit(&code_end, memory_order_relaxed))
+	if (thrum__adapt_uv_is_code(caller))
 		return false;
 	thrum__adapt_start();
 	return is_on(ADAPTER_UV);

@@ -50,6 +50,14 @@ done
 same reset "$programs/uv_stop" reset
 "$THRUM" dump reset.thrum | grep 'unread data' && wrong 'a closed stream counts as stopped'
 
+# All threads of the pool open a FIFO, until somebody comes.
+same pool "$programs/uv_fifos"
+has pool why '^never resolved \(likely\): .free thread of libuv.s pool: all 4 open FIFOs'
+has pool why 'stat \.: Waits for .free thread of libuv.s pool'
+same fine-pool "$programs/uv_fifos" fine
+has fine-pool why '^no findings'
+has fine-pool dump 'resolve .*free thread of libuv'
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"
