@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * All processes under one `thrum record` share this with it: how many forked children record, and how they
- * ended. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * ended; and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -11,6 +11,7 @@
 
 #define FORKS_WORD "forks="
 #define FORKS_MAX 100 /* forked children that record */
+#define FORKS_SENT 64 /* the latest signals */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 
@@ -24,6 +25,12 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process, status;
 		_Atomic int64_t ended;
 	} child[FORKS_MAX];
+	_Atomic uint32_t sent;
+	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. */
+	struct {
+		_Atomic int32_t number, to, from;
+		_Atomic int64_t began, ended;
+	} signal[FORKS_SENT];
 };
 
 #endif
