@@ -183,7 +183,8 @@ static void put_json_side(struct writer *w, const struct thrum__difference *d, i
 	const struct thrum__difference_side *s = &d->side[side];
 	bool is_signal = d->kind == THRUM__DIFFERENCE_SIGNAL_FIRST ||
 		d->kind == THRUM__DIFFERENCE_NO_SIGNAL;
-	bool is_order = d->kind == THRUM__DIFFERENCE_ENDS_LATER;
+	bool is_later = d->kind == THRUM__DIFFERENCE_ENDS_LATER;
+	bool is_order = is_later || d->kind == THRUM__DIFFERENCE_ENDS_SOONER;
 
 	put_key(w, side == THRUM__GOOD ? "good" : "bad");
 	put_text(w, "{\"count\":");
@@ -192,7 +193,7 @@ static void put_json_side(struct writer *w, const struct thrum__difference *d, i
 	put_json_id(w, "task", side, s->task);
 	put_json_id(w, "before", side, s->before);
 	put_json_time(w, is_signal ? "signal" : is_order ? "before_end" : "start", s->first);
-	put_json_time(w, is_signal ? "wait" : is_order ? "start" : "end", s->second);
+	put_json_time(w, is_signal ? "wait" : is_later ? "start" : "end", s->second);
 	put_json_id(w, "signaller", side, s->by[0]);
 	put_json_id(w, "waiter", side, s->by[1]);
 	if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER) {
@@ -219,10 +220,13 @@ static void write_diff_json(struct writer *w)
 		put_text(w, "\"");
 		put_text(w, thrum__diff_group_kind(c, d->group));
 		put_text(w, "\"");
-		if (d->other_group != THRUM__NONE && d->kind != THRUM__DIFFERENCE_ENDS_LATER)
-			put_json_label(w, "other", d->other_group);
-		if (d->kind == THRUM__DIFFERENCE_ENDS_LATER)
-			put_json_label(w, "before", d->other_group);
+		if (d->other_group != THRUM__NONE)
+			put_json_label(w,
+				d->kind == THRUM__DIFFERENCE_ENDS_LATER ||
+						d->kind == THRUM__DIFFERENCE_ENDS_SOONER
+					? "before"
+					: "other",
+				d->other_group);
 		if (d->kind == THRUM__DIFFERENCE_SLOWER || d->kind == THRUM__DIFFERENCE_FASTER)
 			put_json_number(w, "longer", d->longer);
 		for (int side = 0; side < THRUM__SIDES; side++)

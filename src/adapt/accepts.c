@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Sockets that listen, and the threads that accept from them. A thread that connects to one of this program
- * waits for the thread that accepts, which may do something else. And a thread that waits to accept isn't
- * woken when another one closes the socket.
+ * waits for the thread that accepts, which may do something else; so does one that reads while its connection
+ * is in the queue. And a thread that waits to accept isn't woken when another one closes the socket.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -17,6 +18,8 @@
 #include "adapt/descriptor.h"
 #include "adapt/process.h"
 #include "port/port.h"
+
+REAL(poll)
 
 #define SEVERAL UINT32_MAX
 
@@ -102,6 +105,63 @@ thrum_task thrum__adapt_accepter(const struct sockaddr *address, socklen_t size)
 		if (atomic_load(&t->tid) == tid && atomic_load(&t->recording) == thrum__recording())
 			return atomic_load(&t->task);
 	return THRUM_TASK_NONE;
+}
+
+/* ---- Connections in the queue ------------------------------------------------------------------ */
+
+/* The only thread that may accept the connection of a Unix socket, if none has; else NONE. */
+static thrum_task queued_for(int fd)
+{
+	struct sockaddr_un peer;
+	socklen_t size = sizeof peer;
+	thrum_task accepter = THRUM_TASK_NONE;
+
+	if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0 && peer.sun_family == AF_UNIX &&
+		size <= sizeof peer)
+		accepter = thrum__adapt_accepter((struct sockaddr *)&peer, size);
+	return accepter && thrum__adapt_socket_is_queued(fd) ? accepter : THRUM_TASK_NONE;
+}
+
+/* Whether poll() waits as long as the call that reads. */
+static bool has_limit(int fd)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+
+	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0 || limit.tv_sec != 0 ||
+		limit.tv_usec != 0;
+}
+
+void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	thrum_task told = THRUM_TASK_NONE, accepter;
+	int pause = LOOK_FIRST, error = errno, before;
+	char label[CALL_MAX];
+
+	if (atomic_load_explicit(&fds_used, memory_order_relaxed) == 0 || has_limit(fd) ||
+		thrum__adapt_may_interrupt())
+		return;
+	do {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+		accepter = queued_for(fd);
+		if (pause > LOOK_FIRST && accepter != told) {
+			told = accepter;
+			thrum__adapt_wait_end(wait);
+			thrum__adapt_put_call(label, verb, fd);
+			thrum__adapt_wait_make(wait, told ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,
+				label, wait->caller);
+			if (told)
+				thrum_task_wait(wait->source, told);
+			thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+			thrum__adapt_socket_receive(fd);
+		}
+		pthread_setcancelstate(before, NULL);
+		if (!accepter || real_poll(NULL)(&one, 1, pause) != 0)
+			break;
+		pause = pause < LOOK_LAST ? pause * 2 : pause;
+	} while (true);
+	errno = error;
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------- */

@@ -149,6 +149,8 @@ static inline bool records_wait(enum adapter adapter)
 
 /* Finds what the processes share, by the list of THRUM_ADAPT. */
 void thrum__adapt_forks_find(const char *list);
+/* That; without `thrum record` it is this process's own. */
+struct thrum__adapt_forks *thrum__adapt_forks(void);
 /* Whether this child may record: only so many do. It is counted. */
 bool thrum__adapt_fork_may_record(pid_t child);
 /* The child has ended, with this status of waitpid(). */

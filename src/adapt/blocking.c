@@ -248,10 +248,12 @@ static void begin_read(struct wait *blocked, const void *caller, const char *ver
 	if (begin_pipe(blocked, caller, fd, SIDE_READS))
 		return;
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
-	if (is_socket(fd))
+	if (is_socket(fd)) {
 		thrum__adapt_socket_receive(fd);
-	else
+		thrum__adapt_accept_wait(blocked, verb, fd);
+	} else {
 		thrum__adapt_signals_wait(blocked, fd, caller);
+	}
 }
 
 /* Somebody outside has to act, so that it ends. */

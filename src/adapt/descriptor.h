@@ -158,6 +158,8 @@ void thrum__adapt_socket_receive(int fd);
 bool thrum__adapt_socket_is_known(int fd);
 /* The running task waits for what comes next. */
 void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
+/* Whether it is a connected Unix socket that nobody has accepted yet. */
+bool thrum__adapt_socket_is_queued(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
@@ -171,6 +173,9 @@ void thrum__adapt_accepts(int fd);
 void thrum__adapt_accept_over(void);
 /* The task of the only thread that accepts from those who connect to an address; or NONE. */
 thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* The calling thread waits to read from a socket: while that isn't accepted, it waits for the thread which
+ * accepts. Returns when there is something to read, or when it is accepted. Keeps errno. */
+void thrum__adapt_accept_wait(struct wait *, const char *verb, int fd);
 /* The calling thread is about to close a socket: tells of others that wait to accept from it, as that doesn't
  * wake them. Keeps errno. */
 void thrum__adapt_accepts_closed(int fd, const void *caller);
@@ -317,6 +322,16 @@ bool thrum__adapt_others_sleep(void);
 /* A wait to read from a descriptor begins. If it is a signalfd that tells of children, returns when there is
  * something to read, or nothing more to look for. Keeps errno. */
 void thrum__adapt_signals_wait(struct wait *, int fd, const void *caller);
+
+/* ---- sent.c ---- */
+
+/* The calling thread is about to wait for a signal's handler, or has waited. */
+void thrum__adapt_sent_begin(void);
+void thrum__adapt_sent_over(void);
+/* The same, if it is recorded; with these signals held back, NULL: as now. If the only signal that may come seems
+ * to have come before, it waits and looks, and returns true once a handler has run. Then errno is EINTR, else
+ * unchanged. */
+bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *caller);
 
 /* ---- look.c ---- */
 

@@ -73,6 +73,11 @@ void thrum__adapt_forks_find(const char *list)
 	syscall(SYS_close, fd);
 }
 
+struct thrum__adapt_forks *thrum__adapt_forks(void)
+{
+	return forks;
+}
+
 bool thrum__adapt_fork_may_record(pid_t child)
 {
 	uint32_t number = atomic_fetch_add(&forks->begun, 1);

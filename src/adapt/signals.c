@@ -26,6 +26,7 @@ static void end(struct wait *blocked)
 	int error = errno;
 
 	thrum__adapt_wait_end(blocked);
+	thrum__adapt_sent_over();
 	errno = error;
 }
 
@@ -205,24 +206,37 @@ static int wait_for_handler(const sigset_t *mask, const void *caller)
 			return -1;
 		thrum__adapt_look(&looking);
 	}
+	if (thrum__adapt_sent_wait(&blocked, mask, caller))
+		return -1;
 	return real_sigsuspend(caller)(mask);
 }
 
 STAND_IN int sigsuspend(const sigset_t *mask)
 {
-	if (!starts(thrum__adapt_takes_children(false) && is_held_back(mask)))
-		return real_sigsuspend(CALLER)(mask);
-	return wait_for_handler(mask, CALLER);
+	if (starts(thrum__adapt_takes_children(false) && is_held_back(mask)))
+		return wait_for_handler(mask, CALLER);
+	thrum__adapt_sent_begin();
+	int result = real_sigsuspend(CALLER)(mask);
+
+	thrum__adapt_sent_over();
+	return result;
 }
 
 STAND_IN int pause(void)
 {
 	const void *caller = CALLER;
 
-	if (!records_wait(ADAPTER_BLOCK) && !begins())
-		return real_pause(caller)();
+	if (!records_wait(ADAPTER_BLOCK) && !begins()) {
+		thrum__adapt_sent_begin();
+		int result = real_pause(caller)();
+
+		thrum__adapt_sent_over();
+		return result;
+	}
 	struct wait blocked __attribute__((cleanup(end)));
 
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
+	if (thrum__adapt_sent_wait(&blocked, NULL, caller))
+		return -1;
 	return real_pause(caller)();
 }

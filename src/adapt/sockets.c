@@ -269,6 +269,14 @@ void thrum__adapt_socket_wait(struct wait *wait, int fd, const void *caller)
 	thrum__adapt_socket_receive(fd);
 }
 
+bool thrum__adapt_socket_is_queued(int fd)
+{
+	struct stat file;
+	uint32_t peer;
+
+	return fstat(fd, &file) == 0 && find_peer(file.st_ino, &peer) == NOT_YET;
+}
+
 void thrum__adapt_socket_forget(unsigned fd)
 {
 	atomic_store_explicit(&connections[fd], 0, memory_order_relaxed);

@@ -220,7 +220,10 @@ static void put_difference(struct thrum__words_sentence *s, const struct thrum__
 		break;
 	case THRUM__DIFFERENCE_NO_SIGNAL: thrum__words_put(s, ": in BAD nobody signals it"); break;
 	case THRUM__DIFFERENCE_ENDS_LATER:
-		thrum__words_put(s, ": in BAD begins before ");
+	case THRUM__DIFFERENCE_ENDS_SOONER:
+		thrum__words_put(s,
+			d->kind == THRUM__DIFFERENCE_ENDS_LATER ? ": in BAD begins before "
+								: ": in BAD ends before ");
 		put_group(s, c, d->other_group);
 		thrum__words_put(s, " ends");
 		break;
@@ -322,9 +325,9 @@ static void put_two(struct thrum__words_sentence *s, const struct thrum__model *
 }
 
 static void put_order(struct thrum__words_sentence *s, const struct thrum__model *model,
-	const struct thrum__difference_side *side)
+	const struct thrum__difference_side *side, const char *verb)
 {
-	static const char *const verbs[] = {" ends", " begins"};
+	const char *const verbs[] = {" ends", verb};
 	const uint32_t pair[] = {side->before, side->task};
 
 	put_two(s, model, side, pair, verbs);
@@ -383,7 +386,8 @@ size_t thrum__words_difference_side(const struct thrum__comparison *c,
 		case THRUM__DIFFERENCE_NO_SIGNAL:
 			put_two(&s, model, side, side->by, conditions);
 			break;
-		case THRUM__DIFFERENCE_ENDS_LATER: put_order(&s, model, side); break;
+		case THRUM__DIFFERENCE_ENDS_LATER: put_order(&s, model, side, " begins"); break;
+		case THRUM__DIFFERENCE_ENDS_SOONER: put_order(&s, model, side, " ends"); break;
 		case THRUM__DIFFERENCE_SLOWER:
 		case THRUM__DIFFERENCE_FASTER: put_durations(&s, side); break;
 		default: put_life(&s, model, side);
@@ -399,6 +403,7 @@ const char *thrum__words_difference_mark(const struct thrum__difference *d, bool
 	case THRUM__DIFFERENCE_SIGNAL_FIRST:
 	case THRUM__DIFFERENCE_NO_SIGNAL: return is_second ? "waits" : "signals";
 	case THRUM__DIFFERENCE_ENDS_LATER: return is_second ? "begins" : "the other ends";
+	case THRUM__DIFFERENCE_ENDS_SOONER: return is_second ? "ends" : "the other ends";
 	default: return is_second ? "ends" : "begins";
 	}
 }

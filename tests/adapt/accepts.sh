@@ -8,10 +8,13 @@ set -u
 same closed "$programs/accepts" closed
 has closed why 'accept from socket [0-9]*: Waits for .wake-up of accept from socket [0-9]*, closed by stop_listening'
 same queued "$programs/accepts" queued
-has queued why 'connect to its peer: Waits for .server'
+has queued why '(connect to its peer|read from socket [0-9]*): Waits for .server'
 has queued why 'server: Waits for .read from socket'
+same connected "$programs/accepts" connected
+has connected why 'read from socket [0-9]*: Waits for .server'
+has connected why 'server: Waits for .read from socket'
 
-for case in closed queued; do
+for case in closed queued connected; do
 	same "fine-$case" "$programs/accepts" "$case" fine
 	has "fine-$case" why '^no findings'
 done

@@ -5,9 +5,16 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-# hangs NAME PATTERN: the program hangs, and thrum names the cause.
+# hangs NAME PATTERN: the program hangs, and thrum names the cause. All its processes are killed at once: what one
+# closes as it ends would wake another.
 hangs() {
-	same "$1" "$programs/relatives" "$1"
+	local recorder program
+	"$THRUM" record -o "$1.thrum" --size=64M -- "$programs/relatives" "$1" >/dev/null 2>&1 </dev/null &
+	recorder=$!
+	sleep 2
+	program=$(pgrep -P "$recorder")
+	kill -KILL -- "-${program:-1000000}" || wrong "$1 doesn't hang"
+	wait "$recorder"
 	has "$1" why "$2"
 }
 hangs half 'process [0-9]* \(renderer\), started by [^:]*: Waits for .other end of socket [0-9]* in this process'

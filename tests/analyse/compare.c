@@ -664,6 +664,65 @@ static void the_order_of_an_item_that_fails(void **state)
 	check(good, bad, false, "fails check row #");
 }
 
+/* The step belongs to the item, whoever created it. */
+static void an_item_belongs_to_others(void **state)
+{
+	char good[2000], bad[2000];
+	char *creator;
+
+	(void)state;
+	item_story(0, 0, good, sizeof(good));
+	item_story(3, 3, bad, sizeof(bad));
+	creator = strstr(bad, "60 create 1 8 ");
+	assert_non_null(creator);
+	creator[10] = '7'; /* below "check row 2" */
+	check(good, bad, false, "order invalidate row #, fails check row #");
+}
+
+/* A page is rendered while a fetch goes on, which ends at a time; then a further task may come. */
+static void page_story(const char *fetched, const char *rest, char *to, size_t size)
+{
+	snprintf(to, size,
+		"0 create - 1 thread\n"
+		"0 switch 1\n"
+		"0 create 1 2 task\n"
+		"0 label 2 \"fetch\n"
+		"0 create 1 3 task\n"
+		"0 label 3 \"render\n"
+		"%s%s",
+		fetched, rest);
+}
+
+static void a_step_comes_too_soon(void **state)
+{
+#define ADDS "60 create 3 6 task\n60 label 6 \"reload\n90 resolve 1 6\n91 resolve 1 3\n"
+#define OTHER "1 create 1 8 task\n1 label 8 \"log\n"
+	static const char late[] = "80 resolve 1 3\n130 resolve 1 2\n130 log 1 \"end\n";
+	static const char late_both[] = OTHER "80 resolve 1 3\n130 resolve 1 2\n131 resolve 1 8\n";
+	char good[1000], bad[1000];
+
+	(void)state;
+	page_story("", late, good, sizeof(good));
+	page_story("40 resolve 1 2\n", ADDS, bad, sizeof(bad));
+	check(good, bad, false, "too soon fetch, added reload");
+	page_story("40 resolve 1 2\n", "60 fail 1 3\n", bad, sizeof(bad));
+	check(good, bad, false, "too soon fetch, fails render");
+	/* Nothing goes wrong; or it did before; or all took longer. */
+	page_story("40 resolve 1 2\n", "80 resolve 1 3\n", bad, sizeof(bad));
+	check(good, bad, false, "");
+	page_story("", "40 fail 1 3\n45 resolve 1 2\n", bad, sizeof(bad));
+	check(good, bad, false, "fails render");
+	page_story("", "120 resolve 1 2\n125 fail 1 3\n", bad, sizeof(bad));
+	check(good, bad, false, "fails render");
+	/* It came before the page in GOOD, too; or two came sooner. */
+	page_story("70 resolve 1 2\n", "80 resolve 1 3\n", good, sizeof(good));
+	page_story("40 resolve 1 2\n", ADDS, bad, sizeof(bad));
+	check(good, bad, false, "added reload");
+	page_story("", late_both, good, sizeof(good));
+	page_story(OTHER "40 resolve 1 2\n41 resolve 1 8\n", ADDS, bad, sizeof(bad));
+	check(good, bad, false, "added reload");
+}
+
 static unsigned next_random(unsigned *seed)
 {
 	*seed = *seed * 1103515245u + 12345u;
@@ -737,6 +796,8 @@ int main(void)
 		cmocka_unit_test(what_is_cut_off_is_no_chance),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
+		cmocka_unit_test(an_item_belongs_to_others),
+		cmocka_unit_test(a_step_comes_too_soon),
 		cmocka_unit_test(any_two_compare),
 	};
 

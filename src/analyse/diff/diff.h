@@ -7,6 +7,7 @@
  *	diff.c   compares the groups one by one
  *	order.c  compares orders: signals and waits of conditions, and tasks of the same creator
  *	items.c  compares orders of the tasks of one item, if it goes wrong
+ *	sooner.c finds steps that came too soon for a task that goes wrong
  *	counts.c compares how many tasks a group has for each creator, whether they are at the same
  *	         time, and for which groups others wait
  *	main.c   finds by what slower tasks became slower, and the main difference
@@ -36,6 +37,7 @@ enum thrum__side {
 	X(SIGNAL_FIRST, "signal before wait") /* of a condition */ \
 	X(NO_SIGNAL, "no signal")             /* a condition is waited for, but not signalled */ \
 	X(ENDS_LATER, "order")                /* `before` hasn't ended when `task` begins */ \
+	X(ENDS_SOONER, "too soon")            /* `task` ends while `before` goes on */ \
 	X(NEVER_ENDS, "never ends") \
 	X(FAILS, "fails") \
 	X(CANCELLED, "cancelled") \
@@ -63,10 +65,12 @@ const char *thrum__diff_name(int kind);
 /* The part of a difference that one recording shows. */
 struct thrum__difference_side {
 	uint32_t task;   /* an example, or NONE */
-	uint32_t before; /* ENDS_LATER: the task that ends before `task` begins, or should */
+	/* ENDS_LATER: the task that ends before `task` begins, or should. ENDS_SOONER: the one that ends
+	 * before `task` does, or should. */
+	uint32_t before;
 	/* The times that prove it, or -1. SIGNAL_FIRST, NO_SIGNAL: of the signal and of the wait.
-	 * ENDS_LATER: the end of `before` (OPEN: it has none) and the start of `task`. Else the
-	 * start and the end of `task`. */
+	 * ENDS_LATER: the end of `before` (OPEN: it has none) and the start of `task`. ENDS_SOONER:
+	 * that end and the end of `task`. Else the start and the end of `task`. */
 	int64_t first, second;
 	uint32_t by[2];     /* SIGNAL_FIRST, NO_SIGNAL: the tasks that signal and wait, or NONE */
 	uint32_t count, of; /* it is true of `count` tasks out of `of` */
@@ -77,7 +81,7 @@ struct thrum__difference_side {
 struct thrum__difference {
 	uint8_t kind; /* enum thrum__difference_kind */
 	uint32_t group;
-	/* ENDS_LATER: the group of `before`. USES, UNUSED: the group that is used. MORE, LESS,
+	/* ENDS_LATER, ENDS_SOONER: the group of `before`. USES, UNUSED: the group that is used. MORE, LESS,
 	 * SEQUENTIAL, PARALLEL: the group of the creators, or NONE. Else NONE. */
 	uint32_t other_group;
 	int64_t time;    /* when it shows in BAD; MISSING: when the task comes in GOOD */

@@ -2,6 +2,7 @@
 /* Finds orders among the tasks of one item: those whose labels have the same numbers, such as "store
  * row 7" and "check row 7". */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/diff/parts.h"
 #include "analyse/label.h"
@@ -12,6 +13,7 @@
 
 /* The tasks of both recordings, sorted by their items, and within an item by their starts. */
 struct items {
+	const struct thrum__comparison *comparison;
 	const struct thrum__aligned *in[THRUM__SIDES];
 	struct thrum__base_keys keys; /* by numbers */
 	struct thrum__base_sort_item *tasks[THRUM__SIDES];
@@ -93,7 +95,21 @@ static void find_item(const struct items *items, int which, uint32_t item, uint3
 
 /* ---- Orders -------------------------------------------------------------------------------- */
 
-/* The only task of a group in an item; NONE if there is none, or several. */
+/* Whether two groups have the same kind and pattern. An item's number says where it belongs, whoever
+ * created it. */
+static bool is_like(const struct items *items, uint32_t group, uint32_t other)
+{
+	const struct thrum__base_keys *keys = &items->comparison->groups;
+	size_t size, other_size;
+	const char *name = thrum__base_keys_text(keys, group, &size);
+	const char *other_name = thrum__base_keys_text(keys, other, &other_size);
+
+	return group == other ||
+		((keys->keys[group].number & 0xff) == (keys->keys[other].number & 0xff) &&
+			size == other_size && memcmp(name, other_name, size) == 0);
+}
+
+/* The only task like those of a group in an item; NONE if there is none, or several. */
 static uint32_t only_task(const struct items *items, int which, uint32_t from, uint32_t to,
 	uint32_t group)
 {
@@ -102,7 +118,7 @@ static uint32_t only_task(const struct items *items, int which, uint32_t from, u
 	for (uint32_t i = from; i < to; i++) {
 		uint32_t task = items->tasks[which][i].item;
 
-		if (items->in[which]->group[task] != group)
+		if (!is_like(items, items->in[which]->group[task], group))
 			continue;
 		if (found != THRUM__NONE)
 			return THRUM__NONE;
@@ -200,7 +216,7 @@ static int check_item(struct thrum__comparison *comparison, const struct items *
 		const uint32_t groups[2] = {group[items->tasks[THRUM__GOOD][i].item],
 			group[items->tasks[THRUM__GOOD][i + 1].item]};
 
-		if (groups[0] != groups[1] &&
+		if (!is_like(items, groups[0], groups[1]) &&
 			check_order(comparison, items, groups, range, &failed))
 			break;
 	}
@@ -216,7 +232,7 @@ static bool goes_wrong(const struct thrum__difference *d)
 int thrum__diff_items(struct thrum__comparison *comparison,
 	struct thrum__aligned aligned[THRUM__SIDES])
 {
-	struct items items = {0};
+	struct items items = {.comparison = comparison};
 	uint32_t count = comparison->count, looked = 0;
 	int error = 0;
 

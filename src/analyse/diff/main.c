@@ -273,7 +273,7 @@ static uint32_t choose_end(const struct thrum__comparison *comparison,
 	const struct thrum__aligned aligned[THRUM__SIDES], uint32_t slowest)
 {
 	uint32_t order = earliest_of(comparison, THRUM__DIFFERENCE_SIGNAL_FIRST,
-		THRUM__DIFFERENCE_ENDS_LATER);
+		THRUM__DIFFERENCE_ENDS_SOONER);
 	uint32_t fails = earliest_of(comparison, THRUM__DIFFERENCE_FAILS,
 		THRUM__DIFFERENCE_CANCELLED);
 	uint32_t ends = earliest_of(comparison, THRUM__DIFFERENCE_NEVER_ENDS,
@@ -286,7 +286,7 @@ static uint32_t choose_end(const struct thrum__comparison *comparison,
 			return ended;
 	}
 	if (order != THRUM__NONE &&
-		(comparison->differences[order].kind != THRUM__DIFFERENCE_ENDS_LATER ||
+		(comparison->differences[order].kind < THRUM__DIFFERENCE_ENDS_LATER ||
 			fails != THRUM__NONE || ends != THRUM__NONE || slowest == THRUM__NONE))
 		return order;
 	return fails != THRUM__NONE ? fails : ends;
@@ -297,7 +297,7 @@ static uint32_t choose_end(const struct thrum__comparison *comparison,
 static uint32_t order_before(const struct thrum__comparison *comparison, uint32_t cause)
 {
 	uint32_t order = earliest_of(comparison, THRUM__DIFFERENCE_ENDS_LATER,
-		THRUM__DIFFERENCE_ENDS_LATER);
+		THRUM__DIFFERENCE_ENDS_SOONER);
 	const struct thrum__difference *all = comparison->differences;
 
 	if (cause == THRUM__NONE || order == THRUM__NONE ||

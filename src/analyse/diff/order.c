@@ -207,9 +207,7 @@ static void note_siblings(const struct thrum__aligned *aligned, int which,
 	}
 }
 
-/* Whether a task is a step that comes before or after others. A join does nothing itself: its place in the
- * order is that of those for which it waits. Nor does an object, and a thread runs the steps of others. */
-static bool is_step(const struct thrum__model *model, uint32_t task)
+bool thrum__diff_is_step(const struct thrum__model *model, uint32_t task)
 {
 	return !is_join(model, task) && !thrum__analyse_task_is_object(model, task) &&
 		!thrum__analyse_task_is_lane(model, thrum__model_heir(model, task));
@@ -226,7 +224,7 @@ static void note_side(struct thrum__aligned *aligned, int which, uint32_t *stamp
 	for (uint32_t i = 0; i < aligned->labelled; i++) {
 		uint32_t task = aligned->items[i].item;
 
-		if (is_step(aligned->model, task))
+		if (thrum__diff_is_step(aligned->model, task))
 			items[count++] =
 				(struct thrum__base_sort_item){(int64_t)aligned->above[task], task};
 	}

@@ -60,10 +60,19 @@ bool thrum__diff_group_is_in_both(const struct thrum__comparison *, uint32_t gro
 THRUM__MUST_USE int thrum__diff_order(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
+/* Whether a task is a step that comes before or after others. A join does nothing itself: its place in the
+ * order is that of those for which it waits. Nor does an object, and a thread runs the steps of others. */
+bool thrum__diff_is_step(const struct thrum__model *, uint32_t task);
+
 /* Adds differences ENDS_LATER: the tasks of an item, whose labels have the same numbers, came one
  * after the other in GOOD, for this item and for others; for an item that goes wrong in BAD they
  * didn't. Asks the differences that there are what goes wrong. Returns 0 or -THRUM_E_MEMORY. */
 THRUM__MUST_USE int thrum__diff_items(struct thrum__comparison *,
+	struct thrum__aligned aligned[THRUM__SIDES]);
+
+/* Adds differences ENDS_SOONER: of a task that fails, or for which a new one comes. Asks the differences that
+ * there are. Returns 0 or -THRUM_E_MEMORY. */
+THRUM__MUST_USE int thrum__diff_sooner(struct thrum__comparison *,
 	struct thrum__aligned aligned[THRUM__SIDES]);
 
 /* The group of those that signal a condition in GOOD, if the difference is that nobody does in BAD; else

@@ -91,17 +91,24 @@ static void *visit(void *unused)
 	return NULL;
 }
 
-/* The server waits for a client that says nothing, and doesn't accept others meanwhile. */
-static void queued(void)
+static void start_server(int backlog)
 {
-	pthread_t server, visitors[5];
-	int silent = -1;
+	pthread_t server;
 
 	snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "thrum-accepts-%d", getpid());
-	listen_at(AF_UNIX, &address, sizeof address, 1);
+	listen_at(AF_UNIX, &address, sizeof address, backlog);
 	pthread_create(&server, NULL, serve, NULL);
 	pthread_setname_np(server, "server");
 	visit(NULL);
+}
+
+/* The server waits for a client that says nothing, and doesn't accept others meanwhile. */
+static void queued(void)
+{
+	pthread_t visitors[5];
+	int silent = -1;
+
+	start_server(1);
 	if (!is_fine)
 		silent = dial(AF_UNIX, &address, sizeof address);
 	for (int i = 0; i < 5; i++)
@@ -111,12 +118,30 @@ static void queued(void)
 	close(silent);
 }
 
+/* The same for one that has connected, and waits for an answer. */
+static void connected(void)
+{
+	pthread_t visitor;
+	int silent;
+
+	start_server(4);
+	silent = dial(AF_UNIX, &address, sizeof address);
+	pthread_create(&visitor, NULL, visit, NULL);
+	if (is_fine) {
+		usleep(300000);
+		close(silent);
+	}
+	pthread_join(visitor, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	is_fine = argc > 2;
 	alarm(is_fine ? 20 : 2);
 	if (argc > 1 && strcmp(argv[1], "closed") == 0)
 		closed();
+	else if (argc > 1 && strcmp(argv[1], "connected") == 0)
+		connected();
 	else
 		queued();
 	puts("done");

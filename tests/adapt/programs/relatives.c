@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A program with threads and forked children that all wait for each other. The argument says how; with a
- * second one all is well. SIGALRM ends it.
+ * second one all is well. Without, they are a group of processes, which is to be killed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -304,7 +304,9 @@ int main(int argc, char **argv)
 	sigset_t mask;
 
 	is_fine = argc > 2;
-	alarm(is_fine ? 20 : 2);
+	alarm(20);
+	if (!is_fine)
+		setpgid(0, 0);
 	sem_init(&is_done, 0, 0);
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGUSR1);

@@ -369,6 +369,28 @@ static int path_peer_evidence(const struct thrum__search *search,
 	return best;
 }
 
+/* Counts those who waited for a task and were served. Sets *longest to the longest of these waits, if that is
+ * longer. */
+static uint32_t count_served(const struct thrum__model *model, uint32_t server, int64_t *longest)
+{
+	uint32_t edge = THRUM__TASK(model, server, edge_in), count = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+		int64_t took;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, from) ||
+			thrum__analyse_task_is_pending(model, from))
+			continue;
+		took = THRUM__TASK(model, from, end) - THRUM__EDGE(model, edge, time);
+		*longest = took > *longest ? took : *longest;
+		count++;
+	}
+	return count;
+}
+
 bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -396,6 +418,9 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 			until = -1;
 		}
 	}
+	/* Few of a server's waits are recorded if its clients are fast. */
+	if (count < PEERS_FEW)
+		count += count_served(model, last->task, &longest);
 	return count >= PEERS_FEW && (model->end - last->wait.since) / LONGER > longest;
 }
 

@@ -316,6 +316,14 @@ bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 		"writing end of", "reading end of", "other end of", "SIGCONT for stopped",
 		"unread data of", "release of file lock", "removal of lock file", "free thread of"};
 
+	return thrum__why_came_before(model, task) ||
+		thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
+}
+
+bool thrum__why_came_before(const struct thrum__model *model, uint32_t task)
+{
+	static const char *const words[] = {"SIGUSR1 that came", "SIGUSR2 that came", "SIGRTMIN+"};
+
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 

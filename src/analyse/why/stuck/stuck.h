@@ -130,6 +130,10 @@ bool thrum__why_is_for_server(const struct thrum__model *, const struct thrum__w
 /* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
 bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
 
+/* Whether it is a signal that came before a task waited for it. Nobody knows whether its handler has done all
+ * that there was to do. */
+bool thrum__why_came_before(const struct thrum__model *, uint32_t task);
+
 /* ---- Evidence (evidence.c) ----------------------------------------------------------------- */
 
 enum thrum__evidence {
