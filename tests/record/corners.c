@@ -113,11 +113,15 @@ static void packets_count_losses(void **state)
 	const struct thrum__packet *first = lane->packet;
 
 	assert_int_equal(first->discarded, 0);
-	thrum__record_thread.lost = 5;
-	thrum__record_thread.lost_cause = THRUM__LOST_NESTED;
-	while (lane->packet == first)
-		thrum_log(text);
-	assert_int_equal(lane->packet->discarded, 5);
+	for (uint64_t all = 5; all <= 10; all += 5) {
+		const struct thrum__packet *packet = lane->packet;
+
+		thrum__record_thread.lost = 5;
+		thrum__record_thread.lost_cause = THRUM__LOST_NESTED;
+		while (lane->packet == packet)
+			thrum_log(text);
+		assert_int_equal(lane->packet->discarded, all);
+	}
 	thrum_stop();
 }
 
@@ -285,6 +289,13 @@ static void *log_once(void *own)
 	return NULL;
 }
 
+static void *end_within_a_task(void *own)
+{
+	log_once(own);
+	thrum_task_switch(thrum_task_create(THRUM_KIND_TASK, "never left"));
+	return NULL;
+}
+
 static void a_thread_has_an_end(void **state)
 {
 	const void *memory = start_in_memory(SIZE, NULL);
@@ -292,15 +303,48 @@ static void a_thread_has_an_end(void **state)
 	size_t ends = 0;
 
 	(void)state;
-	run_in_thread(log_once, &own);
+	run_in_thread(end_within_a_task, &own);
 	assert_false(live_is_in(&recorder()->live[own & recorder()->live_mask], own));
 	thrum_stop();
 	struct events events = events_of_memory(memory, SIZE);
 
 	for (size_t i = 0; i < events.count; i++)
-		ends += events.list[i].type == THRUM_EVENT_RESOLVE && events.list[i].other == own;
+		if (events.list[i].type == THRUM_EVENT_RESOLVE && events.list[i].other == own) {
+			assert_int_equal(events.list[i].task, own);
+			ends++;
+		}
 	assert_int_equal(ends, 1);
 	events_free(&events);
+}
+
+static void *leave_all_open(void *lane)
+{
+	thrum_span_begin(&step);
+	thrum_suspend(&step);
+	*(struct lane **)lane = thrum__record_thread.lane[0];
+	return NULL;
+}
+
+static void *find_nothing_open(void *left)
+{
+	thrum_log("takes the lane");
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	assert_ptr_equal(lane, *(struct lane **)left);
+	assert_int_equal(lane->open, 0);
+	assert_int_equal(lane->suspended, 0);
+	return NULL;
+}
+
+static void a_thread_leaves_nothing_open_for_the_next(void **state)
+{
+	struct lane *lane;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	run_in_thread(leave_all_open, &lane);
+	run_in_thread(find_nothing_open, &lane);
+	thrum_stop();
 }
 
 static _Atomic bool is_armed;
@@ -548,6 +592,7 @@ int main(void)
 		cmocka_unit_test(who_waits_for_a_packet_is_told),
 		cmocka_unit_test(who_sleeps_is_woken),
 		cmocka_unit_test(a_thread_has_an_end),
+		cmocka_unit_test(a_thread_leaves_nothing_open_for_the_next),
 		cmocka_unit_test(a_nested_lane_tells_its_new_thread),
 		cmocka_unit_test(a_handler_while_a_thread_changes_recordings),
 		cmocka_unit_test(regions_of_ids_are_given_back),
