@@ -159,6 +159,29 @@ static void fast_events_tell_first_who_runs(void **state)
 	thrum_stop();
 }
 
+/* A read by the running task names its reader, where the lane hasn't told who runs. */
+static void a_read_tells_who_reads(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+
+	(void)state;
+	thrum_task a = thrum_task_create(THRUM_KIND_TASK, "a");
+	thrum_task b = thrum_task_create(THRUM_KIND_TASK, "b");
+
+	thrum_level("task", 2);
+	run_unseen(a);
+	thrum_task_read(a, b);
+	thrum_level("task", 3);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+	const struct thrum_event *read = events_find(&events, THRUM_EVENT_READ, 0);
+
+	assert_non_null(read);
+	assert_int_equal(read->task, a);
+	assert_int_equal(read->other, b);
+	events_free(&events);
+}
+
 static void ends_free_cells_also_when_they_are_not_recorded(void **state)
 {
 	const void *memory = start_in_memory(SIZE, NULL);
@@ -556,6 +579,36 @@ static void lanes_between_two_packets_stay_alone(void **state)
 	thrum_stop();
 }
 
+static void *add_and_tell_seat(void *counter)
+{
+	thrum_counter_add(counter, 1);
+	return (void *)(uintptr_t)atomic_load(&thrum__record_thread.seat);
+}
+
+/* Two threads with one seat would lose what both add. */
+static void threads_of_a_child_have_seats_of_their_own(void **state)
+{
+	struct thrum_counter *counter = thrum_counter_create("of a child",
+		THRUM_COUNTER_CUMULATIVE);
+	pthread_t thread;
+	void *seat;
+
+	(void)state;
+	thrum_counter_add(counter, 1);
+	int child = fork_child();
+
+	if (child == 0) {
+		thrum_counter_add(counter, 1);
+		uintptr_t own = atomic_load(&thrum__record_thread.seat);
+
+		if (!own || pthread_create(&thread, NULL, add_and_tell_seat, counter) != 0)
+			_exit(1);
+		pthread_join(thread, &seat);
+		_exit(!seat || (uintptr_t)seat == own ? 2 : 0);
+	}
+	assert_int_equal(child_result(child), 0);
+}
+
 /* ---- Live tasks ------------------------------------------------------------------------------ */
 
 static void a_short_label_has_no_ellipsis(void **state)
@@ -587,6 +640,7 @@ int main(void)
 		cmocka_unit_test(deep_spans_are_counted),
 		cmocka_unit_test(packets_count_losses),
 		cmocka_unit_test(fast_events_tell_first_who_runs),
+		cmocka_unit_test(a_read_tells_who_reads),
 		cmocka_unit_test(ends_free_cells_also_when_they_are_not_recorded),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
 		cmocka_unit_test(who_waits_for_a_packet_is_told),
@@ -601,6 +655,7 @@ int main(void)
 		cmocka_unit_test(definitions_differ_by_what_they_belong_to),
 		cmocka_unit_test(a_lane_parked_again_is_not_the_same),
 		cmocka_unit_test(lanes_between_two_packets_stay_alone),
+		cmocka_unit_test(threads_of_a_child_have_seats_of_their_own),
 		cmocka_unit_test(a_short_label_has_no_ellipsis),
 	};
 
