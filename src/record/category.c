@@ -180,8 +180,14 @@ int thrum__record_levels_from_environment(void)
 		if (strcmp(name, "none") != 0) {
 			unsigned number = thrum__record_category_number(name);
 			int least = number == THRUM__CATEGORY_TASK ? 0 : -1;
+			int32_t off = -1;
 
 			atomic_store(&categories[number].level, level > least ? level : least);
+			/* Tags ask for this level until they know their category. */
+			if (level >= 0)
+				atomic_compare_exchange_strong(&categories[THRUM__CATEGORY_TASK]
+									.level,
+					&off, 0);
 			continue;
 		}
 		atomic_store(&level_of_others, -1);

@@ -211,9 +211,8 @@ static int order_item(struct thrum__source_control *c, struct order *order, cons
 	} else if (part) {
 		order->clear |= UINT64_C(1) << part;
 		order->set &= ~(UINT64_C(1) << part);
-		/* No part of a task without its id. */
 		if (level >= 0)
-			order->set |= UINT64_C(1) << part | 1;
+			order->set |= UINT64_C(1) << part;
 	} else {
 		int error = wish(&c->controls, name, level);
 
@@ -221,8 +220,13 @@ static int order_item(struct thrum__source_control *c, struct order *order, cons
 		number = thrum__format_cell_find(controls->page->categories, name, strlen(name));
 		if (number < THRUM__CATEGORIES)
 			order_level(c, order, number, level);
-		return error;
+		if (error)
+			return error;
 	}
+	/* No part of a task without its id; and tags ask for this level until they know their
+	 * category. */
+	if (level >= 0)
+		order->set |= thrum__format_level_bits(THRUM__CATEGORY_TASK, 0);
 	return 0;
 }
 

@@ -204,6 +204,8 @@ static void locks_alike(void **state)
 	assert_int_equal(thrum__why_make(model, &findings), 0);
 	assert_int_equal(findings.count, 1);
 	assert_int_equal(findings.findings[0].class, THRUM__FINDING_CONTENDED);
+	/* No wait is long. */
+	assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
 	assert_int_equal(findings.findings[0].alike, 1);
 	assert_int_equal(findings.findings[0].task, thrum__model_find(model, 3));
 	thrum__words_finding(model, &findings.findings[0], words, sizeof words);

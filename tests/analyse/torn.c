@@ -48,11 +48,11 @@ static uint32_t find(const char *lines, struct thrum__finding *first)
 	"2000" MS "cancel 1 2\n" \
 	"2001" MS "log 1 \"end\n"
 
-static void all_hangs(void **state)
+static void expect_hang(const char *lines)
 {
 	struct thrum__finding finding;
 
-	assert_int_equal(find(HANGS TEAR_DOWN, &finding), 1);
+	assert_int_equal(find(lines, &finding), 1);
 	assert_int_equal(finding.class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(finding.step_count, 3);
 	assert_int_equal(finding.steps[0].kind, THRUM__STEP_WAITED);
@@ -60,6 +60,14 @@ static void all_hangs(void **state)
 	assert_int_equal(finding.steps[1].kind, THRUM__STEP_BEHIND);
 	assert_int_equal(finding.steps[2].kind, THRUM__STEP_TORN_DOWN);
 	assert_int_equal(finding.until, 2000000000);
+}
+
+static void all_hangs(void **state)
+{
+	expect_hang(HANGS TEAR_DOWN);
+	/* A wait that the tear-down begins tells nothing. */
+	expect_hang(HANGS "2000" MS "create 1 9 promise\n2000" MS "wait 2 9\n2000" MS
+			  "cancel 1 9\n" TEAR_DOWN);
 }
 
 /* While others work, a task may wait for something until it is told to stop. */

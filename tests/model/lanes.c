@@ -372,13 +372,14 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 		EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD),
 		EVENT(CREATE, 0, PAIR(1, 1 << 30), .kind = THRUM_KIND_TASK),
 		EVENT(LABEL, 0, TASK(1 << 30), TEXT("for ever")),
+		EVENT(OFF_CPU, 0, TEXT("preempted"), .value = 1),
 	};
 	struct thrum__model *m;
 	size_t most = 0;
 	char name[64];
 
 	assert_int_equal(thrum__model_create(NULL, &m), 0);
-	assert_int_equal(thrum__model_append(m, begin, 3), 0);
+	assert_int_equal(thrum__model_append(m, begin, sizeof begin / sizeof *begin), 0);
 	for (uint64_t round = 0; round < ROUNDS; round++) {
 		snprintf(name, sizeof name, "request number %llu", (unsigned long long)round);
 		append_round(m, round, name);
@@ -393,6 +394,7 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 	assert_int_equal(m->forgotten, m->end - 20000);
 	assert_string_equal(thrum__model_task_name(m, thrum__model_find(m, 1 << 30), NULL),
 		"for ever");
+	assert_string_equal(thrum__model_string(m, THRUM__OFF_CPU(m, 0, text), NULL), "preempted");
 	assert_int_equal(thrum__model_find(m, 2 + ROUNDS / 2), THRUM__NONE);
 	/* The latest ones are all there. */
 	for (uint64_t round = ROUNDS - 2000; round < ROUNDS; round++) {
@@ -410,12 +412,9 @@ static void forgetting_bounds_memory_and_keeps_what_is_pending(void **state)
 	thrum__model_destroy(m);
 }
 
-static void what_is_waited_for_is_not_forgotten(void **state)
+static void keep_wait(const char *story)
 {
-	struct thrum__model *m = story_model("0 create - 1 promise\n"
-					     "0 create - 2 promise\n"
-					     "1 wait 1 2\n",
-		false);
+	struct thrum__model *m = story_model(story, false);
 	uint32_t wait;
 
 	for (int64_t time = 10; time < 100000; time++) {
@@ -435,6 +434,19 @@ static void what_is_waited_for_is_not_forgotten(void **state)
 	assert_int_equal(THRUM__EDGE(m, wait, to), thrum__model_find(m, 2));
 	assert_false(thrum__model_has_row(&m->edges, 5000));
 	thrum__model_destroy(m);
+}
+
+static void what_is_waited_for_is_not_forgotten(void **state)
+{
+	keep_wait("0 create - 1 promise\n"
+		  "0 create - 2 promise\n"
+		  "1 wait 1 2\n");
+	/* The same for a task that became another one. */
+	keep_wait("0 create - 1 promise\n"
+		  "0 create - 2 promise\n"
+		  "0 create - 5 promise\n"
+		  "1 wait 1 2\n"
+		  "2 become 2 5\n");
 }
 
 static void chains_survive_the_forgetting_of_their_beginning(void **state)
@@ -485,11 +497,12 @@ static void what_is_left_knows_nothing_of_the_forgotten(void **state)
 	struct thrum__model *m = MODEL(false, EVENT(CREATE, 0, OTHER(1), .kind = THRUM_KIND_THREAD),
 		EVENT(CREATE, 1, PAIR(1, 2), .kind = THRUM_KIND_TASK),
 		EVENT(CREATE, 1, PAIR(1, 3), .kind = THRUM_KIND_TASK),
+		EVENT(CREATE, 1, PAIR(1, 4), .kind = THRUM_KIND_TASK), EVENT(BECOME, 2, PAIR(4, 3)),
 		EVENT(FAIL, 2, PAIR(1, 2), TEXT("no route")));
 	uint64_t end = 4 * THRUM__BLOCK + 1;
 	struct thrum_event event = EVENT(BECOME, end, PAIR(3, end - 2));
 
-	append_ended(m, 4, end - 4);
+	append_ended(m, 5, end - 5);
 	assert_int_equal(thrum__model_append(m, &event, 1), 0);
 	thrum__model_forget(m, 2 * (int64_t)end);
 	assert_true(thrum__model_is_valid(m));
@@ -499,6 +512,7 @@ static void what_is_left_knows_nothing_of_the_forgotten(void **state)
 		"no route");
 	/* Its heir is gone. */
 	assert_int_equal(thrum__model_heir(m, thrum__model_find(m, 3)), thrum__model_find(m, 3));
+	assert_int_equal(thrum__model_heir(m, thrum__model_find(m, 4)), thrum__model_find(m, 3));
 	/* The thread ended, but its lane may go on to name it. */
 	assert_true(thrum__model_has_row(&m->tasks, m->lanes[1].task));
 	/* The id of a forgotten task, the last that was named, is that of a new one. */

@@ -331,6 +331,10 @@ static void tells_about_the_trace(void **state)
 	ADD(t, 25, R(LOG), .text = "first");
 	recording.header->lost[THRUM__LOST_NESTED] = 3;
 	recording.header->lost[THRUM__LOST_FULL] = 4;
+	/* These are no events of the program's own. */
+	recording.header->lost[THRUM__LOST_DEFINITIONS] = 5;
+	recording.header->lost[THRUM__LOST_LIVE_TASKS] = 6;
+	recording.header->lost[THRUM__LOST_SWITCHES] = 8;
 	struct thrum_trace *trace = thrum_helper_open(&recording);
 	const struct thrum_trace_info *info = thrum_trace_info(trace);
 	const struct thrum_trace_lane *lane = thrum_trace_lane(trace, 0);
@@ -418,13 +422,18 @@ static void refines_the_clock(void **state)
 	(void)state;
 	latest->ticks = START + 100000000;
 	latest->monotonic = recording.header->start.monotonic + 1010000000;
-	latest->realtime = 1;
+	/* Meanwhile the clock was set forward by 7 ns. */
+	latest->realtime = recording.header->start.realtime + 1010000007;
 	atomic_store(&latest->ticket, 2);
 	ADD(t, 0, R(LOG), .text = "a");
 	ADD(t, 100000000, R(LOG), .text = "b");
-	thrum_helper_assert_events(&recording,
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	thrum_helper_assert_more(trace,
 		"0 0 log 1 - - a\n"
 		"1010000000 0 log 1 - - b\n");
+	assert_int_equal(thrum_trace_info(trace)->start_set, 7);
+	thrum_trace_close(trace);
 	recording_finish(&recording);
 }
 

@@ -163,6 +163,16 @@ static void follows_packet_by_packet(void **state)
 	follow(trace, "b4;", 0);
 	follow(trace, "a1;", 0);
 	follow(trace, "", 0);
+	/* Also when all are of lanes that are new. */
+	packet(&recording, 4, 2, 0, 5, "c5");
+	packet(&recording, 5, 3, 0, 6, "d6");
+	packet(&recording, 6, 3, 1, 7, "d7");
+	packet(&recording, 7, 4, 0, 8, "e8");
+	follow(trace, "d6;", 0);
+	follow(trace, "c5;", 0);
+	follow(trace, "e8;", 0);
+	follow(trace, "d7;", 0);
+	follow(trace, "", 0);
 	/* Packets 1 and 2 of the lane were overwritten. */
 	a = packet(&recording, 0, 0, 3, 9, "a9");
 	packet(&recording, 3, 0, 4, 10, "a10");

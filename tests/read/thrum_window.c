@@ -232,6 +232,43 @@ static void leaves_out_what_is_earlier(void **state)
 	recording_finish(&recording);
 }
 
+/* Adds times off the CPU of lane 0, of 50 ticks each, in place of the last packet. */
+static void leave_cpu(struct recording *recording, const uint64_t *ticks, size_t count)
+{
+	struct thrum__header *h = recording->header;
+
+	h->packets--;
+	h->off_cpu.offset = h->packet.offset + (uint64_t)h->packets * h->packet_size;
+	h->off_cpu.size = count * sizeof(struct thrum__off_cpu);
+	struct thrum__off_cpu *entries = (void *)(recording->bytes + h->off_cpu.offset);
+
+	for (size_t i = 0; i < count; i++)
+		entries[i] = (struct thrum__off_cpu){.begin = START + ticks[i],
+			.end = START + ticks[i] + 50,
+			.kind = THRUM__OFF_BLOCKED};
+}
+
+static void keeps_what_begins_with_the_part(void **state)
+{
+	static const uint64_t ticks[] = {10, 149, 150, 250};
+	struct recording recording;
+
+	(void)state;
+	recording_init(&recording, THRUM__SIZE_MIN);
+	log_at(&recording, 0, 0, 0, 0);
+	leave_cpu(&recording, ticks, 4);
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	assert_true(thrum__read_from(trace, 1500));
+	thrum_helper_assert_more(trace,
+		"1500 0 off-cpu - - 500 blocked\n"
+		"2000 0 log 1 - - more\n"
+		"2500 0 off-cpu - - 500 blocked\n"
+		"3000 0 log 1 - - more\n");
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
 struct part {
 	bool is_part;
 	int64_t from, until;
@@ -297,6 +334,7 @@ int main(void)
 		cmocka_unit_test(tells_where_a_large_packet_is_cut_off),
 		cmocka_unit_test(notices_that_a_large_packet_is_reused),
 		cmocka_unit_test(leaves_out_what_is_earlier),
+		cmocka_unit_test(keeps_what_begins_with_the_part),
 		cmocka_unit_test(chooses_a_part_of_the_right_size),
 	};
 

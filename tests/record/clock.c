@@ -56,6 +56,26 @@ static void time_goes_on(void **state)
 	events_free(&events);
 }
 
+/* The clocks are read about once a second, and the two latest readings are kept. */
+static void readings_take_turns(void **state)
+{
+	(void)state;
+	atomic_store(&hand_time, HOURS(10));
+	start_in_memory(SIZE, &hand_clock);
+	const struct recorder *r = atomic_load(&thrum__record_process.recorder);
+	const struct thrum__reading *latest = r->header->latest;
+
+	for (int i = 0; i < 95; i++) {
+		thrum_log(
+			"ten times a second, by a text that is too long for an event of the fast way");
+		atomic_fetch_add(&hand_time, SECOND / 10);
+	}
+	assert_int_equal(latest[0].ticket, 8);
+	assert_int_equal(latest[1].ticket, 9);
+	assert_int_equal(latest[1].ticks - latest[0].ticks, SECOND / 16);
+	thrum_stop();
+}
+
 static void *log_in_thread(void *text)
 {
 	thrum_log(text);
@@ -119,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_goes_on),
+		cmocka_unit_test(readings_take_turns),
 		cmocka_unit_test(other_threads_go_on_too),
 		cmocka_unit_test(nobody_reads_the_counter_directly),
 	};

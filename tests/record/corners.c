@@ -113,11 +113,15 @@ static void packets_count_losses(void **state)
 	const struct thrum__packet *first = lane->packet;
 
 	assert_int_equal(first->discarded, 0);
-	thrum__record_thread.lost = 5;
-	thrum__record_thread.lost_cause = THRUM__LOST_NESTED;
-	while (lane->packet == first)
-		thrum_log(text);
-	assert_int_equal(lane->packet->discarded, 5);
+	for (uint64_t all = 5; all <= 10; all += 5) {
+		const struct thrum__packet *packet = lane->packet;
+
+		thrum__record_thread.lost = 5;
+		thrum__record_thread.lost_cause = THRUM__LOST_NESTED;
+		while (lane->packet == packet)
+			thrum_log(text);
+		assert_int_equal(lane->packet->discarded, all);
+	}
 	thrum_stop();
 }
 
@@ -153,6 +157,29 @@ static void fast_events_tell_first_who_runs(void **state)
 	assert_int_equal(lane->said, b);
 	thrum_level("task", 3);
 	thrum_stop();
+}
+
+/* A read by the running task names its reader, where the lane hasn't told who runs. */
+static void a_read_tells_who_reads(void **state)
+{
+	const void *memory = start_in_memory(SIZE, NULL);
+
+	(void)state;
+	thrum_task a = thrum_task_create(THRUM_KIND_TASK, "a");
+	thrum_task b = thrum_task_create(THRUM_KIND_TASK, "b");
+
+	thrum_level("task", 2);
+	run_unseen(a);
+	thrum_task_read(a, b);
+	thrum_level("task", 3);
+	thrum_stop();
+	struct events events = events_of_memory(memory, SIZE);
+	const struct thrum_event *read = events_find(&events, THRUM_EVENT_READ, 0);
+
+	assert_non_null(read);
+	assert_int_equal(read->task, a);
+	assert_int_equal(read->other, b);
+	events_free(&events);
 }
 
 static void ends_free_cells_also_when_they_are_not_recorded(void **state)
@@ -285,6 +312,13 @@ static void *log_once(void *own)
 	return NULL;
 }
 
+static void *end_within_a_task(void *own)
+{
+	log_once(own);
+	thrum_task_switch(thrum_task_create(THRUM_KIND_TASK, "never left"));
+	return NULL;
+}
+
 static void a_thread_has_an_end(void **state)
 {
 	const void *memory = start_in_memory(SIZE, NULL);
@@ -292,15 +326,48 @@ static void a_thread_has_an_end(void **state)
 	size_t ends = 0;
 
 	(void)state;
-	run_in_thread(log_once, &own);
+	run_in_thread(end_within_a_task, &own);
 	assert_false(live_is_in(&recorder()->live[own & recorder()->live_mask], own));
 	thrum_stop();
 	struct events events = events_of_memory(memory, SIZE);
 
 	for (size_t i = 0; i < events.count; i++)
-		ends += events.list[i].type == THRUM_EVENT_RESOLVE && events.list[i].other == own;
+		if (events.list[i].type == THRUM_EVENT_RESOLVE && events.list[i].other == own) {
+			assert_int_equal(events.list[i].task, own);
+			ends++;
+		}
 	assert_int_equal(ends, 1);
 	events_free(&events);
+}
+
+static void *leave_all_open(void *lane)
+{
+	thrum_span_begin(&step);
+	thrum_suspend(&step);
+	*(struct lane **)lane = thrum__record_thread.lane[0];
+	return NULL;
+}
+
+static void *find_nothing_open(void *left)
+{
+	thrum_log("takes the lane");
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	assert_ptr_equal(lane, *(struct lane **)left);
+	assert_int_equal(lane->open, 0);
+	assert_int_equal(lane->suspended, 0);
+	return NULL;
+}
+
+static void a_thread_leaves_nothing_open_for_the_next(void **state)
+{
+	struct lane *lane;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	run_in_thread(leave_all_open, &lane);
+	run_in_thread(find_nothing_open, &lane);
+	thrum_stop();
 }
 
 static _Atomic bool is_armed;
@@ -512,6 +579,36 @@ static void lanes_between_two_packets_stay_alone(void **state)
 	thrum_stop();
 }
 
+static void *add_and_tell_seat(void *counter)
+{
+	thrum_counter_add(counter, 1);
+	return (void *)(uintptr_t)atomic_load(&thrum__record_thread.seat);
+}
+
+/* Two threads with one seat would lose what both add. */
+static void threads_of_a_child_have_seats_of_their_own(void **state)
+{
+	struct thrum_counter *counter = thrum_counter_create("of a child",
+		THRUM_COUNTER_CUMULATIVE);
+	pthread_t thread;
+	void *seat;
+
+	(void)state;
+	thrum_counter_add(counter, 1);
+	int child = fork_child();
+
+	if (child == 0) {
+		thrum_counter_add(counter, 1);
+		uintptr_t own = atomic_load(&thrum__record_thread.seat);
+
+		if (!own || pthread_create(&thread, NULL, add_and_tell_seat, counter) != 0)
+			_exit(1);
+		pthread_join(thread, &seat);
+		_exit(!seat || (uintptr_t)seat == own ? 2 : 0);
+	}
+	assert_int_equal(child_result(child), 0);
+}
+
 /* ---- Live tasks ------------------------------------------------------------------------------ */
 
 static void a_short_label_has_no_ellipsis(void **state)
@@ -543,11 +640,13 @@ int main(void)
 		cmocka_unit_test(deep_spans_are_counted),
 		cmocka_unit_test(packets_count_losses),
 		cmocka_unit_test(fast_events_tell_first_who_runs),
+		cmocka_unit_test(a_read_tells_who_reads),
 		cmocka_unit_test(ends_free_cells_also_when_they_are_not_recorded),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
 		cmocka_unit_test(who_waits_for_a_packet_is_told),
 		cmocka_unit_test(who_sleeps_is_woken),
 		cmocka_unit_test(a_thread_has_an_end),
+		cmocka_unit_test(a_thread_leaves_nothing_open_for_the_next),
 		cmocka_unit_test(a_nested_lane_tells_its_new_thread),
 		cmocka_unit_test(a_handler_while_a_thread_changes_recordings),
 		cmocka_unit_test(regions_of_ids_are_given_back),
@@ -556,6 +655,7 @@ int main(void)
 		cmocka_unit_test(definitions_differ_by_what_they_belong_to),
 		cmocka_unit_test(a_lane_parked_again_is_not_the_same),
 		cmocka_unit_test(lanes_between_two_packets_stay_alone),
+		cmocka_unit_test(threads_of_a_child_have_seats_of_their_own),
 		cmocka_unit_test(a_short_label_has_no_ellipsis),
 	};
 

@@ -64,13 +64,24 @@ static int start_by_hand(const char *line)
 	return -error;
 }
 
+THRUM_CATEGORY(own, "own");
+THRUM_TAG(step, &own, "step", 1);
+
+/* Logs a line, and something of a category that is new. */
+static int say_more(const char *line)
+{
+	thrum_log(line);
+	thrum_tag(&step);
+	return ON;
+}
+
 static int play(const char *role, const char *line)
 {
 	static const struct {
 		const char *name;
 		int (*play)(const char *line);
 	} roles[] = {{"say", say}, {"say twice", say_twice}, {"say setuid", say_setuid},
-		{"start", start_by_hand}};
+		{"say more", say_more}, {"start", start_by_hand}};
 
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		if (strcmp(role, roles[i].name) == 0)
@@ -82,7 +93,7 @@ static int play(const char *role, const char *line)
 
 /* NULL: not set. */
 struct environment {
-	const char *trace, *size, *full, *reserve;
+	const char *trace, *size, *full, *reserve, *enable;
 };
 
 static void set(const char *name, const char *value)
@@ -102,6 +113,7 @@ static int run(const char *program, const char *role, const char *line, struct e
 		set("THRUM_SIZE", e.size);
 		set("THRUM_FULL", e.full);
 		set("THRUM_RESERVE", e.reserve);
+		set("THRUM_ENABLE", e.enable);
 		/* A folder of our own. */
 		set("XDG_RUNTIME_DIR", scratch("runtime"));
 		execl(program, program, role, line, (char *)NULL);
@@ -126,6 +138,23 @@ static struct events check_line(const char *file, const char *line)
 }
 
 /* ---- Tests --------------------------------------------------------------------------------- */
+
+static void others_are_off_too(void **state)
+{
+	static const char *const enable[] = {"none,log", "none,log,own"};
+	const char *file = scratch("levels.thrum");
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct environment e = {.trace = file, .enable = enable[i]};
+
+		assert_int_equal(run_self("say more", "hello", e), ON);
+		struct events events = check_line(file, "hello");
+
+		assert_int_equal(events_count(&events, THRUM_EVENT_TAG), i);
+		events_free(&events);
+	}
+}
 
 static void a_file_is_named(void **state)
 {
@@ -317,6 +346,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_is_named),
+		cmocka_unit_test(others_are_off_too),
 		cmocka_unit_test(nothing_is_asked),
 		cmocka_unit_test(one_means_the_default_folder),
 		cmocka_unit_test(sizes),

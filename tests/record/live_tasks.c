@@ -236,8 +236,11 @@ static void when_a_timer_is_due_is_remembered(void **state)
 	thrum_task timer = thrum_task_create(THRUM_KIND_TIMER, "timer");
 	thrum_task past = thrum_task_create(THRUM_KIND_TIMER, "due before");
 	thrum_task waits = thrum_task_create_waiting(THRUM_KIND_REQUEST, "waits", timer);
+	thrum_task stopped = thrum_task_create(THRUM_KIND_TIMER, "stopped");
 
 	(void)state;
+	thrum_task_due(stopped, 1000);
+	thrum_task_due(stopped, INT64_MAX);
 	thrum_task_due(timer, 1000);
 	thrum_task_due(timer, INT64_C(5000000000));
 	thrum_task_due(past, -7);
@@ -249,6 +252,7 @@ static void when_a_timer_is_due_is_remembered(void **state)
 		INT64_C(5000000000));
 	assert_int_equal(find_remembered(&events, THRUM_EVENT_DUE, past)->value, 0);
 	assert_null(find(&events, THRUM_EVENT_DUE, waits));
+	assert_null(find(&events, THRUM_EVENT_DUE, stopped));
 	assert_int_equal(find_remembered(&events, THRUM_EVENT_WAIT, waits)->other, timer);
 	events_free(&events);
 }

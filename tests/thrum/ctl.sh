@@ -114,6 +114,8 @@ start THRUM_ENABLE=none
 sleep 0.05
 [[ $("$THRUM" info --format=tsv "$pid" | awk '$1 == "packets" { print $2 }') == 0 ]] ||
 	wrong 'there are packets though only counters are kept'
+ctl "$pid" --enable new
+[[ $(level task) == 0 ]] || wrong 'tags that are new are not recorded'
 ctl "$pid" --enable task
 wait_for more_than switch 3 || wrong 'turned up, nothing is recorded'
 finish
