@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * All processes under one `thrum record` share this with it: how many forked children record, and how they
- * ended; and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * ended; and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind
+ * FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
