@@ -24,6 +24,14 @@ static void write_id(struct output *out, const struct thrum__model *model, uint3
 	out->at = put_id(to, THRUM__TASK(model, task, id), model->signed_ids);
 }
 
+/* The part of a name that a step shows. The sentence behind it tells by whom a process was started. */
+static size_t size_of(const char *name)
+{
+	const char *started = strstr(name, ", started by ");
+
+	return started && strlen(name) > NAME_COLUMNS ? (size_t)(started - name) : strlen(name);
+}
+
 /* Writes "#16 arp-reply". */
 static void write_task(struct output *out, const struct thrum__model *model, uint32_t task)
 {
@@ -41,7 +49,7 @@ static void write_task(struct output *out, const struct thrum__model *model, uin
 	else
 		strcpy(words, thrum_kind_name(THRUM__TASK(model, task, kind)));
 	output_text(out, " ");
-	output_display(out, words, strlen(words), NAME_COLUMNS);
+	output_display(out, words, size_of(words), NAME_COLUMNS);
 }
 
 /* The place of a step in the program: where its wait began or its lock was taken, else where its task

@@ -328,9 +328,9 @@ void thrum__adapt_signals_wait(struct wait *, int fd, const void *caller);
 /* The calling thread is about to wait for a signal's handler, or has waited. */
 void thrum__adapt_sent_begin(void);
 void thrum__adapt_sent_over(void);
-/* The same, if it is recorded; with these signals held back, NULL: as now. If the only signal that may come seems
- * to have come before, it waits and looks, and returns true once a handler has run. Then errno is EINTR, else
- * unchanged. */
+/* The same, if it is recorded; with these signals held back, NULL: as now. If the only signal that may
+ * come seems to have come before, it waits and looks, and returns true once a handler has run. Then
+ * errno is EINTR, else unchanged. */
 bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *caller);
 
 /* ---- look.c ---- */

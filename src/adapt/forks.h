@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define FORKS_WORD "forks="
-#define FORKS_MAX 100 /* forked children that record */
-#define FORKS_SENT 64 /* the latest signals */
+#define FORKS_MAX 100   /* forked children that record */
+#define FORKS_SENT 64   /* the latest signals */
 #define FORKS_FILES 256 /* of which it is known who made them */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)

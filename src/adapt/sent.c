@@ -25,8 +25,8 @@ REAL(ppoll)
 
 #define LOOKS 4 /* before such a wait is left alone */
 
-/* The latest wait of this process for a signal: when it began and ended. A handler that jumps leaves it without
- * an end. */
+/* The latest wait of this process for a signal: when it began and ended. A handler that jumps leaves it
+ * without an end. */
 static _Atomic int64_t wait_began, wait_ended;
 
 /* ---- Sending ----------------------------------------------------------------------------------- */
@@ -94,8 +94,8 @@ static int only_signal(const sigset_t *mask)
 	return only;
 }
 
-/* The process that sent the latest signal to this one before a wait began; 0: none did, or an earlier wait may
- * have heard it. */
+/* The process that sent the latest signal to this one before a wait began; 0: none did, or an earlier wait
+ * may have heard it. */
 static pid_t find_sender(int number, int64_t wait)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();

@@ -106,8 +106,8 @@ static const struct {
 		"No answer to $t for $s; $p others like it took $u, at most $m."},
 	[PENDING_ONE] = {"No answer for $s", "the only other one like it took $m",
 		"No answer to $t for $s; the only other one like it took $m."},
-	[PENDING_DUE] = {"No answer for $s", "it was due after $d",
-		"No answer to $t for $s; it was due after $d."},
+	[PENDING_DUE] = {"Is pending for $s", "it was due after $d",
+		"$t is pending for $s; it was due after $d."},
 	[PENDING_ALONE] = {"No answer for $s", "it is still pending when the trace ends",
 		"No answer to $t for $s; it is still pending when the trace ends."},
 	[THRUM__STEP_HOGS] = {"Runs for $s", "other tasks have to wait",
@@ -464,7 +464,7 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	static const char *const words[] = {
 		[THRUM__FINDING_LOST_WAKE_UP] =
 			"“$t” never resolves: the signal it needs came before the wait",
-		[THRUM__FINDING_DEADLOCK] = "deadlock: “$t” is in a cycle of waits",
+		[THRUM__FINDING_DEADLOCK] = "“$t” is in a cycle of waits",
 		[THRUM__FINDING_NEVER_RESOLVED] = "“$t” never resolves",
 		[THRUM__FINDING_OUTSIDE] = "“$t” waits for an answer from outside the program",
 		[THRUM__FINDING_STARVED] = "“$t” runs while other tasks are ready",
@@ -474,6 +474,9 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 		[THRUM__FINDING_LEAK] = "more and more tasks like “$t” are pending",
 	};
 
+	if (finding->class == THRUM__FINDING_OUTSIDE && text_of(finding, 0) == PENDING_DUE)
+		return fill_about(model, finding, finding->steps[0].task, "“$t” is overdue", to,
+			size);
 	return fill_about(model, finding, finding->task,
 		finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"

@@ -17,7 +17,7 @@ hangs() {
 	wait "$recorder"
 	has "$1" why "$2"
 }
-hangs half 'process [0-9]* \(renderer\), started by [^:]*: Waits for .other end of socket [0-9]* in this process'
+hangs half 'process [0-9]* \(renderer\)[^:]*: Waits for .other end of socket [0-9]* in this process'
 hangs lock 'Waits for .release of the file.s lock for process [0-9]* \(relatives\)'
 hangs slots 'other end of socket [0-9]* in this process[^:]*: Waits for .slots[^ ]*/relatives'
 hangs ring 'process [0-9]* \(checker\)[^:]*: Waits for .process [0-9]* \(parser\)'

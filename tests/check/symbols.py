@@ -99,7 +99,7 @@ def main():
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
             r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|u?sleep|(clock_)?nanosleep"
-            r"|sig(wait(info)?|suspend)|pause|ioctl|open(at)?(64)?|__open(at)?(64)?_2"
+            r"|sig(wait(info)?|suspend|queue)|pause|kill|ioctl|open(at)?(64)?|__open(at)?(64)?_2"
             r"|f?close|close_range|closefrom|dup[23]?|fdopen|listen|setsockopt|pipe2?|socketpair"
             r"|(__)?f(gets|read)(_chk)?|f?getc|getline|(__)?getdelim|eventfd|sigsuspend|pause"
             r"|(__)?v?dprintf(_chk)?|(vm)?splice|tee|(__)?io_uring_\w+|syscall|(_|sig)?longjmp|__longjmp_chk")

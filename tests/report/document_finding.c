@@ -265,6 +265,14 @@ static void every_class(void **state)
 	assert_non_null(strstr(tell(&t), "\nmore: and 1 more hangs behind it\n"));
 	t.finding.behind = 1200;
 	assert_non_null(strstr(tell(&t), "\nmore: and 1,200 more hang behind it\n"));
+	/* It is overdue: the title names what should have come. */
+	t.finding.class = THRUM__FINDING_OUTSIDE;
+	t.finding.task = t.finding.steps[0].other;
+	t.finding.steps[0].kind = THRUM__STEP_PENDING;
+	t.finding.steps[0].more = 1;
+	t.finding.steps[0].until = 30 * MS;
+	assert_non_null(strstr(tell(&t), "title: !“a” is overdue!\n"));
+	assert_non_null(strstr(tell(&t), "[a] is pending for "));
 	end(&t);
 }
 

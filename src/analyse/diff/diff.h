@@ -64,7 +64,7 @@ const char *thrum__diff_name(int kind);
 
 /* The part of a difference that one recording shows. */
 struct thrum__difference_side {
-	uint32_t task;   /* an example, or NONE */
+	uint32_t task; /* an example, or NONE */
 	/* ENDS_LATER: the task that ends before `task` begins, or should. ENDS_SOONER: the one that ends
 	 * before `task` does, or should. */
 	uint32_t before;

@@ -585,8 +585,8 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
-		thrum__why_last_timer(search, path) != THRUM__NONE || is_timed_circle(model, path) ||
-		thrum__why_came_before(model, path->leaf))
+		thrum__why_last_timer(search, path) != THRUM__NONE ||
+		is_timed_circle(model, path) || thrum__why_came_before(model, path->leaf))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }
