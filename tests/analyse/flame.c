@@ -143,7 +143,7 @@ static unsigned make_steps(unsigned most, struct thrum__flame *flame)
 	return steps;
 }
 
-/* Of three, the usual one is that in the middle. */
+/* The usual one is that in the middle. */
 static void the_usual_one_is_the_median(void **state)
 {
 	struct thrum__slow_answer answer;
