@@ -168,6 +168,19 @@ static void what_read_a_result_comes_after_it(void **state)
 			      "30 resolve 1 4\n"
 			      "31 resolve 1 2\n",
 		false, "order use");
+	/* It may begin when the other ends. */
+	check(OPEN_THEN_USE "20 resolve 1 3\n"
+			    "21 read 2 3\n"
+			    "25 create 2 4 request\n"
+			    "25 label 4 \"use\n"
+			    "30 resolve 1 4\n"
+			    "31 resolve 1 2\n",
+		OPEN_THEN_USE "20 resolve 1 3\n"
+			      "20 create 2 4 request\n"
+			      "20 label 4 \"use\n"
+			      "30 resolve 1 4\n"
+			      "31 resolve 1 2\n",
+		false, "");
 }
 
 static void what_follows_by_chance_is_no_order(void **state)

@@ -105,6 +105,27 @@ static void test_callbacks(void **state)
 	unsee(&seen);
 }
 
+#define QUERY(id, time) time " create 1 " #id " request\n" time " label " #id " \"query\n"
+
+/* A group's parent owns most of its lines: one of three isn't enough. */
+static void test_no_parent(void **state)
+{
+	struct seen seen;
+	char way[100];
+
+	(void)state;
+	look(&seen,
+		MAIN "1 create 1 2 request\n1 label 2 \"GET\n"
+		     "1 create 1 3 request\n1 label 3 \"PUT\n" QUERY(4, "2") QUERY(5, "3")
+			     QUERY(6, "4") "5 wait 3 5\n5 wait 2 6\n");
+	assert_int_equal(owner_of(&seen, 4), 0);
+	assert_int_equal(owner_of(&seen, 5), 3);
+	assert_int_equal(owner_of(&seen, 6), 2);
+	write_way(&seen.family, "query", way, sizeof way);
+	assert_string_equal(way, "query");
+	unsee(&seen);
+}
+
 /* A task may wait for the one that it becomes: that one is no owner. */
 static void test_wait_for_heir(void **state)
 {
@@ -391,6 +412,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_callbacks),
 		cmocka_unit_test(test_wait_for_heir),
+		cmocka_unit_test(test_no_parent),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_circle),

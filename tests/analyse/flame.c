@@ -143,6 +143,23 @@ static unsigned make_steps(unsigned most, struct thrum__flame *flame)
 	return steps;
 }
 
+/* The usual one is that in the middle. */
+static void the_usual_one_is_the_median(void **state)
+{
+	struct thrum__slow_answer answer;
+	struct thrum__model *three = story_model(REQUESTS "200 create 1 6 promise\n"
+							  "200 label 6 \"GET 3\n"
+							  "245 resolve 6 6\n",
+		false);
+
+	(void)state;
+	assert_int_equal(thrum__slow_answer_of(three, story_task(three, 2), &answer), 0);
+	assert_int_equal(answer.usual_of, 3);
+	assert_int_equal(answer.usual, story_task(three, 6));
+	thrum__slow_answer_free(&answer);
+	thrum__model_destroy(three);
+}
+
 /* A viewer goes on to another task before an answer is complete. */
 static void steps_may_end_early(void **state)
 {
@@ -166,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(shares_are_beside_the_usual, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_makes_an_empty_pile, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(steps_may_end_early, set_up, tear_down),
+		cmocka_unit_test(the_usual_one_is_the_median),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -214,6 +214,11 @@ static void a_permit_may_be_for_a_child(void **state)
 		4, second);
 	expect_holders(FIBERS CHILD(2, 20) CHILD(3, 21) UNLOCK(4, 21, 4) UNLOCK(5, 20, 4), 4,
 		nobody);
+	/* A timer gives nothing back. */
+	expect_holders(FIBERS CHILD(2, 20) LOCK(3, 10, 4) "3" MS "create 10 22 timer\n3" MS
+							  "create 10 21 task\n" UNLOCK(4, 20,
+								  4) "5" MS "resolve 21 21\n",
+		4, second);
 	/* Nothing tells so: no child gave one back, or it was created long after. */
 	expect_holders(FIBERS CHILD(2, 20) "5" MS "resolve 20 20\n", 4, first);
 	expect_holders(FIBERS CHILD(2, 20) UNLOCK(4, 20, 4) LOCK(5, 10, 4) "30" MS

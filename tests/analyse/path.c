@@ -132,6 +132,26 @@ static void blocked_threads_wait_for_their_wakers(void **state)
 		"72-75 runs asks\n"
 		"75-80 interrupted asks\n"
 		"80-90 runs asks\n");
+	/* The task that woke it need not run on. */
+	check_path(LANE "0 @1 create - 9 thread\n"
+			"0 @1 switch 9\n"
+			"10 create 1 2 task\n"
+			"10 label 2 \"asks\n"
+			"10 switch 2\n"
+			"20 off-cpu =30 \"blocked\n"
+			"25 @1 create 9 3 task\n"
+			"25 @1 label 3 \"answers\n"
+			"26 @1 switch 3\n"
+			"50 off-cpu - 9 =5 \"woken\n"
+			"50 @1 resolve 3 3\n"
+			"50 @1 switch 9\n"
+			"90 resolve 2 2\n",
+		false, 2,
+		"10-20 runs asks\n"
+		"20-26 waits asks;answers\n"
+		"26-50 runs asks;answers\n"
+		"50-55 preempted asks 9\n"
+		"55-90 runs asks\n");
 }
 
 /* A request waits for an answer. No task stands for that, but its message is followed: over the network,

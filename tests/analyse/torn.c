@@ -153,6 +153,20 @@ static void a_lock_is_kept(void **state)
 	assert_int_equal(finding.steps[1].kind, THRUM__STEP_HOLDS);
 }
 
+/* The only one who served a mailbox has ended. Other processes may serve a shared one. */
+static void who_served_has_ended(void **state)
+{
+	struct thrum__finding finding;
+
+#define UNSERVED(mailbox) \
+	MAIN MARKED(2, "reader") "1" MS "create 1 3 mailbox\n1" MS "label 3 \"" mailbox "\n1" MS \
+				 "create 1 4 task\n2" MS "signal 4 3 =1\n3" MS "resolve 4 4\n4" MS \
+				 "wait 2 3\n2000" MS "cancel 1 2\n"
+	assert_int_equal(find(UNSERVED("jobs"), &finding), 1);
+	assert_int_equal(finding.certainty, THRUM__LIKELY);
+	assert_int_equal(find(UNSERVED("shared jobs"), &finding), 0);
+}
+
 /* Others were answered by their handlers. The handler of this one failed long before. */
 static void handler_is_to_blame(void **state)
 {
@@ -202,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_circle),
 		cmocka_unit_test(a_lost_signal),
 		cmocka_unit_test(a_lock_is_kept),
+		cmocka_unit_test(who_served_has_ended),
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(a_dead_loop),
 	};
