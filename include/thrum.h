@@ -305,7 +305,8 @@ THRUM__INLINE void thrum_task_label(thrum_task task, const char *label);
  * main thread's own is resolved only if the program does it. */
 THRUM__INLINE void thrum_task_should_resolve(thrum_task task);
 
-/* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue. */
+/* Tells when a timer or a deadline is due, in ns from now; negative if it is overdue, INT64_MAX if it was
+ * stopped. */
 THRUM__INLINE void thrum_task_due(thrum_task task, int64_t ns_from_now);
 
 /* Returns the task that runs on this lane: the lane's own if no other does, THRUM_TASK_NONE if

@@ -7,7 +7,7 @@ HOT = $(addprefix src/base/,array.c keys.c sort.c) \
 	$(addprefix src/read/thrum/,decode.c lane.c merge.c) \
 	$(addprefix src/model/,append.c forget.c ids.c lanes.c model.c rows.c strings.c tasks.c) \
 	$(addprefix src/timeline/index/,append.c ask.c blocks.c column.c times.c walk.c) \
-	src/timeline/layout/% src/draw/list.c src/analyse/label.c
+	src/timeline/layout/% src/draw/list.c src/analyse/label.c src/analyse/why/peers.c
 ROOMS = base format read world model analyse words timeline scene stage report
 SOURCES := $(foreach room,$(ROOMS),$(wildcard \
 		$(addprefix src/$(room)/,*.c */*.c */*/*.c))) \

@@ -3,7 +3,7 @@
  * A model of the table of live tasks, for the model checker spin. tools/verify.sh runs it.
  *
  * It describes src/record/live.c, with live_fill(), live_is_in(), live_wait(), live_store() and live_end()
- * in src/record/record.h, and the readers: load_chunk() in src/read/thrum/live.c and copy_cells() in
+ * in src/record/record.h, and the readers: thrum__format_live_read() in src/format/live.c and copy_cells() in
  * src/format/copy.c. Names are those of the code. One statement, or one d_step, is one access to
  * shared memory; anything else may happen between any two of them.
  *

@@ -22,7 +22,7 @@
  * tickets of the same kind.
  *
  * With LIVE=1, the cell of a live task: live_fill(), live_store() and live_end() in src/record/record.h,
- * thrum__record_live_begin() in src/record/live.c, and load_chunk() in src/read/thrum/live.c with
+ * thrum__record_live_begin() in src/record/live.c, and thrum__format_live_read() in src/format/live.c with
  * thrum__format_settle_live_task() in src/format/live.c. A task waits and ends, and the same lane or
  * another one creates the next task in its cell.
  *
@@ -44,8 +44,8 @@
  *   LIVE_FILL     src/record/record.h    live_fill                memory_order_release
  *   LIVE_WAIT     src/record/record.h    live_store               memory_order_release
  *   LIVE_END      src/record/record.h    live_end                 memory_order_release
- *   READ_BEFORE   src/read/thrum/live.c  load_chunk               atomic_thread_fence(memory_order_acquire)
- *   READ_CELLS    src/read/thrum/live.c  load_chunk               atomic_thread_fence(memory_order_acquire)
+ *   READ_BEFORE   src/format/live.c      thrum__format_live_read  atomic_thread_fence(memory_order_acquire)
+ *   READ_CELLS    src/format/live.c      thrum__format_live_read  atomic_thread_fence(memory_order_acquire)
  *   READ_CELLS    src/format/copy.c      read_all                 atomic_thread_fence(memory_order_acquire)
  *
  * MUTATION=n takes the barrier of that number away. The checker has to find each, or it proves nothing.

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "port/port.h"
+#include "source/ahead/ahead.h"
 #include "source/input.h"
 #include "trace_words.h"
 
@@ -170,7 +171,7 @@ static void start_following(AppTrace *self)
 static bool note_progress(void *context, const struct thrum__model *model)
 {
 	AppTrace *self = context;
-	const struct thrum_trace_info *info = thrum_trace_info(self->trace);
+	const struct thrum_trace_info *info = thrum_trace_info(self->read);
 
 	g_atomic_int_set(&self->kib_read, (gint)MIN(info->content_bytes >> 10, G_MAXINT));
 	g_atomic_int_set(&self->kib_all, (gint)MIN((info->file_size >> 10) + 1, G_MAXINT));
@@ -252,6 +253,19 @@ static int lay_out(AppTrace *self)
 	return result;
 }
 
+/* Returns as thrum__model_load does. */
+static int load_model(AppTrace *self)
+{
+	self->read = self->trace;
+	if (thrum__source_may_read_ahead(self->trace))
+		self->read = thrum__source_read_ahead(self->trace, thrum__model_prepare,
+			self->model);
+	int result = thrum__model_load(self->model, self->read, note_progress, self, &self->error);
+
+	thrum__source_end_ahead(self->read, self->trace);
+	return result;
+}
+
 static int read_all(AppTrace *self)
 {
 	char file[PATH_MAX];
@@ -277,8 +291,7 @@ static int read_all(AppTrace *self)
 		thrum__port_return_blocks();
 	result = thrum__model_create(self->trace, &self->model);
 	if (result == 0)
-		result = thrum__model_load(self->model, self->trace, note_progress, self,
-			&self->error);
+		result = load_model(self);
 	if (result != 0)
 		return result;
 	g_atomic_int_set(&self->kib_read, G_MAXINT);

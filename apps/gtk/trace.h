@@ -14,7 +14,7 @@ struct _AppTrace {
 	enum app_trace_state state;
 	GString *message;
 	GCancellable *cancellable;
-	struct thrum_trace *trace;
+	struct thrum_trace *trace, *read; /* read: the same, or read ahead by a thread of its own */
 	struct thrum__model *model;
 	struct thrum__scene *scene;
 	struct thrum__stats *stats, *measured; /* measured: newer, and not handed out yet */

@@ -291,6 +291,8 @@ static char *put_value(char *to, const struct thrum_event *event)
 {
 	if (event->type == THRUM_EVENT_CATEGORY && event->value < 0)
 		return put_string(to, ": off");
+	if (event->type == THRUM_EVENT_DUE && event->value == INT64_MAX)
+		return put_string(to, "never");
 	if (before_value[event->type])
 		to = put_string(to, before_value[event->type]);
 	if (event->type == THRUM_EVENT_DUE || event->type == THRUM_EVENT_GC ||

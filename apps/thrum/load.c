@@ -8,6 +8,7 @@
 #include "port/port.h"
 #include "progress.h"
 #include "read/read.h"
+#include "source/ahead/ahead.h"
 #include "text.h"
 #include "words/words.h"
 
@@ -22,6 +23,7 @@
 
 struct reading {
 	struct load *load;
+	struct thrum_trace *trace; /* that of `load`, or what another thread makes of it */
 	struct progress progress;
 	uint64_t most;       /* bytes of the model */
 	uint64_t next_check; /* its events when its size is checked next */
@@ -102,7 +104,7 @@ static int append(struct reading *reading, const struct thrum_event *events, siz
 
 	while (used > 0 && events[used - 1].time > reading->until)
 		used--;
-	if (thrum__model_append_from(load->model, load->input.trace, events, used) < 0)
+	if (thrum__model_append_from(load->model, reading->trace, events, used) < 0)
 		return -THRUM_E_MEMORY;
 	return used == count;
 }
@@ -111,12 +113,13 @@ static int append(struct reading *reading, const struct thrum_event *events, siz
 static int read_part(struct reading *reading, struct thrum_error_info *error)
 {
 	struct load *load = reading->load;
+	const struct thrum_trace_info *read = thrum_trace_info(reading->trace);
 	const struct thrum_event *events;
 	struct thrum_trace_info info;
 	size_t count, since = 0;
 	int result;
 
-	while ((result = thrum_trace_next(load->input.trace, &events, &count, error)) == 1) {
+	while ((result = thrum_trace_next(reading->trace, &events, &count, error)) == 1) {
 		result = append(reading, events, count);
 		if (result != 1)
 			break;
@@ -124,12 +127,11 @@ static int read_part(struct reading *reading, struct thrum_error_info *error)
 		if (since < PROGRESS)
 			continue;
 		since = 0;
-		progress_show(&reading->progress, load->input.info->content_bytes,
-			load->input.info->file_size);
+		progress_show(&reading->progress, read->content_bytes, read->file_size);
 		if (load->model->events >= reading->next_check)
 			forget_early(reading);
 	}
-	info = *load->input.info;
+	info = *read;
 	load->ends_early = info.end > reading->until;
 	/* As if the time were now. */
 	if (load->ends_early) {
@@ -164,6 +166,14 @@ static void choose_part(struct reading *reading)
 	reading->from = load->model->unread;
 }
 
+/* Tells whether the trace will be read to its end. Otherwise another thread would read, and count, more. */
+static bool is_whole(const struct reading *reading)
+{
+	const struct times *times = reading->load->times;
+
+	return reading->until == INT64_MAX && (!times || times->end == INT64_MAX);
+}
+
 int load_input(struct load *load)
 {
 	struct reading reading = {.load = load, .from = INT64_MIN, .until = INT64_MAX};
@@ -178,7 +188,12 @@ int load_input(struct load *load)
 	}
 	choose_part(&reading);
 	progress_start(&reading.progress);
+	reading.trace = load->input.trace;
+	if (is_whole(&reading) && thrum__source_may_read_ahead(reading.trace))
+		reading.trace = thrum__source_read_ahead(reading.trace, thrum__model_prepare,
+			load->model);
 	result = read_part(&reading, &error);
+	thrum__source_end_ahead(reading.trace, load->input.trace);
 	progress_end(&reading.progress);
 	if (result < 0) {
 		status = *error.message ? input_failed(load->input.path, &error) : load_no_memory();

@@ -22,6 +22,7 @@
  *   loop.def loop.c                               loops that wait for descriptors
  *   blocking.def blocking.c                       other calls that wait for the outside
  *   descriptor.def descriptor.c                   which descriptors they may wait for
+ *   accepts.c                                     sockets that listen
  *   pipes.c                                       pipes whose both ends the program has
  *   ends.c held_ends.c vain.c                     who else has an end of a pipe, and for what he waits
  *   forked.c                                      locks that a child got by fork
@@ -280,9 +281,10 @@ static inline bool is_watched(const void *address)
 #define PERMITS_MAX 16
 /* A thread of the program. It lies in memory that is never freed. */
 struct thread {
-	struct thread *next;        /* of all threads */
-	_Atomic uint64_t task;      /* 0: it has recorded nothing */
-	_Atomic uint64_t outside;   /* for what it waited last outside of the program */
+	struct thread *next;      /* of all threads */
+	_Atomic uint64_t task;    /* 0: it has recorded nothing */
+	_Atomic uint64_t outside; /* for what it waited last outside of the program */
+	_Atomic uint64_t unwoken; /* the wake-up that doesn't come from a closed socket; 0: none */
 	_Atomic uint32_t recording; /* to which the task belongs */
 	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
 	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */

@@ -283,7 +283,8 @@ static void begin_write(struct wait *blocked, const void *caller, int fd, enum s
 	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
 }
 
-static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer)
+static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer,
+	socklen_t length)
 {
 	char label[16 + ADDRESS_MAX] = "connect to ", address[ADDRESS_MAX] = "its peer";
 	int error = errno;
@@ -291,6 +292,10 @@ static void begin_connect(struct wait *blocked, const void *caller, const struct
 	strcat(label, thrum__adapt_put_address(address, peer));
 	errno = error;
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	thrum_task accepter = peer ? thrum__adapt_accepter(peer, length) : THRUM_TASK_NONE;
+
+	if (accepter)
+		thrum_task_wait(blocked->source, accepter);
 }
 
 static void begin_lookup(struct wait *blocked, const void *caller, const char *name)
@@ -418,6 +423,7 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 /* It may wait before it finds that there is no free descriptor. */
 static inline int note_accepted(int made, const void *caller)
 {
+	thrum__adapt_accept_over();
 	if (made >= 0) {
 		thrum__adapt_limit_made(made, caller);
 		leave_limit();
@@ -435,6 +441,8 @@ static inline int note_accepted(int made, const void *caller)
 \
 		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
+		thrum__adapt_accepts(fd); \
+\
 		int made = would_read(fd, 0) ? wait_in_##name(caller, LIST arguments) \
 					     : real_##name(caller) arguments; \
 \

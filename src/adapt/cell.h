@@ -36,6 +36,7 @@ struct cell {
 	_Atomic uint64_t task;
 	_Atomic uint64_t request; /* an operation of the object that is under way */
 	cell_function *finalize;  /* the program's callback for its end */
+	_Atomic bool is_limited;  /* it was started with a time limit */
 	int number;               /* a descriptor or signal, or how many use the cell */
 	const char *noun;         /* for labels */
 	bool is_named;            /* the program named it */

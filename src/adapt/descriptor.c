@@ -126,6 +126,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 		if (is_socket((int)fd))
 			thrum__adapt_socket_forget(fd);
 		thrum__adapt_limit_made((int)fd, NULL);
+		atomic_store_explicit(&thrum__adapt_accepters[fd], 0, memory_order_relaxed);
 		atomic_store_explicit(&thrum__adapt_descriptors[fd], DESCRIPTOR_UNKNOWN,
 			memory_order_relaxed);
 	}
@@ -200,6 +201,14 @@ static void forget(int fd)
 {
 	if (fd >= 0)
 		thrum__adapt_descriptors_forget((unsigned)fd, (unsigned)fd);
+}
+
+static void close_one(int fd, const void *caller)
+{
+	if ((unsigned)fd < DESCRIPTORS &&
+		UNLIKELY(atomic_load_explicit(&thrum__adapt_accepters[fd], memory_order_relaxed)))
+		thrum__adapt_accepts_closed(fd, caller);
+	forget(fd);
 }
 
 static void share(int fd)

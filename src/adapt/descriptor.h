@@ -9,6 +9,7 @@
 #include "adapt/adapt.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #define DESCRIPTORS 16384 /* calls that use others are not recorded */
@@ -159,6 +160,20 @@ bool thrum__adapt_socket_is_known(int fd);
 void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
+
+/* ---- accepts.c ---- */
+
+/* Not 0: the calling thread, or another one, accepts from this socket. */
+extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
+/* The calling thread is about to accept from a socket. */
+void thrum__adapt_accepts(int fd);
+/* It does so no more. */
+void thrum__adapt_accept_over(void);
+/* The task of the only thread that accepts from those who connect to an address; or NONE. */
+thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* The calling thread is about to close a socket: tells of others that wait to accept from it, as that doesn't
+ * wake them. Keeps errno. */
+void thrum__adapt_accepts_closed(int fd, const void *caller);
 
 /* ---- limit.c ---- */
 

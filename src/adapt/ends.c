@@ -157,13 +157,33 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 	return task;
 }
 
-/* Makes the tasks of steps, from the last back: each waits for the next. Returns the first. */
-static thrum_task make_steps(struct wait *wait, const struct look *look, const struct step *steps,
-	unsigned count)
+/* The processes that one telling has named. */
+struct named {
+	pid_t processes[WAIT_ALSO];
+	thrum_task tasks[WAIT_ALSO];
+	unsigned count;
+};
+
+static thrum_task find_named(const struct named *named, pid_t process)
+{
+	for (unsigned i = 0; i < named->count; i++)
+		if (named->processes[i] == process)
+			return named->tasks[i];
+	return THRUM_TASK_NONE;
+}
+
+/* Makes the tasks of steps, from the last back: each waits for the next. Those from the first one on that is
+ * named already have theirs. Returns the first. */
+static thrum_task make_steps(struct wait *wait, const struct look *look, struct named *named,
+	const struct step *steps, unsigned count)
 {
 	thrum_task task = THRUM_TASK_NONE, next = THRUM_TASK_NONE;
+	unsigned made = 0;
 
-	for (unsigned i = count; i-- > 0; next = task) {
+	while (made < count && !(next = find_named(named, steps[made].process)))
+		made++;
+	task = next;
+	for (unsigned i = made; i-- > 0; next = task) {
 		char label[PROCESS_TEXT + PLACE_MAX + 40];
 		const struct step *step = &steps[i];
 
@@ -179,13 +199,18 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, const s
 				step->holder.at);
 		if (next)
 			thrum_task_wait(task, next);
+		if (named->count < WAIT_ALSO) {
+			named->processes[named->count] = step->process;
+			named->tasks[named->count++] = task;
+		}
 	}
 	return task;
 }
 
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
  * whether it can't. */
-static bool tell_process(struct wait *wait, const struct look *look, pid_t process)
+static bool tell_process(struct wait *wait, const struct look *look, struct named *named,
+	pid_t process)
 {
 	struct step steps[STEPS];
 	unsigned count = thrum__adapt_vain_steps(look, process, steps);
@@ -195,7 +220,7 @@ static bool tell_process(struct wait *wait, const struct look *look, pid_t proce
 			steps[0].is_vain = false;
 	if (!steps[0].is_vain)
 		count = 1;
-	thrum_task_wait(wait->source, make_steps(wait, look, steps, count));
+	thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
 	return steps[0].is_vain;
 }
 
@@ -205,6 +230,7 @@ static bool tell_holders(struct wait *wait, const struct look *look, const struc
 	const struct holder *holders, unsigned count)
 {
 	bool has_meant = false, is_somewhere, is_vain = true;
+	struct named named = {.count = 0};
 
 	for (unsigned i = 0; i < count; i++) {
 		has_meant |= holders[i].is_meant;
@@ -220,7 +246,7 @@ static bool tell_holders(struct wait *wait, const struct look *look, const struc
 		for (unsigned i = 0; i < count; i++)
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
-				is_vain &= tell_process(wait, look, holders[i].process);
+				is_vain &= tell_process(wait, look, &named, holders[i].process);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source,
 			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));
@@ -299,6 +325,7 @@ static void look_once(struct looked *looked)
 	struct holder holders[PROCESSES];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count;
+	struct named named = {.count = 0};
 	uint32_t looks = 0;
 	bool are_vain = true;
 	uint64_t now;
@@ -331,7 +358,7 @@ static void look_once(struct looked *looked)
 		? tell_holders(wait, &look, &looked->end, looked->fd, holders, count)
 		: are_vain;
 	for (unsigned i = 0; i < looked->count && are_vain; i++)
-		looked->is_vain &= tell_process(wait, &look, looked->children[i]);
+		looked->is_vain &= tell_process(wait, &look, &named, looked->children[i]);
 	if (looked->is_begun)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
@@ -449,8 +476,9 @@ static void look_until(struct looked *looked)
 		if (ready == 0) {
 			look_at(looked);
 			pause = pause < LOOK_LAST ? pause * 2 : pause;
-			/* Not at the same time as others that began to wait with this one. */
-			next = now_ms() + pause + thrum__port_tid() % 16;
+			/* Not at the same time as others that began to wait with this one, and
+			 * whose numbers are mostly the next ones: who looks seems to run. */
+			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
 		}
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
 }

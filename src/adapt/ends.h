@@ -52,6 +52,7 @@ bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
 struct step {
 	pid_t process;
 	bool is_vain; /* what it waits for never comes */
+	uint64_t ran; /* as it was before the process was looked at */
 	enum {
 		UNKNOWN,
 		LOCK,

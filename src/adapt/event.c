@@ -45,12 +45,18 @@ bool thrum__adapt_event_begin(const void *caller)
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */
 
+static struct thrum_category event_category = {"event", 0};
+/* The event came as its time limit was over. */
+static struct thrum_tag time_out = {"time-out", &event_category, 1, 0, 0};
+
 /* The program's may free the event, or assign another to it. */
 static void on_event(evutil_socket_t fd, short what, void *argument)
 {
 	struct cell *cell = argument;
 	struct event_run run = begin_run(cell);
 
+	if (what & EV_TIMEOUT && fd >= 0)
+		thrum_tag(&time_out);
 	((event_callback_fn)cell->given.function[0])(fd, what, cell->given.argument);
 	end_run(&run);
 }
@@ -193,11 +199,15 @@ static struct cell *cell_of(const struct event *event, const void *caller)
 
 STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 {
-	if (timeout && thrum__adapt_event_begin(CALLER)) {
+	if (thrum__adapt_event_begin(CALLER)) {
 		struct cell *cell = cell_of(event, CALLER);
 
-		if (cell)
+		if (cell && timeout) {
 			tell_due(cell->task, timeout);
+			atomic_store_explicit(&cell->is_limited, true, memory_order_relaxed);
+		} else if (cell && atomic_load_explicit(&cell->is_limited, memory_order_relaxed)) {
+			thrum_task_due(cell->task, INT64_MAX); /* not by time */
+		}
 	}
 	return real_event_add(CALLER)(event, timeout);
 }

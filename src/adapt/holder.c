@@ -72,6 +72,7 @@ struct thread *thrum__adapt_thread_begin(thrum_task task)
 	atomic_store(&self->holds, 0);
 	atomic_store(&self->permits, 0);
 	atomic_store(&self->is_left, false);
+	atomic_store(&self->unwoken, 0);
 	self->timed = TIMED;
 	self->tells = false;
 	self->waited = 0;

@@ -135,6 +135,20 @@ bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call 
 	return true;
 }
 
+uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
+{
+	char text[PROCESS_TEXT], path[48] = "/schedstat";
+	uint64_t sum = 1;
+
+	if (tid)
+		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/schedstat");
+	if (thrum__adapt_process_read(process, path, text) == 0)
+		return 0;
+	for (const char *at = text; *at; at++)
+		sum = (sum ^ (unsigned char)*at) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum | 1;
+}
+
 bool thrum__adapt_call_is_endless(const struct process_call *call)
 {
 	const unsigned long *arguments = call->arguments;

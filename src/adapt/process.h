@@ -51,6 +51,9 @@ struct process_call {
 /* Returns false if the thread runs, or that can't be seen. */
 bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *);
 
+/* Differs once the thread has run, the main one if tid is 0; 0: that can't be seen. */
+uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid);
+
 /* Whether such a call ends by no time limit. */
 bool thrum__adapt_call_is_endless(const struct process_call *);
 

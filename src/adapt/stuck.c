@@ -247,8 +247,7 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 	const struct process_call *call)
 {
-	char path[64], text[PROCESS_TEXT];
-	uint64_t sum = mixed((uint64_t)process << 32 | tid, call->number);
+	uint64_t sum = mixed((uint64_t)process << 32 | tid, call->number), ran;
 	uint32_t waits;
 	int fd;
 
@@ -257,12 +256,8 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 			       &waits, sizeof waits)
 			? mixed(sum, waits)
 			: 0;
-	strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/schedstat");
-	if (thrum__adapt_process_read(process, path, text) == 0)
-		return 0;
-	for (const char *at = text; *at; at++)
-		sum = mixed(sum, (unsigned char)*at);
-	return sum | 1;
+	ran = thrum__adapt_process_ran(process, tid);
+	return ran ? mixed(sum, ran) | 1 : 0;
 }
 
 /* A thread of this process that waits for a child, or a lock, without looking. */

@@ -62,7 +62,6 @@ ON_REQUEST(on_random, uv_random_cb, status,
 			cb arguments; \
 		thrum__adapt_uv_end_run(&run); \
 	}
-ON_HANDLE(on_timer, uv_timer_cb, (uv_timer_t * handle), (handle))
 ON_HANDLE(on_idle, uv_idle_cb, (uv_idle_t * handle), (handle))
 ON_HANDLE(on_prepare, uv_prepare_cb, (uv_prepare_t * handle), (handle))
 ON_HANDLE(on_check, uv_check_cb, (uv_check_t * handle), (handle))
@@ -180,6 +179,10 @@ enum {
 /* ---- Calls that are like no others ---------------------------------------------------------- */
 
 REAL(uv_timer_start)
+REAL(uv_timer_again)
+REAL(uv_timer_stop)
+REAL(uv_timer_get_repeat)
+REAL(uv_is_active)
 REAL(uv_async_init)
 REAL(uv_async_send)
 REAL(uv_queue_work)
@@ -187,13 +190,49 @@ REAL(uv_pipe_connect)
 REAL(uv_spawn)
 REAL(uv_close)
 
+static void tell_due(const uv_timer_t *handle, uint64_t timeout)
+{
+	if (timeout < INT64_MAX / 1000000)
+		thrum_task_due(thrum__adapt_uv_task((const uv_handle_t *)handle),
+			(int64_t)timeout * 1000000);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+	uint64_t repeat = real_uv_timer_get_repeat(NULL)(handle);
+	struct uv_run run;
+	uv_timer_cb cb = (uv_timer_cb)thrum__adapt_uv_run_handle(&run, AS_HANDLE(handle));
+
+	/* libuv has started it again before it calls. */
+	if (repeat > 0)
+		tell_due(handle, repeat);
+	cb(handle);
+	thrum__adapt_uv_end_run(&run);
+}
+
 STAND_IN int uv_timer_start(uv_timer_t *handle, uv_timer_cb cb, uint64_t timeout, uint64_t repeat)
 {
 	if (!thrum__adapt_uv_start(AS_HANDLE(handle), "timer", AS_FUNCTION(cb), CALLER))
 		return real_uv_timer_start(CALLER)(handle, cb, timeout, repeat);
-	if (timeout < INT64_MAX / 1000000)
-		thrum_task_due(thrum__adapt_uv_task(AS_HANDLE(handle)), (int64_t)timeout * 1000000);
+	tell_due(handle, timeout);
 	return real_uv_timer_start(CALLER)(handle, on_timer, timeout, repeat);
+}
+
+STAND_IN int uv_timer_again(uv_timer_t *handle)
+{
+	uint64_t repeat = real_uv_timer_get_repeat(CALLER)(handle);
+	int result = real_uv_timer_again(CALLER)(handle);
+
+	if (result == 0 && repeat > 0 && thrum__adapt_uv_begin(CALLER))
+		tell_due(handle, repeat);
+	return result;
+}
+
+STAND_IN int uv_timer_stop(uv_timer_t *handle)
+{
+	if (thrum__adapt_uv_begin(CALLER) && real_uv_is_active(CALLER)(AS_HANDLE(handle)))
+		thrum_task_due(thrum__adapt_uv_task(AS_HANDLE(handle)), INT64_MAX);
+	return real_uv_timer_stop(CALLER)(handle);
 }
 
 STAND_IN int uv_async_init(uv_loop_t *loop, uv_async_t *handle, uv_async_cb cb)

@@ -231,6 +231,7 @@ static pid_t find_step(const struct look *look, struct step *step)
 	struct process_call call;
 	pid_t next = 0;
 
+	step->ran = thrum__adapt_process_ran(step->process, 0);
 	if (thrum__adapt_process_is_stopped(step->process)) {
 		step->sort = STOP;
 		step->is_vain = true;
@@ -248,6 +249,24 @@ static pid_t find_step(const struct look *look, struct step *step)
 	return next;
 }
 
+/* Whether processes that wait for each other did so all at once, since none has run meanwhile. Where
+ * no handler can end that, it is told by stuck.c: here, or in the copies of this process. */
+static bool is_circle(const struct look *look, const struct step *steps, unsigned count)
+{
+	bool has_handlers = false, are_copies = true;
+
+	for (unsigned i = 0; i < count; i++) {
+		has_handlers |= thrum__adapt_process_has_handlers(steps[i].process);
+		are_copies &= thrum__adapt_process_is_copy(look->self, steps[i].process);
+	}
+	if (!has_handlers && (are_copies || look->is_alone))
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (!steps[i].ran || thrum__adapt_process_ran(steps[i].process, 0) != steps[i].ran)
+			return false;
+	return true;
+}
+
 unsigned thrum__adapt_vain_steps(const struct look *look, pid_t process, struct step steps[STEPS])
 {
 	unsigned count = 0;
@@ -261,7 +280,7 @@ unsigned thrum__adapt_vain_steps(const struct look *look, pid_t process, struct 
 		is_vain = step->is_vain;
 		for (unsigned i = 0; i < count && process; i++)
 			if (steps[i].process == process) {
-				is_vain = true; /* they wait for each other */
+				is_vain = is_circle(look, steps + i, count - i);
 				process = 0;
 			}
 		if (process && count < STEPS)

@@ -61,6 +61,16 @@ uint32_t thrum__analyse_task_from(const struct thrum__model *model, int64_t time
 	return row_from(model, &model->tasks, created_of, time);
 }
 
+static int64_t run_start(const struct thrum__model *model, uint32_t run)
+{
+	return THRUM__RUN(model, run, start);
+}
+
+uint32_t thrum__analyse_run_from(const struct thrum__model *model, int64_t time)
+{
+	return row_from(model, &model->runs, run_start, time);
+}
+
 /* The latest edge that leads from a task, at a time or before. Among many edges it is looked for in
  * the table, which is in the order of time. NONE: there is none, or it isn't near. */
 static uint32_t last_edge_until(const struct thrum__model *model, uint32_t task, int64_t time)

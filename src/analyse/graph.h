@@ -99,6 +99,7 @@ struct thrum__analyse_graph {
 	uint32_t wait_count, wait_room;
 	struct thrum__analyse_lock *locks; /* those that some task waits for */
 	uint32_t lock_count, lock_room;
+	bool has_objects; /* some task waits for an object */
 };
 
 /* Finds the waits of all tasks. The model and the places must outlive *graph. Returns 0 or
@@ -182,6 +183,9 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *, uint32_t task
 /* The first task that was created at that time or later; model->tasks.count if there is none.
  * O(log tasks), and more with the blocks that are forgotten between others. */
 uint32_t thrum__analyse_task_from(const struct thrum__model *, int64_t time);
+
+/* The same for the first run that began at that time or later. */
+uint32_t thrum__analyse_run_from(const struct thrum__model *, int64_t time);
 
 /* The latest of the tasks that became this one, or NONE. Reads the last 4,096 edges to it. */
 uint32_t thrum__analyse_task_before(const struct thrum__model *, uint32_t task);

@@ -162,6 +162,7 @@ static int add_wait(struct thrum__analyse_graph *graph, const struct thrum__anal
 	struct thrum__analyse_wait *added = &graph->waits[graph->wait_count++];
 
 	*added = *wait;
+	graph->has_objects |= thrum__analyse_task_is_object(graph->model, wait->on);
 	return thrum__analyse_task_is_lock(graph->model, wait->on) ? find_ender(graph, added) : 0;
 }
 

@@ -26,6 +26,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +57,7 @@ struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
 	uint32_t blocks, room; /* used and allocated elements of `block` */
+	_Atomic(void *) spare; /* the next block, or NULL: thrum__model_prepare */
 };
 
 /* Elements of narrow columns: times and ids less the column's `base`, or UINT32_MAX for OPEN. */
@@ -419,6 +421,12 @@ THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace 
 	struct thrum_error_info *);
 
 /*
+ * Makes memory ready for rows to come, since the system takes its time for that. `model` is a struct
+ * thrum__model; another thread may call this while one appends to it.
+ */
+void thrum__model_prepare(void *model);
+
+/*
  * Notes how and when the recording ended, as far as its description tells. thrum__model_load does
  * it when it has read all. A process that was killed less than 100 ms after its last event was at
  * work until then: the rest is the time that the system took to end it.
@@ -440,7 +448,7 @@ uint32_t thrum__model_message_count(const struct thrum__model *);
 bool thrum__model_message(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
 /* The same for the latest message of a connection, if it isn't received. Its receiver is the task that
- * received the one before. */
+ * received the one before, at the time `received`. */
 bool thrum__model_unread(const struct thrum__model *, uint32_t number, struct thrum__message *);
 
 /* The same for a message that a task received and none has sent so far: its sender is NONE, and it was

@@ -201,6 +201,7 @@ struct thrum__model_links {
 	struct thrum__link {
 		int64_t time;              /* of the latest event with this key */
 		int64_t sent, taken;       /* when; taken: OPEN until the message is received */
+		int64_t before;            /* when one was received last */
 		uint32_t sender, receiver; /* receiver: one whose sender is still to come */
 		uint32_t taker;            /* who received it */
 		uint32_t awaiting;         /* task + 1 that waits for the next message */

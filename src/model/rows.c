@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "model/parts.h"
 
+#define PAGE 4096        /* bytes of memory, at least, that the system makes present at once */
 #define BEFORE (1 << 28) /* ns: events may come late by that, and their times need 32 bits only */
 
 int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t size)
@@ -33,8 +34,11 @@ int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, un
 	rows->block = array;
 	if (error)
 		return error;
-	struct thrum__block *block = malloc(block_size);
+	struct thrum__block *block = atomic_exchange_explicit(&rows->spare, NULL,
+		memory_order_acquire);
 
+	if (!block)
+		block = malloc(block_size);
 	if (!block)
 		return -THRUM_E_MEMORY;
 	*block = (struct thrum__block){0};
@@ -80,6 +84,34 @@ void thrum__model_rows_finish(struct thrum__model_rows *rows)
 	for (uint32_t i = 0; i < rows->blocks; i++)
 		free_block(rows->block[i]);
 	free(rows->block);
+	free(rows->spare);
+}
+
+void thrum__model_prepare(void *model)
+{
+	struct thrum__model *m = model;
+	const struct {
+		struct thrum__model_rows *rows;
+		size_t size;
+	} tables[] = {
+		{&m->tasks, sizeof(struct thrum__tasks)},
+		{&m->runs, sizeof(struct thrum__runs)},
+		{&m->edges, sizeof(struct thrum__edges)},
+		{&m->notes, sizeof(struct thrum__notes)},
+		{&m->spans, sizeof(struct thrum__intervals)},
+		{&m->suspensions, sizeof(struct thrum__intervals)},
+	};
+
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		if (atomic_load_explicit(&tables[i].rows->spare, memory_order_relaxed))
+			continue;
+		char *block = malloc(tables[i].size);
+
+		for (size_t at = 0; block && at < tables[i].size; at += PAGE)
+			*(volatile char *)(block + at) = 0;
+		/* Partner: thrum__model_rows_grow. */
+		atomic_store_explicit(&tables[i].rows->spare, block, memory_order_release);
+	}
 }
 
 void thrum__model_rows_free_block(struct thrum__model_rows *rows, uint32_t i, unsigned shift)

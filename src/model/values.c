@@ -209,6 +209,8 @@ void thrum__model_links_send(struct thrum__model_input *s, uint32_t task)
 	await_no_more(s->model->links, (uint32_t)(link - s->model->links->all));
 	link->sender = task + 1;
 	link->sent = s->time;
+	if (link->taker != 0 && link->taken != THRUM__OPEN)
+		link->before = link->taken;
 	link->taken = link->receiver == 0 ? THRUM__OPEN : s->time;
 	/* The receiver of those before receives this one, too. */
 	if (link->receiver != 0 || !link->is_of_connection)
@@ -336,7 +338,7 @@ bool thrum__model_unread(const struct thrum__model *m, uint32_t number,
 		link->taken != THRUM__OPEN)
 		return false;
 	*message = (struct thrum__message){link->sender - 1, link->taker - 1, link->sent,
-		THRUM__OPEN};
+		link->before};
 	return true;
 }
 

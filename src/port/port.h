@@ -44,6 +44,9 @@ bool thrum__port_realtime_error(uint32_t *most, uint32_t *estimate);
 unsigned thrum__port_cpu(void);
 #define THRUM__PORT_SHARED_PAGES 16u /* of 4 KiB: what thrum__port_allocate_shared has */
 #endif
+/* Returns how many of the processors that this thread may use have nothing to do now, about; 0 if that
+ * can't be told. */
+unsigned thrum__port_idle_processors(void);
 /* Return the ids of the calling process and thread. */
 uint32_t thrum__port_pid(void);
 uint32_t thrum__port_tid(void);

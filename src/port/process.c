@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,23 @@
 
 #define SIGNAL_FRAME 512     /* bytes: no system's frame of a signal handler is smaller */
 #define STACK_SIZE (8 << 20) /* bytes: what lies farther apart is hardly on one stack */
+
+unsigned thrum__port_idle_processors(void)
+{
+	FILE *file = fopen("/proc/loadavg", "re");
+	long all = sysconf(_SC_NPROCESSORS_ONLN), busy;
+	cpu_set_t set;
+
+	if (!file)
+		return 0;
+	/* This thread is one of those that run. */
+	if (fscanf(file, "%*s %*s %*s %ld/", &busy) != 1)
+		busy = all;
+	fclose(file);
+	if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < all)
+		all = CPU_COUNT(&set);
+	return all > busy ? (unsigned)(all - busy) : 0;
+}
 
 uint32_t thrum__port_pid(void)
 {

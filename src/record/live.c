@@ -358,6 +358,10 @@ void thrum__record_live_due(const struct lane *lane, uint64_t timer, int64_t ns,
 	struct thrum__live_task *cell = live_cell(lane, timer);
 	uint64_t left = ns > 0 ? (uint64_t)ns : 0;
 
-	if (live_is_in(cell, timer) && may_note(cell, THRUM__LIVE_DUE) && left < THRUM__LIVE_DUE)
+	if (!live_is_in(cell, timer) || !may_note(cell, THRUM__LIVE_DUE))
+		return;
+	if (ns == INT64_MAX)
+		atomic_store_explicit(&cell->waiting, 0, memory_order_relaxed);
+	else if (left < THRUM__LIVE_DUE)
 		live_store(cell, lane, THRUM__LIVE_DUE | left, time >> 4 | THRUM__LIVE_NOTED);
 }

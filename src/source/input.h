@@ -8,10 +8,11 @@
  * change.c trims and notes the end, convert.c writes CTF, symbols.c and names.c name addresses.
  * Nothing here decodes events; read/ and format/ do.
  *
- * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written.
+ * zstd.c packs and unpacks files, segment.c cuts a recording into several while it is written, ahead/ahead.c
+ * reads a trace in a second thread.
  *
  * Apart from trace.h this header is the room's face, and control.h, which changes what a running
- * program records, segment.h, zstd.h and switches/switches.h, which listens to the scheduler.
+ * program records, ahead/ahead.h, segment.h, zstd.h and switches/switches.h, which listens to the scheduler.
  */
 #ifndef SOURCE_INPUT_H
 #define SOURCE_INPUT_H

@@ -44,6 +44,8 @@ enum step_text {
 	LEFT_LAST,
 	OTHERS_SIGNALLED,
 	UNSERVED_SOME,
+	NOT_AGAIN_LATE,
+	NOT_AGAIN_ALL,
 	WAITS_FOR_ENDED,
 	STEP_TEXTS,
 };
@@ -152,8 +154,16 @@ static const struct {
 		"$t ends, but $o, which waited for it, doesn't go on."},
 	[THRUM__STEP_TOOK] = {"Takes something out of “$o”", "always others take from there",
 		"$t takes something out of $o; always others take from there."},
-	[THRUM__STEP_PUT_OFF] = {"Never comes", "it is put off again and again: $n times and more",
-		"$t never comes: it is put off again and again, $n times and more."},
+	[THRUM__STEP_PUT_OFF] = {"Never comes",
+		"it is put off again and again[ by “$o”], $n times and more",
+		"$t never comes: it is put off again and again[ by $o], $n times and more."},
+	[THRUM__STEP_NOT_AGAIN] = {"Isn't started again", "it ran last $s before the end",
+		"$t ran last $s before the end; nobody started it again."},
+	[NOT_AGAIN_LATE] = {"Isn't started again", "it had a time-out $s before the end",
+		"$t had a time-out $s before the end; nobody started it again."},
+	[NOT_AGAIN_ALL] = {"Isn't started again",
+		"the last of $x that had a time-out, $s before the end",
+		"$t was the last of $x to have a time-out, $s before the end; nobody started them again."},
 	[THRUM__STEP_UNTAKEN] = {"Puts something into “$o”", "nobody takes it",
 		"$t puts something into $o; nobody takes it."},
 	[THRUM__STEP_LEFT_QUEUE] = {"Ends after a job from “$o”",
@@ -183,6 +193,8 @@ static const struct {
 		"$t may be to signal $o, but waits itself, as all others do."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",
 		"$t does nothing more, though $o needs it."},
+	[THRUM__STEP_READS_NO_MORE] = {"Reads no more", "though “$o” is for it",
+		"$t reads no more, though $o is for it."},
 	[THRUM__STEP_SERVES] = {"The only one that serves “$o”", "it did so last $s before the end",
 		"Only $t serves $o; it did so last $s before the end."},
 	[THRUM__STEP_RUNS_MEANWHILE] = {"Runs $x times since “$o” is due",
@@ -241,6 +253,10 @@ static int text_of(const struct thrum__finding *finding, unsigned i)
 		return finding->steps[i].edge == THRUM__NONE ? WAKE_UP_ENDS : kind;
 	case THRUM__STEP_WAITS_FOR: return finding->steps[i].more > 0 ? WAITS_FOR_ENDED : kind;
 	case THRUM__STEP_ENDS_UNSERVED: return finding->steps[i].more > 0 ? UNSERVED_SOME : kind;
+	case THRUM__STEP_NOT_AGAIN:
+		return finding->steps[i].more > 1    ? NOT_AGAIN_ALL
+			: finding->steps[i].more > 0 ? NOT_AGAIN_LATE
+						     : kind;
 	case THRUM__STEP_SERVER_ENDED:
 		return finding->steps[i].more > 1    ? OTHERS_SIGNALLED
 			: finding->steps[i].more > 0 ? SIGNALLED_BEFORE
@@ -430,11 +446,13 @@ static size_t fill_step(const struct thrum__model *model, const struct thrum__fi
 	return fill_text(&f, text);
 }
 
-/* Fills in a text that belongs to no step and names one task. */
+/* Fills in a text that belongs to no step and names one task, and perhaps the other task of the cause. */
 static size_t fill_about(const struct thrum__model *model, const struct thrum__finding *finding,
 	uint32_t task, const char *text, char *to, size_t size)
 {
-	struct thrum__step about = {.task = task, .other = THRUM__NONE, .edge = THRUM__NONE};
+	struct thrum__step about = {.task = task,
+		.other = finding->steps[0].other,
+		.edge = THRUM__NONE};
 	struct filling f = {model, finding, &about, thrum__base_text_in(to, size), NULL, 0};
 
 	return fill_text(&f, text);
@@ -459,6 +477,8 @@ size_t thrum__words_finding(const struct thrum__model *model, const struct thrum
 	return fill_about(model, finding, finding->task,
 		finding->alike > 0
 			? "“$t” is contended, and $a like it: tasks queue for them all the time"
+			: finding->steps[0].kind == THRUM__STEP_WAKES_ONE
+			? "“$t” never resolves: a signal of “$o” woke another task"
 			: words[finding->class],
 		to, size);
 }

@@ -13,14 +13,15 @@ hangs() {
 hangs half 'process [0-9]* \(renderer\), started by [^:]*: Waits for .other end of socket [0-9]* in this process'
 hangs lock 'Waits for .release of the file.s lock for process [0-9]* \(relatives\)'
 hangs slots 'other end of socket [0-9]* in this process[^:]*: Waits for .slots[^ ]*/relatives'
-for case in half lock slots; do
+hangs ring 'process [0-9]* \(checker\)[^:]*: Waits for .process [0-9]* \(parser\)'
+for case in half lock slots ring; do
 	has "$case" why '^deadlock \(certain\)'
 done
 hangs handler 'reading end of pipe [0-9]* in this process. never resolves'
 hangs limit 'EMFILE: all 24 are open\); 1[0-9] made by limit'
 
 # Nothing is wrong: another thread sends later, or others only seem to wait.
-for case in half lock slots handler limit late turns; do
+for case in half lock slots handler limit late turns ring; do
 	same "fine-$case" "$programs/relatives" "$case" fine
 	has "fine-$case" why '^no findings'
 done

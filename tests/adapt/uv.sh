@@ -23,6 +23,10 @@ for label in 'stat /' 'open /no/such/file' 'connect 127.0.0.1:[0-9]+' 'write 5 b
 done
 has uv dump 'span-begin +uv_fs_stat'
 has uv dump 'fail .*open /no/such/file: ENOENT'
+# A timer that repeats is due again, until it is stopped.
+has uv dump 'timer (ticked|uv\+0x).* due +in 1 ms'
+has uv dump 'timer (ticked|uv\+0x).* due +never'
+[[ $("$THRUM" dump uv.thrum | grep -cE 'due +in 1 ms') == 4 ]] || wrong 'a timer repeats without being due'
 has uv dump 'log +exit status 3'
 has uv dump 'work .* ready .*async'
 has uv dump 'suspend +wait for work'

@@ -542,6 +542,38 @@ static void who_should_have_signalled_is_cancelled(void **state)
 }
 
 /* The creator waits for a join of several, and then goes on. */
+/* Eight batches are sent one after the other, each for 250 µs. The last ones are cancelled at `end`. */
+static void send_batches(char *to, size_t size, int cancelled, int end)
+{
+	int used = snprintf(to, size, START);
+
+	for (int i = 0; i < 8; i++) {
+		int id = 10 + i, begin = 100 + 100 * i;
+		bool is_cut = i >= 8 - cancelled;
+
+		used += snprintf(to + used, size - (size_t)used,
+			"%d create 1 %d promise\n%d label %d \"batch %d\n%d %s 1 %d\n", begin, id,
+			begin, id, i, is_cut ? end : begin + 250, is_cut ? "cancel" : "resolve",
+			id);
+	}
+	snprintf(to + used, size - (size_t)used, "2000 log 1 \"end\n");
+}
+
+static void what_is_cut_off_is_no_chance(void **state)
+{
+	char good[2000], bad[2000];
+
+	(void)state;
+	send_batches(good, sizeof good, 0, 0);
+	send_batches(bad, sizeof bad, 2, 860);
+	check(good, bad, false, "cancelled batch #");
+	/* These may have lost a race: another one went on. */
+	send_batches(bad, sizeof bad, 2, 849);
+	check(good, bad, false, "");
+	send_batches(bad, sizeof bad, 1, 860);
+	check(good, bad, false, "");
+}
+
 static void a_join_has_the_results(void **state)
 {
 	const char *good = LOAD_TWO "5 wait 4 3\n"
@@ -702,6 +734,7 @@ int main(void)
 		cmocka_unit_test(objects_are_no_steps),
 		cmocka_unit_test(a_lock_may_be_unknown),
 		cmocka_unit_test(who_should_have_signalled_is_cancelled),
+		cmocka_unit_test(what_is_cut_off_is_no_chance),
 		cmocka_unit_test(a_join_has_the_results),
 		cmocka_unit_test(the_order_of_an_item_that_fails),
 		cmocka_unit_test(any_two_compare),

@@ -69,6 +69,14 @@ static void the_only_other_waiter_may_be_to_signal(void **state)
 	expect(FOLLOWER("") THREAD(2, 20, 21, "compact", 3) CLIENT END, 2, 11, 3);
 }
 
+/* All wait for one condition: two, or more. */
+static void another_waiter_for_it_may_be_to_signal(void **state)
+{
+	(void)state;
+	expect(FOLLOWER("0 label 1 \"clipboard\n") END, 1, 1, 2);
+	expect(FOLLOWER("0 label 1 \"clipboard\n") THREAD(2, 20, 21, "render", 2) END, 1, 0, 0);
+}
+
 static void a_thread_that_may_go_on_leaves_it_open(void **state)
 {
 	(void)state;
@@ -89,6 +97,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_only_other_waiter_may_be_to_signal),
+		cmocka_unit_test(another_waiter_for_it_may_be_to_signal),
 		cmocka_unit_test(a_thread_that_may_go_on_leaves_it_open),
 		cmocka_unit_test(a_condition_that_was_signalled_is_known),
 	};

@@ -84,6 +84,13 @@ static void a_pool_that_goes_on(void **state)
 	assert_int_equal(count_left(POOL END), 0);
 	/* Nothing is known of the threads of two lanes. */
 	assert_int_equal(count_with("blocked", "5" MS "@5 ready 1 12\n"), 1);
+	/* A thread with a name like theirs is free; one of another sort may be. */
+	assert_int_equal(count_with("blocked",
+				 "5" MS "@5 create - 30 thread\n5" MS "@5 label 30 \"pool 31\n"),
+		0);
+	assert_int_equal(count_with("blocked",
+				 "5" MS "@5 create - 30 thread\n5" MS "@5 label 30 \"clock\n"),
+		1);
 	/* They are blocked since a moment only. */
 	assert_int_equal(count_left(POOL "890" MS "@2 switch 11\n"
 					 "890" MS "@2 wait 11 20\n"

@@ -932,8 +932,9 @@ static void message_is_lost(void **state)
 	expect_none();
 }
 
-/* A thread, 90, sends letters over a connection to a watch, 2, whose last run waits for a loop of its own. */
-static void tell_letters(bool has_loop)
+/* A thread, 90, sends letters over a connection to a watch, 2, whose last run waits for a loop of its own.
+ * Perhaps the recording of this process ends before that of another one. */
+static void tell_letters(bool has_loop, bool ends_before)
 {
 #define SENT "12345678\001\377\n"
 	begin();
@@ -951,8 +952,11 @@ static void tell_letters(bool has_loop)
 		tell("32" MS "switch 1\n");
 	tell("32" MS "suspend \"wait for work\n40" MS "@1 link-send 90 \"" SENT "41" MS
 	     "@1 create 90 91 handle\n41" MS "@1 label 91 \"read from socket 4\n41" MS
-	     "@1 wait 90 91\n41" MS "@1 suspend \"blocked by the outside\n1900" MS
-	     "@2 log \"end\n");
+	     "@1 wait 90 91\n41" MS "@1 suspend \"blocked by the outside\n");
+	if (ends_before)
+		tell("1800" MS "suspend \"no more is recorded\n1800" MS
+		     "@1 suspend \"no more is recorded\n");
+	tell("1900" MS "@2 log \"end\n");
 }
 
 static void loop_within_a_run(void **state)
@@ -960,7 +964,11 @@ static void loop_within_a_run(void **state)
 	const struct thrum__finding *finding;
 
 	(void)state;
-	tell_letters(true);
+	tell_letters(true, true);
+	judge(1);
+	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->other, task(2));
+	finish();
+	tell_letters(true, false);
 	finding = judge(1);
 	assert_int_equal(finding->class, THRUM__FINDING_NEVER_RESOLVED);
 	assert_int_equal(finding->certainty, THRUM__POSSIBLE);
@@ -970,8 +978,51 @@ static void loop_within_a_run(void **state)
 	assert_int_equal(step(THRUM__STEP_LOST_MESSAGE)->other, task(2));
 	finish();
 	/* It may read the letter when it likes. */
-	tell_letters(false);
+	tell_letters(false, false);
 	expect_none();
+}
+
+/* A thread sends with one request after the other what its own loop reads by a handle, 2. Nobody reads what
+ * the last one sends, unless all is read. */
+static void tell_upload(bool is_read, bool is_closed)
+{
+	begin();
+	tell("0 create 1 2 handle\n0 label 2 \"read upload\n");
+	for (unsigned i = 0; i < 21; i++) {
+		unsigned ms = 10 + 2 * i, id = 10 + i;
+
+		tell("%u" MS "create 1 %u request\n%u" MS "label %u \"write\n%u" MS
+		     "link-send 1 \"" SENT,
+			ms, id, ms, id, ms);
+		if (i < 20 || is_read)
+			tell("%u" MS "link-receive 1 \"" SENT "%u" MS "switch 2\n%u" MS
+			     "switch 1\n",
+				ms, ms, ms);
+		if (i < 20)
+			tell("%u" MS "resolve 1 %u\n", ms + 1, id);
+	}
+	if (is_closed)
+		tell("60" MS "resolve 1 2\n");
+	tell("61" MS "suspend \"wait for work\n1900" MS "@2 log \"end\n");
+}
+
+static void a_stream_is_read_no_more(void **state)
+{
+	(void)state;
+	tell_upload(false, false);
+	assert_int_equal(judge(1)->class, THRUM__FINDING_NEVER_RESOLVED);
+	assert_int_equal(judged.findings.findings->steps[0].kind, THRUM__STEP_READS_NO_MORE);
+	assert_int_equal(step(THRUM__STEP_READS_NO_MORE)->task, task(2));
+	assert_int_equal(step(THRUM__STEP_READS_NO_MORE)->other, task(30));
+	assert_int_equal(step(THRUM__STEP_PENDING)->task, task(30));
+	finish();
+	/* All is read, or nothing is left that reads. */
+	tell_upload(true, false);
+	assert_int_equal(judge(1)->class, THRUM__FINDING_OUTSIDE);
+	finish();
+	tell_upload(false, true);
+	assert_int_equal(judge(1)->class, THRUM__FINDING_OUTSIDE);
+	finish();
 }
 
 /* Tasks do something each 10 ms. Then nothing happens until the program is ended by a signal. */
@@ -1079,6 +1130,7 @@ int main(void)
 		cmocka_unit_test(reader_goes_home),
 		cmocka_unit_test(message_is_lost),
 		cmocka_unit_test(loop_within_a_run),
+		cmocka_unit_test(a_stream_is_read_no_more),
 		cmocka_unit_test(silence_until_killed),
 	};
 

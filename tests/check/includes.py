@@ -47,7 +47,7 @@ FACES = {
     "read": ("read.h", "clocks.h", "connection.h", "counters.h", "ping.h"),
     "world": ("bundle.h", "world.h"),
     "fleet": ("fleet.h",),
-    "source": ("input.h", "control.h", "request.h", "segment.h",
+    "source": ("input.h", "ahead/ahead.h", "control.h", "request.h", "segment.h",
                "switches/switches.h", "zstd.h"),
     "import": ("import.h",),
     "model": ("model.h",),

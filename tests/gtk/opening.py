@@ -86,18 +86,20 @@ def cancels(desktop):
 def coarse(viewer):
     """Each trace has a coarse picture, one above the other. Returns False if too late."""
     corner = viewer.shape()[1:3]
-    words = ""
+    words, is_seen = "", False
     while True:
         window = viewer.window()
         if not window.is_seen("coarse"):
+            check(not is_seen, words)
             return False
         words = window.texts.get("loading-words", words)
         left, top, width, height = window.places["coarse"]
         both = [coloured(viewer.desktop, RUN, corner[0] + left,
                          corner[1] + top + part * height // 2, width, height // 2)
                 for part in range(2)]
-        if min(both) > 100:
-            check(re.search(r"many-\d+\.thrum: (reading .* of .*|laying out)", words), words)
+        # The words may come after it.
+        is_seen |= min(both) > 100
+        if is_seen and re.search(r"many-\d+\.thrum: (reading .* of .*|laying out)", words):
             return True
 
 

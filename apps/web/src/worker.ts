@@ -49,7 +49,7 @@ const NARROWED_BY: Record<NarrowedBy, number> = {
 
 const WIDTHS_KEPT = 10000;
 const PNG_SCALE = 2;
-const SEARCH_WAIT_MS = 20; // in which the messages arrive that came during the search before
+const SEARCH_WAIT_MS = 5; // in which the messages arrive that came during the search before
 const PROGRESS_MS = 50;
 const COARSE_MS = 200; // between two coarse pictures
 const COARSE_SPARE = 60; // px below them, for the progress

@@ -305,6 +305,27 @@ static struct thrum__difference_side count_side(const struct comparing *c, unsig
 	return side;
 }
 
+/* Whether several of a group's tasks were cancelled, and all others had ended by then: they were cut off.
+ * Those that lose a race are cancelled by chance, but one by one, while others go on. */
+static bool are_cut_off(const struct members *members)
+{
+	int64_t first_cut = THRUM__OPEN, last_other = 0;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		uint32_t task = members->items[i].item;
+		int64_t end = thrum__slow_path_end(members->in->model, task);
+
+		if (state_of(members, task) == THRUM__STATE_CANCELLED) {
+			first_cut = end < first_cut ? end : first_cut;
+			count++;
+		} else {
+			last_other = end > last_other ? end : last_other;
+		}
+	}
+	return count > 1 && first_cut > last_other;
+}
+
 static int64_t time_or_none(int64_t time)
 {
 	return time == THRUM__OPEN ? -1 : time;
@@ -336,11 +357,12 @@ static void compare_counts(struct comparing *c, uint32_t group, unsigned questio
 	struct thrum__difference_side side[THRUM__SIDES];
 	struct thrum__difference *difference;
 	int kind = questions[question].kind;
+	bool is_never_chance = questions[question].is_never_chance ||
+		(kind == THRUM__DIFFERENCE_CANCELLED && are_cut_off(&c->members[THRUM__BAD]));
 
 	for (int which = 0; which < THRUM__SIDES; which++)
 		side[which] = count_side(c, question, which);
-	if (!(questions[question].is_never_chance && side[THRUM__GOOD].count == 0 &&
-		    side[THRUM__BAD].count > 0) &&
+	if (!(is_never_chance && side[THRUM__GOOD].count == 0 && side[THRUM__BAD].count > 0) &&
 		!thrum__diff_share_differs(side, true))
 		return;
 	difference = thrum__diff_add(c->comparison, kind, group, &c->failed);

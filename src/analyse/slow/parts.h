@@ -133,8 +133,8 @@ bool thrum__slow_walk_process(struct thrum__slow_walk *, const struct thrum__slo
 /* ---- Runs: runs.c -------------------------------------------------------------------------- */
 
 /* Adds the parts of a run: those in which its thread was off its processor are parts of their own. */
-void thrum__slow_run_add(struct thrum__slow_walk *, const struct thrum__slow_piece *,
-	uint32_t lane, int64_t from, int64_t to);
+void thrum__slow_run_add(struct thrum__slow_walk *, const struct thrum__slow_piece *, uint32_t lane,
+	int64_t from, int64_t to);
 
 /* ---- Lanes: lanes.c ------------------------------------------------------------------------ */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/label.h"
 #include "analyse/why/parts.h"
 
 #define BUDGET (1u << 19) /* tasks that may be searched for those to blame, in all */
@@ -75,6 +76,21 @@ bool thrum__why_are_peers(const struct thrum__search *search, uint32_t a, uint32
 	uint32_t key = a == b ? THRUM__NONE : thrum__why_peers_key(&search->peers, a);
 
 	return a == b || (key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b));
+}
+
+bool thrum__why_are_named_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
+{
+	char patterns[2][THRUM__LABEL_PATTERN_MAX];
+	size_t size, sizes[2];
+
+	if (!thrum__model_has_row(&model->tasks, b))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const char *name = thrum__model_task_name(model, i ? b : a, &size);
+
+		sizes[i] = thrum__analyse_label_pattern(name, size, patterns[i]);
+	}
+	return sizes[0] == sizes[1] && memcmp(patterns[0], patterns[1], sizes[0]) == 0;
 }
 
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *search, int class, uint32_t task)

@@ -10,6 +10,7 @@
 #define PROOF 3         /* tasks that ended on the lanes, so that others like them do */
 #define LONG 1000000000 /* ns */
 #define KINDS 256
+#define SUSPENSIONS 1024 /* suspensions that are searched for a lane's, from the latest back */
 
 /* The lanes on which the tasks with one key, or of one kind, ended. */
 struct carriers {
@@ -65,13 +66,29 @@ bool thrum__why_rests_for(const struct thrum__model *model, uint32_t suspension,
 		thrum__model_is_reason(model, THRUM__SUSPENSION(model, suspension, text), reason);
 }
 
+uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	uint32_t row = lane->suspended;
+
+	if (!thrum__why_rests_for(model, row, "no more is recorded"))
+		return row;
+	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
+		if (thrum__model_has_row(&model->suspensions, row) &&
+			&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
+			return THRUM__SUSPENSION(model, row, end) ==
+					THRUM__SUSPENSION(model, lane->suspended, start)
+				? row
+				: THRUM__NONE;
+	return THRUM__NONE;
+}
+
 bool thrum__why_thread_rests_for(const struct thrum__model *model, uint32_t task,
 	const char *reason)
 {
 	uint32_t lane = THRUM__TASK(model, task, lane);
 
 	return lane < model->lane_count &&
-		thrum__why_rests_for(model, model->lanes[lane].suspended, reason);
+		thrum__why_rests_for(model, thrum__why_resting(model, &model->lanes[lane]), reason);
 }
 
 uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
@@ -80,7 +97,8 @@ uint32_t thrum__why_timed_task(const struct thrum__model *model, uint32_t lane)
 	uint32_t task = at->running == THRUM__NONE ? at->task : at->running;
 
 	return thrum__model_has_row(&model->tasks, task) &&
-			thrum__why_rests_for(model, at->suspended, "blocked for a time")
+			thrum__why_rests_for(model, thrum__why_resting(model, at),
+				"blocked for a time")
 		? thrum__model_heir(model, task)
 		: THRUM__NONE;
 }

@@ -16,6 +16,7 @@ struct growth {
 	uint32_t live[PARTS];    /* tasks that live then */
 	uint32_t ended;          /* also cancelled ones */
 	int64_t longest;         /* life of these, in ns */
+	int64_t young;           /* the age up to which a pending task isn't old; -1: each is */
 	uint32_t pending;        /* old pending tasks that no other finding explains */
 	uint32_t left;           /* how many of these have a creator that has ended */
 	uint32_t oldest, newest; /* of these */
@@ -40,26 +41,32 @@ static bool is_lasting(const struct thrum__model *model, uint32_t task)
 
 /* Whether it is a request to a device, which its lane records for a task of another lane (`thrum record
  * --kernel`). How many are under way is the machine's matter: other programs and the kernel ask, too. */
-static bool is_of_device(const struct thrum__model *model, uint32_t task)
+static bool is_of_device(const struct thrum__model *model, const struct thrum__tasks *block,
+	uint32_t k)
 {
-	uint32_t creator = THRUM__TASK(model, task, creator);
-
-	return THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE &&
-		thrum__model_has_row(&model->tasks, creator) &&
-		THRUM__TASK(model, creator, lane) != THRUM__TASK(model, task, lane);
+	return block->kind[k] == THRUM_KIND_HANDLE &&
+		thrum__model_has_row(&model->tasks, block->creator[k]) &&
+		THRUM__TASK(model, block->creator[k], lane) != block->lane[k];
 }
 
-/* The growth that a task counts in; NULL if the task can be part of no leak. */
-static struct growth *growth_of(const struct thrum__search *search, struct growth *all,
-	uint32_t task)
+/* Calls `count` for each task that can be part of a leak. */
+static void for_each(const struct thrum__search *search, struct growth *all,
+	void (*count)(const struct thrum__search *, struct growth *, uint32_t task))
 {
-	uint32_t key = thrum__why_peers_key(&search->peers, task);
+	const struct thrum__model_rows *tasks = &search->model->tasks;
 
-	if (key == THRUM__NONE || !all[key].may_leak ||
-		thrum__analyse_task_is_lane(search->model, task) ||
-		is_of_device(search->model, task))
-		return NULL;
-	return &all[key];
+	for (uint32_t i = tasks->first >> THRUM__BLOCK_SHIFT; i < tasks->blocks; i++) {
+		const uint32_t *keys = &search->peers.of[search->peers.places->first[i]];
+		const struct thrum__tasks *block = tasks->block[i];
+
+		for (uint32_t k = 0; block && k < THRUM__BLOCK; k++) {
+			uint32_t task = (i << THRUM__BLOCK_SHIFT) + k;
+
+			if (keys[k] != THRUM__NONE && all[keys[k]].may_leak &&
+				!is_of_device(search->model, block, k))
+				count(search, &all[keys[k]], task);
+		}
+	}
 }
 
 /* ---- Counting ------------------------------------------------------------------------------- */
@@ -96,10 +103,7 @@ static void count_failures(const struct thrum__search *search, struct growth *al
 /* Whether a pending task's age is more than twice the longest life of its peers. */
 static bool is_old(const struct thrum__search *search, const struct growth *growth, uint32_t task)
 {
-	int64_t age = search->model->end - THRUM__TASK(search->model, task, created);
-
-	return !thrum__why_peers_is_young(&search->peers, task) &&
-		(growth->ended == 0 || age / 2 > growth->longest);
+	return search->model->end - THRUM__TASK(search->model, task, created) > growth->young;
 }
 
 static void count_live(const struct thrum__search *search, struct growth *growth, uint32_t task)
@@ -108,8 +112,8 @@ static void count_live(const struct thrum__search *search, struct growth *growth
 	int64_t created = THRUM__TASK(model, task, created), end = THRUM__TASK(model, task, end);
 	uint32_t cause, creator;
 
-	for (int i = 0; i < PARTS; i++)
-		growth->live[i] += created <= growth->until[i] && end > growth->until[i];
+	for (int i = 0; i < PARTS && end > growth->until[i]; i++)
+		growth->live[i] += created <= growth->until[i];
 	if (end != THRUM__OPEN || !is_old(search, growth, task))
 		return;
 	cause = *thrum__cause(search, task);
@@ -257,10 +261,23 @@ static void divide_time(struct growth *growth, int64_t known)
 
 	if (growth->first < known)
 		growth->first = known;
-	part = (growth->last - growth->first) / PARTS;
+	part = growth->last > growth->first ? (growth->last - growth->first) / PARTS : 0;
 	for (int i = 0; i < PARTS - 1; i++)
 		growth->until[i] = growth->first + part * (i + 1);
-	growth->until[PARTS - 1] = growth->last;
+	growth->until[PARTS - 1] = part > 0 ? growth->last : growth->first;
+}
+
+/* Sets the age up to which a pending task isn't old. */
+static void set_young(const struct thrum__peers *peers, const struct thrum__peer *peer,
+	struct growth *growth)
+{
+	bool has_peers = !peers->is_over && peer->ended > 0;
+	int64_t longest = has_peers && peer->longest > growth->longest ? peer->longest
+								       : growth->longest;
+
+	growth->young = !has_peers && growth->ended == 0 ? -1
+		: longest < INT64_MAX / 2                ? 2 * longest
+							 : INT64_MAX;
 }
 
 /* Counts all tasks, if some may leak. */
@@ -268,7 +285,6 @@ static void count_tasks(const struct thrum__search *search, struct growth *all)
 {
 	const struct thrum__model *model = search->model;
 	int64_t known = search->gap > model->forgotten ? search->gap : model->forgotten;
-	struct growth *growth;
 	bool found = false;
 
 	for (uint32_t i = 0; i < search->peers.keys.count; i++) {
@@ -279,15 +295,13 @@ static void count_tasks(const struct thrum__search *search, struct growth *all)
 	if (!found)
 		return;
 	count_failures(search, all);
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
-		if ((growth = growth_of(search, all, i)))
-			count_lives(search, growth, i);
+	for_each(search, all, count_lives);
 	/* Those that ended before are not known, so growth can be told only from then on. */
-	for (uint32_t i = 0; i < search->peers.keys.count; i++)
+	for (uint32_t i = 0; i < search->peers.keys.count; i++) {
 		divide_time(&all[i], known);
-	for (uint32_t i = model->tasks.first; i < model->tasks.count; i++)
-		if ((growth = growth_of(search, all, i)))
-			count_live(search, growth, i);
+		set_young(&search->peers, &search->peers.all[i], &all[i]);
+	}
+	for_each(search, all, count_live);
 	count_waiters(search, all);
 }
 

@@ -20,6 +20,7 @@ struct thrum__lost {
 	int64_t time;              /* when it was sent */
 	/* The receiver's wait, if it is the latest message of a connection; else NONE. */
 	uint32_t wait;
+	bool is_left; /* the latest of a connection, too; the receiver's loop waits for other work */
 };
 
 struct thrum__search {
@@ -82,6 +83,9 @@ struct thrum__finding *thrum__why_add(struct thrum__search *, int class, int cer
 
 /* Whether two tasks are peers, or the same. */
 bool thrum__why_are_peers(const struct thrum__search *, uint32_t a, uint32_t b);
+
+/* Whether the names of two tasks have one pattern (analyse/label.h). The second task may be unknown. */
+bool thrum__why_are_named_alike(const struct thrum__model *, uint32_t a, uint32_t b);
 
 /* Returns the finding of that class about this task or one like it, or NULL. */
 struct thrum__finding *thrum__why_find_alike(struct thrum__search *, int class, uint32_t task);
@@ -186,7 +190,11 @@ static inline bool thrum__why_is_cut(const struct thrum__model_rows *rows, uint3
 /* Whether a lane was suspended for this reason: a row of suspensions; false if it isn't known. */
 bool thrum__why_rests_for(const struct thrum__model *, uint32_t suspension, const char *reason);
 
-/* Whether the lane of a task is suspended for this reason. */
+/* The suspension that tells for what a lane rests, or NONE. In a trace of several processes, a
+ * process that ended before others has one more, which says so. */
+uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lane *);
+
+/* Whether the lane of a task rests for this reason. */
 bool thrum__why_thread_rests_for(const struct thrum__model *, uint32_t task, const char *reason);
 
 /* Returns the task, or NONE if the model has forgotten it: for the other task of a step. */

@@ -138,9 +138,13 @@ static int find_key(struct thrum__peers *peers, struct name_keys *known, uint32_
  * cancelled. */
 static int64_t life_of(const struct thrum__model *model, uint32_t task)
 {
-	uint32_t heir = thrum__model_heir(model, task);
-	int state = THRUM__TASK(model, heir, state);
+	int state = THRUM__TASK(model, task, state);
+	uint32_t heir = task;
 
+	if (state == THRUM__STATE_BECAME) {
+		heir = thrum__model_heir(model, task);
+		state = THRUM__TASK(model, heir, state);
+	}
 	return state == THRUM__STATE_RESOLVED || state == THRUM__STATE_FAILED
 		? THRUM__TASK(model, heir, end) - THRUM__TASK(model, task, created)
 		: -1;
@@ -177,7 +181,8 @@ static struct thrum__dues due_of(const struct thrum__model *model, uint32_t task
 	while (thrum__model_has_row(&model->notes, note) &&
 		THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
 		note = THRUM__NOTE(model, note, prev);
-	if (!thrum__model_has_row(&model->notes, note))
+	if (!thrum__model_has_row(&model->notes, note) ||
+		THRUM__NOTE(model, note, value) == THRUM__OPEN)
 		return (struct thrum__dues){0};
 	due = THRUM__NOTE(model, note, value) - THRUM__TASK(model, task, created);
 	return due > SOON ? (struct thrum__dues){.late = 1}
@@ -401,11 +406,17 @@ static int find_usual(const struct thrum__peers *peers, uint32_t key, struct thr
 
 	if (!lives)
 		return -THRUM_E_MEMORY;
-	for (uint32_t i = model->tasks.first; i < model->tasks.count && count < peer->ended; i++) {
-		int64_t life = thrum__why_peers_key(peers, i) == key ? life_of(model, i) : -1;
+	for (uint32_t i = model->tasks.first >> THRUM__BLOCK_SHIFT; i < model->tasks.blocks; i++) {
+		const uint32_t *keys = &peers->of[peers->places->first[i]];
 
-		if (life >= 0)
-			lives[count++] = life;
+		for (uint32_t k = 0; model->tasks.block[i] && k < THRUM__BLOCK; k++) {
+			int64_t life = keys[k] == key
+				? life_of(model, (i << THRUM__BLOCK_SHIFT) + k)
+				: -1;
+
+			if (life >= 0 && count < peer->ended)
+				lives[count++] = life;
+		}
 	}
 	peer->usual = thrum__base_select(lives, count, count / 2);
 	peer->has_usual = true;

@@ -60,35 +60,6 @@ static bool find_threads(const struct thrum__search *search, struct pool *pool)
 	return pool->count > 0 && model->end - pool->since >= LONG && pool->since <= model->end / 2;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-/* Whether two names differ in numbers only. */
-static bool is_alike(const char *a, const char *b)
-{
-	for (;;) {
-		while (is_digit(*a))
-			a++;
-		while (is_digit(*b))
-			b++;
-		if (*a != *b)
-			return false;
-		if (!*a)
-			return true;
-		a++, b++;
-	}
-}
-
-/* The same for tasks, of which the second one may be unknown. */
-static bool is_named_alike(const struct thrum__model *model, uint32_t a, uint32_t b)
-{
-	return thrum__model_has_row(&model->tasks, b) &&
-		is_alike(thrum__model_task_name(model, a, NULL),
-			thrum__model_task_name(model, b, NULL));
-}
-
 /* Whether a thread like those of the pool isn't blocked. By lane, `threads` has the task of its thread. */
 static bool has_free_thread(const struct thrum__model *model, const struct pool *pool,
 	const uint32_t *threads)
@@ -100,7 +71,7 @@ static bool has_free_thread(const struct thrum__model *model, const struct pool 
 		}
 		for (uint32_t k = 0;
 			k < pool->count && thrum__analyse_task_is_pending(model, threads[i]); k++)
-			if (is_named_alike(model, threads[i], threads[pool->lanes[k]]))
+			if (thrum__why_are_named_alike(model, threads[i], threads[pool->lanes[k]]))
 				return true;
 	}
 	return false;

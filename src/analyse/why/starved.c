@@ -116,9 +116,13 @@ static struct hog find_hog(struct thrum__search *search, const struct thrum__del
 		}
 	}
 	for (uint32_t run = from; run < to && hog.task != THRUM__NONE; run++) {
-		int64_t takes = overlap(model, delay, run);
+		int64_t takes;
 
-		if (takes == 0 || THRUM__RUN(model, run, task) != hog.task)
+		if (!thrum__model_has_row(&model->runs, run) ||
+			THRUM__RUN(model, run, task) != hog.task)
+			continue;
+		takes = overlap(model, delay, run);
+		if (takes == 0)
 			continue;
 		if (hog.total == 0)
 			hog.start = THRUM__RUN(model, run, start);

@@ -208,6 +208,47 @@ static void turns(void)
 	wait(NULL);
 }
 
+static int ring_pipes[3][2];
+
+/* The filter `n` of a ring: what it reads, it writes to the next one. */
+static void filter(int n, const char *name)
+{
+	if (!start(name))
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (i != n)
+			close(ring_pipes[i][0]);
+		if (i != (n + 1) % 3)
+			close(ring_pipes[i][1]);
+	}
+	if (is_fine && n == 0)
+		put(ring_pipes[1][1]);
+	for (int i = 0; i < 3; i++) {
+		usleep(100000);
+		get(ring_pipes[n][0]);
+		put(ring_pipes[(n + 1) % 3][1]);
+	}
+	_exit(0);
+}
+
+/* Each filter reads before it writes, and the first one should write first. */
+static void ring(void)
+{
+	static const char *const names[] = {"lexer", "parser", "checker"};
+
+	signal(SIGPIPE, SIG_IGN);
+	for (int i = 0; i < 3; i++)
+		make(ring_pipes[i], false);
+	for (int i = 0; i < 3; i++)
+		filter(i, names[i]);
+	for (int i = 0; i < 3; i++) {
+		close(ring_pipes[i][0]);
+		close(ring_pipes[i][1]);
+	}
+	for (int i = 0; i < 3; i++)
+		wait(NULL);
+}
+
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 
 static void *be_clients(void *unused)
@@ -258,7 +299,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"half", half}, {"late", late}, {"lock", lock}, {"slots", slots},
-		{"handler", handler}, {"turns", turns}, {"limit", limit}};
+		{"handler", handler}, {"turns", turns}, {"limit", limit}, {"ring", ring}};
 	pthread_t thread;
 	sigset_t mask;
 

@@ -5,9 +5,6 @@
  * since a wait began, though those before served the condition. Or a task that ended before a wait which
  * needs a signal of each: all others have given theirs.
  */
-#include <string.h>
-
-#include "analyse/label.h"
 #include "analyse/places.h"
 #include "analyse/why/stuck/stuck.h"
 
@@ -165,18 +162,10 @@ struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *search
 static bool is_of_sort(const struct thrum__search *search, uint32_t a, uint32_t b)
 {
 	const struct thrum__model *model = search->model;
-	char patterns[2][THRUM__LABEL_PATTERN_MAX];
-	size_t size, sizes[2];
 
-	if (!thrum__analyse_task_is_lane(model, a) || !thrum__analyse_task_is_lane(model, b))
-		return thrum__why_is_alike(search, a, b);
-	for (int i = 0; i < 2; i++) {
-		const char *name = thrum__model_task_name(model, i ? b : a, &size);
-
-		sizes[i] = thrum__analyse_label_pattern(name, size, patterns[i]);
-	}
-	return sizes[0] > 0 && sizes[0] == sizes[1] &&
-		memcmp(patterns[0], patterns[1], sizes[0]) == 0;
+	return thrum__analyse_task_is_lane(model, a) && thrum__analyse_task_is_lane(model, b)
+		? *thrum__model_task_name(model, a, NULL) && thrum__why_are_named_alike(model, a, b)
+		: thrum__why_is_alike(search, a, b);
 }
 
 /* Since when a task waits for an object, again and again with nothing in between. */

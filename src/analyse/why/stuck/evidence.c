@@ -233,6 +233,8 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	if (search->is_dead && servers.is_whole && servers.pending > 0 &&
 		thrum__why_able_servers(search, path->leaf, &servers, &first) == 0)
 		return THRUM__EVIDENCE_STRONG;
+	if (thrum__why_not_again(search, last, &servers).kind >= 0)
+		return THRUM__EVIDENCE_WEAK;
 	if (servers.count == 0 || servers.pending > 0 || !servers.is_whole)
 		return THRUM__EVIDENCE_NONE;
 	if (is_deserted(search, path, &servers))
@@ -375,7 +377,7 @@ bool thrum__why_is_longest_wait(const struct thrum__search *search,
 	int64_t longest = 0, until = -1;
 	uint32_t edge, count = 0;
 
-	if (path->length < 2 || !last[-1].is_served)
+	if (path->length < 2 || !thrum__why_is_for_server(model, &last[-1]))
 		return false;
 	edge = THRUM__TASK(model, last->task, edge_out);
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
@@ -460,7 +462,8 @@ int thrum__why_evidence(struct thrum__search *search, const struct thrum__why_pa
 	lost = thrum__why_lost_of(search, path);
 	if (lost)
 		return lost->wait == THRUM__NONE ? THRUM__EVIDENCE_STRONG : THRUM__EVIDENCE_WEAK;
-	if (is_unanswered_call(model, path) || thrum__why_is_longest_wait(search, path))
+	if (is_unanswered_call(model, path) || thrum__why_is_longest_wait(search, path) ||
+		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return THRUM__EVIDENCE_WEAK;
 	evidence = lock_evidence(search, path);
 	if (evidence == THRUM__EVIDENCE_NONE &&

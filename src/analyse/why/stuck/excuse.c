@@ -20,7 +20,6 @@
 #define FAR_LATE 10  /* so many times as old as its peers became, a task behind a timer is late */
 #define BEHIND_MAX 4 /* tasks behind a timer, each of which waits for the one before */
 #define FAR_TOO_LATE 1000 /* so many times as old as its peers became, a task isn't idle */
-#define PUT_OFF 20        /* so often a timer was due anew that it may never come */
 #define PUT_OFF_TIMES 10  /* so many times as long as it takes, it has been awaited */
 #define KEPT_PEERS 8
 #define KEPT_TIMES 20 /* so many times as old as its peers became, a marked handle is kept */
@@ -40,7 +39,9 @@ int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
 		return -1;
 	for (; thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev))
 		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
-			return THRUM__NOTE(model, note, value);
+			return THRUM__NOTE(model, note, value) == THRUM__OPEN
+				? -1
+				: THRUM__NOTE(model, note, value);
 	return -1;
 }
 
@@ -132,7 +133,7 @@ bool thrum__why_is_put_off(const struct thrum__search *search, const struct thru
 	for (uint32_t i = 0; i < path->length; i++)
 		if (thrum__why_is_lasting(model, path->links[i].task))
 			return false;
-	for (; *times < PUT_OFF && thrum__model_has_row(&model->notes, note);
+	for (; *times < THRUM__PUT_OFF && thrum__model_has_row(&model->notes, note);
 		note = THRUM__NOTE(model, note, prev)) {
 		int64_t after;
 
@@ -146,7 +147,7 @@ bool thrum__why_is_put_off(const struct thrum__search *search, const struct thru
 		takes = after < takes ? after : takes;
 		++*times;
 	}
-	return *times == PUT_OFF && (model->end - last->wait.since) / PUT_OFF_TIMES > takes;
+	return *times == THRUM__PUT_OFF && (model->end - last->wait.since) / PUT_OFF_TIMES > takes;
 }
 
 /* Whether a timer never says when it is due, and nothing happens any more: it was never set. The
@@ -301,6 +302,14 @@ bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
 	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
 }
 
+bool thrum__why_is_for_server(const struct thrum__model *model, const struct thrum__why_link *link)
+{
+	return link->is_served ||
+		(THRUM__TASK(model, link->task, kind) == THRUM_KIND_REQUEST &&
+			!link->wait.is_link &&
+			THRUM__TASK(model, link->wait.on, kind) == THRUM_KIND_THREAD);
+}
+
 bool thrum__why_is_seen(const struct thrum__model *model, uint32_t task)
 {
 	static const char *const words[] = {"one-shot watch of", "wait for ended process",
@@ -354,7 +363,7 @@ bool thrum__why_holds_up_loop(const struct thrum__model *model, uint32_t task)
 
 	if (!thrum__why_is_in_call(model, task))
 		return false;
-	row = model->lanes[lane].suspended;
+	row = thrum__why_resting(model, &model->lanes[lane]);
 	age = model->end - THRUM__SUSPENSION(model, row, start);
 	if (age < LONG_RUN)
 		return false;
@@ -399,7 +408,8 @@ static bool is_idle_handle(const struct thrum__search *search, const struct thru
 		return !is_kept(search, path);
 	if (thrum__why_lost_of(search, path) || is_needed(model, path) ||
 		thrum__why_is_longest_wait(search, path) ||
-		thrum__why_holds_up_loop(model, path->leaf))
+		thrum__why_holds_up_loop(model, path->leaf) ||
+		thrum__why_last_timer(search, path) != THRUM__NONE)
 		return false;
 	if (THRUM__TASK(model, last->task, kind) == THRUM_KIND_REQUEST)
 		return strncmp(thrum__model_task_name(model, last->task, NULL), "accept", 6) == 0 ||
@@ -479,7 +489,8 @@ static bool may_be_elsewhere(const struct thrum__search *search, const struct th
 
 	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_LOCK &&
 		!(lock && lock->count > 0) && thrum__model_has_row(&model->runs, run) &&
-		thrum__why_rests_for(model, model->lanes[THRUM__RUN(model, run, lane)].suspended,
+		thrum__why_rests_for(model,
+			thrum__why_resting(model, &model->lanes[THRUM__RUN(model, run, lane)]),
 			"blocked by the outside");
 }
 

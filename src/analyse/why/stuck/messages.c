@@ -3,7 +3,7 @@
  * Tells which messages nobody received: posts to another loop that are lost. Messages to other
  * processes are received there, so only those count whose like were received here. The
  * latest message of a connection counts if its receiver runs a loop within its own run, and so isn't
- * called for it.
+ * called for it. It also counts if a loop received those before, and now waits for other work.
  */
 #include <stdlib.h>
 
@@ -69,9 +69,7 @@ static uint32_t inner_loop_of(const struct thrum__search *search, uint32_t task)
 	const struct thrum__model *model = search->model;
 	struct thrum__analyse_waits waits;
 
-	if (!thrum__analyse_task_is_pending(model, task) ||
-		THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE ||
-		!thrum__why_thread_rests_for(model, task, "wait for work") ||
+	if (THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE ||
 		model->lanes[THRUM__TASK(model, task, lane)].running != task)
 		return THRUM__NONE;
 	waits = thrum__analyse_graph_waits(&search->graph, task);
@@ -80,17 +78,47 @@ static uint32_t inner_loop_of(const struct thrum__search *search, uint32_t task)
 		: THRUM__NONE;
 }
 
-/* Adds the latest message of a connection if its receiver can't receive it. */
+/* The handle to which a loop gave the message that its thread received at a time, if that isn't closed;
+ * else NONE. */
+static uint32_t reader_at(const struct thrum__model *model, uint32_t thread, int64_t time)
+{
+	uint32_t run = thrum__analyse_run_from(model, time);
+
+	for (; thrum__model_has_row(&model->runs, run) &&
+		THRUM__RUN(model, run, start) - time < LANE_NEAR;
+		run++) {
+		uint32_t task = THRUM__RUN(model, run, task);
+
+		if (THRUM__RUN(model, run, lane) == THRUM__TASK(model, thread, lane) &&
+			task != thread)
+			return thrum__analyse_task_is_pending(model, task) &&
+					THRUM__TASK(model, task, kind) == THRUM_KIND_HANDLE
+				? task
+				: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* Adds the latest message of a connection if its receiver can't receive it, or doesn't, as the receiver's
+ * loop waits for other work. */
 static void add_unread(struct thrum__search *search, const struct thrum__message *message)
 {
-	uint32_t wait = thrum__model_has_row(&search->model->tasks, message->receiver) &&
-			search->model->end - message->sent >= THRUM__SOON_OUTSIDE
-		? inner_loop_of(search, message->receiver)
-		: THRUM__NONE;
+	const struct thrum__model *model = search->model;
+	struct thrum__lost lost = {message->sender, message->receiver, message->sent, THRUM__NONE,
+		false};
 
-	if (wait != THRUM__NONE && thrum__model_has_row(&search->model->tasks, message->sender))
-		search->lost[search->lost_count++] = (struct thrum__lost){message->sender,
-			message->receiver, message->sent, wait};
+	if (model->end - message->sent < THRUM__SOON_OUTSIDE ||
+		!thrum__model_has_row(&model->tasks, message->sender) ||
+		!thrum__model_has_row(&model->tasks, message->receiver) ||
+		!thrum__analyse_task_is_pending(model, message->receiver) ||
+		!thrum__why_thread_rests_for(model, message->receiver, "wait for work"))
+		return;
+	lost.wait = inner_loop_of(search, message->receiver);
+	lost.is_left = thrum__analyse_task_is_lane(model, message->receiver);
+	if (lost.is_left)
+		lost.receiver = reader_at(model, message->receiver, message->received);
+	if (lost.wait != THRUM__NONE || (lost.is_left && lost.receiver != THRUM__NONE))
+		search->lost[search->lost_count++] = lost;
 }
 
 int thrum__why_find_lost(struct thrum__search *search)
@@ -119,7 +147,7 @@ int thrum__why_find_lost(struct thrum__search *search)
 				search->lost[search->lost_count++] =
 					(struct thrum__lost){message.sender,
 						thrum__why_known(model, group->receiver),
-						message.sent, THRUM__NONE};
+						message.sent, THRUM__NONE, false};
 		}
 	free(groups);
 	return 0;
@@ -139,18 +167,44 @@ static bool is_unread_of(const struct thrum__model *model, const struct thrum__w
 		: i < path->length && thrum__why_is_inbound(model, path->leaf);
 }
 
+/* Whether a message was sent when a task was made: it belongs to it. */
+static bool is_sent_with(const struct thrum__model *model, const struct thrum__lost *lost,
+	uint32_t task)
+{
+	int64_t near = thrum__analyse_task_is_lane(model, lost->sender) ? LANE_NEAR : NEAR;
+	int64_t created = THRUM__TASK(model, task, created);
+
+	return lost->time - created <= near && created - lost->time <= near;
+}
+
+uint32_t thrum__why_idle_reader(const struct thrum__search *search, uint32_t request)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t i = 0; i < search->lost_count; i++) {
+		const struct thrum__lost *lost = &search->lost[i];
+
+		if (lost->is_left && THRUM__TASK(model, request, kind) == THRUM_KIND_REQUEST &&
+			(lost->sender == request ||
+				lost->sender == THRUM__TASK(model, request, creator)) &&
+			is_sent_with(model, lost, request))
+			return lost->receiver;
+	}
+	return THRUM__NONE;
+}
+
 const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	uint32_t maker = THRUM__TASK(model, path->leaf, creator);
-	int64_t created = THRUM__TASK(model, path->leaf, created);
 
 	for (uint32_t i = 0; i < search->lost_count; i++) {
 		const struct thrum__lost *lost = &search->lost[i];
-		int64_t near = thrum__analyse_task_is_lane(model, lost->sender) ? LANE_NEAR : NEAR;
 
+		if (lost->is_left)
+			continue;
 		if (lost->wait != THRUM__NONE) {
 			if (is_unread_of(model, path, lost))
 				return lost;
@@ -159,7 +213,7 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *search,
 		if (lost->sender != path->leaf && lost->sender != maker &&
 			!(last && thrum__model_heir(model, lost->sender) == last->task))
 			continue;
-		if (lost->time - created <= near && created - lost->time <= near)
+		if (is_sent_with(model, lost, path->leaf))
 			return lost;
 	}
 	return NULL;

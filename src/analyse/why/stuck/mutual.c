@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Tells who may be to signal a condition that nobody ever signalled, if all threads wait: one of them
- * would have to, and the only one that can is one that waits for another condition itself.
+ * would have to, and the only one that can is one that waits for a condition itself.
  */
 #include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
@@ -36,11 +36,13 @@ static const struct thrum__analyse_wait *wait_of(const struct thrum__search *sea
 }
 
 /* The lane of the task that may be to signal a condition, as all threads wait and it for another one:
- * the only such task, or the only one that shares a word with the condition. NONE: there is none. */
-static uint32_t signaller_of(const struct thrum__search *search, uint32_t condition)
+ * the only such task, or the only one that shares a word with the condition. If there is no such task, the
+ * only one that waits for the condition, too, and isn't like the waiter. NONE: there is none. */
+static uint32_t signaller_of(const struct thrum__search *search, uint32_t condition,
+	uint32_t waiter)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t found = THRUM__NONE, count[2] = {0};
+	uint32_t found = THRUM__NONE, too = THRUM__NONE, count[2] = {0}, waiters = 0;
 
 	for (uint32_t i = 0; i < model->lane_count; i++) {
 		uint32_t task = task_of(&model->lanes[i]);
@@ -53,21 +55,29 @@ static uint32_t signaller_of(const struct thrum__search *search, uint32_t condit
 		if (!wait)
 			return THRUM__NONE;
 		if (THRUM__TASK(model, wait->on, kind) != THRUM_KIND_CONDITION ||
-			wait->on == condition || !*thrum__model_task_name(model, task, NULL))
+			!*thrum__model_task_name(model, task, NULL))
 			continue;
+		if (wait->on == condition) {
+			waiters += task != waiter;
+			if (task != waiter && !thrum__why_is_alike(search, task, waiter))
+				too = i;
+			continue;
+		}
 		is_named = thrum__why_shares_word(model, task, condition);
 		count[is_named]++;
 		if (is_named || count[1] == 0)
 			found = i;
 	}
+	if (count[0] + count[1] == 0 && waiters == 1)
+		return too;
 	return count[1] == 1 || (count[1] == 0 && count[0] == 1) ? found : THRUM__NONE;
 }
 
 void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search *search,
-	uint32_t condition)
+	uint32_t condition, uint32_t waiter)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t lane = signaller_of(search, condition), task;
+	uint32_t lane = signaller_of(search, condition, waiter), task;
 	const struct thrum__analyse_wait *wait;
 	struct thrum__why_servers servers;
 
@@ -75,10 +85,13 @@ void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search 
 		return;
 	task = task_of(&model->lanes[lane]);
 	wait = wait_of(search, lane);
-	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
-		wait->edge);
+	if (wait->on != condition)
+		thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, task, wait->on, wait->since,
+			wait->edge);
 	thrum__why_add_step(finding, THRUM__STEP_MAY_SIGNAL, task, condition, wait->since,
 		THRUM__NONE);
+	if (wait->on == condition)
+		return;
 	thrum__why_servers_of(model, wait->on, task, &servers);
 	/* Nobody will signal that one either: so who waits for it belongs to this finding. */
 	if (servers.count == 0 && servers.is_whole &&

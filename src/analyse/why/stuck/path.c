@@ -3,10 +3,9 @@
 #include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
-#define LATE_TIMES 10    /* so many times as old as its peers became, a task is late */
-#define WAY_MAX 16       /* waits that are followed from each task that a choice waits for */
-#define SUSPENSIONS 1024 /* suspensions that are searched for a lane's, from the latest back */
-#define BLOCKED 1000000  /* ns after its wait in which a thread may still record that it blocks */
+#define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
+#define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
+#define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
@@ -120,22 +119,6 @@ static uint32_t pick_of_task(const struct thrum__search *search, struct thrum__a
 		chosen = i;
 	}
 	return chosen;
-}
-
-uint32_t thrum__why_resting(const struct thrum__model *model, const struct thrum__lane *lane)
-{
-	uint32_t row = lane->suspended;
-
-	if (!thrum__why_rests_for(model, row, "no more is recorded"))
-		return row;
-	for (int i = 0; i < SUSPENSIONS && row-- > model->suspensions.first; i++)
-		if (thrum__model_has_row(&model->suspensions, row) &&
-			&model->lanes[THRUM__SUSPENSION(model, row, lane)] == lane)
-			return THRUM__SUSPENSION(model, row, end) ==
-					THRUM__SUSPENSION(model, lane->suspended, start)
-				? row
-				: THRUM__NONE;
-	return THRUM__NONE;
 }
 
 bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,

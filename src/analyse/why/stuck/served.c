@@ -95,10 +95,21 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
 		return;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	blame = thrum__why_not_again(search, last, &servers);
+	if (blame.kind == THRUM__STEP_NOT_AGAIN) {
+		thrum__why_add_again(finding, model, blame.task, blame.other, servers.count);
+		return;
+	}
+	if (blame.kind == THRUM__STEP_PUT_OFF) {
+		finding->count = THRUM__PUT_OFF;
+		thrum__why_add_step(finding, blame.kind, blame.task, blame.other, last->wait.since,
+			THRUM__NONE);
+		return;
+	}
 	if (servers.count == 0 && servers.is_whole &&
 		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
 		!thrum__why_add_takers(finding, search, path))
-		thrum__why_add_mutual(finding, search, path->leaf);
+		thrum__why_add_mutual(finding, search, path->leaf, last->task);
 	if (servers.count == 0 || !servers.is_whole)
 		return;
 	voice = thrum__why_missing_voice(search, last, &servers);

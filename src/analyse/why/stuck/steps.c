@@ -204,7 +204,7 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 	const struct thrum__model *model = search->model;
 	const struct thrum__why_link *last = thrum__why_path_last(path);
 	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
-	uint32_t times;
+	uint32_t times, timer = thrum__why_last_timer(search, path), reader;
 
 	if (missed->signal != THRUM__NONE) {
 		thrum__why_add_missed(finding, model, path, missed);
@@ -216,10 +216,17 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 			last->wait.since, THRUM__NONE);
 		return 0;
 	}
-	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path)) {
-		if (is_hogged(search, path))
+	reader = path->tries == 0 ? thrum__why_idle_reader(search, path->leaf) : THRUM__NONE;
+	if (finding->class == THRUM__FINDING_OUTSIDE || is_hogged(search, path) ||
+		timer != THRUM__NONE || reader != THRUM__NONE) {
+		if (reader != THRUM__NONE)
+			thrum__why_add_step(finding, THRUM__STEP_READS_NO_MORE, reader, path->leaf,
+				THRUM__TASK(model, reader, last), THRUM__NONE);
+		else if (is_hogged(search, path))
 			thrum__why_add_step(finding, THRUM__STEP_HOGS, search->endless, path->leaf,
 				search->endless_since, THRUM__NONE);
+		else if (timer != THRUM__NONE)
+			thrum__why_add_again(finding, model, timer, path->leaf, 1);
 		else
 			thrum__why_add_busy_loop(finding, search, path->leaf);
 		add_pending(finding, search, path->leaf, last);
@@ -504,18 +511,24 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 	uint32_t signal)
 {
 	const struct thrum__lost *lost = thrum__why_lost_of(search, path);
+	struct thrum__why_wake wake;
 	int64_t since;
 	uint32_t times;
 
 	if (signal != THRUM__NONE)
 		return THRUM__FINDING_LOST_WAKE_UP;
+	/* Nobody need wait for the wrong one where a signal woke too few. */
 	if (path->circle != THRUM__NONE)
-		return THRUM__FINDING_DEADLOCK;
+		return find_wake(search, path, &wake) ? THRUM__FINDING_NEVER_RESOLVED
+						      : THRUM__FINDING_DEADLOCK;
 	/* It waited for something that has come, or for a task of the program. */
 	if ((lost && lost->wait != THRUM__NONE) ||
 		thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
-		(path->tries == 0 && is_deserted(search, path->leaf)))
+		thrum__why_last_timer(search, path) != THRUM__NONE ||
+		(path->tries == 0 &&
+			(is_deserted(search, path->leaf) ||
+				thrum__why_idle_reader(search, path->leaf) != THRUM__NONE)))
 		return THRUM__FINDING_NEVER_RESOLVED;
 	/* The program itself keeps a handle that nobody waits for. */
 	return is_outside(search->model, path->leaf) && path->tries == 0 &&
@@ -572,7 +585,7 @@ uint32_t thrum__why_tell(struct thrum__search *search, const struct thrum__why_p
 		thrum__why_is_unsure(search, path->leaf) ||
 		THRUM__TASK(model, path->leaf, flags) & THRUM__TASK_PREEXISTING ||
 		thrum__analyse_task_is_running(model, path->leaf) || is_holder_lost(search, path) ||
-		is_timed_circle(model, path))
+		thrum__why_last_timer(search, path) != THRUM__NONE || is_timed_circle(model, path))
 		finding->certainty = THRUM__POSSIBLE;
 	return (uint32_t)(finding - search->findings->findings);
 }

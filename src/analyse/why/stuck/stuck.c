@@ -252,6 +252,7 @@ static bool is_same_cause(const struct thrum__finding *a, const struct thrum__fi
 	case THRUM__STEP_RESOLVED_OTHERS:
 	case THRUM__STEP_FAILED_MEANWHILE:
 	case THRUM__STEP_LEFT_QUEUE:
+	case THRUM__STEP_NOT_AGAIN:
 	case THRUM__STEP_CANCELLED_MEANWHILE: return true;
 	default: return false;
 	}
@@ -282,8 +283,10 @@ static uint32_t merge_last(struct thrum__search *search, uint32_t last)
 /* Whether a task may just be under way, as its peers tell. */
 static bool is_young(const struct thrum__search *search, uint32_t task)
 {
+	uint32_t heir = thrum__model_heir(search->model, task);
+
 	return thrum__why_peers_is_young(&search->peers, task) ||
-		thrum__why_peers_is_young(&search->peers, thrum__model_heir(search->model, task));
+		(heir != task && thrum__why_peers_is_young(&search->peers, heir));
 }
 
 /* Whether nothing like the path's leaf, or else its victim, has ended, and the wait for the leaf is so
@@ -552,6 +555,8 @@ int thrum__why_find_stuck(struct thrum__search *search)
 	struct thrum__why_path path = {.is_marked = search->phase == 0};
 	int more = search->process ? 0 : begin(search);
 
+	if (more == 0 && search->phase == 1 && !search->graph.has_objects)
+		search->phase++;
 	if (more == 0)
 		more = check_some(search, &path, search->phase == 1);
 	free(path.links);

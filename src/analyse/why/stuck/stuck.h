@@ -18,7 +18,8 @@
  *	deserters.c tells who ended without serving an object, as its like did
  *	leavers.c   tells which worker left its queue
  *	takers.c    tells who took the lock of a condition that nobody signals
- *	mutual.c    tells who may be to signal it, but waits for another condition
+ *	mutual.c    tells who may be to signal it, but waits for a condition
+ *	again.c     tells what was not started again, or too often
  *	loops.c     tells which handle keeps a thread's loop
  *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
  *	blame.c     tells who should have ended the leaf, as its peers show
@@ -81,10 +82,6 @@ static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
 	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
 }
 
-/* The suspension that tells for what a lane rests, or NONE. In a trace of several processes, a
- * process that ended before others has one more, which says so. */
-uint32_t thrum__why_resting(const struct thrum__model *, const struct thrum__lane *);
-
 /* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
 bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
 	const struct thrum__analyse_wait *);
@@ -97,6 +94,8 @@ bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
 
 /* Whether a timer that is due then is far later than its peers ended. */
 bool thrum__why_took_less(const struct thrum__search *, uint32_t task, int64_t due);
+
+#define THRUM__PUT_OFF 20 /* so often a timer was due anew that it may never come */
 
 /* Whether the leaf is a timer that is put off again and again. Sets *times to how often. */
 bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
@@ -123,6 +122,10 @@ bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const ch
 /* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
  * by its name: accept, read and so on. */
 bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
+
+/* Whether a path's wait is for a task that serves others: an object, or a request that a thread of the
+ * program answers. */
+bool thrum__why_is_for_server(const struct thrum__model *, const struct thrum__why_link *);
 
 /* Whether its name tells that an adapter saw that nobody ends it: so the cause is known. */
 bool thrum__why_is_seen(const struct thrum__model *, uint32_t task);
@@ -160,6 +163,10 @@ THRUM__MUST_USE int thrum__why_find_lost(struct thrum__search *);
  * the one that made it, sent that message. NULL if there is none. */
 const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 	const struct thrum__why_path *);
+
+/* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
+ * for work; or NONE. */
+uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
 
 /* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
@@ -313,7 +320,25 @@ bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *
 
 /* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.
  * If nobody ever signalled the one for which that task waits either, sets search->joined. */
-void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition);
+void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition,
+	uint32_t waiter);
+
+/* ---- Not started again (again.c) -------------------------------------------------------------- */
+
+/* Finds why nobody serves an object any more, for which a link waits: the task that served it was made
+ * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again
+ * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the
+ * wait began (PUT_OFF). The kind is -1 if it is none of them. */
+struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struct thrum__why_link *,
+	const struct thrum__why_servers *);
+
+/* The timer that was the last to run in the program, after the path's last wait for the outside began, and
+ * wasn't started again, if the waiter is far older than its peers became; else NONE. */
+uint32_t thrum__why_last_timer(const struct thrum__search *, const struct thrum__why_path *);
+
+/* Adds the step that a task, the last of so many, wasn't started again. */
+void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, uint32_t task,
+	uint32_t other, unsigned count);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 

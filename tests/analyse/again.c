@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: ISC */
+/* Timers, events and sources that are not started again, or too often: each story has twins in which that is
+ * no fault. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyse/why/finding.h"
+#include "story.h"
+
+#define MS "000000 " /* behind a number: makes ns of ms */
+
+static struct {
+	char lines[1 << 15];
+	size_t size;
+} story;
+
+static void tell(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	story.size += (size_t)vsnprintf(story.lines + story.size, sizeof story.lines - story.size,
+		format, arguments);
+	va_end(arguments);
+	assert_true(story.size < sizeof story.lines);
+}
+
+/* Main's thread runs a loop, and 2 is the task of a client, which no mark says to end. */
+static void begin(void)
+{
+	story.size = 0;
+	tell("0 create - 1 thread\n0 label 1 \"main\n0 switch 1\n");
+	tell("0 create 1 2 task\n0 label 2 \"mixer\n");
+}
+
+/* Expects one possible finding that begins with a step, or none: then the kind is -1. */
+static void expect(int kind, uint64_t task, uint64_t other, uint32_t more)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model;
+
+	model = story_model(story.lines, false);
+	model->end = 1500000000;
+	model->ending = THRUM_ENDING_KILLED;
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, kind >= 0);
+	if (kind >= 0) {
+		const struct thrum__step *step = findings.findings[0].steps;
+
+		assert_int_equal(findings.findings[0].class, THRUM__FINDING_NEVER_RESOLVED);
+		assert_int_equal(findings.findings[0].certainty, THRUM__POSSIBLE);
+		assert_int_equal(step->kind, kind);
+		assert_int_equal(step->task, story_task(model, task));
+		assert_int_equal(step->other, story_task(model, other));
+		assert_int_equal(step->more, more);
+	}
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+/* ---- Sources ----------------------------------------------------------------------------------- */
+
+/* The mixer waits for the condition 3 so often, each time for a source that `maker` has made. */
+static void tell_rounds(int rounds, int maker)
+{
+	begin();
+	tell("1" MS "create 1 3 condition\n1" MS "label 3 \"answered\n");
+	for (int i = 0; i < rounds; i++) {
+		int at = 10 * (i + 1);
+
+		tell("%d" MS "create %d %d handle\n%d" MS "label %d \"idle drain\n", at, maker,
+			10 + i, at, 10 + i);
+		tell("%d" MS "wait 2 3\n%d" MS "switch %d\n", at, at + 1, 10 + i);
+		tell("%d" MS "signal %d 3 =1\n%d" MS "read 2 3\n", at + 1, 10 + i, at + 2);
+		tell("%d" MS "switch 1\n%d" MS "resolve 1 %d\n", at + 2, at + 2, 10 + i);
+	}
+	tell("100" MS "wait 2 3\n");
+}
+
+static void a_source_is_not_made_again(void **state)
+{
+	tell_rounds(3, 2);
+	expect(THRUM__STEP_NOT_AGAIN, 12, 3, 0);
+	tell_rounds(2, 2); /* too seldom to be a habit */
+	expect(-1, 0, 0, 0);
+	tell_rounds(3, 1); /* the waiter doesn't make them */
+	expect(-1, 0, 0, 0);
+	tell_rounds(3, 2); /* another one is there */
+	tell("101" MS "create 1 20 handle\n101" MS "label 20 \"idle drain\n");
+	expect(-1, 0, 0, 0);
+}
+
+/* ---- Events with a time limit ------------------------------------------------------------------- */
+
+/* The event has a turn, and signals the stream 3. */
+static void tell_turn(int at, int event, const char *text)
+{
+	tell("%d" MS "due %d =20000000\n%d" MS "switch %d\n", at, event, at + 9, event);
+	tell("%d" MS "tag %d \"%s\n%d" MS "signal %d 3 =1\n%d" MS "switch 1\n", at + 9, event, text,
+		at + 9, event, at + 9);
+}
+
+/* Two events serve the mixer's stream; the last turn of each is told by these words. */
+static void tell_events(const char *first, const char *second)
+{
+	begin();
+	tell("1" MS "create 1 3 stream\n1" MS "label 3 \"socket\n");
+	for (int event = 10; event < 12; event++)
+		tell("1" MS "create 1 %d handle\n1" MS "label %d \"event on_answer\n", event,
+			event);
+	for (int i = 0; i < 3; i++) {
+		tell("%d" MS "wait 2 3\n", 10 + 10 * i);
+		tell_turn(10 + 10 * i, 10, "answer");
+		tell("%d" MS "read 2 3\n", 19 + 10 * i);
+	}
+	tell("40" MS "wait 2 3\n");
+	tell_turn(40, 10, first);
+	tell("49" MS "read 2 3\n50" MS "wait 2 3\n");
+	tell_turn(50, 11, second);
+	tell("59" MS "read 2 3\n60" MS "wait 2 3\n");
+}
+
+static void all_events_had_a_time_out(void **state)
+{
+	tell_events("time-out", "time-out");
+	expect(THRUM__STEP_NOT_AGAIN, 11, 3, 2);
+	tell_events("time-out", "answer"); /* there one is left */
+	expect(-1, 0, 0, 0);
+	tell_events("time-out", "time-out");
+	tell("70" MS "due 11 =9223372036854775807\n"); /* it was started without a limit */
+	expect(-1, 0, 0, 0);
+	tell_events("time-out", "time-out");
+	tell("70" MS "switch 10\n70" MS "switch 1\n"); /* that one goes on by itself */
+	expect(-1, 0, 0, 0);
+}
+
+/* ---- The last timer ------------------------------------------------------------------------------ */
+
+/* Four clients get their answers at once, and the last one none. The timer 5 runs once, at a time. */
+static void tell_clients(int at)
+{
+	begin();
+	tell("0 create 1 5 timer\n0 label 5 \"timer on_idle\n");
+	for (int i = 0; i < 5; i++) {
+		int client = 10 + 2 * i, handle = client + 1, from = 10 * i + 1;
+
+		tell("%d" MS "create 1 %d task\n%d" MS "label %d \"client %d\n", from, client, from,
+			client, i);
+		tell("%d" MS "create 1 %d handle\n%d" MS "label %d \"receive\n", from, handle, from,
+			handle);
+		tell("%d" MS "wait %d %d\n", from, client, handle);
+		if (i < 4)
+			tell("%d" MS "resolve 1 %d\n%d" MS "resolve 1 %d\n", from + 1, handle,
+				from + 1, client);
+		if (from < at && at < from + 10)
+			tell("%d" MS "due 5 =1000000\n%d" MS "switch 5\n%d" MS "switch 1\n", at - 1,
+				at, at);
+	}
+}
+
+static void the_last_timer_is_not_started_again(void **state)
+{
+	tell_clients(45);
+	expect(THRUM__STEP_NOT_AGAIN, 5, 19, 0);
+	tell_clients(45);
+	tell("47" MS "due 5 =60000000000\n"); /* it was */
+	expect(-1, 0, 0, 0);
+	tell_clients(45);
+	tell("400" MS "log 1 \"tick\n"); /* more happens */
+	expect(-1, 0, 0, 0);
+	tell_clients(35); /* before the wait */
+	expect(-1, 0, 0, 0);
+}
+
+/* ---- Timers that are put off --------------------------------------------------------------------- */
+
+/* The mixer waits for a condition that nobody signals. The timer 5 is set anew by 6 each 15 ms; after so many
+ * times, another task does so. */
+static void tell_saves(int other, const char *between)
+{
+	begin();
+	tell("0 create 1 3 condition\n0 label 3 \"saved\n1" MS "wait 2 3\n");
+	tell("1" MS "create 1 5 timer\n1" MS "label 5 \"timer on_save\n");
+	tell("1" MS "create 1 6 timer\n1" MS "label 6 \"timer on_blink\n");
+	tell("1" MS "create 1 7 timer\n1" MS "label 7 \"timer on_key\n");
+	for (int i = 0; i < 60; i++)
+		tell("%d" MS "switch %d\n%d" MS "due 5 =20000000\n%d" MS "switch 1\n%s", 15 * i + 5,
+			i < other ? 6 : 7, 15 * i + 5, 15 * i + 6, i == 50 ? between : "");
+}
+
+static void a_timer_puts_another_one_off(void **state)
+{
+	tell_saves(60, "");
+	expect(THRUM__STEP_PUT_OFF, 5, 6, 0);
+	tell_saves(50, ""); /* something else happens, too */
+	expect(-1, 0, 0, 0);
+	tell_saves(60, "770" MS "switch 5\n770" MS "switch 1\n"); /* it came */
+	expect(-1, 0, 0, 0);
+	tell_saves(60,
+		"765" MS "due 5 =9223372036854775807\n"); /* it was stopped: so it may end calls */
+	expect(-1, 0, 0, 0);
+	tell_saves(60, "");
+	tell("900" MS "signal 1 3 =0\n"); /* somebody signals the condition */
+	expect(-1, 0, 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_source_is_not_made_again),
+		cmocka_unit_test(all_events_had_a_time_out),
+		cmocka_unit_test(the_last_timer_is_not_started_again),
+		cmocka_unit_test(a_timer_puts_another_one_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
