@@ -310,8 +310,8 @@ static void look_at_file(void *context, int directory, const char *name)
 	*(bool *)context |= !is_harmless(target);
 }
 
-/* Whether a process has asked for input or output that goes on meanwhile (io_setup): that has a mapping of its
- * own. */
+/* Whether a process may have input or output that goes on meanwhile (io_setup): that has a mapping
+ * of its own. */
 static bool has_requests(pid_t process)
 {
 	static const char mapping[] = "/[aio]";

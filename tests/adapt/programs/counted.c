@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader takes the whole
- * count, but does one job only. With the argument "fine" each takes one. With "kernel" the process has asked
- * the kernel for input and output that an eventfd may tell of. SIGALRM ends it.
+ * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader
+ * takes the whole count, but does one job only. With the argument "fine" each takes one. With
+ * "kernel" the process may ask the kernel for input and output that an eventfd tells of. SIGALRM
+ * ends it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -26,7 +27,7 @@ static void *do_jobs(void *unused)
 
 	(void)unused;
 	while (read(jobs, &count, sizeof count) == sizeof count) {
-		usleep(8000);
+		usleep(150000); /* until main waits */
 		pthread_mutex_lock(&mutex);
 		done++;
 		pthread_cond_signal(&is_done);
