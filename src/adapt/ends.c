@@ -283,10 +283,11 @@ struct looked {
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* its sum, if it differed from one in vain */
 	bool is_begun;
-	bool is_own;    /* for a pipe that others don't have */
-	bool is_vain;   /* why it waits in vain is recorded, */
-	bool is_stuck;  /* as this process is stuck */
-	uint64_t stuck; /* the sum of the look before, if this process was stuck then */
+	bool is_own;     /* for a pipe that others don't have, */
+	bool is_counter; /* which is an eventfd */
+	bool is_vain;    /* why it waits in vain is recorded, */
+	bool is_stuck;   /* as this process is stuck */
+	uint64_t stuck;  /* the sum of the look before, if this process was stuck then */
 };
 
 /* The wait is about to be recorded anew, if it has begun. */
@@ -541,22 +542,38 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	errno = error;
 }
 
+/* Whether nothing but this program ends the wait. The kernel may write to an eventfd, too. */
+static bool is_inside(const struct looked *looked)
+{
+	int before;
+	bool may_write;
+
+	if (thrum__adapt_has_handlers())
+		return false;
+	if (!looked->is_counter)
+		return true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	may_write = thrum__adapt_process_has_kernel_writes(getpid());
+	pthread_setcancelstate(before, NULL);
+	return !may_write;
+}
+
 /* Waits in a program without handlers. Returns whether others may have an end now. */
 static bool wait_inside(struct looked *looked, bool writes)
 {
 	_Atomic uintptr_t *looker
 		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, false);
-	bool is_inside = false;
+	bool was_inside = false;
 	int pause = LOOK_FIRST, ready;
 
 	do {
 		ready = real_poll(NULL)(&looked->one, 1, pause);
-		if (ready == 0 && is_inside == thrum__adapt_has_handlers())
-			thrum__adapt_wait_again(looked->wait, is_inside = !is_inside);
+		if (ready == 0 && was_inside != is_inside(looked))
+			thrum__adapt_wait_again(looked->wait, was_inside = !was_inside);
 		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
 			return true;
 		pause = pause < LOOK_LAST ? pause * 2 : pause;
-	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
+	} while ((ready == 0 && was_inside) || (ready < 0 && errno == EINTR));
 	return false;
 }
 
@@ -566,11 +583,12 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 	struct looked looked = {.wait = wait,
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
-		.is_own = true};
+		.is_own = true,
+		.is_counter = thrum__adapt_pipe_other(fd, !writes) == fd};
 
-	/* The kernel may write to an eventfd by itself. */
-	if (thrum__adapt_pipe_other(fd, !writes) == fd || !find_end(&looked, writes) ||
-		!is_like_poll(&looked, side))
+	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, writes))
+		return false;
+	if (!is_like_poll(&looked, side))
 		return false;
 	if (!thrum__adapt_had_handlers())
 		return wait_inside(&looked, writes);

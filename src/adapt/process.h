@@ -81,6 +81,10 @@ bool thrum__adapt_process_is_told(pid_t process, int number);
 /* Whether two processes run different programs, or that isn't known. */
 bool thrum__adapt_process_is_other(pid_t self, pid_t process);
 
+/* Whether the kernel itself may write to an eventfd of a process, as it may for devices and for calls that
+ * don't wait; or that isn't known. */
+bool thrum__adapt_process_has_kernel_writes(pid_t process);
+
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);
 
