@@ -235,6 +235,8 @@ bool thrum__adapt_has_handlers(void);
 /* Whether it has one that ends a call which waits. */
 bool thrum__adapt_may_interrupt(void);
 
+/* ---- told_ends.c ---- */
+
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
  * PLACE_MAX. */
 char *thrum__adapt_put_process(char *to, pid_t);

@@ -80,7 +80,7 @@ bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct proc
 bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,
 	int *fd);
 
-/* ---- ends.c ---- */
+/* ---- told_ends.c ---- */
 
 /* Makes a task that ends with the wait; NONE: there are too many. */
 thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *label,
@@ -91,6 +91,15 @@ thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const 
 	const struct holder *, int fd);
 /* Makes that of a signal that lets a stopped process go on. */
 thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
+/* Records who has the end for which a call waits: those who may use it, or if nobody may, all. Those who can
+ * go on come last: the wait is for them first of all. Returns whether it is in vain. */
+bool thrum__adapt_ends_tell(struct wait *, const struct look *, const struct end *, int fd,
+	const struct holder *, unsigned count);
+/* Records that a wait is for children, and why that is in vain. Returns whether it is. */
+bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,
+	unsigned count);
+
+/* ---- ends.c ---- */
 
 /* While a thread looks from time to time, it waits in poll() with this argument. 0: it doesn't. + 1: it finds
  * out nothing of others. */

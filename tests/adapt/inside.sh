@@ -17,8 +17,10 @@ same fine "$programs/inside" fine
 has fine why '^no findings'
 
 # Nobody writes to an eventfd any more.
-same counted "$programs/counted"
-has counted why 'Waits for .eventfd [0-9]+.*do_jobs'
+for case in counted woken; do
+	same "$case" "$programs/counted" "$case"
+	has "$case" why 'Waits for .eventfd [0-9]+.*do_jobs'
+done
 same fine-counted "$programs/counted" fine
 has fine-counted why '^no findings'
 # The kernel might, where it has such requests; status 77: it has not.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader
- * takes the whole count, but does one job only. With the argument "fine" each takes one. With
- * "kernel" the process may ask the kernel for input and output that an eventfd tells of. SIGALRM
+ * takes the whole count, but does one job only. With the argument "woken" all wait for the first job, so that
+ * each sees the count. With "fine" each takes one. With "kernel" the process may ask the kernel for input and output that an eventfd tells of. SIGALRM
  * ends it.
  */
 #define _GNU_SOURCE
@@ -53,10 +53,13 @@ int main(int argc, char **argv)
 	alarm(2);
 	if (strcmp(name, "kernel") == 0 && syscall(SYS_io_setup, 8, &context) != 0)
 		return 77;
-	jobs = eventfd(JOBS, strcmp(name, "fine") == 0 ? EFD_SEMAPHORE : 0);
-	for (int i = 0; i < THREADS; i++) {
+	jobs = eventfd(strcmp(name, "woken") == 0 ? 0 : JOBS,
+		strcmp(name, "fine") == 0 ? EFD_SEMAPHORE : 0);
+	for (int i = 0; i < THREADS; i++)
 		pthread_create(&thread, NULL, do_jobs, NULL);
-		usleep(20000); /* not all at once */
+	if (strcmp(name, "woken") == 0) {
+		usleep(200000);
+		eventfd_write(jobs, JOBS);
 	}
 	wait_for_jobs();
 	puts("done");
