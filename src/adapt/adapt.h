@@ -290,6 +290,7 @@ struct thread {
 	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
+	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
 	int timed;                  /* its own: so many releases look how long the lock was held */
 	/* Its own, beside a program that reports itself: */

@@ -117,8 +117,6 @@ int thrum__adapt_pipe_other(int fd, bool writes);
 uint64_t thrum__adapt_pipe_peer(int fd);
 /* Whether there may be any. */
 bool thrum__adapt_has_pipes(void);
-/* The first end of a pipe of which an epoll tells; -1: it tells of others, too, or of more than two. */
-int thrum__adapt_epoll_pipe(int epoll);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
@@ -318,6 +316,8 @@ struct looking {
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */
 	thrum_task told;
+	uint64_t stuck; /* the sum of the look before, if all threads waited for each other; else 0 */
+	bool is_stuck;  /* two looks have seen that */
 };
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */
@@ -334,6 +334,24 @@ bool thrum__adapt_looks(const struct looking *);
 bool thrum__adapt_look(struct looking *);
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);
+
+/* ---- epolls.c ---- */
+
+/* The pipes of which an epoll tells. -1: there is none. */
+struct epoll_need {
+	int first, likely; /* likely: to which another thread wrote last, if there is one */
+	int timer;         /* that isn't armed */
+	unsigned count;
+};
+/* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
+ * armed, or for very many. */
+bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
+/* The calling thread is about to wait for events of an epoll. */
+void thrum__adapt_epoll_waits(void);
+/* Whether all threads wait for each other while the calling one looks. */
+bool thrum__adapt_epoll_is_stuck(struct looking *);
+/* Records that a wait is for what the thread should write that wrote last to the likely pipe. */
+void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);

@@ -71,6 +71,9 @@ unsigned thrum__adapt_vain_steps(const struct look *, pid_t process, struct step
 /* Whether a process waits in vain, as far as can be seen. */
 bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
 
+/* Finds the only descriptor for which a process waits in a call. Returns it, or -1. */
+int thrum__adapt_vain_descriptor(const struct look *, pid_t process, const struct process_call *,
+	bool *writes);
 /* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known
  * here. */
 bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,

@@ -91,8 +91,10 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
-	if (looking->epoll >= 0)
+	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
+		thrum__adapt_epoll_waits();
+	}
 	thrum__adapt_look_before(looking);
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
-#include "adapt/process.h"
 #include "port/port.h"
 
 #define PIPES 1024u
@@ -291,26 +290,6 @@ struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller)
 bool thrum__adapt_has_pipes(void)
 {
 	return pipes_used() > 0;
-}
-
-int thrum__adapt_epoll_pipe(int epoll)
-{
-	static const char word[] = "\ntfd:";
-	char name[32], text[PROCESS_TEXT], *line = text;
-	int first = -1;
-
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)epoll) = '\0';
-	if (thrum__adapt_process_read(getpid(), name, text) == PROCESS_TEXT - 1)
-		return -1;
-	while ((line = strstr(line, word))) {
-		long fd = strtol(line += strlen(word), NULL, 10);
-
-		if (fd < 0 || fd >= DESCRIPTORS || !is_of_pipe((int)fd) ||
-			thrum__adapt_pipe_is_shared((int)fd, false))
-			return -1;
-		first = first < 0 ? (int)fd : first;
-	}
-	return first;
 }
 
 /* Returns the object of a pipe for which somebody has waited, or NULL. */

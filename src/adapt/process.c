@@ -26,15 +26,20 @@ static int open_of(pid_t process, const char *name, int flags)
 	return open(path, O_RDONLY | O_CLOEXEC | flags);
 }
 
-size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size)
 {
 	int fd = open_of(process, name, 0);
-	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, PROCESS_TEXT - 1);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, size - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0 ? (size_t)n : 0;
+}
+
+size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+{
+	return thrum__adapt_process_read_to(process, name, text, PROCESS_TEXT);
 }
 
 bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)

@@ -17,7 +17,10 @@
 /* Writes "/proc/1234" without a NUL. Returns the place behind it. */
 char *thrum__adapt_process_path(char *to, pid_t process);
 
-/* Reads the beginning of a process's file, such as "/stat". Returns its length: 0 if there is nothing. */
+/* Reads the beginning of a process's file, such as "/stat", to `size` bytes with a NUL. Returns its length:
+ * 0 if there is nothing. */
+size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size);
+/* The same for a short one. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
 
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);

@@ -29,7 +29,7 @@ text=$("$THRUM" dump leave.thrum | grep -v 'blocked for a time')
 # A loop of whose descriptors only the program has the other ends waits for the program.
 same closed "$programs/own_loop"
 has closed dump 'wait .*eventfd [0-9]+ .*in run_loop'
-has closed why 'Waits for .eventfd [0-9]+.*run_loop'
+has closed why 'Waits for .data of eventfd [0-9]+.'
 same open "$programs/own_loop" open
 "$THRUM" dump open.thrum | grep -q 'wait .*eventfd' && wrong "open: $("$THRUM" dump open.thrum)"
 "$THRUM" why open.thrum | grep -q '^no findings' || wrong "open: $("$THRUM" why open.thrum)"
@@ -37,4 +37,13 @@ same later "$programs/own_loop" later
 has later dump 'wait .*eventfd [0-9]'
 (($("$THRUM" dump later.thrum | grep -c 'signal .*eventfd [0-9]*, waiting: 0') == 3)) ||
 	wrong "later: a wait didn't end: $("$THRUM" dump later.thrum)"
+
+# One that waits for several ends, and a timer that isn't armed, may wait for nobody else either.
+same players "$programs/players"
+has players why '^deadlock \(likely\)'
+has players why 'Waits for .data of socket [0-9]+ or unarmed timerfd [0-9]+.'
+for case in armed visitor thinks handler kernel ended; do
+	same "$case" "$programs/players" "$case"
+	has "$case" why '^no findings|^no tasks'
+done
 exit "$failed"
