@@ -216,6 +216,7 @@ static bool waits_for_stream(FILE *stream)
 	error = errno;
 	fd = fileno(stream);
 	errno = error; /* it fails for a stream that has no descriptor */
+	thrum__adapt_stream_reads(stream, fd);
 	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
 #else
 	return false;
@@ -411,9 +412,9 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 
 #define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
 
-/* Of several threads that see something in a pipe, one gets it. So the call is tried: it fails with EAGAIN if it
- * would wait, and with another error if that isn't known. */
-static NOINLINE ssize_t try_read(int fd, size_t size, const struct iovec *parts, int count)
+/* One of several threads that see something in a pipe gets it. So the call is made first without waiting: it
+ * fails with EAGAIN if it would wait, and with another error if that isn't known. */
+static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *parts, int count)
 {
 	if (size == 0 || thrum__adapt_waits_for_more(fd) || !may_block(fd)) {
 		errno = EOPNOTSUPP;
@@ -431,7 +432,7 @@ static NOINLINE ssize_t try_read(int fd, size_t size, const struct iovec *parts,
 		int error = errno; \
 \
 		begin_read(&blocked, caller, "read from", fd); \
-		while (blocked.is_ready && (result = try_read(fd, size, parts, count)) < 0 && \
+		while (blocked.is_ready && (result = get_quickly(fd, size, parts, count)) < 0 && \
 			errno == EAGAIN) \
 			thrum__adapt_own_wait(&blocked, fd, SIDE_READS); \
 		errno = error; \
@@ -446,12 +447,13 @@ static NOINLINE ssize_t try_read(int fd, size_t size, const struct iovec *parts,
 			return real_##name(caller) arguments; \
 		if (UNLIKELY(is_of_pipe(fd))) { \
 			int error = errno; \
-			ssize_t result = try_read(fd, size, parts, count); \
+			ssize_t result = get_quickly(fd, size, parts, count); \
 \
 			if (result >= 0) \
 				return note_read(fd, result, caller); \
-			waits = errno == EAGAIN ? thrum__adapt_would_wait(fd, 0) \
-						: errno != EINVAL && would_read(fd, flags_for(size)); \
+			waits = errno == EAGAIN \
+				? thrum__adapt_would_wait(fd, 0) \
+				: errno != EINVAL && would_read(fd, flags_for(size)); \
 			errno = error; \
 		} else { \
 			waits = would_read(fd, flags_for(size)); \

@@ -299,6 +299,12 @@ STAND_IN int eventfd(unsigned count, int flags)
 	return fd;
 }
 
+/* The C library's writes unseen. */
+STAND_IN int eventfd_write(int fd, eventfd_t value)
+{
+	return write(fd, &value, sizeof value) == sizeof value ? 0 : -1;
+}
+
 STAND_IN int dprintf(int fd, const char *format, ...)
 {
 	va_list list;

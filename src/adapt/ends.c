@@ -176,9 +176,9 @@ static void look_once(struct looked *looked)
 	}
 	looked->sum = now;
 	tell_anew(looked);
-	looked->is_vain = looked->count == 0
-		? thrum__adapt_ends_tell(wait, &look, &looked->end, looked->fd, holders, count)
-		: are_vain &&
+	looked->is_vain = looked->count == 0 ? thrum__adapt_ends_tell_holders(wait, &look,
+						       &looked->end, looked->fd, holders, count)
+					     : are_vain &&
 			thrum__adapt_ends_tell_children(wait, &look, looked->children,
 				looked->count);
 	if (looked->is_begun)

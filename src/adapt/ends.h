@@ -96,7 +96,7 @@ thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const 
 thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
 /* Records who has the end for which a call waits: those who may use it, or if nobody may, all. Those who can
  * go on come last: the wait is for them first of all. Returns whether it is in vain. */
-bool thrum__adapt_ends_tell(struct wait *, const struct look *, const struct end *, int fd,
+bool thrum__adapt_ends_tell_holders(struct wait *, const struct look *, const struct end *, int fd,
 	const struct holder *, unsigned count);
 /* Records that a wait is for children, and why that is in vain. Returns whether it is. */
 bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * For what a thread waits in epoll: /proc tells which descriptors that are. If these are pipes of the program and
- * timers that aren't armed, nothing but the program ends the wait.
+ * For what a thread waits in epoll: /proc tells which descriptors that are. If these are pipes of the program
+ * and timers that aren't armed, nothing but the program ends the wait.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -63,8 +64,10 @@ void thrum__adapt_epoll_waits(void)
 {
 	struct thread *self = thrum__adapt_self;
 
-	if (self && atomic_exchange(&self->epoll, 0) != 0)
-		atomic_fetch_add(&thrum__adapt_looker_waits, 1);
+	if (!self || atomic_load_explicit(&self->epoll, memory_order_relaxed) == 0)
+		return;
+	atomic_store(&self->epoll, 0);
+	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
 }
 
 int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
@@ -83,7 +86,18 @@ int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
 	return -1;
 }
 
-bool thrum__adapt_epoll_is_stuck(struct looking *looking)
+/* The task of another thread: the one that wrote last to the likely pipe. */
+static thrum_task find_writer(const struct epoll_need *need)
+{
+	uint32_t tid = writer_of(need->likely);
+
+	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
+		if (atomic_load(&t->tid) == tid && t != thrum__adapt_self)
+			return atomic_load(&t->task);
+	return THRUM_TASK_NONE;
+}
+
+bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_need *need)
 {
 	struct stuck *stuck = thrum__adapt_stuck_take();
 	uint64_t before = looking->stuck;
@@ -92,6 +106,8 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking)
 		return looking->is_stuck;
 	looking->stuck = thrum__adapt_stuck_find(stuck, -1, 0, NULL, NULL, 0) ? stuck->sum : 0;
 	looking->is_stuck = looking->stuck && looking->stuck == before &&
+		(need->count <= LOOK_FEW || thrum__adapt_pipe_is_told(need->likely) ||
+			find_writer(need)) &&
 		!thrum__adapt_stuck_has_stranger(stuck);
 	thrum__adapt_stuck_release();
 	return looking->is_stuck;
@@ -99,20 +115,15 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking)
 
 void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
 {
-	uint32_t tid = writer_of(need->likely);
+	thrum_task data, writer = find_writer(need);
 	char label[2 * CALL_MAX];
 
-	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next) {
-		thrum_task writer = atomic_load(&t->task), data;
-
-		if (atomic_load(&t->tid) != tid || !writer || writer == wait->task)
-			continue;
-		thrum__adapt_put_call(label, "data of", need->likely);
-		if (need->timer >= 0)
-			thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
-		data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-		thrum_task_wait(wait->task, data);
-		thrum_task_wait(data, writer);
+	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
 		return;
-	}
+	thrum__adapt_put_call(label, "data of", need->likely);
+	if (need->timer >= 0)
+		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
+	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_wait(wait->task, data);
+	thrum_task_wait(data, writer);
 }

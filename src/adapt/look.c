@@ -5,7 +5,6 @@
 
 #include "adapt/descriptor.h"
 
-#define FEW 2           /* descriptors that are waited for as if each were the only one */
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
 void (*_Atomic thrum__adapt_looks_also)(int epoll);
@@ -82,7 +81,8 @@ void thrum__adapt_look_end(struct wait *wait)
 }
 
 /* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
- * would in poll(). Of several, any may come: so all threads have to wait for each other. */
+ * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
+ * for each other. */
 static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
@@ -93,11 +93,11 @@ static void look_for_pipes(struct looking *looking)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
-	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking);
-	fd = looking->is_for_others    ? -1
-		: is_stuck             ? need.likely
-		: need.count <= FEW    ? need.first
-				       : -1;
+	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
+	fd = looking->is_for_others                        ? -1
+		: is_stuck                                 ? need.likely
+		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
+							   : -1;
 	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
 	if (object != wait->object || is_stuck != was_stuck) {
 		thrum__adapt_look_end(wait);

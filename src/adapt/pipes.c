@@ -24,6 +24,7 @@ struct pipe {
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
 	_Atomic bool is_read;     /* something came out of it, */
+	_Atomic bool is_told;     /* a write to it was recorded */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
 	/* The threads that read and wrote last, or made it: which should use it again. */
@@ -70,6 +71,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
 		atomic_store(&pipes[n].is_read, false);
+		atomic_store(&pipes[n].is_told, false);
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].reader, thrum__port_tid());
@@ -182,6 +184,13 @@ bool thrum__adapt_pipe_is_read(int fd)
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
 
 	return pipe && atomic_load(&pipe->is_read);
+}
+
+bool thrum__adapt_pipe_is_told(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_told);
 }
 
 int thrum__adapt_pipe_other(int fd, bool writes)
@@ -336,10 +345,13 @@ void thrum__adapt_pipe_read(int fd)
 
 void thrum__adapt_pipe_written(int fd)
 {
-	struct object *object = known_object(pipe_of(&writes_to[fd]));
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+	struct object *object = known_object(pipe);
 
-	if (object)
-		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+	if (!object)
+		return;
+	atomic_store_explicit(&pipe->is_told, true, memory_order_relaxed);
+	thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
 }
 
 /* ---- Tokens ------------------------------------------------------------------------------------ */

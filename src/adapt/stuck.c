@@ -195,7 +195,8 @@ static pid_t find_told(pid_t process, int fd)
 					 : 0;
 }
 
-/* Whether a thread of this process waits in epoll, or for an eventfd, and only the process itself ends that. */
+/* Whether a thread of this process waits in epoll, or for an eventfd, and only the process itself can end
+ * that. */
 static bool waits_inside(const struct stuck *stuck, uint32_t tid, const struct process_call *call)
 {
 	struct epoll_need need;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Records for whom a thread waits, as a look has found it: tasks of processes, of ends of pipes, of locks and of
- * signals that don't come. Nothing here looks or waits by itself.
+ * Records for whom a thread waits, as a look has found it: tasks of processes, of ends of pipes, of locks and
+ * of signals that don't come. Nothing here waits.
  */
 #define _GNU_SOURCE
 #include "adapt/ends.h"
@@ -152,8 +152,8 @@ static bool tell_process(struct wait *wait, const struct look *look, struct name
 	return steps[0].is_vain;
 }
 
-bool thrum__adapt_ends_tell(struct wait *wait, const struct look *look, const struct end *end,
-	int fd, const struct holder *holders, unsigned count)
+bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
+	const struct end *end, int fd, const struct holder *holders, unsigned count)
 {
 	bool has_meant = false, is_somewhere, is_vain = true;
 	struct named named = {.count = 0};
@@ -189,4 +189,3 @@ bool thrum__adapt_ends_tell_children(struct wait *wait, const struct look *look,
 		is_vain &= tell_process(wait, look, &named, children[i]);
 	return is_vain;
 }
-

@@ -29,7 +29,7 @@ text=$("$THRUM" dump leave.thrum | grep -v 'blocked for a time')
 # A loop of whose descriptors only the program has the other ends waits for the program.
 same closed "$programs/own_loop"
 has closed dump 'wait .*eventfd [0-9]+ .*in run_loop'
-has closed why 'Waits for .data of eventfd [0-9]+.'
+has closed why 'Waits for .eventfd [0-9]+.*run_loop'
 same open "$programs/own_loop" open
 "$THRUM" dump open.thrum | grep -q 'wait .*eventfd' && wrong "open: $("$THRUM" dump open.thrum)"
 "$THRUM" why open.thrum | grep -q '^no findings' || wrong "open: $("$THRUM" why open.thrum)"
@@ -44,6 +44,24 @@ has players why '^deadlock \(likely\)'
 has players why 'Waits for .data of socket [0-9]+ or unarmed timerfd [0-9]+.'
 for case in armed visitor thinks handler kernel ended; do
 	same "$case" "$programs/players" "$case"
+	has "$case" why '^no findings|^no tasks'
+done
+
+# A hang-up of which epoll tells for ever is told once.
+same hang_up "$programs/hang_up"
+has hang_up why 'run_loop|hang-up of socket [0-9]+, told again and again'
+(($("$THRUM" dump hang_up.thrum | wc -l) < 5000)) || wrong "hang_up: all turns of a spin are recorded"
+for case in soon late drains; do
+	same "$case" "$programs/hang_up" "$case"
+	has "$case" why '^no findings'
+done
+has late dump 'resolve .*hang-up of socket'
+
+# poll() doesn't know of a line that a stream has read already.
+same lines "$programs/lines"
+has lines why 'taking the line that a stream has read from pipe [0-9]+'
+for case in part late plain; do
+	same "$case" "$programs/lines" "$case"
 	has "$case" why '^no findings|^no tasks'
 done
 exit "$failed"

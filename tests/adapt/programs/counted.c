@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader
- * takes the whole count, but does one job only. With the argument "woken" all wait for the first job, so that
- * each sees the count. With "fine" each takes one. With "kernel" the process may ask the kernel for input and output that an eventfd tells of. SIGALRM
- * ends it.
+ * Threads take jobs that an eventfd counts, and main waits until all are done. The first reader takes
+ * the whole count, but does one job only. With the argument "woken" all wait for the first job, so
+ * that each sees the count. With "fine" each takes one. With "kernel" the process may ask the kernel
+ * for input and output that an eventfd tells of. SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

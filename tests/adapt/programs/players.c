@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A server has two players and a clock. Both wait for their turns, and the clock isn't armed: so all wait for each
- * other. The argument says what may still happen: "armed": the clock is; "visitor": somebody may connect; "thinks":
- * a player does something; "handler": a signal may come; "kernel": the process may ask the kernel for input and
- * output. "ended": the server ends the game after a while. SIGALRM ends the others.
+ * A server has two players and a clock. Both wait for their turns, and the clock isn't armed: so all
+ * wait for each other. The argument says what may still happen: "armed": the clock is; "visitor":
+ * somebody may connect; "thinks": a player does something; "handler": a signal may come; "kernel": the
+ * process may ask the kernel for input and output. "ended": the server ends the game after a while.
+ * SIGALRM ends the others.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
