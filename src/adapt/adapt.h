@@ -290,6 +290,16 @@ static inline bool is_watched(const void *address)
 #define HELD_MAX 16
 #define PERMITS_MAX 16
 /* A thread of the program. It lies in memory that is never freed. */
+/* The same event that epoll tells of again and again. */
+struct spin {
+	uint64_t data, task, teller; /* task: of the finding; teller: the task that waits for it */
+	uint32_t events, count;
+	int left; /* bytes */
+	int64_t since;
+};
+/* It does so no more. */
+void thrum__adapt_spin_end(struct spin *);
+
 struct thread {
 	struct thread *next;      /* of all threads */
 	_Atomic uint64_t task;    /* 0: it has recorded nothing */
@@ -300,7 +310,9 @@ struct thread {
 	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */
 	_Atomic uint32_t holds;     /* the number of locks that it holds */
 	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
+	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
 	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
+	struct spin spin;           /* its own */
 	int timed;                  /* its own: so many releases look how long the lock was held */
 	/* Its own, beside a program that reports itself: */
 	bool tells;      /* the program records what it does, so the adapters don't */
@@ -508,6 +520,8 @@ bool thrum__adapt_is_paused(void);
 struct wait {
 	struct pause pause; /* the first member */
 	bool is_lock, is_watched;
+	bool is_inside;        /* nothing but this program ends it */
+	bool is_ready;         /* what it waits for has come; others may take it */
 	struct object *object; /* NULL: there are too many, and nothing is recorded */
 	const void *address, *caller;
 	thrum_task task, source; /* task waits for source */

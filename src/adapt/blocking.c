@@ -51,6 +51,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 
 #define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
 #define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
+#define GETS(name, parameters, arguments, size, parts, count) REAL(name)
 #define READS(type, name, parameters, arguments, flags, verb) REAL(name)
 #define ACCEPTS(name, parameters, arguments) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
@@ -61,6 +62,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #include "adapt/blocking.def"
 #undef WAITS
 #undef TRIES
+#undef GETS
 #undef READS
 #undef ACCEPTS
 #undef RECEIVES
@@ -215,6 +217,7 @@ static bool waits_for_stream(FILE *stream)
 	error = errno;
 	fd = fileno(stream);
 	errno = error; /* it fails for a stream that has no descriptor */
+	thrum__adapt_stream_reads(stream, fd);
 	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
 #else
 	return false;
@@ -421,6 +424,59 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 	return result;
 }
 
+#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
+
+/* One of several threads that see something in a pipe gets it. So the call is made first without waiting: it
+ * fails with EAGAIN if it would wait, and with another error if that isn't known. */
+static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *parts, int count)
+{
+	if (size == 0 || thrum__adapt_waits_for_more(fd) || !may_block(fd)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	pthread_testcancel();
+	return syscall(SYS_preadv2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+}
+
+#define GETS(name, parameters, arguments, size, parts, count) \
+	static NOINLINE ssize_t wait_in_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait blocked __attribute__((cleanup(end))); \
+		ssize_t result = -1; \
+		int error = errno; \
+\
+		begin_read(&blocked, caller, "read from", fd); \
+		while (blocked.is_ready && (result = get_quickly(fd, size, parts, count)) < 0 && \
+			errno == EAGAIN) \
+			thrum__adapt_own_wait(&blocked, fd, SIDE_READS); \
+		errno = error; \
+		return result >= 0 ? result : real_##name(caller) arguments; \
+	} \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		bool waits; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		if (UNLIKELY(is_of_pipe(fd))) { \
+			int error = errno; \
+			ssize_t result = get_quickly(fd, size, parts, count); \
+\
+			if (result >= 0) \
+				return note_read(fd, result, caller); \
+			waits = errno == EAGAIN \
+				? thrum__adapt_would_wait(fd, 0) \
+				: errno != EINVAL && would_read(fd, flags_for(size)); \
+			errno = error; \
+		} else { \
+			waits = would_read(fd, flags_for(size)); \
+		} \
+		return note_read(fd, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments, \
+			caller); \
+	}
 #define READS(type, name, parameters, arguments, flags, verb) \
 	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \
 	STAND_IN type name parameters \
@@ -511,8 +567,6 @@ static ssize_t note_written(int fd, bool is_noted, ssize_t result)
 		thrum__adapt_pipe_written(fd);
 	return result;
 }
-
-#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
 
 /* A full pipe may still have room for a short write, which poll() doesn't tell. That is all written or not at
  * all, so it can be tried. Returns -1 with EAGAIN if it would wait, or that isn't known. */

@@ -5,8 +5,9 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <threads.h>
+#include <time.h>
 
-#include "adapt/adapt.h"
+#include "adapt/ends.h"
 
 /* ThreadSanitizer's have no version. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -15,7 +16,7 @@
 #define VERSION NULL
 #endif
 
-#define WAIT(name, version, parameters, arguments) REAL_VERSION(name, version)
+#define WAIT(name, version, parameters, arguments, clock, until) REAL_VERSION(name, version)
 #define SIGNAL(name, version, parameters, arguments) REAL_VERSION(name, version)
 #define DOWN(name, parameters, arguments, valid) REAL(name)
 #define UP(name, parameters, arguments) REAL(name)
@@ -32,6 +33,11 @@ REAL(pthread_barrier_init)
 REAL(pthread_barrier_wait)
 
 /* ---- Conditions ---------------------------------------------------------------------------- */
+
+#define IS_MONOTONIC 2u /* in glibc's word of a condition: the clock by which its waits end */
+#define SECONDS_A_DAY 86400
+#define SOON SECONDS_A_DAY                      /* a usual time limit ends before this */
+#define ENDLESS (INT64_C(3650) * SECONDS_A_DAY) /* a time limit that is none */
 
 /* A wait for a condition, which may end by the thread's cancellation. */
 struct condition_wait {
@@ -64,9 +70,72 @@ static bool watch_takers(const void *lock, const void *caller)
 	return true;
 }
 
-static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
-	const void *caller, bool is_timed)
+/* Whether this C library keeps a condition's clock where this file reads it. */
+static bool is_layout_known(void)
 {
+#ifdef __GLIBC__
+	static _Atomic int known; /* 1: yes; -1: no */
+	pthread_cond_t conditions[2];
+	pthread_condattr_t attributes;
+	int now = atomic_load(&known);
+
+	if (now == 0 && pthread_condattr_init(&attributes) == 0) {
+		now = -1;
+		if (pthread_cond_init(&conditions[0], &attributes) == 0 &&
+			pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+			pthread_cond_init(&conditions[1], &attributes) == 0 &&
+			conditions[0].__data.__wrefs == 0 &&
+			conditions[1].__data.__wrefs == IS_MONOTONIC)
+			now = 1;
+		pthread_condattr_destroy(&attributes);
+		atomic_store(&known, now);
+	}
+	return now > 0;
+#else
+	return false;
+#endif
+}
+
+/* The clock by which a condition's waits end; -1: not known. */
+static clockid_t clock_of(const pthread_cond_t *condition)
+{
+	if (!is_layout_known())
+		return -1;
+	return __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_MONOTONIC
+		? CLOCK_MONOTONIC
+		: CLOCK_REALTIME;
+}
+
+/* The seconds until a time of a clock; 0 if it is none. */
+static int64_t seconds_until(clockid_t clock, const struct timespec *until)
+{
+	struct timespec now;
+
+	return clock_gettime(clock, &now) == 0 ? (int64_t)until->tv_sec - now.tv_sec : 0;
+}
+
+/* Tells if the time was meant for the other clock, so that the wait ends decades too late. */
+static void tell_clock(struct wait *wait, int64_t left, const struct timespec *until)
+{
+	char label[96];
+	int64_t meant = seconds_until(CLOCK_REALTIME, until);
+	thrum_task task;
+
+	if (wait->pause.is_over || wait->pause.is_untold || meant < -SOON || meant > SOON)
+		return;
+	strcpy(thrum__adapt_put_number(stpcpy(label, "time-out of another clock, "),
+		       (uint64_t)left / SECONDS_A_DAY),
+		" days too late");
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	thrum_task_wait(wait->task, task);
+}
+
+static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
+	const void *caller, clockid_t clock, const struct timespec *until)
+{
+	int64_t left = until && clock >= 0 ? seconds_until(clock, until) : 0;
+	bool is_timed = until && left < ENDLESS;
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
 	bool is_watched = object && !is_timed && !atomic_load(&object->arrived) &&
@@ -78,6 +147,8 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 		atomic_store(&object->count, 0);
 	thrum__adapt_wait_begin(&c->wait, object, is_watched ? lock : condition, caller, is_timed);
 	c->wait.is_watched = is_watched;
+	if (until && !is_timed)
+		tell_clock(&c->wait, left, until);
 }
 
 /* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
@@ -209,7 +280,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 /* ---- The stand-ins of the table ------------------------------------------------------------- */
 
-#define WAIT(name, version, parameters, arguments) \
+#define WAIT(name, version, parameters, arguments, clock, until) \
 	STAND_IN int name parameters \
 	{ \
 		const void *caller = CALLER; \
@@ -218,7 +289,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return real_##name(caller) arguments; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
-		begin_condition_wait(&wait, condition, lock, caller, IS_TIMED(name)); \
+		begin_condition_wait(&wait, condition, lock, caller, clock, until); \
 		return real_##name(caller) arguments; \
 	}
 #define SIGNAL(name, version, parameters, arguments) \

@@ -267,6 +267,22 @@ static void make_sockets(const int fds[2], const void *caller)
 		errno = error; \
 		return real_##name(CALLER) arguments; \
 	}
+/* It may write in several parts, and waits unseen where there is no room. */
+#define PRINTS(name, parameters, arguments) \
+	REAL(name) \
+	STAND_IN int name parameters \
+	{ \
+		if (LIKELY(!is_of_pipe(fd))) \
+			return real_##name(CALLER) arguments; \
+		thrum__adapt_pipe_use(fd); \
+		int result = real_##name(CALLER) arguments; \
+\
+		if (result > 0) { \
+			thrum__adapt_pipe_gives(fd, (size_t)result); \
+			thrum__adapt_pipe_written(fd); \
+		} \
+		return result; \
+	}
 #include "adapt/descriptor.def"
 
 REAL(eventfd)
@@ -281,6 +297,12 @@ STAND_IN int eventfd(unsigned count, int flags)
 		thrum__adapt_pipe_made(fd, fd, "eventfd", CALLER);
 	}
 	return fd;
+}
+
+/* The C library's writes unseen. */
+STAND_IN int eventfd_write(int fd, eventfd_t value)
+{
+	return write(fd, &value, sizeof value) == sizeof value ? 0 : -1;
 }
 
 STAND_IN int dprintf(int fd, const char *format, ...)

@@ -111,14 +111,14 @@ bool thrum__adapt_pipe_is_used(int fd, bool writes);
 bool thrum__adapt_has_unread(void);
 /* Whether something was read from the pipe by this descriptor. */
 bool thrum__adapt_pipe_is_read(int fd);
+/* Whether a write was recorded to the pipe that is read by this descriptor: so it is known who writes. */
+bool thrum__adapt_pipe_is_told(int fd);
 /* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
 int thrum__adapt_pipe_other(int fd, bool writes);
 /* The inode of the other socket of a pair; 0: not known. */
 uint64_t thrum__adapt_pipe_peer(int fd);
 /* Whether there may be any. */
 bool thrum__adapt_has_pipes(void);
-/* The first end of a pipe of which an epoll tells; -1: it tells of others, too, or of more than two. */
-int thrum__adapt_epoll_pipe(int epoll);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
@@ -261,6 +261,8 @@ bool thrum__adapt_has_handlers(void);
 /* Whether it has one that ends a call which waits. */
 bool thrum__adapt_may_interrupt(void);
 
+/* ---- told_ends.c ---- */
+
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
  * PLACE_MAX. */
 char *thrum__adapt_put_process(char *to, pid_t);
@@ -303,6 +305,8 @@ bool thrum__adapt_watches_once(void);
 void thrum__adapt_watch_turn(void);
 /* It got this event. Returns its descriptor, or -1. */
 int thrum__adapt_watch_told(const struct epoll_event *);
+/* The descriptor of an event, or -1. */
+int thrum__adapt_watch_of(const struct epoll_event *);
 /* These descriptors are about to be closed. */
 void thrum__adapt_watches_forget(unsigned first, unsigned last);
 /* In a fork's child: no thread was told of any. */
@@ -311,6 +315,21 @@ void thrum__adapt_watches_left(void);
  * again, or tell of new data only, and records those that are seen for some time. The thread waits at
  * `waits_at`. Returns the task of one of this epoll, or NONE. */
 thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* ---- spins.c ---- */
+
+/* The calling thread was told of so many events. Returns whether it is the same one again, so that no more is
+ * to be told of it. Records that the thread waits for its end, once that lasts. Keeps errno. */
+bool thrum__adapt_spin_told(const struct epoll_event *, int count, const void *caller);
+/* Whether it was so the last times. */
+bool thrum__adapt_spin_goes_on(void);
+
+/* ---- streams.c ---- */
+
+/* A stream of the C library (FILE) reads from a descriptor. */
+void thrum__adapt_stream_reads(void *stream, int fd);
+/* Whether it has read a line that the program hasn't taken, and there is no more to read. Keeps errno. */
+bool thrum__adapt_stream_has_line(int fd);
 
 /* ---- vain.c ---- */
 
@@ -343,15 +362,19 @@ bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *cal
 #define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
 #define LOOK_LAST 1600       /* ms: the longest */
 #define LOOK_TWICE 100000000 /* ns */
+#define LOOK_FEW 2           /* pipes that are waited for as if each were the only one */
 struct looking {
 	struct wait *wait;
 	const void *caller;
 	struct thrum_tag *reason;
-	int epoll;          /* it waits for its events; -1: for others */
+	int epoll;  /* it waits for its events; -1: for others */
+	int stream; /* it waits for this descriptor, of which it has a line; -1: for others */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */
 	thrum_task told;
+	uint64_t stuck; /* not 0: all threads waited for each other in the look before */
+	bool is_stuck;  /* two looks have seen that */
 };
 /* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
  * errno. */
@@ -368,6 +391,26 @@ bool thrum__adapt_looks(const struct looking *);
 bool thrum__adapt_look(struct looking *);
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);
+
+/* ---- epolls.c ---- */
+
+/* The pipes of which an epoll tells. -1: there is none. */
+struct epoll_need {
+	int first, likely; /* likely: to which another thread wrote last, if there is one */
+	int timer;         /* that isn't armed */
+	unsigned count;
+};
+/* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
+ * armed, or for very many. */
+bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
+/* The calling thread doesn't wait for events of an epoll, or a new wait is about to begin. */
+void thrum__adapt_epoll_waits(void);
+/* Whether all threads wait for each other while the calling one looks, and it is known who should write to
+ * the likely pipe, or there are few. */
+bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
+/* If there are several pipes, records that a wait is for the thread that wrote last to the likely one, unless
+ * writes to it are recorded. */
+void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);

@@ -76,193 +76,6 @@ bool thrum__adapt_may_interrupt(void)
 	return handlers() == INTERRUPTS;
 }
 
-/* ---- Recording ------------------------------------------------------------------------------- */
-
-char *thrum__adapt_put_process(char *to, pid_t process)
-{
-	const void *place = thrum__adapt_started_at(process);
-	char name[PROCESS_TEXT], started[PLACE_MAX];
-
-	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
-	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
-		name[strcspn(name, "\n")] = '\0';
-		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
-	}
-	if (place) {
-		thrum__adapt_label(started, ", started by", place);
-		to = stpcpy(to, started);
-	}
-	return to;
-}
-
-char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
-{
-	return process == look->self ? stpcpy(to, "this process")
-				     : thrum__adapt_put_process(to, process);
-}
-
-thrum_task thrum__adapt_ends_make(struct wait *wait, enum thrum_kind kind, const char *label,
-	const void *caller)
-{
-	thrum_task task;
-
-	if (wait->also_count == WAIT_ALSO)
-		return THRUM_TASK_NONE;
-	task = thrum__create(thrum__adapt_site(caller), (int)kind, label);
-	wait->also[wait->also_count++] = task;
-	return task;
-}
-
-thrum_task thrum__adapt_ends_make_end(struct wait *wait, const struct look *look,
-	const struct end *end, const struct holder *holder, int fd)
-{
-	char label[CALL_MAX + PROCESS_TEXT + PLACE_MAX], *to;
-	thrum_task task;
-
-	to = stpcpy(label,
-		end->is_socket        ? "other end of socket "
-			: end->writes ? "writing end of pipe "
-				      : "reading end of pipe ");
-	to = stpcpy(thrum__adapt_put_number(to, (uint64_t)fd), " in ");
-	thrum__adapt_ends_put_holder(to, look, holder->process);
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	if (holder->process != look->self || look->threads == 1 || !end->writes)
-		thrum_task_should_resolve(task);
-	if (holder->process == look->self && look->is_alone)
-		thrum_task_wait(task, wait->task);
-	return task;
-}
-
-static thrum_task make_lock(struct wait *wait, const struct look *look,
-	const struct forked_wait *lock)
-{
-	char label[FORKED_TEXT];
-	thrum_task task;
-
-	thrum__adapt_forked_label(label, look->self, lock);
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label,
-		lock->caller ? lock->caller : wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
-}
-
-thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
-{
-	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	thrum_task task;
-
-	*thrum__adapt_put_process(stpcpy(label, "SIGCONT for stopped "), process) = '\0';
-	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
-	thrum_task_should_resolve(task);
-	return task;
-}
-
-/* The processes that one telling has named. */
-struct named {
-	pid_t processes[WAIT_ALSO];
-	thrum_task tasks[WAIT_ALSO];
-	unsigned count;
-};
-
-static thrum_task find_named(const struct named *named, pid_t process)
-{
-	for (unsigned i = 0; i < named->count; i++)
-		if (named->processes[i] == process)
-			return named->tasks[i];
-	return THRUM_TASK_NONE;
-}
-
-/* Makes the tasks of steps, from the last back: each waits for the next. Those from the first one on that is
- * named already have theirs. Returns the first. */
-static thrum_task make_steps(struct wait *wait, const struct look *look, struct named *named,
-	const struct step *steps, unsigned count)
-{
-	thrum_task task = THRUM_TASK_NONE, next = THRUM_TASK_NONE;
-	unsigned made = 0;
-
-	while (made < count && !(next = find_named(named, steps[made].process)))
-		made++;
-	task = next;
-	for (unsigned i = made; i-- > 0; next = task) {
-		char label[PROCESS_TEXT + PLACE_MAX + 40];
-		const struct step *step = &steps[i];
-
-		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
-		task = thrum__adapt_ends_make(wait,
-			step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
-		if (step->is_vain && step->sort == LOCK)
-			next = make_lock(wait, look, &step->lock);
-		else if (step->is_vain && step->sort == STOP)
-			next = thrum__adapt_ends_make_stop(wait, step->process);
-		else if (step->is_vain && step->sort == END)
-			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
-				step->holder.at);
-		else if (step->is_vain && step->sort == FILE_LOCK)
-			next = thrum__adapt_file_make(wait, look, &step->file,
-				step->holder.process);
-		if (next)
-			thrum_task_wait(task, next);
-		if (named->count < WAIT_ALSO) {
-			named->processes[named->count] = step->process;
-			named->tasks[named->count++] = task;
-		}
-	}
-	return task;
-}
-
-/* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
- * whether it can't. */
-static bool tell_process(struct wait *wait, const struct look *look, struct named *named,
-	pid_t process)
-{
-	struct step steps[STEPS];
-	unsigned count = thrum__adapt_vain_steps(look, process, steps);
-
-	for (unsigned i = 0; i < count; i++)
-		if (steps[i].sort == END && thrum__adapt_ends_elsewhere(look, &steps[i].end))
-			steps[0].is_vain = false;
-	if (!steps[0].is_vain)
-		count = 1;
-	thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
-	return steps[0].is_vain;
-}
-
-void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t process)
-{
-	struct named named = {.count = 0};
-
-	tell_process(wait, look, &named, process);
-}
-
-/* Records who has the end for which the call waits: those who may use it, or if nobody may, all. Those who
- * can go on come last: the wait is for them first of all. Returns whether it is in vain. */
-static bool tell_holders(struct wait *wait, const struct look *look, const struct end *end, int fd,
-	const struct holder *holders, unsigned count)
-{
-	bool has_meant = false, is_somewhere, is_vain = true;
-	struct named named = {.count = 0};
-
-	for (unsigned i = 0; i < count; i++) {
-		has_meant |= holders[i].is_meant;
-		/* Something came out of the pipe, and this process never wrote: it wants to read it only. */
-		if (holders[i].process == look->self &&
-			(holders[i].is_meant ||
-				!(look->is_alone ||
-					(end->writes && thrum__adapt_pipe_is_read(fd)))))
-			return false;
-	}
-	is_somewhere = !has_meant && thrum__adapt_ends_elsewhere(look, end);
-	for (int waits = 1; waits >= 0; waits--)
-		for (unsigned i = 0; i < count; i++)
-			if (holders[i].is_meant &&
-				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
-				is_vain &= tell_process(wait, look, &named, holders[i].process);
-	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
-		thrum_task_wait(wait->source,
-			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));
-	return is_vain && !is_somewhere;
-}
-
 /* ---- Waiting --------------------------------------------------------------------------------- */
 
 /* Differs if what is to be told does. */
@@ -293,10 +106,11 @@ struct looked {
 	uint64_t sum;     /* of the look before */
 	uint64_t changed; /* its sum, if it differed from one in vain */
 	bool is_begun;
-	bool is_own;    /* for a pipe that others don't have */
-	bool is_vain;   /* why it waits in vain is recorded, */
-	bool is_stuck;  /* as this process is stuck */
-	uint64_t stuck; /* the sum of the look before, if this process was stuck then */
+	bool is_own;     /* for a pipe that others don't have, */
+	bool is_counter; /* which is an eventfd */
+	bool is_vain;    /* why it waits in vain is recorded, */
+	bool is_stuck;   /* as this process is stuck */
+	uint64_t stuck;  /* the sum of the look before, if this process was stuck then */
 };
 
 /* The wait is about to be recorded anew, if it has begun. */
@@ -334,7 +148,6 @@ static void look_once(struct looked *looked)
 	struct holder holders[PROCESSES];
 	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
 	unsigned count;
-	struct named named = {.count = 0};
 	uint32_t looks = 0;
 	bool are_vain = true;
 	uint64_t now;
@@ -363,11 +176,13 @@ static void look_once(struct looked *looked)
 	}
 	looked->sum = now;
 	tell_anew(looked);
-	looked->is_vain = looked->count == 0
-		? tell_holders(wait, &look, &looked->end, looked->fd, holders, count)
-		: are_vain;
-	for (unsigned i = 0; i < looked->count && are_vain; i++)
-		looked->is_vain &= tell_process(wait, &look, &named, looked->children[i]);
+	if (looked->count == 0)
+		looked->is_vain = thrum__adapt_ends_tell_holders(wait, &look, &looked->end,
+			looked->fd, holders, count);
+	else
+		looked->is_vain = are_vain &&
+			thrum__adapt_ends_tell_children(wait, &look, looked->children,
+				looked->count);
 	if (looked->is_begun)
 		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
 }
@@ -551,22 +366,39 @@ void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char 
 	errno = error;
 }
 
+/* Whether nothing but this program ends the wait. The kernel may write to an eventfd, too. */
+static bool is_inside(const struct looked *looked)
+{
+	int before;
+	bool may_write;
+
+	if (thrum__adapt_has_handlers())
+		return false;
+	if (!looked->is_counter)
+		return true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	may_write = thrum__adapt_process_has_kernel_writes(getpid());
+	pthread_setcancelstate(before, NULL);
+	return !may_write;
+}
+
 /* Waits in a program without handlers. Returns whether others may have an end now. */
 static bool wait_inside(struct looked *looked, bool writes)
 {
 	_Atomic uintptr_t *looker
 		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, false);
-	bool is_inside = false;
+	struct wait *wait = looked->wait;
 	int pause = LOOK_FIRST, ready;
 
 	do {
 		ready = real_poll(NULL)(&looked->one, 1, pause);
-		if (ready == 0 && is_inside == thrum__adapt_has_handlers())
-			thrum__adapt_wait_again(looked->wait, is_inside = !is_inside);
+		if (ready == 0 && wait->is_inside != is_inside(looked))
+			thrum__adapt_wait_again(wait, !wait->is_inside);
 		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
 			return true;
 		pause = pause < LOOK_LAST ? pause * 2 : pause;
-	} while ((ready == 0 && is_inside) || (ready < 0 && errno == EINTR));
+	} while ((ready == 0 && wait->is_inside) || (ready < 0 && errno == EINTR));
+	wait->is_ready = ready == 1;
 	return false;
 }
 
@@ -576,11 +408,13 @@ bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
 	struct looked looked = {.wait = wait,
 		.fd = fd,
 		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
-		.is_own = true};
+		.is_own = true,
+		.is_counter = thrum__adapt_pipe_other(fd, !writes) == fd};
 
-	/* The kernel may write to an eventfd by itself. */
-	if (thrum__adapt_pipe_other(fd, !writes) == fd || !find_end(&looked, writes) ||
-		!is_like_poll(&looked, side))
+	wait->is_ready = false;
+	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, writes))
+		return false;
+	if (!is_like_poll(&looked, side))
 		return false;
 	if (!thrum__adapt_had_handlers())
 		return wait_inside(&looked, writes);

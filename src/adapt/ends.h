@@ -92,6 +92,9 @@ unsigned thrum__adapt_vain_steps(const struct look *, pid_t process, struct step
 /* Whether a process waits in vain, as far as can be seen. */
 bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
 
+/* Finds the only descriptor for which a process waits in a call. Returns it, or -1. */
+int thrum__adapt_vain_descriptor(const struct look *, pid_t process, const struct process_call *,
+	bool *writes);
 /* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known
  * here. */
 bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
@@ -101,7 +104,7 @@ bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct proc
 bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,
 	int *fd);
 
-/* ---- ends.c ---- */
+/* ---- told_ends.c ---- */
 
 /* Makes a task that ends with the wait; NONE: there are too many. */
 thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *label,
@@ -116,6 +119,15 @@ char *thrum__adapt_ends_put_holder(char *to, const struct look *, pid_t process)
 void thrum__adapt_ends_tell(struct wait *, const struct look *, pid_t process);
 /* Makes that of a signal that lets a stopped process go on. */
 thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
+/* Records who has the end for which a call waits: those who may use it, or if nobody may, all. Those who can
+ * go on come last: the wait is for them first of all. Returns whether it is in vain. */
+bool thrum__adapt_ends_tell_holders(struct wait *, const struct look *, const struct end *, int fd,
+	const struct holder *, unsigned count);
+/* Records that a wait is for children, and why that is in vain. Returns whether it is. */
+bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,
+	unsigned count);
+
+/* ---- ends.c ---- */
 
 /* While a thread looks from time to time, it waits in poll() with this argument. 0: it doesn't. + 1: it finds
  * out nothing of others. */

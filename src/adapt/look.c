@@ -81,24 +81,33 @@ void thrum__adapt_look_end(struct wait *wait)
 }
 
 /* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
- * would in poll(). */
+ * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
+ * for each other. */
 static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
+	bool was_stuck = looking->is_stuck, is_stuck;
+	struct epoll_need need;
 	int error = errno, before, fd;
 	struct object *object;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	fd = thrum__adapt_epoll_pipe(looking->epoll);
+	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
+	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
+	fd = looking->is_for_others                        ? -1
+		: is_stuck                                 ? need.likely
+		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
+							   : -1;
 	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
-	looking->is_for_others = !object;
-	if (object != wait->object) {
+	if (object != wait->object || is_stuck != was_stuck) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true};
 		if (object)
 			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
 		else
 			thrum__adapt_pause(&wait->pause, looking->reason);
+		if (object && is_stuck)
+			thrum__adapt_epoll_tell(wait, &need);
 	}
 	pthread_setcancelstate(before, NULL);
 	errno = error;
@@ -109,6 +118,8 @@ bool thrum__adapt_look(struct looking *looking)
 	struct wait *wait = looking->wait;
 	thrum_task told = look(looking);
 
+	if (thrum__adapt_self)
+		atomic_store(&thrum__adapt_self->epoll, looking->epoll + 1);
 	if (told && told != looking->told) {
 		thrum__adapt_look_end(wait);
 		*wait = (struct wait){.pause.is_over = true,

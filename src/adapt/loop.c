@@ -32,9 +32,11 @@ static bool is_later(const struct timespec *timeout)
 
 /* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
  * for that. Else NULL. */
-static NOINLINE struct object *polled(struct pollfd *fds, nfds_t count, bool is_endless,
-	const void *caller)
+static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
+	bool is_endless, const void *caller)
 {
+	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
+		looking->stream = fds->fd;
 	return count == 1 && is_endless && fds && fds->events & POLLIN && is_of_pipe(fds->fd) &&
 			is_on(ADAPTER_BLOCK)
 		? thrum__adapt_pipe(fds->fd, false, caller)
@@ -50,8 +52,10 @@ static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endl
 		: -1;
 }
 
-static void tell_epoll(const struct epoll_event *events, int count)
+static void tell_epoll(const struct epoll_event *events, int count, const void *caller)
 {
+	if (thrum__adapt_spin_told(events, count, caller))
+		return;
 	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {
 		int fd = thrum__adapt_watch_told(&events[i]);
 
@@ -82,6 +86,18 @@ static void tell_select(int count, const fd_set *read, const fd_set *write, cons
 	}
 }
 
+/* The thread waits for what it has: nobody but itself can take the line. */
+static void wait_for_line(const struct looking *looking)
+{
+	char label[CALL_MAX + 16];
+
+	thrum__adapt_put_call(label, "taking the line that a stream has read from",
+		looking->stream);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_should_resolve(looking->wait->source);
+	thrum__adapt_wait_go(looking->wait, THRUM_WAIT_FOR_WORK);
+}
+
 /* Whether the wait is recorded. The first one starts the recording. */
 static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
 	int socket)
@@ -91,12 +107,16 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
-	if (looking->epoll >= 0)
+	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
+		thrum__adapt_epoll_waits();
+	}
 	thrum__adapt_look_before(looking);
 	if (object)
 		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
 			THRUM_WAIT_FOR_WORK);
+	else if (looking->stream >= 0)
+		wait_for_line(looking);
 	else if (socket >= 0)
 		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
 	else
@@ -114,6 +134,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		.caller = CALLER, \
 		.reason = THRUM_WAIT_FOR_WORK, \
 		.epoll = of_epoll, \
+		.stream = -1, \
 		.pause = LOOK_FIRST};
 #define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
@@ -136,6 +157,19 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		const void *caller = CALLER; \
 		int result, limit = timeout; \
 		bool is_recorded = false; \
+\
+		/* Nothing is told of each turn of a spin. */ \
+		if ((epoll) >= 0 && UNLIKELY(thrum__adapt_spin_goes_on()) && \
+			is_on(ADAPTER_LOOP)) { \
+			timeout = 0; \
+			result = real_##name(caller) arguments; \
+			if (result > 0) \
+				tell; \
+			if (result != 0) \
+				return result; \
+			thrum__adapt_spin_end(&thrum__adapt_self->spin); \
+			timeout = limit; \
+		} \
 		{ \
 			LOOKING(epoll) \
 			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
@@ -149,6 +183,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 				if (looks && result == 0) \
 					looks = thrum__adapt_look(&looking); \
 			} while (result == 0 && timeout != limit); \
+			thrum__adapt_epoll_waits(); \
 		} \
 		if (is_recorded && result > 0) \
 			tell; \

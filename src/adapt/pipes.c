@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
-#include "adapt/process.h"
 #include "port/port.h"
 
 #define PIPES 1024u
@@ -25,6 +24,7 @@ struct pipe {
 	_Atomic int from, to;  /* the descriptors of both ends */
 	_Atomic bool is_shared;
 	_Atomic bool is_read;     /* something came out of it, */
+	_Atomic bool is_told;     /* a write to it was recorded */
 	_Atomic bool may_be_read; /* or in ways that aren't seen may have */
 	_Atomic bool is_used; /* this process wrote to it, or in ways that aren't seen may have */
 	/* The threads that read and wrote last, or made it: which should use it again. */
@@ -71,6 +71,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].to, to);
 		atomic_store(&pipes[n].is_shared, false);
 		atomic_store(&pipes[n].is_read, false);
+		atomic_store(&pipes[n].is_told, false);
 		atomic_store(&pipes[n].may_be_read, false);
 		atomic_store(&pipes[n].is_used, false);
 		atomic_store(&pipes[n].reader, thrum__port_tid());
@@ -185,6 +186,13 @@ bool thrum__adapt_pipe_is_read(int fd)
 	return pipe && atomic_load(&pipe->is_read);
 }
 
+bool thrum__adapt_pipe_is_told(int fd)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+
+	return pipe && atomic_load(&pipe->is_told);
+}
+
 int thrum__adapt_pipe_other(int fd, bool writes)
 {
 	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(writes ? &reads[fd] : &writes_to[fd]) : NULL;
@@ -293,26 +301,6 @@ bool thrum__adapt_has_pipes(void)
 	return pipes_used() > 0;
 }
 
-int thrum__adapt_epoll_pipe(int epoll)
-{
-	static const char word[] = "\ntfd:";
-	char name[32], text[PROCESS_TEXT], *line = text;
-	int first = -1;
-
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)epoll) = '\0';
-	if (thrum__adapt_process_read(getpid(), name, text) == PROCESS_TEXT - 1)
-		return -1;
-	while ((line = strstr(line, word))) {
-		long fd = strtol(line += strlen(word), NULL, 10);
-
-		if (fd < 0 || fd >= DESCRIPTORS || !is_of_pipe((int)fd) ||
-			thrum__adapt_pipe_is_shared((int)fd, false))
-			return -1;
-		first = first < 0 ? (int)fd : first;
-	}
-	return first;
-}
-
 /* Returns the object of a pipe for which somebody has waited, or NULL. */
 static struct object *known_object(const struct pipe *pipe)
 {
@@ -357,10 +345,13 @@ void thrum__adapt_pipe_read(int fd)
 
 void thrum__adapt_pipe_written(int fd)
 {
-	struct object *object = known_object(pipe_of(&writes_to[fd]));
+	struct pipe *pipe = pipe_of(&writes_to[fd]);
+	struct object *object = known_object(pipe);
 
-	if (object)
-		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+	if (!object)
+		return;
+	atomic_store_explicit(&pipe->is_told, true, memory_order_relaxed);
+	thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
 }
 
 /* ---- Tokens ------------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "adapt/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,20 @@ static int open_of(pid_t process, const char *name, int flags)
 	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
 }
 
-size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size)
 {
 	int fd = open_of(process, name, 0);
-	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, PROCESS_TEXT - 1);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, size - 1);
 
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0 ? (size_t)n : 0;
+}
+
+size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+{
+	return thrum__adapt_process_read_to(process, name, text, PROCESS_TEXT);
 }
 
 bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
@@ -282,6 +288,64 @@ bool thrum__adapt_process_is_other(pid_t self, pid_t process)
 	}
 	return length[0] != length[1] || length[0] < 0 ||
 		memcmp(target[0], target[1], (size_t)length[0]) != 0;
+}
+
+/* Whether a file never writes to an eventfd by itself. */
+static bool is_harmless(const char *name)
+{
+	static const char *const others[] = {"/dev/null", "/dev/zero", "/dev/tty", "/dev/pts/",
+		"/dev/shm/", "/dev/random", "/dev/urandom", "/memfd:", "pipe:[", "socket:[",
+		"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
+		"anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify"};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strncmp(name, others[i], strlen(others[i])) == 0)
+			return true;
+	return *name == '/' && strncmp(name, "/dev/", strlen("/dev/")) != 0 &&
+		strncmp(name, "/sys/", strlen("/sys/")) != 0 && !strstr(name, "cgroup");
+}
+
+static void look_at_file(void *context, int directory, const char *name)
+{
+	char target[PROCESS_TEXT];
+	ssize_t length = readlinkat(directory, name, target, sizeof target - 1);
+
+	if (length < 0 && errno == ENOENT)
+		return; /* another thread has closed it since */
+	target[length > 0 ? length : 0] = '\0';
+	*(bool *)context |= !is_harmless(target);
+}
+
+/* Whether a process may have input or output that goes on meanwhile (io_setup): that has a mapping
+ * of its own. */
+static bool has_requests(pid_t process)
+{
+	static const char mapping[] = "/[aio]";
+	char text[4096 + sizeof mapping] = "";
+	int fd = open_of(process, "/maps", 0);
+	size_t kept = 0;
+	bool found = fd < 0;
+	ssize_t n = 0;
+
+	while (!found && (n = syscall(SYS_read, fd, text + kept, 4096)) > 0) {
+		size_t size = kept + (size_t)n;
+
+		found = memmem(text, size, mapping, sizeof mapping - 1) != NULL;
+		kept = size < sizeof mapping - 1 ? size : sizeof mapping - 1;
+		memmove(text, text + size - kept, kept);
+	}
+	found |= n < 0;
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return found;
+}
+
+bool thrum__adapt_process_has_kernel_writes(pid_t process)
+{
+	bool has_others = false;
+
+	return !thrum__adapt_process_each(process, "/fd", look_at_file, &has_others) ||
+		has_others || has_requests(process);
 }
 
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process)

@@ -17,7 +17,10 @@
 /* Writes "/proc/1234" without a NUL. Returns the place behind it. */
 char *thrum__adapt_process_path(char *to, pid_t process);
 
-/* Reads the beginning of a process's file, such as "/stat". Returns its length: 0 if there is nothing. */
+/* Reads the beginning of a process's file, such as "/stat", to `size` bytes with a NUL. Returns its length:
+ * 0 if there is nothing. */
+size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size);
+/* The same for a short one. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
 
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);
@@ -80,6 +83,10 @@ bool thrum__adapt_process_is_told(pid_t process, int number);
 
 /* Whether two processes run different programs, or that isn't known. */
 bool thrum__adapt_process_is_other(pid_t self, pid_t process);
+
+/* Whether the kernel itself may write to an eventfd of a process, as it may for devices and for calls that
+ * don't wait; or that isn't known. */
+bool thrum__adapt_process_has_kernel_writes(pid_t process);
 
 /* Whether a process is a copy of another one by fork, and has executed no program since. */
 bool thrum__adapt_process_is_copy(pid_t self, pid_t process);

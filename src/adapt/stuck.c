@@ -182,7 +182,23 @@ static pid_t find_told(pid_t process, int fd)
 					 : 0;
 }
 
-static void need_of_call(struct stuck *stuck, struct relative *relative,
+/* Whether a thread of this process waits in epoll, or for an eventfd, and only the process itself can end
+ * that. */
+static bool waits_inside(const struct stuck *stuck, uint32_t tid, const struct process_call *call)
+{
+	struct epoll_need need;
+	bool writes = false;
+	int fd = thrum__adapt_epoll_of(tid, call);
+
+	if (fd >= 0)
+		return thrum__adapt_epoll_need(fd, &need);
+	fd = thrum__adapt_vain_descriptor(&stuck->look, stuck->look.self, call, &writes);
+	return fd >= 0 && !writes && is_of_pipe(fd) && thrum__adapt_pipe_other(fd, true) == fd &&
+		!thrum__adapt_pipe_is_shared(fd, false) &&
+		!thrum__adapt_process_has_kernel_writes(stuck->look.self);
+}
+
+static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_t tid,
 	const struct process_call *call)
 {
 	struct file_lock lock;
@@ -207,6 +223,8 @@ static void need_of_call(struct stuck *stuck, struct relative *relative,
 			need_child(stuck, relative, (pid_t)call->arguments[1]);
 	} else if (thrum__adapt_vain_end(&stuck->look, relative->process, call, &end)) {
 		need_end(stuck, relative, &end);
+	} else if (relative->process == stuck->look.self && waits_inside(stuck, tid, call)) {
+		relative->wakers |= 1;
 	} else if (thrum__adapt_vain_looker(&stuck->look, relative->process, call, &fd) &&
 		(told = find_told(relative->process, fd)) != 0) {
 		need_child(stuck, relative, told);
@@ -236,7 +254,8 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 	uint32_t waits;
 	int fd;
 
-	if (thrum__adapt_vain_looker(&stuck->look, process, call, &fd))
+	if (thrum__adapt_vain_looker(&stuck->look, process, call, &fd) ||
+		(process == stuck->look.self && thrum__adapt_epoll_of(tid, call) >= 0))
 		return thrum__adapt_process_copy(process, (uintptr_t)&thrum__adapt_looker_waits,
 			       &waits, sizeof waits)
 			? mixed(sum, waits)
@@ -277,7 +296,7 @@ static void look_at_thread(void *context, int directory, const char *name)
 	}
 	own.looks = relative->looks ||
 		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) && fd >= 0);
-	need_of_call(stuck, &own, &call);
+	need_of_call(stuck, &own, tid, &call);
 	sum = sum_of(stuck, relative->process, tid, &call);
 	own.is_open |= sum == 0;
 	own.wakers |= relative->wakers;

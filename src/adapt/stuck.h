@@ -58,6 +58,9 @@ void thrum__adapt_stuck_release(void);
 bool thrum__adapt_stuck_find(struct stuck *, int fd, short events, const struct end *,
 	const pid_t *children, unsigned count);
 
+/* The epoll in which a thread of this process waits as long as it takes, and looks meanwhile; -1: in none. */
+int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *);
+
 /* Whether a process that isn't related has an end for which one waits that is stuck. */
 bool thrum__adapt_stuck_has_stranger(const struct stuck *);
 

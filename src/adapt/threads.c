@@ -47,6 +47,8 @@ struct start {
 
 static void end_thread(void *task)
 {
+	if (thrum__adapt_self)
+		thrum__adapt_spin_end(&thrum__adapt_self->spin);
 	if (!thrum__adapt_is_beside) {
 		thrum_task_resolve(*(thrum_task *)task);
 		thrum_task_switch(THRUM_TASK_NONE);

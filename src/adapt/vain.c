@@ -51,9 +51,8 @@ bool thrum__adapt_vain_looker(const struct look *look, pid_t process,
 	return true;
 }
 
-/* Finds the only descriptor for which a process waits in a call. Returns it, or -1. */
-static int find_descriptor(const struct look *look, pid_t process, const struct process_call *call,
-	bool *writes)
+int thrum__adapt_vain_descriptor(const struct look *look, pid_t process,
+	const struct process_call *call, bool *writes)
 {
 	struct pollfd one;
 
@@ -86,7 +85,7 @@ bool thrum__adapt_vain_end(const struct look *look, pid_t process, const struct 
 	struct statx file;
 	struct stat other;
 	bool writes = false;
-	int fd = find_descriptor(look, process, call, &writes);
+	int fd = thrum__adapt_vain_descriptor(look, process, call, &writes);
 
 	if (fd < 0)
 		return false;

@@ -138,6 +138,7 @@ void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const ch
 
 void thrum__adapt_wait_again(struct wait *wait, bool is_inside)
 {
+	wait->is_inside = is_inside;
 	if (wait->pause.is_untold)
 		return;
 	thrum__adapt_go_on(&wait->pause);

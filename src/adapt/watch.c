@@ -144,6 +144,11 @@ static int fd_of(uint64_t data)
 	return -1;
 }
 
+int thrum__adapt_watch_of(const struct epoll_event *event)
+{
+	return fd_of(event->data.u64);
+}
+
 int thrum__adapt_watch_told(const struct epoll_event *event)
 {
 	int fd = fd_of(event->data.u64);

@@ -15,4 +15,15 @@ for case in handler later; do
 done
 same fine "$programs/inside" fine
 has fine why '^no findings'
+
+# Nobody writes to an eventfd any more.
+for case in counted woken; do
+	same "$case" "$programs/counted" "$case"
+	has "$case" why 'Waits for .eventfd [0-9]+.*do_jobs'
+done
+same fine-counted "$programs/counted" fine
+has fine-counted why '^no findings'
+# The kernel might, where it has such requests; status 77: it has not.
+same kernel "$programs/counted" kernel
+has kernel why '^no findings|^no tasks'
 exit "$failed"

@@ -37,4 +37,31 @@ same later "$programs/own_loop" later
 has later dump 'wait .*eventfd [0-9]'
 (($("$THRUM" dump later.thrum | grep -c 'signal .*eventfd [0-9]*, waiting: 0') == 3)) ||
 	wrong "later: a wait didn't end: $("$THRUM" dump later.thrum)"
+
+# One that waits for several ends, and a timer that isn't armed, may wait for nobody else either.
+same players "$programs/players"
+has players why '^deadlock \(likely\)'
+has players why 'Waits for .data of socket [0-9]+ or unarmed timerfd [0-9]+.'
+for case in armed visitor thinks handler kernel ended; do
+	same "$case" "$programs/players" "$case"
+	has "$case" why '^no findings|^no tasks'
+done
+
+# A hang-up of which epoll tells for ever is told once.
+same hang_up "$programs/hang_up"
+has hang_up why 'run_loop|hang-up of socket [0-9]+, told again and again'
+(($("$THRUM" dump hang_up.thrum | wc -l) < 5000)) || wrong "hang_up: all turns of a spin are recorded"
+for case in soon late drains; do
+	same "$case" "$programs/hang_up" "$case"
+	has "$case" why '^no findings'
+done
+has late dump 'resolve .*hang-up of socket'
+
+# poll() doesn't know of a line that a stream has read already.
+same lines "$programs/lines"
+has lines why 'taking the line that a stream has read from pipe [0-9]+'
+for case in part late plain; do
+	same "$case" "$programs/lines" "$case"
+	has "$case" why '^no findings|^no tasks'
+done
 exit "$failed"

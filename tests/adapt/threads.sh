@@ -53,6 +53,14 @@ is_at deadlock deadlock.c "the flusher's second"
 	"$THRUM" dump again.thrum | tail -n +2 | cmp -s - before || wrong 'a copy of a copy has no names'
 }
 
+# A time limit of another clock lies decades ahead.
+same clocks "$programs/clocks"
+has clocks why 'time-out of another clock, [0-9]+ days too late'
+for case in right known long; do
+	same "$case" "$programs/clocks" "$case"
+	has "$case" why '^no findings'
+done
+
 same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'

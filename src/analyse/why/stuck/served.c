@@ -123,7 +123,8 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		return;
 	}
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
-	if (able == 1) {
+	/* Where nothing happens any more, the one of several that did so last. */
+	if (able == 1 || (able > 1 && search->is_dead)) {
 		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
 			last->wait.since);
 		return;
