@@ -8,7 +8,7 @@ set -u
 waits='Waits for .left locked by thread [0-9]* \(keeper\) at the fork: lock '
 for case in mutex reader writer output own; do
 	same "$case" "$programs/forked" "$case"
-	has "$case" why "process [0-9]* \((forked|keeper)\), started by [^:]*: $waits"
+	has "$case" why "process [0-9]* \((forked|keeper)\)[^:]*: $waits"
 	same "fine-$case" "$programs/forked" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
