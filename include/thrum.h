@@ -138,8 +138,8 @@ enum thrum_full {
 };
 
 /*
- * A clock for thrum_start. `read(context)` returns sixteenths of a tick and never runs backwards
- * within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
+ * A clock for thrum_start. `read(context)` returns sixteenths of a tick, less than 2^63, and never runs
+ * backwards within a thread. It is called for every event, also in signal handlers, so it must be thread-safe
  * and async-signal-safe, and must record nothing itself. `frequency` is in ticks a second, at most
  * 100,000,000,000; the format works best with 50 to 500 MHz. If it steps back by more than 10 ms
  * nevertheless, an event says so, and times go on from there.
@@ -523,6 +523,7 @@ THRUM__API struct thrum__control thrum__control;
 THRUM__API void thrum__exits(int status);
 /* Returns a number that tells the recording from others of this process; 0: there is none. */
 THRUM__API uint32_t thrum__recording(void);
+/* Only in this one the label may be NULL. */
 THRUM__API thrum_task thrum__create(struct thrum_site *, int kind, const char *label) THRUM__DIRECT;
 THRUM__API thrum_task thrum__createf(struct thrum_site *, int kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -606,7 +607,7 @@ static inline const char *thrum__text(const char *text)
 		static struct thrum_site thrum__site = {__FILE__, __func__, __LINE__, 0}; \
 		THRUM__ON(THRUM__BIT_STARTED) ? call(&thrum__site, __VA_ARGS__) : THRUM_TASK_NONE; \
 	})
-#define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, thrum__text(label))
+#define thrum_task_create(kind, label) THRUM__CREATE(thrum__create, kind, label)
 #define thrum_task_createf(...) THRUM__CREATE(thrum__createf, __VA_ARGS__)
 #define thrum_task_create_in(parent, kind, label) \
 	THRUM__CREATE(thrum__create_in, parent, kind, thrum__text(label))

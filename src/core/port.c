@@ -115,7 +115,7 @@ bool thrum__port_tsc_is_trusted(void)
 uint64_t thrum__port_monotonic(void)
 {
 	const struct thrum_clock *clock = &machine.clock;
-	uint64_t ticks = (clock->read ? clock->read(clock->context) : read_tsc()) >> 4;
+	uint64_t ticks = clock->read ? clock->read(clock->context) >> 4 : read_tsc() >> 5;
 	uint64_t seconds = ticks / clock->frequency;
 
 	return seconds * 1000000000 + ticks % clock->frequency * 1000000000 / clock->frequency;

@@ -44,6 +44,9 @@ ALWAYS_INLINE void handler_fence(void)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* Makes the compiler compute the variable here, and forget how. */
+#define COMPUTE(variable) __asm__("" : "+r"(variable))
+
 /* Stores the stack pointer, or an address near it, in one instruction. */
 ALWAYS_INLINE void store_stack_pointer(uintptr_t *to)
 {
@@ -60,25 +63,29 @@ ALWAYS_INLINE void store_stack_pointer(uintptr_t *to)
 }
 
 /*
- * Returns the processor's counter in sixteenths of a tick: the time stamp counter of x86-64, and
- * sixteen times the slower virtual counter of aarch64 and time of riscv64. 0 on processors without
+ * Returns the processor's counter in thirty-seconds of a tick: twice the time stamp counter of x86-64,
+ * and 32 times the slower virtual counter of aarch64 and time of riscv64. 0 on processors without
  * one, where thrum__port_tsc_is_trusted returns false. Nothing orders the reading with the accesses
  * to memory around it: a barrier would cost more than all else of an event.
  */
 ALWAYS_INLINE uint64_t read_tsc(void)
 {
 #if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
+	uint64_t low, high;
+
+	/* The builtin would be shifted once more. */
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (high << 33) + low * 2;
 #elif defined(__aarch64__)
 	uint64_t count;
 
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
-	return count << 4;
+	return count << 5;
 #elif defined(__riscv) && __riscv_xlen == 64
 	uint64_t count;
 
 	__asm__ volatile("rdtime %0" : "=r"(count));
-	return count << 4;
+	return count << 5;
 #else
 	return 0;
 #endif
@@ -97,15 +104,16 @@ ALWAYS_INLINE void add_unlocked(int64_t *value, int64_t amount)
 #endif
 }
 
-/* 64 bits of memory, whatever lies there. */
+/* 64 and 32 bits of memory, whatever lies there. */
 typedef uint64_t __attribute__((may_alias)) thrum__word;
+typedef uint32_t __attribute__((may_alias)) thrum__half;
 
 /*
  * Tests of words that other threads may store to at any time. Each is an atomic load and a comparison,
  * in one instruction; compilers make two of them.
  *
  * is_below: whether `place` is below a limit. has_bits: whether any of the bits is set. Both are relaxed.
- * holds: whether a word is `value`, with acquire order.
+ * holds, holds_half: whether a word is `value`, with acquire order.
  */
 #if defined(__x86_64__) && defined(__LP64__) && !defined(THRUM__TSAN)
 
@@ -133,6 +141,14 @@ ALWAYS_INLINE bool holds(const thrum__word *word, uint64_t value)
 	return holds;
 }
 
+ALWAYS_INLINE bool holds_half(const thrum__half *word, uint32_t value)
+{
+	bool holds;
+
+	__asm__ volatile("cmpl %2, %1" : "=@cce"(holds) : "m"(*word), "ri"(value) : "memory");
+	return holds;
+}
+
 #else
 
 ALWAYS_INLINE bool is_below(const uint8_t *place, const _Atomic(uint8_t *) *limit)
@@ -146,6 +162,11 @@ ALWAYS_INLINE bool has_bits(const uint32_t *word, uint32_t bits)
 }
 
 ALWAYS_INLINE bool holds(const thrum__word *word, uint64_t value)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
+}
+
+ALWAYS_INLINE bool holds_half(const thrum__half *word, uint32_t value)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE) == value;
 }
@@ -166,8 +187,8 @@ ALWAYS_INLINE void put16(uint8_t *to, uint16_t value)
 /*
  * A short text is handled as one vector of 16 bytes: one load, one compare, one store. The load
  * reads up to 15 bytes beyond the text, but never beyond its page: read_short_text rejects a text
- * that starts less than 16 bytes before the end of a page, and the caller copies it another way. A
- * medium text is three such vectors.
+ * that starts less than 16 bytes before the end of a page, and the caller copies it another way. The same
+ * test rejects NULL, and with it whatever starts a page. A medium text is three such vectors.
  */
 #if defined(__x86_64__) && defined(__SSE2__) && !defined(THRUM__ASAN) && !defined(THRUM__TSAN)
 
@@ -186,7 +207,7 @@ ALWAYS_INLINE struct short_text read_short_text(const char *from)
 {
 	struct short_text text = {_mm_setzero_si128(), 0};
 
-	if (UNLIKELY(((uintptr_t)from & 4095) > 4096 - 16))
+	if (UNLIKELY((((uintptr_t)from + 15) & (4096 - 16)) == 0))
 		return text;
 	text.bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
 	__m128i zeros = _mm_cmpeq_epi8(text.bytes, _mm_setzero_si128());
@@ -206,10 +227,12 @@ ALWAYS_INLINE void put_short_text(void *to, struct short_text text)
 /* Writes 16 bytes, with zeros behind the NUL, for memory that isn't overwritten soon. */
 ALWAYS_INLINE void put_short_text_alone(void *to, struct short_text text)
 {
-	const void *mask = text_mask + 48 - text.size;
+	const uint8_t *mask = text_mask + 48;
 
+	COMPUTE(mask);
+	mask -= text.size;
 	_mm_storeu_si128((__m128i *)to,
-		_mm_and_si128(text.bytes, _mm_loadu_si128((const __m128i *)mask)));
+		_mm_and_si128(text.bytes, _mm_loadu_si128((const __m128i *)(const void *)mask)));
 }
 
 /* A text of at most 47 bytes, with zeros behind its NUL. */
@@ -267,7 +290,7 @@ struct short_text {
 
 ALWAYS_INLINE struct short_text read_short_text(const char *from)
 {
-	const char *end = (const char *)memchr(from, '\0', 16);
+	const char *end = from ? (const char *)memchr(from, '\0', 16) : NULL;
 
 	return (struct short_text){from, end ? (size_t)(end - from) + 1 : 0};
 }

@@ -134,9 +134,8 @@ void thrum__promise_report_unhandled(struct thrum_loop *loop, const struct thrum
 static inline thrum_task thrum__promise_trace_create(struct thrum_site *site, enum thrum_kind kind,
 	const char *label)
 {
-	return THRUM__ON(THRUM__BIT_STARTED) && site
-		? thrum__create(site, (int)kind, thrum__text(label))
-		: THRUM_TASK_NONE;
+	return THRUM__ON(THRUM__BIT_STARTED) && site ? thrum__create(site, (int)kind, label)
+						     : THRUM_TASK_NONE;
 }
 
 static inline thrum_task thrum__promise_trace_create_waiting(struct thrum_site *site,

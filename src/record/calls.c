@@ -29,7 +29,7 @@ thrum_task thrum__record_write_create(struct thrum_site *site, const struct crea
 	struct thread *thread = &thrum__record_thread;
 	struct creation c = *given;
 	struct thrum__record record = {.type = c.type,
-		.kind = c.kind,
+		.kind = (uint8_t)(c.place >> 16),
 		.source = c.source,
 		.text = c.label};
 	int error = errno;
@@ -42,8 +42,8 @@ thrum_task thrum__record_write_create(struct thrum_site *site, const struct crea
 		return id_without_lane();
 	if (c.type != THRUM__R_CREATE_IN)
 		c.parent = thread->running;
-	c.site = site_number(lane->recorder, site);
-	record.site = c.site;
+	record.site = site_number(lane->recorder, site);
+	c.place = (c.place >> 16 << 16) | record.site;
 	record.task = c.parent;
 	record.other = thrum__record_next_id(lane, (c.label && c.label[0]) || c.source);
 	if (c.type == THRUM__R_CREATE_WAITING && !is_on(THRUM__BIT_WAITS)) {
@@ -132,6 +132,7 @@ static bool note_switch(struct lane *lane, const struct thrum__record *record, u
 {
 	(void)time;
 	lane->said = record->task;
+	thrum__record_set_limit(lane);
 	return true;
 }
 
@@ -146,8 +147,7 @@ void thrum__record_write_switch(thrum_task task)
 /* The fields of an event, in this order. All but the tasks and the value are constants. */
 struct fields {
 	enum thrum__record_type type;
-	bool relies; /* on the running task */
-	bool ends;   /* the first task */
+	bool ends; /* the first task */
 	/* Leaves a note in the first task's cell; or NULL. Called while the lane is taken. */
 	void (*note)(const struct lane *, thrum_task, int64_t value, uint64_t time);
 	unsigned tasks;
@@ -167,10 +167,9 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if ((f.relies && !knows_running(thread, lane)) ||
-		is_beyond(from_base(TSC, lane, f.first)) ||
-		(f.tasks > 1 && is_beyond(from_base(TSC, lane, f.second))) ||
-		(f.has_value && UNLIKELY(f.value != (int32_t)f.value)))
+	if (is_beyond(event.gap | from_base(TSC, lane, f.first) |
+		    (f.tasks > 1 ? from_base(TSC, lane, f.second) : 0) |
+		    (f.has_value ? from_value(f.value) : 0)))
 		return abandon_event(thread);
 	uint8_t *p = event.at + HEADER;
 
@@ -187,10 +186,9 @@ ALWAYS_INLINE bool fast_event(struct fields f)
 }
 
 /* An event about one task. */
-ALWAYS_INLINE bool fast_about(enum thrum__record_type type, bool relies, thrum_task task)
+ALWAYS_INLINE bool fast_about(enum thrum__record_type type, thrum_task task)
 {
-	return fast_event(
-		(struct fields){.type = type, .relies = relies, .tasks = 1, .first = task});
+	return fast_event((struct fields){.type = type, .tasks = 1, .first = task});
 }
 
 static bool fast_label(thrum_task task, const char *label)
@@ -205,7 +203,7 @@ static bool fast_label(thrum_task task, const char *label)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (is_beyond(from_base(TSC, lane, task)))
+	if (is_beyond(event.gap | from_base(TSC, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	put_medium_text(event.at + HEADER + 4, text);
@@ -236,7 +234,7 @@ void thrum__should_resolve(thrum_task task)
 	if (!task || !r)
 		return;
 	thrum__record_live_flag(r, task, THRUM__LIVE_SHOULD_RESOLVE);
-	if (!fast_about(THRUM__R_SHOULD_RESOLVE, false, task))
+	if (!fast_about(THRUM__R_SHOULD_RESOLVE, task))
 		thrum__record_write(
 			&(struct thrum__record){.type = THRUM__R_SHOULD_RESOLVE, .task = task});
 }
@@ -275,7 +273,6 @@ void thrum__cancel(thrum_task task)
 {
 	if (task &&
 		!fast_event((struct fields){.type = THRUM__R_CANCEL,
-			.relies = true,
 			.ends = true,
 			.tasks = 1,
 			.first = task}))
@@ -306,14 +303,13 @@ static void write_act(enum thrum__record_type type, thrum_task other, int64_t va
 
 void thrum__ready(thrum_task task)
 {
-	if (!fast_about(THRUM__R_READY, true, task))
+	if (!fast_about(THRUM__R_READY, task))
 		write_act(THRUM__R_READY, task, 0);
 }
 
 void thrum__signal(thrum_task condition, unsigned waiters)
 {
 	if (!fast_event((struct fields){.type = THRUM__R_SIGNAL,
-		    .relies = true,
 		    .tasks = 1,
 		    .first = condition,
 		    .has_value = true,
@@ -349,11 +345,7 @@ ALWAYS_INLINE void write_lock(enum thrum__record_type type, thrum_task lock,
 	void (*note)(const struct lane *, thrum_task, int64_t value, uint64_t time))
 {
 	if (lock &&
-		!fast_event((struct fields){.type = type,
-			.relies = true,
-			.note = note,
-			.tasks = 1,
-			.first = lock}))
+		!fast_event((struct fields){.type = type, .note = note, .tasks = 1, .first = lock}))
 		write_and_note(NULL, &(struct thrum__record){.type = type, .other = lock},
 			note_lock);
 }
@@ -480,7 +472,7 @@ ALWAYS_INLINE bool fast_tag(enum thrum__record_type type, const struct thrum_tag
 	struct lane *lane = thread->lane[0];
 	bool has_value = type == THRUM__R_TAG_VALUE;
 
-	if (UNLIKELY(!tag) || (has_value && UNLIKELY(value != (int32_t)value)))
+	if (UNLIKELY(!tag))
 		return false;
 	uint32_t number = __atomic_load_n(&tag->id, __ATOMIC_RELAXED) - lane->first_number;
 
@@ -491,7 +483,7 @@ ALWAYS_INLINE bool fast_tag(enum thrum__record_type type, const struct thrum_tag
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if ((type == THRUM__R_TAG || has_value) && !knows_running(thread, lane))
+	if (is_beyond(event.gap | (has_value ? from_value(value) : 0)))
 		return abandon_event(thread);
 	put16(event.at + HEADER, (uint16_t)number);
 	if (has_value)
@@ -508,6 +500,8 @@ static bool fast_resume(void)
 
 	if (UNLIKELY(!event.at))
 		return false;
+	if (is_beyond(event.gap))
+		return abandon_event(thread);
 	lane->suspended = 0;
 	return finish_event(thread, lane, event, HEADER);
 }

@@ -20,12 +20,14 @@ static uint64_t read_monotonic(void *context)
 	return thrum__port_monotonic() * 4;
 }
 
+static uint64_t stepped_time(const struct recorder *r)
+{
+	return read_clock(&r->clock) + atomic_load_explicit(&r->step, memory_order_relaxed);
+}
+
 static uint64_t read_stepped(void *context)
 {
-	const struct recorder *r = context;
-	uint64_t time = r->clock.read ? r->clock.read(r->clock.context) : read_tsc();
-
-	return time + atomic_load_explicit(&r->step, memory_order_relaxed);
+	return stepped_time(context) / 2;
 }
 
 /* Reads three clocks at one time. Makes five tries and keeps the shortest one. */
@@ -43,7 +45,7 @@ static struct thrum__reading read_clocks(void)
 		if (after - before >= shortest)
 			continue;
 		shortest = after - before;
-		best.ticks = (before + shortest / 2) >> 4;
+		best.ticks = (before + shortest / 2) >> TICK_BITS;
 		best.monotonic = monotonic;
 		best.realtime = realtime - (thrum__port_monotonic() - monotonic);
 	}
@@ -95,7 +97,7 @@ void thrum__record_clock_begin(struct recorder *r, struct thrum__header *h,
 	h->start = read_clocks();
 	(void)thrum__port_realtime_error(&h->realtime_error.most, &h->realtime_error.estimate);
 	atomic_store(&h->start.ticket, 1);
-	atomic_store(&r->next_reading, now() + READING_EVERY * 16 * r->clock.frequency);
+	atomic_store(&r->next_reading, now() + (READING_EVERY * r->clock.frequency << TICK_BITS));
 }
 
 /* ---- A clock that steps back ---------------------------------------------------------------- */
@@ -103,9 +105,9 @@ void thrum__record_clock_begin(struct recorder *r, struct thrum__header *h,
 uint64_t thrum__record_clock_after(struct recorder *r, uint64_t last)
 {
 	uint64_t step = atomic_load(&r->step);
-	int64_t behind = (int64_t)(last - read_stepped(r));
+	int64_t behind = (int64_t)(last - stepped_time(r));
 
-	if (behind <= (int64_t)(16 * r->clock.frequency / 1000 * STEP_MS) ||
+	if (behind <= (int64_t)((r->clock.frequency << TICK_BITS) / 1000 * STEP_MS) ||
 		!atomic_compare_exchange_strong(&r->step, &step, step + (uint64_t)behind))
 		return last;
 	atomic_fetch_add(&r->step_to_tell, (uint64_t)behind);
@@ -122,7 +124,8 @@ bool thrum__record_clock_has_stepped(struct recorder *r, struct thrum__record *r
 {
 	if (LIKELY(!atomic_load_explicit(&r->step_to_tell, memory_order_relaxed)))
 		return false;
-	uint64_t ticks = atomic_exchange(&r->step_to_tell, 0) / 16, second = r->clock.frequency;
+	uint64_t ticks = atomic_exchange(&r->step_to_tell, 0) >> TICK_BITS,
+		 second = r->clock.frequency;
 
 	*record = (struct thrum__record){.type = THRUM__R_TAG_VALUE,
 		.text = "the clock stepped back (ms)",
@@ -138,7 +141,7 @@ bool thrum__record_clock_is_due(struct recorder *r, uint64_t time)
 
 	return time >= due &&
 		atomic_compare_exchange_strong(&r->next_reading, &due,
-			time + READING_EVERY * 16 * r->clock.frequency);
+			time + (READING_EVERY * r->clock.frequency << TICK_BITS));
 }
 
 void thrum__record_note_clocks(struct recorder *r, struct thrum__record *record)

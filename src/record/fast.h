@@ -26,6 +26,7 @@ enum clock {
 struct fast_event {
 	uint8_t *at; /* NULL: nothing was done */
 	uint64_t time;
+	uint64_t gap; /* is_beyond() if the header has too few bits for the time */
 };
 
 /* Releases the lane without writing an event. Returns false. */
@@ -36,28 +37,29 @@ ALWAYS_INLINE bool abandon_event(struct thread *thread)
 	return false;
 }
 
-/* Takes the lane and writes the event's header. `at` is NULL if that is not possible. */
+/* Takes the lane and writes the event's header. `at` is NULL if that is not possible. The caller tests
+ * the gap, together with whatever else must fit. */
 ALWAYS_INLINE struct fast_event begin_event(enum clock clock, struct thread *thread,
 	struct lane *lane, unsigned id)
 {
 	if (UNLIKELY(thread->busy[0]))
-		return (struct fast_event){NULL, 0};
+		return (struct fast_event){NULL, 0, 0};
 	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
 	uint8_t *at = lane->position;
-	/* The part of the time that records have. */
-	uint64_t time = (clock == TSC ? read_tsc() : now()) & ~UINT64_C(15);
+	uint64_t time = in_ticks(clock == TSC ? read_tsc() : now());
+	uint64_t header = time + id; /* 5 bits of id, 27 of time, and the rest of the time */
 
-	/* The unsigned comparison finds both a gap too long for the header and a clock that steps
-	 * back. */
-	if (UNLIKELY(!is_below(at, clock == TSC ? &lane->tsc_limit : &lane->limit)) ||
-		UNLIKELY(time - lane->last >= COMPACT_GAP)) {
+	if (UNLIKELY(!is_below(at, clock == TSC ? &lane->tsc_limit : &lane->limit))) {
 		abandon_event(thread);
-		return (struct fast_event){NULL, 0};
+		return (struct fast_event){NULL, 0, 0};
 	}
-	/* 27 bits of time / 16, and 5 of id */
-	put32(at, (uint32_t)time * 2 + id);
-	return (struct fast_event){at, time};
+	/* A handler ran another task meanwhile, or several. */
+	if (clock == ANY && UNLIKELY(lane->is_untold) && thread->running == lane->said)
+		thrum__record_set_limit(lane);
+	put32(at, (uint32_t)header);
+	/* It wraps if the clock has stepped back. */
+	return (struct fast_event){at, time, header - lane->last};
 }
 
 /* Publishes the event, of `size` bytes, and releases the lane. Returns true. */
@@ -73,12 +75,18 @@ ALWAYS_INLINE bool finish_event(struct thread *thread, struct lane *lane, struct
 
 /*
  * Returns less than 2^32 if an id fits 32 bits in this packet: its high half is that of id_base, and
- * it isn't NONE. (No task has an id whose low half is 0.) To test two ids at once, combine the
- * results by |. For the inline variant id_base is 0: see thrum__record_store_limit.
+ * it isn't NONE. (No task has an id whose low half is 0.) To test several such numbers at once,
+ * combine them by |. For the inline variant id_base is 0: see thrum__record_set_limit.
  */
 ALWAYS_INLINE uint64_t from_base(enum clock clock, const struct lane *lane, uint64_t id)
 {
 	return id - (clock == TSC ? 1 : lane->lowest_id);
+}
+
+/* Does the same for a value that must fit 32 bits. */
+ALWAYS_INLINE uint64_t from_value(int64_t value)
+{
+	return (uint64_t)value ^ (uint64_t)(int32_t)value;
 }
 
 ALWAYS_INLINE bool is_beyond(uint64_t distance)
@@ -87,10 +95,11 @@ ALWAYS_INLINE bool is_beyond(uint64_t distance)
 }
 
 /* Whether the packet's records already tell a reader which task runs. A handler of this thread may
- * change that, so call this only while the lane is taken. */
-ALWAYS_INLINE bool knows_running(const struct thread *thread, const struct lane *lane)
+ * change that, so call this only while the lane is taken. The inline variant has its limit only then. */
+ALWAYS_INLINE bool knows_running(enum clock clock, const struct thread *thread,
+	const struct lane *lane)
 {
-	return LIKELY(thread->running == lane->said);
+	return clock == TSC || LIKELY(thread->running == lane->said);
 }
 
 #endif

@@ -28,7 +28,7 @@ ALWAYS_INLINE bool fast_wait(enum clock clock, thrum_task waiter, thrum_task sou
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (is_beyond(from_base(clock, lane, waiter) | from_base(clock, lane, source)))
+	if (is_beyond(event.gap | from_base(clock, lane, waiter) | from_base(clock, lane, source)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)waiter);
 	put32(event.at + HEADER + 4, (uint32_t)source);
@@ -57,7 +57,7 @@ ALWAYS_INLINE bool fast_read(enum clock clock, thrum_task reader, thrum_task sou
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (is_beyond(from_base(clock, lane, reader) | from_base(clock, lane, source)))
+	if (is_beyond(event.gap | from_base(clock, lane, reader) | from_base(clock, lane, source)))
 		return abandon_event(thread);
 	if (reader == lane->said) {
 		event.at[0] ^= THRUM__R_READ ^ THRUM__R_READ_OWN;
@@ -94,7 +94,8 @@ ALWAYS_INLINE bool fast_resolve(enum clock clock, thrum_task task)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane) || is_beyond(from_base(clock, lane, task)))
+	if (!knows_running(clock, thread, lane) ||
+		is_beyond(event.gap | from_base(clock, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	live_end(lane, task);
@@ -134,7 +135,7 @@ ALWAYS_INLINE bool fast_switch(enum clock clock, thrum_task task)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (is_beyond(from_base(clock, lane, task)))
+	if (is_beyond(event.gap | from_base(clock, lane, task)))
 		return abandon_event(thread);
 	put32(event.at + HEADER, (uint32_t)task);
 	thread->running = lane->said = task;
@@ -146,7 +147,7 @@ static NOINLINE void switch_otherwise(thrum_task task)
 	struct thread *thread = &thrum__record_thread;
 
 	if (task && !is_on(THRUM__BIT_RUNS) && has_limit(thread->lane[0])) {
-		thread->running = task;
+		run_untold(thread, task);
 		return;
 	}
 	if (fast_switch(ANY, task))
@@ -154,7 +155,7 @@ static NOINLINE void switch_otherwise(thrum_task task)
 	thrum__record_thread_attach(thread);
 	if (!task)
 		task = thread->own;
-	thread->running = task;
+	run_untold(thread, task);
 	if (task && is_on(THRUM__BIT_RUNS))
 		thrum__record_write_switch(task);
 }
@@ -248,7 +249,7 @@ ALWAYS_INLINE bool fast_log(enum clock clock, enum form form, const char *given)
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane))
+	if (!knows_running(clock, thread, lane) || is_beyond(event.gap))
 		return abandon_event(thread);
 	put_text(form, event.at + HEADER, text, false);
 	return finish_event(thread, lane, event, HEADER + text.size);
@@ -264,20 +265,30 @@ static NOINLINE void log_otherwise(const char *text)
 
 void thrum__log(const char *text)
 {
-	if (UNLIKELY(!text) || UNLIKELY(!fast_log(TSC, SHORT, text)))
+	if (UNLIKELY(!fast_log(TSC, SHORT, text)))
 		log_otherwise(text);
 }
 
 /* ---- Creation ------------------------------------------------------------------------------ */
 
-/* Whether the ids that the record names besides the new one fit 32 bits. */
-ALWAYS_INLINE bool creation_fits(enum clock clock, const struct lane *lane,
+/* Returns the kind's part of a creation's place. */
+ALWAYS_INLINE uint32_t place_of(int kind)
+{
+	uint32_t place = (uint8_t)kind;
+
+	COMPUTE(place);
+	return place << 16;
+}
+
+/* The same as from_base, for the task that the record names besides the new one. */
+ALWAYS_INLINE uint64_t other_from_base(enum clock clock, const struct lane *lane,
 	const struct creation *c)
 {
-	if (c->type == THRUM__R_CREATE_IN)
-		return !is_beyond(from_base(clock, lane, c->parent)) ||
-			(!c->parent && (clock == TSC || lane->lowest_id == 1));
-	return c->type == THRUM__R_CREATE || !is_beyond(from_base(clock, lane, c->source));
+	if (c->type == THRUM__R_CREATE_WAITING)
+		return from_base(clock, lane, c->source);
+	if (c->type == THRUM__R_CREATE || (!c->parent && (clock == TSC || lane->lowest_id == 1)))
+		return 0;
+	return from_base(clock, lane, c->parent);
 }
 
 ALWAYS_INLINE void write_creation(enum form form, struct thread *thread, struct lane *lane,
@@ -288,7 +299,7 @@ ALWAYS_INLINE void write_creation(enum form form, struct thread *thread, struct 
 	if (c->type == THRUM__R_CREATE_IN)
 		put32(p, (uint32_t)c->parent), p += 4;
 	put32(p, (uint32_t)id);
-	put32(p + 4, place_of(c)); /* three bytes, and one that the text overwrites */
+	put32(p + 4, c->place); /* three bytes, and one that the text overwrites */
 	p += 7;
 	if (c->type == THRUM__R_CREATE_WAITING)
 		put32(p, (uint32_t)c->source), p += 4;
@@ -304,19 +315,21 @@ ALWAYS_INLINE thrum_task finish_create(enum form form, bool has_cells, struct th
 	uint64_t id = lane->next_id;
 	struct thrum__live_task *cell = has_cells ? own_cell(lane, id) : NULL;
 
-	if (UNLIKELY(id == lane->end_id) ||
+	if (UNLIKELY(holds(&lane->end_id, id)) ||
 		(has_cells && UNLIKELY(has_bits((void *)&cell->tag, UINT32_MAX))))
 		return abandon_event(thread);
 	/* Partners: live_end(), whose store this look at the tag saw; and the reader's second look at
 	 * the tag, which was 0 before any of this. */
 	atomic_thread_fence(memory_order_acq_rel);
 	lane->next_id = id + 1;
-	if (has_cells) {
+	if (form == SHORT || (form == MEDIUM && label.size > 1))
+		c.place |= THRUM__LIVE_LABELLED << 24;
+	if (has_cells)
 		put_text(form, cell->label, label, true);
-		live_fill(cell, lane, id, event.time, &c,
-			form != EMPTY && (form == SHORT || label.size > 1) ? THRUM__LIVE_LABELLED
-									   : 0);
-	}
+	if (c.type != THRUM__R_CREATE_IN)
+		c.parent = event.at ? lane->said : thread->running;
+	if (has_cells)
+		live_fill(cell, lane, id, event.time, &c);
 	if (event.at)
 		write_creation(form, thread, lane, event, label, &c, id);
 	else
@@ -333,29 +346,25 @@ ALWAYS_INLINE thrum_task fast_create(enum clock clock, enum form form, struct th
 	struct thread *thread = &thrum__record_thread;
 	struct lane *lane = thread->lane[0];
 
-	/* The reason why the form before didn't do. */
-	if (form == MEDIUM && clock == TSC && lane->next_id == lane->end_id)
-		return 0;
 	if (c.type == THRUM__R_CREATE_WAITING && UNLIKELY(!is_on(THRUM__BIT_WAITS)))
 		return 0;
 	struct text label = read_text(form, c.label);
 
-	if (UNLIKELY(!label.size))
+	if (UNLIKELY(!label.size) || (form == SHORT && UNLIKELY(!c.label[0])))
 		return 0;
 	uint32_t number = __atomic_load_n(&site->id, __ATOMIC_RELAXED) - lane->first_number;
 
 	if (UNLIKELY(number > UINT16_MAX))
 		return 0;
+	/* In one register, before any other is needed. */
+	c.place |= number;
+	COMPUTE(c.place);
 	struct fast_event event = begin_event(clock, thread, lane, c.type);
 
 	if (UNLIKELY(!event.at))
 		return 0;
-	c.site = (uint16_t)number;
-	if (!knows_running(thread, lane))
-		return abandon_event(thread);
-	if (c.type != THRUM__R_CREATE_IN)
-		c.parent = thread->running;
-	if (!creation_fits(clock, lane, &c))
+	if (!knows_running(clock, thread, lane) ||
+		is_beyond(event.gap | other_from_base(clock, lane, &c)))
 		return abandon_event(thread);
 	return LIKELY(lane->cells) ? finish_create(form, true, thread, lane, event, label, c)
 				   : finish_create(form, false, thread, lane, event, label, c);
@@ -365,7 +374,7 @@ static NOINLINE thrum_task create_otherwise(enum thrum__record_type type, struct
 	thrum_task parent, int kind, const char *label, thrum_task source)
 {
 	struct creation c = {.type = type,
-		.kind = (uint8_t)kind,
+		.place = place_of(kind),
 		.label = label,
 		.parent = parent,
 		.source = source};
@@ -390,13 +399,11 @@ ALWAYS_INLINE thrum_task fast_unrecorded(enum form form, struct thrum_site *site
 		return 0;
 	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
-	struct fast_event event = {NULL, now() & ~UINT64_C(15)};
+	struct fast_event event = {.time = in_ticks(now())};
 
 	if (!has_limit(lane) || !lane->cells || (int64_t)(event.time - lane->last) < 0)
 		return abandon_event(thread);
-	c.site = (uint16_t)number;
-	if (c.type != THRUM__R_CREATE_IN)
-		c.parent = thread->running;
+	c.place |= number;
 	return finish_create(form, true, thread, lane, event, label, c);
 }
 
@@ -406,7 +413,7 @@ static NOINLINE thrum_task create_unrecorded(enum thrum__record_type type, struc
 	bool waits = source && is_on(THRUM__BIT_WAITS);
 	struct creation c = {.type = type == THRUM__R_CREATE_WAITING && !waits ? THRUM__R_CREATE
 									       : type,
-		.kind = (uint8_t)kind,
+		.place = place_of(kind),
 		.label = label,
 		.parent = parent,
 		.source = waits ? source : 0};
@@ -416,32 +423,45 @@ static NOINLINE thrum_task create_unrecorded(enum thrum__record_type type, struc
 	return LIKELY(task) ? task : thrum__record_write_create(site, &c);
 }
 
-static NOINLINE thrum_task create_labelled(struct thrum_site *site, int kind, const char *label)
-{
-	thrum_task task = fast_create(TSC, MEDIUM, site,
-		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
-
-	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, label, 0);
-}
-
 static NOINLINE thrum_task create_unlabelled(struct thrum_site *site, int kind)
 {
 	thrum_task task = fast_create(TSC, EMPTY, site,
-		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind});
+		(struct creation){.type = THRUM__R_CREATE, .place = place_of(kind)});
 
 	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, "", 0);
+}
+
+/* The rest of thrum__create: no label, a longer one, or the block of ids is used up. */
+static NOINLINE thrum_task create_labelled(struct thrum_site *site, int kind, const char *label)
+{
+	const struct lane *lane = thrum__record_thread.lane[0];
+
+	if (!label || !label[0])
+		return create_unlabelled(site, kind);
+	if (lane->next_id == lane->end_id && thrum__record_refill_ids(&thrum__record_thread))
+		return thrum__create(site, kind, label);
+	thrum_task task = fast_create(TSC, MEDIUM, site,
+		(struct creation){.type = THRUM__R_CREATE,
+			.place = place_of(kind),
+			.label = label});
+
+	return LIKELY(task) ? task : create_otherwise(THRUM__R_CREATE, site, 0, kind, label, 0);
 }
 
 thrum_task thrum__create(struct thrum_site *site, int kind, const char *label)
 {
 	if (UNLIKELY(!is_on(THRUM__BIT_LIFE)))
-		return create_unrecorded(THRUM__R_CREATE, site, 0, kind, label, 0);
-	if (UNLIKELY(!label[0]))
-		return create_unlabelled(site, kind);
+		return create_unrecorded(THRUM__R_CREATE, site, 0, kind, thrum__text(label), 0);
+	/* For the slow way. In registers they would displace others, which would have to be saved. */
+	struct thrum_site *volatile kept_site = site;
+	const char *volatile kept_label = label;
+	volatile int kept_kind = kind;
 	thrum_task task = fast_create(TSC, SHORT, site,
-		(struct creation){.type = THRUM__R_CREATE, .kind = (uint8_t)kind, .label = label});
+		(struct creation){.type = THRUM__R_CREATE,
+			.place = place_of(kind),
+			.label = label});
 
-	return LIKELY(task) ? task : create_labelled(site, kind, label);
+	return LIKELY(task) ? task : create_labelled(kept_site, kept_kind, kept_label);
 }
 
 thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind, const char *label)
@@ -450,7 +470,7 @@ thrum_task thrum__create_in(struct thrum_site *site, thrum_task parent, int kind
 		return create_unrecorded(THRUM__R_CREATE_IN, site, parent, kind, label, 0);
 	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_IN,
-			.kind = (uint8_t)kind,
+			.place = place_of(kind),
 			.label = label,
 			.parent = parent});
 
@@ -465,7 +485,7 @@ static NOINLINE thrum_task create_waiting_labelled(struct thrum_site *site, int 
 		return thrum__create(site, kind, label);
 	thrum_task task = fast_create(TSC, MEDIUM, site,
 		(struct creation){.type = THRUM__R_CREATE_WAITING,
-			.kind = (uint8_t)kind,
+			.place = place_of(kind),
 			.label = label,
 			.source = source});
 
@@ -484,7 +504,7 @@ thrum_task thrum__create_waiting(struct thrum_site *site, int kind, const char *
 	thrum_task task = label[0] ? 0
 				   : fast_create(TSC, EMPTY, site,
 					     (struct creation){.type = THRUM__R_CREATE_WAITING,
-						     .kind = (uint8_t)kind,
+						     .place = place_of(kind),
 						     .source = source});
 
 	return LIKELY(task) ? task : create_waiting_labelled(site, kind, label, source);
@@ -500,13 +520,13 @@ ALWAYS_INLINE bool fast_counter(enum clock clock, const struct thrum_counter *co
 
 	uint32_t number = __atomic_load_n(&counter->id, __ATOMIC_RELAXED) - lane->first_number;
 
-	if (UNLIKELY(value != (int32_t)value) || UNLIKELY(number > UINT16_MAX))
+	if (UNLIKELY(number > UINT16_MAX))
 		return false;
 	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_COUNTER);
 
 	if (UNLIKELY(!event.at))
 		return false;
-	if (!knows_running(thread, lane))
+	if (!knows_running(clock, thread, lane) || is_beyond(event.gap | from_value(value)))
 		return abandon_event(thread);
 	put16(event.at + HEADER, (uint16_t)number);
 	put32(event.at + HEADER + 2, (uint32_t)(int32_t)value);

@@ -50,12 +50,10 @@ static struct thrum__packet *packet_at(const struct recorder *r, uint32_t slot)
 	return (struct thrum__packet *)(void *)(r->packets + (size_t)slot * r->packet_size);
 }
 
-void thrum__record_store_limit(struct lane *lane, uint8_t *limit)
+void thrum__record_clear_limit(struct lane *lane)
 {
-	bool in_place = limit && !lane->recorder->clock.read && lane->lowest_id == 1;
-
-	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
-	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
+	atomic_store_explicit(&lane->limit, NULL, memory_order_relaxed);
+	atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
 }
 
 void thrum__record_set_limit(struct lane *lane)
@@ -63,15 +61,25 @@ void thrum__record_set_limit(struct lane *lane)
 	const struct recorder *r = lane->recorder;
 	bool ids_fit = (lane->next_id - lane->lowest_id) >> 32 == 0;
 	uint8_t *end = (uint8_t *)lane->packet + r->ready[lane->slot];
+	uint8_t *limit = ids_fit && !r->careful ? end - FAST_EVENT_MAX + 1 : NULL;
+	bool in_place = !r->clock.read && lane->lowest_id == 1;
 
-	thrum__record_store_limit(lane, ids_fit && !r->careful ? end - FAST_EVENT_MAX + 1 : NULL);
-	/* Partner: thrum_stop() takes the recorder away, then clears the limit of each lane. */
+	lane->is_untold = false;
+	handler_fence();
+	atomic_store_explicit(&lane->limit, limit, memory_order_relaxed);
+	atomic_store_explicit(&lane->tsc_limit, in_place ? limit : NULL, memory_order_relaxed);
+	/* Partners: thrum_stop() takes the recorder away, then clears the limit of each lane; a handler
+	 * may have called run_untold(). */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (atomic_load_explicit(&thrum__record_process.recorder, memory_order_relaxed) != r)
-		thrum__record_store_limit(lane, NULL);
+		thrum__record_clear_limit(lane);
 	/* Partner: thrum__record_clock_after(). */
 	if (UNLIKELY(atomic_load_explicit(&r->step, memory_order_relaxed)))
 		atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
+	if (thrum__record_thread.running != lane->said) {
+		atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
+		lane->is_untold = true;
+	}
 }
 
 /* Makes the first `bytes` of a packet present. Returns false if the device is full, or if the program
@@ -133,7 +141,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	lane->slot = slot;
 	lane->packet = p;
 	lane->position = (uint8_t *)(p + 1);
-	lane->last = time;
+	lane->last = in_ticks(time);
 	lane->said = running;
 	thrum__record_set_limit(lane);
 
@@ -145,7 +153,7 @@ static void begin_packet(struct lane *lane, uint32_t slot, uint64_t time, uint64
 	memcpy(p->uuid, r->header->uuid, sizeof p->uuid);
 	p->stream_id = 0;
 	p->lane = lane->number;
-	p->begin = time >> 4;
+	p->begin = time >> TICK_BITS;
 	p->packet_size = r->packet_size * 8;
 	p->seq = lane->seq++;
 	p->discarded = lane->discarded;
@@ -201,7 +209,7 @@ static bool change_packet(struct thread *thread, struct lane *lane, uint64_t tim
 	if (slot == NO_PACKET && !r->discard)
 		slot = old; /* each packet belongs to a lane: overwrite our own */
 	lane->slot = NO_PACKET;
-	thrum__record_store_limit(lane, NULL);
+	thrum__record_clear_limit(lane);
 	if (old != NO_PACKET && old != slot && !r->discard)
 		thrum__record_pool_put(r, old);
 	if (slot != NO_PACKET)
@@ -241,7 +249,7 @@ static bool make_room(struct thread *thread, struct lane *lane, size_t bytes, ui
 static struct lane *reclaim_lane(struct recorder *r, uint64_t time)
 {
 	uint64_t due = atomic_load(&r->next_reclaim);
-	uint64_t later = time + 16 * r->clock.frequency / 10;
+	uint64_t later = time + (r->clock.frequency << TICK_BITS) / 10;
 
 	if (time < due || !atomic_compare_exchange_strong(&r->next_reclaim, &due, later))
 		return NULL;
@@ -325,7 +333,7 @@ static void begin_own_task(struct thread *thread, struct lane *lane, uint64_t ti
 	if (!thread->running)
 		thread->running = id;
 	thrum__record_live_begin(lane, id, time,
-		&(struct creation){.kind = THRUM_KIND_THREAD, .label = name});
+		&(struct creation){.place = THRUM_KIND_THREAD << 16, .label = name});
 	thrum__record_live_flag(lane->recorder, id, THRUM__LIVE_LANE);
 
 	struct thrum__record begins = {.type = THRUM__R_LANE,
@@ -349,6 +357,7 @@ static void renew_left(struct lane *lane, uint64_t time)
 			atomic_load_explicit(&lane->packet->content_size, memory_order_relaxed) / 8;
 	lane->last = time - 2 * COMPACT_GAP;
 	lane->said = UINT64_MAX;
+	atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
 	lane->is_scarce = false;
 	lane->kept_end = lane->kept_next;
 	lane->plain_end = lane->plain_next;
@@ -380,6 +389,8 @@ static struct lane *attach_lane(struct thread *thread, struct recorder *r, unsig
 		begin_own_task(thread, lane, *time);
 	else if (lane->slot != NO_PACKET && lane->packet->own != thread->own)
 		change_packet(thread, lane, *time); /* its header names another thread */
+	if (lane->slot != NO_PACKET)
+		thrum__record_set_limit(lane); /* another task may run than on the former thread */
 	return lane;
 }
 
@@ -504,7 +515,7 @@ struct lane *thrum__record_lane_take(struct thread *thread, size_t bytes, uint64
 	*time = now();
 
 	/* A thread without a lane may ask for one after a millisecond, or when the clock steps back. */
-	uint64_t wait = 16 * r->clock.frequency / 1000;
+	uint64_t wait = (r->clock.frequency << TICK_BITS) / 1000;
 	struct lane *lane = thread->lane[level]->recorder == r ? thread->lane[level] : NULL;
 
 	bool may_ask = thread->retry - *time - 1 >= wait;
@@ -561,7 +572,7 @@ void thrum__record_thread_exit(void *pointer)
 		thread->busy[level] = 0;
 	}
 	if (thread->own) {
-		thread->running = thread->own;
+		run_untold(thread, thread->own);
 		thrum__resolve(thread->own);
 	}
 	for (unsigned level = 0; level < LEVELS; level++) {

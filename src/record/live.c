@@ -178,17 +178,20 @@ static void find_id(struct lane *lane)
 	}
 }
 
-void thrum__record_refill_ids(struct thread *thread)
+bool thrum__record_refill_ids(struct thread *thread)
 {
 	struct lane *lane = thread->lane[0];
 
 	if (thread->busy[0] || !has_limit(lane) || lane->is_scarce)
-		return;
+		return false;
 	store_stack_pointer(&thread->busy[0]);
 	handler_fence();
 	find_id(lane);
+	bool is_refilled = !lane->is_scarce;
+
 	handler_fence();
 	thread->busy[0] = 0;
+	return is_refilled;
 }
 
 /* Returns the next id of the kept ones whose cell is free; 0: there is none. */
@@ -248,7 +251,7 @@ void thrum__record_live_begin(struct lane *lane, uint64_t id, uint64_t time,
 	/* Partner: the reader's second look at the tag, which was 0 before any of this. */
 	atomic_thread_fence(memory_order_release);
 	cell->label[0] = '\0';
-	live_fill(cell, lane, id, time, c, 0);
+	live_fill(cell, lane, id, time, c);
 	if (c->label && c->label[0])
 		thrum__record_live_label(lane->recorder, id, c->label);
 }
@@ -340,7 +343,7 @@ void thrum__record_live_hold(const struct lane *lane, uint64_t lock, uint64_t ho
 		note |= copy_label(cell, its);
 	}
 	live_store(cell, lane, note | kind << THRUM__LIVE_HOLDER_KIND,
-		time >> 4 | THRUM__LIVE_NOTED);
+		time >> TICK_BITS | THRUM__LIVE_NOTED);
 }
 
 void thrum__record_live_release(const struct lane *lane, uint64_t lock)
@@ -363,5 +366,6 @@ void thrum__record_live_due(const struct lane *lane, uint64_t timer, int64_t ns,
 	if (ns == INT64_MAX)
 		atomic_store_explicit(&cell->waiting, 0, memory_order_relaxed);
 	else if (left < THRUM__LIVE_DUE)
-		live_store(cell, lane, THRUM__LIVE_DUE | left, time >> 4 | THRUM__LIVE_NOTED);
+		live_store(cell, lane, THRUM__LIVE_DUE | left,
+			time >> TICK_BITS | THRUM__LIVE_NOTED);
 }

@@ -26,7 +26,8 @@
  *   request.c   start and stop from outside
  *   snapshot.c  a copy while recording
  *
- * A time "on the clock" is in sixteenths of a tick of the recording's clock.
+ * A time "on the clock" is in thirty-seconds of a tick of the recording's clock: the low half of such a
+ * time is a record's compact header without the id.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H
@@ -47,11 +48,16 @@
 #include "thrum/core.h"
 #endif
 
+/* So that the compiler knows that variables are in this library, and doesn't look up their addresses. */
+#pragma GCC visibility push(hidden)
+
 /* No fast event is longer, so one may begin up to this many bytes before the end of the part of the
  * packet that is present. */
 #define FAST_EVENT_MAX 64u
-/* Sixteenths of a tick. From this gap on, the compact header's 27 bits might not suffice. */
-#define COMPACT_GAP ((UINT64_C(1) << (THRUM__TIME_BITS + 4)) - 32)
+/* A tick on the clock is 1 << TICK_BITS. */
+#define TICK_BITS (32 - THRUM__TIME_BITS)
+/* From this gap on, on the clock, the compact header's 27 bits don't suffice. */
+#define COMPACT_GAP (UINT64_C(1) << 32)
 #define NO_PACKET UINT32_MAX
 /* Lanes of a thread: its own, and two for signal handlers that interrupt a recording call. */
 #define LEVELS 3
@@ -73,10 +79,10 @@
  * first members share a cache line. */
 struct lane {
 	uint8_t *position; /* the next event's place in the packet */
-	/* limit if the clock is the time stamp counter and lowest_id is 1, else NULL */
+	/* limit if the clock is the time stamp counter, lowest_id is 1, and `said` is true; else NULL */
 	_Atomic(uint8_t *) tsc_limit;
 	struct thrum__packet *packet;
-	uint64_t last;      /* the clock at the last event, sixteenths of a tick */
+	uint64_t last;      /* the clock at the last event, in whole ticks */
 	uint64_t lowest_id; /* the packet's id_base + 1: the lowest id that fits 32 bits */
 	uint64_t said;      /* the task that a reader of the packet takes for the running one */
 	uint64_t next_id, end_id; /* the unused rest of the block of ids */
@@ -96,6 +102,7 @@ struct lane {
 	 * have a label or wait; other tasks get the `plain` ids, which have no cells. */
 	uint64_t kept_next, kept_end, plain_next, plain_end;
 	bool is_scarce;
+	bool is_untold;               /* tsc_limit is NULL because another task ran than `said` */
 	uint32_t without_cells;       /* blocks of ids still to take without cells (live.c) */
 	uint32_t patience;            /* as many blocks next time */
 	uint32_t region;              /* of the live-task table, + 1; 0: none */
@@ -201,13 +208,22 @@ extern bool thrum__record_has_exit_key;
 /* Stands in for the lane of a thread that has none. Its limits are NULL, so nothing is written. */
 extern struct lane thrum__record_no_lane;
 
-/* Returns the clock, in sixteenths of a tick. */
+/* Returns the time that a clock shows, on the clock. */
+ALWAYS_INLINE uint64_t read_clock(const struct thrum_clock *clock)
+{
+	return clock->read ? clock->read(clock->context) * 2 : read_tsc();
+}
+
+/* Returns the present time. */
 ALWAYS_INLINE uint64_t now(void)
 {
-	const struct thrum_clock *clock = atomic_load_explicit(&thrum__record_clock,
-		memory_order_acquire);
+	return read_clock(atomic_load_explicit(&thrum__record_clock, memory_order_acquire));
+}
 
-	return clock->read ? clock->read(clock->context) : read_tsc();
+/* Returns the part of a time that records have. */
+ALWAYS_INLINE uint64_t in_ticks(uint64_t time)
+{
+	return time >> TICK_BITS << TICK_BITS;
 }
 
 /* Returns the mask of all that is recorded, as one word. */
@@ -226,6 +242,22 @@ static inline bool is_on(unsigned bit)
 ALWAYS_INLINE bool has_limit(const struct lane *lane)
 {
 	return atomic_load_explicit(&lane->limit, memory_order_relaxed) != NULL;
+}
+
+/* Makes a task the running one, of which no record tells: the lane's next event that relies on it does
+ * that first. */
+ALWAYS_INLINE void run_untold(struct thread *thread, uint64_t task)
+{
+	struct lane *lane = thread->lane[0];
+
+	thread->running = task;
+	/* Partner: thrum__record_set_limit(), which a handler may call just before this. */
+	handler_fence();
+	/* Threads without a lane share one, which has no limit. */
+	if (atomic_load_explicit(&lane->tsc_limit, memory_order_relaxed)) {
+		atomic_store_explicit(&lane->tsc_limit, NULL, memory_order_relaxed);
+		lane->is_untold = true;
+	}
 }
 
 /* Makes the event that ends at `end` visible to readers and safe from SIGKILL. */
@@ -258,9 +290,10 @@ struct lane *thrum__record_unpark(struct recorder *);
  */
 struct lane *thrum__record_lane_take(struct thread *, size_t bytes, uint64_t *time);
 void thrum__record_lane_release(struct thread *, struct lane *);
-/* Sets the place up to which fast events may begin; NULL: no fast events. */
-void thrum__record_store_limit(struct lane *, uint8_t *limit);
-/* The same, with the place that follows from the lane's state. The lane has a packet. */
+/* Allows no fast events. */
+void thrum__record_clear_limit(struct lane *);
+/* Sets the place up to which fast events may begin, as it follows from the lane's state. The lane is the
+ * calling thread's and has a packet. */
 void thrum__record_set_limit(struct lane *);
 /* Gives the thread its lane and its own task, if it has none and there is room. Keeps errno. */
 void thrum__record_thread_attach(struct thread *);
@@ -290,8 +323,7 @@ struct creation {
 	enum thrum__record_type type; /* CREATE, CREATE_IN or CREATE_WAITING */
 	uint64_t parent, source;      /* source: the task that it waits for; 0: none */
 	const char *label;
-	uint16_t site;
-	uint8_t kind;
+	uint32_t place; /* 16 bits: the call site's number; 8: the kind; 8: flags of the cell */
 };
 /* Returns the new task's id, also if its event is lost; THRUM_TASK_NONE if nothing is recorded. */
 thrum_task thrum__record_write_create(struct thrum_site *, const struct creation *);
@@ -304,9 +336,9 @@ void thrum__record_write_switch(thrum_task);
 /* ---- live.c: ids and the table of live tasks ---- */
 /* Takes a block of ids for the lane, and its region of the live-task table. The lane is taken. */
 void thrum__record_take_ids(struct lane *);
-/* Makes sure that the thread's lane has an unused id. Does nothing if the thread has no lane or is
- * inside another call. Takes the lane meanwhile. */
-void thrum__record_refill_ids(struct thread *);
+/* Makes sure that the thread's lane has an unused id. Does nothing and returns false if the thread has no
+ * lane, is inside another call, or finds no id that any task may have. Takes the lane meanwhile. */
+bool thrum__record_refill_ids(struct thread *);
 /* Takes the next id whose live cell is free, or that has none. A task with a label or a source finds
  * a cell also where others don't. The lane is taken. */
 uint64_t thrum__record_next_id(struct lane *, bool has_label_or_source);
@@ -322,32 +354,26 @@ void thrum__record_live_hold(const struct lane *, uint64_t lock, uint64_t holder
 void thrum__record_live_release(const struct lane *, uint64_t lock);
 void thrum__record_live_due(const struct lane *, uint64_t timer, int64_t ns, uint64_t time);
 
-/* Two members of a cell are accessed as words: the id, which begins with the tag, and the small members. */
+/* Some members of a cell are accessed as words: the id, which begins with the tag, and the small ones. */
 _Static_assert(offsetof(struct thrum__live_task, id_high) == 4, "the id's two halves");
 _Static_assert(offsetof(struct thrum__live_task, lane) == 40 &&
 		offsetof(struct thrum__live_task, waiting_lane) == 42 &&
 		offsetof(struct thrum__live_task, site) == 44 &&
 		offsetof(struct thrum__live_task, kind) == 46 &&
 		offsetof(struct thrum__live_task, flags) == 47,
-	"one word");
-
-/* Returns a new task's site and kind as records and cells have them, 24 bits. */
-ALWAYS_INLINE uint32_t place_of(const struct creation *c)
-{
-	return c->site | (uint32_t)c->kind << 16;
-}
+	"two halves of a word");
 
 /* Fills in a cell but for its label, and stores the tag last. */
 ALWAYS_INLINE void live_fill(struct thrum__live_task *cell, const struct lane *lane, uint64_t id,
-	uint64_t time, const struct creation *c, unsigned flags)
+	uint64_t time, const struct creation *c)
 {
-	/* gcc would join these two stores by way of the vector registers, which takes longer. */
+	/* gcc would join neighbours by way of the vector registers, which takes longer. */
 	__atomic_store_n(&cell->parent, c->parent, __ATOMIC_RELAXED);
-	__atomic_store_n(&cell->created, time >> 4, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->created, time >> TICK_BITS, __ATOMIC_RELAXED);
 	atomic_store_explicit(&cell->waiting, c->source, memory_order_relaxed);
-	atomic_store_explicit(&cell->waited, time >> 4, memory_order_relaxed);
-	*(thrum__word *)(void *)&cell->lane = lane->number_twice |
-		(uint64_t)(place_of(c) | flags << 24) << 32;
+	atomic_store_explicit(&cell->waited, time >> TICK_BITS, memory_order_relaxed);
+	__atomic_store_n((thrum__half *)(void *)&cell->lane, lane->number_twice, __ATOMIC_RELAXED);
+	__atomic_store_n((thrum__half *)(void *)&cell->site, c->place, __ATOMIC_RELAXED);
 	/* Partner: live_is_in(), and the reader's acquiring look at the tag. */
 #if UINTPTR_MAX > UINT32_MAX
 	__atomic_store_n((thrum__word *)(void *)cell, id, __ATOMIC_RELEASE);
@@ -397,8 +423,8 @@ ALWAYS_INLINE void live_wait(const struct lane *lane, uint64_t id, uint64_t sour
 {
 	struct thrum__live_task *cell = live_cell(lane, id);
 
-	if (live_is_in(cell, id))
-		live_store(cell, lane, source, time >> 4);
+	if (LIKELY(live_is_in(cell, id)))
+		live_store(cell, lane, source, time >> TICK_BITS);
 }
 
 /* Frees a task's cell. */
@@ -407,7 +433,7 @@ ALWAYS_INLINE void live_end(const struct lane *lane, uint64_t id)
 	struct thrum__live_task *cell = live_cell(lane, id);
 
 	/* Partner: the acquiring load of the tag by the lane that takes an id for this cell. */
-	if (live_is_in(cell, id))
+	if (LIKELY(live_is_in(cell, id)))
 		atomic_store_explicit(&cell->tag, 0, memory_order_release);
 }
 
@@ -550,8 +576,7 @@ void thrum__record_counters_adopt(void);
 /* Whether counters may be changed at once. */
 ALWAYS_INLINE bool has_counters(void)
 {
-	return LIKELY(atomic_load_explicit(&thrum__record_process.counters, memory_order_acquire) ==
-		COUNTERS_OURS);
+	return LIKELY(holds_half((void *)&thrum__record_process.counters, COUNTERS_OURS));
 }
 
 /* ---- start.c ---- */
@@ -638,4 +663,5 @@ bool thrum__record_clock_has_stepped(struct recorder *, struct thrum__record *re
 /* Reads all clocks, notes them in the header and fills in *record, a CLOCK record. */
 void thrum__record_note_clocks(struct recorder *, struct thrum__record *);
 
+#pragma GCC visibility pop
 #endif

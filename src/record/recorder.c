@@ -34,7 +34,7 @@ static void fill_in_header(struct thrum__header *h, struct recorder *r,
 static uint64_t read_ticks(void *owner, bool is_after)
 {
 	(void)owner, (void)is_after;
-	return now() >> 4;
+	return now() >> TICK_BITS;
 }
 
 static void write_metadata(struct thrum__header *h)

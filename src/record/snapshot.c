@@ -55,7 +55,7 @@ int thrum_snapshot(const char *name)
 
 	if (error)
 		return error;
-	error = thrum__format_copy(&input, &output, now() >> 4, NULL);
+	error = thrum__format_copy(&input, &output, now() >> TICK_BITS, NULL);
 	/* If the recording was stopped meanwhile, part of the copy may be empty. */
 	if (!error && atomic_load(&thrum__record_process.recorder) != r)
 		error = -THRUM_E_NOT_RECORDING;

@@ -102,7 +102,7 @@ static void in_child(void)
 
 		if (thread->busy[level] && lane != &thrum__record_no_lane) {
 			memcpy(lane, &forking_lanes[level], sizeof *lane);
-			thrum__record_store_limit(lane, NULL);
+			thrum__record_clear_limit(lane);
 		}
 	}
 	path[0] = '\0';
@@ -447,7 +447,7 @@ const char *thrum_file(void)
 /* Notes in the header when the recording ended, and how. */
 static void note_end(struct thrum__header *h, uint32_t ending, int32_t code)
 {
-	atomic_store(&h->ended, now() >> 4);
+	atomic_store(&h->ended, now() >> TICK_BITS);
 	atomic_store(&h->ending_code, code);
 	atomic_store(&h->ending, ending);
 	atomic_store(&h->state, THRUM__STOPPED);
@@ -464,7 +464,7 @@ static void stop_held(struct recorder *r, uint32_t ending)
 	/* Partner: thrum__record_set_limit(). No fast event begins in any lane after this loop. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < r->packet_count; i++)
-		thrum__record_store_limit(&r->lanes[i], NULL);
+		thrum__record_clear_limit(&r->lanes[i]);
 	thrum__record_counters_end(r);
 	atomic_fetch_add(&r->header->progress, 1);
 	thrum__port_wake(&r->header->progress);

@@ -37,9 +37,9 @@ static void emit_record(struct lane *lane, const struct thrum__record *record, u
 	unsigned id = record->type + (wide ? THRUM__WIDE : 0);
 	uint8_t *p = lane->position;
 
-	p += thrum__format_encode_header(p, id, time >> 4, lane->last >> 4);
+	p += thrum__format_encode_header(p, id, time >> TICK_BITS, lane->last >> TICK_BITS);
 	p += thrum__format_encode_fields(p, record, lane->lowest_id - 1, wide);
-	lane->last = time;
+	lane->last = in_ticks(time);
 	publish(lane, p);
 }
 
@@ -52,6 +52,7 @@ void thrum__record_lane_write(struct lane *lane, const struct thrum__record *rec
 		emit_record(lane,
 			&(struct thrum__record){.type = THRUM__R_CONTEXT, .task = running}, time);
 		lane->said = running;
+		thrum__record_set_limit(lane);
 	}
 	if (trait & DEFINES && !record->def)
 		emit_record(lane,

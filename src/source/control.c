@@ -39,7 +39,7 @@ static uint64_t read_ticks(void *owner, bool is_after)
 	struct thrum__source_control *c = owner;
 
 	switch (c->header.clock_kind) {
-	case THRUM__CLOCK_TSC: return read_tsc() >> 4;
+	case THRUM__CLOCK_TSC: return read_tsc() >> 5;
 	case THRUM__CLOCK_MONOTONIC: return thrum__port_monotonic() / 4;
 	default: break;
 	}

@@ -123,7 +123,7 @@ static void nobody_reads_the_counter_directly(void **state)
 	struct lane *lane = thrum__record_thread.lane[0];
 
 	/* As if the counter had been an hour ahead. */
-	lane->last += 3600 * 16 * r->clock.frequency;
+	lane->last += 3600 * r->clock.frequency << TICK_BITS;
 	uint64_t last = lane->last;
 
 	for (int i = 0; i < 1000; i++) {

@@ -182,6 +182,43 @@ static void a_read_tells_who_reads(void **state)
 	events_free(&events);
 }
 
+/* A handler that interrupts a call writes into another lane. */
+static void a_switch_in_a_handler_is_told_in_both_lanes(void **state)
+{
+	struct thread *thread = &thrum__record_thread;
+
+	(void)state;
+	start_in_memory(SIZE, NULL);
+	thrum_task a = thrum_task_create(THRUM_KIND_TASK, "a");
+	struct lane *lane = thread->lane[0];
+
+	thrum_log("before");
+	assert_int_equal(lane->said, thread->running);
+	/* As in the middle of a call, with a signal's frame below. */
+	thread->busy[0] = (uintptr_t)__builtin_frame_address(0) + 16384;
+	thrum_task_switch(a);
+	assert_null(atomic_load(&lane->tsc_limit));
+	assert_int_equal(thread->lane[1]->said, a);
+	/* The call goes on, and changes the packet. */
+	assert_int_not_equal(lane->said, a);
+	thrum__record_set_limit(lane);
+	assert_null(atomic_load(&lane->tsc_limit));
+	thread->busy[0] = 0;
+	thrum_log("after");
+	assert_int_equal(lane->said, a);
+	assert_true(!recorder()->clock.read == !!atomic_load(&lane->tsc_limit));
+	/* The handler puts the former task back, so nothing must be told. */
+	thread->busy[0] = (uintptr_t)__builtin_frame_address(0) + 16384;
+	THRUM_RUN (thread->own) {
+		assert_null(atomic_load(&lane->tsc_limit));
+	}
+	assert_null(atomic_load(&lane->tsc_limit));
+	thread->busy[0] = 0;
+	thrum_task_wait(a, a);
+	assert_true(!recorder()->clock.read == !!atomic_load(&lane->tsc_limit));
+	thrum_stop();
+}
+
 static void ends_free_cells_also_when_they_are_not_recorded(void **state)
 {
 	const void *memory = start_in_memory(SIZE, NULL);
@@ -641,6 +678,7 @@ int main(void)
 		cmocka_unit_test(packets_count_losses),
 		cmocka_unit_test(fast_events_tell_first_who_runs),
 		cmocka_unit_test(a_read_tells_who_reads),
+		cmocka_unit_test(a_switch_in_a_handler_is_told_in_both_lanes),
 		cmocka_unit_test(ends_free_cells_also_when_they_are_not_recorded),
 		cmocka_unit_test(no_fast_event_begins_after_the_stop),
 		cmocka_unit_test(who_waits_for_a_packet_is_told),

@@ -44,7 +44,7 @@ static void mark(void)
 
 	packet = (struct thrum__packet *)((uintptr_t)memory + (uintptr_t)header->packet.offset);
 	at = content();
-	last = thrum__record_thread.lane[0]->last >> 4;
+	last = thrum__record_thread.lane[0]->last >> TICK_BITS;
 }
 
 static uint16_t definition_at(size_t offset)
@@ -91,7 +91,7 @@ static void expect(struct thrum__record record)
 {
 	uint64_t ticks = by_hand ? atomic_load(&hand_time) >> 4 : ticks_there();
 
-	assert_in_range(ticks, last, by_hand ? ticks : now() >> 4);
+	assert_in_range(ticks, last, by_hand ? ticks : now() >> TICK_BITS);
 	expect_at(record, ticks);
 }
 

@@ -17,8 +17,9 @@ static void after_every_instruction(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind < STEP_TAG; kind++) {
 		step_through(UINT64_C(64) << 20, 1, 1, kind, CALLS);
-		/* Packets of 4 KiB, so that one is full after few calls. */
-		step_through(UINT64_C(4) << 20, 1, 1, kind, CALLS);
+		/* Packets of 4 KiB, so that one is full after few calls, and as many as there can be: a
+		 * quarter of a million events of handlers must have room. */
+		step_through(UINT64_C(7) << 20, 1, 1, kind, CALLS);
 	}
 }
 

@@ -275,7 +275,10 @@ struct events steps_end(bool may_lose)
 {
 	thrum_stop();
 	struct events events = events_of_memory(memory, memory_size);
+	const struct thrum__header *header = memory;
 
+	/* Nothing is overwritten: there are packets that no lane has used. */
+	assert_in_range(header->packets_used, 1, header->packets - 1);
 	check_traps(&events, may_lose);
 	return events;
 }

@@ -50,7 +50,7 @@ static char file[] = "/tmp/thrum-control-XXXXXX";
 
 static uint64_t ticks_now(void)
 {
-	return shared->has_tsc ? read_tsc() >> 4 : thrum__port_monotonic() / 4;
+	return shared->has_tsc ? read_tsc() >> 5 : thrum__port_monotonic() / 4;
 }
 
 /* ---- The program ---------------------------------------------------------------------------- */
