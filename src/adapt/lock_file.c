@@ -2,7 +2,8 @@
 /*
  * Files that are locks: whoever makes one has the lock until it removes it. All processes under one `thrum
  * record` note which of them made a file that must not exist before. So one that tries in vain for some time
- * knows whether the file was left by a process that a signal has killed, or is its own.
+ * knows whether the file was left by a process that a signal has killed, or is its own. A file that it opens
+ * in between is no lock: it only makes sure that there is one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -27,6 +28,7 @@ static struct tried {
 	_Atomic int64_t since;
 	_Atomic uint64_t task, file; /* once it is told: until that file is removed */
 } tried[TRIED];
+static _Atomic bool has_tried;
 
 static uint64_t mixed(uint64_t sum, uint64_t value)
 {
@@ -155,16 +157,37 @@ static void note_refused(struct tried *lock, int folder, const char *path, const
 	pthread_setcancelstate(before, NULL);
 }
 
+static uint64_t hash_of(int folder, const char *path)
+{
+	uint64_t hash = (uint64_t)folder + 1;
+
+	for (const char *at = path; *at; at++)
+		hash = mixed(hash, (unsigned char)*at);
+	return hash;
+}
+
+void thrum__adapt_lock_file_used(int folder, const char *path)
+{
+	if (LIKELY(!atomic_load_explicit(&has_tried, memory_order_relaxed)))
+		return;
+	int error = errno;
+	uint64_t hash = hash_of(folder, path);
+	struct tried *file = &tried[hash % TRIED];
+
+	if (atomic_compare_exchange_strong(&file->path, &hash, 0))
+		leave(file);
+	errno = error;
+}
+
 void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller)
 {
 	int error = errno;
-	uint64_t hash = (uint64_t)folder + 1;
+	uint64_t hash;
 	struct tried *lock;
 
 	if (fd < 0 && error != EEXIST)
 		return;
-	for (const char *at = path; *at; at++)
-		hash = mixed(hash, (unsigned char)*at);
+	hash = hash_of(folder, path);
 	lock = &tried[hash % TRIED];
 	if (fd >= 0)
 		note_made(fd);
@@ -172,6 +195,7 @@ void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *ca
 		leave(lock);
 		atomic_store(&lock->path, 0);
 	} else if (fd < 0) {
+		atomic_store_explicit(&has_tried, true, memory_order_relaxed);
 		if (atomic_exchange(&lock->path, hash) != hash) {
 			leave(lock);
 			atomic_store(&lock->count, 0);
