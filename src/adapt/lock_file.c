@@ -36,22 +36,39 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 	return sum ^ sum >> 32;
 }
 
+/* The number of the namespace in which the process has its own number; 0: not known. It is looked up once for
+ * each process, as that takes longer than all else here. */
+static uint64_t find_space(void)
+{
+	static _Atomic uint64_t known, owner;
+	uint64_t self = (uint64_t)getpid(), space;
+	struct stat numbers;
+
+	if (atomic_load(&owner) == self && (space = atomic_load(&known)))
+		return space;
+	if (stat("/proc/self/ns/pid", &numbers) != 0)
+		return 0;
+	atomic_store(&owner, 0);
+	atomic_store(&known, numbers.st_ino);
+	atomic_store(&owner, self);
+	return numbers.st_ino;
+}
+
 /* Tells files apart, also one from a later one in the same place; 0: that can't be told. Processes that have
  * other numbers for each other know nothing of each other's files. */
 static uint64_t key_of(int folder, const char *path)
 {
 	struct statx file;
-	struct stat numbers;
-	uint64_t key;
+	uint64_t key, space;
 
 	if (statx(folder, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*path ? 0 : AT_EMPTY_PATH),
 		    STATX_TYPE | STATX_INO | STATX_BTIME, &file) != 0 ||
 		!(file.stx_mask & STATX_BTIME) || !S_ISREG(file.stx_mode) ||
-		stat("/proc/self/ns/pid", &numbers) != 0)
+		!(space = find_space()))
 		return 0;
 	key = mixed(file.stx_ino, (uint64_t)file.stx_dev_major << 32 | file.stx_dev_minor);
 	key = mixed(key, (uint64_t)file.stx_btime.tv_sec << 30 ^ file.stx_btime.tv_nsec);
-	return mixed(key, numbers.st_ino);
+	return mixed(key, space);
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
