@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +17,10 @@
 #include "adapt/descriptor.h"
 #include "adapt/forks.h"
 #include "adapt/process.h"
+
+REAL(remove)
+REAL(unlink)
+REAL(unlinkat)
 
 #define TRIED 16          /* paths that are tried at a time */
 #define TRIES_MIN 10      /* so many tries in vain, */
@@ -221,4 +226,33 @@ void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *ca
 		note_refused(lock, folder, path, caller);
 	}
 	errno = error;
+}
+
+/* ---- Removing ---------------------------------------------------------------------------------- */
+
+STAND_IN int unlink(const char *path)
+{
+	int result = real_unlink(CALLER)(path);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(AT_FDCWD, path);
+	return result;
+}
+
+STAND_IN int unlinkat(int folder, const char *path, int flags)
+{
+	int result = real_unlinkat(CALLER)(folder, path, flags);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(folder, path);
+	return result;
+}
+
+STAND_IN int remove(const char *path)
+{
+	int result = real_remove(CALLER)(path);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(AT_FDCWD, path);
+	return result;
 }
