@@ -32,6 +32,7 @@ static struct tried {
 	_Atomic uint32_t count, recording;
 	_Atomic int64_t since;
 	_Atomic uint64_t task, file; /* once it is told: until that file is removed */
+	_Atomic bool is_own;         /* this process made it */
 } tried[TRIED];
 static _Atomic bool has_tried;
 
@@ -130,6 +131,7 @@ static void tell(struct tried *lock, const struct maker *maker, const char *path
 	thrum_task_should_resolve(task);
 	atomic_store(&lock->recording, thrum__recording());
 	atomic_store(&lock->file, key);
+	atomic_store(&lock->is_own, maker->process == getpid());
 	atomic_store(&lock->task, task);
 }
 
@@ -139,6 +141,14 @@ static void leave(struct tried *lock)
 
 	if (task && atomic_load(&lock->recording) == thrum__recording())
 		thrum_task_resolve(task);
+}
+
+/* A process that ends by itself didn't wait for what it has: it only made sure that there is such a file. */
+__attribute__((destructor)) static void leave_own(void)
+{
+	for (struct tried *lock = tried; lock < tried + TRIED; lock++)
+		if (atomic_load(&lock->is_own))
+			leave(lock);
 }
 
 /* ---- Trying ------------------------------------------------------------------------------------ */

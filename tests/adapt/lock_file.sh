@@ -20,7 +20,7 @@ runs own
 has own why 'removal of lock file index.lock, made by this process.*never resolves'
 
 # Somebody removes the lock, or it is none.
-for case in slow handed again breaks log fifo; do
+for case in slow handed again breaks flag log fifo; do
 	runs "$case"
 	grep -q '^done' "$case.out" || wrong "$case hangs: $(cat "$case.err")"
 	[[ ! -e $case.thrum ]] || has "$case" why '^no findings'

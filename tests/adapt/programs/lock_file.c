@@ -9,6 +9,7 @@
  * lock_file handed	a child makes the lock, and is killed; a process that it forked removes it
  * lock_file again	another process has made the lock anew after a child that was killed
  * lock_file breaks	it removes the lock that a child has left, and goes on without
+ * lock_file flag	makes sure several times that a file exists
  * lock_file log	makes sure that a file exists, and writes to it, several times
  * lock_file fifo	opens a FIFO for which nobody comes for some time
  */
@@ -137,6 +138,16 @@ static void breaks(void)
 	unlink("index.lock");
 }
 
+static void flag(void)
+{
+	for (int i = 0; i < 30; i++) {
+		close(open("index.lock", O_CREAT | O_EXCL | O_WRONLY, 0600));
+		usleep(5000);
+	}
+	puts("done");
+	exit(0);
+}
+
 static void add_line(const char *line)
 {
 	int fd = open("index.lock", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
@@ -184,8 +195,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"killed", killed}, {"late", late}, {"own", own}, {"slow", slow},
-		{"handed", handed}, {"again", again}, {"breaks", breaks}, {"log", log_lines},
-		{"fifo", fifo}};
+		{"handed", handed}, {"again", again}, {"breaks", breaks}, {"flag", flag},
+		{"log", log_lines}, {"fifo", fifo}};
 
 	alarm(3);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
