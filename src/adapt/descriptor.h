@@ -215,6 +215,8 @@ void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *call
 /* A call has made a file that must not exist before, with this descriptor; or failed with errno (-1). Keeps
  * errno. Async-signal-safe, unless it begins the recording. */
 void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller);
+/* A call has opened a file that may have existed before, or removed one. Keeps errno. Async-signal-safe. */
+void thrum__adapt_lock_file_used(int folder, const char *path);
 
 /* ---- open.c ---- */
 

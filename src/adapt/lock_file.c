@@ -2,12 +2,14 @@
 /*
  * Files that are locks: whoever makes one has the lock until it removes it. All processes under one `thrum
  * record` note which of them made a file that must not exist before. So one that tries in vain for some time
- * knows whether the file was left by a process that a signal has killed, or is its own.
+ * knows whether the file was left by a process that a signal has killed, or is its own. A file that it opens
+ * in between is no lock: it only makes sure that there is one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,10 @@
 #include "adapt/descriptor.h"
 #include "adapt/forks.h"
 #include "adapt/process.h"
+
+REAL(remove)
+REAL(unlink)
+REAL(unlinkat)
 
 #define TRIED 16          /* paths that are tried at a time */
 #define TRIES_MIN 10      /* so many tries in vain, */
@@ -26,7 +32,9 @@ static struct tried {
 	_Atomic uint32_t count, recording;
 	_Atomic int64_t since;
 	_Atomic uint64_t task, file; /* once it is told: until that file is removed */
+	_Atomic bool is_own;         /* this process made it */
 } tried[TRIED];
+static _Atomic bool has_tried;
 
 static uint64_t mixed(uint64_t sum, uint64_t value)
 {
@@ -34,22 +42,39 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 	return sum ^ sum >> 32;
 }
 
+/* The number of the namespace in which the process has its own number; 0: not known. It is looked up once for
+ * each process, as that takes longer than all else here. */
+static uint64_t find_space(void)
+{
+	static _Atomic uint64_t known, owner;
+	uint64_t self = (uint64_t)getpid(), space;
+	struct stat numbers;
+
+	if (atomic_load(&owner) == self && (space = atomic_load(&known)))
+		return space;
+	if (stat("/proc/self/ns/pid", &numbers) != 0)
+		return 0;
+	atomic_store(&owner, 0);
+	atomic_store(&known, numbers.st_ino);
+	atomic_store(&owner, self);
+	return numbers.st_ino;
+}
+
 /* Tells files apart, also one from a later one in the same place; 0: that can't be told. Processes that have
  * other numbers for each other know nothing of each other's files. */
 static uint64_t key_of(int folder, const char *path)
 {
 	struct statx file;
-	struct stat numbers;
-	uint64_t key;
+	uint64_t key, space;
 
 	if (statx(folder, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*path ? 0 : AT_EMPTY_PATH),
 		    STATX_TYPE | STATX_INO | STATX_BTIME, &file) != 0 ||
 		!(file.stx_mask & STATX_BTIME) || !S_ISREG(file.stx_mode) ||
-		stat("/proc/self/ns/pid", &numbers) != 0)
+		!(space = find_space()))
 		return 0;
 	key = mixed(file.stx_ino, (uint64_t)file.stx_dev_major << 32 | file.stx_dev_minor);
 	key = mixed(key, (uint64_t)file.stx_btime.tv_sec << 30 ^ file.stx_btime.tv_nsec);
-	return mixed(key, numbers.st_ino);
+	return mixed(key, space);
 }
 
 /* ---- Telling ----------------------------------------------------------------------------------- */
@@ -106,6 +131,7 @@ static void tell(struct tried *lock, const struct maker *maker, const char *path
 	thrum_task_should_resolve(task);
 	atomic_store(&lock->recording, thrum__recording());
 	atomic_store(&lock->file, key);
+	atomic_store(&lock->is_own, maker->process == getpid());
 	atomic_store(&lock->task, task);
 }
 
@@ -115,6 +141,14 @@ static void leave(struct tried *lock)
 
 	if (task && atomic_load(&lock->recording) == thrum__recording())
 		thrum_task_resolve(task);
+}
+
+/* A process that ends by itself didn't wait for what it has: it only made sure that there is such a file. */
+__attribute__((destructor)) static void leave_own(void)
+{
+	for (struct tried *lock = tried; lock < tried + TRIED; lock++)
+		if (atomic_load(&lock->is_own))
+			leave(lock);
 }
 
 /* ---- Trying ------------------------------------------------------------------------------------ */
@@ -155,16 +189,37 @@ static void note_refused(struct tried *lock, int folder, const char *path, const
 	pthread_setcancelstate(before, NULL);
 }
 
+static uint64_t hash_of(int folder, const char *path)
+{
+	uint64_t hash = (uint64_t)folder + 1;
+
+	for (const char *at = path; *at; at++)
+		hash = mixed(hash, (unsigned char)*at);
+	return hash;
+}
+
+void thrum__adapt_lock_file_used(int folder, const char *path)
+{
+	if (LIKELY(!atomic_load_explicit(&has_tried, memory_order_relaxed)))
+		return;
+	int error = errno;
+	uint64_t hash = hash_of(folder, path);
+	struct tried *file = &tried[hash % TRIED];
+
+	if (atomic_compare_exchange_strong(&file->path, &hash, 0))
+		leave(file);
+	errno = error;
+}
+
 void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller)
 {
 	int error = errno;
-	uint64_t hash = (uint64_t)folder + 1;
+	uint64_t hash;
 	struct tried *lock;
 
 	if (fd < 0 && error != EEXIST)
 		return;
-	for (const char *at = path; *at; at++)
-		hash = mixed(hash, (unsigned char)*at);
+	hash = hash_of(folder, path);
 	lock = &tried[hash % TRIED];
 	if (fd >= 0)
 		note_made(fd);
@@ -172,6 +227,7 @@ void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *ca
 		leave(lock);
 		atomic_store(&lock->path, 0);
 	} else if (fd < 0) {
+		atomic_store_explicit(&has_tried, true, memory_order_relaxed);
 		if (atomic_exchange(&lock->path, hash) != hash) {
 			leave(lock);
 			atomic_store(&lock->count, 0);
@@ -180,4 +236,33 @@ void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *ca
 		note_refused(lock, folder, path, caller);
 	}
 	errno = error;
+}
+
+/* ---- Removing ---------------------------------------------------------------------------------- */
+
+STAND_IN int unlink(const char *path)
+{
+	int result = real_unlink(CALLER)(path);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(AT_FDCWD, path);
+	return result;
+}
+
+STAND_IN int unlinkat(int folder, const char *path, int flags)
+{
+	int result = real_unlinkat(CALLER)(folder, path, flags);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(folder, path);
+	return result;
+}
+
+STAND_IN int remove(const char *path)
+{
+	int result = real_remove(CALLER)(path);
+
+	if (result == 0)
+		thrum__adapt_lock_file_used(AT_FDCWD, path);
+	return result;
 }

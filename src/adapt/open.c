@@ -96,9 +96,12 @@ static int open_file(const struct call *call)
 {
 	int fd = may_wait_for_other(call) ? wait_in(call) : go(call);
 
-	if (UNLIKELY((call->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL)) &&
-		thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
+	if (LIKELY((call->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))) {
+		if (fd >= 0 && !(call->flags & O_PATH))
+			thrum__adapt_lock_file_used(call->folder, call->path);
+	} else if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1) {
 		thrum__adapt_lock_file(call->folder, call->path, fd, call->caller);
+	}
 	return fd;
 }
 

@@ -8,6 +8,9 @@
  * lock_file slow	a child has the lock for some time
  * lock_file handed	a child makes the lock, and is killed; a process that it forked removes it
  * lock_file again	another process has made the lock anew after a child that was killed
+ * lock_file breaks	it removes the lock that a child has left, and goes on without
+ * lock_file flag	makes sure several times that a file exists
+ * lock_file log	makes sure that a file exists, and writes to it, several times
  * lock_file fifo	opens a FIFO for which nobody comes for some time
  */
 #define _GNU_SOURCE
@@ -124,6 +127,46 @@ static void again(void)
 	take_after(give_back, false);
 }
 
+static void breaks(void)
+{
+	waitpid(start(die), NULL, 0);
+	for (int i = 0; i < 30; i++) {
+		if (open("index.lock", O_CREAT | O_EXCL | O_RDWR, 0600) >= 0)
+			exit(1);
+		usleep(5000);
+	}
+	unlink("index.lock");
+}
+
+static void flag(void)
+{
+	for (int i = 0; i < 30; i++) {
+		close(open("index.lock", O_CREAT | O_EXCL | O_WRONLY, 0600));
+		usleep(5000);
+	}
+	puts("done");
+	exit(0);
+}
+
+static void add_line(const char *line)
+{
+	int fd = open("index.lock", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd < 0 && errno == EEXIST)
+		fd = open("index.lock", O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (fd < 0 || write(fd, line, strlen(line)) < 0)
+		exit(1);
+	close(fd);
+}
+
+static void log_lines(void)
+{
+	for (int i = 0; i < 30; i++) {
+		add_line("line\n");
+		usleep(5000);
+	}
+}
+
 static void *sleep_long(void *unused)
 {
 	pause();
@@ -152,7 +195,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"killed", killed}, {"late", late}, {"own", own}, {"slow", slow},
-		{"handed", handed}, {"again", again}, {"fifo", fifo}};
+		{"handed", handed}, {"again", again}, {"breaks", breaks}, {"flag", flag},
+		{"log", log_lines}, {"fifo", fifo}};
 
 	alarm(3);
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
