@@ -132,11 +132,13 @@ static uint16_t define_module(struct recorder *r, const struct thrum__port_modul
 static uint16_t define_address(struct recorder *r, struct thrum_site *site)
 {
 	struct thrum__port_module module;
+	/* Another thread may try to store the same address just now (src/adapt/site.c). */
+	const char *address = __atomic_load_n(&site->function, __ATOMIC_RELAXED);
 
-	if (!thrum__port_find_module(site->function, &module))
+	if (!thrum__port_find_module(address, &module))
 		return 0;
 	struct thrum__definition d = {.type = THRUM__DEFINES_ADDRESS,
-		.number = (uint32_t)((uintptr_t)site->function - module.address),
+		.number = (uint32_t)((uintptr_t)address - module.address),
 		.parent = define_module(r, &module)};
 
 	return d.parent ? thrum__record_define(r, &d, 1, &site->id) : 0;
