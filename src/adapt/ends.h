@@ -78,8 +78,10 @@ struct step {
 		END,
 		FILE_LOCK,
 		STOP,
+		SIGNAL,
 		PROCESS
-	} sort; /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
+	} sort; /* STOP: it is stopped by a signal. SIGNAL: it holds one back. PROCESS: the one of the next step */
+	int signal;
 	struct forked_wait lock;
 	struct end end;
 	struct file_lock file;

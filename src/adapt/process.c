@@ -228,6 +228,18 @@ bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid)
 	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0;
 }
 
+int thrum__adapt_process_held_signal(pid_t process)
+{
+	char text[4096];
+	uint64_t held;
+
+	if (thrum__adapt_process_read_to(process, "/status", text, sizeof text) == 0)
+		return 0;
+	held = (signals_of(text, "\nSigPnd:") | signals_of(text, "\nShdPnd:")) &
+		signals_of(text, "\nSigBlk:") & ~signals_of(text, "\nSigIgn:");
+	return held ? __builtin_ctzll(held) + 1 : 0;
+}
+
 /* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */
 static const char *read_stat(pid_t process, char text[PROCESS_TEXT])
 {

@@ -66,6 +66,10 @@ bool thrum__adapt_process_has_handlers(pid_t process);
  * known. */
 bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid);
 
+/* Returns the lowest signal that was sent to a process, but is held back by its main thread, and would not be
+ * ignored; 0: there is none. */
+int thrum__adapt_process_held_signal(pid_t process);
+
 /* Copies what a process has at an address of its own. Returns whether it is there. */
 bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size);
 

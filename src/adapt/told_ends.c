@@ -85,6 +85,30 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 	return task;
 }
 
+static char *put_signal(char *to, int number)
+{
+	switch (number) {
+	case SIGHUP: return stpcpy(to, "SIGHUP");
+	case SIGINT: return stpcpy(to, "SIGINT");
+	case SIGUSR1: return stpcpy(to, "SIGUSR1");
+	case SIGUSR2: return stpcpy(to, "SIGUSR2");
+	case SIGTERM: return stpcpy(to, "SIGTERM");
+	default: return thrum__adapt_put_number(stpcpy(to, "signal "), (uint64_t)number);
+	}
+}
+
+static thrum_task make_signal(struct wait *wait, const struct step *step)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	char *to = put_signal(label, step->signal);
+	thrum_task task;
+
+	*thrum__adapt_put_process(stpcpy(to, " held back by "), step->process) = '\0';
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 /* The processes that one telling has named. */
 struct named {
 	pid_t processes[WAIT_ALSO];
@@ -122,6 +146,8 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 			next = make_lock(wait, look, &step->lock);
 		else if (step->is_vain && step->sort == STOP)
 			next = thrum__adapt_ends_make_stop(wait, step->process);
+		else if (step->is_vain && step->sort == SIGNAL)
+			next = make_signal(wait, step);
 		else if (step->is_vain && step->sort == END)
 			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
 				step->holder.at);

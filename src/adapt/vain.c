@@ -124,7 +124,8 @@ static pid_t find_child(pid_t process, const struct process_call *call)
 
 /* ---- Whether it comes -------------------------------------------------------------------------- */
 
-/* Whether a process can do nothing by itself: its only thread waits for a signal, and has no handler. */
+/* Whether a process can do nothing by itself: its only thread waits for a signal, and has no handler. Then one
+ * that it holds back never comes. */
 static bool is_idle(pid_t process)
 {
 	struct process_call call;
@@ -262,6 +263,10 @@ static pid_t find_step(const struct look *look, struct step *step)
 	step->ran = thrum__adapt_process_ran(step->process, 0);
 	if (thrum__adapt_process_is_stopped(step->process)) {
 		step->sort = STOP;
+		step->is_vain = true;
+	} else if (look->is_alone && is_idle(step->process) &&
+		(step->signal = thrum__adapt_process_held_signal(step->process))) {
+		step->sort = SIGNAL;
 		step->is_vain = true;
 	} else if (thrum__adapt_forked_wait(look->self, step->process, &step->lock)) {
 		step->sort = LOCK;

@@ -19,6 +19,8 @@ hangs anew 'Waits for .writing end of pipe [0-9]* in process [0-9]* \(exe\), sta
 hangs behind '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs parent '\(filter\)( of parent)?: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs masked 'process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by process [0-9]* \(worker\)'
+hangs working '^no findings'
 hangs busy '^no findings'
 hangs late '^no findings'
 hangs agreed '^no findings'
@@ -27,7 +29,7 @@ for case in own input child full; do
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread; do
+for case in own input child full stray anew behind parent busy unread masked working; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,6 +335,56 @@ static void late(void)
 	wait_for_writer(read_later, true);
 }
 
+/* Waits for the end of a child to which it sends SIGTERM, and which begins with that held back. */
+static void end_worker(void (*work)(const sigset_t *))
+{
+	sigset_t held;
+	pid_t worker;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGTERM);
+	sigprocmask(SIG_BLOCK, &held, NULL);
+	worker = fork();
+	if (worker == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, "worker");
+		if (is_fine)
+			sigprocmask(SIG_UNBLOCK, &held, NULL);
+		work(&held);
+		_exit(0);
+	}
+	kill(worker, SIGTERM);
+	waitpid(worker, NULL, 0);
+	sigprocmask(SIG_UNBLOCK, &held, NULL);
+}
+
+static void wait_for_signals(const sigset_t *held)
+{
+	(void)held;
+	for (;;)
+		pause();
+}
+
+static void work_first(const sigset_t *held)
+{
+	int signal;
+
+	usleep(400000);
+	sigwait(held, &signal);
+}
+
+/* The child never sees the signal. */
+static void masked(void)
+{
+	end_worker(wait_for_signals);
+}
+
+/* All is well: it looks after its work. */
+static void working(void)
+{
+	end_worker(work_first);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -342,7 +393,7 @@ int main(int argc, char **argv)
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
 		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
-		{"late", late}};
+		{"late", late}, {"masked", masked}, {"working", working}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));
