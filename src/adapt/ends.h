@@ -80,8 +80,8 @@ struct step {
 		STOP,
 		SIGNAL,
 		PROCESS
-	} sort; /* STOP: it is stopped by a signal. SIGNAL: it holds one back. PROCESS: the one of the next step */
-	int signal;
+	} sort;     /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
+	int signal; /* SIGNAL: which it holds back */
 	struct forked_wait lock;
 	struct end end;
 	struct file_lock file;

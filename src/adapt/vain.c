@@ -124,8 +124,8 @@ static pid_t find_child(pid_t process, const struct process_call *call)
 
 /* ---- Whether it comes -------------------------------------------------------------------------- */
 
-/* Whether a process can do nothing by itself: its only thread waits for a signal, and has no handler. Then one
- * that it holds back never comes. */
+/* Whether a process can do nothing by itself: its only thread waits for a signal, and has no handler. Then
+ * one that it holds back never comes. */
 static bool is_idle(pid_t process)
 {
 	struct process_call call;

@@ -23,7 +23,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { REQUEST = 200 };
+enum {
+	REQUEST = 200
+};
 
 static int ends[2];
 static bool broken;

@@ -19,7 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH = 8, SAMPLES = 21 };
+enum {
+	BATCH = 8,
+	SAMPLES = 21
+};
 
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t queue_grew = PTHREAD_COND_INITIALIZER;

@@ -61,7 +61,7 @@ static void *import_file(void *data)
 	thrum_task job = thrum_task_createf(THRUM_KIND_TASK, "import %s", (const char *)data);
 
 	thrum_task_should_resolve(job);
-	THRUM_RUN(job) {
+	THRUM_RUN (job) {
 		if (run_query(data))
 			thrum_task_fail(job, "syntax error");
 		else

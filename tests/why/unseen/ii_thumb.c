@@ -47,7 +47,7 @@ static void *compact(void *data)
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "compact");
 
 	(void)data;
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		catalog_lock();
 		if (!broken)
 			catalog_unlock();
@@ -68,7 +68,7 @@ static void thumbnail(void)
 {
 	thrum_task task = thrum_task_create(THRUM_KIND_TASK, "thumbnail");
 
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		catalog_lock();
 		usleep(2000);
 		catalog_unlock();

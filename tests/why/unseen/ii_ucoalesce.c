@@ -20,7 +20,9 @@
 #include <string.h>
 #include <uv.h>
 
-enum { PICTURES = 3 };
+enum {
+	PICTURES = 3
+};
 
 static uv_async_t pictures_ready;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
