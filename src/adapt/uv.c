@@ -120,6 +120,7 @@ bool thrum__adapt_uv_is_at_once(void)
 		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
 \
 		cb = on_fs; \
+		thrum__adapt_uv_queues(); \
 		int result = real_##name(caller) arguments; \
 \
 		thrum__adapt_uv_accepted(AS_REQUEST(req), task, result, AS_FUNCTION(given)); \

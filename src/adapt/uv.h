@@ -32,7 +32,8 @@ void (*thrum__adapt_uv_run_request(struct uv_run *, uv_req_t *))(void);
 /* It has run; the request has ended with this status. */
 void thrum__adapt_uv_end_request(const struct uv_run *, ssize_t status);
 
-/* A request about files was queued by the running task; or one is done. */
+/* A request about files is about to be queued; it was queued by the running task; or one is done. */
+void thrum__adapt_uv_queues(void);
 void thrum__adapt_uv_queued(thrum_task request, const void *caller);
 void thrum__adapt_uv_done(void);
 /* Whether an address lies in libuv's own code. */

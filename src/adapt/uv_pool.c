@@ -74,17 +74,22 @@ static bool note_open(const void *caller, bool begins)
 	return true;
 }
 
+/* The pool's threads may open it before the caller goes on. */
+void thrum__adapt_uv_queues(void)
+{
+	if (atomic_load(&recording) == thrum__recording())
+		return;
+	/* A fork's child has its parent's. */
+	atomic_store(&blocked, 0);
+	atomic_store(&pending, 0);
+	atomic_store(&told, 0);
+	atomic_store(&threads, find_threads());
+	atomic_store(&recording, thrum__recording());
+	atomic_store(&thrum__adapt_opens_also, note_open);
+}
+
 void thrum__adapt_uv_queued(thrum_task request, const void *caller)
 {
-	if (atomic_load(&recording) != thrum__recording()) {
-		/* A fork's child has its parent's. */
-		atomic_store(&blocked, 0);
-		atomic_store(&pending, 0);
-		atomic_store(&told, 0);
-		atomic_store(&threads, find_threads());
-		atomic_store(&recording, thrum__recording());
-		atomic_store(&thrum__adapt_opens_also, note_open);
-	}
 	atomic_store(&latest_caller, caller);
 	atomic_store(&latest, request);
 	atomic_fetch_add(&pending, 1);
