@@ -21,6 +21,7 @@
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   blocking.def blocking.c                       other calls that wait for the outside
+ *   control.c                                     fcntl() and ioctl()
  *   descriptor.def descriptor.c                   which descriptors they may wait for
  *   accepts.c                                     sockets that listen
  *   pipes.c                                       pipes whose both ends the program has
@@ -114,10 +115,15 @@ void thrum__adapt_forbids(void);
 /* A fork is about to be made; what the child starts is linked to this moment. */
 void thrum__adapt_fork(void);
 
+static inline bool is_chosen(enum adapter adapter)
+{
+	return thrum__adapt_chosen >> adapter & 1;
+}
+
 /* Whether an adapter records. */
 static inline bool is_on(enum adapter adapter)
 {
-	return THRUM__ON(THRUM__BIT_STARTED) && thrum__adapt_chosen >> adapter & 1;
+	return THRUM__ON(THRUM__BIT_STARTED) && is_chosen(adapter);
 }
 
 /* ---- fork.c: async-signal-safe ---- */
@@ -130,7 +136,7 @@ extern pid_t thrum__adapt_parent;
 static inline bool is_fresh(enum adapter adapter)
 {
 	return UNLIKELY(atomic_load_explicit(&thrum__adapt_is_fresh, memory_order_relaxed)) &&
-		thrum__adapt_chosen >> adapter & 1;
+		is_chosen(adapter);
 }
 
 /* Whether an adapter records a wait, should there be one. */
@@ -289,7 +295,6 @@ static inline bool is_watched(const void *address)
 
 #define HELD_MAX 16
 #define PERMITS_MAX 16
-/* A thread of the program. It lies in memory that is never freed. */
 /* The same event that epoll tells of again and again. */
 struct spin {
 	uint64_t data, task, teller; /* task: of the finding; teller: the task that waits for it */
@@ -300,6 +305,7 @@ struct spin {
 /* It does so no more. */
 void thrum__adapt_spin_end(struct spin *);
 
+/* A thread of the program. It lies in memory that is never freed. */
 struct thread {
 	struct thread *next;      /* of all threads */
 	_Atomic uint64_t task;    /* 0: it has recorded nothing */
@@ -554,7 +560,7 @@ void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
 extern struct thrum_tag thrum__adapt_outside;
 /* Records the wait anew. is_inside: nothing outside of the program ends it. */
 void thrum__adapt_wait_again(struct wait *, bool is_inside);
-/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. */
+/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps errno. */
 void thrum__adapt_wait_end(struct wait *);
 
 /* The same for a semaphore. Records who has its permits. */

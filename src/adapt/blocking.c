@@ -22,7 +22,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -33,12 +32,6 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
-
-#ifdef __GLIBC__
-#define REQUEST_TYPE unsigned long
-#else
-#define REQUEST_TYPE int /* as POSIX has it */
-#endif
 
 /* Programs that are compiled with _FORTIFY_SOURCE call these. */
 ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
@@ -70,7 +63,6 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #undef WRITES
 #undef REAPS
 #undef LEARNS
-REAL(fcntl)
 
 /* ---- Whether a call would wait --------------------------------------------------------------- */
 
@@ -107,7 +99,7 @@ static size_t size_of(const struct iovec *parts, int count)
 /* Whether a message carries descriptors: those who get them may use any pipe. */
 static bool has_rights(const struct msghdr *message)
 {
-	if (!message || !(thrum__adapt_chosen >> ADAPTER_BLOCK & 1))
+	if (!message || !is_chosen(ADAPTER_BLOCK))
 		return false;
 	struct msghdr copy = *message;
 
@@ -131,7 +123,7 @@ static bool have_rights(const struct mmsghdr *messages, unsigned count)
  * asked by many a small tool. Returns whether the call is recorded. */
 static bool starts(const struct sockaddr *peer)
 {
-	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && (!peer || peer->sa_family != AF_UNIX))
+	if (is_chosen(ADAPTER_BLOCK) && (!peer || peer->sa_family != AF_UNIX))
 		thrum__adapt_start();
 	return is_on(ADAPTER_BLOCK);
 }
@@ -147,7 +139,7 @@ static bool may_cancel(void)
  * write to it, nor close it. Returns whether a call may have to wait, and is recorded. */
 static NOINLINE bool starts_pipe(int fd, bool writes)
 {
-	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1 && thrum__adapt_pipe_is_shared(fd, writes) &&
+	if (is_chosen(ADAPTER_BLOCK) && thrum__adapt_pipe_is_shared(fd, writes) &&
 		thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN))
 		thrum__adapt_start();
 	return may_wait(fd);
@@ -156,7 +148,7 @@ static NOINLINE bool starts_pipe(int fd, bool writes)
 /* The same for a program that waits for a child, and has an end of a pipe that the child may have, too. */
 static bool waits_for_child(void)
 {
-	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
 		thrum__adapt_has_shared())
 		thrum__adapt_start();
 	return is_on(ADAPTER_BLOCK);
@@ -166,7 +158,7 @@ static bool waits_for_child(void)
  * that begins to record if the wait lasts. */
 static bool is_interrupted(pid_t process, int options)
 {
-	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
 		!(options & (WNOHANG | WUNTRACED | WCONTINUED)) &&
 		thrum__adapt_children_interrupt(process);
 }
@@ -269,17 +261,6 @@ static void begin_request(struct wait *blocked, const void *caller, const char *
 	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
 }
 
-/* A lock of fcntl() that another process has. */
-static void begin_lock(struct wait *blocked, const void *caller, int fd, struct flock range)
-{
-	int error = errno;
-	bool is_known = real_fcntl(caller)(fd, F_GETLK, &range) == 0 && range.l_type != F_UNLCK &&
-		range.l_pid > 0;
-
-	errno = error;
-	thrum__adapt_file_wait(blocked, fd, is_known ? range.l_pid : -1, caller);
-}
-
 static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
 {
 	begin_read(blocked, caller, "read from", fileno(stream));
@@ -365,15 +346,6 @@ static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_
 	begin_sleep(blocked, caller, &rest);
 }
 
-/* Also when the thread is cancelled. */
-static void end(struct wait *blocked)
-{
-	int error = errno;
-
-	thrum__adapt_wait_end(blocked);
-	errno = error;
-}
-
 /* ---- The stand-ins of the table --------------------------------------------------------------- */
 
 #define LIST(...) __VA_ARGS__
@@ -381,7 +353,7 @@ static void end(struct wait *blocked)
 #define WAIT_IN(type, name, parameters, arguments, begin) \
 	static NOINLINE type wait_in_##name(const void *caller, LIST parameters) \
 	{ \
-		struct wait blocked __attribute__((cleanup(end))); \
+		struct wait blocked __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
 		begin; \
 		return real_##name(caller) arguments; \
@@ -441,7 +413,7 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 #define GETS(name, parameters, arguments, size, parts, count) \
 	static NOINLINE ssize_t wait_in_##name(const void *caller, LIST parameters) \
 	{ \
-		struct wait blocked __attribute__((cleanup(end))); \
+		struct wait blocked __attribute__((cleanup(thrum__adapt_wait_end))); \
 		ssize_t result = -1; \
 		int error = errno; \
 \
@@ -667,7 +639,7 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 	if (result <= 0)
 		return result;
 	note_status(result, status);
-	if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
+	if (is_chosen(ADAPTER_BLOCK))
 		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
 	return result;
 }
@@ -697,90 +669,3 @@ static pid_t note_taken(const void *caller, pid_t process, const int *status, in
 		return note_taken(caller, process, status, options, result); \
 	}
 #include "adapt/blocking.def"
-
-/* ---- fcntl() ---------------------------------------------------------------------------------- */
-
-REAL(fcntl64)
-
-typedef int control_function(int fd, int command, ...);
-
-static NOINLINE int wait_in_fcntl(control_function *real, const void *caller, int fd, int command,
-	void *argument)
-{
-	struct wait blocked __attribute__((cleanup(end)));
-
-	begin_lock(&blocked, caller, fd,
-		command == F_SETLKW ? *(const struct flock *)argument : (struct flock){0});
-	return real(fd, command, argument);
-}
-
-/* Tries first to take a lock without waiting. */
-static int take_lock_of_file(control_function *real, const void *caller, int fd, int command,
-	void *argument)
-{
-	int error = errno;
-
-	pthread_testcancel();
-	int result = real(fd, command == F_SETLKW ? F_SETLK : F_OFD_SETLK, argument);
-
-	if (result == 0 || (errno != EACCES && errno != EAGAIN))
-		return result;
-	errno = error;
-	return wait_in_fcntl(real, caller, fd, command, argument);
-}
-
-static void duplicate(int fd)
-{
-	if (is_of_pipe(fd))
-		thrum__adapt_pipe_shared(fd);
-	if (fd >= 0)
-		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
-}
-
-static int control(control_function *real, const void *caller, int fd, int command, void *argument)
-{
-	if ((command == F_SETLKW || command == F_OFD_SETLKW) &&
-		thrum__adapt_chosen >> ADAPTER_BLOCK & 1)
-		return take_lock_of_file(real, caller, fd, command, argument);
-	int result = real(fd, command, argument);
-
-	if (command == F_SETFL)
-		thrum__adapt_descriptor_changes(fd);
-	else if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
-		duplicate(fd);
-	return result;
-}
-
-/* Its third argument is a pointer or an int, or there is none. As in libc, it is taken and passed on
- * as a pointer. */
-#define CONTROL(name) \
-	STAND_IN int name(int fd, int command, ...) \
-	{ \
-		va_list rest; \
-\
-		va_start(rest, command); \
-		void *argument = va_arg(rest, void *); \
-\
-		va_end(rest); \
-		return control(real_##name(CALLER), CALLER, fd, command, argument); \
-	}
-CONTROL(fcntl)
-CONTROL(fcntl64)
-
-REAL(ioctl)
-
-/* It may let a descriptor block, or not. Its third argument is like that of fcntl(). */
-STAND_IN int ioctl(int fd, REQUEST_TYPE request, ...)
-{
-	va_list rest;
-
-	va_start(rest, request);
-	void *argument = va_arg(rest, void *);
-
-	va_end(rest);
-	int result = real_ioctl(CALLER)(fd, request, argument);
-
-	if (request == FIONBIO)
-		thrum__adapt_descriptor_changes(fd);
-	return result;
-}

@@ -73,7 +73,6 @@ static bool watch_takers(const void *lock, const void *caller)
 /* Whether this C library keeps a condition's clock where this file reads it. */
 static bool is_layout_known(void)
 {
-#ifdef __GLIBC__
 	static _Atomic int known; /* 1: yes; -1: no */
 	pthread_cond_t conditions[2];
 	pthread_condattr_t attributes;
@@ -91,9 +90,6 @@ static bool is_layout_known(void)
 		atomic_store(&known, now);
 	}
 	return now > 0;
-#else
-	return false;
-#endif
 }
 
 /* The clock by which a condition's waits end; -1: not known. */
@@ -186,7 +182,7 @@ STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
 {
 	int result = real_sem_init(CALLER)(semaphore, is_shared, value);
 
-	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) {
+	if (result == 0 && is_chosen(ADAPTER_PTHREAD)) {
 		if (is_shared)
 			thrum__adapt_semaphore_end(semaphore);
 		else
@@ -242,7 +238,7 @@ STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
 {
 	int result = real_pthread_barrier_init(CALLER)(barrier, attributes, count);
 
-	if (result == 0 && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) {
+	if (result == 0 && is_chosen(ADAPTER_PTHREAD)) {
 		struct object *object;
 
 		/* Mostly its threads are not made yet; but only here it tells how many there will be. */

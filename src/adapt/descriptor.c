@@ -253,7 +253,7 @@ static void make_sockets(const int fds[2], const void *caller)
 		int result = real_##name(CALLER) arguments; \
 \
 		/* Also before the recording starts. */ \
-		if (result == 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1) \
+		if (result == 0 && is_chosen(ADAPTER_BLOCK)) \
 			made; \
 		return result; \
 	}
@@ -292,7 +292,7 @@ STAND_IN int eventfd(unsigned count, int flags)
 {
 	int fd = real_eventfd(CALLER)(count, flags);
 
-	if (fd >= 0 && thrum__adapt_chosen >> ADAPTER_BLOCK & 1) {
+	if (fd >= 0 && is_chosen(ADAPTER_BLOCK)) {
 		forget(fd);
 		thrum__adapt_pipe_made(fd, fd, "eventfd", CALLER);
 	}

@@ -8,6 +8,7 @@
 
 #include "adapt/adapt.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -210,6 +211,11 @@ bool thrum__adapt_files_are_own(int fd);
  * Async-signal-safe. */
 void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *caller);
 
+/* ---- control.c ---- */
+
+/* The same for a lock of fcntl() with that range. */
+void thrum__adapt_file_lock_wait(struct wait *, const void *caller, int fd, const struct flock *);
+
 /* ---- lock_file.c ---- */
 
 /* A call has made a file that must not exist before, with this descriptor; or failed with errno (-1). Keeps
@@ -268,6 +274,10 @@ bool thrum__adapt_may_interrupt(void);
 /* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
  * PLACE_MAX. */
 char *thrum__adapt_put_process(char *to, pid_t);
+/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
+char *thrum__adapt_put_starter(char *to, pid_t);
+/* Writes a signal's name. Returns the place behind it. */
+char *thrum__adapt_put_signal(char *to, int number);
 
 /* ---- children.c ---- */
 

@@ -30,7 +30,7 @@ bool thrum__adapt_event_begin(const void *caller)
 	static struct code core, extra;
 	const void *function = NULL;
 
-	if (!(thrum__adapt_chosen >> ADAPTER_EVENT & 1))
+	if (!is_chosen(ADAPTER_EVENT))
 		return false;
 	/* It is sought only once, since there may be none. */
 	if (UNLIKELY(!atomic_load_explicit(&extra.end, memory_order_relaxed)))

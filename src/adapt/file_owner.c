@@ -218,7 +218,7 @@ static void tell(struct wait *wait, const struct look *look, const struct file_l
 	if (is_here)
 		return;
 	for (unsigned i = 0; i < count; i++)
-		if (is_meant || holders[i].process < 0)
+		if (is_meant)
 			thrum__adapt_ends_tell(wait, look, holders[i].process);
 		else
 			thrum_task_wait(wait->source,

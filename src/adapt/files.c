@@ -176,7 +176,7 @@ STAND_IN int flock(int fd, int operation)
 	if (operation & LOCK_UN && fd >= 0)
 		thrum__adapt_files_forget((unsigned)fd, (unsigned)fd);
 	errno = error;
-	if (!(thrum__adapt_chosen >> ADAPTER_BLOCK & 1) || operation & LOCK_UN)
+	if (!is_chosen(ADAPTER_BLOCK) || operation & LOCK_UN)
 		return real_flock(caller)(fd, operation);
 	int result = real_flock(caller)(fd, operation | LOCK_NB);
 

@@ -24,7 +24,7 @@ __thread const char *thrum__adapt_glib_child;
 
 bool thrum__adapt_glib_begin(void)
 {
-	if (!(thrum__adapt_chosen >> ADAPTER_GLIB & 1))
+	if (!is_chosen(ADAPTER_GLIB))
 		return false;
 	thrum__adapt_start();
 	thrum__adapt_glib_find((const void *)(uintptr_t)real_g_main_depth(NULL));

@@ -102,20 +102,13 @@ static bool is_left(const struct maker *maker)
 
 static char *put_maker(char *to, const struct maker *maker)
 {
-	const void *place = thrum__adapt_started_at(maker->process);
-	char started[PLACE_MAX];
-
 	if (maker->process == getpid())
 		return stpcpy(to, "this process");
 	to = thrum__adapt_put_number(stpcpy(to, "killed process "), (uint64_t)maker->process);
 	to = stpcpy(to, " (");
 	memcpy(to, maker->name, sizeof maker->name);
 	to[sizeof maker->name - 1] = '\0';
-	to = stpcpy(strchr(to, '\0'), ")");
-	if (!place)
-		return to;
-	thrum__adapt_label(started, ", started by", place);
-	return stpcpy(to, started);
+	return thrum__adapt_put_starter(stpcpy(strchr(to, '\0'), ")"), maker->process);
 }
 
 static void tell(struct tried *lock, const struct maker *maker, const char *path, uint64_t key,

@@ -102,7 +102,7 @@ static void wait_for_line(const struct looking *looking)
 static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
 	int socket)
 {
-	if (!waits || !(thrum__adapt_chosen >> ADAPTER_LOOP & 1))
+	if (!waits || !is_chosen(ADAPTER_LOOP))
 		return false;
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))

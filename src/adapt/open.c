@@ -70,8 +70,8 @@ static void end(struct opening *opening)
 
 	if (opening->also)
 		opening->also(opening->wait.caller, false);
-	thrum__adapt_wait_end(&opening->wait);
 	errno = error;
+	thrum__adapt_wait_end(&opening->wait);
 }
 
 /* It may well wait for ever, as for the next one who comes. */
@@ -99,7 +99,7 @@ static int open_file(const struct call *call)
 	if (LIKELY((call->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL))) {
 		if (fd >= 0 && !(call->flags & O_PATH))
 			thrum__adapt_lock_file_used(call->folder, call->path);
-	} else if (thrum__adapt_chosen >> ADAPTER_BLOCK & 1) {
+	} else if (is_chosen(ADAPTER_BLOCK)) {
 		thrum__adapt_lock_file(call->folder, call->path, fd, call->caller);
 	}
 	return fd;

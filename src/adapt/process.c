@@ -201,12 +201,8 @@ static uint64_t signals_of(const char *status, const char *line)
 static bool find_signals(pid_t process, const char *name, uint64_t *handled, uint64_t *blocked)
 {
 	char text[4096];
-	int fd = open_of(process, name, 0);
-	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, sizeof text - 1);
 
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	text[n > 0 ? n : 0] = '\0';
+	thrum__adapt_process_read_to(process, name, text, sizeof text);
 	*handled = signals_of(text, "\nSigCgt:") & ~(UINT64_C(3) << 31);
 	*blocked = signals_of(text, "\nSigBlk:");
 	return strstr(text, "\nSigCgt:") != NULL;

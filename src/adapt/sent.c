@@ -36,9 +36,19 @@ static int64_t now(void)
 	return (int64_t)thrum__port_monotonic();
 }
 
-static void note_sent(pid_t to, int number, int64_t began)
+/* Whether it is a signal that nobody but a program sends. */
+static bool is_of_programs(int number)
+{
+	return number == SIGUSR1 || number == SIGUSR2 || (number >= SIGRTMIN && number <= SIGRTMAX);
+}
+
+/* Notes a signal for another process, if it was sent. Returns the result. */
+static int note_sent(int result, pid_t to, int number, int64_t began)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+
+	if (result != 0 || to <= 0 || to == getpid() || !is_of_programs(number))
+		return result;
 	uint32_t at = atomic_fetch_add(&forks->sent, 1) % FORKS_SENT;
 
 	atomic_store(&forks->signal[at].number, 0);
@@ -47,32 +57,21 @@ static void note_sent(pid_t to, int number, int64_t began)
 	atomic_store(&forks->signal[at].began, began);
 	atomic_store(&forks->signal[at].ended, now());
 	atomic_store(&forks->signal[at].number, number);
-}
-
-/* Whether it is a signal that nobody but a program sends. */
-static bool is_of_programs(int number)
-{
-	return number == SIGUSR1 || number == SIGUSR2 || (number >= SIGRTMIN && number <= SIGRTMAX);
+	return result;
 }
 
 STAND_IN int kill(pid_t to, int number)
 {
 	int64_t began = now();
-	int result = real_kill(CALLER)(to, number);
 
-	if (result == 0 && to > 0 && is_of_programs(number) && to != getpid())
-		note_sent(to, number, began);
-	return result;
+	return note_sent(real_kill(CALLER)(to, number), to, number, began);
 }
 
 STAND_IN int sigqueue(pid_t to, int number, const union sigval value)
 {
 	int64_t began = now();
-	int result = real_sigqueue(CALLER)(to, number, value);
 
-	if (result == 0 && to > 0 && is_of_programs(number) && to != getpid())
-		note_sent(to, number, began);
-	return result;
+	return note_sent(real_sigqueue(CALLER)(to, number, value), to, number, began);
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */
@@ -155,13 +154,8 @@ static bool is_alone(pid_t sender)
 
 static void tell(struct wait *wait, int number, pid_t sender, const void *caller)
 {
-	char label[PROCESS_TEXT + PLACE_MAX + 80], *at = label;
+	char label[PROCESS_TEXT + PLACE_MAX + 80], *at = thrum__adapt_put_signal(label, number);
 
-	if (number == SIGUSR1 || number == SIGUSR2)
-		at = stpcpy(at, number == SIGUSR1 ? "SIGUSR1" : "SIGUSR2");
-	else
-		at = thrum__adapt_put_number(stpcpy(at, "SIGRTMIN+"),
-			(uint64_t)(number - SIGRTMIN));
 	*thrum__adapt_put_process(stpcpy(at, " that came before the wait, from "), sender) = '\0';
 	thrum_task told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	thrum_task_should_resolve(told);

@@ -23,11 +23,8 @@ REAL(ppoll)
 /* Also when the thread is cancelled. */
 static void end(struct wait *blocked)
 {
-	int error = errno;
-
 	thrum__adapt_wait_end(blocked);
 	thrum__adapt_sent_over();
-	errno = error;
 }
 
 /* ---- Taking them ------------------------------------------------------------------------------ */
@@ -56,8 +53,8 @@ static bool starts(bool waits_for_children)
 
 	if (is_fresh(ADAPTER_BLOCK))
 		thrum__adapt_start();
-	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
-		waits_for_children && thrum__adapt_child_ended(-1, &told) == 1)
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) && waits_for_children &&
+		thrum__adapt_child_ended(-1, &told) == 1)
 		thrum__adapt_start();
 	errno = error;
 	return is_on(ADAPTER_BLOCK);
@@ -66,7 +63,7 @@ static bool starts(bool waits_for_children)
 /* Starts the recording of a program that waits for a signal while children run which it forked. */
 static bool begins(void)
 {
-	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && thrum__adapt_chosen >> ADAPTER_BLOCK & 1 &&
+	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
 		thrum__adapt_children_begin() && is_on(ADAPTER_BLOCK);
 }
 

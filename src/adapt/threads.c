@@ -177,7 +177,7 @@ static bool is_libuvs(const void *routine)
 /* Creates the task of a thread. Returns NULL if nothing is recorded. */
 static struct start *make_start(const void *routine, void *argument, const void *caller)
 {
-	if (thrum__adapt_chosen >> ADAPTER_PTHREAD & 1)
+	if (is_chosen(ADAPTER_PTHREAD))
 		thrum__adapt_start();
 	struct start *start = is_on(ADAPTER_PTHREAD) ? malloc(sizeof *start) : NULL;
 

@@ -6,21 +6,27 @@
 #define _GNU_SOURCE
 #include "adapt/ends.h"
 
-char *thrum__adapt_put_process(char *to, pid_t process)
+char *thrum__adapt_put_starter(char *to, pid_t process)
 {
 	const void *place = thrum__adapt_started_at(process);
-	char name[PROCESS_TEXT], started[PLACE_MAX];
+	char started[PLACE_MAX];
+
+	if (!place)
+		return to;
+	thrum__adapt_label(started, ", started by", place);
+	return stpcpy(to, started);
+}
+
+char *thrum__adapt_put_process(char *to, pid_t process)
+{
+	char name[PROCESS_TEXT];
 
 	to = thrum__adapt_put_number(stpcpy(to, "process "), (uint64_t)process);
 	if (thrum__adapt_process_read(process, "/comm", name) > 0) {
 		name[strcspn(name, "\n")] = '\0';
 		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
 	}
-	if (place) {
-		thrum__adapt_label(started, ", started by", place);
-		to = stpcpy(to, started);
-	}
-	return to;
+	return thrum__adapt_put_starter(to, process);
 }
 
 char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
@@ -85,8 +91,11 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *wait, pid_t process)
 	return task;
 }
 
-static char *put_signal(char *to, int number)
+char *thrum__adapt_put_signal(char *to, int number)
 {
+	if (number >= SIGRTMIN && number <= SIGRTMAX)
+		return thrum__adapt_put_number(stpcpy(to, "SIGRTMIN+"),
+			(uint64_t)(number - SIGRTMIN));
 	switch (number) {
 	case SIGHUP: return stpcpy(to, "SIGHUP");
 	case SIGINT: return stpcpy(to, "SIGINT");
@@ -100,7 +109,7 @@ static char *put_signal(char *to, int number)
 static thrum_task make_signal(struct wait *wait, const struct step *step)
 {
 	char label[PROCESS_TEXT + PLACE_MAX + 40];
-	char *to = put_signal(label, step->signal);
+	char *to = thrum__adapt_put_signal(label, step->signal);
 	thrum_task task;
 
 	*thrum__adapt_put_process(stpcpy(to, " held back by "), step->process) = '\0';

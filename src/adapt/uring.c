@@ -236,7 +236,7 @@ static void record_results(struct ring *ring, const struct io_uring *given)
 
 static bool begins(const void *caller)
 {
-	if (!(thrum__adapt_chosen >> ADAPTER_URING & 1) ||
+	if (!is_chosen(ADAPTER_URING) ||
 		thrum__adapt_is_within(&liburing,
 			(const void *)(uintptr_t)real_io_uring_queue_exit(caller), caller))
 		return false;

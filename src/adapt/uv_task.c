@@ -34,7 +34,7 @@ bool thrum__adapt_uv_is_code(const void *caller)
 
 bool thrum__adapt_uv_begin(const void *caller)
 {
-	if (!(thrum__adapt_chosen >> ADAPTER_UV & 1))
+	if (!is_chosen(ADAPTER_UV))
 		return false;
 	if (UNLIKELY(!atomic_load_explicit(&code_end, memory_order_relaxed)))
 		find_code(caller);

@@ -192,44 +192,62 @@ static bool is_left_alone(const struct look *look, const struct end *end,
 	return end->writes ? look->is_vain : others_sleep(look);
 }
 
-/* Judges the end for which a process waits. If one other process may be to use it, sets *next. */
-static void judge_end(const struct look *look, struct step *step, pid_t *next)
+/* Those who may end a step. */
+struct judged {
+	bool is_single;                   /* the process that waits has one thread */
+	const struct holder *left, *able; /* one that won't end it, and one that may */
+	unsigned ables;
+};
+
+static void judge(struct judged *judged, const struct step *step, const struct holder *holder,
+	bool is_vain)
 {
-	struct holder holders[PROCESSES], *left = NULL, *able = NULL;
-	unsigned count = thrum__adapt_ends_holders(look, &step->end, holders), ables = 0;
-	bool is_single = thrum__adapt_process_is_single(step->process);
+	/* The process waits for others first of all. */
+	if (is_vain && (!judged->left || judged->left->process == step->process))
+		judged->left = holder;
+	else if (!is_vain && judged->ables++ == 0)
+		judged->able = holder;
+}
+
+/* Returns the process that should end the step: the only one that may, unless it is this one; else 0. */
+static pid_t end_judging(const struct look *look, struct step *step, const struct judged *judged)
+{
+	step->is_vain = judged->left && !judged->able;
+	if (judged->left || judged->able)
+		step->holder = step->is_vain ? *judged->left : *judged->able;
+	return judged->ables == 1 && judged->able->process != look->self && judged->is_single
+		? judged->able->process
+		: 0;
+}
+
+/* Judges the end for which a process waits. */
+static pid_t judge_end(const struct look *look, struct step *step)
+{
+	struct holder holders[PROCESSES];
+	unsigned count = thrum__adapt_ends_holders(look, &step->end, holders);
+	struct judged judged = {.is_single = thrum__adapt_process_is_single(step->process)};
 
 	step->sort = END;
 	for (unsigned i = 0; i < count; i++) {
 		struct holder *holder = &holders[i];
 		bool is_vain = holder->process == look->self
 			? is_left_alone(look, &step->end, holder)
-			: is_single &&
+			: judged.is_single &&
 				(holder->process == step->process || !holder->is_meant ||
 					is_idle(holder->process));
 
-		/* It waits for others first of all. */
-		if (is_vain && (!left || left->process == step->process))
-			left = holder;
-		else if (!is_vain && ables++ == 0)
-			able = holder;
+		judge(&judged, step, holder, is_vain);
 	}
-	step->is_vain = left && !able;
-	if (step->is_vain)
-		step->holder = *left;
-	else if (able)
-		step->holder = *able;
-	if (ables == 1 && able->process != look->self && is_single)
-		*next = able->process;
+	return end_judging(look, step, &judged);
 }
 
-/* Judges the file's lock for which a process waits, likewise. One of this process is in vain if the thread
- * that waits has to release it. */
-static void judge_file(const struct look *look, struct step *step, pid_t *next)
+/* Judges the file's lock for which a process waits. One of this process is in vain if the thread that waits
+ * has to release it. */
+static pid_t judge_file(const struct look *look, struct step *step)
 {
-	struct holder holders[PROCESSES], *left = NULL, *able = NULL;
-	unsigned count = thrum__adapt_file_holders(look, &step->file, holders), ables = 0;
-	bool is_single = thrum__adapt_process_is_single(step->process);
+	struct holder holders[PROCESSES];
+	unsigned count = thrum__adapt_file_holders(look, &step->file, holders);
+	struct judged judged = {.is_single = thrum__adapt_process_is_single(step->process)};
 
 	step->sort = FILE_LOCK;
 	for (unsigned i = 0; i < count; i++) {
@@ -238,18 +256,11 @@ static void judge_file(const struct look *look, struct step *step, pid_t *next)
 			? look->is_alone ||
 				(step->file.is_flock && !thrum__adapt_has_handlers() &&
 					thrum__adapt_files_are_own(holder->at))
-			: is_single && holder->process == step->process;
+			: judged.is_single && holder->process == step->process;
 
-		if (is_vain && (!left || left->process == step->process))
-			left = holder;
-		else if (!is_vain && ables++ == 0)
-			able = holder;
+		judge(&judged, step, holder, is_vain);
 	}
-	step->is_vain = left && !able;
-	if (step->is_vain)
-		step->holder = *left;
-	if (ables == 1 && able->process != look->self && is_single)
-		*next = able->process;
+	return end_judging(look, step, &judged);
 }
 
 /* ---- Steps ------------------------------------------------------------------------------------- */
@@ -258,7 +269,6 @@ static void judge_file(const struct look *look, struct step *step, pid_t *next)
 static pid_t find_step(const struct look *look, struct step *step)
 {
 	struct process_call call;
-	pid_t next = 0;
 
 	step->ran = thrum__adapt_process_ran(step->process, 0);
 	if (thrum__adapt_process_is_stopped(step->process)) {
@@ -272,16 +282,16 @@ static pid_t find_step(const struct look *look, struct step *step)
 		step->sort = LOCK;
 		step->is_vain = true;
 	} else if (!thrum__adapt_process_call(step->process, 0, &call)) {
-		return 0;
+		return 0; /* it runs */
 	} else if (thrum__adapt_vain_end(look, step->process, &call, &step->end)) {
-		judge_end(look, step, &next);
+		return judge_end(look, step);
 	} else if (thrum__adapt_file_lock(step->process, &call, &step->file)) {
-		judge_file(look, step, &next);
+		return judge_file(look, step);
 	} else if (thrum__adapt_process_is_single(step->process) &&
 		!thrum__adapt_process_has_handlers(step->process)) {
-		next = find_child(step->process, &call);
+		return find_child(step->process, &call);
 	}
-	return next;
+	return 0;
 }
 
 /* Whether processes that wait for each other did so all at once, since none has run meanwhile. Where

@@ -166,7 +166,10 @@ static void end_wait(struct wait *wait, bool got)
 
 void thrum__adapt_wait_end(struct wait *wait)
 {
+	int error = errno;
+
 	end_wait(wait, true);
+	errno = error;
 }
 
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
