@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* fcntl() and ioctl(): locks of files that wait, duplicates of descriptors, and whether a descriptor blocks. */
+/*
+ * fcntl() and ioctl(): they wait for locks of files, duplicate descriptors, and let these block or not.
+ */
 #define _GNU_SOURCE
 /* It would give fcntl() another name. */
 #undef _FILE_OFFSET_BITS
