@@ -560,7 +560,8 @@ void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
 extern struct thrum_tag thrum__adapt_outside;
 /* Records the wait anew. is_inside: nothing outside of the program ends it. */
 void thrum__adapt_wait_again(struct wait *, bool is_inside);
-/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps errno. */
+/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
+ * errno. */
 void thrum__adapt_wait_end(struct wait *);
 
 /* The same for a semaphore. Records who has its permits. */
