@@ -481,6 +481,7 @@ static inline int note_accepted(int made, const void *caller)
 	{ \
 		const void *caller = CALLER; \
 \
+		thrum__adapt_watch_accepts(fd, caller); \
 		if (LIKELY(!may_wait_for(fd, false))) \
 			return real_##name(caller) arguments; \
 		thrum__adapt_accepts(fd); \

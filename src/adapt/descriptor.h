@@ -168,6 +168,8 @@ void thrum__adapt_socket_forget(unsigned fd);
 
 /* Not 0: the calling thread, or another one, accepts from this socket. */
 extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
+/* How many threads wait for others of this process to accept their connections. */
+extern _Atomic uint32_t thrum__adapt_queued;
 /* The calling thread is about to accept from a socket. */
 void thrum__adapt_accepts(int fd);
 /* It does so no more. */
@@ -313,6 +315,8 @@ bool thrum__adapt_children_interrupt(pid_t process);
 struct epoll_event;
 /* Whether there are any. */
 bool thrum__adapt_watches_once(void);
+/* A call is about to accept from a socket, there. */
+void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* The calling thread is about to wait for events. */
 void thrum__adapt_watch_turn(void);
 /* It got this event. Returns its descriptor, or -1. */

@@ -261,16 +261,13 @@ _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
 _Atomic uint32_t thrum__adapt_looker_waits;
 _Atomic uint32_t thrum__adapt_look_counts[2];
 
-/* Also when the thread is cancelled. */
-static void stop_looking(_Atomic uintptr_t *const *looker)
+void thrum__adapt_stop_looking(_Atomic uintptr_t *const *looker)
 {
 	if (*looker)
 		atomic_store(*looker, 0);
 }
 
-/* Others see that the thread waits for what is in `one` as long as it takes. tells: it may find out why that
- * is in vain. NULL: there are too many. */
-static _Atomic uintptr_t *note_looker(const struct pollfd *one, bool tells)
+_Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells)
 {
 	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
 	for (int i = 0; i < LOOKERS; i++) {
@@ -286,8 +283,7 @@ static _Atomic uintptr_t *note_looker(const struct pollfd *one, bool tells)
 /* Looks again and again, until the descriptor is ready. */
 static void look_until(struct looked *looked)
 {
-	_Atomic uintptr_t *looker
-		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, true);
+	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
 	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
 	int ready;
 
@@ -385,8 +381,7 @@ static bool is_inside(const struct looked *looked)
 /* Waits in a program without handlers. Returns whether others may have an end now. */
 static bool wait_inside(struct looked *looked, bool writes)
 {
-	_Atomic uintptr_t *looker
-		__attribute__((cleanup(stop_looking), unused)) = note_looker(&looked->one, false);
+	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, false);
 	struct wait *wait = looked->wait;
 	int pause = LOOK_FIRST, ready;
 

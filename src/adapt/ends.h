@@ -135,6 +135,13 @@ bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const p
  * out nothing of others. */
 #define LOOKERS 16
 extern _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+struct pollfd;
+/* Others see from now on that the thread waits for what is in `one` as long as it takes. tells: it may find
+ * out why that is in vain. NULL: there are too many. */
+_Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells);
+/* Not any more; also when the thread is cancelled. */
+void thrum__adapt_stop_looking(_Atomic uintptr_t *const *looker);
+#define LOOKER __attribute__((cleanup(thrum__adapt_stop_looking), unused))
 /* How many of them look just now, and how many looks have begun. */
 extern _Atomic uint32_t thrum__adapt_look_counts[2];
 /* How many such waits have begun. */

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "adapt/descriptor.h"
@@ -18,14 +19,16 @@
 #define FDS_MAX 1024
 static struct watch {
 	_Atomic uint64_t data;
-	_Atomic int epoll; /* + 1; 0: none */
+	_Atomic bool is_known; /* it is registered, with that data */
+	_Atomic int epoll;     /* + 1; 0: none */
 	_Atomic uint32_t events;
 	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
 	_Atomic uint32_t turn;        /* of that thread */
 	/* When it was seen that it has data, of which no thread is told, and in which turn; its task. */
 	int64_t since;
 	uint32_t seen;
-	int left; /* bytes, as far as that is known */
+	int left;                     /* bytes, as far as that is known */
+	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
 	_Atomic uint64_t task;
 } watches[FDS_MAX];
 static _Atomic int fds_used; /* no descriptor from this one on was registered */
@@ -81,6 +84,7 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	struct watch *watch = &watches[fd];
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
+	atomic_store_explicit(&watch->is_known, true, memory_order_relaxed);
 	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
 		;
 	if (event->events & EPOLLONESHOT)
@@ -113,10 +117,12 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 
 void thrum__adapt_watches_forget(unsigned first, unsigned last)
 {
-	if (!are_any())
-		return;
-	for (unsigned fd = first; fd <= last && fd < FDS_MAX; fd++) {
+	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
+
+	for (unsigned fd = first; fd <= last && fd < used; fd++) {
+		atomic_store_explicit(&watches[fd].is_known, false, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
+		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
 		end_told(&watches[fd]);
 	}
 }
@@ -131,15 +137,21 @@ void thrum__adapt_watches_left(void)
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */
 
+static bool is_registered(uint32_t fd, uint64_t data)
+{
+	return atomic_load_explicit(&watches[fd].is_known, memory_order_relaxed) &&
+		atomic_load_explicit(&watches[fd].data, memory_order_relaxed) == data;
+}
+
 /* Returns the descriptor that was registered with this, or -1. */
 static int fd_of(uint64_t data)
 {
 	uint32_t guess = (uint32_t)data;
 
-	if (guess < FDS_MAX && atomic_load(&watches[guess].data) == data)
+	if (guess < FDS_MAX && is_registered(guess, data))
 		return (int)guess;
 	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
-		if (atomic_load_explicit(&watches[fd].data, memory_order_relaxed) == data)
+		if (is_registered((uint32_t)fd, data))
 			return fd;
 	return -1;
 }
@@ -163,6 +175,12 @@ int thrum__adapt_watch_told(const struct epoll_event *event)
 	return fd;
 }
 
+void thrum__adapt_watch_accepts(int fd, const void *caller)
+{
+	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_edges, memory_order_relaxed))
+		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
+}
+
 void thrum__adapt_watch_turn(void)
 {
 	struct thread *self = are_any() ? thrum__adapt_thread() : NULL;
@@ -182,8 +200,16 @@ bool thrum__adapt_watches_once(void)
 	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
 }
 
-/* The bytes that can be read; 0 where they can't be counted, such as at a timer; -1: there is
- * nothing, or just an end. */
+static bool listens(int fd)
+{
+	int listens = 0;
+	socklen_t size = sizeof listens;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
+}
+
+/* The bytes that can be read; 1 for connections that can be accepted; 0 where they can't be counted, such as
+ * at a timer; -1: there is nothing, or just an end. */
 static int data_of(int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
@@ -192,7 +218,7 @@ static int data_of(int fd)
 	if (real_poll(NULL)(&one, 1, 0) != 1 || !(one.revents & POLLIN))
 		return -1;
 	if (ioctl(fd, FIONREAD, &size) != 0)
-		return 0;
+		return listens(fd) ? 1 : 0;
 	return size > 0 ? size : -1;
 }
 
@@ -224,12 +250,18 @@ static bool may_tell_edge(int fd)
 
 static void tell(struct watch *watch, int fd, const void *waits_at)
 {
-	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at);
+	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at),
+		   *accepter = atomic_load(&watch->accepter);
+	bool is_door = accepter && listens(fd);
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	if (is_edge(watch)) {
-		thrum__adapt_put_call(label, "unread data of edge-triggered", fd);
+		caller = accepter ? accepter : caller;
+		thrum__adapt_put_call(label,
+			is_door ? "queued connections of edge-triggered"
+				: "unread data of edge-triggered",
+			fd);
 		thrum__adapt_label(label + strlen(label), ", left by", caller);
 	} else {
 		thrum__adapt_put_call(label, "one-shot watch of", fd);
@@ -239,7 +271,7 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 	/* A thread that waits for an answer by this descriptor waits for this. */
 	if (waiter)
 		thrum_task_wait(waiter, task);
-	if (waiter && is_edge(watch))
+	if (is_edge(watch) && (waiter || (is_door && atomic_load(&thrum__adapt_queued))))
 		thrum_task_should_resolve(task);
 	atomic_store(&watch->task, task);
 }

@@ -93,6 +93,50 @@ static void a_condition_that_was_signalled_is_known(void **state)
 	expect(FOLLOWER("1" MS "signal 1 3 =0\n") TIMER END, 2, 21, 2);
 }
 
+/* Tasks of one loop: 4 should resolve and waits for the condition 2, which nobody signalled. The unnamed
+ * task 5 waits for `on`, and “rebalance” for that task. */
+static void tell_loop(const char *on, const char *more)
+{
+	story_begin();
+	story_tell(
+		"0 create - 1 thread\n0 switch 1\n0 create 1 2 condition\n0 create 1 3 condition\n"
+		"0 label 2 \"moved\n0 label 3 \"drained\n1" MS "create 1 4 task\n"
+		"1" MS "label 4 \"client\n1" MS "should-resolve 4\n1" MS "create 1 5 task\n"
+		"1" MS "create 1 6 task\n1" MS "label 6 \"rebalance\n2" MS "wait 6 5\n");
+	story_tell("2" MS "wait 5 %s\n3" MS "wait 4 2\n%s900" MS "log 1 \"end\n", on, more);
+}
+
+/* Expects the task that hangs elsewhere in the first finding; 0: none is told. */
+static void expect_elsewhere(uint64_t task)
+{
+	struct thrum__findings findings;
+	struct thrum__model *model = story_model(story_told(), false);
+	const struct thrum__step *steps;
+
+	assert_int_equal(thrum__why_make(model, &findings), 0);
+	assert_int_equal(findings.count, 1);
+	steps = findings.findings[0].steps;
+	assert_int_equal(findings.findings[0].task, story_task(model, 4));
+	assert_int_equal(steps[0].kind, THRUM__STEP_WAITS_FOR);
+	assert_int_equal(steps[0].task, story_task(model, task > 0 ? task : 4));
+	thrum__why_free(&findings);
+	thrum__model_destroy(model);
+}
+
+static void a_task_that_hangs_elsewhere_is_told(void **state)
+{
+	(void)state;
+	tell_loop("3", "");
+	expect_elsewhere(6);
+	/* It waits for the same, its condition was signalled, or there are two such. */
+	tell_loop("2", "");
+	expect_elsewhere(0);
+	tell_loop("3", "4" MS "signal 1 3 =0\n");
+	expect_elsewhere(0);
+	tell_loop("3", "3" MS "create 1 7 task\n3" MS "create 1 8 condition\n4" MS "wait 7 8\n");
+	expect_elsewhere(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -100,6 +144,7 @@ int main(void)
 		cmocka_unit_test(another_waiter_for_it_may_be_to_signal),
 		cmocka_unit_test(a_thread_that_may_go_on_leaves_it_open),
 		cmocka_unit_test(a_condition_that_was_signalled_is_known),
+		cmocka_unit_test(a_task_that_hangs_elsewhere_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

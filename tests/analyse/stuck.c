@@ -29,12 +29,18 @@ static struct {
 	struct thrum__findings findings;
 } judged;
 
-static const struct thrum__finding *judge(uint32_t count)
+static const struct thrum__finding *judge_ended(uint32_t count, int ending)
 {
 	judged.model = story_model(story_told(), false);
+	judged.model->ending = ending;
 	assert_int_equal(thrum__why_make(judged.model, &judged.findings), 0);
 	assert_int_equal(judged.findings.count, count);
 	return judged.findings.findings;
+}
+
+static const struct thrum__finding *judge(uint32_t count)
+{
+	return judge_ended(count, THRUM_ENDING_UNKNOWN);
 }
 
 static void finish(void)
@@ -637,6 +643,42 @@ static void permits_that_nobody_gives_back(void **state)
 	finish();
 }
 
+/* The program is gone. Uploads give their permit back before they end, or afterwards; the last one has just ended with it. */
+static void tell_lost_permit(bool is_late)
+{
+	begin();
+	story_tell(
+		"0 create 1 2 semaphore\n0 label 2 \"window\n0 create 1 3 task\n0 label 3 \"send\n"
+		"0 should-resolve 3\n");
+	for (int id = 4; id < 14; id++) {
+		const char *order = is_late ? "%d" MS "resolve %d %d\n%d" MS "unlock %d 2\n"
+					    : "%d" MS "unlock %d 2\n%d" MS "resolve %d %d\n";
+
+		story_tell("%d" MS "create 1 %d task\n%d" MS "label %d \"part %d\n", id, id, id, id,
+			id);
+		story_tell("%d" MS "lock %d 2\n", id, id);
+		if (id == 13)
+			story_tell("13" MS "resolve 13 13\n");
+		else if (is_late)
+			story_tell(order, id, id, id, id + 1, id);
+		else
+			story_tell(order, id, id, id, id, id);
+	}
+	story_tell("13" MS "wait 3 2\n14" MS "log 1 \"end\n");
+}
+
+static void permit_is_lost_soon(void **state)
+{
+	(void)state;
+	tell_lost_permit(false);
+	judge_ended(1, THRUM_ENDING_GONE);
+	assert_int_equal(step(THRUM__STEP_STILL_HOLDS)->task, task(13));
+	finish();
+	tell_lost_permit(true);
+	judge_ended(0, THRUM_ENDING_GONE);
+	finish();
+}
+
 /* A loop keeps a lock while it waits for work. Before, it did so too; in the twin it did not. */
 static void tell_gate(bool waits)
 {
@@ -1114,6 +1156,7 @@ int main(void)
 		cmocka_unit_test(lock_is_a_gate),
 		cmocka_unit_test(server_ends_with_the_program),
 		cmocka_unit_test(permits_that_nobody_gives_back),
+		cmocka_unit_test(permit_is_lost_soon),
 		cmocka_unit_test(join_kept_open),
 		cmocka_unit_test(handler_is_to_blame),
 		cmocka_unit_test(handler_hangs_itself),

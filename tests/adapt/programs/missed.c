@@ -12,6 +12,7 @@
  * missed watch		a descriptor's one-shot watch is not armed again in one case, and data comes
  * missed answer	the same; threads are busy with other events, and one waits for the answer
  * missed edge		an edge-triggered watch tells of two bytes once, and one of them is read
+ * missed door		the same, of two connections, and one of them is accepted
  *
  * With `fine`: all children are taken, all watches armed. Then these end:
  *
@@ -30,10 +31,12 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TURNS 6
+#define GUESTS 2
 #define SLOW 400000 /* us: long enough to be looked at */
 
 static bool is_fine, has_handler;
@@ -365,6 +368,49 @@ static int edge(void)
 	return 0;
 }
 
+/* Greets all who come, or one at a time it is told. */
+static void *open_door(void *unused)
+{
+	struct epoll_event event;
+	int left = GUESTS;
+
+	while (left > 0 && epoll_wait(set, &event, 1, -1) == 1)
+		for (int guest; left > 0 && (guest = accept(ends[0], NULL, NULL)) >= 0;) {
+			left -= write(guest, "x", 1) == 1;
+			close(guest);
+			if (!is_fine)
+				break;
+		}
+	return unused;
+}
+
+static int door(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "missed.socket"};
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	pthread_t server;
+	int guests[GUESTS];
+	char byte;
+
+	set = epoll_create1(0);
+	ends[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	unlink(address.sun_path);
+	if (bind(ends[0], (struct sockaddr *)&address, sizeof address) || listen(ends[0], GUESTS) ||
+		epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event))
+		return 1;
+	for (int i = 0; i < GUESTS; i++) {
+		guests[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		if (connect(guests[i], (struct sockaddr *)&address, sizeof address))
+			return 1;
+	}
+	pthread_create(&server, NULL, open_door, NULL);
+	for (int i = 0; i < GUESTS; i++)
+		if (read(guests[i], &byte, 1) != 1)
+			return 1;
+	pthread_join(server, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -381,5 +427,6 @@ int main(int argc, char **argv)
 		: strcmp(name, "loop") == 0                   ? loop()
 		: strcmp(name, "owner") == 0                  ? owner()
 		: strcmp(name, "edge") == 0                   ? edge()
+		: strcmp(name, "door") == 0                   ? door()
 							      : watch();
 }

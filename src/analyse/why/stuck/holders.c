@@ -6,6 +6,8 @@
 #define HOPS 6         /* waits that are followed from a task that may hold a lock */
 #define SUSPECTS_MAX 8 /* that may hold a lock: more tell nothing */
 #define SUSPECTS_TOLD 2
+#define LOOK_BACK 256 /* edges of a lock that are searched for releases */
+#define RELEASES_MIN 8
 #define NO_TIME 1000 /* ns: too little to begin, to take a lock and to lose the event */
 
 /* Whether a task that waits may hold a lock: it may have taken it when events were lost, and doesn't
@@ -87,6 +89,34 @@ static bool are_holders_over(const struct thrum__model *model,
 		if (thrum__analyse_task_is_pending(model, lock->holds[i].task))
 			return false;
 	return lock && lock->count > 0;
+}
+
+/* Whether each of the latest releases of a lock was made by a task that went on. */
+static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
+{
+	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, from) ||
+			THRUM__TASK(model, from, end) < THRUM__EDGE(model, edge, time))
+			return false;
+		releases++;
+	}
+	return releases >= RELEASES_MIN;
+}
+
+bool thrum__why_is_lock_lost(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__analyse_lock *lock = thrum__analyse_graph_lock(&search->graph, task);
+
+	return lock && are_holders_over(search->model, lock) && lock->strange == 0 &&
+		lock->passed == 0 && lock->given == 0 && !lock->is_cut &&
+		is_released_in_time(search->model, task);
 }
 
 void thrum__why_add_lock(struct thrum__finding *finding, const struct thrum__search *search,

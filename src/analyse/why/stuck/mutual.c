@@ -6,6 +6,8 @@
 #include "analyse/why/lanes.h"
 #include "analyse/why/stuck/stuck.h"
 
+#define HOPS 4 /* waits that are followed to a task with a name */
+
 /* The task that a lane runs, or else its own. */
 static uint32_t task_of(const struct thrum__lane *lane)
 {
@@ -73,6 +75,65 @@ static uint32_t signaller_of(const struct thrum__search *search, uint32_t condit
 	return count[1] == 1 || (count[1] == 0 && count[0] == 1) ? found : THRUM__NONE;
 }
 
+/* The wait of a task that no thread blocks in, for another condition that nobody ever signalled: so a task
+ * hangs there, too. NULL: there is none, or they wait for different ones. */
+static const struct thrum__analyse_list *other_wait(const struct thrum__search *search,
+	uint32_t condition)
+{
+	const struct thrum__analyse_graph *graph = &search->graph;
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_list *found = NULL;
+	uint32_t other = THRUM__NONE;
+
+	for (uint32_t i = 1; i <= graph->list_count; i++) {
+		const struct thrum__analyse_list *list = &graph->lists[i];
+		uint32_t on = graph->waits[list->first].on;
+		struct thrum__why_servers servers;
+
+		if (list->count != 1 || on == condition || on == other ||
+			THRUM__TASK(model, on, kind) != THRUM_KIND_CONDITION ||
+			thrum__analyse_task_is_lane(model, list->task) ||
+			!thrum__analyse_task_is_pending(model, list->task))
+			continue;
+		thrum__why_servers_of(model, on, list->task, &servers);
+		if (servers.count > 0 || !servers.is_whole)
+			continue;
+		if (found)
+			return NULL;
+		found = list;
+		other = on;
+	}
+	return found;
+}
+
+/* Returns the first task with a name among one and those that wait for it, one after the other. */
+static uint32_t named_waiter(const struct thrum__model *model, uint32_t task)
+{
+	for (int i = 0; i < HOPS && !*thrum__model_task_name(model, task, NULL); i++) {
+		uint32_t edge = thrum__why_edge_to(model, task, THRUM__EDGE_WAIT);
+
+		if (edge == THRUM__NONE ||
+			!thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, from)))
+			break;
+		task = THRUM__EDGE(model, edge, from);
+	}
+	return task;
+}
+
+/* Adds a step for a task that hangs elsewhere, if one does: it may be to signal the condition. */
+static void add_other(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t condition)
+{
+	const struct thrum__analyse_list *list = other_wait(search, condition);
+	const struct thrum__analyse_wait *wait;
+
+	if (!list)
+		return;
+	wait = &search->graph.waits[list->first];
+	thrum__why_add_step(finding, THRUM__STEP_WAITS_FOR, named_waiter(search->model, list->task),
+		wait->on, wait->since, wait->edge);
+}
+
 void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search *search,
 	uint32_t condition, uint32_t waiter)
 {
@@ -81,8 +142,10 @@ void thrum__why_add_mutual(struct thrum__finding *finding, struct thrum__search 
 	const struct thrum__analyse_wait *wait;
 	struct thrum__why_servers servers;
 
-	if (lane == THRUM__NONE)
+	if (lane == THRUM__NONE) {
+		add_other(finding, search, condition);
 		return;
+	}
 	task = task_of(&model->lanes[lane]);
 	wait = wait_of(search, lane);
 	if (wait->on != condition)

@@ -11,7 +11,7 @@
  * which needs all its waits, the last but COMES and YOUNG. */
 enum way {
 	WAY_COMES,          /* a timer that may still come */
-	WAY_SHOULD_RESOLVE, /* a task that should resolve and has been pending for long */
+	WAY_SHOULD_RESOLVE, /* a task that should resolve and has been pending for long, or a lost lock */
 	WAY_YOUNG,          /* a task that may just be under way */
 	WAY_INSIDE,         /* a task that the program itself has to resolve */
 	WAY_OUTSIDE,        /* a request, timer or handle */
@@ -34,6 +34,8 @@ static enum way way_of(const struct thrum__search *search, uint32_t task)
 				: WAY_SHOULD_RESOLVE;
 		is_young |= thrum__why_peers_is_young(&search->peers, task);
 		waits = thrum__analyse_graph_waits(&search->graph, task);
+		if (waits.count > 0 && thrum__why_is_lock_lost(search, waits.waits[0].on))
+			return WAY_SHOULD_RESOLVE;
 		if (waits.count == 0 || waits.waits[0].next == THRUM__NONE)
 			break;
 		task = waits.waits[0].next;

@@ -301,7 +301,8 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
-	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
+	return !search->is_dead && !search->is_deadlocked &&
+		!thrum__why_is_lock_lost(search, path->leaf) && !(leaves && leaves->ended > 0) &&
 		!(victims && victims->ended > 0 && !is_outside) &&
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }

@@ -206,6 +206,9 @@ bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__wh
 
 /* ---- Holders (holders.c) -------------------------------------------------------------------- */
 
+/* Whether a task is a lock that only ended tasks hold, though all others released it before they ended. */
+bool thrum__why_is_lock_lost(const struct thrum__search *, uint32_t task);
+
 /* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
  * took it since the wait began still hold it, its holders; else the last task that had it (FREE). */
 void thrum__why_add_lock(struct thrum__finding *, const struct thrum__search *,
