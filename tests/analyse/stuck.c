@@ -643,7 +643,8 @@ static void permits_that_nobody_gives_back(void **state)
 	finish();
 }
 
-/* The program is gone. Uploads give their permit back before they end, or afterwards; the last one has just ended with it. */
+/* The program is gone. Uploads give their permit back before they end, or afterwards. The last one has just
+ * ended with it. */
 static void tell_lost_permit(bool is_late)
 {
 	begin();

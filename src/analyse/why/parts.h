@@ -43,7 +43,7 @@ struct thrum__search {
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
-	/* Set by stuck.c: a signal ended the program after a silence as never before. */
+	/* Set by stuck.c, by silence.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
 	uint32_t joined;
@@ -241,6 +241,10 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
 	default: return false;
 	}
 }
+
+/* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
+ * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
+bool thrum__why_is_silent(const struct thrum__model *);
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All
  * return 0, or -THRUM_E_MEMORY, or 1 if they are to be called again. */

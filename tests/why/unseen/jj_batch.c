@@ -41,7 +41,12 @@ static struct batch *filling, *inserting;
 static thrum_task max_age, insert, beat;
 static int written, accepted, batches;
 static bool broken;
-enum { SENSOR, MAX_AGE, INSERTED, BEAT };
+enum {
+	SENSOR,
+	MAX_AGE,
+	INSERTED,
+	BEAT
+};
 
 static long now(void)
 {
@@ -80,14 +85,15 @@ static void flush(void)
 	filling = NULL;
 	insert = thrum_task_createf(THRUM_KIND_REQUEST, "insert batch %d", inserting->number);
 	thrum_task_wait(inserting->task, insert);
-	takes = inserting->number % 3 == 0 ? 70 : 7; /* the database makes a checkpoint now and then */
+	takes = inserting->number % 3 == 0 ? 70
+					   : 7; /* the database makes a checkpoint now and then */
 	timers[INSERTED].due = now() + takes;
 }
 
 static void on_max_age(void)
 {
 	thrum_task_resolve(max_age);
-	THRUM_RUN(filling->task) {
+	THRUM_RUN (filling->task) {
 		filling->overdue = true;
 		flush();
 	}
@@ -99,7 +105,7 @@ static void on_inserted(void)
 
 	inserting = NULL;
 	thrum_task_resolve(insert);
-	THRUM_RUN(done->task) {
+	THRUM_RUN (done->task) {
 		for (int i = 0; i < done->count; i++, written++)
 			thrum_task_resolve(done->points[i]);
 		thrum_task_resolve(done->task);
@@ -114,7 +120,7 @@ static void on_sensor(void)
 	thrum_task point = thrum_task_createf(THRUM_KIND_TASK, "write sensor-%d", accepted % 5);
 
 	thrum_task_should_resolve(point);
-	THRUM_RUN(point) {
+	THRUM_RUN (point) {
 		if (!filling)
 			batch_open();
 		filling->points[filling->count++] = point;

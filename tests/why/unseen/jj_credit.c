@@ -51,7 +51,8 @@ static void *store(void *data)
 		usleep(2000);
 		message.status = 200;
 		if (message.attempt == 1)
-			if (message.part == 3 || message.part == 7 || message.part == 8 || message.part == 12)
+			if (message.part == 3 || message.part == 7 || message.part == 8 ||
+				message.part == 12)
 				message.status = 503;
 		if (write(fd, &message, sizeof(message)) != sizeof(message))
 			break;
@@ -63,7 +64,8 @@ static void enqueue(struct part *part)
 {
 	part->attempt++;
 	part->waits = false;
-	part->task = thrum_task_createf(THRUM_KIND_TASK, "part %d, try %d", part->number, part->attempt);
+	part->task = thrum_task_createf(THRUM_KIND_TASK, "part %d, try %d", part->number,
+		part->attempt);
 	thrum_task_wait(upload, part->task);
 	part->next = NULL;
 	*queue_end = part;
@@ -95,7 +97,7 @@ static void pump(void)
 		if (!queue)
 			queue_end = &queue;
 		credits--;
-		THRUM_RUN(part->task) {
+		THRUM_RUN (part->task) {
 			thrum_lock_acquired(window);
 			send_part(part);
 		}
@@ -112,7 +114,7 @@ static void on_reply(const struct message *reply)
 {
 	struct part *part = &parts[reply->part];
 
-	THRUM_RUN(part->task) {
+	THRUM_RUN (part->task) {
 		thrum_task_read(part->task, connection);
 		if (reply->status == 200) {
 			credit_return();

@@ -98,8 +98,8 @@ static struct thrum_promise *cache_begin(struct thrum_loop *loop, const char *na
 	return made;
 }
 
-static struct thrum_promise *use_placeholder(struct thrum_loop *loop, const struct thrum_failure *failure,
-	void *data)
+static struct thrum_promise *use_placeholder(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	(void)failure;
 	(void)data;
@@ -150,11 +150,13 @@ int main(int argc, char **argv)
 		return 1;
 	thrum_promise_ignore_result(sweep(loop, NULL, NULL));
 	for (int i = 0; i < PAGES; i++) {
-		pages[i] = thrum_promise_bind(thrum_sleep(loop, 2 + i * 9), page, (void *)(intptr_t)i, NULL);
+		pages[i] = thrum_promise_bind(thrum_sleep(loop, 2 + i * 9), page,
+			(void *)(intptr_t)i, NULL);
 		thrum_promise_labelf(pages[i], "page /albums/%d", i);
 		thrum_promise_should_resolve(pages[i]);
 	}
-	error = thrum_promise_run(thrum_promise_label(thrum_promise_join(loop, pages, PAGES), "site"));
+	error = thrum_promise_run(
+		thrum_promise_label(thrum_promise_join(loop, pages, PAGES), "site"));
 	printf("%d errors, %d placeholders, %d sweeps\n", errors, placeholders, sweeps);
 	thrum_stop();
 	return error ? 1 : 0;

@@ -92,7 +92,7 @@ static void *pool_thread(void *data)
 		if (!pool->queue)
 			pool->end = &pool->queue;
 		pthread_mutex_unlock(&pool->mutex);
-		THRUM_RUN(job->task)
+		THRUM_RUN (job->task)
 			job->run(job);
 		pthread_mutex_lock(&pool->mutex);
 		job->done = true;
@@ -113,7 +113,8 @@ static void pool_start(struct pool *pool)
 		pthread_create(&pool->threads[i], NULL, pool_thread, pool);
 }
 
-static void pool_submit(struct pool *pool, struct job *job, const char *name, void (*run)(struct job *))
+static void pool_submit(struct pool *pool, struct job *job, const char *name,
+	void (*run)(struct job *))
 {
 	*job = (struct job){.run = run};
 	job->task = thrum_task_create(THRUM_KIND_TASK, name);
@@ -182,7 +183,7 @@ int main(int argc, char **argv)
 			for (int n = 0; n < 2 && i / 8 * 2 + n < EXPORTS; n++)
 				pool_submit(broken ? &front : &background, &exports[i / 8 * 2 + n],
 					"export catalog", export_catalog);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			checkout();
 			thrum_task_resolve(task);
 		}

@@ -46,7 +46,8 @@ static void prefetch(struct thrum_loop *loop, int index);
 
 static struct thrum_promise *look_up(struct thrum_loop *loop, struct host *host, const char *reason)
 {
-	host->address = thrum_promise_labelf(thrum_sleep(loop, host->takes), "%s %s", reason, host->name);
+	host->address = thrum_promise_labelf(thrum_sleep(loop, host->takes), "%s %s", reason,
+		host->name);
 	return host->address;
 }
 
@@ -121,7 +122,8 @@ static struct thrum_promise *next_file(struct thrum_loop *loop, void *value, voi
 	if (files == 2)
 		prefetch(loop, HOSTS - 1);
 	address = host->address ? host->address : look_up(loop, host, "look up");
-	file = thrum_promise_bind(thrum_promise_ref(address), send_request, (void *)(intptr_t)files, NULL);
+	file = thrum_promise_bind(thrum_promise_ref(address), send_request, (void *)(intptr_t)files,
+		NULL);
 	thrum_promise_labelf(file, "GET /%d", files);
 	files++;
 	return thrum_promise_bind(file, next_file, NULL, NULL);

@@ -80,7 +80,7 @@ static void folder_done(struct folder *folder)
 {
 	if (--folder->left > 0)
 		return;
-	THRUM_RUN(folder->task)
+	THRUM_RUN (folder->task)
 		thrum_task_resolve(folder->task);
 }
 
@@ -100,7 +100,7 @@ static void job_run(struct job *job)
 {
 	int error;
 
-	THRUM_RUN(job->task) {
+	THRUM_RUN (job->task) {
 		error = store(job);
 		job->tries++;
 		if (error == -EBUSY) {
@@ -147,7 +147,8 @@ int main(int argc, char **argv)
 	account = thrum_task_create(THRUM_KIND_JOIN, "sync account");
 	thrum_task_should_resolve(account);
 	for (int i = 0; i < 2; i++) {
-		folders[i].task = thrum_task_createf(THRUM_KIND_TASK, "sync folder %s", folders[i].name);
+		folders[i].task = thrum_task_createf(THRUM_KIND_TASK, "sync folder %s",
+			folders[i].name);
 		thrum_task_wait(account, folders[i].task);
 	}
 	for (int i = 0; i < MESSAGES; i++) {
@@ -163,7 +164,7 @@ int main(int argc, char **argv)
 		while (turns-- > 0)
 			turn();
 	}
-	THRUM_RUN(account)
+	THRUM_RUN (account)
 		thrum_task_resolve(account);
 	printf("synced, %d messages not stored\n", lost);
 	thrum_stop();

@@ -21,7 +21,13 @@
 #include <time.h>
 #include <ucontext.h>
 
-enum { STACK = 65536, CRAWLERS = 3, PAGES = 60, CAPACITY = 8, SEGMENT = 10 };
+enum {
+	STACK = 65536,
+	CRAWLERS = 3,
+	PAGES = 60,
+	CAPACITY = 8,
+	SEGMENT = 10
+};
 
 struct fiber {
 	ucontext_t context;
@@ -36,7 +42,7 @@ struct list {
 };
 
 static struct list ready = {NULL, &ready.first}, deferred = {NULL, &deferred.first},
-	writers = {NULL, &writers.first};
+		   writers = {NULL, &writers.first};
 static ucontext_t scheduler;
 static struct fiber *current, *reader;
 static struct fiber crawlers[CRAWLERS], indexer, ticker;

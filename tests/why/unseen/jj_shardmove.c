@@ -88,7 +88,8 @@ static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *d
 
 	(void)value;
 	if (shard->moving)
-		return thrum_promise_bind(thrum_condition_wait(shard->moved, NULL), serve, shard, NULL);
+		return thrum_promise_bind(thrum_condition_wait(shard->moved, NULL), serve, shard,
+			NULL);
 	shard->in_flight++;
 	if (shard->number == HOT && shard->served >= 4 && !shard->copies)
 		thrum_promise_async(loop, "rebalance", move_shard, shard, NULL);
@@ -135,14 +136,16 @@ int main(int argc, char **argv)
 	thrum_promise_ignore_result(gossip(loop, NULL, NULL));
 	for (int i = 0; i < CLIENTS; i++) {
 		clients[i] = (struct client){i, 0};
-		sessions[i] = thrum_promise_bind(thrum_sleep(loop, 1 + i), client_next, &clients[i], NULL);
+		sessions[i] = thrum_promise_bind(thrum_sleep(loop, 1 + i), client_next, &clients[i],
+			NULL);
 		thrum_promise_labelf(sessions[i], "client %d", i);
 		thrum_promise_should_resolve(sessions[i]);
 	}
 	error = thrum_promise_run(thrum_promise_join(loop, sessions, CLIENTS));
 	for (int i = 0; i < SHARDS; i++)
 		served_all += shards[i].served;
-	printf("served %d requests, moved shard-%d %d times\n", served_all, HOT, shards[HOT].copies);
+	printf("served %d requests, moved shard-%d %d times\n", served_all, HOT,
+		shards[HOT].copies);
 	thrum_stop();
 	return error ? 1 : 0;
 }

@@ -77,7 +77,7 @@ static void *painter(void *data)
 		if (!queue)
 			queue_end = &queue;
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(tile->task)
+		THRUM_RUN (tile->task)
 			draw(tile);
 		pthread_mutex_lock(&mutex);
 		thrum_task_resolve(tile->task);
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 		pthread_create(&threads[i], NULL, painter, (void *)names[i]);
 	present = thrum_task_create(THRUM_KIND_TASK, "present");
 	thrum_task_should_resolve(present);
-	THRUM_RUN(present) {
+	THRUM_RUN (present) {
 		/* One frame is drawn while the one before is shown. */
 		frame_begin(&frames[0], 0);
 		for (int i = 1; i < FRAMES; i++) {

@@ -142,8 +142,8 @@ static bool take_arrivals(void)
 
 static void *run_gate(void *unused)
 {
-	struct epoll_event parcels = { .events = EPOLLIN, .data.fd = arrivals[0] };
-	struct epoll_event rings = { .events = EPOLLIN, .data.fd = bell };
+	struct epoll_event parcels = {.events = EPOLLIN, .data.fd = arrivals[0]};
+	struct epoll_event rings = {.events = EPOLLIN, .data.fd = bell};
 	int poller = epoll_create1(0);
 	bool is_open = true;
 

@@ -116,7 +116,8 @@ static void office_left(struct bufferevent *mail, short events, void *data)
 
 	if (!(events & (BEV_EVENT_EOF | BEV_EVENT_ERROR)))
 		return;
-	printf("office %u: %u letters, %u damaged\n", office->number, office->taken, office->damaged);
+	printf("office %u: %u letters, %u damaged\n", office->number, office->taken,
+		office->damaged);
 	bufferevent_free(mail);
 	if (--offices_left == 0)
 		event_base_loopbreak(base);
@@ -132,7 +133,7 @@ static char await_answer(struct office *office)
 static bool post_letter(struct office *office, uint32_t size)
 {
 	unsigned char text[2 * LARGE];
-	struct header header = { .size = size };
+	struct header header = {.size = size};
 
 	memset(text, (int)('a' + office->posted), size);
 	header.sum = sum_of(text, size);
@@ -153,7 +154,8 @@ static void *run_office(void *data)
 		bool is_large = office->number == 1 && office->posted % 6 == 4;
 
 		if (!post_letter(office, is_large ? 2 * LARGE : 40 + 7 * office->posted))
-			fprintf(stderr, "office %u: letter %u came back\n", office->number, office->posted);
+			fprintf(stderr, "office %u: letter %u came back\n", office->number,
+				office->posted);
 		office->posted++;
 		usleep(5000 * (1 + office->number));
 	}

@@ -45,13 +45,13 @@ struct job {
 };
 
 static struct job jobs[JOBS] = {
-	{ .script = "sleep 0.02; echo rotated" },
-	{ .script = "echo changed; sleep 0.05; echo index" },
-	{ .script = "sleep 0.04; echo backup" },
-	{ .script = "sleep 0.01; echo purge" },
-	{ .script = "echo changed; sleep 0.03; echo mirror" },
-	{ .script = "sleep 0.03; echo statistics" },
-	{ .script = "echo report" },
+	{.script = "sleep 0.02; echo rotated"},
+	{.script = "echo changed; sleep 0.05; echo index"},
+	{.script = "sleep 0.04; echo backup"},
+	{.script = "sleep 0.01; echo purge"},
+	{.script = "echo changed; sleep 0.03; echo mirror"},
+	{.script = "sleep 0.03; echo statistics"},
+	{.script = "echo report"},
 };
 
 static bool broken;
@@ -72,7 +72,7 @@ static void note_child(int number)
 
 static pid_t start_shell(const char *script, int output)
 {
-	char *arguments[] = { "sh", "-c", (char *)script, NULL };
+	char *arguments[] = {"sh", "-c", (char *)script, NULL};
 	posix_spawn_file_actions_t actions;
 	pid_t pid = -1;
 
@@ -150,7 +150,7 @@ static void run_jobs(void)
 {
 	start_jobs();
 	while (ended < JOBS) {
-		struct pollfd fds[JOBS + 1] = { { .fd = child_pipe[0], .events = POLLIN } };
+		struct pollfd fds[JOBS + 1] = {{.fd = child_pipe[0], .events = POLLIN}};
 		struct job *watched[JOBS + 1];
 		nfds_t n = 1;
 
@@ -158,7 +158,7 @@ static void run_jobs(void)
 			if (jobs[i].output < 0)
 				continue;
 			watched[n] = &jobs[i];
-			fds[n++] = (struct pollfd){ .fd = jobs[i].output, .events = POLLIN };
+			fds[n++] = (struct pollfd){.fd = jobs[i].output, .events = POLLIN};
 		}
 		if (poll(fds, n, -1) < 0)
 			continue;
@@ -172,7 +172,7 @@ static void run_jobs(void)
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = note_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+	struct sigaction action = {.sa_handler = note_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
 
 	broken = argc > 1 && strcmp(argv[1], "broken") == 0;
 	if (pipe2(child_pipe, O_CLOEXEC | O_NONBLOCK) < 0)

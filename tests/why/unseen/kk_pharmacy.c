@@ -38,7 +38,7 @@ struct visitor {
 };
 
 static bool broken;
-static struct sockaddr_un address = { .sun_family = AF_UNIX };
+static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static socklen_t address_size;
 static int counter;
 static int poller;
@@ -47,7 +47,7 @@ static pthread_barrier_t morning;
 
 static void watch(int fd, struct visitor *visitor)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.ptr = visitor };
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = visitor};
 
 	if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) < 0)
 		abort();
@@ -104,7 +104,8 @@ static void serve_visitor(struct visitor *visitor)
 			continue;
 		visitor->had = 0;
 		served++;
-		length = snprintf(reply, sizeof(reply), "%u packets of %s", served % 3 + 1, visitor->order);
+		length = snprintf(reply, sizeof(reply), "%u packets of %s", served % 3 + 1,
+			visitor->order);
 		if (write(visitor->socket, reply, (size_t)length) != length)
 			perror("reply");
 	}
@@ -164,7 +165,8 @@ int main(int argc, char **argv)
 	int length;
 
 	broken = argc > 1 && strcmp(argv[1], "broken") == 0;
-	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pharmacy-%d", (int)getpid());
+	length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pharmacy-%d",
+		(int)getpid());
 	address_size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
 	counter = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	poller = epoll_create1(EPOLL_CLOEXEC);

@@ -177,7 +177,8 @@ int main(int argc, char **argv)
 	pthread_t camera, viewer;
 
 	broken = argc > 1 && strcmp(argv[1], "broken") == 0;
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, left) < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, right) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, left) < 0 ||
+		socketpair(AF_UNIX, SOCK_STREAM, 0, right) < 0)
 		return 1;
 	camera_end = left[0];
 	viewer_end = right[1];

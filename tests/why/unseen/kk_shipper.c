@@ -158,8 +158,8 @@ static void store_batch(unsigned int number)
 
 	if (!batch)
 		abort();
-	batch->length = (size_t)snprintf(batch->text, sizeof(batch->text), "batch=%u load=%u heat=%u\n",
-					 number, number % 4, 40 + number % 7);
+	batch->length = (size_t)snprintf(batch->text, sizeof(batch->text),
+		"batch=%u load=%u heat=%u\n", number, number % 4, 40 + number % 7);
 	sem_wait(&credits);
 	pthread_mutex_lock(&inbox_lock);
 	batch->next = inbox;

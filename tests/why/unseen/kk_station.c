@@ -40,8 +40,12 @@ struct sensor {
 };
 
 static struct sensor sensors[SENSORS] = {
-	{ .name = "temperature" }, { .name = "humidity" }, { .name = "pressure" },
-	{ .name = "wind", .wet_after = 9 }, { .name = "rain" }, { .name = "light", .wet_after = 14 },
+	{.name = "temperature"},
+	{.name = "humidity"},
+	{.name = "pressure"},
+	{.name = "wind", .wet_after = 9},
+	{.name = "rain"},
+	{.name = "light", .wet_after = 14},
 };
 
 static bool broken;

@@ -8,7 +8,7 @@
  *	path.c      follows the waits
  *	excuse.c    tells whether the leaf may still come
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
- *	messages.c  tells which message nobody received; silence.c: whether the program fell silent
+ *	messages.c  tells which message nobody received
  *	objects.c   tells who serves a condition, mailbox, stream or lock
  *	holders.c   tells who holds the locks on the way, or may hold them
  *	withheld.c  tells whether a lock's holder does something else
@@ -157,7 +157,7 @@ bool thrum__why_is_longest_wait(const struct thrum__search *, const struct thrum
  * although its age tells nothing. Only for a recording whose end isn't known. */
 bool thrum__why_is_overtaken(const struct thrum__search *, const struct thrum__why_path *);
 
-/* ---- Messages (messages.c) and silence (silence.c) ------------------------------------------ */
+/* ---- Messages (messages.c) ------------------------------------------------------------------- */
 
 /* Sets the search's lost messages: at most as many as there is room for. Returns 0 or
  * -THRUM_E_MEMORY. O(keys of links). */
@@ -171,10 +171,6 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 /* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
  * for work; or NONE. */
 uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
-
-/* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
- * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
-bool thrum__why_is_silent(const struct thrum__model *);
 
 /* ---- Objects (objects.c) ------------------------------------------------------------------- */
 

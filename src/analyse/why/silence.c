@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells whether a program fell silent and was killed for it. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/parts.h"
 
 #define SILENCE_MIN 200000000 /* ns */
 #define TIMES 10              /* as long as the longest silence before */
