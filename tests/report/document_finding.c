@@ -100,6 +100,8 @@ static const struct {
 		"[a] ends after a job from [b]; all others wait there for the next."},
 	{THRUM__STEP_LOGGED, 0, 0, "[a] logs meanwhile: “a”."},
 	{THRUM__STEP_SERVER_ENDED, 0, 0, "[a] ends; nobody is left to serve [b]."},
+	{THRUM__STEP_SIGNALLED_LAST, 0, 0,
+		"[a] was the last to signal [b]. Since then only timers run, for 90 ms."},
 	{THRUM__STEP_ENDS_UNSERVED, 0, 0,
 		"[a] ends without serving [b]; others like it served it."},
 	{THRUM__STEP_TAKES_LOCK, 0, 0, "[a] takes the lock of [b], but doesn't signal it."},

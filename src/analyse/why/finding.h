@@ -150,6 +150,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(ENDS_ABSENT, "ends-absent")     /* ended, and so doesn't come to other, a barrier */ \
 	X(WAKES_ONE, "wakes-one")         /* signals other; one of those that wait is woken */ \
 	X(WOKEN_INSTEAD, "woken-instead") /* is woken, and waits for other again, or ends */ \
+	X(SIGNALLED_LAST, "signalled-last") /* signalled other last; since then only timers run */ \
 	X(DUE_LATE, "due-late")           /* a timer that is due far later than its peers were */ \
 	X(FAILS_AGAIN, "fails-again")     /* the last of many failed tries that other makes */ \
 	X(BEHIND, "behind")               /* waits for other, which is one step before */ \

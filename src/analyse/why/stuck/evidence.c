@@ -228,6 +228,8 @@ static int object_evidence(struct thrum__search *search, const struct thrum__why
 	for (unsigned i = 0; i < missing; i++)
 		if (!thrum__analyse_task_is_pending(model, absent[i]))
 			return THRUM__EVIDENCE_STRONG;
+	if (thrum__why_voice_for(model, path) != THRUM__NONE)
+		return THRUM__EVIDENCE_WEAK;
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	/* All that could serve it wait for it themselves, and nothing else can happen. */
 	if (search->is_dead && servers.is_whole && servers.pending > 0 &&

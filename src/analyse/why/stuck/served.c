@@ -78,6 +78,17 @@ static bool add_deserters(struct thrum__finding *finding, struct thrum__search *
 	return found.count > 0;
 }
 
+uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	uint32_t waiter = thrum__why_path_last(path)->task;
+
+	/* A thread that another one started may be a worker without a job. */
+	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+			model->lane_count > 0 && model->lanes[0].task == waiter
+		? thrum__why_last_voice(model, path->leaf)
+		: THRUM__NONE;
+}
+
 void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
@@ -94,6 +105,13 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		add_absent(finding, model, path->leaf, absent[i]);
 	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
 		return;
+	voice = thrum__why_voice_for(model, path);
+	if (voice != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
+			thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf,
+			THRUM__EDGE(model, voice, time), voice);
+		return;
+	}
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	blame = thrum__why_not_again(search, last, &servers);
 	if (blame.kind == THRUM__STEP_NOT_AGAIN) {

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells whether nothing but timers goes on in a program: all other threads wait for each other, nothing from
+ * outside can come, and the timers have come round without an effect.
+ */
+#include <string.h>
+
+#include "analyse/why/parts.h"
+
+#define TURNS_MIN 10    /* runs of timers without an effect */
+#define LONG 1000000000 /* ns; in less time timers may yet have an effect */
+#define SIGNALS_MIN 4
+#define TIMES 20       /* as long as ever before, a condition isn't signalled */
+#define LOOK_BACK 1024 /* edges of a condition that are searched for signals */
+
+/* Whether something from outside can come: requests are pending, or handles that aren't wake-ups by this
+ * program, as the adapters name these. O(tasks). */
+static bool may_be_woken(const struct thrum__model *model)
+{
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		int kind = THRUM__TASK(model, task, kind);
+
+		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_HANDLE) &&
+			thrum__analyse_task_is_pending(model, task) &&
+			strncmp(thrum__model_task_name(model, task, NULL), "async ", 6) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Counts the runs of timers in a lane in the last second and before, until another task ran there;
+ * 0: one did in the last second. */
+static uint32_t count_turns(const struct thrum__model *model, uint32_t lane)
+{
+	uint32_t row = model->runs.count, count = 0;
+
+	while (row-- > model->runs.first && thrum__model_has_row(&model->runs, row) &&
+		(count < TURNS_MIN || THRUM__RUN(model, row, start) > model->end - LONG)) {
+		uint32_t task = THRUM__RUN(model, row, task);
+
+		if (THRUM__RUN(model, row, lane) != lane ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD)
+			continue;
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER)
+			return THRUM__RUN(model, row, start) <= model->end - LONG ? count : 0;
+		count++;
+	}
+	return count;
+}
+
+/* Whether each thread is blocked, or comes round with nothing but timers. */
+static bool are_idle(const struct thrum__model *model)
+{
+	uint32_t turning = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+
+		if (!thrum__analyse_task_is_pending(model, lane->task) ||
+			thrum__why_rests_for(model, lane->suspended, "blocked"))
+			continue;
+		if (!thrum__why_rests_for(model, lane->suspended, "wait for work") ||
+			count_turns(model, i) < TURNS_MIN)
+			return false;
+		turning++;
+	}
+	return turning > 0;
+}
+
+uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condition)
+{
+	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
+	int64_t longest = 0, next = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+			continue;
+		if (count++ == 0)
+			last = edge;
+		else if (next - time > longest)
+			longest = next - time;
+		next = time;
+	}
+	if (count < SIGNALS_MIN || model->is_joined)
+		return THRUM__NONE;
+	next = THRUM__EDGE(model, last, time);
+	return model->end - next >= LONG && (model->end - next) / TIMES > longest &&
+			are_idle(model) && !may_be_woken(model)
+		? last
+		: THRUM__NONE;
+}
