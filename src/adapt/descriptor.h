@@ -122,6 +122,9 @@ bool thrum__adapt_has_pipes(void);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
+/* If somebody has waited for the pipe that is read by a descriptor: its name ends in these words from now on,
+ * and in a noun and a place unless the noun is NULL. */
+void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place);
 /* Whether somebody has waited for the pipe to which is written by this descriptor. */
 bool thrum__adapt_pipe_is_known(int fd);
 /* The task that waits for the pipe to which is written by a descriptor, or NONE. */
@@ -385,6 +388,8 @@ bool thrum__adapt_had_handlers(void);
 void thrum__adapt_look_before(struct looking *);
 /* A thread that waits for events of an epoll, and looks, calls this, too; NULL: there is nothing else. */
 extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
+/* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
+extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
  * call. Keeps errno. */
 bool thrum__adapt_looks(const struct looking *);

@@ -8,6 +8,7 @@
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
 void (*_Atomic thrum__adapt_looks_also)(int epoll);
+void (*_Atomic thrum__adapt_names_also)(int fd);
 
 static bool has_cause(const struct looking *looking)
 {
@@ -87,6 +88,7 @@ static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
 	bool was_stuck = looking->is_stuck, is_stuck;
+	void (*names)(int) = atomic_load(&thrum__adapt_names_also);
 	struct epoll_need need;
 	int error = errno, before, fd;
 	struct object *object;
@@ -109,6 +111,8 @@ static void look_for_pipes(struct looking *looking)
 		if (object && is_stuck)
 			thrum__adapt_epoll_tell(wait, &need);
 	}
+	if (object && names)
+		names(fd);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 }

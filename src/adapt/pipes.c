@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -305,6 +306,21 @@ bool thrum__adapt_has_pipes(void)
 static struct object *known_object(const struct pipe *pipe)
 {
 	return pipe && !atomic_load(&pipe->is_shared) ? thrum__adapt_object((uintptr_t)pipe) : NULL;
+}
+
+void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+	struct object *object = known_object(pipe);
+	char label[2 * CALL_MAX + PLACE_MAX];
+
+	if (!object)
+		return;
+	put_name(label, pipe);
+	strcat(label, words);
+	if (noun)
+		thrum__adapt_label(label + strlen(label), noun, place);
+	thrum_task_label(atomic_load(&object->task), label);
 }
 
 bool thrum__adapt_pipe_is_known(int fd)
