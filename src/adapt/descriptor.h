@@ -419,6 +419,18 @@ bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
  * writes to it are recorded. */
 void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
 
+/* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
+void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_need *);
+
+/* ---- timers.c ---- */
+
+/* Whether the program has made a timer that is a descriptor. */
+bool thrum__adapt_has_timers(void);
+/* Writes "arming of timerfd 5, last armed by PLACE", or the like. Keeps errno. */
+void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
+
+/* ---- start.c ---- */
+
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);
 /* Whether the child may have got locks by fork that threads of this process held. Async-signal-safe. */

@@ -36,7 +36,8 @@ bool thrum__adapt_had_handlers(void)
 
 static bool may_be_for_pipes(const struct looking *looking)
 {
-	return looking->epoll >= 0 && !looking->is_for_others && thrum__adapt_has_pipes();
+	return looking->epoll >= 0 && !looking->is_for_others &&
+		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
 }
 
 bool thrum__adapt_looks(const struct looking *looking)
@@ -106,6 +107,8 @@ static void look_for_pipes(struct looking *looking)
 		*wait = (struct wait){.pause.is_over = true};
 		if (object)
 			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+		else if (is_stuck)
+			thrum__adapt_epoll_tell_timer(looking, &need);
 		else
 			thrum__adapt_pause(&wait->pause, looking->reason);
 		if (object && is_stuck)
