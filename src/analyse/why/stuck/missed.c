@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds signals that nobody heard and that came before the wait for them, and tells of them. */
-#include <string.h>
-
 #include "analyse/why/stuck/stuck.h"
 
 #define LOOK_BACK 256 /* edges of a condition that are searched, from the latest back */
@@ -67,27 +65,7 @@ static struct thrum__why_missed missed_behind(const struct thrum__search *search
 	return missed;
 }
 
-/* Whether the one that signalled waits for an eventfd out of which one read took several, as the adapters' name
- * for it says, and others wait for it, too. Then work was taken for which nobody came, and there was
- * more to do than the signal told. */
-static bool is_taken_at_once(const struct thrum__search *search, uint32_t signal)
-{
-	const struct thrum__model *model = search->model;
-	struct thrum__analyse_waits waits = thrum__analyse_graph_waits(&search->graph,
-		THRUM__EDGE(model, signal, from));
-	uint32_t on = waits.count == 1 ? waits.waits[0].on : THRUM__NONE;
-
-	uint32_t waiters = 0;
-
-	if (on == THRUM__NONE || THRUM__TASK(model, on, kind) != THRUM_KIND_STREAM ||
-		!strstr(thrum__model_task_name(model, on, NULL), " taken at once)"))
-		return false;
-	for (uint32_t i = 0; i < search->graph.wait_count; i++)
-		waiters += search->graph.waits[i].on == on;
-	return waiters > 1;
-}
-
-static struct thrum__why_missed find_missed(const struct thrum__search *search,
+struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *search,
 	const struct thrum__why_path *path)
 {
 	const struct thrum__model *model = search->model;
@@ -103,16 +81,6 @@ static struct thrum__why_missed find_missed(const struct thrum__search *search,
 		return missed_behind(search, path);
 	missed.since = is_itself ? missed.by->wait.since : THRUM__TASK(model, leaf, created);
 	missed.signal = thrum__why_lost_signal(model, condition, missed.by->task, missed.since);
-	return missed;
-}
-
-struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *search,
-	const struct thrum__why_path *path)
-{
-	struct thrum__why_missed missed = find_missed(search, path);
-
-	if (missed.signal != THRUM__NONE && is_taken_at_once(search, missed.signal))
-		missed.signal = THRUM__NONE;
 	return missed;
 }
 
