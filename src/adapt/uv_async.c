@@ -85,7 +85,7 @@ static void name(int fd)
 	thrum__adapt_pipe_rename(fd, words, "async", thrum__adapt_uv_callback(handle));
 }
 
-/* ---- What happens ---------------------------------------------------------------------------- */
+/* ---- The handles ---------------------------------------------------------------------------- */
 
 void thrum__adapt_uv_async_made(uv_async_t *handle)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Two workers take jobs by an eventfd, and main waits late until all are done. The first read takes the count
- * of all jobs, but only one job: so the others stay. With the argument "lost" each read takes one job, but main
- * looks at no count before it waits, so the signal is lost; with "fine" it does. SIGALRM ends the program.
+ * Two workers take jobs by an eventfd, and main waits late until all are done. The first read takes the
+ * count of all jobs, but only one job: so the others stay. With the argument "lost" each read takes one job,
+ * but main looks at no count before it waits, so the signal is lost; with "fine" it does. SIGALRM ends the
+ * program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

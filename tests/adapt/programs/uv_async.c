@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A thread queues three jobs, and wakes the loop for each, before the loop looks: libuv makes one run of that.
- * Arguments: "one" takes a job a run, so the loop waits in vain; "several" does so, too, beside another handle;
- * "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
+ * A thread queues three jobs, and wakes the loop for each, before the loop looks: libuv makes one run of
+ * that. Arguments: "one" takes a job a run, so the loop waits in vain; "several" does so, too, beside another
+ * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
