@@ -63,8 +63,8 @@ void thrum__adapt_uv_started(const uv_handle_t *);
 /* Returns a handle's task, or NONE. */
 thrum_task thrum__adapt_uv_task(const uv_handle_t *);
 
-/* Handles that wake a loop: one was made; it is sent; its callback is about to run; it is closed. Only for those
- * that have a task. */
+/* Handles that wake a loop: one was made; it is sent; its callback is about to run; it is closed. Only for
+ * those that have a task. */
 void thrum__adapt_uv_async_made(uv_async_t *);
 void thrum__adapt_uv_async_sent(uv_async_t *);
 void thrum__adapt_uv_async_runs(uv_async_t *);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Handles of libuv by which other threads wake a loop (uv_async_t). All handles of a loop share an eventfd. If
- * the loop waits for that, its name has the handle that was sent last, how often, and how often its callback
- * ran. libuv may make one run of several sends: so these numbers are no fault by themselves.
+ * Handles of libuv by which other threads wake a loop (uv_async_t). All handles of a loop share an eventfd.
+ * If the loop waits for that, its name has the handle that was sent last, how often, and how often its
+ * callback ran. libuv may make one run of several sends: so these numbers are no fault by themselves.
  */
 #include "adapt/uv.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A thread does a step each time a timer expires, and arms the timer again: after two steps, it forgets
- * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it to
- * another thread, which does so late; "child" has a child, which has the timer, too. SIGALRM ends the program.
+ * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it
+ * to another thread, which does so late; "child" has a child, which has the timer, too. SIGALRM ends the
+ * program.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
