@@ -396,6 +396,21 @@ static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
 	return result;
 }
 
+/* The same for a read that may be from an eventfd, which gives a number. */
+static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *parts,
+	const void *caller)
+{
+	uint64_t amount;
+
+	if (UNLIKELY(is_of_pipe(fd)) && result == sizeof amount &&
+		parts->iov_len >= sizeof amount) {
+		memcpy(&amount, parts->iov_base, sizeof amount);
+		if (amount > 1)
+			thrum__adapt_eventfd_read(fd, amount);
+	}
+	return note_read(fd, result, caller);
+}
+
 #define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
 
 /* One of several threads that see something in a pipe gets it. So the call is made first without waiting: it
@@ -436,7 +451,7 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 			ssize_t result = get_quickly(fd, size, parts, count); \
 \
 			if (result >= 0) \
-				return note_read(fd, result, caller); \
+				return note_amount(fd, result, parts, caller); \
 			waits = errno == EAGAIN \
 				? thrum__adapt_would_wait(fd, 0) \
 				: errno != EINVAL && would_read(fd, flags_for(size)); \
@@ -444,10 +459,10 @@ static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *par
 		} else { \
 			waits = would_read(fd, flags_for(size)); \
 		} \
-		return note_read(fd, \
+		return note_amount(fd, \
 			waits ? wait_in_##name(caller, LIST arguments) \
 			      : real_##name(caller) arguments, \
-			caller); \
+			parts, caller); \
 	}
 #define READS(type, name, parameters, arguments, flags, verb) \
 	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \

@@ -123,6 +123,9 @@ bool thrum__adapt_has_pipes(void);
 /* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
  * isn't known who has the other end. */
 struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
+/* If somebody has waited for the pipe that is read by a descriptor: its name ends in these words from now on,
+ * and in a noun and a place unless the noun is NULL. */
+void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place);
 /* Whether somebody has waited for the pipe to which is written by this descriptor. */
 bool thrum__adapt_pipe_is_known(int fd);
 /* The task that waits for the pipe to which is written by a descriptor, or NONE. */
@@ -132,6 +135,9 @@ thrum_task thrum__adapt_pipe_writer(int fd);
 /* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
 void thrum__adapt_pipe_read(int fd);
 void thrum__adapt_pipe_written(int fd);
+/* The calling thread has read more than one from an eventfd: then its name says so. Does nothing for other
+ * pipes. */
+void thrum__adapt_eventfd_read(int fd, uint64_t amount);
 
 /* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
  * byte, and gives it back. So it is a semaphore. */
@@ -399,6 +405,8 @@ bool thrum__adapt_had_handlers(void);
 void thrum__adapt_look_before(struct looking *);
 /* A thread that waits for events of an epoll, and looks, calls this, too; NULL: there is nothing else. */
 extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
+/* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
+extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
  * call. Keeps errno. */
 bool thrum__adapt_looks(const struct looking *);
@@ -427,6 +435,18 @@ bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
 /* If there are several pipes, records that a wait is for the thread that wrote last to the likely one, unless
  * writes to it are recorded. */
 void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
+
+/* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
+void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_need *);
+
+/* ---- timers.c ---- */
+
+/* Whether the program has made a timer that is a descriptor. */
+bool thrum__adapt_has_timers(void);
+/* Writes "arming of timerfd 5, last armed by PLACE", or the like. Keeps errno. */
+void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
+
+/* ---- start.c ---- */
 
 /* The call that started a child, if it is known; else NULL. Async-signal-safe. */
 const void *thrum__adapt_started_at(pid_t);

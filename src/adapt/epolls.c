@@ -108,6 +108,8 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_nee
 	looking->is_stuck = looking->stuck && looking->stuck == before &&
 		(need->count <= LOOK_FEW || thrum__adapt_pipe_is_told(need->likely) ||
 			find_writer(need)) &&
+		/* A child may have the timer, too. */
+		(need->count > 0 || (need->timer >= 0 && stuck->look.count == 1)) &&
 		!thrum__adapt_stuck_has_stranger(stuck);
 	thrum__adapt_stuck_release();
 	return looking->is_stuck;
@@ -126,4 +128,14 @@ void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
 	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
 	thrum_task_wait(wait->task, data);
 	thrum_task_wait(data, writer);
+}
+
+void thrum__adapt_epoll_tell_timer(const struct looking *looking, const struct epoll_need *need)
+{
+	char label[CALL_MAX + PLACE_MAX];
+
+	thrum__adapt_put_timer(label, need->timer);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_should_resolve(looking->wait->source);
+	thrum__adapt_wait_go(looking->wait, looking->reason);
 }

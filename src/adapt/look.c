@@ -8,6 +8,7 @@
 #define SOUGHT 25000000 /* ns until handlers are sought again: less than from look to look */
 
 void (*_Atomic thrum__adapt_looks_also)(int epoll);
+void (*_Atomic thrum__adapt_names_also)(int fd);
 
 static bool has_cause(const struct looking *looking)
 {
@@ -35,7 +36,8 @@ bool thrum__adapt_had_handlers(void)
 
 static bool may_be_for_pipes(const struct looking *looking)
 {
-	return looking->epoll >= 0 && !looking->is_for_others && thrum__adapt_has_pipes();
+	return looking->epoll >= 0 && !looking->is_for_others &&
+		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
 }
 
 bool thrum__adapt_looks(const struct looking *looking)
@@ -87,6 +89,7 @@ static void look_for_pipes(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
 	bool was_stuck = looking->is_stuck, is_stuck;
+	void (*names)(int) = atomic_load(&thrum__adapt_names_also);
 	struct epoll_need need;
 	int error = errno, before, fd;
 	struct object *object;
@@ -104,11 +107,15 @@ static void look_for_pipes(struct looking *looking)
 		*wait = (struct wait){.pause.is_over = true};
 		if (object)
 			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+		else if (is_stuck)
+			thrum__adapt_epoll_tell_timer(looking, &need);
 		else
 			thrum__adapt_pause(&wait->pause, looking->reason);
 		if (object && is_stuck)
 			thrum__adapt_epoll_tell(wait, &need);
 	}
+	if (object && names)
+		names(fd);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 }

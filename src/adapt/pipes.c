@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ struct pipe {
 	_Atomic uint64_t to_inode;
 	_Atomic uint8_t tokens;          /* an enum tokens */
 	_Atomic uint32_t takes, returns; /* bytes that were read one by one, and given back */
+	_Atomic uint64_t amount;         /* the most that one read took from an eventfd */
 	const char *noun;
 	const void *maker; /* where it was made */
 };
@@ -79,6 +81,7 @@ void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *make
 		atomic_store(&pipes[n].tokens, TOKENS_UNKNOWN);
 		atomic_store(&pipes[n].takes, 0);
 		atomic_store(&pipes[n].returns, 0);
+		atomic_store(&pipes[n].amount, 0);
 		atomic_store(&pipes[n].to_inode, fstat(to, &status) == 0 ? status.st_ino : 0);
 		pipes[n].noun = noun;
 		pipes[n].maker = maker;
@@ -271,7 +274,7 @@ static bool has_tokens(const struct pipe *pipe)
 	return atomic_load_explicit(&pipe->tokens, memory_order_relaxed) == TOKENS_TOLD;
 }
 
-/* Writes "pipe 4 to 3", or "tokens of pipe 4 to 3". */
+/* Writes "pipe 4 to 3", or "tokens of pipe 4 to 3", or "eventfd 3 (6 taken at once)". */
 static void put_name(char label[CALL_MAX], const struct pipe *pipe)
 {
 	char *end = stpcpy(label, has_tokens(pipe) ? "tokens of " : "");
@@ -281,6 +284,9 @@ static void put_name(char label[CALL_MAX], const struct pipe *pipe)
 	if (atomic_load(&pipe->from) != atomic_load(&pipe->to))
 		end = thrum__adapt_put_number(stpcpy(end, " to "),
 			(uint64_t)atomic_load(&pipe->from));
+	if (atomic_load(&pipe->amount) > 1)
+		end = stpcpy(thrum__adapt_put_number(stpcpy(end, " ("), atomic_load(&pipe->amount)),
+			" taken at once)");
 	*end = '\0';
 }
 
@@ -305,6 +311,21 @@ bool thrum__adapt_has_pipes(void)
 static struct object *known_object(const struct pipe *pipe)
 {
 	return pipe && !atomic_load(&pipe->is_shared) ? thrum__adapt_object((uintptr_t)pipe) : NULL;
+}
+
+void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place)
+{
+	struct pipe *pipe = is_of_pipe(fd) ? pipe_of(&reads[fd]) : NULL;
+	struct object *object = known_object(pipe);
+	char label[2 * CALL_MAX + PLACE_MAX];
+
+	if (!object)
+		return;
+	put_name(label, pipe);
+	strcat(label, words);
+	if (noun)
+		thrum__adapt_label(label + strlen(label), noun, place);
+	thrum_task_label(atomic_load(&object->task), label);
 }
 
 bool thrum__adapt_pipe_is_known(int fd)
@@ -341,6 +362,20 @@ void thrum__adapt_pipe_read(int fd)
 	}
 	if (object)
 		thrum_task_read(thrum_task_current(), atomic_load(&object->task));
+}
+
+void thrum__adapt_eventfd_read(int fd, uint64_t amount)
+{
+	struct pipe *pipe = pipe_of(&reads[fd]);
+	uint64_t before = pipe ? atomic_load(&pipe->amount) : 0;
+
+	if (!pipe || atomic_load(&pipe->from) != atomic_load(&pipe->to))
+		return;
+	while (before < amount)
+		if (atomic_compare_exchange_weak(&pipe->amount, &before, amount)) {
+			thrum__adapt_pipe_rename(fd, "", NULL, NULL);
+			return;
+		}
 }
 
 void thrum__adapt_pipe_written(int fd)

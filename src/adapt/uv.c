@@ -70,7 +70,7 @@ ON_REQUEST(on_random, uv_random_cb, status,
 ON_HANDLE(on_idle, uv_idle_cb, (uv_idle_t * handle), (handle))
 ON_HANDLE(on_prepare, uv_prepare_cb, (uv_prepare_t * handle), (handle))
 ON_HANDLE(on_check, uv_check_cb, (uv_check_t * handle), (handle))
-ON_HANDLE(on_async, uv_async_cb, (uv_async_t * handle), (handle))
+ON_HANDLE(on_async_sent, uv_async_cb, (uv_async_t * handle), (handle))
 ON_HANDLE(on_signal, uv_signal_cb, (uv_signal_t * handle, int number), (handle, number))
 ON_HANDLE(on_poll, uv_poll_cb, (uv_poll_t * handle, int status, int events),
 	(handle, status, events))
@@ -251,6 +251,12 @@ STAND_IN int uv_timer_stop(uv_timer_t *handle)
 	return real_uv_timer_stop(CALLER)(handle);
 }
 
+static void on_async(uv_async_t *handle)
+{
+	thrum__adapt_uv_async_runs(handle);
+	on_async_sent(handle);
+}
+
 STAND_IN int uv_async_init(uv_loop_t *loop, uv_async_t *handle, uv_async_cb cb)
 {
 	bool is_ours = cb && thrum__adapt_uv_begin(CALLER);
@@ -259,15 +265,19 @@ STAND_IN int uv_async_init(uv_loop_t *loop, uv_async_t *handle, uv_async_cb cb)
 	if (result == 0 && thrum__adapt_chosen)
 		thrum__adapt_uv_init(AS_HANDLE(handle), THRUM_KIND_HANDLE, "async", CALLER);
 	/* Before this, another thread can't know of the handle. */
-	if (result == 0 && is_ours)
+	if (result == 0 && is_ours) {
 		thrum__adapt_uv_start(AS_HANDLE(handle), "async", AS_FUNCTION(cb), CALLER);
+		thrum__adapt_uv_async_made(handle);
+	}
 	return result;
 }
 
 STAND_IN int uv_async_send(uv_async_t *handle)
 {
-	if (thrum__adapt_uv_begin(CALLER))
+	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(AS_HANDLE(handle))) {
 		thrum_task_ready(thrum__adapt_uv_task(AS_HANDLE(handle)));
+		thrum__adapt_uv_async_sent(handle);
+	}
 	return real_uv_async_send(CALLER)(handle);
 }
 
@@ -368,6 +378,8 @@ STAND_IN void uv_close(uv_handle_t *handle, uv_close_cb cb)
 {
 	/* Also for libuv itself, and if nothing is recorded: the handle may be freed. */
 	thrum__adapt_uv_started(handle);
+	if (handle->type == UV_ASYNC && thrum__adapt_uv_task(handle))
+		thrum__adapt_uv_async_closed((uv_async_t *)handle);
 	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task(handle)) {
 		/* No other callback of the handle comes any more. */
 		thrum__adapt_uv_keep(handle, AS_FUNCTION(cb));

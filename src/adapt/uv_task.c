@@ -152,6 +152,11 @@ void thrum__adapt_uv_keep(uv_handle_t *handle, void (*cb)(void))
 	handle->u.reserved[HANDLE_CALLBACK] = (void *)(uintptr_t)cb;
 }
 
+const void *thrum__adapt_uv_callback(const uv_async_t *handle)
+{
+	return handle->u.reserved[HANDLE_CALLBACK];
+}
+
 void (*thrum__adapt_uv_run_handle(struct uv_run *run, const uv_handle_t *handle))(void)
 {
 	run->task = (uintptr_t)handle->u.reserved[HANDLE_TASK];

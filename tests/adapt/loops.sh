@@ -47,6 +47,17 @@ for case in armed visitor thinks handler kernel ended; do
 	has "$case" why '^no findings|^no tasks'
 done
 
+# One that waits for nothing but such a timer waits for somebody who arms it.
+same timer "$programs/timer"
+has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)\+'
+same never "$programs/timer" never
+has never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
+for case in armed other child; do
+	same "$case" "$programs/timer" "$case"
+	has "$case" why '^no findings'
+	"$THRUM" dump "$case.thrum" | grep 'arming of' && wrong "$case: the timer is armed"
+done
+
 # A hang-up of which epoll tells for ever is told once.
 same hang_up "$programs/hang_up"
 has hang_up why 'run_loop|hang-up of socket [0-9]+, told again and again'

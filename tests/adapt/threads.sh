@@ -64,6 +64,15 @@ done
 same lost_wakeup "$programs/lost_wakeup"
 has lost_wakeup why '^lost wake-up'
 is_at lost_wakeup lost_wakeup.c 'too late'
+# A signal that came too early isn't lost if there was more to do: one read took all from an eventfd.
+same taken "$programs/taken"
+has taken why '^never resolved \(possible\)'
+has taken why 'Waits for .eventfd [0-9]+ \(4 taken at once\)'
+same lost "$programs/taken" lost
+has lost why '^lost wake-up'
+"$THRUM" dump lost.thrum | grep 'taken at once' && wrong 'lost: each read takes one'
+same fine-taken "$programs/taken" fine
+has fine-taken why '^no findings'
 
 # Those who serve the condition wait for it, too; or the one that does has ended.
 same pool "$programs/nested" pool

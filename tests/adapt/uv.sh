@@ -58,6 +58,19 @@ same fine-pool "$programs/uv_fifos" fine
 has fine-pool why '^no findings'
 has fine-pool dump 'resolve .*free thread of libuv'
 
+# Several sends make one run, and the loop waits in vain for another send.
+same one "$programs/uv_async" one
+has one why 'Waits for .eventfd [0-9]+ \(3 sends, 1 run\) of async (on_jobs|uv_async\+0x)'
+same several "$programs/uv_async" several
+has several why 'eventfd [0-9]+ \(2 handles; the latest has 3 sends, 1 run\) of async (on_jobs|uv_async\+0x)'
+same all "$programs/uv_async" all
+has all why '^no findings'
+same late "$programs/uv_async" late
+has late why '^no findings'
+# Once it is sent, a name with numbers is over.
+"$THRUM" dump late.thrum | grep -oE 'label +eventfd [0-9]+.*' | tail -1 | grep 'send' &&
+	wrong "late: old numbers in a name: $("$THRUM" dump late.thrum | grep 'label.*eventfd')"
+
 # Nothing of libuv without its adapter.
 "$THRUM" record -o less.thrum --without=uv -- "$programs/uv" >/dev/null 2>&1
 "$THRUM" dump less.thrum | grep -q 'timer' && wrong "--without=uv records libuv"

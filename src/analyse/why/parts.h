@@ -113,7 +113,7 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
  * nobody heard it; else NONE. Also NONE if it came from the waiter itself, or if earlier signals were
  * unheard as well, and waits that began after them ended: then the program doesn't rely on signals
- * alone. */
+ * alone. Also NONE if the one that gave it lacks work which another may have taken: there was more to do. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, uint32_t waiter,
 	int64_t wait);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds signals of conditions that nobody heard. */
+#include <string.h>
+
 #include "analyse/why/parts.h"
 
 #define LOOK_BACK 1024 /* edges of a condition before a signal that are searched */
@@ -67,6 +69,24 @@ static bool is_usual(const struct thrum__model *model, uint32_t signal)
 	return is_harmless;
 }
 
+/* Whether a task waits, as others do, for an eventfd out of which one read took several: the adapters' name
+ * for it says so. Then somebody may have taken work and left it undone: there was more to do than the
+ * task has told. */
+static bool lacks_work(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	if (!thrum__model_has_row(&model->edges, edge) ||
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+		!strstr(thrum__model_task_name(model, THRUM__EDGE(model, edge, to), NULL),
+			" taken at once)"))
+		return false;
+	while (thrum__model_has_row(&model->edges, edge) && THRUM__EDGE(model, edge, from) == task)
+		edge = THRUM__EDGE(model, edge, prev_in);
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT;
+}
+
 /*
  * A signal in a thrum recording says how many waiters heard it. In a mirage-profile trace it
  * doesn't, and the beginning of a wait looks like a signal too: there, a signal was lost only if
@@ -97,7 +117,9 @@ uint32_t thrum__why_lost_signal(const struct thrum__model *model, uint32_t condi
 		if (time > wait || (!model->is_mirage && THRUM__EDGE(model, edge, value) != 0))
 			return THRUM__NONE;
 		return !model->is_mirage &&
-				(THRUM__EDGE(model, edge, from) == waiter || is_usual(model, edge))
+				(THRUM__EDGE(model, edge, from) == waiter ||
+					is_usual(model, edge) ||
+					lacks_work(model, THRUM__EDGE(model, edge, from)))
 			? THRUM__NONE
 			: edge;
 	}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A thread does a step each time a timer expires, and arms the timer again: after two steps, it forgets
+ * that, and main waits in vain. Arguments: "never" arms it never; "armed" always does so; "other" leaves it
+ * to another thread, which does so late; "child" has a child, which has the timer, too. SIGALRM ends the
+ * program.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STEPS 3
+
+static sem_t done;
+static int timer, epoll;
+static const char *mode = "";
+
+static void arm(void)
+{
+	timerfd_settime(timer, 0, &(struct itimerspec){.it_value.tv_nsec = 20000000}, NULL);
+}
+
+void *run_steps(void *unused);
+void *run_steps(void *unused)
+{
+	struct epoll_event event;
+	uint64_t times;
+
+	for (int step = 1; epoll_wait(epoll, &event, 1, -1) == 1; step++) {
+		if (read(timer, &times, sizeof times) != sizeof times)
+			return unused;
+		sem_post(&done);
+		if (step < STEPS - 1 || strcmp(mode, "armed") == 0)
+			arm();
+	}
+	return unused;
+}
+
+static void *arm_late(void *unused)
+{
+	usleep(600000);
+	arm();
+	return unused;
+}
+
+/* A child arms it late. */
+static void begin_child(void)
+{
+	if (fork() == 0) {
+		usleep(600000);
+		arm();
+		_exit(0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t loop, other;
+
+	mode = argc > 1 ? argv[1] : mode;
+	alarm(3);
+	epoll = epoll_create1(0);
+	timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
+	epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &(struct epoll_event){.events = EPOLLIN});
+	sem_init(&done, 0, 0);
+	if (strcmp(mode, "child") == 0)
+		begin_child();
+	if (strcmp(mode, "never") != 0)
+		arm();
+	if (pthread_create(&loop, NULL, run_steps, NULL) != 0)
+		return 1;
+	if (strcmp(mode, "other") == 0)
+		pthread_create(&other, NULL, arm_late, NULL);
+	for (int step = 0; step < STEPS; step++)
+		sem_wait(&done);
+	if (strcmp(mode, "child") == 0)
+		wait(NULL);
+	return 0;
+}

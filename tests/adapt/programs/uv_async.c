@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A thread queues three jobs, and wakes the loop for each, before the loop looks: libuv makes one run of
+ * that. Arguments: "one" takes a job a run, so the loop waits in vain; "several" does so, too, beside another
+ * handle; "all" takes all jobs; "late" does so, and the jobs come while the loop waits. SIGALRM ends it.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#define JOBS 3
+
+static uv_async_t other, jobs_ready;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int queued, taken;
+static int takes_all, is_late;
+
+static void *queue_jobs(void *unused)
+{
+	if (is_late)
+		usleep(400000);
+	for (int i = 0; i < JOBS; i++) {
+		pthread_mutex_lock(&lock);
+		queued++;
+		pthread_mutex_unlock(&lock);
+		uv_async_send(&jobs_ready);
+	}
+	return unused;
+}
+
+void on_jobs(uv_async_t *handle);
+void on_jobs(uv_async_t *handle)
+{
+	pthread_mutex_lock(&lock);
+	taken = takes_all ? queued : taken + 1;
+	pthread_mutex_unlock(&lock);
+	if (taken == JOBS)
+		uv_close((uv_handle_t *)handle, NULL);
+}
+
+void on_other(uv_async_t *handle);
+void on_other(uv_async_t *handle)
+{
+	(void)handle;
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "one";
+	pthread_t thread;
+
+	is_late = strcmp(mode, "late") == 0;
+	takes_all = is_late || strcmp(mode, "all") == 0;
+	alarm(takes_all ? 20 : 2);
+	if (strcmp(mode, "several") == 0 && uv_async_init(uv_default_loop(), &other, on_other))
+		return 1;
+	if (uv_async_init(uv_default_loop(), &jobs_ready, on_jobs) ||
+		pthread_create(&thread, NULL, queue_jobs, NULL))
+		return 1;
+	if (!is_late)
+		pthread_join(thread, NULL);
+	uv_run(uv_default_loop(), UV_RUN_DEFAULT);
+	if (is_late)
+		pthread_join(thread, NULL);
+	puts("all done");
+	return 0;
+}
