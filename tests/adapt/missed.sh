@@ -18,7 +18,7 @@ misses loop 'Waits for .wait for ended process [0-9]* \(missed\), started by'
 misses watch 'thread (serve|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 misses answer 'thread (ask|missed\+0x).*Waits for .one-shot watch of socket [0-9]*, usually armed again by'
 misses edge 'Waits for .unread data of edge-triggered socket [0-9]*, left by serve_edges'
-misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door'
+misses door 'Waits for .queued connections of edge-triggered socket [0-9]*, left by open_door[^+]'
 
 # Such a wait isn't divided.
 same handler "$programs/missed" handler
