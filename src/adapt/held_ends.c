@@ -72,15 +72,16 @@ static bool closes_at_exec(pid_t process, int fd)
 }
 
 /* Whether a program that was executed knows of an end: it has made the descriptor itself, as those that it
- * got with the execution don't close at the next one. So a shell keeps its output while a command has another. */
+ * got with the execution don't close at the next one. So a shell keeps its output while a command has
+ * another. */
 static bool is_known(pid_t process, const struct search *search)
 {
 	return closes_at_exec(process, search->at) ||
 		(search->last != search->at && closes_at_exec(process, search->last));
 }
 
-/* Whether a process has an end under another number than that under which it can have got it by mistake: so it
- * was moved on purpose. */
+/* Whether a process has an end under another number than that under which it can have got it by mistake: so
+ * it was moved on purpose. */
 static bool is_moved(const struct look *look, pid_t process, const struct search *search)
 {
 	int other = thrum__adapt_pipe_other(look->fd, search->end->writes);
