@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,6 +59,44 @@ static void compare_end(void *context, int directory, const char *name)
 	search->last = fd > search->last ? fd : search->last;
 }
 
+/* Whether a descriptor of a process closes when the process executes a program. */
+static bool closes_at_exec(pid_t process, int fd)
+{
+	static const char word[] = "\nflags:";
+	char name[32], text[PROCESS_TEXT], *flags;
+
+	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
+	thrum__adapt_process_read(process, name, text);
+	flags = strstr(text, word);
+	return flags && strtoul(flags + strlen(word), NULL, 8) & O_CLOEXEC;
+}
+
+/* Whether a program that was executed knows of an end: it has made the descriptor itself, as those that it
+ * got with the execution don't close at the next one. So a shell keeps its output while a command has
+ * another. */
+static bool is_known(pid_t process, const struct search *search)
+{
+	return closes_at_exec(process, search->at) ||
+		(search->last != search->at && closes_at_exec(process, search->last));
+}
+
+/* Whether a process has an end under another number than that under which it can have got it by mistake: so
+ * it was moved on purpose. */
+static bool is_moved(const struct look *look, pid_t process, const struct search *search)
+{
+	int other = thrum__adapt_pipe_other(look->fd, search->end->writes);
+	pid_t parent = thrum__adapt_process_parent(process);
+	struct search theirs = {search->end, -1, -1};
+
+	if (other < 0 || (search->at == search->last && search->at == other))
+		return false;
+	if (parent == look->self)
+		return true;
+	/* One that was moved may be left to others by mistake. */
+	return thrum__adapt_process_each(parent, "/fd", compare_end, &theirs) &&
+		theirs.at != search->at && theirs.last != search->at;
+}
+
 /* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
  * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
  * If this process has several threads, others may use it, unless they never did. */
@@ -68,7 +107,8 @@ static bool is_meant(const struct look *look, pid_t process, const struct search
 			(search->at != search->last || search->end->is_socket ||
 				thrum__adapt_pipe_is_used(search->at, search->end->writes));
 	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
-		thrum__adapt_process_is_told(process, search->at) ||
+		thrum__adapt_process_is_told(process, search->at) || is_known(process, search) ||
+		is_moved(look, process, search) ||
 		((search->at != search->last ||
 			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
 			!thrum__adapt_process_is_other(look->self, process));

@@ -121,8 +121,7 @@ static void end_owner(const struct wait *wait, struct owner *owner)
 }
 
 /* Looks who has the mutex. One of the threads that wait tells it. */
-static void look_at_owner(const struct wait *wait, const pthread_mutex_t *mutex,
-	struct owner *owner)
+static void look_at_owner(struct wait *wait, const pthread_mutex_t *mutex, struct owner *owner)
 {
 	struct owner now = {.tid = owner_of(mutex)};
 	uint32_t nobody = 0;
@@ -138,6 +137,9 @@ static void look_at_owner(const struct wait *wait, const pthread_mutex_t *mutex,
 		tell_owner(wait, owner);
 	else
 		owner->state = STRANGE; /* it may be told later */
+	/* Nobody else has taken it since this wait began. */
+	if (owner->state == ENDED)
+		thrum__adapt_wait_again(wait, true);
 }
 
 static struct timespec after_ms(int ms)
@@ -149,6 +151,23 @@ static struct timespec after_ms(int ms)
 	time.tv_sec += ms / 1000 + time.tv_nsec / 1000000000;
 	time.tv_nsec %= 1000000000;
 	return time;
+}
+
+int thrum__adapt_lock_shared(void *lock, const void *caller)
+{
+	pthread_mutex_t *mutex = lock;
+	int result;
+
+	if (!(thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) || !(mutex->__data.__kind & SHARED) ||
+		!is_layout_known())
+		return -1;
+	struct timespec until = after_ms(LOOK_FIRST);
+
+	result = real_pthread_mutex_timedlock(caller)(mutex, &until);
+	if (result != ETIMEDOUT)
+		return result;
+	thrum__adapt_start();
+	return -1;
 }
 
 int thrum__adapt_wait_shared(struct wait *wait, void *lock, const void *caller)

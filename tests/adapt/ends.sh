@@ -20,16 +20,19 @@ hangs behind '\(filter\)[^:]*: Waits for .writing end of pipe [0-9]* in process 
 hangs parent '\(filter\)( of parent)?: Waits for .writing end of pipe [0-9]* in process [0-9]* \(monitor\)'
 hangs unread 'process [0-9]* \(writer\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
 hangs masked 'process [0-9]* \(worker\)[^:]*: Waits for .SIGTERM held back by process [0-9]* \(worker\)'
+hangs noisy 'process [0-9]* \(sh\)[^:]*: Waits for .reading end of pipe [0-9]* in this process'
+hangs aside '^no findings'
+hangs moved '^no findings'
 hangs working '^no findings'
 hangs busy '^no findings'
 hangs late '^no findings'
 hangs agreed '^no findings'
-for case in own input child full; do
+for case in own input child full noisy; do
 	has "$case" why '^deadlock'
 done
 
 # Nothing is wrong; most is not even worth recording.
-for case in own input child full stray anew behind parent busy unread masked working; do
+for case in own input child full stray anew behind parent busy unread masked working noisy aside moved; do
 	same "fine-$case" "$programs/ends" "$case" fine
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done

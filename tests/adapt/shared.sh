@@ -5,10 +5,13 @@
 set -u
 . "$(dirname "$0")/adapt.bash"
 
-for case in end keep often give; do
+for case in end keep often give single-end single; do
 	same "$case" "$programs/shared" "$case"
 done
 has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
+has single-end why 'child process [0-9]*.*: Ends, but still holds .mutex'
+has single why '^no findings'
+has single dump 'process [0-9]* \(holder\),[^,]* unlock '
 has keep why '^no findings'
 for case in keep often; do
 	has "$case" dump 'process [0-9]* \(holder\),[^,]* lock '

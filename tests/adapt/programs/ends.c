@@ -385,6 +385,48 @@ static void working(void)
 	end_worker(work_first);
 }
 
+/* Reads the output of a shell, and then its errors. */
+static void read_shell(const char *script)
+{
+	int output[2], errors[2];
+	pid_t shell;
+
+	make(output);
+	make(errors);
+	shell = fork();
+	if (shell == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(output[1], STDOUT_FILENO);
+		dup2(errors[1], STDERR_FILENO);
+		execlp("sh", "sh", "-c", script, (char *)NULL);
+		_exit(127);
+	}
+	close(output[1]);
+	close(errors[1]);
+	read_all(is_fine ? errors[0] : output[0]);
+	read_all(is_fine ? output[0] : errors[0]);
+	waitpid(shell, NULL, 0);
+}
+
+/* The shell writes more errors than a pipe takes, and keeps its output aside meanwhile. */
+static void noisy(void)
+{
+	read_shell("i=0; while [ $i -lt 4000 ]; do echo 'warning: the line has no end' >&2; "
+		   "i=$((i + 1)); done; echo done");
+}
+
+/* All is well: the shell keeps its output aside for a command, under a number that closes for others. */
+static void aside(void)
+{
+	read_shell("{ sleep 2; } >&2; echo done");
+}
+
+/* The same, under a number of its own. */
+static void moved(void)
+{
+	read_shell("n=$((3 + 3)); eval \"exec $n>&1 1>&2\"; sleep 2; eval \"echo done >&$n\"");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -393,7 +435,8 @@ int main(int argc, char **argv)
 	} cases[] = {{"own", own}, {"input", input}, {"child", child}, {"full", full},
 		{"stray", stray}, {"anew", anew}, {"agreed", agreed}, {"wake", wake},
 		{"behind", behind}, {"parent", parent}, {"busy", busy}, {"unread", unread},
-		{"late", late}, {"masked", masked}, {"working", working}};
+		{"late", late}, {"masked", masked}, {"working", working}, {"noisy", noisy},
+		{"aside", aside}, {"moved", moved}};
 
 	if (argc > 2 && strcmp(argv[1], "server") == 0)
 		serve(atoi(argv[2]));

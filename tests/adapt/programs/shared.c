@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* A program that waits for a mutex which a child has. The argument says what the child does; "often" is as
- * "keep", but a thread waits for a condition with the mutex, which others take before. SIGALRM ends it. */
+ * "keep", but a thread waits for a condition with the mutex, which others take before. "single" and
+ * "single-end" are as "give" and "end", but the program has no other thread. SIGALRM ends it. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -52,9 +53,9 @@ static void hold(const char *what, int ends[2])
 	close(ends[1]);
 	if (strcmp(what, "keep") == 0 || strcmp(what, "often") == 0)
 		sleep(20);
-	if (strcmp(what, "give") == 0)
+	if (strcmp(what, "give") == 0 || strcmp(what, "single") == 0)
 		usleep(300000);
-	if (strcmp(what, "end") != 0)
+	if (strcmp(what, "end") != 0 && strcmp(what, "single-end") != 0)
 		pthread_mutex_unlock(&shared->mutex);
 	_exit(0);
 }
@@ -81,8 +82,16 @@ int main(int argc, char **argv)
 	if (child == 0)
 		hold(what, ends);
 	close(ends[1]);
-	if (read(ends[0], &child, 1) != 0)
+	if (read(ends[0], &(char){0}, 1) != 0)
 		return 1;
+	/* The program has no other thread. */
+	if (strncmp(what, "single", 6) == 0) {
+		if (strcmp(what, "single-end") == 0)
+			waitpid(child, NULL, 0);
+		take_turn(NULL);
+		printf("%d turns\n", shared->turns);
+		return 0;
+	}
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, take_turn, NULL);
 	for (int i = 0; i < 2; i++)
