@@ -34,7 +34,9 @@ REAL(pthread_barrier_wait)
 
 /* ---- Conditions ---------------------------------------------------------------------------- */
 
-#define IS_MONOTONIC 2u /* in glibc's word of a condition: the clock by which its waits end */
+/* In glibc's word of a condition: several processes share it; the clock by which its waits end. */
+#define IS_SHARED 1u
+#define IS_MONOTONIC 2u
 #define SECONDS_A_DAY 86400
 #define SOON SECONDS_A_DAY                      /* a usual time limit ends before this */
 #define ENDLESS (INT64_C(3650) * SECONDS_A_DAY) /* a time limit that is none */
@@ -70,11 +72,11 @@ static bool watch_takers(const void *lock, const void *caller)
 	return true;
 }
 
-/* Whether this C library keeps a condition's clock where this file reads it. */
+/* Whether this C library keeps what it knows of a condition where this file reads it. */
 static bool is_layout_known(void)
 {
 	static _Atomic int known; /* 1: yes; -1: no */
-	pthread_cond_t conditions[2];
+	pthread_cond_t conditions[3];
 	pthread_condattr_t attributes;
 	int now = atomic_load(&known);
 
@@ -83,8 +85,11 @@ static bool is_layout_known(void)
 		if (pthread_cond_init(&conditions[0], &attributes) == 0 &&
 			pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
 			pthread_cond_init(&conditions[1], &attributes) == 0 &&
+			pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+			pthread_cond_init(&conditions[2], &attributes) == 0 &&
 			conditions[0].__data.__wrefs == 0 &&
-			conditions[1].__data.__wrefs == IS_MONOTONIC)
+			conditions[1].__data.__wrefs == IS_MONOTONIC &&
+			conditions[2].__data.__wrefs == (IS_MONOTONIC | IS_SHARED))
 			now = 1;
 		pthread_condattr_destroy(&attributes);
 		atomic_store(&known, now);
@@ -100,6 +105,17 @@ static clockid_t clock_of(const pthread_cond_t *condition)
 	return __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_MONOTONIC
 		? CLOCK_MONOTONIC
 		: CLOCK_REALTIME;
+}
+
+/* Whether a wait for a condition is recorded. For one that several processes share, a program with a single
+ * thread may wait, too: its recording begins here. */
+static bool records_condition(const pthread_cond_t *condition)
+{
+	if (!THRUM__ON(THRUM__BIT_STARTED) && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1 &&
+		is_layout_known() &&
+		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED)
+		thrum__adapt_start();
+	return records_wait(ADAPTER_PTHREAD);
 }
 
 /* The seconds until a time of a clock; 0 if it is none. */
@@ -281,7 +297,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 	{ \
 		const void *caller = CALLER; \
 \
-		if (!records_wait(ADAPTER_PTHREAD)) \
+		if (!records_condition((const void *)condition)) \
 			return real_##name(caller) arguments; \
 		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
 \
