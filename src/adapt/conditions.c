@@ -111,8 +111,7 @@ static clockid_t clock_of(const pthread_cond_t *condition)
  * thread may wait, too: its recording begins here. */
 static bool records_condition(const pthread_cond_t *condition)
 {
-	if (!THRUM__ON(THRUM__BIT_STARTED) && thrum__adapt_chosen >> ADAPTER_PTHREAD & 1 &&
-		is_layout_known() &&
+	if (!THRUM__ON(THRUM__BIT_STARTED) && is_chosen(ADAPTER_PTHREAD) && is_layout_known() &&
 		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED)
 		thrum__adapt_start();
 	return records_wait(ADAPTER_PTHREAD);

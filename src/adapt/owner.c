@@ -158,8 +158,7 @@ int thrum__adapt_lock_shared(void *lock, const void *caller)
 	pthread_mutex_t *mutex = lock;
 	int result;
 
-	if (!(thrum__adapt_chosen >> ADAPTER_PTHREAD & 1) || !(mutex->__data.__kind & SHARED) ||
-		!is_layout_known())
+	if (!is_chosen(ADAPTER_PTHREAD) || !(mutex->__data.__kind & SHARED) || !is_layout_known())
 		return -1;
 	struct timespec until = after_ms(LOOK_FIRST);
 

@@ -32,7 +32,7 @@ STAND_IN int timerfd_create(int clock, int flags)
 {
 	int fd = real_timerfd_create(CALLER)(clock, flags);
 
-	if (fd >= 0 && thrum__adapt_chosen >> ADAPTER_LOOP & 1) {
+	if (fd >= 0 && is_chosen(ADAPTER_LOOP)) {
 		atomic_store(&place_of(fd)->caller, NULL);
 		atomic_store(&place_of(fd)->fd, fd + 1);
 		atomic_store(&has_timers, true);
@@ -45,8 +45,7 @@ STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 {
 	int result = real_timerfd_settime(CALLER)(fd, flags, time, before);
 
-	if (result == 0 && thrum__adapt_chosen >> ADAPTER_LOOP & 1 &&
-		atomic_load(&place_of(fd)->fd) == fd + 1) {
+	if (result == 0 && is_chosen(ADAPTER_LOOP) && atomic_load(&place_of(fd)->fd) == fd + 1) {
 		atomic_store(&place_of(fd)->is_armed,
 			time->it_value.tv_sec != 0 || time->it_value.tv_nsec != 0);
 		atomic_store(&place_of(fd)->caller, CALLER);

@@ -49,7 +49,7 @@ done
 
 # One that waits for nothing but such a timer waits for somebody who arms it.
 same timer "$programs/timer"
-has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)\+'
+has timer why 'thread run_steps: Waits for .arming of timerfd [0-9]+, last armed by (run_steps|arm|timer)'
 same never "$programs/timer" never
 has never why 'thread run_steps: Waits for .arming of timerfd [0-9]+.;'
 for case in armed other child; do
