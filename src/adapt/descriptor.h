@@ -373,6 +373,9 @@ void thrum__adapt_sent_over(void);
  * come seems to have come before, it waits and looks, and returns true once a handler has run. Then
  * errno is EINTR, else unchanged. */
 bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *caller);
+/* Returns a task that tells of a signal of this set which came during the calling thread's wait for it, since
+ * that time of CLOCK_MONOTONIC, and which another thread has taken by its handler; NONE: there is none. */
+thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void *caller);
 
 /* ---- look.c ---- */
 

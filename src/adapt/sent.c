@@ -47,7 +47,7 @@ static int note_sent(int result, pid_t to, int number, int64_t began)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
 
-	if (result != 0 || to <= 0 || to == getpid() || !is_of_programs(number))
+	if (result != 0 || to <= 0 || to == getpid() || number == 0)
 		return result;
 	uint32_t at = atomic_fetch_add(&forks->sent, 1) % FORKS_SENT;
 
@@ -166,6 +166,46 @@ static void tell(struct wait *wait, int number, pid_t sender, const void *caller
 		.source = told,
 		.ends_source = true};
 	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
+/* Whether a signal was sent to this process after a wait for it began, and waits to be taken no more. Returns
+ * it; 0: none was. */
+static int find_taken(const sigset_t *set, int64_t wait)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	int64_t before = now();
+	pid_t self = getpid();
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (unsigned i = 0; i < FORKS_SENT; i++) {
+		int number = atomic_load(&forks->signal[i].number);
+
+		if (number > 0 && atomic_load(&forks->signal[i].to) == self &&
+			atomic_load(&forks->signal[i].began) > wait &&
+			atomic_load(&forks->signal[i].ended) < before &&
+			sigismember(set, number) == 1 && sigismember(&pending, number) == 0)
+			return number;
+	}
+	return 0;
+}
+
+thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void *caller)
+{
+	char label[PLACE_MAX + 80], *at;
+	struct sigaction action;
+	int number = find_taken(set, wait);
+	thrum_task told;
+
+	if (number == 0 || sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
+		action.sa_handler == SIG_IGN)
+		return THRUM_TASK_NONE;
+	at = thrum__adapt_put_signal(label, number);
+	thrum__adapt_label(at, ", which another thread took by the handler",
+		(const void *)(uintptr_t)action.sa_handler);
+	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	thrum_task_should_resolve(told);
+	return told;
 }
 
 /* Waits as sigsuspend() does, while all signals are held back, and looks meanwhile. */

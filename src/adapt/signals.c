@@ -13,6 +13,7 @@
 
 #include "adapt/descriptor.h"
 #include "adapt/process.h"
+#include "port/port.h"
 
 REAL(sigwait)
 REAL(sigwaitinfo)
@@ -67,6 +68,44 @@ static bool begins(void)
 		thrum__adapt_children_begin() && is_on(ADAPTER_BLOCK);
 }
 
+static bool has_handler(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+		action.sa_handler != SIG_IGN;
+}
+
+/* Whether other threads may take one of these signals by a handler. */
+static bool may_be_taken(const sigset_t *set)
+{
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(set, number) == 1 && has_handler(number))
+			return true;
+	return false;
+}
+
+/* Looks whether another thread took the signal, and tells it. Returns whether to look again. */
+static bool look_who_took(struct wait *wait, const sigset_t *set, int64_t since, const void *caller)
+{
+	int before;
+	thrum_task told;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	told = thrum__adapt_sent_taken(set, since, caller);
+	if (told) {
+		thrum__adapt_wait_end(wait);
+		*wait = (struct wait){.pause.is_over = true,
+			.caller = caller,
+			.task = thrum_task_current(),
+			.source = told,
+			.ends_source = true};
+		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	}
+	pthread_setcancelstate(before, NULL);
+	return !told;
+}
+
 /* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
 static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
 {
@@ -79,17 +118,22 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 		.pause = LOOK_FIRST};
 	int error = errno, result;
 	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
+	bool is_watched = !goes_on && may_be_taken(set);
+	int64_t since = (int64_t)thrum__port_monotonic();
 
 	thrum__adapt_look_before(&looking);
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
-	while (goes_on) {
+	while (goes_on || is_watched) {
 		struct timespec pause = {looking.pause / 1000, looking.pause % 1000 * 1000000};
 
 		result = sigtimedwait(set, told, &pause);
 		if (result >= 0 || errno != EAGAIN)
 			return result;
 		errno = error;
-		goes_on = thrum__adapt_look(&looking);
+		goes_on = goes_on && thrum__adapt_look(&looking);
+		is_watched = is_watched && look_who_took(&blocked, set, since, caller);
+		if (is_watched && looking.pause < LOOK_LAST)
+			looking.pause *= 2;
 	}
 	return real_sigwaitinfo(caller)(set, told);
 }
@@ -160,14 +204,6 @@ STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
 }
 
 /* ---- Handling them ---------------------------------------------------------------------------- */
-
-static bool has_handler(int number)
-{
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
-		action.sa_handler != SIG_IGN;
-}
 
 /* Whether a handler runs during sigsuspend() if a child ends; and none runs before, which could so between
  * two parts of the wait. Keeps errno. */

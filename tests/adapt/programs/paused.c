@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -103,6 +104,35 @@ static bool held(void)
 	return true;
 }
 
+static void *take_signal(void *result)
+{
+	sigset_t mask;
+	int number;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	*(bool *)result = sigwait(&mask, &number) == 0 && number == SIGUSR1 && heard == 0;
+	return NULL;
+}
+
+/* A thread waits for the signal. If the main one doesn't hold it back, its handler takes it. */
+static bool stolen(bool is_kept)
+{
+	bool result = false;
+	pthread_t other;
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	if (is_kept)
+		pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	pthread_create(&other, NULL, take_signal, &result);
+	start_child(200000);
+	pthread_join(other, NULL);
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -118,6 +148,8 @@ int main(int argc, char **argv)
 		is_well = idle();
 	else if (strcmp(way, "held") == 0)
 		is_well = held();
+	else if (strcmp(way, "stolen") == 0 || strcmp(way, "kept") == 0)
+		is_well = stolen(strcmp(way, "kept") == 0);
 	else
 		is_well = lost();
 	puts(is_well ? "done" : "wrong");
