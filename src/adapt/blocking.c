@@ -630,6 +630,17 @@ static void note_siginfo(int result, const siginfo_t *info)
 		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
 }
 
+static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
+	pid_t result)
+{
+	if (result <= 0)
+		return result;
+	note_status(result, status);
+	if (is_chosen(ADAPTER_BLOCK))
+		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
+	return result;
+}
+
 /* Calls that wait for a child, but can't try first. */
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) \
 	WAIT_IN(type, name, parameters, arguments, begin) \
@@ -648,17 +659,6 @@ static void note_siginfo(int result, const siginfo_t *info)
 		note; \
 		return result; \
 	}
-
-static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
-	pid_t result)
-{
-	if (result <= 0)
-		return result;
-	note_status(result, status);
-	if (is_chosen(ADAPTER_BLOCK))
-		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
-	return result;
-}
 
 #define REAPS(name, parameters, arguments, first) \
 	WAIT_IN(pid_t, name, parameters, arguments, \

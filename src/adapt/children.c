@@ -27,8 +27,8 @@ struct taker {
 	/* NULL: it took any; else it asked for a certain child, which was started there. */
 	const void *_Atomic started;
 };
-/* By any call, and by a call that never waits. */
-static struct taker last, last_quick;
+/* By any call, by a call that never waits, and by one that waits for any child. */
+static struct taker last, last_quick, last_any;
 /* The thread that waited last for a certain child, however long it takes; several threads: SEVERAL. */
 static _Atomic uint32_t owner;
 #define SEVERAL UINT32_MAX
@@ -72,6 +72,8 @@ void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const v
 	if (process > 0 && !started)
 		started = caller; /* unknown: it takes no others */
 	note(&last, tid, caller, started);
+	if (process <= 0 && !is_quick)
+		note(&last_any, tid, caller, NULL);
 	if (is_quick)
 		note(&last_quick, tid, caller, started);
 	else if (process > 0 && !atomic_compare_exchange_strong(&owner, &nobody, tid) &&
@@ -83,6 +85,7 @@ void thrum__adapt_children_left(void)
 {
 	memset(&last, 0, sizeof last);
 	memset(&last_quick, 0, sizeof last_quick);
+	memset(&last_any, 0, sizeof last_any);
 	memset(left, 0, sizeof left);
 	atomic_store(&owner, 0);
 }
@@ -230,6 +233,23 @@ thrum_task thrum__adapt_children_look(bool is_told)
 		return THRUM_TASK_NONE;
 	told = look(is_told);
 	atomic_store(&is_busy, false);
+	return told;
+}
+
+thrum_task thrum__adapt_children_none(const void *caller)
+{
+	const struct taker *taker = atomic_load(&last_any.tid) ? &last_any : &last;
+	char label[PLACE_MAX + 80] = "end of a child, though none is left";
+	siginfo_t ended;
+	thrum_task told;
+
+	if (!atomic_load(&last.tid) || thrum__adapt_child_ended(-1, &ended) >= 0 ||
+		!thrum__adapt_process_is_single(getpid()))
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
+		atomic_load(&taker->caller));
+	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	thrum_task_should_resolve(told);
 	return told;
 }
 

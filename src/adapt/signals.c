@@ -85,14 +85,29 @@ static bool may_be_taken(const sigset_t *set)
 	return false;
 }
 
-/* Looks whether another thread took the signal, and tells it. Returns whether to look again. */
-static bool look_who_took(struct wait *wait, const sigset_t *set, int64_t since, const void *caller)
+static bool is_only_of_children(const sigset_t *set)
+{
+	sigset_t only;
+
+	sigemptyset(&only);
+	sigaddset(&only, SIGCHLD);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (sigismember(set, number) != sigismember(&only, number))
+			return false;
+	return true;
+}
+
+/* Looks whether the signal can't come: another thread took it, or no child is left. Tells it. Returns
+ * whether to look again. */
+static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t since,
+	const void *caller)
 {
 	int before;
 	thrum_task told;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	told = thrum__adapt_sent_taken(set, since, caller);
+	told = is_only_of_children(set) ? thrum__adapt_children_none(caller)
+					: thrum__adapt_sent_taken(set, since, caller);
 	if (told) {
 		thrum__adapt_wait_end(wait);
 		*wait = (struct wait){.pause.is_over = true,
@@ -118,7 +133,7 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 		.pause = LOOK_FIRST};
 	int error = errno, result;
 	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
-	bool is_watched = !goes_on && may_be_taken(set);
+	bool is_watched = is_only_of_children(set) || (!goes_on && may_be_taken(set));
 	int64_t since = (int64_t)thrum__port_monotonic();
 
 	thrum__adapt_look_before(&looking);
@@ -131,8 +146,8 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 			return result;
 		errno = error;
 		goes_on = goes_on && thrum__adapt_look(&looking);
-		is_watched = is_watched && look_who_took(&blocked, set, since, caller);
-		if (is_watched && looking.pause < LOOK_LAST)
+		is_watched = is_watched && look_for_signal(&blocked, set, since, caller);
+		if (is_watched && !goes_on && looking.pause < LOOK_LAST)
 			looking.pause *= 2;
 	}
 	return real_sigwaitinfo(caller)(set, told);

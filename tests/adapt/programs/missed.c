@@ -13,6 +13,7 @@
  * missed answer	the same; threads are busy with other events, and one waits for the answer
  * missed edge		an edge-triggered watch tells of two bytes once, and one of them is read
  * missed door		the same, of two connections, and one of them is accepted
+ * missed thief		a wait for one child takes the ends of others, of which signals are awaited
  *
  * With `fine`: all children are taken, all watches armed. Then these end:
  *
@@ -368,6 +369,48 @@ static int edge(void)
 	return 0;
 }
 
+static pid_t start_job(useconds_t us)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		usleep(us);
+		_exit(0);
+	}
+	return child;
+}
+
+/* The broken one takes whichever ends first. */
+static void wait_for_child(pid_t child)
+{
+	if (is_fine)
+		waitpid(child, NULL, 0);
+	else
+		while (wait(NULL) != child)
+			continue;
+}
+
+static int thief(void)
+{
+	sigset_t ends_of_jobs;
+	int left = 2;
+
+	sigemptyset(&ends_of_jobs);
+	sigaddset(&ends_of_jobs, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends_of_jobs, NULL);
+	start_job(20000);
+	start_job(200000);
+	wait_for_child(start_job(100000));
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		left--;
+	while (left > 0) {
+		sigwaitinfo(&ends_of_jobs, NULL);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			left--;
+	}
+	return 0;
+}
+
 /* Greets all who come, or one at a time it is told. */
 static void *open_door(void *unused)
 {
@@ -428,5 +471,6 @@ int main(int argc, char **argv)
 		: strcmp(name, "owner") == 0                  ? owner()
 		: strcmp(name, "edge") == 0                   ? edge()
 		: strcmp(name, "door") == 0                   ? door()
+		: strcmp(name, "thief") == 0                  ? thief()
 							      : watch();
 }
