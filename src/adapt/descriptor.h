@@ -294,8 +294,8 @@ char *thrum__adapt_put_signal(char *to, int number);
 void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
 /* Other code takes its own children. */
 void thrum__adapt_children_divided(void);
-/* The calling thread waits for the signal of a child's end. If the program has taken children, none is left and
- * no other thread may start one, returns a task that tells it; else NONE. */
+/* The calling thread waits for the signal of a child's end. If the program has taken children, none is left
+ * and no other thread may start one, returns a task that tells it; else NONE. */
 thrum_task thrum__adapt_children_none(const void *caller);
 /* Whether a child has ended, or any if `process` isn't positive, and nobody has taken it: 1 if so, 0 if
  * not, -1 if there is no such child. Tells of it. Changes errno. */

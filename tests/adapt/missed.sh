@@ -31,7 +31,8 @@ for case in children signalfd suspend early loop watch answer edge door thief ow
 	# A single thread whose child lives yet isn't recorded.
 	[[ $case == early && ! -e fine-early.thrum ]] && continue
 	has "fine-$case" why '^no findings'
-	"$THRUM" dump "fine-$case.thrum" | grep -E 'wait for ended|one-shot|unread data|queued connections|none is left' &&
+	"$THRUM" dump "fine-$case.thrum" |
+		grep -E 'wait for ended|one-shot|unread data|queued connections|none is left' &&
 		wrong "fine-$case: nothing is missed"
 done
 exit "$failed"

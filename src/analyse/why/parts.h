@@ -246,8 +246,8 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
 bool thrum__why_is_silent(const struct thrum__model *);
 
-/* Returns the edge of the latest signal of a condition, if it was signalled often until nothing but timers went
- * on in the program; NONE: that isn't so, or not for long. O(tasks + runs since). */
+/* Returns the edge of the latest signal of a condition, if it was signalled often until nothing but timers
+ * went on in the program; NONE: that isn't so, or not for long. O(tasks + runs since). */
 uint32_t thrum__why_last_voice(const struct thrum__model *, uint32_t condition);
 
 /* The searches, in the order in which they must run: each skips what the earlier ones explain. All

@@ -402,8 +402,8 @@ uint32_t thrum__why_logged(const struct thrum__search *, int64_t since);
 void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *, uint32_t task,
 	uint32_t other, int64_t since);
 
-/* If the path's leaf is a condition for which the program's first thread waits, and nothing but timers goes on,
- * returns the edge of its latest signal; else NONE. */
+/* If the path's leaf is a condition for which the program's first thread waits, and nothing but timers goes
+ * on, returns the edge of its latest signal; else NONE. */
 uint32_t thrum__why_voice_for(const struct thrum__model *, const struct thrum__why_path *);
 
 /* Adds a step for those that served the path's leaf, an object: the latest, if all of them have ended;
