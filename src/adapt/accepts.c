@@ -25,7 +25,6 @@ REAL(poll)
 /* By descriptor: the thread that accepts from it, and a hash of its address (0: not known). */
 _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
 static _Atomic uint64_t addresses[DESCRIPTORS];
-_Atomic uint32_t thrum__adapt_queued;
 static _Atomic int fds_used; /* no descriptor from this one on has been noted */
 
 /* ---- Addresses --------------------------------------------------------------------------------- */
@@ -132,19 +131,11 @@ static bool has_limit(int fd)
 		limit.tv_usec != 0;
 }
 
-/* Also when the thread is cancelled. */
-static void leave_queue(const bool *is_queued)
-{
-	atomic_fetch_sub(&thrum__adapt_queued, *is_queued);
-}
-#define QUEUED __attribute__((cleanup(leave_queue)))
-
 void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	_Atomic uintptr_t *looker LOOKER = NULL;
 	thrum_task told = THRUM_TASK_NONE, accepter;
-	bool is_queued QUEUED = false;
 	int pause = LOOK_FIRST, error = errno, before;
 	char label[CALL_MAX];
 
@@ -157,8 +148,6 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 		accepter = queued_for(fd);
 		if (pause > LOOK_FIRST && accepter != told) {
 			told = accepter;
-			atomic_fetch_add(&thrum__adapt_queued, (told != 0) - (uint32_t)is_queued);
-			is_queued = told != 0;
 			thrum__adapt_wait_end(wait);
 			thrum__adapt_put_call(label, verb, fd);
 			thrum__adapt_wait_make(wait, told ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,

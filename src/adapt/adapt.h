@@ -572,8 +572,9 @@ void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const voi
  * lock itself tells it, else 0. */
 void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed);
-/* Takes a mutex that several processes share, in a program that records nothing yet. If it has to wait for
- * long, the recording starts. Returns -1 if it doesn't have the mutex, or it is no such mutex. */
+/* Takes a mutex that several processes share, while nothing is recorded. If it has to wait for long for a
+ * relative, or for a child that has ended, the recording starts. Returns -1 then, and if it is no such mutex.
+ * Keeps errno. */
 int thrum__adapt_lock_shared(void *lock, const void *caller);
 /* Takes a mutex that several processes share, and for which the wait is recorded. Tells meanwhile which other
  * process has it. Returns -1 if it is no such mutex. */

@@ -243,7 +243,8 @@ thrum_task thrum__adapt_children_none(const void *caller)
 	siginfo_t ended;
 	thrum_task told;
 
-	if (!atomic_load(&last.tid) || thrum__adapt_child_ended(-1, &ended) >= 0 ||
+	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
+		thrum__adapt_child_ended(-1, &ended) >= 0 ||
 		!thrum__adapt_process_is_single(getpid()))
 		return THRUM_TASK_NONE;
 	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",

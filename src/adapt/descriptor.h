@@ -174,8 +174,6 @@ void thrum__adapt_socket_forget(unsigned fd);
 
 /* Not 0: the calling thread, or another one, accepts from this socket. */
 extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
-/* How many threads wait for others of this process to accept their connections. */
-extern _Atomic uint32_t thrum__adapt_queued;
 /* The calling thread is about to accept from a socket. */
 void thrum__adapt_accepts(int fd);
 /* It does so no more. */
@@ -324,7 +322,7 @@ bool thrum__adapt_children_interrupt(pid_t process);
 struct epoll_event;
 /* Whether there are any. */
 bool thrum__adapt_watches_once(void);
-/* A call is about to accept from a socket, there. */
+/* A call at that place is about to accept from a socket. */
 void thrum__adapt_watch_accepts(int fd, const void *caller);
 /* The calling thread is about to wait for events. */
 void thrum__adapt_watch_turn(void);
@@ -427,8 +425,8 @@ void thrum__adapt_look_end(struct wait *);
 /* The pipes of which an epoll tells. -1: there is none. */
 struct epoll_need {
 	int first, likely; /* likely: to which another thread wrote last, if there is one */
-	int timer;         /* that isn't armed */
-	unsigned count;
+	int timer;         /* that isn't armed; the last of them */
+	unsigned count, timers;
 };
 /* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
  * armed, or for very many. */
@@ -449,6 +447,10 @@ void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_ne
 
 /* Whether the program has made a timer that is a descriptor. */
 bool thrum__adapt_has_timers(void);
+/* Whether this process made a timer, and has sent no descriptors to others since. */
+bool thrum__adapt_timer_is_own(int fd);
+/* Other processes may have got descriptors. */
+void thrum__adapt_timers_shared(void);
 /* Writes "arming of timerfd 5, last armed by PLACE", or the like. Keeps errno. */
 void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
 

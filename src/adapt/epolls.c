@@ -21,7 +21,9 @@ static bool is_unarmed(int fd)
 
 	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
 	thrum__adapt_process_read(getpid(), name, text);
-	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n");
+	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
+	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
+		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
 }
 
 /* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
@@ -37,7 +39,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 	bool has_counter = false;
 	size_t size;
 
-	*need = (struct epoll_need){-1, -1, -1, 0};
+	*need = (struct epoll_need){-1, -1, -1, 0, 0};
 	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)epoll) = '\0';
 	size = thrum__adapt_process_read_to(getpid(), name, text, sizeof text);
 	if (size == 0 || size == sizeof text - 1)
@@ -49,6 +51,7 @@ bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 			if (!is_unarmed(fd))
 				return false;
 			need->timer = fd;
+			need->timers++;
 			continue;
 		}
 		has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
@@ -108,8 +111,10 @@ bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_nee
 	looking->is_stuck = looking->stuck && looking->stuck == before &&
 		(need->count <= LOOK_FEW || thrum__adapt_pipe_is_told(need->likely) ||
 			find_writer(need)) &&
-		/* A child may have the timer, too. */
-		(need->count > 0 || (need->timer >= 0 && stuck->look.count == 1)) &&
+		/* Another process may have the timer, too. */
+		(need->count > 0 ||
+			(need->timers == 1 && stuck->look.count == 1 &&
+				thrum__adapt_timer_is_own(need->timer))) &&
 		!thrum__adapt_stuck_has_stranger(stuck);
 	thrum__adapt_stuck_release();
 	return looking->is_stuck;

@@ -160,13 +160,23 @@ int thrum__adapt_lock_shared(void *lock, const void *caller)
 
 	if (!is_chosen(ADAPTER_PTHREAD) || !(mutex->__data.__kind & SHARED) || !is_layout_known())
 		return -1;
-	struct timespec until = after_ms(LOOK_FIRST);
+	for (int pause = LOOK_FIRST;; pause = pause < LOOK_LAST ? pause * 2 : pause) {
+		struct timespec until = after_ms(pause);
+		int error = errno, before;
+		bool is_known;
 
-	result = real_pthread_mutex_timedlock(caller)(mutex, &until);
-	if (result != ETIMEDOUT)
-		return result;
-	thrum__adapt_start();
-	return -1;
+		result = real_pthread_mutex_timedlock(caller)(mutex, &until);
+		if (result != ETIMEDOUT)
+			return result;
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+		is_known = state_of((pid_t)owner_of(mutex)) != STRANGE;
+		if (is_known)
+			thrum__adapt_start();
+		pthread_setcancelstate(before, NULL);
+		errno = error;
+		if (is_known)
+			return -1;
+	}
 }
 
 int thrum__adapt_wait_shared(struct wait *wait, void *lock, const void *caller)
@@ -184,9 +194,12 @@ int thrum__adapt_wait_shared(struct wait *wait, void *lock, const void *caller)
 		result = real_pthread_mutex_timedlock(caller)(mutex, &until);
 		if (result != ETIMEDOUT)
 			break;
+		int error = errno;
+
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		look_at_owner(wait, mutex, &owner);
 		pthread_setcancelstate(before, NULL);
+		errno = error;
 	}
 	end_owner(wait, &owner);
 	return result;

@@ -265,6 +265,7 @@ void thrum__adapt_pipes_shared(void)
 	for (uint32_t i = 0; i < pipes_used(); i++)
 		if (atomic_load(&pipes[i].ends) > 0)
 			share(&pipes[i]);
+	thrum__adapt_timers_shared();
 }
 
 /* ---- Using ------------------------------------------------------------------------------------ */

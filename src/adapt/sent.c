@@ -184,7 +184,8 @@ static int find_taken(const sigset_t *set, int64_t wait)
 		if (number > 0 && atomic_load(&forks->signal[i].to) == self &&
 			atomic_load(&forks->signal[i].began) > wait &&
 			atomic_load(&forks->signal[i].ended) < before &&
-			sigismember(set, number) == 1 && sigismember(&pending, number) == 0)
+			sigismember(set, number) == 1 && sigismember(&pending, number) == 0 &&
+			atomic_load(&forks->signal[i].number) == number)
 			return number;
 	}
 	return 0;

@@ -21,6 +21,10 @@ REAL(sigsuspend)
 REAL(pause)
 REAL(ppoll)
 
+#define SIGNALS_FEW 8 /* a set of more is meant for all that come */
+
+static _Atomic uint32_t waiters; /* threads in sigwait() and sigwaitinfo() */
+
 /* Also when the thread is cancelled. */
 static void end(struct wait *blocked)
 {
@@ -76,13 +80,19 @@ static bool has_handler(int number)
 		action.sa_handler != SIG_IGN;
 }
 
-/* Whether other threads may take one of these signals by a handler. */
+/* Whether other threads may take one of these signals by a handler. A thread that waits for many says by that
+ * of none that it should get it. */
 static bool may_be_taken(const sigset_t *set)
 {
+	bool has_any = false;
+	int count = 0;
+
 	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(set, number) == 1 && has_handler(number))
-			return true;
-	return false;
+		if (sigismember(set, number) == 1) {
+			has_any |= has_handler(number);
+			count++;
+		}
+	return has_any && count <= SIGNALS_FEW;
 }
 
 static bool is_only_of_children(const sigset_t *set)
@@ -106,8 +116,9 @@ static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t sinc
 	thrum_task told;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	told = is_only_of_children(set) ? thrum__adapt_children_none(caller)
-					: thrum__adapt_sent_taken(set, since, caller);
+	told = is_only_of_children(set)      ? thrum__adapt_children_none(caller)
+		: atomic_load(&waiters) == 1 ? thrum__adapt_sent_taken(set, since, caller)
+					     : THRUM_TASK_NONE;
 	if (told) {
 		thrum__adapt_wait_end(wait);
 		*wait = (struct wait){.pause.is_over = true,
@@ -121,9 +132,18 @@ static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t sinc
 	return !told;
 }
 
-/* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. */
-static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *caller)
+/* The thread waits no more; also when it is cancelled. */
+static void leave(const bool *waits)
 {
+	atomic_fetch_sub(&waiters, *waits);
+}
+
+/* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. is_endless: a
+ * handler doesn't end the wait, so it may run between two looks. */
+static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless,
+	const void *caller)
+{
+	bool waits __attribute__((cleanup(leave))) = true;
 	struct wait blocked __attribute__((cleanup(end)));
 	struct looking looking = {.wait = &blocked,
 		.caller = caller,
@@ -133,9 +153,11 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 		.pause = LOOK_FIRST};
 	int error = errno, result;
 	bool goes_on = looking.is_told && thrum__adapt_looks(&looking);
-	bool is_watched = is_only_of_children(set) || (!goes_on && may_be_taken(set));
+	bool is_watched = is_only_of_children(set) ? !thrum__adapt_has_handlers()
+						   : is_endless && !goes_on && may_be_taken(set);
 	int64_t since = (int64_t)thrum__port_monotonic();
 
+	atomic_fetch_add(&waiters, waits);
 	thrum__adapt_look_before(&looking);
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 	while (goes_on || is_watched) {
@@ -144,9 +166,9 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, const void *cal
 		result = sigtimedwait(set, told, &pause);
 		if (result >= 0 || errno != EAGAIN)
 			return result;
-		errno = error;
 		goes_on = goes_on && thrum__adapt_look(&looking);
 		is_watched = is_watched && look_for_signal(&blocked, set, since, caller);
+		errno = error;
 		if (is_watched && !goes_on && looking.pause < LOOK_LAST)
 			looking.pause *= 2;
 	}
@@ -195,7 +217,7 @@ STAND_IN int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict told)
 {
 	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
 		return real_sigwaitinfo(CALLER)(set, told);
-	return wait_for_signal(set, told, CALLER);
+	return wait_for_signal(set, told, false, CALLER);
 }
 
 /* It returns the error, and is never interrupted by a handler. */
@@ -206,7 +228,7 @@ STAND_IN int sigwait(const sigset_t *restrict set, int *restrict number)
 	if (!starts(sigismember(set, SIGCHLD) == 1) && !begins())
 		return real_sigwait(CALLER)(set, number);
 	do
-		result = wait_for_signal(set, NULL, CALLER);
+		result = wait_for_signal(set, NULL, true, CALLER);
 	while (result < 0 && errno == EINTR);
 	if (result < 0) {
 		result = errno;

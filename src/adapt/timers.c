@@ -2,6 +2,7 @@
 /* Timers that are descriptors (timerfd): who armed or disarmed each of them last. */
 #include <string.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "adapt/descriptor.h"
 
@@ -10,6 +11,7 @@
 /* By descriptor, modulo their number. */
 static struct timer {
 	_Atomic int fd;             /* + 1; 0: none */
+	_Atomic int maker;          /* the process that made it; 0: it may be shared */
 	const void *_Atomic caller; /* NULL: it was never set */
 	_Atomic bool is_armed;      /* by that call */
 } timers[TIMERS];
@@ -34,6 +36,7 @@ STAND_IN int timerfd_create(int clock, int flags)
 
 	if (fd >= 0 && is_chosen(ADAPTER_LOOP)) {
 		atomic_store(&place_of(fd)->caller, NULL);
+		atomic_store(&place_of(fd)->maker, getpid());
 		atomic_store(&place_of(fd)->fd, fd + 1);
 		atomic_store(&has_timers, true);
 	}
@@ -51,6 +54,18 @@ STAND_IN int timerfd_settime(int fd, int flags, const struct itimerspec *time,
 		atomic_store(&place_of(fd)->caller, CALLER);
 	}
 	return result;
+}
+
+void thrum__adapt_timers_shared(void)
+{
+	for (unsigned i = 0; i < TIMERS; i++)
+		atomic_store(&timers[i].maker, 0);
+}
+
+bool thrum__adapt_timer_is_own(int fd)
+{
+	return atomic_load(&place_of(fd)->fd) == fd + 1 &&
+		atomic_load(&place_of(fd)->maker) == getpid();
 }
 
 void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd)

@@ -10,7 +10,8 @@
 
 #include "adapt/descriptor.h"
 
-#define LOOPS_MAX 32 /* of further loops nothing is told */
+#define LOOPS_MAX 32    /* of further loops nothing is told, */
+#define HANDLES_MAX 128 /* nor of further handles */
 
 static struct waking {
 	_Atomic int fd;             /* that wakes the loop, + 1; 0: it is free */
@@ -19,20 +20,37 @@ static struct waking {
 	_Atomic bool is_named;      /* the eventfd has a name that tells of it */
 } wakings[LOOPS_MAX];
 
-/* A word of a handle that libuv doesn't use for this sort: how often it was sent, and has run. */
-struct counts {
+/* How often a handle with a callback was sent, and has run. Handles have no word that all versions of libuv
+ * leave alone. */
+static struct counts {
+	uv_async_t *_Atomic handle; /* NULL: it is free */
 	_Atomic uint32_t sends, runs;
-};
+} counts[HANDLES_MAX];
 
-static struct counts *counts_of(uv_async_t *handle)
+/* Returns the place of a handle; of NULL, a free one. NULL: there is none. */
+static struct counts *counts_of(const uv_async_t *handle)
 {
-	_Static_assert(sizeof(struct counts) <= sizeof handle->u.reserved[0], "a word has room");
-	return (struct counts *)(void *)&handle->u.reserved[0];
+	for (unsigned i = 0; i < HANDLES_MAX; i++)
+		if (atomic_load_explicit(&counts[i].handle, memory_order_relaxed) == handle)
+			return &counts[i];
+	return NULL;
+}
+
+static struct counts *take_counts(uv_async_t *handle)
+{
+	uv_async_t *none = NULL;
+	struct counts *free = counts_of(NULL);
+
+	if (!free || !atomic_compare_exchange_strong(&free->handle, &none, handle))
+		return NULL;
+	atomic_store(&free->sends, 0);
+	atomic_store(&free->runs, 0);
+	return free;
 }
 
 static struct waking *find(int fd)
 {
-	for (unsigned i = 0; i < LOOPS_MAX; i++)
+	for (unsigned i = 0; i < LOOPS_MAX && fd >= 0; i++)
 		if (atomic_load_explicit(&wakings[i].fd, memory_order_relaxed) == fd + 1)
 			return &wakings[i];
 	return NULL;
@@ -42,7 +60,7 @@ static struct waking *find_or_take(int fd)
 {
 	struct waking *one = find(fd);
 
-	for (unsigned i = 0; i < LOOPS_MAX && !one; i++) {
+	for (unsigned i = 0; i < LOOPS_MAX && fd >= 0 && !one; i++) {
 		int none = 0;
 
 		if (atomic_compare_exchange_strong(&wakings[i].fd, &none, fd + 1))
@@ -70,17 +88,18 @@ static void name(int fd)
 {
 	struct waking *one = find(fd);
 	uv_async_t *handle = one ? atomic_load(&one->latest) : NULL;
+	const struct counts *known = handle ? counts_of(handle) : NULL;
 	char words[CALL_MAX] = " (", *end = words + strlen(words);
 	uint32_t sends;
 
-	if (!handle || handle->loop->active_reqs.count > 0 || atomic_exchange(&one->is_named, true))
+	if (!known || handle->loop->active_reqs.count > 0 || atomic_exchange(&one->is_named, true))
 		return;
-	sends = atomic_load(&counts_of(handle)->sends);
+	sends = atomic_load(&known->sends);
 	if (atomic_load(&one->count) > 1)
 		end = stpcpy(put_count(end, (uint32_t)atomic_load(&one->count), " handle"),
 			sends > 0 ? "; the latest has " : "; one has ");
 	end = put_count(end, sends, " send");
-	end = put_count(stpcpy(end, ", "), atomic_load(&counts_of(handle)->runs), " run");
+	end = put_count(stpcpy(end, ", "), atomic_load(&known->runs), " run");
 	strcpy(end, ") of ");
 	thrum__adapt_pipe_rename(fd, words, "async", thrum__adapt_uv_callback(handle));
 }
@@ -92,8 +111,7 @@ void thrum__adapt_uv_async_made(uv_async_t *handle)
 	struct waking *one = find_or_take(handle->loop->async_io_watcher.fd);
 	uv_async_t *none = NULL;
 
-	handle->u.reserved[0] = NULL;
-	if (!one)
+	if (!one || !take_counts(handle))
 		return;
 	atomic_fetch_add(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &none, handle);
@@ -104,10 +122,11 @@ void thrum__adapt_uv_async_made(uv_async_t *handle)
 void thrum__adapt_uv_async_sent(uv_async_t *handle)
 {
 	struct waking *one = find(handle->loop->async_io_watcher.fd);
+	struct counts *known = counts_of(handle);
 
-	atomic_fetch_add(&counts_of(handle)->sends, 1);
-	if (!one)
+	if (!one || !known)
 		return;
+	atomic_fetch_add(&known->sends, 1);
 	atomic_store(&one->latest, handle);
 	unname(one);
 }
@@ -115,19 +134,23 @@ void thrum__adapt_uv_async_sent(uv_async_t *handle)
 void thrum__adapt_uv_async_runs(uv_async_t *handle)
 {
 	struct waking *one = find(handle->loop->async_io_watcher.fd);
+	struct counts *known = counts_of(handle);
 
-	atomic_fetch_add(&counts_of(handle)->runs, 1);
-	if (one)
-		unname(one);
+	if (!one || !known)
+		return;
+	atomic_fetch_add(&known->runs, 1);
+	unname(one);
 }
 
 void thrum__adapt_uv_async_closed(uv_async_t *handle)
 {
 	struct waking *one = find(handle->loop->async_io_watcher.fd);
+	struct counts *known = counts_of(handle);
 	uv_async_t *expected = handle;
 
-	if (!one)
+	if (!one || !known)
 		return;
+	atomic_store(&known->handle, NULL);
 	atomic_fetch_sub(&one->count, 1);
 	atomic_compare_exchange_strong(&one->latest, &expected, NULL);
 	unname(one);

@@ -252,12 +252,12 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 {
 	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at),
 		   *accepter = atomic_load(&watch->accepter);
-	bool is_door = accepter && listens(fd);
+	bool is_door = is_edge(watch) && listens(fd);
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
 	if (is_edge(watch)) {
-		caller = accepter ? accepter : caller;
+		caller = is_door && accepter ? accepter : caller;
 		thrum__adapt_put_call(label,
 			is_door ? "queued connections of edge-triggered"
 				: "unread data of edge-triggered",
@@ -271,7 +271,7 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 	/* A thread that waits for an answer by this descriptor waits for this. */
 	if (waiter)
 		thrum_task_wait(waiter, task);
-	if (is_edge(watch) && (waiter || (is_door && atomic_load(&thrum__adapt_queued))))
+	if (waiter && is_edge(watch))
 		thrum_task_should_resolve(task);
 	atomic_store(&watch->task, task);
 }

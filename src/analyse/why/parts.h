@@ -242,6 +242,9 @@ static inline bool thrum__why_is_too_soon(const struct thrum__model *model, int6
 	}
 }
 
+/* Whether the program was killed by a signal by which a healthy one is told to end, or that it sends
+ * itself. */
+bool thrum__why_is_polite(const struct thrum__model *);
 /* Whether a signal killed the program, and nothing had happened for far longer than ever before. Not
  * for signals by which a healthy program is told to end. O(tasks + runs + edges), if so. */
 bool thrum__why_is_silent(const struct thrum__model *);

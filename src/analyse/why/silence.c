@@ -45,18 +45,20 @@ static int64_t longest_silence(const struct thrum__model *model)
 	}
 }
 
-/* Whether a signal is one by which a healthy program is told to end, or that it sends itself: HUP,
- * INT, PIPE, ALRM or TERM, which have these numbers in all Unix systems. */
-static bool is_polite(int signal)
+/* HUP, INT, PIPE, ALRM and TERM have these numbers in all Unix systems. */
+bool thrum__why_is_polite(const struct thrum__model *model)
 {
-	return signal == 1 || signal == 2 || signal == 13 || signal == 14 || signal == 15;
+	int signal = model->ending_code;
+
+	return model->ending == THRUM_ENDING_KILLED &&
+		(signal == 1 || signal == 2 || signal == 13 || signal == 14 || signal == 15);
 }
 
 bool thrum__why_is_silent(const struct thrum__model *model)
 {
 	int64_t silence = model->end - model->last;
 
-	return model->ending == THRUM_ENDING_KILLED && !is_polite(model->ending_code) &&
+	return model->ending == THRUM_ENDING_KILLED && !thrum__why_is_polite(model) &&
 		model->events >= EVENTS_MIN && silence >= SILENCE_MIN &&
 		silence / TIMES >= longest_silence(model);
 }

@@ -69,6 +69,14 @@ static bool are_idle(const struct thrum__model *model)
 	return turning > 0;
 }
 
+static bool is_of_job(const struct thrum__model *model, uint32_t task)
+{
+	int kind = thrum__model_has_row(&model->tasks, task) ? THRUM__TASK(model, task, kind)
+							     : THRUM_KIND_THREAD;
+
+	return kind != THRUM_KIND_THREAD && kind != THRUM_KIND_TIMER;
+}
+
 uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condition)
 {
 	uint32_t edge = THRUM__TASK(model, condition, edge_in), last = THRUM__NONE, count = 0;
@@ -80,13 +88,16 @@ uint32_t thrum__why_last_voice(const struct thrum__model *model, uint32_t condit
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
 			continue;
+		/* A timer that signalled may do so again, and a thread does it for whatever it runs. */
+		if (!is_of_job(model, THRUM__EDGE(model, edge, from)))
+			return THRUM__NONE;
 		if (count++ == 0)
 			last = edge;
 		else if (next - time > longest)
 			longest = next - time;
 		next = time;
 	}
-	if (count < SIGNALS_MIN || model->is_joined)
+	if (count < SIGNALS_MIN || model->is_joined || thrum__why_is_polite(model))
 		return THRUM__NONE;
 	next = THRUM__EDGE(model, last, time);
 	return model->end - next >= LONG && (model->end - next) / TIMES > longest &&

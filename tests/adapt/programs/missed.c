@@ -27,6 +27,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -427,13 +428,22 @@ static void *open_door(void *unused)
 	return unused;
 }
 
+static void *wait_at_door(void *guests)
+{
+	char byte;
+
+	for (int i = 0; i < GUESTS; i++)
+		if (read(((int *)guests)[i], &byte, 1) != 1)
+			abort();
+	return NULL;
+}
+
 static int door(void)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "missed.socket"};
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-	pthread_t server;
+	pthread_t server, client;
 	int guests[GUESTS];
-	char byte;
 
 	set = epoll_create1(0);
 	ends[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -447,9 +457,8 @@ static int door(void)
 			return 1;
 	}
 	pthread_create(&server, NULL, open_door, NULL);
-	for (int i = 0; i < GUESTS; i++)
-		if (read(guests[i], &byte, 1) != 1)
-			return 1;
+	pthread_create(&client, NULL, wait_at_door, guests);
+	pthread_join(client, NULL);
 	pthread_join(server, NULL);
 	return 0;
 }

@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	pthread_t players[2], other;
 
 	chosen = argc > 1 ? argv[1] : "";
-	alarm(2);
+	alarm(4);
 	if (is("kernel") && syscall(SYS_io_setup, 8, &context) != 0)
 		return 77;
 	if (is("handler"))

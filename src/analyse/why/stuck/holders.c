@@ -91,7 +91,7 @@ static bool are_holders_over(const struct thrum__model *model,
 	return lock && lock->count > 0;
 }
 
-/* Whether each of the latest releases of a lock was made by a task that went on. */
+/* Whether each of the latest releases of a lock was made by a task that went on, and is no thread. */
 static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
 {
 	uint32_t edge = THRUM__TASK(model, lock, edge_in), releases = 0;
@@ -103,6 +103,7 @@ static bool is_released_in_time(const struct thrum__model *model, uint32_t lock)
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_UNLOCK)
 			continue;
 		if (!thrum__model_has_row(&model->tasks, from) ||
+			THRUM__TASK(model, from, kind) == THRUM_KIND_THREAD ||
 			THRUM__TASK(model, from, end) < THRUM__EDGE(model, edge, time))
 			return false;
 		releases++;

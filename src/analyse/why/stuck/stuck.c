@@ -301,8 +301,7 @@ static bool is_too_soon(const struct thrum__search *search, const struct thrum__
 	int64_t since = last && !last->is_served ? thrum__why_waits_since(model, last)
 						 : THRUM__TASK(model, path->leaf, created);
 
-	return !search->is_dead && !search->is_deadlocked &&
-		!thrum__why_is_lock_lost(search, path->leaf) && !(leaves && leaves->ended > 0) &&
+	return !search->is_dead && !search->is_deadlocked && !(leaves && leaves->ended > 0) &&
 		!(victims && victims->ended > 0 && !is_outside) &&
 		thrum__why_is_too_soon(model, model->end - since, is_outside);
 }
@@ -313,7 +312,11 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	path->unjudged = -1;
 	if (is_young(search, path->victim))
 		return true;
-	if (is_too_soon(search, path)) {
+	path->is_soon = is_too_soon(search, path);
+	/* Where nobody noted when the program ended, a lock may yet be lost for good. */
+	if (path->is_soon &&
+		(search->model->ending != THRUM_ENDING_GONE ||
+			!thrum__why_is_lock_lost(search, path->leaf))) {
 		path->unjudged = THRUM__UNJUDGED_TOO_SOON;
 		return true;
 	}
@@ -351,7 +354,8 @@ static int judge_path(struct thrum__search *search, struct thrum__why_path *path
 			: -1;
 	shorten_path(search, path);
 	if (path->is_marked)
-		return thrum__why_is_loop(search, path->leaf) ? THRUM__POSSIBLE : THRUM__LIKELY;
+		return path->is_soon || thrum__why_is_loop(search, path->leaf) ? THRUM__POSSIBLE
+									       : THRUM__LIKELY;
 	evidence = thrum__why_evidence(search, path, subject);
 	if (evidence == THRUM__EVIDENCE_NONE &&
 		(thrum__why_is_overtaken(search, path) || end_at_holder(search, path) ||

@@ -56,6 +56,7 @@ struct thrum__why_path {
 	int unjudged;    /* if all seems well: why that isn't known, or -1 */
 	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
 	bool is_marked;  /* the victim should resolve */
+	bool is_soon;    /* its last wait is so young that its age tells nothing */
 };
 
 /* ---- The path (path.c) --------------------------------------------------------------------- */
@@ -202,7 +203,8 @@ bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__wh
 
 /* ---- Holders (holders.c) -------------------------------------------------------------------- */
 
-/* Whether a task is a lock that only ended tasks hold, though all others released it before they ended. */
+/* Whether a task is a lock that only ended tasks hold, though the tasks that released it last did so before
+ * they ended. */
 bool thrum__why_is_lock_lost(const struct thrum__search *, uint32_t task);
 
 /* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
