@@ -142,7 +142,8 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 		return;
 	}
 	task = waiter->task;
-	run = thrum__promise_run_enter(loop, task, action == ASYNC ? THRUM_TASK_NONE : source->task);
+	run = thrum__promise_run_enter(loop, task,
+		action == ASYNC ? THRUM_TASK_NONE : source->task);
 	waiter->action = DONE;
 	if (action == RESTORE) {
 		struct thrum_promise *first = closure->data;

@@ -218,8 +218,11 @@ ALWAYS_INLINE bool fast_enter_reading(enum clock clock, thrum_task task, thrum_t
 
 static NOINLINE thrum_task enter_reading_otherwise(thrum_task task, thrum_task source)
 {
-	thrum_task before = thrum__enter(task);
+	thrum_task before = current_task(&thrum__record_thread);
 
+	if (task && source && fast_enter_reading(ANY, task, source))
+		return before;
+	switch_otherwise(task);
 	if (is_on(THRUM__BIT_WAITS))
 		thrum__read(task, source);
 	return before;
