@@ -542,6 +542,8 @@ THRUM__API thrum_task thrum__own(void);
 THRUM__API bool thrum__own_runs(thrum_task waited);
 THRUM__API void thrum__switch(thrum_task) THRUM__DIRECT;
 THRUM__API thrum_task thrum__enter(thrum_task) THRUM__DIRECT;
+/* The same as entering `task` and then thrum_task_read(task, source), with one look at the clock. */
+THRUM__API thrum_task thrum__enter_reading(thrum_task task, thrum_task source) THRUM__DIRECT;
 THRUM__API void thrum__wait(thrum_task waiter, thrum_task source) THRUM__DIRECT;
 THRUM__API void thrum__wait_at(struct thrum_site *, thrum_task waiter, thrum_task source);
 THRUM__API void thrum__ready(thrum_task);

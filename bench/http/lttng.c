@@ -116,6 +116,14 @@ thrum_task thrum__enter(thrum_task task)
 	return before;
 }
 
+thrum_task thrum__enter_reading(thrum_task task, thrum_task source)
+{
+	thrum_task before = thrum__enter(task);
+
+	thrum__read(task, source);
+	return before;
+}
+
 void thrum__label(thrum_task task, const char *label)
 {
 	TEXT(LABEL, task, 0, label);

@@ -86,6 +86,7 @@ static void restore_after_cleanup(struct thrum_promise *waiter, struct thrum_pro
 		thrum_task_wait(waiter->task, root->task);
 		thrum__promise_attach(root, waiter);
 	} else {
+		waiter->loop->ends_run = true;
 		thrum__promise_settle_as(waiter, root->state == FAILED ? cleanup : source);
 		thrum__promise_unref(source);
 	}
@@ -133,23 +134,25 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 	/* Reading it in place is safe: nothing changes a waiter that is DONE. */
 	const struct closure *closure = &waiter->closure;
 	struct thrum_loop *loop = waiter->loop;
-	thrum_task task, before;
+	struct run run;
+	thrum_task task;
 
 	if (action == ENTRY) {
 		thrum__promise_entry_run(waiter, handle);
 		return;
 	}
 	task = waiter->task;
-	before = thrum__promise_trace_enter(task);
-	if (action != ASYNC)
-		thrum_task_read(task, source->task);
+	run = thrum__promise_run_enter(loop, task,
+		action == ASYNC ? THRUM_TASK_NONE : source->task);
 	waiter->action = DONE;
 	if (action == RESTORE) {
 		struct thrum_promise *first = closure->data;
 
+		loop->ends_run = true;
 		thrum__promise_settle_as(waiter, source->state == FAILED ? handle : first);
 		thrum__promise_unref(first);
 	} else if (action == COPY || action == PROTECTED || action == NO_CANCEL) {
+		loop->ends_run = true;
 		thrum__promise_settle_as(waiter, handle);
 	} else if (action == IGNORE) {
 		end_ignored(waiter, source);
@@ -158,6 +161,7 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 	} else if (!callback_applies(action, source)) {
 		destroy_closure(closure);
 		if (has_result(action)) {
+			loop->ends_run = true;
 			thrum__promise_settle_as(waiter, handle);
 		} else {
 			thrum_task_resolve(task); /* there was nothing to do */
@@ -168,6 +172,7 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 		if (action == FINALIZE) {
 			restore_after_cleanup(waiter, result, thrum__promise_ref(handle));
 		} else if (has_result(action)) {
+			loop->ends_run = true;
 			thrum__promise_follow(waiter, result);
 		} else {
 			thrum_task_resolve(task);
@@ -175,7 +180,7 @@ static __attribute__((noinline)) void run_any(struct thrum_promise *waiter,
 			thrum__promise_unref(waiter);
 		}
 	}
-	thrum__promise_trace_leave(before);
+	thrum__promise_run_leave(loop, run);
 }
 
 /* The most frequent case, a shorter way to the same: a bind whose source has a value, while nothing is

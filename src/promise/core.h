@@ -193,7 +193,9 @@ struct thrum_loop {
 	uv_thread_t thread;
 	unsigned depth; /* of nested callbacks */
 	bool closing, releasing, suspended;
+	bool ends_run;                /* see "Runs" */
 	thrum_task task;              /* that runs when no callback does; NONE: not known yet */
+	thrum_task owed;              /* see "Runs"; mostly NONE */
 	struct promise_list deferred; /* to run when the outermost callback has returned */
 	struct promise_list paused;
 	struct thrum_promise *dead;  /* without references; will be freed soon */
@@ -279,6 +281,80 @@ static inline void thrum__promise_callback_leave(struct thrum_loop *loop)
 {
 	if (--loop->depth == 0 && loop->deferred.first)
 		thrum__promise_run_deferred(loop);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/*
+ * The task of a promise runs while its callback does, and so do those of its waiters, inside of it: it
+ * ends the promise. When they return, the task goes on. Nearly always it has nothing left to do then,
+ * and the task around it neither. Recording each such return took a tenth of all records.
+ *
+ * So a task whose last act is to end a promise sets `ends_run` before. Tasks that run inside of that
+ * act don't switch back to it: they only note it in `owed`. The next one begins without that switch. If
+ * anything else is to happen, `pay` makes up for it: before code of the user runs, and before a record
+ * is made. Whoever set `ends_run` pays in the end by leaving its own run.
+ */
+struct run {
+	thrum_task before;
+	bool ends_run; /* of the run around this one */
+};
+
+INLINE void thrum__promise_pay(struct thrum_loop *loop)
+{
+	thrum_task owed = loop->owed;
+
+	if (owed == THRUM_TASK_NONE)
+		return;
+	loop->owed = THRUM_TASK_NONE;
+	thrum_task_switch(owed);
+}
+
+/* Enclose a run of this task, which reads `source`. NONE, the task of a promise that isn't recorded,
+ * changes nothing. */
+INLINE struct run thrum__promise_run_enter(struct thrum_loop *loop, thrum_task task,
+	thrum_task source)
+{
+	struct run run = {loop->owed, loop->ends_run};
+
+	loop->ends_run = false;
+	if (task == THRUM_TASK_NONE) {
+		thrum__promise_pay(loop);
+		run.before = THRUM_TASK_NONE;
+		return run;
+	}
+	loop->owed = THRUM_TASK_NONE;
+	thrum_task ran = source == THRUM_TASK_NONE
+		? thrum__promise_trace_enter(task)
+		: thrum__promise_trace_enter_reading(task, source);
+
+	if (run.before == THRUM_TASK_NONE)
+		run.before = ran;
+	return run;
+}
+
+INLINE void thrum__promise_run_leave(struct thrum_loop *loop, struct run run)
+{
+	loop->ends_run = run.ends_run;
+	if (run.before == THRUM_TASK_NONE) {
+		if (!run.ends_run)
+			thrum__promise_pay(loop);
+	} else if (run.ends_run) {
+		loop->owed = run.before;
+	} else {
+		loop->owed = THRUM_TASK_NONE;
+		thrum_task_leave(run.before);
+	}
+}
+
+/* Enclose code of the user that runs inside of the last act of a run. */
+INLINE bool thrum__promise_run_interrupt(struct thrum_loop *loop)
+{
+	bool ends_run = loop->ends_run;
+
+	loop->ends_run = false;
+	thrum__promise_pay(loop);
+	return ends_run;
 }
 
 /* ---- promise.c ------------------------------------------------------------------------------- */

@@ -26,17 +26,39 @@ struct thrum_promise *thrum__promise_find_root(struct thrum_promise *promise)
 	return root;
 }
 
+/* Destroys a value, perhaps in the last act of a run. */
+static void destroy_value(struct thrum_loop *loop, struct thrum_value value)
+{
+	if (value.destroy) {
+		bool ends_run = thrum__promise_run_interrupt(loop);
+
+		value.destroy(value.data);
+		loop->ends_run = ends_run;
+	}
+}
+
+static void drop_waiters(struct thrum_promise *promise)
+{
+	struct thrum_loop *loop = promise->loop;
+	bool ends_run = thrum__promise_run_interrupt(loop);
+	struct thrum_promise *waiter;
+
+	while ((waiter = promise->waiters.first))
+		thrum__promise_drop_waiter(waiter);
+	loop->ends_run = ends_run;
+}
+
 /* Releases all that a promise holds, and frees it. */
 static void release_content(struct thrum_promise *promise)
 {
-	struct thrum_promise *waiter, *root;
+	struct thrum_promise *root;
 
 	switch ((enum state)promise->state) {
 	case PENDING:
-		while ((waiter = promise->waiters.first))
-			thrum__promise_drop_waiter(waiter);
+		if (promise->waiters.first)
+			drop_waiters(promise);
 		break;
-	case RESOLVED: thrum_value_destroy(promise->value); break;
+	case RESOLVED: destroy_value(promise->loop, promise->value); break;
 	case FAILED: thrum__promise_failure_unref(promise->loop, promise->failure); break;
 	case BECAME:
 		root = thrum__promise_root(promise);
@@ -164,10 +186,11 @@ static void trace_failure(thrum_task task, const struct counted_failure *failure
 
 static NOINLINE void settle_value_otherwise(struct thrum_promise *promise, struct thrum_value value)
 {
+	struct thrum_loop *loop = promise->loop;
 	struct thrum_promise *root = own_root(promise);
 
 	if (!root) {
-		thrum_value_destroy(value);
+		destroy_value(loop, value);
 		return;
 	}
 	thrum_task_resolve(root->task);

@@ -112,6 +112,10 @@ void thrum__promise_canceled_nothing(struct thrum_resolver *resolver, void *data
  * loop. */
 thrum_task thrum__promise_resolver_task(const struct thrum_resolver *resolver);
 struct thrum_loop *thrum__promise_resolver_loop(const struct thrum_resolver *resolver);
+/* Ends the resolver's promise while its task runs, which does nothing else: with the value if the code
+ * is 0, else with a failure at this place. The resolver isn't NULL. */
+void thrum__promise_end_alone(struct thrum_resolver *resolver, struct thrum_site *site, int code,
+	struct thrum_value value);
 /* Returns the promise's loop; NULL for NULL. */
 struct thrum_loop *thrum__promise_loop_of(const struct thrum_promise *promise);
 
@@ -145,6 +149,14 @@ static inline thrum_task thrum__promise_trace_create_waiting(struct thrum_site *
 		? thrum__create_waiting(site, (int)kind, "", source)
 		: THRUM_TASK_NONE;
 }
+
+/* Makes the task run, as thrum__promise_trace_enter does, and records that it reads `source`. */
+static inline thrum_task thrum__promise_trace_enter_reading(thrum_task task, thrum_task source)
+{
+	return THRUM__ON(THRUM__BIT_STARTED) && task != THRUM_TASK_NONE
+		? thrum__enter_reading(task, source)
+		: THRUM_TASK_NONE;
+}
 #else
 static inline thrum_task thrum__promise_trace_create(struct thrum_site *site, enum thrum_kind kind,
 	const char *label)
@@ -154,6 +166,11 @@ static inline thrum_task thrum__promise_trace_create(struct thrum_site *site, en
 
 static inline thrum_task thrum__promise_trace_create_waiting(struct thrum_site *site,
 	enum thrum_kind kind, thrum_task source)
+{
+	return THRUM_TASK_NONE;
+}
+
+static inline thrum_task thrum__promise_trace_enter_reading(thrum_task task, thrum_task source)
 {
 	return THRUM_TASK_NONE;
 }

@@ -107,6 +107,22 @@ void thrum__resolver_fail(struct thrum_site *place, struct thrum_resolver *resol
 	va_end(arguments);
 }
 
+void thrum__promise_end_alone(struct thrum_resolver *resolver, struct thrum_site *site, int code,
+	struct thrum_value value)
+{
+	struct thrum_promise *promise = use_resolver(resolver);
+	struct thrum_loop *loop = promise->loop;
+	struct run run = thrum__promise_run_enter(loop, promise->task, THRUM_TASK_NONE);
+
+	loop->ends_run = true;
+	if (code == 0)
+		thrum__promise_settle_value(promise, value);
+	else
+		thrum__promise_settle_failure(promise,
+			thrum__promise_failure_plain(loop, site, code));
+	thrum__promise_run_leave(loop, run);
+}
+
 void thrum_resolver_fail_again(struct thrum_resolver *resolver, const struct thrum_failure *failure)
 {
 	struct thrum_promise *promise;

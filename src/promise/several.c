@@ -227,6 +227,7 @@ static void end_with_items(struct thrum_promise *owner, struct thrum_promise *en
 	if (cancels)
 		cancel_losers(entries);
 	free_entries(entries);
+	owner->loop->ends_run = true;
 	thrum__promise_settle_as(owner, result);
 	thrum__promise_unref(result);
 }
@@ -244,6 +245,7 @@ static void end_with_first(struct thrum_promise *owner, struct thrum_promise *ha
 		if (type == GROUP_PICK)
 			cancel_losers(entries);
 		free_entries(entries);
+		owner->loop->ends_run = true;
 		thrum__promise_settle_as(owner, handle);
 	}
 }
@@ -252,9 +254,9 @@ void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise 
 {
 	struct thrum_promise *owner = entry->entry.owner, *source = thrum__promise_root(handle);
 	enum group_type type = (enum group_type)owner->group.type;
-	thrum_task before = thrum__promise_trace_enter(owner->task);
+	struct thrum_loop *loop = owner->loop;
+	struct run run = thrum__promise_run_enter(loop, owner->task, source->task);
 
-	thrum_task_read(owner->task, source->task);
 	owner->group.remaining--;
 	if (waits_for_all(type)) {
 		if (source->state == FAILED && !owner->group.failed)
@@ -268,7 +270,7 @@ void thrum__promise_entry_run(struct thrum_promise *entry, struct thrum_promise 
 			keep_source(entry, keep_value(handle));
 		end_with_first(owner, handle);
 	}
-	thrum__promise_trace_leave(before);
+	thrum__promise_run_leave(loop, run);
 }
 
 void thrum__promise_entry_drop(struct thrum_promise *entry)

@@ -32,33 +32,23 @@ struct thrum_promise *thrum__promise_uv_refused(struct thrum__promise_held *held
 void thrum__promise_uv_resolve(struct thrum_resolver **place, struct thrum_value value)
 {
 	struct thrum_resolver *resolver = *place;
-	thrum_task before;
 
 	*place = NULL;
-	if (!thrum_resolver_wanted(resolver)) {
+	if (thrum_resolver_wanted(resolver))
+		thrum__promise_end_alone(resolver, NULL, 0, value);
+	else
 		thrum_resolver_resolve(resolver, value);
-		return;
-	}
-	thrum__promise_loop_resume(thrum__promise_resolver_loop(resolver));
-	before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
-	thrum_resolver_resolve(resolver, value);
-	thrum__promise_trace_leave(before);
 }
 
 void thrum__promise_uv_fail(struct thrum_resolver **place, struct thrum_site *site, int code)
 {
 	struct thrum_resolver *resolver = *place;
-	thrum_task before;
 
 	*place = NULL;
-	if (!thrum_resolver_wanted(resolver)) {
+	if (thrum_resolver_wanted(resolver))
+		thrum__promise_end_alone(resolver, site, code, thrum_value_none());
+	else
 		thrum_resolver_drop(resolver);
-		return;
-	}
-	thrum__promise_loop_resume(thrum__promise_resolver_loop(resolver));
-	before = thrum__promise_trace_enter(thrum__promise_resolver_task(resolver));
-	thrum__resolver_fail(site, resolver, code, NULL);
-	thrum__promise_trace_leave(before);
 }
 
 void thrum__promise_uv_end(struct thrum__promise_held *held, int code, struct thrum_value value)

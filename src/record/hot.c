@@ -195,6 +195,49 @@ thrum_task thrum__enter(thrum_task task)
 	return LIKELY(fast_switch(TSC, task)) ? before : enter_otherwise(task);
 }
 
+/* Two records with one time, and one clock read: the switch to a task, and that it reads `source`. */
+ALWAYS_INLINE bool fast_enter_reading(enum clock clock, thrum_task task, thrum_task source)
+{
+	struct thread *thread = &thrum__record_thread;
+	struct lane *lane = thread->lane[0];
+
+	if (UNLIKELY(!is_on(THRUM__BIT_RUNS) || !is_on(THRUM__BIT_WAITS)))
+		return false;
+	struct fast_event event = begin_event(clock, thread, lane, THRUM__R_SWITCH);
+
+	if (UNLIKELY(!event.at))
+		return false;
+	if (is_beyond(event.gap | from_base(clock, lane, task) | from_base(clock, lane, source)))
+		return abandon_event(thread);
+	put32(event.at + HEADER, (uint32_t)task);
+	put32(event.at + HEADER + 4, (uint32_t)(event.time + THRUM__R_READ_OWN));
+	put32(event.at + 2 * HEADER + 4, (uint32_t)source);
+	thread->running = lane->said = task;
+	return finish_event(thread, lane, event, 2 * (HEADER + 4));
+}
+
+static NOINLINE thrum_task enter_reading_otherwise(thrum_task task, thrum_task source)
+{
+	thrum_task before = current_task(&thrum__record_thread);
+
+	if (task && source && fast_enter_reading(ANY, task, source))
+		return before;
+	switch_otherwise(task);
+	if (is_on(THRUM__BIT_WAITS))
+		thrum__read(task, source);
+	return before;
+}
+
+thrum_task thrum__enter_reading(thrum_task task, thrum_task source)
+{
+	/* If the records can be written, this is the truth. */
+	thrum_task before = thrum__record_thread.running;
+
+	return LIKELY(fast_enter_reading(TSC, task, source))
+		? before
+		: enter_reading_otherwise(task, source);
+}
+
 /* ---- Text ---------------------------------------------------------------------------------- */
 
 /* The forms of a text: short, medium, or empty. Each function is compiled for one of them. */

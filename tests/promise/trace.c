@@ -246,6 +246,64 @@ static void run_call(struct thrum_loop *loop)
 	thrum_inbox_unref(inbox);
 }
 
+/* Tasks that end one inside the other have nothing left to do when they go on. */
+static void run_chain(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+	struct thrum_promise *p = TASK(r);
+
+	p = thrum_promise_bind(p, none, NULL, NULL);
+	thrum_promise_on_success(thrum_promise_ref(p), on_value, NULL, NULL);
+	p = thrum_promise_catch(p, NULL, NULL, NULL);
+	p = thrum_promise_pick(loop, LIST(p), 1);
+	p = thrum_promise_bind(p, none, NULL, NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_log("after");
+	thrum_promise_unref(p);
+}
+
+/* A callback goes on after it has ended another promise. */
+static struct thrum_promise *end_and_log(struct thrum_loop *loop, void *value, void *data)
+{
+	thrum_resolver_resolve(data, thrum_value_none());
+	thrum_log("goes on");
+	return thrum_promise_return(loop, thrum_value_none());
+}
+
+static void run_nested(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r, *s;
+	struct thrum_promise *p = TASK(r), *q = TASK(s);
+
+	p = thrum_promise_bind(thrum_promise_bind(p, none, NULL, NULL), end_and_log, s, NULL);
+	q = thrum_promise_bind(thrum_promise_bind(q, none, NULL, NULL), none, NULL, NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(p);
+	thrum_promise_unref(q);
+}
+
+/* A task destroys its promise's value, after others have run inside of its last act. */
+static void log_destroyed(void *data)
+{
+	thrum_log("destroyed");
+}
+
+static struct thrum_promise *own(struct thrum_loop *loop, void *value, void *data)
+{
+	return thrum_promise_return(loop, thrum_value_own(data, log_destroyed));
+}
+
+static void run_destroyed(struct thrum_loop *loop)
+{
+	struct thrum_resolver *r;
+	struct thrum_promise *p = TASK(r), *q;
+
+	p = thrum_promise_bind(p, own, loop, NULL);
+	q = thrum_promise_bind(thrum_promise_bind(p, none, NULL, NULL), none, NULL, NULL);
+	thrum_resolver_resolve(r, thrum_value_none());
+	thrum_promise_unref(q);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(struct thrum_loop *);
@@ -302,6 +360,24 @@ static const struct {
 		"3 switch; 3 create 4 wait; 3 create 5 try; 5 wait 4; 5 switch; 5 lock 1; 5 wait 4; "
 		"3 switch; 4 become 2; 0 switch; 0 resolve 3; 0 resolve 2; 5 switch; 5 read 2; "
 		"5 unlock 1; 5 resolve 5; 0 switch; 0 resolve 1"},
+	{"chain", run_chain,
+		"0 create 1 task; 0 create 2 bind; 2 wait 1; 0 create 3 on_success; 3 "
+		"wait 2; 0 create 4 try; 4 wait 2; 0 create 5 pick; 5 wait 4; 0 create 6 "
+		"bind; 6 wait 5; 0 resolve 1; 2 switch; 2 read 1; 2 resolve 2; 3 switch; "
+		"3 read 2; 3 log here; 3 resolve 3; 4 switch; 4 read 2; 4 resolve 4; 5 "
+		"switch; 5 read 4; 5 resolve 5; 6 switch; 6 read 5; 6 resolve 6; 0 "
+		"switch; 0 log after"},
+	{"nested", run_nested,
+		"0 create 1 task; 0 create 2 task; 0 create 3 bind; 3 wait 1; 0 create 4 "
+		"bind; 4 wait 3; 0 create 5 bind; 5 wait 2; 0 create 6 bind; 6 wait 5; 0 "
+		"resolve 1; 3 switch; 3 read 1; 3 resolve 3; 4 switch; 4 read 3; 4 "
+		"resolve 2; 5 switch; 5 read 2; 5 resolve 5; 6 switch; 6 read 5; 6 "
+		"resolve 6; 4 switch; 4 log goes on; 4 resolve 4; 0 switch"},
+	{"destroyed", run_destroyed,
+		"0 create 1 task; 0 create 2 bind; 2 wait 1; 0 create 3 bind; 3 wait 2; 0 "
+		"create 4 bind; 4 wait 3; 0 resolve 1; 2 switch; 2 read 1; 2 resolve 2; 3 "
+		"switch; 3 read 2; 3 resolve 3; 4 switch; 4 read 3; 4 resolve 4; 2 "
+		"switch; 2 log destroyed; 0 switch"},
 	{"pause", run_pause, "0 create 1 wait; 1 label pause; 0 ready 1; 0 resolve 1"},
 	{"call", run_call,
 		"0 create 1 mailbox; 1 label i; 0 create 2 task; 0 create 3 promise; 3 label c; "

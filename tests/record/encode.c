@@ -107,10 +107,9 @@ static void expect_no_more(void)
 		expect_no_more(); \
 	} while (0)
 
-/* The running task reads: the slow path may write the longer form. */
-static void check_own_read(thrum_task own, uint64_t other)
+/* The next event says that the running task reads: the slow path may have written the longer form. */
+static void expect_own_read(thrum_task own, uint64_t other)
 {
-	thrum_task_read(own, other);
 	unsigned first = *((uint8_t *)packet + at);
 	unsigned id = (first & 31) == THRUM__EXTENDED ? *((uint8_t *)packet + at + 1) : first & 31;
 
@@ -119,6 +118,23 @@ static void check_own_read(thrum_task own, uint64_t other)
 	else
 		expect((struct thrum__record){.type = THRUM__R_READ_OWN, .other = other});
 	expect_no_more();
+}
+
+static void check_own_read(thrum_task own, uint64_t other)
+{
+	thrum_task_read(own, other);
+	expect_own_read(own, other);
+}
+
+/* One call with two records. */
+static void check_enter_reading(thrum_task own, uint64_t task, uint64_t source)
+{
+	assert_int_equal(thrum__enter_reading(task, source), own);
+	assert_int_equal(thrum_task_current(), task);
+	/* The slow path reads the clock twice. */
+	expect_at((struct thrum__record){.type = THRUM__R_SWITCH, .task = task}, ticks_there());
+	expect_own_read(task, source);
+	CHECK(thrum_task_leave(own), .type = THRUM__R_SWITCH, .task = own);
 }
 
 static int start(void **state)
@@ -185,6 +201,9 @@ static void check_pairs(uint64_t a, uint64_t b)
 	CHECK(thrum_task_due(a, -7), .type = THRUM__R_DUE, .task = a, .value = -7);
 	CHECK(thrum_task_should_resolve(a), .type = THRUM__R_SHOULD_RESOLVE, .task = a);
 	CHECK(thrum_task_switch(a), .type = THRUM__R_SWITCH, .task = a);
+	CHECK(thrum_task_switch(own), .type = THRUM__R_SWITCH, .task = own);
+	check_enter_reading(own, a, b);
+	CHECK(thrum__enter_reading(b, 0), .type = THRUM__R_SWITCH, .task = b);
 	CHECK(thrum_task_switch(own), .type = THRUM__R_SWITCH, .task = own);
 }
 
@@ -410,6 +429,8 @@ static void check_after(uint64_t gap)
 	CHECK(thrum_task_resolve(6), .type = THRUM__R_RESOLVE, .other = 6);
 	atomic_fetch_add(&hand_time, gap);
 	CHECK(thrum_task_switch(own), .type = THRUM__R_SWITCH, .task = own);
+	atomic_fetch_add(&hand_time, gap);
+	check_enter_reading(own, 5, 6);
 	atomic_fetch_add(&hand_time, gap);
 	CHECK(thrum_log("late"), .type = THRUM__R_LOG, .text = "late");
 	atomic_fetch_add(&hand_time, gap);

@@ -268,12 +268,15 @@ static void the_running_task_stays_right(void **state)
 		tasks[i] = thrum_task_create(THRUM_KIND_TASK, "runs");
 	thrum_level("task", 2);
 	for (uint64_t i = 0; i < 30; i++) {
-		thrum_task before = thrum_task_enter(tasks[i % 3]);
+		thrum_task task = tasks[i % 3],
+			   before = i & 4 ? thrum__enter_reading(task, 2000 + i)
+					  : thrum_task_enter(task);
 
 		thrum_task_resolve(1000 + i);
 		thrum_log("said");
 		thrum_task_create(THRUM_KIND_TASK, "child");
-		thrum_task_read(tasks[i % 3], 2000 + i);
+		if (!(i & 4))
+			thrum_task_read(task, 2000 + i);
 		thrum_task_leave(before);
 		thrum_log("outside");
 	}
@@ -291,13 +294,14 @@ static void the_running_task_stays_right(void **state)
 		if (e->type == THRUM_EVENT_RESOLVE && e->other >= 1000)
 			assert_int_equal(e->task, tasks[acts++ % 3]);
 		else if (e->type == THRUM_EVENT_READ)
-			assert_int_equal(e->task, tasks[(acts + 2) % 3]);
+			assert_int_equal(e->task, tasks[(e->other - 2000) % 3]);
 		else if (e->type == THRUM_EVENT_LOG && strcmp(e->text, "said") == 0)
 			assert_int_equal(e->task, tasks[(acts + 2) % 3]);
 		else if (e->type == THRUM_EVENT_LOG)
 			assert_int_equal(e->task, own);
 	}
 	assert_int_equal(acts, 30);
+	assert_int_equal(events_count(&events, THRUM_EVENT_READ), 30);
 	events_free(&events);
 }
 

@@ -45,6 +45,7 @@ static const char *call_everything(void)
 	QUIET(thrum_task_current());
 	QUIET(thrum_task_switch(1));
 	QUIET(thrum_task_leave(thrum_task_enter(2)));
+	QUIET(thrum_task_leave(thrum__enter_reading(2, 3)));
 	QUIET(thrum_task_wait(1, 2));
 	QUIET(thrum_task_read(1, 2));
 	QUIET(thrum_task_resolve(1));

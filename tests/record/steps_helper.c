@@ -112,6 +112,7 @@ static void call(enum step_kind kind, uint32_t i)
 	case STEP_READ_OWN: thrum_task_read(own, id); break;
 	case STEP_RESOLVE: thrum_task_resolve(id); break;
 	case STEP_SWITCH: thrum_task_switch(id); break;
+	case STEP_ENTER_READING: thrum__enter_reading(id, id + 1); break;
 	case STEP_CREATE: created[i] = thrum_task_create(THRUM_KIND_MAP, text); break;
 	case STEP_CREATE_IN: created[i] = thrum_task_create_in(id, THRUM_KIND_MAP, text); break;
 	case STEP_CREATE_WAITING:
@@ -143,7 +144,9 @@ static bool is_call(const struct thrum_event *e, enum step_kind kind, uint32_t i
 
 	switch (kind) {
 	case STEP_WAIT: return e->type == THRUM_EVENT_WAIT && e->task == id && e->other == id + 1;
-	case STEP_READ: return e->type == THRUM_EVENT_READ && e->task == id && e->other == id + 1;
+	case STEP_READ:
+	case STEP_ENTER_READING:
+		return e->type == THRUM_EVENT_READ && e->task == id && e->other == id + 1;
 	case STEP_READ_OWN:
 		return e->type == THRUM_EVENT_READ && e->other == id && e->task < HANDLER;
 	case STEP_RESOLVE:
@@ -288,7 +291,7 @@ void step_through(uint64_t size, uint32_t levels, uint32_t every, enum step_kind
 {
 	steps_begin(size, levels, every);
 	/* A handler that runs a task and switches back would repeat the call's switch. */
-	may_run = kind != STEP_SWITCH;
+	may_run = kind != STEP_SWITCH && kind != STEP_ENTER_READING;
 	for (uint32_t i = 0; i < calls; i++)
 		call(kind, i);
 	/* Three levels have lanes. */
@@ -305,7 +308,7 @@ void step_to_each(uint64_t size, enum step_kind kind)
 	uint32_t calls = 0;
 
 	steps_begin(size, 1, 1);
-	may_run = kind != STEP_SWITCH;
+	may_run = kind != STEP_SWITCH && kind != STEP_ENTER_READING;
 	for (only_at = 1; traps == calls && calls < CALLS_MAX; only_at++) {
 		steps = 0;
 		call(kind, calls++);
