@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: ISC
 # bench/http/measure.sh BUILD [ROUNDS]: what a request to the HTTP example costs, clients included:
-# alone, recorded, with nothing recorded but live tasks, and under other tracers: LTTng-UST (the same
-# events, by bench/http/lttng.c), perf trace (system calls), uftrace (the functions of the example,
-# compiled with -pg). They take turns. Prints medians of the CPU time, the requests per second of one
-# thread that follow from it, and the ratio to a run alone. Tracers that are missing are left out.
+# alone, recorded, recorded in 1 MiB that is used again and again, with nothing recorded but live tasks,
+# and under other tracers: LTTng-UST (the same events, by bench/http/lttng.c), perf trace (system calls),
+# uftrace (the functions of the example, compiled with -pg). They take turns. Prints medians of the CPU
+# time, the requests per second of one thread that follow from it, and the ratio to a run alone. Tracers
+# that are missing are left out.
 set -eu
 build=$(realpath "$1")
 rounds=${2:-9}
@@ -58,13 +59,14 @@ uftrace_begin && have_uftrace=true
 for ((round = 0; round < rounds; round++)); do
 	run 'alone' "$http"
 	run 'recorded' env THRUM_TRACE="$here/recording" "$http"
+	run 'recorded, 1 MiB' env THRUM_TRACE="$here/recording" THRUM_SIZE=1M "$http"
 	run 'live tasks only' env THRUM_TRACE="$here/recording" THRUM_ENABLE=none,task=0 "$http"
 	! $have_lttng || run 'LTTng-UST' env LD_PRELOAD="$build/bench/http/libhttp-lttng.so" "$http"
 	! $have_perf || run 'perf trace' perf trace -o "$here/perf" "$http"
 	! $have_uftrace || run 'uftrace' uftrace record --force -d "$here/uftrace.data" "$here/http-pg"
 done
 alone=
-for name in alone recorded 'live tasks only' LTTng-UST 'perf trace' uftrace; do
+for name in alone recorded 'recorded, 1 MiB' 'live tasks only' LTTng-UST 'perf trace' uftrace; do
 	[ -f "$here/$name.us" ] || continue
 	us=$(sort -n "$here/$name.us" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
 	alone=${alone:-$us}
