@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define LETTERS 12
+
 static GMainLoop *outer, *inner;
 static int ends[2], letters;
 
@@ -40,9 +42,9 @@ static gboolean on_letter(gint descriptor, GIOCondition condition, gpointer is_t
 	(void)condition;
 	if (read(descriptor, &letter, 1) != 1 || write(descriptor, "k", 1) != 1)
 		return G_SOURCE_REMOVE;
-	if (++letters == 5)
+	if (++letters == LETTERS - 2)
 		ask_again(is_timed != NULL);
-	if (letters == 7)
+	if (letters == LETTERS)
 		g_main_loop_quit(outer);
 	return G_SOURCE_CONTINUE;
 }
@@ -52,9 +54,11 @@ static void *send_letters(void *data)
 {
 	char answer;
 
-	for (int i = 0; i < 7; i++)
+	for (int i = 0; i < LETTERS; i++) {
+		g_usleep(2000); /* so that the loop waits again */
 		if (write(ends[1], "l", 1) != 1 || read(ends[1], &answer, 1) != 1)
 			break;
+	}
 	return data;
 }
 
