@@ -43,7 +43,7 @@ struct thrum__search {
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
-	/* Set by stuck.c, by silence.c: a signal ended the program after a silence as never before. */
+	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
 	uint32_t joined;
@@ -113,7 +113,7 @@ void thrum__why_mark(struct thrum__search *, uint32_t task, int mark);
 /* Returns the edge of the condition's latest signal, if it came no later than the time `wait` and
  * nobody heard it; else NONE. Also NONE if it came from the waiter itself, or if earlier signals were
  * unheard as well, and waits that began after them ended: then the program doesn't rely on signals
- * alone. Also NONE if the one that gave it lacks work which another may have taken: there was more to do. */
+ * alone. Also NONE if the task that gave it waits for work itself, and another task may have taken that. */
 uint32_t thrum__why_lost_signal(const struct thrum__model *, uint32_t condition, uint32_t waiter,
 	int64_t wait);
 
