@@ -69,8 +69,8 @@ static bool is_usual(const struct thrum__model *model, uint32_t signal)
 	return is_harmless;
 }
 
-/* Whether a task waits, as others do, for an eventfd out of which one read took several, as the adapters' name
- * for it says. Then another task may have taken work and left it undone. */
+/* Whether a task waits, as others do, for an eventfd out of which one read took several, as the adapters'
+ * name for it says. Then another task may have taken work and left it undone. */
 static bool lacks_work(const struct thrum__model *model, uint32_t task)
 {
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
