@@ -21,6 +21,9 @@
 REAL(poll)
 
 #define SEVERAL UINT32_MAX
+/* ms until the first look at a queue. The accepter looks at other times: to it a thread that looks isn't
+ * asleep. */
+#define QUEUE_FIRST (LOOK_FIRST * 3 / 2)
 
 /* By descriptor: the thread that accepts from it, and a hash of its address (0: not known). */
 _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
@@ -136,7 +139,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	_Atomic uintptr_t *looker LOOKER = NULL;
 	thrum_task told = THRUM_TASK_NONE, accepter;
-	int pause = LOOK_FIRST, error = errno, before;
+	int pause = QUEUE_FIRST, error = errno, before;
 	char label[CALL_MAX];
 
 	if (atomic_load_explicit(&fds_used, memory_order_relaxed) == 0 || has_limit(fd) ||
@@ -146,7 +149,7 @@ void thrum__adapt_accept_wait(struct wait *wait, const char *verb, int fd)
 	do {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 		accepter = queued_for(fd);
-		if (pause > LOOK_FIRST && accepter != told) {
+		if (pause > QUEUE_FIRST && accepter != told) {
 			told = accepter;
 			thrum__adapt_wait_end(wait);
 			thrum__adapt_put_call(label, verb, fd);
