@@ -563,6 +563,8 @@ void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
  * errno. */
 void thrum__adapt_wait_end(struct wait *);
+/* Ends a wait as that does, and begins one for this task instead, which ends with the new wait. */
+void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *caller);
 
 /* The same for a semaphore. Records who has its permits. */
 void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const void *caller,

@@ -266,6 +266,8 @@ void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
  * end. */
 bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
 
+/* Returns a signal's handler, or NULL. May change errno. */
+const void *thrum__adapt_handler(int number);
 /* Finds the signals that have handlers, and those of them that end a call which waits. */
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
 

@@ -40,6 +40,16 @@ enum handlers {
 	INTERRUPTS /* it can't be told whether the call or poll() should end */
 };
 
+const void *thrum__adapt_handler(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
+			action.sa_handler == SIG_IGN
+		? NULL
+		: (const void *)(uintptr_t)action.sa_handler;
+}
+
 void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending)
 {
 	sigemptyset(handled);

@@ -17,10 +17,9 @@
 /* Whether a descriptor is a timer that isn't armed, so that only this program lets it expire. */
 static bool is_unarmed(int fd)
 {
-	char name[32], text[PROCESS_TEXT];
+	char text[PROCESS_TEXT];
 
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
-	thrum__adapt_process_read(getpid(), name, text);
+	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
 	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
 	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
 		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
@@ -35,13 +34,12 @@ static uint32_t writer_of(int fd)
 bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
 {
 	static const char word[] = "\ntfd:";
-	char name[32], text[EPOLL_TEXT], *line = text;
+	char text[EPOLL_TEXT], *line = text;
 	bool has_counter = false;
 	size_t size;
 
 	*need = (struct epoll_need){-1, -1, -1, 0, 0};
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)epoll) = '\0';
-	size = thrum__adapt_process_read_to(getpid(), name, text, sizeof text);
+	size = thrum__adapt_process_read_info(getpid(), epoll, text, sizeof text);
 	if (size == 0 || size == sizeof text - 1)
 		return false;
 	while ((line = strstr(line, word))) {

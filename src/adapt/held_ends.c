@@ -63,10 +63,9 @@ static void compare_end(void *context, int directory, const char *name)
 static bool closes_at_exec(pid_t process, int fd)
 {
 	static const char word[] = "\nflags:";
-	char name[32], text[PROCESS_TEXT], *flags;
+	char text[PROCESS_TEXT], *flags;
 
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
-	thrum__adapt_process_read(process, name, text);
+	thrum__adapt_process_read_info(process, fd, text, sizeof text);
 	flags = strstr(text, word);
 	return flags && strtoul(flags + strlen(word), NULL, 8) & O_CLOEXEC;
 }

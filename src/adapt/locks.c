@@ -67,16 +67,16 @@ static inline bool is_taken(int result)
 	{ \
 		const void *caller = CALLER; \
 \
-		int result = -1; \
-\
 		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) && \
-			strcmp(#name, "pthread_mutex_lock") == 0) \
-			result = thrum__adapt_lock_shared(lock, caller); \
-		if (UNLIKELY(result >= 0)) \
-			return result; \
+			strcmp(#name, "pthread_mutex_lock") == 0) { \
+			int taken = thrum__adapt_lock_shared(lock, caller); \
+\
+			if (taken >= 0) \
+				return taken; \
+		} \
 		if (UNLIKELY(!may_record(ADAPTER_PTHREAD)) || !(valid)) \
 			return real_##name(caller) arguments; \
-		result = real_##try(caller)(lock); \
+		int result = real_##try(caller)(lock); \
 \
 		if (LIKELY(is_taken(result))) { \
 			take_lock(lock, caller); \

@@ -42,6 +42,14 @@ size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROC
 	return thrum__adapt_process_read_to(process, name, text, PROCESS_TEXT);
 }
 
+size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size)
+{
+	char name[32];
+
+	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
+	return thrum__adapt_process_read_to(process, name, text, size);
+}
+
 bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
 {
 	char buffer[2048] __attribute__((aligned(8)));

@@ -23,6 +23,9 @@ size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text,
 /* The same for a short one. */
 size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT]);
 
+/* The same for what the kernel tells of a descriptor. */
+size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size);
+
 typedef void thrum__adapt_visit(void *context, int directory, const char *name);
 
 /* Visits the entries of a directory whose names are numbers, and closes it. Returns whether it was read

@@ -159,13 +159,7 @@ static void tell(struct wait *wait, int number, pid_t sender, const void *caller
 	*thrum__adapt_put_process(stpcpy(at, " that came before the wait, from "), sender) = '\0';
 	thrum_task told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	thrum_task_should_resolve(told);
-	thrum__adapt_wait_end(wait);
-	*wait = (struct wait){.pause.is_over = true,
-		.caller = caller,
-		.task = thrum_task_current(),
-		.source = told,
-		.ends_source = true};
-	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	thrum__adapt_wait_instead(wait, told, caller);
 }
 
 /* Whether a signal was sent to this process after a wait for it began, and waits to be taken no more. Returns
@@ -194,16 +188,14 @@ static int find_taken(const sigset_t *set, int64_t wait)
 thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void *caller)
 {
 	char label[PLACE_MAX + 80], *at;
-	struct sigaction action;
 	int number = find_taken(set, wait);
+	const void *handler = number ? thrum__adapt_handler(number) : NULL;
 	thrum_task told;
 
-	if (number == 0 || sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_DFL ||
-		action.sa_handler == SIG_IGN)
+	if (!handler)
 		return THRUM_TASK_NONE;
 	at = thrum__adapt_put_signal(label, number);
-	thrum__adapt_label(at, ", which another thread took by the handler",
-		(const void *)(uintptr_t)action.sa_handler);
+	thrum__adapt_label(at, ", which another thread took by the handler", handler);
 	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
 	thrum_task_should_resolve(told);
 	return told;

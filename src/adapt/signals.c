@@ -74,10 +74,7 @@ static bool begins(void)
 
 static bool has_handler(int number)
 {
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
-		action.sa_handler != SIG_IGN;
+	return thrum__adapt_handler(number) != NULL;
 }
 
 /* Whether other threads may take one of these signals by a handler. A thread that waits for many says by that
@@ -97,12 +94,8 @@ static bool may_be_taken(const sigset_t *set)
 
 static bool is_only_of_children(const sigset_t *set)
 {
-	sigset_t only;
-
-	sigemptyset(&only);
-	sigaddset(&only, SIGCHLD);
 	for (int number = 1; number <= SIGRTMAX; number++)
-		if (sigismember(set, number) != sigismember(&only, number))
+		if (sigismember(set, number) != (number == SIGCHLD))
 			return false;
 	return true;
 }
@@ -119,23 +112,17 @@ static bool look_for_signal(struct wait *wait, const sigset_t *set, int64_t sinc
 	told = is_only_of_children(set)      ? thrum__adapt_children_none(caller)
 		: atomic_load(&waiters) == 1 ? thrum__adapt_sent_taken(set, since, caller)
 					     : THRUM_TASK_NONE;
-	if (told) {
-		thrum__adapt_wait_end(wait);
-		*wait = (struct wait){.pause.is_over = true,
-			.caller = caller,
-			.task = thrum_task_current(),
-			.source = told,
-			.ends_source = true};
-		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
-	}
+	if (told)
+		thrum__adapt_wait_instead(wait, told, caller);
 	pthread_setcancelstate(before, NULL);
 	return !told;
 }
 
 /* The thread waits no more; also when it is cancelled. */
-static void leave(const bool *waits)
+static void leave(const uint32_t *others)
 {
-	atomic_fetch_sub(&waiters, *waits);
+	(void)others;
+	atomic_fetch_sub(&waiters, 1);
 }
 
 /* Waits for a signal as sigtimedwait() does, and looks from time to time what it missed. is_endless: a
@@ -143,7 +130,7 @@ static void leave(const bool *waits)
 static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless,
 	const void *caller)
 {
-	bool waits __attribute__((cleanup(leave))) = true;
+	uint32_t others __attribute__((cleanup(leave), unused)) = atomic_fetch_add(&waiters, 1);
 	struct wait blocked __attribute__((cleanup(end)));
 	struct looking looking = {.wait = &blocked,
 		.caller = caller,
@@ -157,7 +144,6 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless
 						   : is_endless && !goes_on && may_be_taken(set);
 	int64_t since = (int64_t)thrum__port_monotonic();
 
-	atomic_fetch_add(&waiters, waits);
 	thrum__adapt_look_before(&looking);
 	thrum__adapt_wait_outside(&blocked, THRUM_KIND_HANDLE, "a signal", -1, caller);
 	while (goes_on || is_watched) {
@@ -179,11 +165,10 @@ static int wait_for_signal(const sigset_t *set, siginfo_t *told, bool is_endless
 static bool tells_of_children(int fd)
 {
 	static const char word[] = "\nsigmask:";
-	char name[32], text[PROCESS_TEXT], *mask;
+	char text[PROCESS_TEXT], *mask;
 	unsigned long signals;
 
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
-	thrum__adapt_process_read(getpid(), name, text);
+	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
 	mask = strstr(text, word);
 	signals = mask ? strtoul(mask + strlen(word), NULL, 16) : 0;
 	return signals >> (SIGCHLD - 1) & 1;

@@ -172,10 +172,9 @@ static bool is_own_futex(pid_t process, const struct process_call *call)
 /* The child of which a pidfd tells; 0: of none. -1: an epoll tells of any. */
 static pid_t find_told(pid_t process, int fd)
 {
-	char name[48], text[PROCESS_TEXT], *at;
+	char text[PROCESS_TEXT], *at;
 
-	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
-	thrum__adapt_process_read(process, name, text);
+	thrum__adapt_process_read_info(process, fd, text, sizeof text);
 	at = strstr(text, "\nPid:");
 	return at                        ? (pid_t)strtol(at + strlen("\nPid:"), NULL, 10)
 		: strstr(text, "\ntfd:") ? -1

@@ -172,6 +172,17 @@ void thrum__adapt_wait_end(struct wait *wait)
 	errno = error;
 }
 
+void thrum__adapt_wait_instead(struct wait *wait, thrum_task source, const void *caller)
+{
+	thrum__adapt_wait_end(wait);
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = caller,
+		.task = thrum_task_current(),
+		.source = source,
+		.ends_source = true};
+	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
 void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
 	const void *caller, bool is_timed)
 {

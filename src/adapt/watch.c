@@ -19,8 +19,7 @@
 #define FDS_MAX 1024
 static struct watch {
 	_Atomic uint64_t data;
-	_Atomic bool is_known; /* it is registered, with that data */
-	_Atomic int epoll;     /* + 1; 0: none */
+	_Atomic int epoll; /* + 1; 0: none */
 	_Atomic uint32_t events;
 	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
 	_Atomic uint32_t turn;        /* of that thread */
@@ -84,15 +83,12 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	struct watch *watch = &watches[fd];
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
-	atomic_store_explicit(&watch->is_known, true, memory_order_relaxed);
 	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
 		;
 	if (event->events & EPOLLONESHOT)
 		atomic_store(&are_once, true);
 	else if (event->events & EPOLLET)
 		atomic_store(&are_edges, true);
-	if (!are_any())
-		return;
 	if (operation == EPOLL_CTL_MOD && atomic_load(&watch->epoll) == epoll + 1 &&
 		event->events & EPOLLONESHOT) {
 		note_armed(watch, caller);
@@ -120,7 +116,6 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
 
 	for (unsigned fd = first; fd <= last && fd < used; fd++) {
-		atomic_store_explicit(&watches[fd].is_known, false, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
 		end_told(&watches[fd]);
@@ -139,7 +134,7 @@ void thrum__adapt_watches_left(void)
 
 static bool is_registered(uint32_t fd, uint64_t data)
 {
-	return atomic_load_explicit(&watches[fd].is_known, memory_order_relaxed) &&
+	return atomic_load_explicit(&watches[fd].epoll, memory_order_relaxed) &&
 		atomic_load_explicit(&watches[fd].data, memory_order_relaxed) == data;
 }
 

@@ -108,10 +108,8 @@ struct thrum_promise *thrum__promise_request(struct thrum_site *site, struct thr
 /* A `canceled` for promises that need nothing done, like those of thrum_promise_task. */
 void thrum__promise_canceled_nothing(struct thrum_resolver *resolver, void *data);
 
-/* Return the task of the resolver's promise, which should run while it is resolved, and its
- * loop. */
+/* Returns the task of the resolver's promise, which should run while it is resolved. */
 thrum_task thrum__promise_resolver_task(const struct thrum_resolver *resolver);
-struct thrum_loop *thrum__promise_resolver_loop(const struct thrum_resolver *resolver);
 /* Ends the resolver's promise while its task runs, which does nothing else: with the value if the code
  * is 0, else with a failure at this place. The resolver isn't NULL. */
 void thrum__promise_end_alone(struct thrum_resolver *resolver, struct thrum_site *site, int code,

@@ -171,8 +171,3 @@ thrum_task thrum__promise_resolver_task(const struct thrum_resolver *resolver)
 {
 	return resolver ? ((const struct thrum_promise *)resolver)->task : THRUM_TASK_NONE;
 }
-
-struct thrum_loop *thrum__promise_resolver_loop(const struct thrum_resolver *resolver)
-{
-	return thrum__promise_loop_of((const struct thrum_promise *)resolver);
-}

@@ -259,22 +259,16 @@ static bool name_address(void *owner, const char *path, const char *build_id, ui
 		/* An object points behind the first two words of its virtual table. */
 		bool is_table = strncmp(found.function, "_ZTV", 4) == 0 && distance == 16;
 
-		/* Within a function it is a place to which a call returns. */
-		if (!is_return && distance > 0 && GELF_ST_TYPE(symbol.st_info) == STT_FUNC) {
-			struct thrum_trace_site place = {.file = path};
-
-			name_by_dwarf(file->module, address - 1, &place);
-			if (place.function) {
-				found.function = place.function;
-				distance = 0;
-			}
-		}
 		if (!is_return && distance > 0 && !is_table) {
+			struct thrum_trace_site place = {.file = path};
 			char text[300];
 
 			snprintf(text, sizeof text, "%.250s+%llu", found.function,
 				(unsigned long long)distance);
-			found.function = keep_text(symbols, text);
+			/* Within a function it is a place to which a call returns. */
+			if (GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+				name_by_dwarf(file->module, address - 1, &place);
+			found.function = place.function ? place.function : keep_text(symbols, text);
 		}
 	}
 	site->function = keep_name(symbols, found.function);
