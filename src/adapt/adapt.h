@@ -251,7 +251,7 @@ struct object {
 	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
 	 * the signals since the last wait that nobody heard, and whether there ever was one. For a
 	 * lock: the other process that is told to have it, and how often it was taken since the last
-	 * wait for it or its condition began. */
+	 * wait for it, or for a condition that nobody had signalled, began. */
 	_Atomic uint32_t count, arrived;
 	uint32_t forks; /* of the process, when its task was made */
 };
@@ -356,8 +356,10 @@ void thrum__adapt_threads_left(void);
 /* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
  * itself tells it, else 0. */
 void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
-/* Records that the calling thread took a lock, the last one that it took. While nobody waits for the lock
- * itself, ever fewer such events are recorded. */
+/* Counts that a lock is taken at a call. Returns whether nobody waits for the lock itself, and it was taken
+ * often: by any call, and by this one. Then ever fewer such events are to be recorded. */
+bool thrum__adapt_is_known_well(struct object *, const void *caller);
+/* Records that the calling thread took a lock, the last one that it took, unless that is known well. */
 void thrum__adapt_tell_taken(struct thread *, struct object *);
 /* Notes that a thread releases a lock, and records it if necessary. */
 void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);

@@ -56,7 +56,7 @@ static void end_condition_wait(struct condition_wait *c)
 
 /* Each thread that takes a lock from now on says so: it may be to signal the condition for which its
  * present holder waits. Returns false if the lock is unknown. */
-static bool watch_takers(const void *lock, const void *caller)
+static bool watch_takers(const void *lock, const void *caller, bool was_signalled)
 {
 	struct thread *self = thrum__adapt_thread();
 	struct object *object = self && thrum__adapt_thread_holds(self, lock)
@@ -65,10 +65,12 @@ static bool watch_takers(const void *lock, const void *caller)
 
 	if (!object)
 		return false;
-	atomic_store(&object->arrived, 0);
+	if (!was_signalled)
+		atomic_store(&object->arrived, 0);
 	atomic_fetch_add(watch_of(lock), 1);
 	/* Its release, just before the wait, tells whose lock it is. */
-	thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));
+	if (!thrum__adapt_is_known_well(object, caller))
+		thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));
 	return true;
 }
 
@@ -149,8 +151,8 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 	bool is_timed = until && left < ENDLESS;
 	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
 		"condition", caller);
-	bool is_watched = object && !is_timed && !atomic_load(&object->arrived) &&
-		thrum__adapt_speaks() && watch_takers(lock, caller);
+	bool is_watched = object && !is_timed && thrum__adapt_speaks() &&
+		watch_takers(lock, caller, atomic_load(&object->arrived) > 0);
 
 	c->lock = lock;
 	drop_lock(lock, "mutex");

@@ -11,6 +11,7 @@
 
 #define CHUNK 64      /* threads for which memory is taken at once */
 #define TAKEN_TOLD 16 /* so often each taking is told while others wait for the lock's condition */
+#define PLACES 4096u  /* a power of two */
 
 __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
 /* The thread is about to end, and runs only the destructors of its thread-local objects. */
@@ -225,15 +226,26 @@ void thrum__adapt_tell_holders(const struct object *object, const void *lock, ui
 	}
 }
 
-/* Whether nobody waits for a lock itself, and it was taken often since others wait for its condition. */
-static bool is_known_well(struct object *object)
+/* Counts that a lock is taken at a place of the program. Returns how often it was before. Places that share
+ * a counter seem to be more usual than they are. */
+static uint32_t count_taking(const struct object *object, uintptr_t place)
 {
-	uint32_t taken;
+	static _Atomic uint32_t taken[PLACES];
+	uint64_t key = place ^ atomic_load(&object->task) << 16 ^
+		(uint64_t)thrum__recording() << 48;
 
-	if (atomic_load(&object->waiters))
-		return false;
-	taken = atomic_fetch_add(&object->arrived, 1);
-	return taken >= TAKEN_TOLD && taken & (taken - 1);
+	return atomic_fetch_add_explicit(&taken[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+						 PLACES],
+		1, memory_order_relaxed);
+}
+
+bool thrum__adapt_is_known_well(struct object *object, const void *caller)
+{
+	uint32_t here = count_taking(object, (uintptr_t)caller);
+
+	return !atomic_load(&object->waiters) &&
+		atomic_fetch_add(&object->arrived, 1) >= TAKEN_TOLD && here >= TAKEN_TOLD &&
+		here & (here - 1);
 }
 
 void thrum__adapt_tell_taken(struct thread *self, struct object *object)
@@ -241,10 +253,13 @@ void thrum__adapt_tell_taken(struct thread *self, struct object *object)
 	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
 
 	/* Another address may have the same watch. */
-	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS) || is_known_well(object))
+	if (!object || n > HELD_MAX || !THRUM__ON(THRUM__BIT_WAITS))
+		return;
+	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
+
+	if (thrum__adapt_is_known_well(object, (const void *)atomic_load(caller)))
 		return;
 	thrum__adapt_thread();
-	_Atomic uintptr_t *caller = &self->held[n - 1].caller;
 
 	/* A recursive lock is taken once. */
 	for (uint32_t i = 0; i + 1 < n; i++)

@@ -26,24 +26,38 @@ static void add_server(const struct thrum__model *model, struct thrum__why_serve
 	servers->pending += thrum__analyse_task_is_pending(model, task);
 }
 
-/* Whether a task puts into a mailbox or stream: then those who read serve it. */
+/* The task that one became; NONE if it isn't known. */
+static uint32_t heir_of(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task) ? thrum__model_heir(model, task)
+							 : THRUM__NONE;
+}
+
+/* Whether a task, or the one that made it to wait for it, puts into a mailbox or stream: then those who read
+ * serve it. */
 static bool is_writer(const struct thrum__model *model, uint32_t object, uint32_t task)
 {
-	uint32_t edge = THRUM__TASK(model, object, edge_in);
+	uint32_t edge = THRUM__TASK(model, object, edge_in), maker = THRUM__NONE;
 	int kind = THRUM__TASK(model, object, kind);
 
 	if (kind != THRUM_KIND_MAILBOX && kind != THRUM_KIND_STREAM)
 		return false;
+	if (thrum__model_has_row(&model->tasks, task) &&
+		THRUM__TASK(model, task, kind) == THRUM_KIND_WAIT)
+		maker = heir_of(model, THRUM__TASK(model, task, creator));
 	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
-		i++, edge = THRUM__EDGE(model, edge, prev_in))
-		if (THRUM__EDGE(model, edge, from) == task &&
-			THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT)
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, edge, from);
+
+		if (from != THRUM__NONE && THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT &&
+			(from == task || (maker != THRUM__NONE && heir_of(model, from) == maker)))
 			return THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
+	}
 	return false;
 }
 
-/* Adds the task that resolved one which waited for the object. A task that lets a writer write doesn't
- * serve readers. */
+/* Adds the task that resolved one which waited for the object. One that lets a writer write doesn't
+ * serve readers, and the other way round. */
 static void add_resolver(const struct thrum__model *model, struct thrum__why_servers *servers,
 	uint32_t object, uint32_t waiter, int serves)
 {
@@ -57,7 +71,7 @@ static void add_resolver(const struct thrum__model *model, struct thrum__why_ser
 		i++, edge = THRUM__EDGE(model, edge, prev_in))
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_RESOLVE) {
 			if (THRUM__EDGE(model, edge, from) != waiter &&
-				!(serves == THRUM__EDGE_SIGNAL && is_writer(model, object, waiter)))
+				is_writer(model, object, waiter) == (serves == THRUM__EDGE_READ))
 				add_server(model, servers, THRUM__EDGE(model, edge, from), edge);
 			return;
 		}

@@ -105,6 +105,9 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 		add_absent(finding, model, path->leaf, absent[i]);
 	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
 		return;
+	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count > 0)
+		thrum__why_add_newcomers(finding, search, last);
 	voice = thrum__why_voice_for(model, path);
 	if (voice != THRUM__NONE) {
 		thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
@@ -112,7 +115,6 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 			THRUM__EDGE(model, voice, time), voice);
 		return;
 	}
-	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	blame = thrum__why_not_again(search, last, &servers);
 	if (blame.kind == THRUM__STEP_NOT_AGAIN) {
 		thrum__why_add_again(finding, model, blame.task, blame.other, servers.count);

@@ -390,6 +390,10 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 		first = (uint32_t)(missed->by - path->links) - path->circle;
 		skipped = 1;
 	}
+	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
+		if (!path->links[i].is_served &&
+			thrum__why_add_newcomers(finding, search, &path->links[i]))
+			break;
 	for (uint32_t i = skipped; i < length; i++) {
 		const struct thrum__why_link *link =
 			&path->links[path->circle + (first + i) % length];

@@ -321,6 +321,12 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thr
 bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 
+/* Adds steps for those that took the lock of the condition for which a link waits since the wait began, where
+ * nobody is known to have taken it before, and didn't signal: the first one of each place. Adds none if there
+ * are several such places. Returns whether there are any. */
+bool thrum__why_add_newcomers(struct thrum__finding *, const struct thrum__search *,
+	const struct thrum__why_link *);
+
 /* ---- Conditions that wait for each other (mutual.c) ----------------------------------------- */
 
 /* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.

@@ -24,10 +24,10 @@ static uint32_t last_signal(const struct thrum__model *model, uint32_t condition
 	return THRUM__NONE;
 }
 
-/* Whether a task did nothing since a wait for the condition was over but end. */
-static bool has_only_ended(const struct thrum__model *model, uint32_t task, uint32_t read,
-	uint32_t condition)
+/* Whether a task did nothing since a wait for a condition was over but end. */
+static bool has_only_ended(const struct thrum__model *model, uint32_t task, uint32_t read)
 {
+	uint32_t condition = THRUM__EDGE(model, read, to);
 	uint32_t edge = THRUM__TASK(model, task, edge_out);
 
 	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) && edge != read;
@@ -35,8 +35,7 @@ static bool has_only_ended(const struct thrum__model *model, uint32_t task, uint
 		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
 			THRUM__EDGE(model, edge, to) == condition)
 			return false;
-	return edge == read && THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
-		thrum__why_waits_on(model, task, condition) > 1;
+	return edge == read && THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED;
 }
 
 bool thrum__why_single_wake(const struct thrum__search *search, uint32_t condition, uint32_t waiter,
@@ -61,7 +60,9 @@ bool thrum__why_single_wake(const struct thrum__search *search, uint32_t conditi
 		wake->again = last;
 		return true;
 	}
-	return has_only_ended(model, wake->task, read, condition) &&
+	return has_only_ended(model, wake->task, read) &&
+		(thrum__why_waits_on(model, wake->task, condition) > 1 ||
+			thrum__why_waits_on(model, waiter, condition) > 1) &&
 		thrum__why_peers_key(&search->peers, wake->task) ==
 		thrum__why_peers_key(&search->peers, waiter);
 }
