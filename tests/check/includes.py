@@ -70,7 +70,6 @@ FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {
     "src/adapt": "a table and a file or two for each library",
     "src/promise": "one header and one idea a file",
-    "apps/thrum": "a file or two for each command",
     "apps/gtk": "a file for each widget",
 }
 # Headers that belong to a library other than libc, and the rooms that may have them.
