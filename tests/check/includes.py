@@ -65,12 +65,23 @@ FACES = {
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
+# The folders of apps/thrum, and which others each may include. main.c includes any.
+COMMAND = {
+    "line": (),
+    "trace": ("line",),
+    "capture": ("line", "trace"),
+    "convert": ("line", "trace"),
+    "list": ("line", "trace"),
+    "picture": ("line", "trace", "capture", "convert"),
+    "answer": ("line", "trace", "picture"),
+    "live": ("line", "trace", "capture"),
+    "server": ("line", "trace", "answer"),
+}
 # A folder with more files or lines than this has to be named here, with the reason.
 FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {
     "src/adapt": "a table and a file or two for each library",
     "src/promise": "one header and one idea a file",
-    "apps/thrum": "a file or two for each command",
     "apps/gtk": "a file for each widget",
 }
 # Headers that belong to a library other than libc, and the rooms that may have them.
@@ -130,7 +141,7 @@ def why_not(path, quoted, angled, computed):
         other, slash, header = name.partition("/")
         if quoted and slash and other in MAY and not is_face(other, header):
             return f"{name} is private to {other}"
-        return None
+        return why_not_command(parts[2:], quoted) if parts[1] == "thrum" else None
     room = parts[1]
     if room not in MAY:
         return f"src/{room}/ is no room that this test knows"
@@ -151,6 +162,21 @@ def why_not(path, quoted, angled, computed):
         return f"{room} may not include {other}"
     if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
+    return None
+
+
+def why_not_command(parts, quoted):
+    """The same for a file in apps/thrum."""
+    folder = parts[0] if len(parts) > 1 else None
+    if folder and folder not in COMMAND:
+        return f"apps/thrum/{folder}/ is no folder that this test knows"
+    if not quoted or PUBLIC.match(quoted):
+        return None
+    other, slash, _ = quoted.partition("/")
+    if not slash:
+        return 'headers of apps/thrum are included as "folder/file.h"'
+    if folder and other in COMMAND and other != folder and other not in COMMAND[folder]:
+        return f"{folder} may not include {other}"
     return None
 
 
@@ -226,6 +252,11 @@ def self_test():
         ("src/report/x.c", '#include "words/parts.h"'),
         ("src/scene/x.c", '#include "timeline/index/parts.h"'),
         ("apps/thrum/x.c", '#include "scene/paint/paint.h"'),
+        ("apps/thrum/x.c", '#include "command.h"'),
+        ("apps/thrum/line/x.c", '#include "trace/input.h"'),
+        ("apps/thrum/trace/x.c", '#include "input.h"'),
+        ("apps/thrum/live/top/x.c", '#include "picture/as.h"'),
+        ("apps/thrum/other/x.c", '#include "line/text.h"'),
         ("src/model/x.c", "\n" * LINES_MAX),
     )
     right = (
@@ -239,6 +270,10 @@ def self_test():
         ("src/stage/x.c", '#include "thrum/trace.h"'),
         ("src/stage/x.c", '#include "scene/move.h"'),
         ("apps/thrum/x.c", '#include "scene/scene.h"'),
+        ("apps/thrum/x.c", '#include "live/live.h"'),
+        ("apps/thrum/trace/x.c", '#include "line/text.h"'),
+        ("apps/thrum/live/top/x.c", '#include "live/live.h"'),
+        ("apps/thrum/capture/x.c", '#include "thrum.h"'),
     )
     for cases, expected in ((wrong, 1), (right, 0)):
         for path, line in cases:
