@@ -65,6 +65,10 @@ FACES = {
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
+# Folders of a room that stand on one another: each includes none that comes later. The room's own files
+# include all, and all include theirs.
+STOREYS = {"adapt": ("base", "descriptor", "relatives", "look", "call", "pthread",
+                     "uv", "event", "glib", "uring")}
 # A folder with more files or lines than this has to be named here, with the reason.
 FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {
@@ -148,9 +152,17 @@ def why_not(path, quoted, angled, computed):
         return 'headers of src/ are included as "room/file.h"'
     if other != room and other not in MAY[room]:
         return f"{room} may not include {other}"
+    if other == room and is_above(room, header.split("/")[0], parts[2]):
+        return f"{name} stands above {room}/{parts[2]}"
     if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
     return None
+
+
+def is_above(room, folder, other):
+    """Whether a folder of a room stands above another one."""
+    storeys = STOREYS.get(room, ())
+    return folder in storeys and other in storeys and storeys.index(folder) > storeys.index(other)
 
 
 def is_face(room, header):
@@ -224,6 +236,7 @@ def self_test():
         ("src/x.c", ""),
         ("src/report/x.c", '#include "words/parts.h"'),
         ("src/scene/x.c", '#include "timeline/index/parts.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/call/call.h"'),
         ("apps/thrum/x.c", '#include "scene/paint/paint.h"'),
         ("src/model/x.c", "\n" * LINES_MAX),
     )
@@ -235,6 +248,9 @@ def self_test():
         ("src/record/x.c", '#include "port/port.h"'),
         ("src/source/x.c", '#include "read/read.h"'),
         ("src/promise/x.c", "#include <uv.h>"),
+        ("src/adapt/x.c", '#include "adapt/call/call.h"'),
+        ("src/adapt/call/x.c", '#include "adapt/base/base.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/adapt.h"'),
         ("src/stage/x.c", '#include "thrum/trace.h"'),
         ("src/stage/x.c", '#include "scene/move.h"'),
         ("apps/thrum/x.c", '#include "scene/scene.h"'),
