@@ -17,8 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/ends.h"
 #include "adapt/forks.h"
+#include "adapt/look/look.h"
+#include "adapt/relatives/ends.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;

@@ -77,10 +77,13 @@ COMMAND = {
     "live": ("line", "trace", "capture"),
     "server": ("line", "trace", "answer"),
 }
+# Folders of a room that stand on one another: each includes none that comes later. The room's own files
+# include all, and all include theirs.
+STOREYS = {"adapt": ("base", "descriptor", "relatives", "look", "call", "pthread",
+                     "uv", "event", "glib", "uring")}
 # A folder with more files or lines than this has to be named here, with the reason.
 FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {
-    "src/adapt": "a table and a file or two for each library",
     "src/promise": "one header and one idea a file",
     "apps/gtk": "a file for each widget",
 }
@@ -160,6 +163,8 @@ def why_not(path, quoted, angled, computed):
         return 'headers of src/ are included as "room/file.h"'
     if other != room and other not in MAY[room]:
         return f"{room} may not include {other}"
+    if other == room and is_above(room, header.split("/")[0], parts[2]):
+        return f"{name} stands above {room}/{parts[2]}"
     if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
     return None
@@ -178,6 +183,12 @@ def why_not_command(parts, quoted):
     if folder and other in COMMAND and other != folder and other not in COMMAND[folder]:
         return f"{folder} may not include {other}"
     return None
+
+
+def is_above(room, folder, other):
+    """Whether a folder of a room stands above another one."""
+    storeys = STOREYS.get(room, ())
+    return folder in storeys and other in storeys and storeys.index(folder) > storeys.index(other)
 
 
 def is_face(room, header):
@@ -251,6 +262,7 @@ def self_test():
         ("src/x.c", ""),
         ("src/report/x.c", '#include "words/parts.h"'),
         ("src/scene/x.c", '#include "timeline/index/parts.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/call/call.h"'),
         ("apps/thrum/x.c", '#include "scene/paint/paint.h"'),
         ("apps/thrum/x.c", '#include "command.h"'),
         ("apps/thrum/line/x.c", '#include "trace/input.h"'),
@@ -267,6 +279,9 @@ def self_test():
         ("src/record/x.c", '#include "port/port.h"'),
         ("src/source/x.c", '#include "read/read.h"'),
         ("src/promise/x.c", "#include <uv.h>"),
+        ("src/adapt/x.c", '#include "adapt/call/call.h"'),
+        ("src/adapt/call/x.c", '#include "adapt/base/base.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/adapt.h"'),
         ("src/stage/x.c", '#include "thrum/trace.h"'),
         ("src/stage/x.c", '#include "scene/move.h"'),
         ("apps/thrum/x.c", '#include "scene/scene.h"'),

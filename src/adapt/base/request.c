@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/* Tasks of requests, and the words of their labels. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "adapt/base/base.h"
+
+thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
+{
+	char label[THRUM_TEXT_MAX + 1];
+	int error = errno;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vsnprintf(label, sizeof label, format, arguments) < 0)
+		label[0] = '\0';
+	va_end(arguments);
+	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_REQUEST, label);
+
+	errno = error;
+	return task;
+}
+
+const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr *address)
+{
+	char host[INET6_ADDRSTRLEN] = "?";
+	const struct sockaddr_in *four = (const void *)address;
+	const struct sockaddr_in6 *six = (const void *)address;
+
+	if (!address)
+		return "its peer";
+	if (address->sa_family == AF_INET) {
+		inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+		snprintf(to, ADDRESS_MAX, "%s:%d", host, ntohs(four->sin_port));
+	} else if (address->sa_family == AF_INET6) {
+		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof host);
+		snprintf(to, ADDRESS_MAX, "[%s]:%d", host, ntohs(six->sin6_port));
+	}
+	return to;
+}
