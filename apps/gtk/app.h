@@ -16,7 +16,7 @@
 #include "scene/coarse.h"
 #include "stage/stage.h"
 
-/* ---- A trace (trace.c): read in a thread, followed while a program writes to it ------------ */
+/* ---- A trace (trace/trace.c): read in a thread, followed while a program writes to it ------ */
 
 #define THRUM_TYPE_TRACE (app_trace_get_type())
 G_DECLARE_FINAL_TYPE(AppTrace, app_trace, APP, TRACE, GObject)
@@ -101,7 +101,7 @@ void app_trace_snapshot(AppTrace *, const char *file, int64_t from, int64_t unti
 bool app_trace_has_parts(AppTrace *);
 bool app_trace_snapshot_finish(GAsyncResult *, GError **);
 
-/* Shows a dialog with the processes that are recording (attach.c). Calls `chosen` with the selected
+/* Shows a dialog with the processes that are recording (window/attach.c). Calls `chosen` with the selected
  * one; doesn't call it if the dialog is cancelled. */
 void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), void *data);
 
@@ -112,7 +112,7 @@ static inline void app_call(GtkWidget *widget, const char *name)
 		-1);
 }
 
-/* ---- The picture (picture.c): a widget that shows a stage ---------------------------------- */
+/* ---- The picture (picture/picture.c): a widget that shows a stage -------------------------- */
 
 #define APP_TYPE_PICTURE (app_picture_get_type())
 G_DECLARE_FINAL_TYPE(AppPicture, app_picture, APP, PICTURE, GtkWidget)
@@ -130,7 +130,7 @@ void app_picture_measure(AppPicture *, bool measures);
 /* Writes the picture to a file whose name ends in .svg, .png or .pdf. */
 bool app_picture_export(AppPicture *, const char *file, GError **);
 
-/* ---- The side panel (pane.c): details, tasks, statistics, findings ------------------------- */
+/* ---- The side panel (pane/pane.c): details, tasks, statistics, findings -------------------- */
 
 #define APP_TYPE_PANE (app_pane_get_type())
 G_DECLARE_FINAL_TYPE(AppPane, app_pane, APP, PANE, GtkWidget)
@@ -154,7 +154,7 @@ void app_pane_show_finding(AppPane *, uint32_t finding);
 /* Shows why the task that the panel is about was slow. */
 void app_pane_ask_slow(AppPane *);
 
-/* ---- The window (window.c) ----------------------------------------------------------------- */
+/* ---- The window (window/window.c) ---------------------------------------------------------- */
 
 #define APP_TYPE_WINDOW (app_window_get_type())
 G_DECLARE_FINAL_TYPE(AppWindow, app_window, APP, WINDOW, GtkApplicationWindow)

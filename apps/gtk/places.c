@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "app.h"
-#include "window.h"
+#include "window/parts.h"
 
 struct places {
 	char *file, *made;
