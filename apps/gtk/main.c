@@ -6,7 +6,7 @@
 
 #include "desktop/theme.h"
 #include "places.h"
-#include "window/parts.h"
+#include "window/window.h"
 
 static void on_theme(void)
 {

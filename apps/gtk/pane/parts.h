@@ -6,6 +6,7 @@
 #include "app.h"
 #include "draw/replay.h"
 #include "pane/document.h"
+#include "pane/pane.h"
 #include "pane/table.h"
 #include "report/flame.h"
 

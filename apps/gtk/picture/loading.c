@@ -5,6 +5,7 @@
 
 #include "desktop/theme.h"
 #include "draw/replay.h"
+#include "stage/stage.h"
 
 struct loading {
 	struct {

@@ -4,7 +4,9 @@
 #ifndef PICTURE_LOADING_H
 #define PICTURE_LOADING_H
 
-#include "app.h"
+#include <gtk/gtk.h>
+
+#include "trace/trace.h"
 
 GtkWidget *loading_new(void);
 /* Shows `count` traces; parts[i] is the last value of traces[i]'s signal "progress". */

@@ -4,8 +4,8 @@
 #ifndef PICTURE_PARTS_H
 #define PICTURE_PARTS_H
 
-#include "app.h"
 #include "draw/replay.h"
+#include "picture/picture.h"
 
 struct _AppPicture {
 	GtkWidget parent;

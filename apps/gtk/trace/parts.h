@@ -4,7 +4,7 @@
 #define TRACE_PARTS_H
 
 #include "analyse/bands/bands.h"
-#include "app.h"
+#include "trace/trace.h"
 
 struct _AppTrace {
 	GObject parent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The dialog with the processes that are recording. */
-#include "app.h"
+#include "window/parts.h"
 
 #include <limits.h>
 #include <stdlib.h>

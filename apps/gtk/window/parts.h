@@ -4,6 +4,9 @@
 #define WINDOW_PARTS_H
 
 #include "app.h"
+#include "pane/pane.h"
+#include "picture/picture.h"
+#include "window/window.h"
 
 struct _AppWindow {
 	GtkApplicationWindow parent;
@@ -52,10 +55,7 @@ struct _AppWindow {
 /* ---- window.c ------------------------------------------------------------------------------ */
 /* Updates all widgets that show the stage; `changes`: bits of enum thrum__stage_changed. */
 void window_update(AppWindow *, unsigned changes);
-char *window_state(AppWindow *);  /* the view as a line of text; free it with g_free */
-char *window_status(AppWindow *); /* the status line; free it with g_free */
 GtkWidget *window_label(const char *text, const char *class); /* class: of CSS, or NULL */
-void window_theme_changed(AppWindow *);
 void window_show_slow(AppWindow *); /* why the selected task was slow, in the panel */
 
 /* ---- open.c -------------------------------------------------------------------------------- */
@@ -86,9 +86,11 @@ void window_add_popup(AppWindow *);
 /* Opens the context menu at a place of the picture, or for x < 0, when the keyboard asks for it, on
  * the selected task. */
 void window_popup(AppWindow *, double x, double y);
-extern const struct window_key {
-	const char *action, *accelerator, *help;
-} window_keys[]; /* ends with NULL */
+
+/* ---- attach.c ------------------------------------------------------------------------------ */
+/* Shows a dialog with the processes that are recording. Calls `chosen` with the selected one; doesn't
+ * call it if the dialog is cancelled. */
+void app_attach_choose(GtkWindow *parent, void (*chosen)(int pid, void *data), void *data);
 
 /* ---- dialogs.c ----------------------------------------------------------------------------- */
 void dialog_go_to(AppWindow *, bool duration); /* duration: selects it in the text, to change it */
