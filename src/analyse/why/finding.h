@@ -17,7 +17,7 @@
  *	unwoken.c          tasks that never go on although their wait is over
  *	turns.c            tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
- *	                   helps it
+ *	                   helps it, and blame/ tells who should have ended the wait
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *

@@ -24,7 +24,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FEEDS = 14, ENTRIES = 12, COMPACTIONS = 6, SEARCHES = 15 };
+enum {
+	FEEDS = 14,
+	ENTRIES = 12,
+	COMPACTIONS = 6,
+	SEARCHES = 15
+};
 
 static char folder[64] = "/tmp/feeds-XXXXXX";
 static char store_path[96];
@@ -54,8 +59,10 @@ static bool header_is_good(const char *header)
 static void download(int feed, char *text, size_t size)
 {
 	usleep(2500);
-	snprintf(text, size, feed == FEEDS - 1 ? "<!doctype html><title>Welcome %d</title>"
-		: "<?xml version='1.0'?><title>Feed %d</title>", feed);
+	snprintf(text, size,
+		feed == FEEDS - 1 ? "<!doctype html><title>Welcome %d</title>"
+				  : "<?xml version='1.0'?><title>Feed %d</title>",
+		feed);
 }
 
 static bool import_feed(int feed)
@@ -70,7 +77,8 @@ static bool import_feed(int feed)
 		return false;
 	}
 	for (int entry = 0; entry < ENTRIES; entry++) {
-		int length = snprintf(line, sizeof(line), "feed %d entry %d: news of the day\n", feed, entry);
+		int length = snprintf(line, sizeof(line), "feed %d entry %d: news of the day\n",
+			feed, entry);
 
 		if (write(store, line, length) != length)
 			abort();

@@ -23,7 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCHES = 4, FILES = 300 };
+enum {
+	BATCHES = 4,
+	FILES = 300
+};
 
 struct checker {
 	pid_t process;
@@ -50,7 +53,8 @@ static void send_all(int end, const char *text, size_t length)
 static void emit_report(int reports, int batch, int file)
 {
 	char line[128];
-	int length = snprintf(line, sizeof(line), "batch %d file site-%03d.conf: checked\n", batch, file);
+	int length = snprintf(line, sizeof(line), "batch %d file site-%03d.conf: checked\n", batch,
+		file);
 
 	send_all(reports, line, length);
 }
@@ -62,8 +66,10 @@ static void emit_diagnostic(int diagnostics, int batch, int file)
 	char line[192];
 
 	for (int i = 0; i < warnings; i++) {
-		int length = snprintf(line, sizeof(line), "site-%03d.conf:%d: the option listen-backlog-%d "
-			"is obsolete, use the option backlog in the section server\n", file, 10 + i * 7, i);
+		int length = snprintf(line, sizeof(line),
+			"site-%03d.conf:%d: the option listen-backlog-%d "
+			"is obsolete, use the option backlog in the section server\n",
+			file, 10 + i * 7, i);
 
 		send_all(diagnostics, line, length);
 	}

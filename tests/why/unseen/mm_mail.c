@@ -22,7 +22,11 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { FOLDERS = 5, MESSAGES = 8, PREVIEWS = 6 };
+enum {
+	FOLDERS = 5,
+	MESSAGES = 8,
+	PREVIEWS = 6
+};
 
 struct message {
 	struct message *next;
@@ -73,8 +77,8 @@ static void *parse_mailbox(void *unused)
 
 			if (!message)
 				abort();
-			snprintf(message->line, sizeof(message->line), "folder %d message %d from user%d\n",
-				folder, i, i * 7 % 5);
+			snprintf(message->line, sizeof(message->line),
+				"folder %d message %d from user%d\n", folder, i, i * 7 % 5);
 			hand_over(message);
 		}
 		wait_until_stored();

@@ -25,7 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SAMPLERS = 3, WANTED = 60 };
+enum {
+	SAMPLERS = 3,
+	WANTED = 60
+};
 
 struct sample {
 	int sampler, number;

@@ -20,7 +20,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { SENSORS = 4, READINGS = 12 };
+enum {
+	SENSORS = 4,
+	READINGS = 12
+};
 
 struct sensor {
 	const char *name;
@@ -32,7 +35,10 @@ struct sensor {
 };
 
 static struct sensor sensors[SENSORS] = {
-	{.name = "hall"}, {.name = "kitchen"}, {.name = "cellar"}, {.name = "attic"},
+	{.name = "hall"},
+	{.name = "kitchen"},
+	{.name = "cellar"},
+	{.name = "attic"},
 };
 static gboolean keep_watching;
 static GMainLoop *loop;
@@ -149,7 +155,8 @@ int main(int argc, char **argv)
 			return 1;
 		sensors[i].theirs = ends[0];
 		sensors[i].ours = ends[1];
-		sensors[i].watch = g_unix_fd_add(ends[1], G_IO_IN | G_IO_HUP, on_sensor_line, &sensors[i]);
+		sensors[i].watch = g_unix_fd_add(ends[1], G_IO_IN | G_IO_HUP, on_sensor_line,
+			&sensors[i]);
 		sensors[i].thread = g_thread_new(sensors[i].name, run_sensor, &sensors[i]);
 	}
 	summary = g_timeout_add(10, on_summary, NULL);
@@ -162,7 +169,8 @@ int main(int argc, char **argv)
 		g_thread_join(sensors[i].thread);
 		close(sensors[i].theirs);
 		close(sensors[i].ours);
-		g_print("%s: %d values, last %.1f\n", sensors[i].name, sensors[i].count, sensors[i].last);
+		g_print("%s: %d values, last %.1f\n", sensors[i].name, sensors[i].count,
+			sensors[i].last);
 	}
 	g_main_loop_unref(loop);
 	return logged == SENSORS * READINGS ? 0 : 1;

@@ -22,7 +22,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS = 4, PHOTOS = 48, DECODERS = 2, SIZES = 8 };
+enum {
+	WORKERS = 4,
+	PHOTOS = 48,
+	DECODERS = 2,
+	SIZES = 8
+};
 
 struct photo {
 	struct photo *next;

@@ -26,7 +26,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { VIEWERS = 3, TILES = 20, SMALL = 6000, OVERVIEW = 3000000, MOST = 16 };
+enum {
+	VIEWERS = 3,
+	TILES = 20,
+	SMALL = 6000,
+	OVERVIEW = 3000000,
+	MOST = 16
+};
 
 struct request {
 	uint32_t bytes, column, row;
@@ -144,7 +150,8 @@ static size_t receive_tile(int server, size_t bytes)
 
 	while (have < bytes) {
 		size_t left = bytes - have;
-		ssize_t got = recv(server, buffer, left < sizeof(buffer) ? left : sizeof(buffer), 0);
+		ssize_t got = recv(server, buffer, left < sizeof(buffer) ? left : sizeof(buffer),
+			0);
 
 		if (got <= 0)
 			break;
@@ -186,7 +193,8 @@ int main(int argc, char **argv)
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (listener < 0 || bind(listener, (struct sockaddr *)&address, length) || listen(listener, 8))
+	if (listener < 0 || bind(listener, (struct sockaddr *)&address, length) ||
+		listen(listener, 8))
 		return 1;
 	getsockname(listener, (struct sockaddr *)&address, &length);
 	watch(NULL, EPOLL_CTL_ADD, EPOLLIN);

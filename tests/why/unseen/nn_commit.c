@@ -24,9 +24,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHARDS = 3, TRANSACTIONS = 14, RECOVERY_MS = 60 };
-enum verb { PREPARE, COMMIT, RESTART };
-enum state { IDLE, PREPARED, RECOVERING };
+enum {
+	SHARDS = 3,
+	TRANSACTIONS = 14,
+	RECOVERY_MS = 60
+};
+enum verb {
+	PREPARE,
+	COMMIT,
+	RESTART
+};
+enum state {
+	IDLE,
+	PREPARED,
+	RECOVERING
+};
 
 static const char *const verbs[] = {"prepare", "commit", "restart"};
 
@@ -63,8 +75,8 @@ static void shard_send(struct shard *shard, enum verb verb, struct transaction *
 	message->verb = verb;
 	message->transaction = transaction;
 	if (transaction) {
-		message->task = thrum_task_createf(THRUM_KIND_PROMISE, "tx %d: %s %s", transaction->number,
-			verbs[verb], shard->name);
+		message->task = thrum_task_createf(THRUM_KIND_PROMISE, "tx %d: %s %s",
+			transaction->number, verbs[verb], shard->name);
 		thrum_task_wait(transaction->task, message->task);
 	}
 	pthread_mutex_lock(&shard->mutex);
@@ -148,7 +160,7 @@ static void *shard_thread(void *data)
 		if (message && message->verb == RESTART)
 			shard_restart(shard);
 		else if (message)
-			THRUM_RUN(message->task)
+			THRUM_RUN (message->task)
 				shard_handle(shard, message);
 	}
 	return NULL;
@@ -170,8 +182,8 @@ static void ask_all(struct transaction *transaction, enum verb verb)
 
 int main(int argc, char **argv)
 {
-	struct transaction transaction = {
-		.mutex = PTHREAD_MUTEX_INITIALIZER, .answered = PTHREAD_COND_INITIALIZER};
+	struct transaction transaction = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.answered = PTHREAD_COND_INITIALIZER};
 
 	keep_messages = argc > 1 && !strcmp(argv[1], "healthy");
 	thrum_start(NULL);
@@ -188,7 +200,7 @@ int main(int argc, char **argv)
 		transaction.number = i;
 		transaction.task = thrum_task_createf(THRUM_KIND_TASK, "tx %d", i);
 		thrum_task_should_resolve(transaction.task);
-		THRUM_RUN(transaction.task) {
+		THRUM_RUN (transaction.task) {
 			ask_all(&transaction, PREPARE);
 			ask_all(&transaction, COMMIT);
 			thrum_task_resolve(transaction.task);

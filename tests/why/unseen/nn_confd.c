@@ -24,7 +24,11 @@
 #include <thrum/promise.h>
 #include <uv.h>
 
-enum { REQUESTS = 16, HEALTH = 4, TOKEN_USES = 4 };
+enum {
+	REQUESTS = 16,
+	HEALTH = 4,
+	TOKEN_USES = 4
+};
 
 static struct {
 	struct thrum_condition *fresh;
@@ -49,7 +53,8 @@ static struct thrum_value make_token(struct thrum_loop *loop, void *value, void 
 
 static struct thrum_promise *issue_token(struct thrum_loop *loop, void *data)
 {
-	uint64_t slow = thrum_int(data) == 1 ? 150 : 4; /* the first time it looks into the directory */
+	uint64_t slow = thrum_int(data) == 1 ? 150
+					     : 4; /* the first time it looks into the directory */
 
 	return thrum_promise_map(thrum_sleep(loop, slow), make_token, NULL, NULL);
 }
@@ -109,7 +114,8 @@ static struct thrum_promise *use_token(struct thrum_loop *loop, void *value, voi
 {
 	(void)value, (void)data;
 	if (session.refreshing)
-		return thrum_promise_bind(thrum_condition_wait(session.fresh, NULL), use_token, NULL, NULL);
+		return thrum_promise_bind(thrum_condition_wait(session.fresh, NULL), use_token,
+			NULL, NULL);
 	if (session.uses == 0)
 		return thrum_promise_bind(begin_refresh(loop), use_token, NULL, NULL);
 	session.uses--;
@@ -136,8 +142,8 @@ static struct thrum_promise *request_done(struct thrum_loop *loop, void *value, 
 	return thrum_promise_return(loop, thrum_value_none());
 }
 
-static struct thrum_promise *request_failed(struct thrum_loop *loop, const struct thrum_failure *failure,
-	void *data)
+static struct thrum_promise *request_failed(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	(void)data;
 	fprintf(stderr, "request: %s\n", failure->message);

@@ -84,7 +84,7 @@ static void *loop_thread(void *data)
 		pthread_mutex_unlock(&loop.mutex);
 		while ((message = batch)) {
 			batch = message->next;
-			THRUM_RUN(message->task) {
+			THRUM_RUN (message->task) {
 				message->run(message->argument);
 				thrum_task_resolve(message->task);
 			}

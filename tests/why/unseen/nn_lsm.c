@@ -23,17 +23,22 @@
 #include <thrum.h>
 #include <unistd.h>
 
-enum { WRITERS = 3, KEYS = 700, TABLE_KEYS = 100, COMPACT_AT = 4 };
+enum {
+	WRITERS = 3,
+	KEYS = 700,
+	TABLE_KEYS = 100,
+	COMPACT_AT = 4
+};
 
 static struct {
 	pthread_mutex_t mutex; /* of the table in memory and of its flush */
 	pthread_cond_t changed;
-	int keys;           /* in the table that is written to */
-	int flushes;        /* begun so far */
-	bool full;          /* a full table waits for its flush or is flushed */
+	int keys;    /* in the table that is written to */
+	int flushes; /* begun so far */
+	bool full;   /* a full table waits for its flush or is flushed */
 	atomic_bool closing;
-	thrum_task flush;   /* the flush of the full table */
-	thrum_task room;    /* for the writers */
+	thrum_task flush; /* the flush of the full table */
+	thrum_task room;  /* for the writers */
 	unsigned waiters;
 } memory = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -112,7 +117,7 @@ static void *flusher(void *data)
 		if (!memory.full)
 			break;
 		pthread_mutex_unlock(&memory.mutex);
-		THRUM_RUN(memory.flush) {
+		THRUM_RUN (memory.flush) {
 			usleep(6000); /* writes the table's file */
 			manifest_lock();
 			manifest.tables++;

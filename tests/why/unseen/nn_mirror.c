@@ -23,7 +23,10 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { PACKAGES = 40, BAD_PACKAGE = 9 };
+enum {
+	PACKAGES = 40,
+	BAD_PACKAGE = 9
+};
 
 struct package {
 	int number;
@@ -87,7 +90,8 @@ static struct thrum_promise *push_checked(struct thrum_loop *loop, void *value, 
 	(void)value, (void)data;
 	if (!thrum_loop_take(loop, &package))
 		return thrum_promise_fail(loop, EBUSY, "the package is in use");
-	return thrum_promise_bind(thrum_stream_push(mirror.checked, package), check_next, NULL, NULL);
+	return thrum_promise_bind(thrum_stream_push(mirror.checked, package), check_next, NULL,
+		NULL);
 }
 
 static struct thrum_promise *check_one(struct thrum_loop *loop, void *value, void *data)
@@ -138,8 +142,8 @@ static struct thrum_promise *store_next(struct thrum_loop *loop, void *value, vo
 	return thrum_promise_bind(thrum_stream_next(mirror.checked), store_one, NULL, NULL);
 }
 
-static struct thrum_promise *store_failed(struct thrum_loop *loop, const struct thrum_failure *failure,
-	void *data)
+static struct thrum_promise *store_failed(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	(void)data;
 	fprintf(stderr, "mirror: %s\n", failure->message);

@@ -23,7 +23,11 @@
 #include <thrum/promise.h>
 #include <uv.h>
 
-enum { SLOTS = 8, ALBUMS = 5, PHOTOS = 9 };
+enum {
+	SLOTS = 8,
+	ALBUMS = 5,
+	PHOTOS = 9
+};
 
 struct frame {
 	unsigned id, delay_ms;
@@ -73,8 +77,8 @@ static struct thrum_promise *serve(struct thrum_loop *loop, void *value, void *d
 	(void)data;
 	for (size_t at = 0; bytes && at + sizeof(frame) <= bytes->size; at += sizeof(frame)) {
 		memcpy(&frame, bytes->data + at, sizeof(frame));
-		thrum_promise_ignore_result(thrum_promise_bind(thrum_sleep(loop, frame.delay_ms), reply,
-			thrum_value_int(frame.id).data, NULL));
+		thrum_promise_ignore_result(thrum_promise_bind(thrum_sleep(loop, frame.delay_ms),
+			reply, thrum_value_int(frame.id).data, NULL));
 	}
 	return thrum_promise_bind(thrum_connection_read(server), serve, NULL, NULL);
 }
@@ -142,8 +146,9 @@ static struct thrum_promise *publish(struct thrum_loop *loop, void *value, void 
 	int count = 0;
 
 	(void)value, (void)data;
-	parts[count++] = thrum_promise_label(
-		thrum_promise_bind(rpc_call("reindex photos", 120), succeed, NULL, NULL), "sync index");
+	parts[count++] = thrum_promise_label(thrum_promise_bind(rpc_call("reindex photos", 120),
+						     succeed, NULL, NULL),
+		"sync index");
 	while (count < ALBUMS) {
 		parts[count] = sync_photo(loop, NULL, thrum_value_int(PHOTOS).data);
 		thrum_promise_labelf(parts[count], "sync album %d", count);
@@ -159,15 +164,17 @@ static struct thrum_promise *connected(struct thrum_loop *loop, void *value, voi
 	(void)value, (void)data;
 	if (thrum_loop_take(loop, &taken))
 		rpc.connection = taken.data;
-	thrum_promise_ignore_result(thrum_promise_label(
-		thrum_promise_bind(thrum_connection_read(rpc.connection), on_replies, NULL, NULL),
-		"replies"));
+	thrum_promise_ignore_result(
+		thrum_promise_label(thrum_promise_bind(thrum_connection_read(rpc.connection),
+					    on_replies, NULL, NULL),
+			"replies"));
 	return publish(loop, NULL, NULL);
 }
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct thrum_promise *job;
 	uv_loop_t uv;
 	int error;
@@ -180,11 +187,14 @@ int main(int argc, char **argv)
 	if (thrum_tcp_listen(rpc.loop, (struct sockaddr *)&address, 4, &listener))
 		return 1;
 	address.sin_port = htons((uint16_t)thrum_listener_port(listener));
-	thrum_promise_ignore_result(thrum_promise_label(
-		thrum_promise_bind(thrum_listener_accept(listener), accepted, NULL, NULL), "index server"));
-	job = thrum_promise_bind(thrum_tcp_connect(rpc.loop, (struct sockaddr *)&address), connected,
-		NULL, NULL);
-	error = thrum_promise_run(thrum_promise_should_resolve(thrum_promise_label(job, "publish gallery")));
+	thrum_promise_ignore_result(
+		thrum_promise_label(thrum_promise_bind(thrum_listener_accept(listener), accepted,
+					    NULL, NULL),
+			"index server"));
+	job = thrum_promise_bind(thrum_tcp_connect(rpc.loop, (struct sockaddr *)&address),
+		connected, NULL, NULL);
+	error = thrum_promise_run(
+		thrum_promise_should_resolve(thrum_promise_label(job, "publish gallery")));
 	thrum_stop();
 	printf("%u replies, %u without a call\n", rpc.replies, rpc.strays);
 	return error || rpc.strays ? 1 : 0;

@@ -22,7 +22,12 @@
 #include <thrum.h>
 #include <unistd.h>
 
-enum { THREADS = 4, BUDGET = 12, LARGE = 5, SMALL = 1 };
+enum {
+	THREADS = 4,
+	BUDGET = 12,
+	LARGE = 5,
+	SMALL = 1
+};
 
 struct photo {
 	const char *name;
@@ -37,18 +42,30 @@ struct photo {
 static struct photo photos[] = {
 	{.name = "scan_07.tif", .units = LARGE, .corrupt = true},
 	{.name = "scan_11.tif", .units = LARGE, .corrupt = true},
-	{.name = "img_01.jpg", .units = SMALL}, {.name = "img_02.jpg", .units = SMALL},
-	{.name = "img_04.jpg", .units = SMALL}, {.name = "img_05.jpg", .units = SMALL},
-	{.name = "img_08.jpg", .units = SMALL}, {.name = "pano_03.jpg", .units = LARGE},
-	{.name = "img_09.jpg", .units = SMALL}, {.name = "img_10.jpg", .units = SMALL},
-	{.name = "img_12.jpg", .units = SMALL}, {.name = "pano_06.jpg", .units = LARGE},
-	{.name = "pano_14.jpg", .units = LARGE}, {.name = "img_13.jpg", .units = SMALL},
-	{.name = "img_15.jpg", .units = SMALL}, {.name = "img_17.jpg", .units = SMALL},
-	{.name = "pano_16.jpg", .units = LARGE}, {.name = "img_18.jpg", .units = SMALL},
-	{.name = "pano_19.jpg", .units = LARGE}, {.name = "img_20.jpg", .units = SMALL},
-	{.name = "pano_21.jpg", .units = LARGE}, {.name = "img_22.jpg", .units = SMALL},
+	{.name = "img_01.jpg", .units = SMALL},
+	{.name = "img_02.jpg", .units = SMALL},
+	{.name = "img_04.jpg", .units = SMALL},
+	{.name = "img_05.jpg", .units = SMALL},
+	{.name = "img_08.jpg", .units = SMALL},
+	{.name = "pano_03.jpg", .units = LARGE},
+	{.name = "img_09.jpg", .units = SMALL},
+	{.name = "img_10.jpg", .units = SMALL},
+	{.name = "img_12.jpg", .units = SMALL},
+	{.name = "pano_06.jpg", .units = LARGE},
+	{.name = "pano_14.jpg", .units = LARGE},
+	{.name = "img_13.jpg", .units = SMALL},
+	{.name = "img_15.jpg", .units = SMALL},
+	{.name = "img_17.jpg", .units = SMALL},
+	{.name = "pano_16.jpg", .units = LARGE},
+	{.name = "img_18.jpg", .units = SMALL},
+	{.name = "pano_19.jpg", .units = LARGE},
+	{.name = "img_20.jpg", .units = SMALL},
+	{.name = "pano_21.jpg", .units = LARGE},
+	{.name = "img_22.jpg", .units = SMALL},
 };
-enum { PHOTOS = sizeof(photos) / sizeof(photos[0]) };
+enum {
+	PHOTOS = sizeof(photos) / sizeof(photos[0])
+};
 
 static bool give_back_on_error;
 
@@ -145,7 +162,7 @@ static void *pool_thread(void *data)
 		if (!queue)
 			queue_end = &queue;
 		pthread_mutex_unlock(&mutex);
-		THRUM_RUN(photo->task) {
+		THRUM_RUN (photo->task) {
 			photo->result = make_thumb(photo);
 			if (photo->result)
 				thrum_task_fail(photo->task, "not a TIFF file");

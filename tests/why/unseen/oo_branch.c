@@ -28,8 +28,15 @@
 
 /* A shop's branch: the till sells, a broker asks the stock keeper, and an auditor counts at the end. */
 
-enum { SALES = 24, AUDIT_AT = 6 };
-enum action { SELL = 's', OPEN_AUDIT = 'o', END_DAY = 'e' };
+enum {
+	SALES = 24,
+	AUDIT_AT = 6
+};
+enum action {
+	SELL = 's',
+	OPEN_AUDIT = 'o',
+	END_DAY = 'e'
+};
 
 struct message {
 	int action;
@@ -118,7 +125,8 @@ static int start_broker(int stock)
 		return parent;
 	drop_inherited(stock);
 	while (next_message(till, &order)) {
-		if (!send_message(stock, order.action, order.item, 0) || !next_message(stock, &order))
+		if (!send_message(stock, order.action, order.item, 0) ||
+			!next_message(stock, &order))
 			exit(1);
 		send_message(till, order.action, order.item, order.left);
 	}

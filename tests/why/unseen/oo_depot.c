@@ -23,7 +23,13 @@
 
 /* A depot dispatches orders one by one: it prints a docket while a scanner looks for the pallet. */
 
-enum { ORDERS = 9, SCAN_MS = 7, DOCKET_MS = 2, FALLBACK_MS = 300, WEIGHINGS = 30 };
+enum {
+	ORDERS = 9,
+	SCAN_MS = 7,
+	DOCKET_MS = 2,
+	FALLBACK_MS = 300,
+	WEIGHINGS = 30
+};
 
 struct depot {
 	struct thrum_condition *pallet_seen;
@@ -94,7 +100,8 @@ static struct thrum_promise *print_docket(struct thrum_loop *loop, const struct 
 	/* Order 5 goes abroad: its docket has four more pages for the customs. */
 	int pages = order->number == 5 ? 11 : 1;
 
-	return thrum_promise_labelf(thrum_sleep(loop, pages * DOCKET_MS), "docket %d", order->number);
+	return thrum_promise_labelf(thrum_sleep(loop, pages * DOCKET_MS), "docket %d",
+		order->number);
 }
 
 static struct thrum_promise *dispatch(struct thrum_loop *loop, void *value, void *data)
@@ -129,7 +136,8 @@ static struct thrum_promise *weigh(struct thrum_loop *loop, void *value, void *d
 	(void)value;
 	if (here->weighed >= WEIGHINGS)
 		return thrum_promise_return(loop, thrum_value_none());
-	pause = thrum_promise_bind(thrum_mutex_with(here->scale, use_scale, here, NULL), load, NULL, NULL);
+	pause = thrum_promise_bind(thrum_mutex_with(here->scale, use_scale, here, NULL), load, NULL,
+		NULL);
 	return thrum_promise_bind(pause, weigh, here, NULL);
 }
 
@@ -155,7 +163,8 @@ int main(int count, char **arguments)
 	parts[0] = day;
 	parts[1] = thrum_promise_label(weigh(loop, NULL, &depot), "team red");
 	parts[2] = thrum_promise_label(weigh(loop, NULL, &depot), "team blue");
-	day = thrum_promise_should_resolve(thrum_promise_label(thrum_promise_join(loop, parts, 3), "shift"));
+	day = thrum_promise_should_resolve(
+		thrum_promise_label(thrum_promise_join(loop, parts, 3), "shift"));
 	code = thrum_promise_run(day);
 	thrum_stop();
 	printf("shift ends: %d weighed, %d found by hand, %s\n", depot.weighed, depot.late,

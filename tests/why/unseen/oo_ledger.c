@@ -26,7 +26,12 @@
 
 /* Three processes import the files of a day into one ledger, which lies in shared memory. */
 
-enum { ENTRIES = 256, TRADES = 40, FEES = 30, EXIT_DATA = 65 };
+enum {
+	ENTRIES = 256,
+	TRADES = 40,
+	FEES = 30,
+	EXIT_DATA = 65
+};
 
 struct entry {
 	char kind;
@@ -42,16 +47,22 @@ struct ledger {
 };
 
 static const char *rates[] = {
-	"USD 10912", "GBP 8431", "CHF 9377", "SEK 114210",
-	"NOK 117805", "DKK 7457O", "JPY 1623300", "PLN 43120",
+	"USD 10912",
+	"GBP 8431",
+	"CHF 9377",
+	"SEK 114210",
+	"NOK 117805",
+	"DKK 7457O",
+	"JPY 1623300",
+	"PLN 43120",
 };
 
 static bool check_first;
 
 static struct ledger *open_ledger(void)
 {
-	struct ledger *ledger =
-		mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct ledger *ledger = mmap(NULL, sizeof(*ledger), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pthread_mutexattr_t attributes;
 
 	if (ledger == MAP_FAILED)
@@ -177,7 +188,8 @@ int main(int count, char **arguments)
 		return 1;
 	failed = wait_for_imports(3);
 	pthread_mutex_lock(&ledger->lock);
-	printf("%u entries, balance %ld, %d files to repair\n", ledger->used, ledger->balance, failed);
+	printf("%u entries, balance %ld, %d files to repair\n", ledger->used, ledger->balance,
+		failed);
 	pthread_mutex_unlock(&ledger->lock);
 	return failed == 1 ? 0 : 1;
 }

@@ -24,7 +24,13 @@
 
 /* The catalogue of a library: the desks search it, loans change it, the back office prints it. */
 
-enum { TITLES = 400, DESKS = 3, SEARCHES = 40, LOANS = 12, PAGES = 22 };
+enum {
+	TITLES = 400,
+	DESKS = 3,
+	SEARCHES = 40,
+	LOANS = 12,
+	PAGES = 22
+};
 
 static struct {
 	pthread_rwlock_t lock;
@@ -72,7 +78,7 @@ static int search(const char *author)
 	int found = 0;
 
 	thrum_task_should_resolve(task);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		catalogue_lock(false);
 		for (int i = 0; i < TITLES; i++)
 			found += strstr(catalogue.titles[i], author) && !catalogue.lent[i];
@@ -114,7 +120,7 @@ static void *loans(void *data)
 
 		nap(20);
 		thrum_task_should_resolve(task);
-		THRUM_RUN(task) {
+		THRUM_RUN (task) {
 			catalogue_lock(true);
 			catalogue.lent[i * 31 % TITLES] ^= 1;
 			nap(1);
@@ -147,7 +153,7 @@ static void *back_office(void *data)
 	thrum_lane_name("back office");
 	thrum_task_should_resolve(task);
 	nap(70);
-	THRUM_RUN(task) {
+	THRUM_RUN (task) {
 		catalogue_lock(false);
 		memcpy(copy, catalogue.titles, sizeof(copy));
 		if (copy_first)
@@ -179,7 +185,8 @@ int main(int count, char **arguments)
 	catalogue.task = thrum_task_create(THRUM_KIND_LOCK, "catalogue");
 	printer = thrum_task_create(THRUM_KIND_HANDLE, "printer");
 	for (int i = 0; i < TITLES; i++)
-		snprintf(catalogue.titles[i], sizeof(catalogue.titles[i]), "Title %d by Melville", i);
+		snprintf(catalogue.titles[i], sizeof(catalogue.titles[i]), "Title %d by Melville",
+			i);
 	for (int i = 0; i < DESKS; i++) {
 		numbers[i] = i;
 		pthread_create(&desks[i], NULL, desk, &numbers[i]);

@@ -22,7 +22,12 @@
 
 /* A server of map tiles. Renderers take tiles from a cache; what is missing they load from the store. */
 
-enum { TILES = 36, RENDERERS = 3, LOAD_US = 5000, DRAW_US = 1500 };
+enum {
+	TILES = 36,
+	RENDERERS = 3,
+	LOAD_US = 5000,
+	DRAW_US = 1500
+};
 
 struct settings {
 	bool prewarm;

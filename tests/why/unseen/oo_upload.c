@@ -23,7 +23,15 @@
 
 /* A backup client logs in, refreshes its token, and uploads a file in parts, three at a time. */
 
-enum { PARTS = 8, LOGIN_MS = 4, REFRESH_MS = 25, PART_MS = 5, AGAIN_MS = 60, LINES = 3, BEATS = 12 };
+enum {
+	PARTS = 8,
+	LOGIN_MS = 4,
+	REFRESH_MS = 25,
+	PART_MS = 5,
+	AGAIN_MS = 60,
+	LINES = 3,
+	BEATS = 12
+};
 
 struct session {
 	struct thrum_semaphore *lines;
@@ -54,7 +62,8 @@ static struct thrum_promise *on_sent(struct thrum_loop *loop, void *value, void 
 	(void)value;
 	if (!part->session->token_valid) {
 		part->session->refused++;
-		return thrum_promise_fail(loop, -EACCES, "part %d: token has expired", part->number);
+		return thrum_promise_fail(loop, -EACCES, "part %d: token has expired",
+			part->number);
 	}
 	part->session->stored++;
 	return thrum_mutex_with(part->session->journal, write_journal, part, NULL);
@@ -72,8 +81,8 @@ static struct thrum_promise *send_part(struct thrum_loop *loop, void *data)
 
 static struct thrum_promise *upload(struct thrum_loop *loop, void *value, void *data);
 
-static struct thrum_promise *on_refused(struct thrum_loop *loop, const struct thrum_failure *failure,
-	void *data)
+static struct thrum_promise *on_refused(struct thrum_loop *loop,
+	const struct thrum_failure *failure, void *data)
 {
 	struct thrum_promise *pause;
 

@@ -25,7 +25,13 @@
 
 /* A shop's thread makes quotes. It asks the warehouse, a loop in another thread, what is in stock. */
 
-enum { QUOTES = 24, QUOTE_EVERY_MS = 8, TARIFF_MS = 3, BINS = 66, RECOUNT_AT_MS = 50 };
+enum {
+	QUOTES = 24,
+	QUOTE_EVERY_MS = 8,
+	TARIFF_MS = 3,
+	BINS = 66,
+	RECOUNT_AT_MS = 50
+};
 
 struct warehouse {
 	struct thrum_loop *loop;
@@ -63,7 +69,8 @@ static struct thrum_promise *recount_bins(struct thrum_loop *loop, void *value, 
 	while (house->recounted < BINS) {
 		recount_bin(house, house->recounted);
 		if (house->in_slices)
-			return thrum_promise_bind(thrum_promise_pause(loop), recount_bins, house, NULL);
+			return thrum_promise_bind(thrum_promise_pause(loop), recount_bins, house,
+				NULL);
 	}
 	return thrum_promise_return(loop, thrum_value_none());
 }
@@ -71,7 +78,8 @@ static struct thrum_promise *recount_bins(struct thrum_loop *loop, void *value, 
 /* Runs in the warehouse's loop. */
 static struct thrum_promise *stock_level(struct thrum_loop *loop, void *data)
 {
-	return thrum_promise_return(loop, thrum_value_int(warehouse.stock[(int)(intptr_t)data * 7 % BINS]));
+	return thrum_promise_return(loop,
+		thrum_value_int(warehouse.stock[(int)(intptr_t)data * 7 % BINS]));
 }
 
 static struct thrum_promise *close_gate(struct thrum_loop *loop, void *data)
@@ -96,7 +104,8 @@ static void *run_warehouse(void *data)
 	for (int bin = 0; bin < BINS; bin++)
 		house->stock[bin] = 9;
 	parts[0] = thrum_promise_task(house->loop, "opening hours", &house->close);
-	parts[1] = thrum_promise_bind(thrum_sleep(house->loop, RECOUNT_AT_MS), recount_bins, house, NULL);
+	parts[1] = thrum_promise_bind(thrum_sleep(house->loop, RECOUNT_AT_MS), recount_bins, house,
+		NULL);
 	thrum_promise_label(parts[1], "recount bins");
 	uv_sem_post(&house->is_open);
 	if (thrum_promise_run(thrum_promise_join(house->loop, parts, 2)))
@@ -114,7 +123,8 @@ static struct thrum_promise *make_quote(struct thrum_loop *loop, void *value, vo
 	(void)value;
 	parts[0] = thrum_inbox_call(warehouse.inbox, loop, "stock level", stock_level, data, NULL);
 	parts[1] = thrum_promise_label(thrum_sleep(loop, TARIFF_MS), "tariff");
-	quote = thrum_promise_labelf(thrum_promise_join(loop, parts, 2), "quote-%d", (int)(intptr_t)data);
+	quote = thrum_promise_labelf(thrum_promise_join(loop, parts, 2), "quote-%d",
+		(int)(intptr_t)data);
 	return thrum_promise_should_resolve(quote);
 }
 
@@ -136,7 +146,8 @@ int main(int count, char **arguments)
 	pthread_create(&thread, NULL, run_warehouse, &warehouse);
 	uv_sem_wait(&warehouse.is_open);
 	for (int i = 0; i < QUOTES; i++) {
-		struct thrum_promise *customer = thrum_sleep(loop, (uint64_t)i * QUOTE_EVERY_MS + 1);
+		struct thrum_promise *customer = thrum_sleep(loop,
+			(uint64_t)i * QUOTE_EVERY_MS + 1);
 
 		thrum_promise_labelf(customer, "customer %d", i);
 		quotes[i] = thrum_promise_bind(customer, make_quote, (void *)(intptr_t)i, NULL);

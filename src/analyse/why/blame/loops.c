@@ -6,7 +6,7 @@
  * and that nothing can come for it.
  */
 #include "analyse/places.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define CLOSED_MIN 2     /* so many handles were closed at once */
 #define AT_ONCE 50000000 /* ns */

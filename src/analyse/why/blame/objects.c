@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells who serves a condition, mailbox, stream or semaphore: who ends the waits for it. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024    /* edges of an object that are searched, from the latest back */
 #define TIMES 10          /* so many times as long as ever is suspicious */

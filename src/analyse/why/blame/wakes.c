@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds signals that woke one task, though several waited, and the wrong one or too few. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024  /* edges that are searched, from the latest back */
 #define AT_ONCE 1000000 /* ns in which a task that was woken waits again, if it can't use it */

@@ -3,7 +3,7 @@
  * Tells who took the lock of a condition while others wait for that: it may have changed what they wait
  * for. A task that goes to wait for a condition releases its lock just before, which tells the lock.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 #include "base/time.h"
 
 #define LOOK_BACK 1024  /* edges that are searched, from the latest back */

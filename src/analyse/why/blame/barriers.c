@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells who is missing at a barrier: a condition that is signalled by the last one to come. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024 /* edges of a barrier that are searched, from the latest back */
 #define PARTIES 64

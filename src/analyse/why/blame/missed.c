@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Finds signals that nobody heard and that came before the wait for them, and tells of them. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 256 /* edges of a condition that are searched, from the latest back */
 

@@ -6,7 +6,7 @@
  * needs a signal of each: all others have given theirs.
  */
 #include "analyse/places.h"
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LIKE_MIN 2     /* so many show that tasks like them serve the object */
 #define LOOK_BACK 1024 /* edges of an object that are searched, from the latest back */

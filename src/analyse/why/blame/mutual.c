@@ -3,8 +3,8 @@
  * Tells who may be to signal a condition that nobody ever signalled, if all threads wait: one of them
  * would have to, and the only one that can is one that waits for a condition itself.
  */
+#include "analyse/why/blame/blame.h"
 #include "analyse/why/lanes.h"
-#include "analyse/why/stuck/stuck.h"
 
 #define HOPS 4 /* waits that are followed to a task with a name */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells whether a lock is withheld: others wait for it, and its holder does something else. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define WITHHELD_MIN 1000000000 /* ns; shorter waits for a lock are never suspicious */
 #define LOOK_BACK 1024          /* edges of a lock that are searched for releases */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells who holds the locks on a path, or may hold them. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 #include "base/time.h"
 
 #define HOPS 6         /* waits that are followed from a task that may hold a lock */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Tells of those that serve the leaf of a path, or would have to. */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
 #define RUNS_BACK 4096 /* runs that are searched */

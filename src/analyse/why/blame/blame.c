@@ -3,7 +3,7 @@
  * Tells who should have ended a task that waits for nothing. Its peers show it: each of them was
  * ended by a task that stands in the same relation to it.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * Finds a worker that left its queue: it waited for one object again and again, as those do that take
  * job after job, and ended, though the object was signalled on or others still wait there.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define LOOK_BACK 1024 /* edges of an object that are searched, from the latest back */
 #define WORKERS_MAX 32 /* that are told apart */

@@ -3,7 +3,7 @@
  * Tells what was usual before a task hung: which task ended those like it, who took from a mailbox,
  * and that nothing failed. Something unusual since then is worth telling.
  */
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define AROUND 256     /* tasks created before and after a task that are searched for its like */
 #define STEADY_MIN 2   /* so many of them that one task ended show that it ends them all */

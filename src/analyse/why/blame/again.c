@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "analyse/why/stuck/stuck.h"
+#include "analyse/why/blame/blame.h"
 
 #define ROUNDS 3       /* so many tasks that a waiter made show that it makes one for each wait */
 #define ARMED_MIN 4    /* so often events were started that they should be again */
