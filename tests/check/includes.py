@@ -65,22 +65,44 @@ FACES = {
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
-# The folders of apps/thrum, and which others each may include. main.c includes any.
-COMMAND = {
-    "line": (),
-    "trace": ("line",),
-    "capture": ("line", "trace"),
-    "convert": ("line", "trace"),
-    "list": ("line", "trace"),
-    "picture": ("line", "trace", "capture", "convert"),
-    "answer": ("line", "trace", "picture"),
-    "live": ("line", "trace", "capture"),
-    "server": ("line", "trace", "answer"),
+
+
+def storeys(*folders):
+    """Folders that stand on one another: each may include those before it."""
+    return {folder: folders[:i] for i, folder in enumerate(folders)}
+
+
+# The folders of these, and which others each may include. Files beside the folders include any. A parts.h
+# is for the files of its own folder.
+FOLDERS = {
+    "src/adapt": storeys("base", "descriptor", "relatives", "look", "call", "pthread", "uv", "event", "glib",
+                         "uring"),
+    "src/promise": {
+        "core": (),
+        "sync": (),
+        "uv": ("sync",),
+    },
+    "apps/thrum": {
+        "line": (),
+        "trace": ("line",),
+        "capture": ("line", "trace"),
+        "convert": ("line", "trace"),
+        "list": ("line", "trace"),
+        "picture": ("line", "trace", "capture", "convert"),
+        "answer": ("line", "trace", "picture"),
+        "live": ("line", "trace", "capture"),
+        "server": ("line", "trace", "answer"),
+    },
+    "apps/gtk": {
+        "desktop": (),
+        "trace": (),
+        "pane": ("desktop", "trace"),
+        "picture": ("desktop", "trace"),
+        "window": ("desktop", "trace", "pane", "picture"),
+    },
 }
-# Folders of a room that stand on one another: each includes none that comes later. The room's own files
-# include all, and all include theirs.
-STOREYS = {"adapt": ("base", "descriptor", "relatives", "look", "call", "pthread",
-                     "uv", "event", "glib", "uring")}
+# The headers that lie beside these folders.
+BESIDE = {"apps/gtk": ("app.h", "places.h")}
 # A folder with more files or lines than this has to be named here, with the reason.
 FILES_MAX, LINES_MAX = 25, 6000
 CROWDED = {}
@@ -129,6 +151,9 @@ def why_not(path, quoted, angled, computed):
     """Why the file `path`, relative to the top, mustn't include this; None when it may."""
     parts = path.split("/")
     name = quoted or angled
+    top = "/".join(parts[:2])
+    if len(parts) > 3 and top in FOLDERS and parts[2] not in FOLDERS[top]:
+        return f"{top}/{parts[2]}/ is no folder that this test knows"
     if computed:
         return "the name of an included file must stand in the line"
     if parts[0] == "include":
@@ -141,7 +166,7 @@ def why_not(path, quoted, angled, computed):
         other, slash, header = name.partition("/")
         if quoted and slash and other in MAY and not is_face(other, header):
             return f"{name} is private to {other}"
-        return why_not_command(parts[2:], quoted) if parts[1] == "thrum" else None
+        return why_not_app(top, parts[2:], quoted)
     room = parts[1]
     if room not in MAY:
         return f"src/{room}/ is no room that this test knows"
@@ -160,32 +185,30 @@ def why_not(path, quoted, angled, computed):
         return 'headers of src/ are included as "room/file.h"'
     if other != room and other not in MAY[room]:
         return f"{room} may not include {other}"
-    if other == room and is_above(room, header.split("/")[0], parts[2]):
-        return f"{name} stands above {room}/{parts[2]}"
     if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
-    return None
+    return why_not_folder(top, parts[2:], header) if other == room else None
 
 
-def why_not_command(parts, quoted):
-    """The same for a file in apps/thrum."""
-    folder = parts[0] if len(parts) > 1 else None
-    if folder and folder not in COMMAND:
-        return f"apps/thrum/{folder}/ is no folder that this test knows"
-    if not quoted or PUBLIC.match(quoted):
+def why_not_app(app, parts, quoted):
+    """The same for a file in `app`, whose path in it is `parts`."""
+    if app not in FOLDERS or not quoted or PUBLIC.match(quoted):
         return None
-    other, slash, _ = quoted.partition("/")
-    if not slash:
-        return 'headers of apps/thrum are included as "folder/file.h"'
-    if folder and other in COMMAND and other != folder and other not in COMMAND[folder]:
+    if "/" not in quoted and quoted not in BESIDE.get(app, ()):
+        return f'headers of {app} are included as "folder/file.h"'
+    return why_not_folder(app, parts, quoted)
+
+
+def why_not_folder(top, parts, header):
+    """The same for a file and a header that are both in `top`."""
+    known = FOLDERS.get(top, {})
+    folder = parts[0] if len(parts) > 1 else None
+    other, _, name = header.partition("/")
+    if other not in known or other == folder:
+        return None
+    if folder and other not in known[folder]:
         return f"{folder} may not include {other}"
-    return None
-
-
-def is_above(room, folder, other):
-    """Whether a folder of a room stands above another one."""
-    storeys = STOREYS.get(room, ())
-    return folder in storeys and other in storeys and storeys.index(folder) > storeys.index(other)
+    return f"{header} is private to {other}" if name == "parts.h" else None
 
 
 def is_face(room, header):
@@ -266,6 +289,15 @@ def self_test():
         ("apps/thrum/trace/x.c", '#include "input.h"'),
         ("apps/thrum/live/top/x.c", '#include "picture/as.h"'),
         ("apps/thrum/other/x.c", '#include "line/text.h"'),
+        ("apps/gtk/trace/x.c", '#include "pane/pane.h"'),
+        ("apps/gtk/picture/x.c", '#include "pane/pane.h"'),
+        ("apps/gtk/window/x.c", '#include "pane/parts.h"'),
+        ("apps/gtk/x.c", '#include "window/parts.h"'),
+        ("apps/gtk/window/x.c", '#include "window.h"'),
+        ("apps/gtk/other/x.c", '#include "app.h"'),
+        ("src/promise/sync/x.c", '#include "promise/core/core.h"'),
+        ("src/promise/sync/x.c", '#include "promise/uv/glue.h"'),
+        ("src/promise/other/x.c", '#include "promise/promise.h"'),
         ("src/model/x.c", "\n" * LINES_MAX),
     )
     right = (
@@ -286,6 +318,11 @@ def self_test():
         ("apps/thrum/trace/x.c", '#include "line/text.h"'),
         ("apps/thrum/live/top/x.c", '#include "live/live.h"'),
         ("apps/thrum/capture/x.c", '#include "thrum.h"'),
+        ("apps/gtk/window/x.c", '#include "window/parts.h"'),
+        ("apps/gtk/window/x.c", '#include "app.h"'),
+        ("apps/gtk/places.c", '#include "window/window.h"'),
+        ("src/promise/uv/x.c", '#include "promise/sync/waiters.h"'),
+        ("src/promise/core/x.c", '#include "promise/promise.h"'),
     )
     for cases, expected in ((wrong, 1), (right, 0)):
         for path, line in cases:
