@@ -192,6 +192,8 @@ static const struct {
 		"$t ends without serving $o, and so do $x more; others like it served it."},
 	[THRUM__STEP_TAKES_LOCK] = {"Takes the lock of “$o”", "but doesn't signal it",
 		"$t takes the lock of $o, but doesn't signal it."},
+	[THRUM__STEP_MERGED] = {"Runs once for $x wake-ups", "by “$o”; several become one",
+		"$t runs once for $x wake-ups by $o: several become one."},
 	[THRUM__STEP_MAY_SIGNAL] = {"May be to signal “$o”", "but waits itself, as all others do",
 		"$t may be to signal $o, but waits itself, as all others do."},
 	[THRUM__STEP_SILENT] = {"Does nothing for $s", "but “$o” needs it",

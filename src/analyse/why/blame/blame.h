@@ -17,6 +17,7 @@
  *	mutual.c    tells who may be to signal it, but waits for a condition
  *	again.c     tells what was not started again, or too often
  *	loops.c     tells which handle keeps a thread's loop
+ *	merged.c    tells which wake-ups became one
  *
  * Private to analyse/why.
  */
@@ -242,6 +243,13 @@ uint32_t thrum__why_last_timer(const struct thrum__search *, const struct thrum_
 /* Adds the step that a task, the last of so many, wasn't started again. */
 void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, uint32_t task,
 	uint32_t other, unsigned count);
+
+/* ---- Wake-ups that became one (merged.c) ------------------------------------------------------- */
+
+/* The handle that a link's waiter woke several times before its wait, and that ran once for them, at *time.
+ * Sets *count to how often it woke it. NONE: there is none, or it ran so too often, and takes all there is. */
+uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *, uint32_t *count,
+	int64_t *time);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 

@@ -99,12 +99,23 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 	unsigned able, first, ended = 0, missing;
 	struct thrum__why_blame blame;
 	uint32_t voice;
+	int64_t time;
 
 	missing = thrum__why_absent(search, path->leaf, last->task, absent);
 	for (unsigned i = 0; i < missing; i++)
 		add_absent(finding, model, path->leaf, absent[i]);
 	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
 		return;
+	voice = thrum__why_merged(model, last, &ended, &time);
+	if (voice != THRUM__NONE) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_MERGED, voice, last->task, time,
+			THRUM__NONE);
+		if (at < finding->step_count)
+			finding->steps[at].more = ended;
+		return;
+	}
 	thrum__why_servers_of(model, path->leaf, last->task, &servers);
 	if (servers.count > 0)
 		thrum__why_add_newcomers(finding, search, last);
