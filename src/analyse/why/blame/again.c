@@ -9,6 +9,8 @@
 #include "analyse/why/blame/blame.h"
 
 #define ROUNDS 3       /* so many tasks that a waiter made show that it makes one for each wait */
+#define ROUNDS_BACK 16 /* so many of the latest signals of an object are looked at */
+#define EDGES_BACK 256 /* edges of an object that are searched for them */
 #define ARMED_MIN 4    /* so often events were started that they should be again */
 #define NOTES_BACK 64  /* notes of a task that are searched, from the latest back */
 #define RUNS_BACK 4096 /* runs that are searched, from the latest back */
@@ -20,31 +22,56 @@
 
 /* ---- Sources that were made for each wait --------------------------------------------------- */
 
+/* Whether a task that signalled an object was made by a link's waiter, or by one that waits there as well. */
+static bool is_of_waiter(const struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t task)
+{
+	uint32_t maker = THRUM__TASK(search->model, task, creator);
+	struct thrum__analyse_waits waits;
+
+	if (maker == link->task)
+		return true;
+	if (!thrum__model_has_row(&search->model->tasks, maker) ||
+		!thrum__why_is_alike(search, maker, link->task))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, maker);
+	return waits.count > 0 && waits.waits[0].on == link->wait.on;
+}
+
 /* The task that signalled an object last, if the waiter made such a task for each of its waits, but not for
- * this one; else NONE. */
-static uint32_t not_remade(const struct thrum__search *search, const struct thrum__why_link *link,
-	const struct thrum__why_servers *servers)
+ * this one; else NONE. Others that wait there may have made some, too. */
+static uint32_t not_remade(const struct thrum__search *search, const struct thrum__why_link *link)
 {
 	const struct thrum__model *model = search->model;
-	uint32_t last = servers->task[0];
+	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in), last = THRUM__NONE, own = 0;
 	int64_t longest = 0, after = link->wait.since;
 	const struct thrum__peer *peer;
 
-	if (servers->count < ROUNDS || servers->pending > 0 || !servers->is_whole)
-		return THRUM__NONE;
-	for (unsigned i = 0; i < servers->count; i++) {
-		uint32_t task = servers->task[i];
-		int64_t created = THRUM__TASK(model, task, created);
-		int64_t time = THRUM__EDGE(model, servers->edge[i], time);
+	for (unsigned i = 0, count = 0;
+		i < EDGES_BACK && count < ROUNDS_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+		int64_t time = THRUM__EDGE(model, edge, time);
 
-		/* Each signalled before the waiter made the next. */
-		if (THRUM__TASK(model, task, creator) != link->task || time > after ||
-			!thrum__why_is_alike(search, task, last))
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_pending(model, task) ||
+			!is_of_waiter(search, link, task) ||
+			(last != THRUM__NONE && !thrum__why_is_alike(search, task, last)))
 			return THRUM__NONE;
-		longest = time - created > longest ? time - created : longest;
-		after = created;
+		last = last == THRUM__NONE ? task : last;
+		count++;
+		if (THRUM__TASK(model, task, creator) != link->task)
+			continue;
+		/* Each signalled before the waiter made the next. */
+		if (time > after)
+			return THRUM__NONE;
+		after = THRUM__TASK(model, task, created);
+		longest = time - after > longest ? time - after : longest;
+		own++;
 	}
-	peer = thrum__why_peers_of(&search->peers, last);
+	peer = own >= ROUNDS ? thrum__why_peers_of(&search->peers, last) : NULL;
 	return peer && peer->pending == 0 && peer->latest[0] == THRUM__TASK(model, last, created) &&
 			search->gap <= after && (model->end - link->wait.since) / LONGER > longest
 		? last
@@ -235,7 +262,7 @@ struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
 			THRUM__TASK(search->model, link->wait.on, kind) == THRUM_KIND_CONDITION)
 			blame.task = put_off(search, link, &blame.other);
 	} else {
-		blame.task = not_remade(search, link, servers);
+		blame.task = not_remade(search, link);
 		if (blame.task == THRUM__NONE)
 			blame.task = timed_out(search, link, servers);
 	}

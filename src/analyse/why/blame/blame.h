@@ -212,8 +212,9 @@ uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thr
 bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_path *);
 
-/* Adds steps for those that took the lock of the condition for which a link waits since the wait began, where
- * nobody is known to have taken it before, and didn't signal: the first one of each place. Adds none if there
+/* Adds steps for those that serve the condition for which a link waits, and their like, if they took its lock
+ * since the wait began where nobody is known to have taken it before, and didn't signal: the first one of
+ * each place. Adds none if there
  * are several such places. Returns whether there are any. */
 bool thrum__why_add_newcomers(struct thrum__finding *, const struct thrum__search *,
 	const struct thrum__why_link *);
@@ -248,8 +249,8 @@ void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, 
 
 /* The handle that a link's waiter woke several times before its wait, and that ran once for them, at *time.
  * Sets *count to how often it woke it. NONE: there is none, or it ran so too often, and takes all there is. */
-uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *, uint32_t *count,
-	int64_t *time);
+uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *,
+	uint32_t *count, int64_t *time);
 
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 

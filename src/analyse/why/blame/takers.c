@@ -123,6 +123,17 @@ static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t c
 	return true;
 }
 
+/* Whether a task is one of those that served a condition, or is named like one. */
+static bool is_like_server(const struct thrum__model *model, uint32_t task,
+	const struct thrum__why_servers *servers)
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (servers->task[i] == task ||
+			thrum__why_are_named_alike(model, servers->task[i], task))
+			return true;
+	return false;
+}
+
 /* Whether nobody took a lock at the place of this edge up to a time, as far as is recorded. */
 static bool is_new_place(const struct thrum__model *model, uint32_t taken, int64_t until)
 {
@@ -139,14 +150,17 @@ static bool is_new_place(const struct thrum__model *model, uint32_t taken, int64
 	return edge == THRUM__NONE;
 }
 
-/* The edges by which others first took a lock at a new place since a wait began, and made no use of the
- * condition. Returns how many there are, at most TOLD + 1. */
+/* The edges by which those that serve the condition, and their like, first took its lock at a new place since
+ * a wait began, and made no use of it. Returns how many there are, at most TOLD + 1. */
 static unsigned find_new(const struct thrum__search *search, const struct thrum__why_link *link,
 	uint32_t lock, uint32_t found[TOLD + 1])
 {
 	const struct thrum__model *model = search->model;
 	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+	struct thrum__why_servers servers;
 	unsigned count = 0;
+
+	thrum__why_servers_of(model, link->wait.on, link->task, &servers);
 
 	for (unsigned i = 0;
 		i < LOCKS_BACK && count <= TOLD && thrum__model_has_row(&model->edges, edge) &&
@@ -157,6 +171,7 @@ static unsigned find_new(const struct thrum__search *search, const struct thrum_
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
 			!thrum__model_edge_site(model, edge) ||
 			!is_other(search, link, THRUM__EDGE(model, edge, from)) ||
+			!is_like_server(model, THRUM__EDGE(model, edge, from), &servers) ||
 			has_use(model, edge, link->wait.on) ||
 			!is_new_place(model, edge, link->wait.since))
 			continue;
