@@ -43,6 +43,8 @@ struct thrum__search {
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
+	/* Set by stuck.c: so it was, and nothing is pending that something outside the program ends. */
+	bool is_stranded;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */

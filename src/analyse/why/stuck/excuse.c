@@ -434,7 +434,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 
 	int64_t share = model->end / FRESH, slack = SLACK;
 
-	if (search->is_deadlocked)
+	if (search->is_deadlocked || search->is_stranded)
 		return false;
 	/* A program that is stopped breaks off its latest work. */
 	if (model->ending == THRUM_ENDING_STOPPED || model->ending == THRUM_ENDING_EXITED) {
