@@ -138,6 +138,7 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
+	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
 	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
 	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \

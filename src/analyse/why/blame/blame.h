@@ -18,6 +18,7 @@
  *	again.c     tells what was not started again, or too often
  *	loops.c     tells which handle keeps a thread's loop
  *	merged.c    tells which wake-ups became one
+ *	rounds.c    tells who didn't serve an object this time, as all others did
  *
  * Private to analyse/why.
  */
@@ -252,6 +253,13 @@ void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, 
 uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *,
 	uint32_t *count, int64_t *time);
 
+/* ---- Rounds (rounds.c) ------------------------------------------------------------------------- */
+
+/* Of the servers of an object, the one that has not served it in the last round, though all others have, and
+ * each did in the rounds before. NONE: there is none. */
+uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t object,
+	const struct thrum__why_servers *);
+
 /* ---- Loops (loops.c) ------------------------------------------------------------------------- */
 
 /* Whether a task is that of a thread that waits for work, and for no other task, in a loop in which handles
@@ -287,6 +295,9 @@ bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
 /* The first task with a name that failed or was cancelled since a leaf was made, in the first half of
  * its life, if its like seldom do; else NONE. */
 uint32_t thrum__why_failed_meanwhile(struct thrum__search *, uint32_t leaf);
+
+/* The last request whose answer came on a lane, if it failed; else NONE. */
+uint32_t thrum__why_failed_last(const struct thrum__model *, uint32_t lane);
 
 /* The task that took an item out of a mailbox, as no other like it ever did, where always those like
  * the waiter take them; else NONE. Sets *edge to the edge by which it did. */

@@ -13,6 +13,7 @@
 #define RARE 8              /* of so many alike that resolved, one may fail */
 #define NOTES_BACK 8192     /* notes that are searched for log lines, from the latest back */
 #define LOGS_MAX 3          /* more log lines while a task hangs are usual */
+#define RUNS_BACK 4096      /* runs that are searched, from the latest back */
 #define STEPS_MAX 8         /* tasks that read one another's result */
 
 /* ---- The task that ends all alike ---------------------------------------------------------- */
@@ -151,6 +152,25 @@ static uint32_t taker_of(const struct thrum__model *model, uint32_t edge)
 		if (*thrum__model_task_name(model, task, NULL))
 			return task;
 		task = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_READ));
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__why_failed_last(const struct thrum__model *model, uint32_t lane)
+{
+	uint32_t row = model->runs.count;
+
+	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, row))
+			return THRUM__NONE;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) != lane ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
+			continue;
+		return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED ? task : THRUM__NONE;
 	}
 	return THRUM__NONE;
 }

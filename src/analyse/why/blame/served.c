@@ -153,6 +153,15 @@ void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search
 			finding->steps[at].more = 2;
 		return;
 	}
+	voice = thrum__why_missing_in_round(model, path->leaf, &servers);
+	if (voice != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_MISSES_ROUND, voice, path->leaf,
+			servers.edge[servers.count - 1] == THRUM__NONE
+				? last->wait.since
+				: THRUM__EDGE(model, servers.edge[servers.count - 1], time),
+			servers.edge[servers.count - 1]);
+		return;
+	}
 	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
 	/* Where nothing happens any more, the one of several that did so last. */
 	if (able == 1 || (able > 1 && search->is_dead)) {
