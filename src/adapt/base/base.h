@@ -55,6 +55,10 @@ void thrum__adapt_find_reals(void);
 
 /* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
 
+/* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it jumps
+ * there: then the call seems to come from this library, which called it. */
+extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+
 /* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
 struct thrum_site *thrum__adapt_site(const void *caller);
 
@@ -75,6 +79,9 @@ char *thrum__adapt_put_number(char *to, uint64_t);
 /* Creates the task of a request, which something outside the program answers. Keeps errno. */
 thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The same; its label also names the program's callback that gets the answer, unless that is NULL. */
+thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void), const char *format,
+	...) __attribute__((format(printf, 3, 4)));
 
 #define ADDRESS_MAX 64
 struct sockaddr;

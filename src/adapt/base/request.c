@@ -5,21 +5,46 @@
 #include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "adapt/base/base.h"
 
+__attribute__((format(printf, 3, 0))) static thrum_task make_request(const void *caller,
+	const char *then, const char *format, va_list arguments)
+{
+	char label[THRUM_TEXT_MAX + PLACE_MAX];
+
+	if (vsnprintf(label, THRUM_TEXT_MAX + 1 - strlen(then), format, arguments) < 0)
+		label[0] = '\0';
+	return thrum__create(thrum__adapt_site(caller), THRUM_KIND_REQUEST, strcat(label, then));
+}
+
 thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
 {
-	char label[THRUM_TEXT_MAX + 1];
 	int error = errno;
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vsnprintf(label, sizeof label, format, arguments) < 0)
-		label[0] = '\0';
-	va_end(arguments);
-	thrum_task task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_REQUEST, label);
+	thrum_task task = make_request(caller, "", format, arguments);
 
+	va_end(arguments);
+	errno = error;
+	return task;
+}
+
+thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void), const char *format,
+	...)
+{
+	char then[PLACE_MAX] = "";
+	int error = errno;
+	va_list arguments;
+
+	if (callback)
+		thrum__adapt_label(then, ", then", (const void *)(uintptr_t)callback);
+	va_start(arguments, format);
+	thrum_task task = make_request(caller, then, format, arguments);
+
+	va_end(arguments);
 	errno = error;
 	return task;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "adapt/base/base.h"
+#include "adapt/base/cell.h"
 #include "port/port.h"
 
 #define SITES 8192u
@@ -12,8 +13,24 @@
 static struct thrum_site sites[SITES];
 static struct thrum_site elsewhere = {.file = "?", .function = "?"};
 
+__thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+
+/* The callback that runs, if a call seems to come from this library itself. */
+static const void *find_caller(const void *caller)
+{
+	static struct code own;
+
+	/* As return addresses do, it lies behind the instruction that is meant. */
+	return thrum__adapt_callback &&
+			thrum__adapt_is_within(&own, (const void *)(uintptr_t)thrum__adapt_site,
+				caller)
+		? (const char *)thrum__adapt_callback + 1
+		: caller;
+}
+
 struct thrum_site *thrum__adapt_site(const void *caller)
 {
+	caller = find_caller(caller);
 	uintptr_t bits = (uintptr_t)caller;
 	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 19;
 

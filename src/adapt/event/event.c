@@ -53,7 +53,7 @@ static struct thrum_tag time_out = {"time-out", &event_category, 1, 0, 0};
 static void on_event(evutil_socket_t fd, short what, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[0]);
 
 	if (what & EV_TIMEOUT && fd >= 0)
 		thrum_tag(&time_out);
@@ -64,7 +64,7 @@ static void on_event(evutil_socket_t fd, short what, void *argument)
 static void on_once(evutil_socket_t fd, short what, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[0]);
 
 	((event_callback_fn)cell->given.function[0])(fd, what, cell->given.argument);
 	thrum_task_resolve(run.task);
@@ -75,7 +75,7 @@ static void on_once(evutil_socket_t fd, short what, void *argument)
 static void on_finalize(struct event *event, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->finalize);
 
 	((event_finalize_callback_fn)cell->finalize)(event, cell->given.argument);
 	end_run(&run);

@@ -20,11 +20,14 @@ bool thrum__adapt_event_begin(const void *caller);
 /* The state of a callback that runs as a task. */
 struct event_run {
 	thrum_task task, before;
+	const void *outer; /* callback */
 };
 
-static inline struct event_run begin_run(struct cell *cell)
+static inline struct event_run begin_run(struct cell *cell, cell_function *callback)
 {
-	struct event_run run = {.task = cell->task};
+	struct event_run run = {.task = cell->task, .outer = thrum__adapt_callback};
+
+	thrum__adapt_callback = (const void *)(uintptr_t)callback;
 
 	run.before = thrum_task_enter(run.task);
 	return run;
@@ -32,6 +35,7 @@ static inline struct event_run begin_run(struct cell *cell)
 
 static inline void end_run(const struct event_run *run)
 {
+	thrum__adapt_callback = run->outer;
 	thrum_task_leave(run->before);
 }
 

@@ -30,7 +30,7 @@ enum {
 static void on_read(struct bufferevent *buffer, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[ON_READ]);
 
 	((bufferevent_data_cb)cell->given.function[ON_READ])(buffer, cell->given.argument);
 	end_run(&run);
@@ -39,7 +39,7 @@ static void on_read(struct bufferevent *buffer, void *argument)
 static void on_write(struct bufferevent *buffer, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[ON_WRITE]);
 
 	((bufferevent_data_cb)cell->given.function[ON_WRITE])(buffer, cell->given.argument);
 	end_run(&run);
@@ -48,7 +48,7 @@ static void on_write(struct bufferevent *buffer, void *argument)
 static void on_state(struct bufferevent *buffer, short what, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[ON_STATE]);
 	thrum_task request = atomic_exchange(&cell->request, THRUM_TASK_NONE);
 
 	if (request && what & BEV_EVENT_CONNECTED)
@@ -212,7 +212,7 @@ REAL(evdns_err_to_string)
 static void on_addresses(int result, struct evutil_addrinfo *addresses, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[0]);
 
 	((evdns_getaddrinfo_cb)cell->given.function[0])(result, addresses, cell->given.argument);
 	end_request(cell, &run, result == EVUTIL_EAI_CANCEL, result ? gai_strerror(result) : NULL);
@@ -221,7 +221,7 @@ static void on_addresses(int result, struct evutil_addrinfo *addresses, void *ar
 static void on_resolved(int result, char type, int count, int ttl, void *addresses, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[0]);
 
 	((evdns_callback_type)cell->given.function[0])(result, type, count, ttl, addresses,
 		cell->given.argument);
@@ -266,7 +266,7 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd,
 	struct sockaddr *address, int size, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[ON_CONNECTION]);
 
 	((evconnlistener_cb)cell->given.function[ON_CONNECTION])(listener, fd, address, size,
 		cell->given.argument);
@@ -277,7 +277,7 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd,
 static void on_error(struct evconnlistener *listener, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->finalize);
 
 	((evconnlistener_errorcb)cell->finalize)(listener, cell->given.argument);
 	end_run(&run);
@@ -358,7 +358,7 @@ typedef void http_function(struct evhttp_request *, void *);
 static void on_http(struct evhttp_request *request, void *argument)
 {
 	struct cell *cell = argument;
-	struct event_run run = begin_run(cell);
+	struct event_run run = begin_run(cell, cell->given.function[0]);
 
 	((http_function *)cell->given.function[0])(request, cell->given.argument);
 	end_run(&run);

@@ -44,6 +44,14 @@ bool thrum__adapt_uv_begin(const void *caller)
 	return is_on(ADAPTER_UV);
 }
 
+static void begin_run(struct uv_run *run, const void *task, const void *callback)
+{
+	run->task = (uintptr_t)task;
+	run->outer = thrum__adapt_callback;
+	thrum__adapt_callback = callback;
+	run->before = thrum_task_enter(run->task);
+}
+
 /* ---- Requests ------------------------------------------------------------------------------ */
 
 /* Words of a request that libuv doesn't use. */
@@ -69,8 +77,7 @@ thrum_task thrum__adapt_uv_request_task(const uv_req_t *req)
 
 void (*thrum__adapt_uv_run_request(struct uv_run *run, uv_req_t *req))(void)
 {
-	run->task = (uintptr_t)req->reserved[REQUEST_TASK];
-	run->before = thrum_task_enter(run->task);
+	begin_run(run, req->reserved[REQUEST_TASK], req->reserved[REQUEST_CALLBACK]);
 	return (void (*)(void))(uintptr_t)req->reserved[REQUEST_CALLBACK];
 }
 
@@ -84,7 +91,7 @@ void thrum__adapt_uv_end_request(const struct uv_run *run, ssize_t status)
 		thrum_task_resolve(run->task);
 	/* The callback got the result. */
 	thrum_task_read(run->before, run->task);
-	thrum_task_leave(run->before);
+	thrum__adapt_uv_end_run(run);
 }
 
 /* ---- Handles ------------------------------------------------------------------------------- */
@@ -159,12 +166,12 @@ const void *thrum__adapt_uv_callback(const uv_async_t *handle)
 
 void (*thrum__adapt_uv_run_handle(struct uv_run *run, const uv_handle_t *handle))(void)
 {
-	run->task = (uintptr_t)handle->u.reserved[HANDLE_TASK];
-	run->before = thrum_task_enter(run->task);
+	begin_run(run, handle->u.reserved[HANDLE_TASK], handle->u.reserved[HANDLE_CALLBACK]);
 	return (void (*)(void))(uintptr_t)handle->u.reserved[HANDLE_CALLBACK];
 }
 
 void thrum__adapt_uv_end_run(const struct uv_run *run)
 {
+	thrum__adapt_callback = run->outer;
 	thrum_task_leave(run->before);
 }

@@ -117,7 +117,8 @@ bool thrum__adapt_uv_is_at_once(void)
 			thrum_span_end(&span); \
 			return result; \
 		} \
-		thrum_task task = thrum__adapt_request(caller, __VA_ARGS__); \
+		thrum_task task = thrum__adapt_request_then(caller, AS_FUNCTION(given), \
+			__VA_ARGS__); \
 \
 		cb = on_fs; \
 		thrum__adapt_uv_queues(); \
@@ -303,7 +304,7 @@ STAND_IN int uv_queue_work(uv_loop_t *loop, uv_work_t *req, uv_work_cb work, uv_
 	if (!work || !thrum__adapt_uv_begin(CALLER))
 		return real_uv_queue_work(CALLER)(loop, req, work, done);
 	thrum__adapt_label(label, "work", (const void *)(uintptr_t)work);
-	thrum_task task = thrum__adapt_request(CALLER, "%s", label);
+	thrum_task task = thrum__adapt_request_then(CALLER, AS_FUNCTION(done), "%s", label);
 
 	thrum_task_ready(task);
 	/* The pool may run it at once. */

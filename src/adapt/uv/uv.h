@@ -26,6 +26,7 @@ void thrum__adapt_uv_accepted(uv_req_t *, thrum_task, int result, void (*cb)(voi
 /* The state of a callback that runs as a task. */
 struct uv_run {
 	thrum_task task, before;
+	const void *outer; /* callback */
 };
 /* The callback of a request runs: returns the program's callback, which may be NULL. */
 void (*thrum__adapt_uv_run_request(struct uv_run *, uv_req_t *))(void);

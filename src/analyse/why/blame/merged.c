@@ -25,17 +25,29 @@ static uint32_t woken_before(const struct thrum__model *model, uint32_t edge)
 	return THRUM__NONE;
 }
 
+/* How often an object was signalled since a time. */
+static uint32_t signals_since(const struct thrum__model *model, uint32_t object, int64_t since)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in), count = 0;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) >= since;
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		count += THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL;
+	return count;
+}
+
 uint32_t thrum__why_merged(const struct thrum__model *model, const struct thrum__why_link *link,
 	uint32_t *count, int64_t *time)
 {
-	uint32_t task = woken_before(model, link->wait.edge), edge, run, runs = 0;
+	uint32_t task = woken_before(model, link->wait.edge), edge, run, runs = 0, since = 0;
 
 	*count = 0;
 	if (task == THRUM__NONE)
 		return THRUM__NONE;
 	edge = THRUM__TASK(model, task, edge_in);
 	for (run = THRUM__TASK(model, task, run); thrum__model_has_row(&model->runs, run);
-		run = THRUM__RUN(model, run, prev)) {
+		run = THRUM__RUN(model, run, prev), since++) {
 		int64_t start = THRUM__RUN(model, run, start);
 		uint32_t before = THRUM__RUN(model, run, prev), woken = 0;
 		int64_t last = thrum__model_has_row(&model->runs, before)
@@ -59,5 +71,6 @@ uint32_t thrum__why_merged(const struct thrum__model *model, const struct thrum_
 		if (++runs > RUNS_MAX)
 			return THRUM__NONE;
 	}
-	return runs > 0 ? task : THRUM__NONE;
+	/* Each run did one thing, if any. */
+	return runs > 0 && signals_since(model, link->wait.on, *time) <= since ? task : THRUM__NONE;
 }
