@@ -231,6 +231,8 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 		{placer->seats, sizeof(*placer->seats)},
 		{placer->fresh, sizeof(*placer->fresh)},
 		{placer->free, sizeof(*placer->free)},
+		{placer->child, sizeof(*placer->child)},
+		{placer->sibling, sizeof(*placer->sibling)},
 		{layout->changed, sizeof(*layout->changed)},
 	};
 	uint32_t room = placer->unit_room;
@@ -243,7 +245,9 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 	placer->seats = all[2].array;
 	placer->fresh = all[3].array;
 	placer->free = all[4].array;
-	layout->changed = all[5].array;
+	placer->child = all[5].array;
+	placer->sibling = all[6].array;
+	layout->changed = all[7].array;
 	if (!error && count > room)
 		placer->unit_room = count > room + room / 2 ? (uint32_t)count : room + room / 2;
 	return error;
@@ -343,7 +347,7 @@ int thrum__layout_gather(struct thrum__layout *layout)
 
 		extra->is_fresh = units[unit].track == THRUM__NONE &&
 			units[unit].task != THRUM__NONE;
-		extra->child = THRUM__NONE;
+		placer->child[unit] = THRUM__NONE;
 		if (extra->is_fresh)
 			items[count++] = (struct thrum__base_sort_item){units[unit].start, unit};
 	}

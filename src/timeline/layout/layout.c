@@ -52,6 +52,8 @@ void thrum__layout_destroy(struct thrum__layout *layout)
 	free(placer->open);
 	free(placer->fresh);
 	free(placer->free);
+	free(placer->child);
+	free(placer->sibling);
 	free(placer->stack);
 	free(placer);
 	free(layout->units);
@@ -84,7 +86,7 @@ size_t thrum__layout_memory(const struct thrum__layout *layout)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
 	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
-		3 * sizeof(uint32_t);
+		5 * sizeof(uint32_t);
 	size_t sum = sizeof(*layout) + sizeof(*placer) + placer->unit_room * unit +
 		thrum__timeline_cells_memory(&layout->tasks) +
 		((size_t)placer->adopted_room + placer->open_room) * sizeof(uint32_t);
@@ -338,7 +340,6 @@ static void order_for_placing(struct thrum__layout *layout, const struct thrum__
 static int push_roots(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	struct thrum__layout_extra *extra = placer->extra;
 	const struct thrum__layout_unit *units = layout->units;
 	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
 	uint32_t depth = 0;
@@ -362,8 +363,8 @@ static int push_roots(struct thrum__layout *layout, const struct thrum__model *m
 			if (parent == THRUM__NONE || lanes) {
 				stack[depth++] = unit;
 			} else if (units[parent].track == THRUM__NONE) {
-				extra[unit].sibling = extra[parent].child;
-				extra[parent].child = unit;
+				placer->sibling[unit] = placer->child[parent];
+				placer->child[parent] = unit;
 			}
 		}
 	placer->stack = stack;
@@ -415,7 +416,6 @@ static bool push_left(struct thrum__layout *layout)
 static int place_some(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	const struct thrum__layout_extra *extra = placer->extra;
 
 	for (uint32_t i = 0; i < STEP; i++) {
 		uint32_t unit, child;
@@ -426,12 +426,12 @@ static int place_some(struct thrum__layout *layout, const struct thrum__model *m
 		unit = placer->stack[--placer->depth];
 		if (layout->units[unit].track != THRUM__NONE)
 			continue;
-		child = extra[unit].child;
+		child = placer->child[unit];
 		error = give_track(layout, model, unit);
 		if (error)
 			return error;
 		placer->placed++;
-		for (; child != THRUM__NONE; child = extra[child].sibling)
+		for (; child != THRUM__NONE; child = placer->sibling[child])
 			placer->stack[placer->depth++] = child;
 	}
 	return 1;
