@@ -331,7 +331,7 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 	return first == 0 || layout->updates == 1 ? thrum__layout_sweep(layout) : 0;
 }
 
-int thrum__layout_gather(struct thrum__layout *layout)
+int thrum__layout_gather(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	const struct thrum__layout_unit *units = layout->units;
@@ -348,8 +348,11 @@ int thrum__layout_gather(struct thrum__layout *layout)
 		extra->is_fresh = units[unit].track == THRUM__NONE &&
 			units[unit].task != THRUM__NONE;
 		placer->child[unit] = THRUM__NONE;
-		if (extra->is_fresh)
-			items[count++] = (struct thrum__base_sort_item){units[unit].start, unit};
+		if (!extra->is_fresh)
+			continue;
+		thrum__layout_occupied(layout, model, unit, &placer->seats[unit].start,
+			&placer->seats[unit].end);
+		items[count++] = (struct thrum__base_sort_item){units[unit].start, unit};
 	}
 	thrum__base_sort(items, items + count, count, NULL, NULL);
 	for (uint32_t i = 0; i < count; i++)

@@ -75,8 +75,9 @@ void thrum__layout_forget(struct thrum__layout *, const struct thrum__model *);
 /* Makes units of the model's new tasks, extends the open ones, and removes forgotten ones. */
 THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct thrum__model *);
 
-/* Leaves in the placer's `fresh` the units that have no track, sorted by start. */
-THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *);
+/* Leaves in the placer's `fresh` the units that have no track, sorted by start. Their seats get the time
+ * that they occupy: here, because units still come one behind the other in memory. */
+THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *, const struct thrum__model *);
 
 /* Brings the placer's `open` and `fresh` up to date at the end of an update. */
 THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__layout *, const struct thrum__model *);
