@@ -16,6 +16,7 @@
 
 /* How many ancestors are looked at for one that is still alive: bounds the climb in long chains. */
 #define CLIMB 64
+#define INLINE static inline __attribute__((always_inline))
 #define AHEAD 8             /* units on the stack above the one that the processor is to load */
 #define STEP 1024           /* units that are placed in one step */
 #define CHECKED_MOST 200000 /* units: checking more takes minutes, and nobody can cancel it */
@@ -410,9 +411,19 @@ static bool push_left(struct thrum__layout *layout)
 	return placer->depth > 0;
 }
 
-/* Lets the processor load the parts of a unit that will probably be placed soon. (gcc would leave the call
- * out if the function were not inlined.) */
-static inline __attribute__((always_inline)) void expect_unit(const struct thrum__layout *layout)
+/* Lets the processor load the parts of a unit. (gcc leaves out calls of functions that only do this, unless
+ * they are inlined.) */
+INLINE void load_unit(const struct thrum__layout *layout, uint32_t unit)
+{
+	__builtin_prefetch(&layout->units[unit]);
+	__builtin_prefetch(&layout->placer->extra[unit]);
+	/* A seat mostly lies in two lines of the cache. */
+	__builtin_prefetch(&layout->placer->seats[unit]);
+	__builtin_prefetch(&layout->placer->seats[unit].left);
+}
+
+/* Loads a unit that will probably be placed soon, and the child that comes behind it. */
+INLINE void expect_unit(const struct thrum__layout *layout)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
 
@@ -420,9 +431,9 @@ static inline __attribute__((always_inline)) void expect_unit(const struct thrum
 		return;
 	uint32_t unit = placer->stack[placer->depth - 1 - AHEAD];
 
-	__builtin_prefetch(&layout->units[unit]);
-	__builtin_prefetch(&placer->extra[unit]);
-	__builtin_prefetch(&placer->seats[unit]);
+	load_unit(layout, unit);
+	if (placer->child[unit] != THRUM__NONE)
+		load_unit(layout, placer->child[unit]);
 }
 
 /* Places some units of the stack, and pushes their children. Returns 1 while there are more. */
