@@ -42,6 +42,7 @@ static _Atomic bool are_once;  /* there are watches that tell once, */
 static _Atomic bool are_edges; /* or of new data only */
 /* Some were armed later, or by others: there it is no fault that a watch isn't armed. */
 static _Atomic bool are_handed;
+static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
 
 REAL(poll)
 REAL(epoll_ctl)
@@ -98,6 +99,22 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	}
 	atomic_store(&watch->epoll, epoll + 1);
 	atomic_store(&watch->events, event->events);
+	if (event->events & EPOLLOUT && is_full(fd))
+		thrum__adapt_unsent_over(fd);
+}
+
+bool thrum__adapt_watch_has(int fd, uint32_t event)
+{
+	return fd < FDS_MAX && atomic_load(&watches[fd].epoll) &&
+		atomic_load(&watches[fd].events) & event;
+}
+
+bool thrum__adapt_watches_are_inside(bool is_strict)
+{
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (atomic_load(&watches[fd].epoll) && !thrum__adapt_is_inside(fd, is_strict))
+			return false;
+	return !atomic_load(&are_more);
 }
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
@@ -107,6 +124,8 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
 		else if (event)
 			note_watch(epoll, operation, fd, event, CALLER);
+	} else if (fd >= FDS_MAX) {
+		atomic_store_explicit(&are_more, true, memory_order_relaxed);
 	}
 	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
 }
