@@ -7,7 +7,7 @@ set -u
 
 # leaves NAME PLACE: a thread waits for the rest for ever, and thrum names the write that fell short.
 leaves() {
-	same "$1" "$programs/unsent" "$1"
+	"$THRUM" record -o "$1.thrum" --size=64M -- "$programs/unsent" "$1" 2>/dev/null # until its alarm
 	has "$1" why "Waits for .unsent rest for socket [0-9]*; nobody waits for room since $2[^+]"
 }
 leaves part send_rest

@@ -110,6 +110,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
+	thrum__adapt_removed_turn();
 	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
 		thrum__adapt_epoll_waits();
@@ -129,12 +130,12 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	return true;
 }
 
-/* The milliseconds that are left of a time limit. */
+/* The milliseconds that are left of a time limit; -1: there is none. */
 static int left_of(int limit, uint64_t began)
 {
 	int64_t left = limit - (int64_t)((thrum__port_monotonic() - began) / 1000000);
 
-	return left > 0 ? (int)left : 0;
+	return limit < 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
 /* The wait also ends when the thread is cancelled. */
@@ -162,8 +163,8 @@ static int left_of(int limit, uint64_t began)
 			tell; \
 		return result; \
 	}
-/* Looks during a wait with a time limit. */
-#define LOOK_LIMITED(name, arguments) \
+/* Looks during a wait with a time limit, or for a pipe of the program. */
+#define LOOK_ASIDE(name, arguments) \
 	{ \
 		uint64_t began = thrum__port_monotonic(); \
 \
@@ -171,11 +172,12 @@ static int left_of(int limit, uint64_t began)
 		do { \
 			int left = left_of(limit, began); \
 \
-			timeout = looks && looking.pause < left ? looking.pause : left; \
+			timeout = looks && (left < 0 || looking.pause < left) ? looking.pause \
+									      : left; \
 			result = real_##name(caller) arguments; \
 			if (result != 0 || timeout == left) \
 				break; \
-			looks = thrum__adapt_look_limited(&looking); \
+			looks = thrum__adapt_look_aside(&looking); \
 		} while (true); \
 	}
 #define LOOKS(name, parameters, arguments, epoll, object, socket, tell) \
@@ -205,9 +207,10 @@ static int left_of(int limit, uint64_t began)
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
-			if (UNLIKELY(limit > LOOK_FIRST && thrum__adapt_has_left()) && \
-				is_recorded && !thrum__adapt_had_handlers()) \
-				LOOK_LIMITED(name, arguments) \
+			if (UNLIKELY(thrum__adapt_has_left()) && !looks && \
+				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
+				!thrum__adapt_had_handlers()) \
+				LOOK_ASIDE(name, arguments) \
 			else \
 				do { \
 					timeout = looks ? looking.pause : limit; \

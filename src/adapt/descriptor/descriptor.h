@@ -185,10 +185,13 @@ void thrum__adapt_socket_receive(int fd);
 bool thrum__adapt_socket_is_known(int fd);
 /* The running task waits for what comes next. */
 void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
-/* The descriptor of this process that is the other end of a connection; -1: none is known. */
+/* The descriptor of this process that is the other end of a connection; -1: none is known, or the connection
+ * has several descriptors. May change errno. */
 int thrum__adapt_socket_peer(int fd);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
+/* Whether it is a socket that listens. For any descriptor; may change errno. */
+bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 

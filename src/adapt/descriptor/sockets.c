@@ -142,7 +142,7 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 	return found;
 }
 
-static bool listens(int fd)
+bool thrum__adapt_listens(int fd)
 {
 	int value = 0;
 	socklen_t size = sizeof value;
@@ -159,7 +159,7 @@ static enum found find_ends(int fd, struct end ends[2])
 	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0)
 		return NEVER;
 	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
-		return errno == ENOTCONN && !listens(fd) ? NOT_YET : NEVER;
+		return errno == ENOTCONN && !thrum__adapt_listens(fd) ? NOT_YET : NEVER;
 	if (own.ss_family == AF_UNIX) {
 		bool has_name = is_named(&own, own_size), asks_name = is_named(&peer, peer_size);
 
@@ -282,8 +282,9 @@ bool thrum__adapt_socket_is_queued(int fd)
 
 struct search {
 	struct end own, peer; /* Unix: peer alone, by its inode */
-	bool is_unix;
-	int found;
+	ino_t inode;          /* of this one */
+	bool is_unix, is_doubled;
+	int fd, found;
 };
 
 static bool find_inode(int fd, struct end *peer)
@@ -318,7 +319,10 @@ static void compare_end(void *context, int directory, const char *name)
 	int fd = atoi(name);
 
 	(void)directory;
-	if (search->found >= 0 || fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
+	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
+		return;
+	search->is_doubled |= file.st_ino == search->inode && fd != search->fd;
+	if (search->found >= 0)
 		return;
 	if (search->is_unix ? memcmp(search->peer.address, &(uint32_t){(uint32_t)file.st_ino},
 				      sizeof(uint32_t)) == 0
@@ -330,11 +334,15 @@ static void compare_end(void *context, int directory, const char *name)
 
 int thrum__adapt_socket_peer(int fd)
 {
-	struct search search = {.found = -1};
+	struct search search = {.fd = fd, .found = -1};
+	struct stat file;
 
+	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
+		return -1;
+	search.inode = file.st_ino;
 	if (find_addresses(fd, &search) && (!search.is_unix || find_inode(fd, &search.peer)))
 		thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
-	return search.found;
+	return search.is_doubled ? -1 : search.found;
 }
 
 void thrum__adapt_socket_forget(unsigned fd)

@@ -29,7 +29,13 @@ bool thrum__adapt_looks(const struct looking *looking)
 /* Looks for data or a rest that nobody takes. */
 static thrum_task look_for_left(const struct looking *looking)
 {
-	return thrum__adapt_has_left() ? thrum__adapt_unsent_look(looking) : THRUM_TASK_NONE;
+	thrum_task told = THRUM_TASK_NONE;
+
+	if (thrum__adapt_unsent_used() > 0)
+		told = thrum__adapt_unsent_look(looking);
+	if (!told && thrum__adapt_has_removed())
+		told = thrum__adapt_removed_look(looking);
+	return told;
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
@@ -109,7 +115,7 @@ static void look_for_pipes(struct looking *looking)
 	errno = error;
 }
 
-bool thrum__adapt_look_limited(struct looking *looking)
+bool thrum__adapt_look_aside(struct looking *looking)
 {
 	int error = errno, before;
 

@@ -7,8 +7,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,14 +18,6 @@
 
 /* ---- Descriptors ------------------------------------------------------------------------------- */
 
-static bool listens(int fd)
-{
-	int listens = 0;
-	socklen_t size = sizeof listens;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
-}
-
 static bool is_timer(int fd)
 {
 	char text[PROCESS_TEXT];
@@ -38,20 +28,28 @@ static bool is_timer(int fd)
 
 static int peer_of(int fd)
 {
-	int peer = is_of_pipe(fd) ? thrum__adapt_pipe_other(fd, false) : -1;
+	int peer;
 
-	if (peer >= 0)
-		return thrum__adapt_pipe_other(peer, true) == fd ? peer : -1;
-	return is_of_pipe(fd) ? -1 : thrum__adapt_socket_peer(fd);
+	if (!is_of_pipe(fd))
+		return thrum__adapt_socket_peer(fd);
+	peer = thrum__adapt_pipe_other(fd, false);
+	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd &&
+			!thrum__adapt_pipe_is_shared(fd, false) &&
+			!thrum__adapt_pipe_is_shared(fd, true)
+		? peer
+		: -1;
 }
 
-bool thrum__adapt_is_inside(int fd, bool is_strict)
+enum origin thrum__adapt_origin(int fd)
 {
-	if (fd < 0)
-		return true;
-	if (is_of_pipe(fd))
-		return !thrum__adapt_pipe_is_shared(fd, false);
-	return (!is_strict && (is_timer(fd) || listens(fd))) || thrum__adapt_socket_peer(fd) >= 0;
+	bool is_own = fd < 0 ||
+		(is_of_pipe(fd) ? !thrum__adapt_pipe_is_shared(fd, false)
+				: thrum__adapt_socket_peer(fd) >= 0);
+
+	return is_own                      ? FROM_INSIDE
+		: thrum__adapt_listens(fd) ? FROM_DOOR
+		: is_timer(fd)             ? FROM_TIMER
+					   : FROM_OUTSIDE;
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------- */
@@ -67,7 +65,7 @@ static void look_at_polled(struct others *others, const struct pollfd *polled, u
 	for (unsigned long i = 0; i < count; i++) {
 		others->is_watched |= polled[i].fd == others->fd &&
 			polled[i].events & others->event;
-		others->is_outside |= !thrum__adapt_is_inside(polled[i].fd, others->is_strict);
+		others->origins |= thrum__adapt_origin(polled[i].fd);
 	}
 }
 
@@ -122,7 +120,7 @@ static void look_at_call(const struct survey *survey, uint32_t tid, const struct
 	case SYS_accept4: fd = (int)call->arguments[0]; /* fall through */
 	default:
 		others->is_watched |= fd == others->fd;
-		others->is_outside |= fd < 0 || !thrum__adapt_is_inside(fd, others->is_strict);
+		others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
 	}
 }
 
@@ -161,7 +159,8 @@ bool thrum__adapt_others_look(struct others *others, const struct looking *looki
 		others->is_watched |= looking->epoll < 0; /* by select(), or else */
 	if (others->is_watched)
 		return false;
-	others->is_outside |= !thrum__adapt_watches_are_inside(others->is_strict) ||
-		(others->is_strict && !looking->is_endless);
+	others->origins |= thrum__adapt_watch_origins();
+	if (!looking->is_endless)
+		others->origins |= FROM_TIMER;
 	return true;
 }

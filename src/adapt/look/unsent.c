@@ -2,8 +2,8 @@
 /*
  * Writes that fell short, as a socket or pipe had no room (descriptor/unsent.c). The rest has to be sent once
  * there is room: so somebody has to ask for that. Some programs leave out on purpose what doesn't fit. So it
- * is told only while a thread waits for the other end, and either a part of it was sent by one who also reads
- * from there, or nothing can come from anywhere that would let the program go on.
+ * is told only while a thread waits for the other end, and all others sleep; and either a part of it was sent
+ * by one who also reads from there, or nothing but the program itself may let it go on.
  */
 #define _GNU_SOURCE
 #include <linux/tcp.h>
@@ -20,7 +20,7 @@ REAL(poll)
 
 /* When it was seen first that there is room, after how many short writes. */
 static struct {
-	int64_t since;
+	int64_t since, next;
 	uint32_t times;
 } seen[UNSENT];
 
@@ -56,17 +56,16 @@ static void tell(int fd, const struct unsent *one, thrum_task waiter)
 	thrum__adapt_unsent_tell(fd, task);
 }
 
-static bool may_tell(int fd, const struct unsent *one, const struct looking *looking,
+static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,
 	thrum_task *waiter)
 {
-	struct others others = {.fd = fd,
-		.event = POLLOUT,
-		.is_strict = !one->is_part || !is_asked(fd)};
+	struct others others = {.fd = fd, .event = POLLOUT};
 
-	if (!thrum__adapt_others_look(&others, looking) || (others.is_strict && others.is_outside))
+	if (!thrum__adapt_others_look(&others, looking))
 		return false;
 	*waiter = others.waiter;
-	return true;
+	return one->is_part && is_asked(fd) ? !(others.origins & FROM_TIMER) || age >= LOOK_TIMED
+					    : others.origins == FROM_INSIDE;
 }
 
 /* Returns its task if it is told of. */
@@ -82,14 +81,15 @@ static thrum_task look_at(int fd, const struct unsent *one, const struct looking
 	}
 	if (!seen[fd].since || seen[fd].times != one->times) {
 		seen[fd].since = now;
+		seen[fd].next = now + LONG;
 		seen[fd].times = one->times;
 	}
-	if (one->task || now - seen[fd].since < LONG)
+	if (one->task || now < seen[fd].next)
 		return one->task;
-	if (may_tell(fd, one, looking, &waiter))
+	seen[fd].next = now < seen[fd].since + LOOK_TIMED ? seen[fd].since + LOOK_TIMED
+							  : now + LONG;
+	if (may_tell(fd, one, now - seen[fd].since, looking, &waiter))
 		tell(fd, one, waiter);
-	else
-		seen[fd].since = now; /* looks at it later */
 	return THRUM_TASK_NONE;
 }
 
