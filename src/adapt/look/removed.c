@@ -24,7 +24,7 @@ static struct removed {
 	struct thread *_Atomic thread; /* that removed it, */
 	_Atomic uint32_t turn;         /* and in which turn of its loop */
 	_Atomic uint64_t task;
-	/* Of those who look: */
+	/* The threads that look use these: */
 	int64_t since, next;
 	int left; /* bytes */
 } removed[REMOVED];

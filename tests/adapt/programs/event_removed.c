@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * An event of libevent that comes once, and that its callback forgets to add again; with `fine` it doesn't. It
- * knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a handler
- * might end don't look.
+ * An event of libevent that comes once, and that its callback forgets to add again; with `fine` it doesn't.
+ * It knows nothing of thrum. Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a
+ * handler might end don't look.
  */
 #define _GNU_SOURCE
 #include <event2/event.h>
