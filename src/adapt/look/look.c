@@ -5,14 +5,15 @@
 
 #include "adapt/look/look.h"
 
-void (*_Atomic thrum__adapt_looks_also)(int epoll);
+#define ALSO_MAX 4 /* parts that look, too */
+
+static also_look *_Atomic also[ALSO_MAX];
 void (*_Atomic thrum__adapt_names_also)(int fd);
 
 static bool has_cause(const struct looking *looking)
 {
 	return thrum__adapt_takes_children(looking->is_told) ||
-		(looking->epoll >= 0 &&
-			(thrum__adapt_watches_once() || atomic_load(&thrum__adapt_looks_also)));
+		(looking->epoll >= 0 && (thrum__adapt_watches_once() || atomic_load(&also[0])));
 }
 
 static bool may_be_for_pipes(const struct looking *looking)
@@ -26,11 +27,31 @@ bool thrum__adapt_looks(const struct looking *looking)
 	return (has_cause(looking) || may_be_for_pipes(looking)) && !thrum__adapt_had_handlers();
 }
 
+void thrum__adapt_look_also(also_look *one)
+{
+	for (int i = 0; i < ALSO_MAX; i++) {
+		also_look *before = NULL;
+
+		if (atomic_compare_exchange_strong(&also[i], &before, one) || before == one)
+			return;
+	}
+}
+
+/* Returns the task that was told before, or the first one. */
+static thrum_task look_also(int epoll, thrum_task told)
+{
+	for (int i = 0; i < ALSO_MAX && atomic_load(&also[i]); i++) {
+		thrum_task task = atomic_load(&also[i])(epoll);
+
+		told = told ? told : task;
+	}
+	return told;
+}
+
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
 static thrum_task look(struct looking *looking)
 {
 	thrum_task told = THRUM_TASK_NONE;
-	void (*also)(int) = atomic_load(&thrum__adapt_looks_also);
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
@@ -38,8 +59,8 @@ static thrum_task look(struct looking *looking)
 		told = thrum__adapt_children_look(looking->is_told);
 	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
-	if (looking->epoll >= 0 && also)
-		also(looking->epoll);
+	if (looking->epoll >= 0)
+		told = look_also(looking->epoll, told);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return told;

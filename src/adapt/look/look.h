@@ -21,8 +21,10 @@
 
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
-/* A thread that waits for events of an epoll, and looks, calls this, too; NULL: there is nothing else. */
-extern void (*_Atomic thrum__adapt_looks_also)(int epoll);
+/* A thread that waits for events of an epoll, and looks, calls this, too. That returns a task for which the
+ * thread should wait, or NONE. */
+typedef thrum_task also_look(int epoll);
+void thrum__adapt_look_also(also_look *);
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
 /* Whether a wait may look: there is something to look for, and no signal's handler that might end the
@@ -48,6 +50,8 @@ void thrum__adapt_watch_accepts(int fd, const void *caller);
 void thrum__adapt_watch_turn(void);
 /* It got this event. Returns its descriptor, or -1. */
 int thrum__adapt_watch_told(const struct epoll_event *);
+/* The epoll with which a descriptor was registered last, and for which events; -1: none. */
+int thrum__adapt_watch_epoll(int fd, uint32_t *events);
 /* The descriptor of an event, or -1. */
 int thrum__adapt_watch_of(const struct epoll_event *);
 /* These descriptors are about to be closed. */

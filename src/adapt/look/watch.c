@@ -111,6 +111,14 @@ STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *eve
 	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
 }
 
+int thrum__adapt_watch_epoll(int fd, uint32_t *events)
+{
+	if ((unsigned)fd >= FDS_MAX)
+		return -1;
+	*events = atomic_load(&watches[fd].events);
+	return atomic_load(&watches[fd].epoll) - 1;
+}
+
 void thrum__adapt_watches_forget(unsigned first, unsigned last)
 {
 	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
