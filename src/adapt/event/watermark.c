@@ -25,6 +25,7 @@
 #define MARKS 1024  /* a power of two; of further bufferevents nothing is told */
 #define PROBES 8u   /* places that are tried for one */
 #define HABIT 3     /* so many messages must have come from one thread */
+#define TRIES 3     /* to see all threads asleep */
 #define LENGTH_AT 3 /* the word of a buffer that has its length: see knows_buffers */
 
 /* A bufferevent with a low watermark. Only the thread of its loop uses the other members, but for `told`. */
@@ -167,7 +168,7 @@ static struct mark *take(struct bufferevent *buffer)
 	return mark;
 }
 
-static thrum_task look(int epoll);
+static thrum_task look(int epoll, bool is_waiting);
 
 STAND_IN void bufferevent_setwatermark(struct bufferevent *buffer, short events, size_t low,
 	size_t high)
@@ -226,15 +227,6 @@ struct reader {
 	uint64_t ran; /* differs once it has run */
 };
 
-/* Whether a socket has no time limit for reading. */
-static bool is_patient(int fd)
-{
-	struct timeval limit = {0, 0};
-	socklen_t size = sizeof limit;
-
-	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 && !timerisset(&limit);
-}
-
 /* Whether a thread of this process waits for as long as it takes; `ran` differs once it has run, unless it
  * looks from time to time. */
 static bool waits(uint32_t tid, uint64_t *ran)
@@ -258,7 +250,8 @@ static struct reader find_reader(int fd)
 	for (struct thread *t = thrum__adapt_threads(); t && reader.task; t = t->next)
 		if (atomic_load(&t->task) == reader.task)
 			reader.tid = atomic_load(&t->tid);
-	if (!reader.tid || other < 0 || !is_patient(other) || !waits(reader.tid, &reader.ran)) {
+	if (!reader.tid || other < 0 || !thrum__adapt_is_patient(other) ||
+		!waits(reader.tid, &reader.ran)) {
 		reader.task = THRUM_TASK_NONE;
 		return reader;
 	}
@@ -339,37 +332,55 @@ static void tell(struct mark *mark, const struct bufferevent *now, thrum_task wa
 	atomic_store(&mark->told, task);
 }
 
+/* Threads that look from time to time may do so just now: so this tries again. */
+static void try_to_tell(struct mark *mark, const struct bufferevent *now)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct reader reader = find_reader(now->ev_read.ev_fd);
+
+		if (reader.task && reader.ran != mark->ran) {
+			mark->ran = reader.ran;
+			mark->since = rough_time();
+			return;
+		}
+		if (reader.task &&
+			(asks_alone(mark, now, reader.tid) || thrum__adapt_others_sleep()) &&
+			!may_go_on(mark)) {
+			tell(mark, now, reader.task);
+			return;
+		}
+		thrum__adapt_look_settle();
+	}
+}
+
 static void look_at(struct mark *mark, const struct bufferevent *buffer, int epoll)
 {
 	struct bufferevent now;
-	struct reader reader = {.task = THRUM_TASK_NONE};
 	size_t length;
 
 	if (!copy(buffer, &now, sizeof now) || !is_same(mark, &now, epoll) ||
 		!length_of(now.input, &length))
 		return;
-	if (is_short(mark, &now, length))
-		reader = find_reader(now.ev_read.ev_fd);
-	if (!reader.task) {
+	if (!is_short(mark, &now, length)) {
 		take_back(mark);
 		return;
 	}
-	if (!mark->since || mark->length != length || mark->ran != reader.ran) {
+	if (!mark->since || mark->length != length) {
 		take_back(mark);
 		mark->since = rough_time();
 		mark->length = length;
-		mark->ran = reader.ran;
+		mark->ran = find_reader(now.ev_read.ev_fd).ran;
 	}
-	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE &&
-		(asks_alone(mark, &now, reader.tid) || thrum__adapt_others_sleep()) &&
-		!may_go_on(mark))
-		tell(mark, &now, reader.task);
+	if (!atomic_load(&mark->told) && rough_time() - mark->since >= LOOK_TWICE)
+		try_to_tell(mark, &now);
 }
 
 /* The thread is about to wait for events of this epoll, or waits for them. */
-static thrum_task look(int epoll)
+static thrum_task look(int epoll, bool is_waiting)
 {
 	thrum_task told = THRUM_TASK_NONE;
+
+	(void)is_waiting;
 
 	for (unsigned i = 0; i < MARKS; i++) {
 		const struct bufferevent *buffer = atomic_load(&marks[i].buffer);

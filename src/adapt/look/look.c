@@ -38,10 +38,10 @@ void thrum__adapt_look_also(also_look *one)
 }
 
 /* Returns the task that was told before, or the first one. */
-static thrum_task look_also(int epoll, thrum_task told)
+static thrum_task look_also(int epoll, bool is_waiting, thrum_task told)
 {
 	for (int i = 0; i < ALSO_MAX && atomic_load(&also[i]); i++) {
-		thrum_task task = atomic_load(&also[i])(epoll);
+		thrum_task task = atomic_load(&also[i])(epoll, is_waiting);
 
 		told = told ? told : task;
 	}
@@ -49,7 +49,7 @@ static thrum_task look_also(int epoll, thrum_task told)
 }
 
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
-static thrum_task look(struct looking *looking)
+static thrum_task look(struct looking *looking, bool is_waiting)
 {
 	thrum_task told = THRUM_TASK_NONE;
 	int error = errno, before;
@@ -60,7 +60,7 @@ static thrum_task look(struct looking *looking)
 	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
 	if (looking->epoll >= 0)
-		told = look_also(looking->epoll, told);
+		told = look_also(looking->epoll, is_waiting, told);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 	return told;
@@ -73,7 +73,7 @@ void thrum__adapt_look_before(struct looking *looking)
 	if (!self || rough_time() - self->looked < LOOK_FIRST * INT64_C(1000000))
 		return;
 	self->looked = rough_time();
-	look(looking);
+	look(looking, false);
 }
 
 void thrum__adapt_look_end(struct wait *wait)
@@ -125,7 +125,7 @@ static void look_for_pipes(struct looking *looking)
 bool thrum__adapt_look(struct looking *looking)
 {
 	struct wait *wait = looking->wait;
-	thrum_task told = look(looking);
+	thrum_task told = look(looking, true);
 
 	if (thrum__adapt_self)
 		atomic_store(&thrum__adapt_self->epoll, looking->epoll + 1);

@@ -4,6 +4,7 @@
  *
  *   look.c    long waits that look
  *   watch.c   watches of epoll that are not armed again
+ *   stopped.c watches that ask for data no more
  *   spins.c   loops that spin
  */
 #ifndef ADAPT_LOOK_H
@@ -21,9 +22,9 @@
 
 /* The thread is about to wait. Keeps errno. */
 void thrum__adapt_look_before(struct looking *);
-/* A thread that waits for events of an epoll, and looks, calls this, too. That returns a task for which the
- * thread should wait, or NONE. */
-typedef thrum_task also_look(int epoll);
+/* A thread that waits for events of an epoll, and looks, calls this, too. is_waiting: it waits already, and
+ * without a time limit. That returns a task for which the thread should wait, or NONE. */
+typedef thrum_task also_look(int epoll, bool is_waiting);
 void thrum__adapt_look_also(also_look *);
 /* Called when a thread waits by epoll for a pipe of the program: may rename it. NULL: nobody does. */
 extern void (*_Atomic thrum__adapt_names_also)(int fd);
@@ -62,6 +63,20 @@ void thrum__adapt_watches_left(void);
  * again, or tell of new data only, and records those that are seen for some time. The thread waits at
  * `waits_at`. Returns the task of one of this epoll, or NONE. */
 thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* ---- stopped.c ---- */
+
+/* A watch is about to be made or changed, and then asks for these events. The call may be anywhere. */
+void thrum__adapt_stopped_note(int epoll, int operation, int fd, uint32_t events,
+	const void *caller);
+/* It is no more. */
+void thrum__adapt_stopped_over(int fd);
+/* In a fork's child: its parent tells. */
+void thrum__adapt_stopped_left(void);
+/* Waits for a moment: other threads that look from time to time may do so just now. */
+void thrum__adapt_look_settle(void);
+/* Whether a socket has no time limit for reading. */
+bool thrum__adapt_is_patient(int fd);
 
 /* ---- spins.c ---- */
 

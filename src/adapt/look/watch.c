@@ -102,6 +102,8 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
+	if (event && operation != EPOLL_CTL_DEL)
+		thrum__adapt_stopped_note(epoll, operation, fd, event->events, CALLER);
 	if (fd >= 0 && fd < FDS_MAX) {
 		if (operation == EPOLL_CTL_DEL)
 			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
@@ -127,6 +129,7 @@ void thrum__adapt_watches_forget(unsigned first, unsigned last)
 		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
 		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
 		end_told(&watches[fd]);
+		thrum__adapt_stopped_over((int)fd);
 	}
 }
 
@@ -136,6 +139,7 @@ void thrum__adapt_watches_left(void)
 		atomic_store(&watches[fd].taker, NULL);
 		atomic_store(&watches[fd].task, 0);
 	}
+	thrum__adapt_stopped_left();
 }
 
 /* ---- Waiting ----------------------------------------------------------------------------------- */

@@ -57,7 +57,7 @@ void thrum__adapt_uv_started(const uv_handle_t *handle)
 	atomic_store(&one->handle, NULL);
 }
 
-static thrum_task look(int epoll);
+static thrum_task look(int epoll, bool is_waiting);
 
 static void note(uv_stream_t *handle, const void *caller)
 {
@@ -174,8 +174,9 @@ static void look_at(struct stopped *one, uv_stream_t *handle)
 		tell(one, fd, waiter);
 }
 
-static thrum_task look(int epoll)
+static thrum_task look(int epoll, bool is_waiting)
 {
+	(void)is_waiting;
 	for (unsigned i = 0; i < atomic_load(&used); i++) {
 		uv_stream_t *handle = atomic_load(&stopped[i].handle);
 
