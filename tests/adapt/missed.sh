@@ -27,11 +27,13 @@ for case in unread taken; do
 done
 has held-unread why 'Waits for .unread data of socket [0-9]+, no longer watched for reading since hold_back[^+]'
 has held-taken why 'Waits for .watch of socket [0-9]+, no longer for reading since hold_back[^+]'
-for case in thread timer limit patience again; do
+for case in thread timer limit patience; do
 	same "held-$case" "$programs/held_back" "$case"
 	has "held-$case" why '^no findings'
 	"$THRUM" dump "held-$case.thrum" | grep 'no longer' && wrong "held-$case: it is watched again"
 done
+same held-mute "$programs/held_back" mute
+"$THRUM" dump held-mute.thrum | grep 'no longer' && wrong 'held-mute: it is watched all the time'
 
 # Such a wait isn't divided.
 same handler "$programs/missed" handler

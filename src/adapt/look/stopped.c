@@ -97,7 +97,7 @@ void thrum__adapt_stopped_left(void)
 		atomic_store(&stopped[fd].task, THRUM_TASK_NONE);
 }
 
-/* ---- What may come ---------------------------------------------------------------------------- */
+/* ---- Events that may come ---------------------------------------------------------------------- */
 
 void thrum__adapt_look_settle(void)
 {

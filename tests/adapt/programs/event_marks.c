@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define SIZE 100
@@ -115,9 +116,12 @@ static void *send_rest(void *data)
 
 static void *answer_late(void *data)
 {
+	const struct itimerspec later = {.it_value.tv_nsec = LONG * 1000};
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+
 	(void)data;
-	usleep(LONG);
-	if (write(ends[0], "a", 1) != 1)
+	if (timerfd_settime(timer, 0, &later, NULL) != 0 || read(timer, (uint64_t[1]){0}, 8) != 8 ||
+		write(ends[0], "a", 1) != 1)
 		abort();
 	return NULL;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A thread sends bytes and waits for an answer to each. A server reads the first one and asks epoll for no
- * more. With the argument "unread" nothing more happens; with "taken" it has read two, and answers one. With
- * "thread" another thread lets it go on, with "timer" a timer, with "limit" the time limit of epoll_wait; with
- * "again" it asks anew at once, and with "patience" the thread waits for some time only.
+ * more. With the argument "unread" nothing more happens; with "taken" it has read two, and answers one.
+ * With "thread" another thread lets it go on, with "timer" a timer, with "limit" the time limit of
+ * epoll_wait; and with "patience" the thread waits for some time only. With "mute" it asks anew at once, but
+ * answers no more.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -15,9 +16,11 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LONG 700 /* ms; longer than data may be left */
+#define TICKS 7
 
 static const char *scene;
 static int poller, timer, ends[2];
@@ -42,8 +45,17 @@ static void go_on(void)
 
 static void *help(void *data)
 {
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+	struct timespec until;
+
 	(void)data;
-	usleep(LONG * 1000);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	pthread_mutex_lock(&lock);
+	while (pthread_cond_timedwait(&never, &lock, &until) == 0)
+		;
+	pthread_mutex_unlock(&lock);
 	go_on();
 	return NULL;
 }
@@ -54,7 +66,7 @@ static void hold_back(void)
 
 	if (epoll_ctl(poller, EPOLL_CTL_MOD, ends[0], &nothing) != 0)
 		abort();
-	if (is("again"))
+	if (is("mute"))
 		go_on();
 }
 
@@ -76,17 +88,20 @@ static bool serve(void)
 		else if (is("thread") && pthread_create(&helper, NULL, help, NULL) == 0)
 			pthread_detach(helper);
 	}
-	return send(ends[0], bytes, 1, MSG_NOSIGNAL) == 1;
+	return (is("mute") && count > 1) || send(ends[0], bytes, 1, MSG_NOSIGNAL) == 1;
 }
 
 static void *run_server(void *data)
 {
 	struct epoll_event event;
+	unsigned ticks = 0;
 
 	(void)data;
 	for (;;) {
-		int count = epoll_wait(poller, &event, 1, is("limit") ? LONG : -1);
+		int count = epoll_wait(poller, &event, 1, is("limit") ? LONG / TICKS : -1);
 
+		if (count == 0 && ++ticks < TICKS)
+			continue;
 		if (count == 0 || event.data.fd == timer) {
 			go_on();
 			if (count > 0 && read(timer, (uint64_t[1]){0}, 8) != 8)
@@ -113,7 +128,7 @@ int main(int argc, char **argv)
 		watch(EPOLL_CTL_ADD, timer, EPOLLIN);
 	if (is("patience"))
 		setsockopt(ends[1], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	if (is("unread") || is("taken"))
+	if (is("unread") || is("taken") || is("mute"))
 		alarm(2);
 	if (write(ends[1], "ab", is("taken") ? 2 : 1) < 1)
 		return EXIT_FAILURE;
