@@ -35,9 +35,11 @@ struct thrum__adapt_forks {
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
 	_Atomic uint32_t sent;
-	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. */
+	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
+	 * for a group of processes. */
 	struct {
 		_Atomic int32_t number, to, from;
+		_Atomic uint32_t is_ignored; /* by the process, just before the call */
 		_Atomic int64_t began, ended;
 	} signal[FORKS_SENT];
 };

@@ -125,9 +125,10 @@ thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
  * go on come last: the wait is for them first of all. Returns whether it is in vain. */
 bool thrum__adapt_ends_tell_holders(struct wait *, const struct look *, const struct end *, int fd,
 	const struct holder *, unsigned count);
-/* Records that a wait is for children, and why that is in vain. Returns whether it is. */
+/* Records that a wait is for children, why that is in vain, and else which signal each doesn't hear. Returns
+ * whether it is in vain. */
 bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,
-	unsigned count);
+	const struct unheard *, unsigned count);
 
 /* ---- ends.c ---- */
 

@@ -17,7 +17,8 @@ char *thrum__adapt_put_starter(char *to, pid_t process)
 	return stpcpy(to, started);
 }
 
-char *thrum__adapt_put_process(char *to, pid_t process)
+/* Names a process, but not where it was started. Returns the place behind it. */
+static char *put_name(char *to, pid_t process)
 {
 	char name[PROCESS_TEXT];
 
@@ -26,7 +27,12 @@ char *thrum__adapt_put_process(char *to, pid_t process)
 		name[strcspn(name, "\n")] = '\0';
 		to = stpcpy(stpcpy(stpcpy(to, " ("), name), ")");
 	}
-	return thrum__adapt_put_starter(to, process);
+	return to;
+}
+
+char *thrum__adapt_put_process(char *to, pid_t process)
+{
+	return thrum__adapt_put_starter(put_name(to, process), process);
 }
 
 char *thrum__adapt_ends_put_holder(char *to, const struct look *look, pid_t process)
@@ -99,6 +105,7 @@ char *thrum__adapt_put_signal(char *to, int number)
 	switch (number) {
 	case SIGHUP: return stpcpy(to, "SIGHUP");
 	case SIGINT: return stpcpy(to, "SIGINT");
+	case SIGQUIT: return stpcpy(to, "SIGQUIT");
 	case SIGUSR1: return stpcpy(to, "SIGUSR1");
 	case SIGUSR2: return stpcpy(to, "SIGUSR2");
 	case SIGTERM: return stpcpy(to, "SIGTERM");
@@ -173,10 +180,27 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 	return task;
 }
 
+static const struct unheard heard = {0, UNHEARD_NOT};
+
+/* Makes the task of a process that doesn't hear a signal which should end it. */
+static thrum_task make_deaf(struct wait *wait, pid_t process, const struct unheard *unheard)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40], *to;
+	thrum_task task;
+
+	to = put_name(label, process);
+	to = stpcpy(to, unheard->how == UNHEARD_BLOCKED ? ", which blocks " : ", which ignores ");
+	to = thrum__adapt_put_signal(to, unheard->number);
+	*thrum__adapt_put_starter(to, process) = '\0';
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	return task;
+}
+
 /* Records that the wait's source waits for a process, and, if that can't do anything for it, why. Returns
  * whether it can't. */
 static bool tell_process(struct wait *wait, const struct look *look, struct named *named,
-	pid_t process)
+	pid_t process, const struct unheard *unheard)
 {
 	struct step steps[STEPS];
 	unsigned count = thrum__adapt_vain_steps(look, process, steps);
@@ -186,7 +210,10 @@ static bool tell_process(struct wait *wait, const struct look *look, struct name
 			steps[0].is_vain = false;
 	if (!steps[0].is_vain)
 		count = 1;
-	thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
+	if (!steps[0].is_vain && unheard->how != UNHEARD_NOT)
+		thrum_task_wait(wait->source, make_deaf(wait, process, unheard));
+	else
+		thrum_task_wait(wait->source, make_steps(wait, look, named, steps, count));
 	return steps[0].is_vain;
 }
 
@@ -194,7 +221,7 @@ void thrum__adapt_ends_tell(struct wait *wait, const struct look *look, pid_t pr
 {
 	struct named named = {.count = 0};
 
-	tell_process(wait, look, &named, process);
+	tell_process(wait, look, &named, process, &heard);
 }
 
 bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
@@ -217,7 +244,8 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 		for (unsigned i = 0; i < count; i++)
 			if (holders[i].is_meant &&
 				thrum__adapt_waits_in_vain(look, holders[i].process) == waits)
-				is_vain &= tell_process(wait, look, &named, holders[i].process);
+				is_vain &= tell_process(wait, look, &named, holders[i].process,
+					&heard);
 	for (unsigned i = 0; i < count && !has_meant && !is_somewhere; i++)
 		thrum_task_wait(wait->source,
 			thrum__adapt_ends_make_end(wait, look, end, &holders[i], fd));
@@ -225,12 +253,12 @@ bool thrum__adapt_ends_tell_holders(struct wait *wait, const struct look *look,
 }
 
 bool thrum__adapt_ends_tell_children(struct wait *wait, const struct look *look,
-	const pid_t *children, unsigned count)
+	const pid_t *children, const struct unheard *unheard, unsigned count)
 {
 	struct named named = {.count = 0};
 	bool is_vain = true;
 
 	for (unsigned i = 0; i < count; i++)
-		is_vain &= tell_process(wait, look, &named, children[i]);
+		is_vain &= tell_process(wait, look, &named, children[i], &unheard[i]);
 	return is_vain;
 }
