@@ -125,6 +125,38 @@ static thrum_task make_signal(struct wait *wait, const struct step *step)
 	return task;
 }
 
+#define PLACES 10 /* tasks of a wait after which no more are made for places */
+
+thrum_task thrum__adapt_ends_make_place(struct wait *wait, const struct look *look, pid_t process,
+	const char *verb)
+{
+	char label[PLACE_MAX + 80], place[PLACE_MAX];
+	const void *caller = process != look->self && wait->also_count < PLACES
+		? thrum__adapt_waits_in(look->self, process)
+		: NULL;
+
+	if (!caller)
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(place, " at", caller);
+	strcpy(thrum__adapt_put_number(stpcpy(stpcpy(label, verb), " of process "),
+		       (uint64_t)process),
+		place);
+	return thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, caller);
+}
+
+/* The same for a step that closes a circle: only those are told whole. */
+static thrum_task make_place(struct wait *wait, const struct look *look, const struct step *step)
+{
+	if (!step->is_vain || !look->is_alone || step->holder.process != look->self)
+		return THRUM_TASK_NONE;
+	if (step->sort == END)
+		return thrum__adapt_ends_make_place(wait, look, step->process,
+			step->end.writes ? "read" : "write");
+	return step->sort == FILE_LOCK
+		? thrum__adapt_ends_make_place(wait, look, step->process, "lock")
+		: THRUM_TASK_NONE;
+}
+
 /* The processes that one telling has named. */
 struct named {
 	pid_t processes[WAIT_ALSO];
@@ -140,6 +172,37 @@ static thrum_task find_named(const struct named *named, pid_t process)
 	return THRUM_TASK_NONE;
 }
 
+/* Makes the task of a process, at the place where it waits, if it does so in vain and that is known. */
+static thrum_task make_process(struct wait *wait, const struct look *look, const struct step *step)
+{
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+	const void *caller = step->is_vain && step->process != look->self
+		? thrum__adapt_waits_in(look->self, step->process)
+		: NULL;
+
+	*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
+	return thrum__adapt_ends_make(wait, step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE,
+		label, caller ? caller : wait->caller);
+}
+
+/* Makes the task of what a process waits for in vain; NONE: that is another process, or it may come. */
+static thrum_task make_awaited(struct wait *wait, const struct look *look, const struct step *step)
+{
+	if (!step->is_vain)
+		return THRUM_TASK_NONE;
+	switch (step->sort) {
+	case LOCK: return make_lock(wait, look, &step->lock);
+	case STOP: return thrum__adapt_ends_make_stop(wait, step->process);
+	case SIGNAL: return make_signal(wait, step);
+	case END:
+		return thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
+			step->holder.at);
+	case FILE_LOCK:
+		return thrum__adapt_file_make(wait, look, &step->file, step->holder.process);
+	default: return THRUM_TASK_NONE;
+	}
+}
+
 /* Makes the tasks of steps, from the last back: each waits for the next. Those from the first one on that is
  * named already have theirs. Returns the first. */
 static thrum_task make_steps(struct wait *wait, const struct look *look, struct named *named,
@@ -152,26 +215,18 @@ static thrum_task make_steps(struct wait *wait, const struct look *look, struct 
 		made++;
 	task = next;
 	for (unsigned i = made; i-- > 0; next = task) {
-		char label[PROCESS_TEXT + PLACE_MAX + 40];
 		const struct step *step = &steps[i];
+		thrum_task awaited, place;
 
-		*thrum__adapt_ends_put_holder(label, look, step->process) = '\0';
-		task = thrum__adapt_ends_make(wait,
-			step->is_vain ? THRUM_KIND_TASK : THRUM_KIND_HANDLE, label, wait->caller);
-		if (step->is_vain && step->sort == LOCK)
-			next = make_lock(wait, look, &step->lock);
-		else if (step->is_vain && step->sort == STOP)
-			next = thrum__adapt_ends_make_stop(wait, step->process);
-		else if (step->is_vain && step->sort == SIGNAL)
-			next = make_signal(wait, step);
-		else if (step->is_vain && step->sort == END)
-			next = thrum__adapt_ends_make_end(wait, look, &step->end, &step->holder,
-				step->holder.at);
-		else if (step->is_vain && step->sort == FILE_LOCK)
-			next = thrum__adapt_file_make(wait, look, &step->file,
-				step->holder.process);
+		task = make_process(wait, look, step);
+		awaited = make_awaited(wait, look, step);
+		if (awaited)
+			next = awaited;
+		place = make_place(wait, look, step);
+		if (place)
+			thrum_task_wait(task, place);
 		if (next)
-			thrum_task_wait(task, next);
+			thrum_task_wait(place ? place : task, next);
 		if (named->count < WAIT_ALSO) {
 			named->processes[named->count] = step->process;
 			named->tasks[named->count++] = task;
