@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * All processes under one `thrum record` share this with it: how many forked children record, how they
- * ended, who made files that may be locks, and which signals one sent to another. It lies in a file
- * whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
+ * who made files that may be locks, who started whom, and which signals one sent to another. It lies in a
+ * file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -14,6 +14,8 @@
 #define FORKS_MAX 100   /* forked children that record */
 #define FORKS_SENT 64   /* the latest signals */
 #define FORKS_FILES 256 /* of which it is known who made them */
+
+#define FORKS_STARTED 256 /* processes of which it is known who started them */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 
@@ -34,6 +36,11 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */
 		_Atomic uint32_t is_killed; /* by a signal, as the one that waited for it knows */
 	} made[FORKS_FILES];
+	/* By their numbers: processes that others started. */
+	struct thrum__adapt_started {
+		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
+		_Atomic uint64_t caller;     /* an address of the process `by` */
+	} started[FORKS_STARTED];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
 	 * for a group of processes. */

@@ -402,6 +402,9 @@ void thrum__adapt_wait_again(struct wait *, bool is_inside);
 /* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
  * errno. */
 void thrum__adapt_wait_end(struct wait *);
+/* Whether two processes have the same code before an address, to which a call returns: so both name it alike.
+ * Changes errno. */
+bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *address);
 /* The call in which another process waits: its main thread. NULL: it isn't known, as the process is no copy
  * of this one, or runs. Changes errno. */
 const void *thrum__adapt_waits_in(pid_t self, pid_t process);

@@ -66,12 +66,12 @@ static void leave_place(void)
 		atomic_store_explicit(&waiting.caller, 0, memory_order_relaxed);
 }
 
-/* Whether two processes have the same code before an address, to which a call returns. */
-static bool is_same_code(pid_t self, pid_t process, uintptr_t address)
+bool thrum__adapt_is_same_code(pid_t self, pid_t process, const void *place)
 {
 	char code[2][16];
+	uintptr_t address = (uintptr_t)place;
 
-	return address > sizeof *code &&
+	return thrum__adapt_process_is_copy(self, process) && address > sizeof *code &&
 		thrum__adapt_process_copy(self, address - sizeof *code, code[0], sizeof *code) &&
 		thrum__adapt_process_copy(process, address - sizeof *code, code[1], sizeof *code) &&
 		memcmp(code[0], code[1], sizeof *code) == 0;
@@ -82,10 +82,10 @@ const void *thrum__adapt_waits_in(pid_t self, pid_t process)
 	struct waiting theirs;
 	uint64_t ran = thrum__adapt_process_ran(process, 0);
 
-	if (!ran || !thrum__adapt_process_is_copy(self, process) ||
+	if (!ran ||
 		!thrum__adapt_process_copy(process, (uintptr_t)&waiting, &theirs, sizeof theirs) ||
 		theirs.tid != (uint32_t)process || !theirs.caller ||
-		!is_same_code(self, process, theirs.caller) ||
+		!thrum__adapt_is_same_code(self, process, (const void *)theirs.caller) ||
 		thrum__adapt_process_ran(process, 0) != ran)
 		return NULL;
 	return (const void *)theirs.caller;
