@@ -12,7 +12,7 @@ has end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has single-end why 'child process [0-9]*.*: Ends, but still holds .mutex'
 has single why '^no findings'
 has single dump 'process [0-9]* \(holder\),[^,]* unlock '
-has sibling-end why 'process [0-9]*, started by start_holder.*: Ends, but still holds .mutex'
+has sibling-end why 'process [0-9]*.*: Ends, but still holds .mutex.* start_holder'
 for case in sibling sibling-keep; do
 	has "$case" why '^no findings'
 done
