@@ -29,6 +29,7 @@
  *   forked.c                                      locks that a child got by fork
  *   files.c file_owner.c                          locks of files
  *   open.c lock_file.c                            FIFOs that are opened, and files that are locks
+ *   sets.c semops.c                               semaphores that are the kernel's own
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for

@@ -19,6 +19,7 @@
 
 #include "adapt/ends.h"
 #include "adapt/forks.h"
+#include "adapt/sets.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;
@@ -98,6 +99,8 @@ void thrum__adapt_fork_ended(pid_t child, int status)
 	for (uint32_t i = 0; WIFSIGNALED(status) && i < FORKS_FILES; i++)
 		if (atomic_load(&forks->made[i].process) == child)
 			atomic_store(&forks->made[i].is_killed, 1);
+	if (WIFSIGNALED(status))
+		thrum__adapt_set_killed(child);
 	for (uint32_t i = 0; i < count && i < FORKS_MAX; i++)
 		if (atomic_load(&forks->child[i].process) == child &&
 			!atomic_load(&forks->child[i].ended)) {
@@ -150,6 +153,7 @@ void thrum__adapt_fork_shares(void)
 		atomic_compare_exchange_strong(&forks->made[i].process, &its, 0);
 	}
 	atomic_store(&has_made, false);
+	thrum__adapt_set_shares();
 }
 
 /* ---- The child -------------------------------------------------------------------------------- */
