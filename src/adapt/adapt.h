@@ -30,6 +30,8 @@
  *   files.c file_owner.c                          locks of files
  *   open.c lock_file.c                            FIFOs that are opened, and files that are locks
  *   sets.c semops.c                               semaphores that are the kernel's own
+ *   queues.c messages.c mq.c                      queues of messages
+ *   ipc.c                                         who could end a wait for these
  *   signals.c                                     calls that wait for a signal
  *   look.c                                        long waits that look what they missed
  *   children.c                                    children that ended and are not waited for

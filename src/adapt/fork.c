@@ -19,6 +19,7 @@
 
 #include "adapt/ends.h"
 #include "adapt/forks.h"
+#include "adapt/queues.h"
 #include "adapt/sets.h"
 #include "port/port.h"
 
@@ -99,8 +100,10 @@ void thrum__adapt_fork_ended(pid_t child, int status)
 	for (uint32_t i = 0; WIFSIGNALED(status) && i < FORKS_FILES; i++)
 		if (atomic_load(&forks->made[i].process) == child)
 			atomic_store(&forks->made[i].is_killed, 1);
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status)) {
 		thrum__adapt_set_killed(child);
+		thrum__adapt_queue_killed(child);
+	}
 	for (uint32_t i = 0; i < count && i < FORKS_MAX; i++)
 		if (atomic_load(&forks->child[i].process) == child &&
 			!atomic_load(&forks->child[i].ended)) {

@@ -17,6 +17,8 @@
 #define FORKS_SEMAPHORES 256 /* of semop() */
 #define FORKS_PERMITS 4      /* of each: those whose takers are noted */
 #define FORKS_WAITS 64       /* for such semaphores */
+#define FORKS_QUEUES 64      /* of messages */
+#define FORKS_USERS 8        /* of each: those processes that are noted */
 
 #define FORKS_MAGIC UINT32_C(0x6b726f66)
 
@@ -54,9 +56,21 @@ struct thrum__adapt_forks {
 	} semaphore[FORKS_SEMAPHORES];
 	struct {
 		_Atomic uint64_t thread, key;
-		_Atomic uint32_t turn;    /* differs in each wait */
+		_Atomic uint32_t turn; /* differs in each wait */
+		_Atomic uint32_t
+			looks; /* it looks from time to time, and may tell why it waits in vain */
 		_Atomic uint32_t is_told; /* for whom it waits, as all those wait for each other */
 	} wait[FORKS_WAITS];
+	/* By their keys: see queues.c. */
+	struct thrum__adapt_queue {
+		_Atomic uint64_t key;        /* 0: this one is free */
+		_Atomic uint32_t is_crowded; /* there are more users */
+		struct thrum__adapt_user {
+			_Atomic int32_t process;
+			_Atomic uint32_t bits; /* of queues.h */
+			_Atomic uint64_t name[2];
+		} user[FORKS_USERS];
+	} queue[FORKS_QUEUES];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. */
 	struct {

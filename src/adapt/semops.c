@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Semaphores that are the kernel's own (semop). A thread that has to wait tells who has their permits, if they
- * are known to be locks: threads of this process, or other processes. While it waits, it looks from time to time
- * whether one of those has ended, or waits for a semaphore of the thread itself.
+ * Semaphores that are the kernel's own (semop). A thread that has to wait tells who has their permits, if
+ * they are known to be locks: threads of this process, or other processes. While it waits, it looks from
+ * time to time whether one of those has ended, or waits for a semaphore of the thread itself.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "adapt/descriptor.h"
+#include "adapt/ipc.h"
 #include "adapt/process.h"
 #include "adapt/sets.h"
 #include "port/port.h"
@@ -36,9 +37,7 @@ static int value_of(int set, unsigned number)
 
 /* ---- Those who have it -------------------------------------------------------------------------- */
 
-/* Whether all permits are taken by those who are noted, as far as the kernel tells, too. Leaves out those who
- * gave theirs back as they ended, or left them to a child. */
-static bool is_taken(struct set_lock *lock)
+bool thrum__adapt_set_is_taken(struct set_lock *lock)
 {
 	unsigned left = 0;
 	int value = value_of(lock->set, lock->number), last;
@@ -74,8 +73,12 @@ struct set_wait {
 	unsigned number;
 	struct told told[FORKS_PERMITS + CHAIN];
 	unsigned told_count;
-	bool is_over; /* there is nothing more to find out */
+	uint64_t stuck;  /* as struct ipc_look's `before` */
+	bool is_stuck;   /* that is told */
+	bool is_private; /* only relatives can know the set */
+	bool is_over;    /* there is nothing more to find out */
 	bool is_timed;
+	bool looks;     /* from time to time */
 	bool is_teller; /* of those of this process that wait for the same */
 	uint32_t note;
 };
@@ -187,7 +190,7 @@ static bool follow(const struct set_lock *first, struct chain *chain)
 			!thrum__adapt_set_of_lock(thrum__adapt_set_wait_of(lock->holders[0].thread,
 							  &turn),
 				next) ||
-			!is_taken(next))
+			!thrum__adapt_set_is_taken(next))
 			return false;
 		chain->turns = chain->turns * 31 + turn;
 		chain->count++;
@@ -282,15 +285,26 @@ static void tell_others(struct set_wait *set, const struct set_lock *lock)
 	set->is_over = ended == lock->count;
 }
 
-static void look_once(struct set_wait *set)
+static bool has_own(const struct set_lock *lock)
+{
+	bool has = false;
+
+	for (unsigned i = 0; i < lock->count; i++)
+		has |= lock->holders[i].process == getpid();
+	return has;
+}
+
+static void look_once(struct set_wait *set, bool is_first)
 {
 	struct set_lock lock;
 	struct chain chain;
 
-	if (!thrum__adapt_set_of_lock(set->key, &lock) || !is_taken(&lock)) {
+	if (!thrum__adapt_set_of_lock(set->key, &lock) || !thrum__adapt_set_is_taken(&lock)) {
 		end_told(set);
 		return;
 	}
+	if (is_first && set->looks && !has_own(&lock))
+		return; /* most waits are over before the first look */
 	if (!set->wait.object)
 		begin_lock(set, &lock);
 	if (!set->wait.object || !is_teller(set))
@@ -306,13 +320,33 @@ static void look_once(struct set_wait *set)
 		thrum__adapt_wait_again(&set->wait, true);
 }
 
+/* Not for a lock: whether all relatives wait for each other. */
+static void look_for_stuck(struct set_wait *set)
+{
+	char label[CALL_MAX];
+	struct ipc_look look = {.wait = &set->wait,
+		.kind = THRUM_KIND_HANDLE,
+		.label = label,
+		.is_begun = true,
+		.before = set->stuck};
+	const struct process_call call = {SYS_semtimedop,
+		{(unsigned long)set->change.set, (unsigned long)set->change.ops,
+			set->change.count}};
+
+	put_label(label, set->change.set, set->number);
+	set->is_stuck = thrum__adapt_ipc_look(&look, &call);
+	set->stuck = look.before;
+}
+
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
-static void look(struct set_wait *set)
+static void look(struct set_wait *set, bool is_first)
 {
 	int error = errno, before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-	look_once(set);
+	look_once(set, is_first);
+	if (!is_first && !set->wait.object && set->is_private && !set->is_timed && !set->is_stuck)
+		look_for_stuck(set);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
 }
@@ -322,6 +356,7 @@ static void look(struct set_wait *set)
 /* Finds the semaphore for which the call waits first of all. */
 static void find_first(struct set_wait *set)
 {
+	struct semid_ds about;
 	int error = errno;
 
 	set->number = set->change.ops[0].sem_num;
@@ -335,6 +370,9 @@ static void find_first(struct set_wait *set)
 		break;
 	}
 	set->key = thrum__adapt_set_key(set->change.set, set->number);
+	set->is_private = real_semctl(NULL)(set->change.set, 0, IPC_STAT,
+				  (union value){.pointer = &about}) == 0 &&
+		about.sem_perm.__key == IPC_PRIVATE;
 	errno = error;
 }
 
@@ -353,7 +391,9 @@ static void begin(struct set_wait *set, const struct timespec *limit)
 		set->change.caller);
 	set->is_timed = limit != NULL;
 	set->note = limit ? FORKS_WAITS : thrum__adapt_set_waits(set->key);
-	look(set);
+	set->looks = !limit && !thrum__adapt_had_handlers();
+	thrum__adapt_set_wait_looks(set->note, set->looks);
+	look(set, true);
 }
 
 /* result: of the call, which is over. */
@@ -386,18 +426,20 @@ static int wait_ms(const struct set_wait *set, int ms)
 
 static int wait_on(struct set_wait *set, const struct timespec *limit)
 {
-	bool looks = !limit && !thrum__adapt_had_handlers();
 	int error = errno, result;
 
-	for (int pause = LOOK_FIRST; looks && !set->is_over;
+	for (int pause = LOOK_FIRST; set->looks && !set->is_over;
 		pause = pause < LOOK_LAST ? pause * 2 : pause) {
 		result = wait_ms(set, pause);
 		if (result == 0 || errno != EAGAIN)
 			return result;
-		look(set);
+		look(set, false);
 		/* Those that wait for something else than a lock go on in their order. */
-		looks = set->wait.object != NULL && !thrum__adapt_had_handlers();
+		set->looks = (set->wait.object || set->is_private) && !thrum__adapt_had_handlers();
 	}
+	/* Those that have told why they wait in vain needn't be told by others. */
+	if (!set->looks)
+		thrum__adapt_set_wait_looks(set->note, false);
 	errno = error;
 	return real_semtimedop(
 		set->change.caller)(set->change.set, set->change.ops, set->change.count, limit);

@@ -33,15 +33,8 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 
 /* ---- Finding ----------------------------------------------------------------------------------- */
 
-/* The calling thread. */
-struct set_self {
-	uint64_t thread; /* the process's number, and its own */
-	/* Its process's number, and those of sets, mean nothing in other namespaces. 0: not known. */
-	uint64_t space;
-};
-
-/* Looks it up once in each thread of a process, as that takes as long as a call that changes a semaphore. */
-static const struct set_self *find_self(void)
+/* It is looked up once in each thread of a process, as that takes as long as a change of a semaphore. */
+const struct set_self *thrum__adapt_set_self(void)
 {
 	static __thread struct set_self self __attribute__((tls_model("initial-exec")));
 	uint64_t process = (uint64_t)getpid();
@@ -65,7 +58,7 @@ static uint64_t key_of(const struct set_self *self, int set, unsigned number)
 uint64_t thrum__adapt_set_key(int set, unsigned number)
 {
 	int error = errno;
-	uint64_t key = key_of(find_self(), set, number);
+	uint64_t key = key_of(thrum__adapt_set_self(), set, number);
 
 	errno = error;
 	return key;
@@ -256,7 +249,7 @@ void thrum__adapt_set_gives(struct set_change *change)
 	const struct sembuf *ops = change->ops;
 	int error = errno;
 
-	change->self = find_self();
+	change->self = thrum__adapt_set_self();
 	change->given = 0;
 	change->may_take = false;
 	for (size_t i = 0; i < change->count && i < SET_OPERATIONS; i++) {
@@ -351,7 +344,7 @@ void thrum__adapt_set_failed(const struct set_change *change)
 void thrum__adapt_set_begins(int set, unsigned number, unsigned value)
 {
 	int error = errno;
-	struct thrum__adapt_semaphore *one = find_or_make(find_self(), set, number);
+	struct thrum__adapt_semaphore *one = find_or_make(thrum__adapt_set_self(), set, number);
 
 	errno = error;
 	if (!one)
@@ -460,7 +453,7 @@ void thrum__adapt_set_tell_own(const struct object *object, uint64_t key)
 uint32_t thrum__adapt_set_waits(uint64_t key)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
-	uint64_t self = find_self()->thread;
+	uint64_t self = thrum__adapt_set_self()->thread;
 	uint32_t place = 0;
 
 	for (; place < FORKS_WAITS; place++) {
@@ -474,8 +467,15 @@ uint32_t thrum__adapt_set_waits(uint64_t key)
 		return place;
 	atomic_fetch_add(&forks->wait[place].turn, 1);
 	atomic_store(&forks->wait[place].is_told, 0);
+	atomic_store(&forks->wait[place].looks, 0);
 	atomic_store(&forks->wait[place].key, key);
 	return place;
+}
+
+void thrum__adapt_set_wait_looks(uint32_t place, bool looks)
+{
+	if (place < FORKS_WAITS)
+		atomic_store(&thrum__adapt_forks()->wait[place].looks, looks);
 }
 
 void thrum__adapt_set_wait_over(uint32_t place)
@@ -489,27 +489,48 @@ void thrum__adapt_set_wait_over(uint32_t place)
 	atomic_store(&forks->wait[place].thread, 0);
 }
 
+/* Returns the place of a thread's wait, or FORKS_WAITS. */
+static uint32_t place_of(uint64_t thread)
+{
+	const struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t place = 0;
+
+	while (place < FORKS_WAITS && atomic_load(&forks->wait[place].thread) != thread)
+		place++;
+	return place;
+}
+
 uint64_t thrum__adapt_set_wait_of(uint64_t thread, uint32_t *turn)
 {
-	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	const struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t place = place_of(thread);
 
-	for (uint32_t place = 0; place < FORKS_WAITS; place++)
-		if (atomic_load(&forks->wait[place].thread) == thread) {
-			*turn = atomic_load(&forks->wait[place].turn);
-			return atomic_load(&forks->wait[place].key);
-		}
-	return 0;
+	if (place == FORKS_WAITS)
+		return 0;
+	*turn = atomic_load(&forks->wait[place].turn);
+	return atomic_load(&forks->wait[place].key);
+}
+
+bool thrum__adapt_set_wait_is_looked(uint64_t thread)
+{
+	uint32_t place = place_of(thread);
+
+	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].looks);
 }
 
 bool thrum__adapt_set_tells(uint64_t thread)
 {
-	struct thrum__adapt_forks *forks = thrum__adapt_forks();
-	bool tells = false;
+	uint32_t place = place_of(thread);
 
-	for (uint32_t place = 0; place < FORKS_WAITS && !tells; place++)
-		tells = atomic_load(&forks->wait[place].thread) == thread &&
-			atomic_exchange(&forks->wait[place].is_told, 1) == 0;
-	return tells;
+	return place < FORKS_WAITS &&
+		atomic_exchange(&thrum__adapt_forks()->wait[place].is_told, 1) == 0;
+}
+
+bool thrum__adapt_set_is_told(uint64_t thread)
+{
+	uint32_t place = place_of(thread);
+
+	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].is_told);
 }
 
 /* Calls for each permit that a thread of a process has. */

@@ -12,6 +12,15 @@
 #include "adapt/adapt.h"
 #include "adapt/forks.h"
 
+/* The calling thread. */
+struct set_self {
+	uint64_t thread; /* the process's number, and its own */
+	/* Its process's number, and those of sets, mean nothing in other namespaces. 0: not known. */
+	uint64_t space;
+};
+/* May change errno. */
+const struct set_self *thrum__adapt_set_self(void);
+
 struct set_holder {
 	uint64_t thread;
 	pid_t process;
@@ -71,18 +80,27 @@ void thrum__adapt_set_failed(const struct set_change *);
 
 /* Whether a semaphore is known to be a lock. Then finds who has it. May change errno. */
 bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *);
+/* semops.c: whether all permits are taken by those that are noted, as far as the kernel tells, too.
+ * Leaves out those who gave theirs back as they ended, or left them to a child. Changes errno. */
+bool thrum__adapt_set_is_taken(struct set_lock *);
 /* Records which threads of this process have a permit, as far as it isn't recorded yet. */
 void thrum__adapt_set_tell_own(const struct object *, uint64_t key);
 
 /* The calling thread waits from now on, as long as it takes. Returns the place of this note, or
  * FORKS_WAITS. */
 uint32_t thrum__adapt_set_waits(uint64_t key);
+/* It looks from time to time, or no more. */
+void thrum__adapt_set_wait_looks(uint32_t place, bool looks);
 void thrum__adapt_set_wait_over(uint32_t place);
 /* The semaphore for which a thread waits as long as it takes; 0: for none, as far as is known. turn: differs
  * in each of its waits. */
 uint64_t thrum__adapt_set_wait_of(uint64_t thread, uint32_t *turn);
-/* Whether the calling thread is the first to tell that this one waits in a circle. */
+/* Whether it looks. */
+bool thrum__adapt_set_wait_is_looked(uint64_t thread);
+/* Whether the calling thread is the first to tell why this one waits in vain. */
 bool thrum__adapt_set_tells(uint64_t thread);
+/* Whether it is told why this one waits in vain. */
+bool thrum__adapt_set_is_told(uint64_t thread);
 
 /* A signal has killed this process, as the one knows that waited for it. */
 void thrum__adapt_set_killed(pid_t process);

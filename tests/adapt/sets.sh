@@ -31,10 +31,11 @@ hangs circle ' sets[^:]*: Waits for|checker[^:]*: Waits for' \
 	'^deadlock \(certain\)' 'process [0-9]* \([a-z]*\)[^:]*: Holds .semaphore [01] of set'
 hangs threads '^deadlock \(certain\)'
 hangs self '^deadlock \(certain\)' 'sets: Holds .semaphore 0 of set'
+hangs hook '^deadlock \(certain\)' 'process [0-9]* \(hook\)'
 (($("$THRUM" why circle.thrum 2>&1 | grep -c '^deadlock') == 1)) || wrong 'both processes tell of the circle'
 
 # Nothing is wrong.
-for case in ended first inverse pool circle threads self places events reset passed; do
+for case in ended first inverse pool circle threads self hook places events reset passed; do
 	"$THRUM" record -o "fine-$case.thrum" --size=64M -- "$programs/sets" "$case" fine >out 2>err </dev/null
 	[[ $(grep -v '^thrum: ' out) == done ]] || wrong "$case with fine: $(cat out err)"
 	remove

@@ -10,6 +10,7 @@
  * circle	two processes want each other's lock
  * threads	two threads do
  * self		a thread takes the same lock twice
+ * hook		a process has a lock, and waits for a child that wants it
  * places	a queue of a single place: producers end, and a consumer gives the places
  * events	a process that took an event has ended; others come late
  * reset	a child ends with a lock, and its parent sets it anew
@@ -215,6 +216,23 @@ static void self(void)
 	use(0);
 }
 
+static void hook(void)
+{
+	pid_t child;
+
+	make_set(1, 1);
+	use(0);
+	take(0);
+	child = start("hook");
+	if (child == 0) {
+		use(0);
+		_exit(0);
+	}
+	if (is_fine)
+		give(0);
+	waitpid(child, NULL, 0);
+}
+
 /* 0: free places; 1: full ones. */
 static void produce(void)
 {
@@ -314,8 +332,8 @@ int main(int count, char **arguments)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {{"ended", ended}, {"first", first}, {"inverse", inverse}, {"pool", pool},
-		{"circle", circle}, {"threads", threads}, {"self", self}, {"places", places},
-		{"events", events}, {"reset", reset}, {"passed", passed}};
+		{"circle", circle}, {"threads", threads}, {"self", self}, {"hook", hook},
+		{"places", places}, {"events", events}, {"reset", reset}, {"passed", passed}};
 
 	alarm(count > 2 ? 20 : 1);
 	is_fine = count > 2;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/* ipc.c: who could end a wait for the kernel's semaphores and queues. For stuck.c. As process.h. */
+#ifndef ADAPT_IPC_H
+#define ADAPT_IPC_H
+
+#include <sys/syscall.h>
+
+#include "adapt/ends.h"
+
+#ifndef SYS_semtimedop
+#define SYS_semtimedop SYS_semtimedop_time64
+#endif
+#define IPC_NAME 48
+
+/* Such a wait. */
+struct ipc_need {
+	enum {
+		IPC_SEMAPHORE,
+		IPC_MESSAGE, /* that should come */
+		IPC_ROOM     /* for a message */
+	} sort;
+	pid_t ended; /* the process that should have ended the wait; 0: it isn't known */
+	char name[IPC_NAME + 32], ended_name[16];
+};
+
+/* Finds for which of these a thread of a process waits, as long as it takes. Returns false if for none.
+ * wakers: bits of the processes of the look that could end the wait, with that process itself; 0: others
+ * could, too. by: those of them that are likely to. */
+bool thrum__adapt_ipc_need(const struct look *, pid_t process, uint32_t tid,
+	const struct process_call *, struct ipc_need *, uint32_t *wakers, uint32_t *by);
+
+/* Differs in each wait of a thread that looks from time to time; 0: it doesn't. */
+uint32_t thrum__adapt_ipc_turn(pid_t process, uint32_t tid);
+
+/* Names what doesn't come. Returns the place behind it. */
+char *thrum__adapt_ipc_put(char *to, const struct ipc_need *);
+
+/* Looks at such a wait. */
+struct ipc_look {
+	struct wait *wait;
+	enum thrum_kind kind;
+	const char *label;
+	bool is_begun;   /* the wait; else its task is made */
+	uint64_t before; /* not 0: all relatives waited for each other in the look before */
+};
+/* The calling thread waits in a call, or is about to: looks whether it and all its relatives wait for
+ * each other. Tells it once two looks agree, and returns true then. Changes errno. */
+bool thrum__adapt_ipc_look(struct ipc_look *, const struct process_call *);
+/* Why the wait is in vain is about to be recorded, or was. */
+void thrum__adapt_ipc_tell_begin(struct ipc_look *);
+void thrum__adapt_ipc_tell_end(struct ipc_look *);
+
+/* The key of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no name any
+ * more. */
+uint64_t thrum__adapt_ipc_mq_key(const char *path, bool *is_private);
+void thrum__adapt_ipc_mq_name(char name[IPC_NAME], const char *path);
+
+#endif
