@@ -76,16 +76,15 @@ static bool find_queue(struct call *call, int queue, bool sends)
 	return true;
 }
 
-uint64_t thrum__adapt_ipc_mq_key(const char *path, bool *is_private)
+uint64_t thrum__adapt_ipc_mq_number(const char *path, bool *is_private)
 {
 	struct statx file;
 
 	if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_NLINK, &file) != 0)
 		return 0;
 	*is_private = file.stx_nlink == 0;
-	return thrum__adapt_queue_key(QUEUE_OF_MQ_OPEN,
-		file.stx_ino ^ (uint64_t)file.stx_dev_major << 52 ^
-			(uint64_t)file.stx_dev_minor << 32);
+	return file.stx_ino ^ (uint64_t)file.stx_dev_major << 52 ^
+		(uint64_t)file.stx_dev_minor << 32;
 }
 
 /* A queue of mq_open() is a descriptor, whose target is the queue's name. */
@@ -103,11 +102,13 @@ void thrum__adapt_ipc_mq_name(char name[IPC_NAME], const char *path)
 static bool find_mq(struct call *call, unsigned fd, bool sends)
 {
 	char path[64], name[IPC_NAME];
+	uint64_t number;
 
 	*thrum__adapt_put_number(stpcpy(thrum__adapt_process_path(path, call->process), "/fd/"),
 		fd) = '\0';
 	call->need->sort = sends ? IPC_ROOM : IPC_MESSAGE;
-	call->key = thrum__adapt_ipc_mq_key(path, &call->is_private);
+	number = thrum__adapt_ipc_mq_number(path, &call->is_private);
+	call->key = number ? thrum__adapt_queue_key(QUEUE_OF_MQ_OPEN, number) : 0;
 	thrum__adapt_ipc_mq_name(name, path);
 	strcpy(stpcpy(call->need->name, "queue "), name);
 	return call->key != 0;

@@ -50,9 +50,9 @@ bool thrum__adapt_ipc_look(struct ipc_look *, const struct process_call *);
 void thrum__adapt_ipc_tell_begin(struct ipc_look *);
 void thrum__adapt_ipc_tell_end(struct ipc_look *);
 
-/* The key of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no name any
+/* The number of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no name any
  * more. */
-uint64_t thrum__adapt_ipc_mq_key(const char *path, bool *is_private);
+uint64_t thrum__adapt_ipc_mq_number(const char *path, bool *is_private);
 void thrum__adapt_ipc_mq_name(char name[IPC_NAME], const char *path);
 
 #endif

@@ -34,7 +34,7 @@ static bool has_unread(uint64_t asked)
 static void note_sent(int queue)
 {
 	atomic_store_explicit(&asked_queue, queue, memory_order_relaxed);
-	thrum__adapt_queue_used(key_of(queue), QUEUE_SENDS);
+	thrum__adapt_queue_used(QUEUE_OF_MSGGET, (uint64_t)queue, QUEUE_SENDS);
 }
 
 struct message_wait {
@@ -48,7 +48,8 @@ static void end(struct message_wait *wait)
 	thrum__adapt_wait_end(&wait->wait);
 }
 
-static void begin(struct message_wait *wait, int queue, bool sends, const void *caller)
+static void begin(struct message_wait *wait, int queue, uint64_t key, bool sends,
+	const void *caller)
 {
 	char label[CALL_MAX], name[32];
 	int error = errno;
@@ -60,9 +61,9 @@ static void begin(struct message_wait *wait, int queue, bool sends, const void *
 		strcpy(stpcpy(label, sends ? "send to queue " : "receive from queue "), name);
 		thrum__adapt_wait_make(&wait->wait, sends ? THRUM_KIND_REQUEST : THRUM_KIND_HANDLE,
 			label, caller);
-		wait->note = thrum__adapt_set_waits(key_of(queue));
+		wait->note = thrum__adapt_set_waits(key);
 		thrum__adapt_queue_look_once(&(struct queue_wait){.look.wait = &wait->wait,
-			.key = key_of(queue),
+			.key = key,
 			.name = name,
 			.sends = sends,
 			.has_unread = has_unread,
@@ -77,9 +78,10 @@ static NOINLINE ssize_t wait_to_receive(int queue, void *to, size_t size, long t
 {
 	struct message_wait wait __attribute__((cleanup(end)));
 
-	/* It will, if anything comes. */
-	thrum__adapt_queue_used(key_of(queue), QUEUE_RECEIVES);
-	begin(&wait, queue, false, caller);
+	/* It will receive, if anything comes. */
+	begin(&wait, queue,
+		thrum__adapt_queue_used(QUEUE_OF_MSGGET, (uint64_t)queue, QUEUE_RECEIVES), false,
+		caller);
 	return real_msgrcv(caller)(queue, to, size, type, flags);
 }
 
@@ -88,7 +90,7 @@ static NOINLINE int wait_to_send(int queue, const void *from, size_t size, int f
 {
 	struct message_wait wait __attribute__((cleanup(end)));
 
-	begin(&wait, queue, true, caller);
+	begin(&wait, queue, key_of(queue), true, caller);
 	return real_msgsnd(caller)(queue, from, size, flags);
 }
 
@@ -106,7 +108,7 @@ STAND_IN ssize_t msgrcv(int queue, void *to, size_t size, long type, int flags)
 		result = wait_to_receive(queue, to, size, type, flags, caller);
 	}
 	if (result >= 0)
-		thrum__adapt_queue_used(key_of(queue), QUEUE_RECEIVES);
+		thrum__adapt_queue_used(QUEUE_OF_MSGGET, (uint64_t)queue, QUEUE_RECEIVES);
 	return result;
 }
 

@@ -21,9 +21,9 @@ REAL(mq_send)
 REAL(mq_timedsend)
 REAL(mq_getattr)
 
-/* By descriptor: the queue; 0: not known yet. */
+/* By descriptor: the number of the queue; 0: not known yet. */
 #define QUEUES 1024
-static _Atomic uint64_t keys[QUEUES];
+static _Atomic uint64_t numbers[QUEUES];
 /* The last queue to which this process has sent. */
 static _Atomic int asked_queue;
 
@@ -32,23 +32,28 @@ static void put_path(char path[64], mqd_t queue)
 	*thrum__adapt_put_number(stpcpy(path, "/proc/self/fd/"), (uint64_t)queue) = '\0';
 }
 
-static uint64_t key_of(mqd_t queue)
+static uint64_t number_of(mqd_t queue)
 {
-	uint64_t key = (unsigned)queue < QUEUES
-		? atomic_load_explicit(&keys[queue], memory_order_relaxed)
+	uint64_t number = (unsigned)queue < QUEUES
+		? atomic_load_explicit(&numbers[queue], memory_order_relaxed)
 		: 0;
 	int error = errno;
 	char path[64];
 	bool is_private;
 
-	if (LIKELY(key) || queue < 0)
-		return key;
+	if (LIKELY(number) || queue < 0)
+		return number;
 	put_path(path, queue);
-	key = thrum__adapt_ipc_mq_key(path, &is_private);
+	number = thrum__adapt_ipc_mq_number(path, &is_private);
 	if (queue < QUEUES)
-		atomic_store(&keys[queue], key);
+		atomic_store(&numbers[queue], number);
 	errno = error;
-	return key;
+	return number;
+}
+
+static uint64_t key_of(mqd_t queue)
+{
+	return thrum__adapt_queue_key(QUEUE_OF_MQ_OPEN, number_of(queue));
 }
 
 static bool has_unread(uint64_t asked)
@@ -64,14 +69,15 @@ static void note_used(mqd_t queue, bool sends)
 {
 	if (sends)
 		atomic_store_explicit(&asked_queue, queue, memory_order_relaxed);
-	thrum__adapt_queue_used(key_of(queue), sends ? QUEUE_SENDS : QUEUE_RECEIVES);
+	thrum__adapt_queue_used(QUEUE_OF_MQ_OPEN, number_of(queue),
+		sends ? QUEUE_SENDS : QUEUE_RECEIVES);
 }
 
 /* Also before the recording starts: the number may have been another queue's. */
 static mqd_t note_opened(mqd_t queue)
 {
 	if ((unsigned)queue < QUEUES)
-		atomic_store(&keys[queue], 0);
+		atomic_store(&numbers[queue], 0);
 	return queue;
 }
 

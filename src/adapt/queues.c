@@ -25,13 +25,18 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
 	return sum ^ sum >> 32;
 }
 
+static uint64_t key_of(const struct set_self *self, enum queue_sort sort, uint64_t number)
+{
+	return self->space ? mixed(mixed(self->space, number), sort + 2) | 1 : 0;
+}
+
 uint64_t thrum__adapt_queue_key(enum queue_sort sort, uint64_t number)
 {
 	int error = errno;
-	uint64_t space = thrum__adapt_set_self()->space;
+	uint64_t key = key_of(thrum__adapt_set_self(), sort, number);
 
 	errno = error;
-	return space ? mixed(mixed(space, number), sort + 2) | 1 : 0;
+	return key;
 }
 
 /* ---- Noting ------------------------------------------------------------------------------------ */
@@ -122,13 +127,15 @@ static NOINLINE void note(uint64_t key, unsigned bit, pid_t process)
 									      : bit);
 }
 
-void thrum__adapt_queue_used(uint64_t key, unsigned bit)
+uint64_t thrum__adapt_queue_used(enum queue_sort sort, uint64_t number, unsigned bit)
 {
 	int error = errno;
-	pid_t process = getpid();
+	const struct set_self *self = thrum__adapt_set_self();
+	pid_t process = (pid_t)(self->thread >> 32);
+	uint64_t key = key_of(self, sort, number);
 
 	if (!key)
-		return;
+		return 0;
 	if (atomic_load_explicit(&own.process, memory_order_relaxed) != process) {
 		atomic_store(&own.noted[0], 0);
 		atomic_store(&own.noted[1], 0);
@@ -146,6 +153,7 @@ void thrum__adapt_queue_used(uint64_t key, unsigned bit)
 		atomic_store(&own.noted[bit == QUEUE_SENDS], key);
 	}
 	errno = error;
+	return key;
 }
 
 uint64_t thrum__adapt_queue_asked(void)

@@ -24,8 +24,8 @@ enum queue_sort {
 };
 uint64_t thrum__adapt_queue_key(enum queue_sort, uint64_t number);
 
-/* This process sends to a queue, or receives from it, or is about to. Keeps errno. */
-void thrum__adapt_queue_used(uint64_t key, unsigned bit);
+/* This process sends to a queue, or receives from it, or is about to. Returns its key. Keeps errno. */
+uint64_t thrum__adapt_queue_used(enum queue_sort, uint64_t number, unsigned bit);
 /* A signal has killed this process, as the one knows that waited for it. */
 void thrum__adapt_queue_killed(pid_t process);
 

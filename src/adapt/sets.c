@@ -450,19 +450,33 @@ void thrum__adapt_set_tell_own(const struct object *object, uint64_t key)
 
 /* ---- Waits ------------------------------------------------------------------------------------- */
 
-uint32_t thrum__adapt_set_waits(uint64_t key)
+/* Takes a place that is free, or one of those that have ended if is_ended. */
+static uint32_t take_place(uint64_t self, bool is_ended)
 {
 	struct thrum__adapt_forks *forks = thrum__adapt_forks();
-	uint64_t self = thrum__adapt_set_self()->thread;
 	uint32_t place = 0;
 
 	for (; place < FORKS_WAITS; place++) {
 		uint64_t before = atomic_load(&forks->wait[place].thread);
 
-		if ((!before || thrum__adapt_process_is_over((pid_t)(before >> 32))) &&
+		if ((!before ||
+			    (is_ended && thrum__adapt_process_is_over((pid_t)(before >> 32)))) &&
 			atomic_compare_exchange_strong(&forks->wait[place].thread, &before, self))
 			break;
 	}
+	return place;
+}
+
+uint32_t thrum__adapt_set_waits(uint64_t key)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	int error = errno;
+	uint64_t self = thrum__adapt_set_self()->thread;
+	uint32_t place = take_place(self, false);
+
+	if (place == FORKS_WAITS)
+		place = take_place(self, true);
+	errno = error;
 	if (place == FORKS_WAITS)
 		return place;
 	atomic_fetch_add(&forks->wait[place].turn, 1);
