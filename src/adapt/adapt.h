@@ -18,6 +18,7 @@
  *   wait.c       waiting for objects, and jumps out of it
  *   owner.c      which other process holds a mutex
  *   permits.c    who holds permits of semaphores
+ *   shared_waits.c    conditions and semaphores of several processes
  *   pthread.def threads.c locks.c conditions.c    pthreads and C11 threads
  *   loop.def loop.c                               loops that wait for descriptors
  *   blocking.def blocking.c                       other calls that wait for the outside
@@ -572,6 +573,17 @@ void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *cal
 /* The same for a semaphore. Records who has its permits. */
 void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const void *caller,
 	bool is_timed);
+
+/* shared_waits.c: takes a permit of a semaphore that several processes share, and for which the wait is
+ * recorded. Tells meanwhile if it and its relatives all wait for each other. Returns 1 if it is no such
+ * semaphore. */
+int thrum__adapt_down_shared(struct wait *, void *semaphore, const void *caller);
+/* The same while nothing is recorded. Returns true, and starts the recording, once that lasts; else sets the
+ * result. Keeps errno if it returns true. */
+bool thrum__adapt_down_lasts(void *semaphore, const void *caller, int *result);
+/* The wait for a condition that several processes share is recorded, and is about to begin: looks whether the
+ * thread and its relatives all wait for each other. Keeps errno. */
+void thrum__adapt_condition_look(struct wait *, const void *condition, const void *lock);
 
 /* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
  * lock itself tells it, else 0. */

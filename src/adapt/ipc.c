@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
@@ -114,6 +115,19 @@ static bool find_mq(struct call *call, unsigned fd, bool sends)
 	return call->key != 0;
 }
 
+/* A lock, a condition or a semaphore that several processes share. */
+static bool find_futex(struct call *call, const unsigned long *arguments)
+{
+	unsigned long operation = arguments[1] & ~(unsigned long)FUTEX_CLOCK_REALTIME;
+
+	if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
+		return false;
+	call->need->sort = IPC_FUTEX;
+	call->is_private = thrum__adapt_ipc_is_nameless(call->process, arguments[0]);
+	strcpy(call->need->name, "shared memory, as no other process is left");
+	return true;
+}
+
 /* Returns whether the call is one of these, and has no time limit. A thread that looks from time to time
  * has one, but has noted its wait. */
 static bool find(struct call *call, const struct process_call *made, bool is_noted)
@@ -121,6 +135,9 @@ static bool find(struct call *call, const struct process_call *made, bool is_not
 	const unsigned long *arguments = made->arguments;
 
 	switch (made->number) {
+	case SYS_futex:
+		return (is_noted || thrum__adapt_call_is_endless(made)) &&
+			find_futex(call, arguments);
 	case SYS_msgrcv: return find_queue(call, (int)arguments[0], false);
 	case SYS_msgsnd: return find_queue(call, (int)arguments[0], true);
 	case SYS_mq_timedreceive:
@@ -229,14 +246,14 @@ bool thrum__adapt_ipc_need(const struct look *look, pid_t process, uint32_t tid,
 		*wakers = *by | own;
 		return true;
 	}
-	is_known = need->sort == IPC_SEMAPHORE || find_likely(&call, by);
+	is_known = need->sort == IPC_SEMAPHORE || need->sort == IPC_FUTEX || find_likely(&call, by);
 	*by &= living;
 	/* It has told itself why it waits. */
 	if (!is_known || thrum__adapt_set_is_told((uint64_t)process << 32 | tid))
 		return true;
 	if (call.is_private)
 		*wakers = living | own;
-	else if (need->sort != IPC_SEMAPHORE && (*by || need->ended) &&
+	else if (call.key && (*by || need->ended) &&
 		(need->sort == IPC_ROOM || thrum__adapt_queue_asked_by(process)))
 		*wakers = *by | own;
 	if (!*by)
@@ -244,14 +261,39 @@ bool thrum__adapt_ipc_need(const struct look *look, pid_t process, uint32_t tid,
 	return true;
 }
 
+struct orphans {
+	const struct look *look;
+	bool found;
+};
+
+static void look_at_process(void *context, int directory, const char *name)
+{
+	struct orphans *orphans = context;
+	pid_t process = atoi(name);
+
+	(void)directory;
+	if (!orphans->found && bit_of(orphans->look, process) == 0)
+		orphans->found = thrum__adapt_process_is_copy(orphans->look->self, process);
+}
+
+bool thrum__adapt_ipc_has_orphans(const struct look *look)
+{
+	struct orphans orphans = {look, false};
+	int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc",
+		O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+
+	return !thrum__adapt_each_number(folder, look_at_process, &orphans) || orphans.found;
+}
+
 /* ---- Telling ----------------------------------------------------------------------------------- */
 
 char *thrum__adapt_ipc_put(char *to, const struct ipc_need *need)
 {
 	to = stpcpy(to,
-		need->sort == IPC_SEMAPHORE      ? "permit of "
-			: need->sort == IPC_ROOM ? "receipt from "
-						 : "message in ");
+		need->sort == IPC_SEMAPHORE       ? "permit of "
+			: need->sort == IPC_ROOM  ? "receipt from "
+			: need->sort == IPC_FUTEX ? "wake-up in "
+						  : "message in ");
 	to = stpcpy(to, need->name);
 	if (!need->ended)
 		return to;

@@ -17,7 +17,8 @@ struct ipc_need {
 	enum {
 		IPC_SEMAPHORE,
 		IPC_MESSAGE, /* that should come */
-		IPC_ROOM     /* for a message */
+		IPC_ROOM,    /* for a message */
+		IPC_FUTEX    /* of a lock, a condition or a semaphore in shared memory */
 	} sort;
 	pid_t ended; /* the process that should have ended the wait; 0: it isn't known */
 	char name[IPC_NAME + 32], ended_name[16];
@@ -28,6 +29,9 @@ struct ipc_need {
  * could, too. by: those of them that are likely to. */
 bool thrum__adapt_ipc_need(const struct look *, pid_t process, uint32_t tid,
 	const struct process_call *, struct ipc_need *, uint32_t *wakers, uint32_t *by);
+
+/* Whether there is a copy of this process that isn't among those: it has lost its parent. */
+bool thrum__adapt_ipc_has_orphans(const struct look *);
 
 /* Differs in each wait of a thread that looks from time to time; 0: it doesn't. */
 uint32_t thrum__adapt_ipc_turn(pid_t process, uint32_t tid);
@@ -50,8 +54,12 @@ bool thrum__adapt_ipc_look(struct ipc_look *, const struct process_call *);
 void thrum__adapt_ipc_tell_begin(struct ipc_look *);
 void thrum__adapt_ipc_tell_end(struct ipc_look *);
 
-/* The number of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no name any
- * more. */
+/* shared_waits.c: whether memory of a process is shared with its relatives, and has no name by which
+ * others could find it. */
+bool thrum__adapt_ipc_is_nameless(pid_t, unsigned long address);
+
+/* The number of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no
+ * name any more. */
 uint64_t thrum__adapt_ipc_mq_number(const char *path, bool *is_private);
 void thrum__adapt_ipc_mq_name(char name[IPC_NAME], const char *path);
 

@@ -153,7 +153,7 @@ static void need_lock(const struct stuck *stuck, struct relative *relative,
 }
 
 /* For a semaphore or a queue of the kernel's: returns false if the call is for none. */
-static bool need_ipc(const struct stuck *stuck, struct relative *relative, uint32_t tid,
+static bool need_ipc(struct stuck *stuck, struct relative *relative, uint32_t tid,
 	const struct process_call *call)
 {
 	struct ipc_need need;
@@ -161,6 +161,7 @@ static bool need_ipc(const struct stuck *stuck, struct relative *relative, uint3
 
 	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need, &wakers, &by))
 		return false;
+	stuck->has_ipc = true;
 	if (relative->sort == NEEDS_NOTHING)
 		relative->ipc = need;
 	if (relative->sort == NEEDS_NOTHING && wakers) {
@@ -225,7 +226,10 @@ static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_
 	pid_t told;
 	int fd;
 
-	if (call->number == SYS_futex) {
+	if (call->number == SYS_futex && !is_own_futex(relative->process, call) &&
+		need_ipc(stuck, relative, tid, call)) {
+		return;
+	} else if (call->number == SYS_futex) {
 		relative->is_open |= !thrum__adapt_call_is_endless(call) ||
 			!is_own_futex(relative->process, call);
 	} else if (need_ipc(stuck, relative, tid, call)) {
@@ -369,7 +373,7 @@ static void leave_out_able(struct stuck *stuck)
 
 bool thrum__adapt_stuck_has_stranger(const struct stuck *stuck)
 {
-	bool has = false;
+	bool has = stuck->has_ipc && thrum__adapt_ipc_has_orphans(&stuck->look);
 
 	for (unsigned i = 0; i < stuck->end_count && !has; i++)
 		has = stuck->bits >> stuck->ends[i].relative & 1 &&
@@ -395,6 +399,7 @@ static bool begin(struct stuck *stuck, int fd, short events)
 {
 	stuck->look = (struct look){.fd = fd, .events = events};
 	stuck->end_count = stuck->other_count = 0;
+	stuck->has_ipc = false;
 	if (!find_relatives(stuck))
 		return false;
 	stuck->bits = UINT32_MAX >> (32 - stuck->look.count);

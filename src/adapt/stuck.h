@@ -50,6 +50,7 @@ struct stuck {
 		struct end end;
 	} ends[PROCESSES]; /* for which threads wait */
 	unsigned end_count;
+	bool has_ipc; /* a thread waits for what processes share without an end */
 };
 
 /* The one that there is, as stacks may be small; NULL: another thread has it. */

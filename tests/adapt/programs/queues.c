@@ -238,7 +238,7 @@ int main(int count, char **arguments)
 	is_mq = strcmp(arguments[1], "mq") == 0;
 	is_named = strcmp(arguments[2], "named") == 0;
 	is_fine = count > 3 + is_named;
-	alarm(is_fine ? 20 : 1);
+	alarm(is_fine ? 20 : 2);
 	make();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[2 + is_named], cases[i].name) == 0)

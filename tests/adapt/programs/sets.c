@@ -335,7 +335,7 @@ int main(int count, char **arguments)
 		{"circle", circle}, {"threads", threads}, {"self", self}, {"hook", hook},
 		{"places", places}, {"events", events}, {"reset", reset}, {"passed", passed}};
 
-	alarm(count > 2 ? 20 : 1);
+	alarm(count > 2 ? 20 : 2);
 	is_fine = count > 2;
 	for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
 		if (strcmp(arguments[1], cases[i].name) == 0)
