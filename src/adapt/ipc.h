@@ -3,9 +3,9 @@
 #ifndef ADAPT_IPC_H
 #define ADAPT_IPC_H
 
-#include <sys/syscall.h>
-
 #include "adapt/ends.h"
+
+#include <sys/syscall.h>
 
 #ifndef SYS_semtimedop
 #define SYS_semtimedop SYS_semtimedop_time64

@@ -7,8 +7,9 @@
 #ifndef ADAPT_QUEUES_H
 #define ADAPT_QUEUES_H
 
-#include "adapt/forks.h"
 #include "adapt/ipc.h"
+
+#include "adapt/forks.h"
 
 enum {
 	QUEUE_SENDS = 1,

@@ -20,7 +20,6 @@
 #define CHAIN 4       /* processes that are followed */
 #define SETALL_MAX 64 /* semaphores of a set that are noted when they get their values */
 
-REAL(semop)
 REAL(semtimedop)
 REAL(semctl)
 

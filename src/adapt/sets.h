@@ -7,10 +7,10 @@
 #ifndef ADAPT_SETS_H
 #define ADAPT_SETS_H
 
-#include <sys/sem.h>
-
 #include "adapt/adapt.h"
 #include "adapt/forks.h"
+
+#include <sys/sem.h>
 
 /* The calling thread. */
 struct set_self {

@@ -7,16 +7,17 @@ set -u
 
 # A queue that a program leaves behind is the kernel's for ever.
 remove() {
-	local queue
+	local queue left=()
 	[[ -e queue ]] || return
-	while read -r queue; do
+	mapfile -t left <queue
+	rm queue
+	for queue in "${left[@]}"; do
 		if [[ $queue == /* ]]; then
 			"$programs/queues" unlink "$queue"
 		else
 			ipcrm -q "$queue" 2>/dev/null
 		fi
-	done <queue
-	rm -f queue
+	done
 }
 trap 'rm -rf "$here"' EXIT
 

@@ -37,7 +37,7 @@ hangs hook '^deadlock \(certain\)' 'process [0-9]* \(hook\)'
 # Nothing is wrong.
 for case in ended first inverse pool circle threads self hook places events reset passed; do
 	"$THRUM" record -o "fine-$case.thrum" --size=64M -- "$programs/sets" "$case" fine >out 2>err </dev/null
-	[[ $(grep -v '^thrum: ' out) == done ]] || wrong "$case with fine: $(cat out err)"
+	[[ $(grep -v '^thrum: ' out) == "done" ]] || wrong "$case with fine: $(cat out err)"
 	remove
 	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
 done
