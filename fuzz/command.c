@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../apps/thrum/command.h"
+#include "../apps/thrum/line/command.h"
 #include "line/line.h"
 
 #define ARGUMENTS_MAX 24

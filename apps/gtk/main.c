@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "desktop/theme.h"
 #include "places.h"
-#include "theme.h"
-#include "window.h"
+#include "window/window.h"
 
 static void on_theme(void)
 {

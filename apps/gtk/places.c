@@ -4,8 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "app.h"
-#include "window.h"
+#include "window/window.h"
 
 struct places {
 	char *file, *made;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
-#include "output.h"
-#include "pager.h"
+#include "line/command.h"
+#include "line/output.h"
+#include "line/pager.h"
 
 #ifndef THRUM_VERSION
 #define THRUM_VERSION "unknown"

@@ -52,7 +52,7 @@ class Frames:
         self.count = len(self.all())
 
     def all(self):
-        """The numbers of each frame, as apps/gtk/frames.h tells."""
+        """The numbers of each frame, as apps/gtk/picture/frames.h tells."""
         if not os.path.exists(self.file):
             return []
         with open(self.file, encoding="ascii") as lines:

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adapt/descriptor.h"
-#include "adapt/forked.h"
+#include "adapt/base/forked.h"
 
 REAL(execve)
 REAL(execvpe)

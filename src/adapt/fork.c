@@ -17,10 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "adapt/ends.h"
 #include "adapt/forks.h"
-#include "adapt/queues.h"
-#include "adapt/sets.h"
+#include "adapt/look/look.h"
+#include "adapt/relatives/ends.h"
+#include "adapt/relatives/queues.h"
+#include "adapt/relatives/sets.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;

@@ -33,7 +33,7 @@ struct thrum__adapt_forks {
 		_Atomic int64_t ended;
 	} child[FORKS_MAX];
 	/* By their keys: files that some process made, and that must not have existed before. See
-	 * lock_file.c. */
+	 * relatives/lock_file.c. */
 	struct thrum__adapt_made {
 		_Atomic uint64_t file, name[2]; /* its key, stored last; the process's name */
 		_Atomic int32_t process;        /* 0: a child of it may be to remove it */

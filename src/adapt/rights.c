@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <unistd.h>
 
-#include "adapt/adapt.h"
+#include "adapt/base/base.h"
 
 REAL(setuid)
 REAL(seteuid)

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "adapt/descriptor.h"
+#include "adapt/descriptor/descriptor.h"
 #include "port/port.h"
 
 /* The recording of a fork's child has this part of the size, but not less than 32M. */

@@ -283,8 +283,8 @@ bool thrum__analyse_is_link_forgotten(const struct thrum__model *model, uint32_t
 
 /* ---- Waits --------------------------------------------------------------------------------- */
 
-/* Whether a task's wait for `on` is over: the task read or took it after that, or (unless it is a
- * lane's own task) began to run again. */
+/* Whether a task's wait for `on`, an object or a handle, is over: the task read or took it after that, or
+ * (unless it is a lane's own task, or the wait is for a handle) began to run again. */
 static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wait, uint32_t on)
 {
 	uint32_t at = THRUM__TASK(model, task, edge_out);
@@ -297,7 +297,8 @@ static bool is_over(const struct thrum__model *model, uint32_t task, uint32_t wa
 			THRUM__EDGE(model, at, to) == on)
 			return true;
 	}
-	return thrum__analyse_last_run(model, task) > THRUM__EDGE(model, wait, time);
+	return thrum__analyse_task_is_object(model, on) &&
+		thrum__analyse_last_run(model, task) > THRUM__EDGE(model, wait, time);
 }
 
 /* Whether one of these waits is for `on`. */
@@ -372,7 +373,8 @@ unsigned thrum__analyse_waits_of(const struct thrum__model *model, uint32_t task
 			continue;
 		on = thrum__model_heir(model, to);
 		if (!thrum__analyse_task_is_pending(model, on) || is_known(waits, count, on) ||
-			(thrum__analyse_task_is_object(model, on) &&
+			((thrum__analyse_task_is_object(model, on) ||
+				 THRUM__TASK(model, on, kind) == THRUM_KIND_HANDLE) &&
 				is_over(model, task, edge, on)))
 			continue;
 		waits[count++] = (struct thrum__analyse_wait){.on = on,

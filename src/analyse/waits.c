@@ -201,6 +201,22 @@ static bool note_taken(struct making *m, uint32_t number, uint32_t *edge, uint32
 	return *edge == wait;
 }
 
+/* Whether a task's wait, for an object or a handle, is over: the task read or took it since. */
+static bool is_over(struct making *m, uint32_t number, uint32_t *edge,
+	const struct thrum__analyse_wait *wait)
+{
+	const struct thrum__model *model = m->graph->model;
+	bool is_object = thrum__analyse_task_is_object(model, wait->on);
+
+	if (is_object && wait->is_stale)
+		return true;
+	if (!is_object && THRUM__TASK(model, wait->on, kind) != THRUM_KIND_HANDLE)
+		return false;
+	return !note_taken(m, number, edge, wait->edge)
+		? is_object
+		: m->taken[place_of(m->graph, wait->on)] == number;
+}
+
 /* Writes all candidates to the graph's waits: those of one waiter side by side, the latest first. So
  * all that is read and written next is read and written in order. */
 static void order_candidates(struct making *m)
@@ -236,10 +252,7 @@ static int list_waits(struct making *m, uint32_t number)
 		uint32_t place = place_of(graph, wait.on);
 
 		wait.is_stale = ran > wait.since;
-		if (m->listed[place] == number ||
-			(thrum__analyse_task_is_object(model, wait.on) &&
-				(wait.is_stale || !note_taken(m, number, &edge, wait.edge) ||
-					m->taken[place] == number)))
+		if (m->listed[place] == number || is_over(m, number, &edge, &wait))
 			continue;
 		m->listed[place] = number;
 		error = add_wait(graph, &wait);

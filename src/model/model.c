@@ -8,9 +8,10 @@
 #include "model/parts.h"
 #include "read/read.h"
 
-#define DYING 100000000 /* ns that a process at work may take to end when it is killed */
-#define LOST_MOST 4     /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
-#define PROGRESS 4096   /* at least so many events lie between two calls of `progress` */
+#define DYING 100000000   /* ns that a process at work may take to end when it is killed */
+#define LOST_MOST 4       /* a lost beginning counts if it takes more than 1/LOST_MOST of a time */
+#define SIGNALS_AT_ONCE 8 /* that come under one lock */
+#define PROGRESS 4096     /* at least so many events lie between two calls of `progress` */
 
 const char *thrum__model_state_name(int state)
 {
@@ -299,10 +300,16 @@ const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *m
 
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *m, uint32_t edge)
 {
+	bool signals = false;
+
+	for (int i = 0; i < SIGNALS_AT_ONCE && thrum__model_has_row(&m->edges, edge) &&
+		THRUM__EDGE(m, edge, kind) == THRUM__EDGE_SIGNAL;
+		i++, signals = true)
+		edge = THRUM__EDGE(m, edge, prev_out);
 	if (!thrum__model_has_row(&m->edges, edge))
 		return NULL;
 	int kind = THRUM__EDGE(m, edge, kind), site = THRUM__EDGE(m, edge, value);
-	bool has = (kind == THRUM__EDGE_WAIT || kind == THRUM__EDGE_LOCK) && site > 0;
+	bool has = ((kind == THRUM__EDGE_WAIT && !signals) || kind == THRUM__EDGE_LOCK) && site > 0;
 
 	return has ? thrum__model_site_of(m, (unsigned)site) : NULL;
 }

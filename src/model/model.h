@@ -550,8 +550,8 @@ const struct thrum_trace_site *thrum__model_site(const struct thrum__model *, ui
 /* The same, of that number (a task's `site`). */
 const struct thrum_trace_site *thrum__model_site_of(const struct thrum__model *, unsigned number);
 
-/* Returns the place in the program where a wait began or a lock was taken; NULL when it is unknown.
- * It is valid as long as the model. */
+/* Returns the place in the program where a wait began or a lock was taken, or where a task took the lock
+ * under which it signals; NULL when it is unknown. It is valid as long as the model. */
 const struct thrum_trace_site *thrum__model_edge_site(const struct thrum__model *, uint32_t edge);
 
 /*

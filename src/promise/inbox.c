@@ -7,7 +7,7 @@
  * that; and one to cancel it. The first two letters pass the job's first reference on. So each
  * member of a job belongs to the thread that has the letter, except those that its comment names.
  */
-#include "promise/inbox.h"
+#include "promise/promise.h"
 #include <string.h>
 
 struct job;

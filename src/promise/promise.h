@@ -7,9 +7,9 @@
  * Never here: file formats, readers, or anything of the recorder but its public header. The room
  * reports the life of each promise through thrum.h, as any program may.
  *
- * A file that builds on promises (condition.c, ..., uv_*.c) includes this header. core.h tells how
- * promises are made; it belongs to the core (loop.c, promise.c, callback.c, several.c, cancel.c,
- * failure.c, resolver.c).
+ * core/ makes promises and ends them; core/core.h, which no other folder includes, tells how. sync/
+ * has the things that promises wait for in queues, uv/ the operations of libuv. Here are inboxes,
+ * scopes, and running a loop. A file outside core/ includes this header, or one that includes it.
  */
 #ifndef PROMISE_PROMISE_H
 #define PROMISE_PROMISE_H
@@ -66,6 +66,9 @@ void thrum__promise_held_end(struct thrum__promise_held *held);
  * memory. */
 #define THRUM__PROMISE_BUFFER_SIZE 65536
 char *thrum__promise_loop_buffer(struct thrum_loop *loop);
+
+/* Returns the place where a loop keeps its own inbox, to which other loops send answers. */
+struct thrum_inbox **thrum__promise_loop_answers(struct thrum_loop *loop);
 
 /* Tells whether thrum_loop_destroy is running or has run. Nothing new may begin then. */
 bool thrum__promise_loop_is_closing(const struct thrum_loop *loop);

@@ -132,7 +132,7 @@ static uint16_t define_module(struct recorder *r, const struct thrum__port_modul
 static uint16_t define_address(struct recorder *r, struct thrum_site *site)
 {
 	struct thrum__port_module module;
-	/* Another thread may try to store the same address just now (src/adapt/site.c). */
+	/* Another thread may try to store the same address just now (src/adapt/base/site.c). */
 	const char *address = __atomic_load_n(&site->function, __ATOMIC_RELAXED);
 
 	if (!thrum__port_find_module(address, &module))

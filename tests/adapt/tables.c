@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "adapt/cell.h"
+#include "adapt/base/cell.h"
 
 #define THREADS 4
 #define TURNS 2000

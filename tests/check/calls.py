@@ -37,7 +37,7 @@ if len(listed) != len(set(listed)):
     print("doc/programs.md lists a call twice:", sorted(n for n in set(listed) if listed.count(n) > 1))
     failed = True
 
-with open(os.path.join(os.environ["SOURCE"], "src/adapt/blocking.def"), encoding="utf-8") as file:
+with open(os.path.join(os.environ["SOURCE"], "src/adapt/call/blocking.def"), encoding="utf-8") as file:
     waiting = set(re.findall(r"^(?:WAITS|TRIES)\([^,]+, (\w+),", file.read(), re.M))
 relocations = subprocess.run(["readelf", "--relocs", "--wide", LIBRARY], check=True, capture_output=True,
                              text=True).stdout

@@ -25,7 +25,7 @@ RETIRED = {
     r"row of the picture": "track",
 }
 # Where former names are understood, drawn from other programs' files, or told about.
-RETIRED_IN = {"try[-_]read": ("apps/thrum/dump.c", "tests/thrum/golden.sh", "bench/read/make.c",
+RETIRED_IN = {"try[-_]read": ("apps/thrum/list/dump.c", "tests/thrum/golden.sh", "bench/read/make.c",
                               "tests/read/", "tests/check/english.py", "tests/scene/state.c",
                               "src/read/mirage/"),
               r"thrum__(?:view|tracks|list|canvas)_\w+": ("tests/check/",),

@@ -65,14 +65,47 @@ FACES = {
 }
 # The stage is made of scenes and moves them: it sees more of their room than others do.
 ALSO = {"stage": ("scene/move.h", "scene/state.h", "scene/counters.h")}
+
+
+def storeys(*folders):
+    """Folders that stand on one another: each may include those before it."""
+    return {folder: folders[:i] for i, folder in enumerate(folders)}
+
+
+# The folders of these, and which others each may include. Files beside the folders include any. A parts.h
+# is for the files of its own folder.
+FOLDERS = {
+    "src/adapt": storeys("base", "descriptor", "relatives", "look", "call", "ipc", "pthread", "uv", "event",
+                         "glib", "uring"),
+    "src/promise": {
+        "core": (),
+        "sync": (),
+        "uv": ("sync",),
+    },
+    "apps/thrum": {
+        "line": (),
+        "trace": ("line",),
+        "capture": ("line", "trace"),
+        "convert": ("line", "trace"),
+        "list": ("line", "trace"),
+        "picture": ("line", "trace", "capture", "convert"),
+        "answer": ("line", "trace", "picture"),
+        "live": ("line", "trace", "capture"),
+        "server": ("line", "trace", "answer"),
+    },
+    "apps/gtk": {
+        "desktop": (),
+        "trace": (),
+        "pane": ("desktop", "trace"),
+        "picture": ("desktop", "trace"),
+        "window": ("desktop", "trace", "pane", "picture"),
+    },
+}
+# The headers that lie beside these folders.
+BESIDE = {"apps/gtk": ("app.h", "places.h")}
 # A folder with more files or lines than this has to be named here, with the reason.
 FILES_MAX, LINES_MAX = 25, 6000
-CROWDED = {
-    "src/adapt": "a table and a file or two for each library",
-    "src/promise": "one header and one idea a file",
-    "apps/thrum": "a file or two for each command",
-    "apps/gtk": "a file for each widget",
-}
+CROWDED = {}
 # Headers that belong to a library other than libc, and the rooms that may have them.
 FOREIGN = {
     "uv.h": ("promise", "adapt"),
@@ -118,6 +151,9 @@ def why_not(path, quoted, angled, computed):
     """Why the file `path`, relative to the top, mustn't include this; None when it may."""
     parts = path.split("/")
     name = quoted or angled
+    top = "/".join(parts[:2])
+    if len(parts) > 3 and top in FOLDERS and parts[2] not in FOLDERS[top]:
+        return f"{top}/{parts[2]}/ is no folder that this test knows"
     if computed:
         return "the name of an included file must stand in the line"
     if parts[0] == "include":
@@ -130,7 +166,7 @@ def why_not(path, quoted, angled, computed):
         other, slash, header = name.partition("/")
         if quoted and slash and other in MAY and not is_face(other, header):
             return f"{name} is private to {other}"
-        return None
+        return why_not_app(top, parts[2:], quoted)
     room = parts[1]
     if room not in MAY:
         return f"src/{room}/ is no room that this test knows"
@@ -151,7 +187,28 @@ def why_not(path, quoted, angled, computed):
         return f"{room} may not include {other}"
     if other != room and not is_face(other, header) and name not in ALSO.get(room, ()):
         return f"{name} is private to {other}"
-    return None
+    return why_not_folder(top, parts[2:], header) if other == room else None
+
+
+def why_not_app(app, parts, quoted):
+    """The same for a file in `app`, whose path in it is `parts`."""
+    if app not in FOLDERS or not quoted or PUBLIC.match(quoted):
+        return None
+    if "/" not in quoted and quoted not in BESIDE.get(app, ()):
+        return f'headers of {app} are included as "folder/file.h"'
+    return why_not_folder(app, parts, quoted)
+
+
+def why_not_folder(top, parts, header):
+    """The same for a file and a header that are both in `top`."""
+    known = FOLDERS.get(top, {})
+    folder = parts[0] if len(parts) > 1 else None
+    other, _, name = header.partition("/")
+    if other not in known or other == folder:
+        return None
+    if folder and other not in known[folder]:
+        return f"{folder} may not include {other}"
+    return f"{header} is private to {other}" if name == "parts.h" else None
 
 
 def is_face(room, header):
@@ -225,7 +282,22 @@ def self_test():
         ("src/x.c", ""),
         ("src/report/x.c", '#include "words/parts.h"'),
         ("src/scene/x.c", '#include "timeline/index/parts.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/call/call.h"'),
         ("apps/thrum/x.c", '#include "scene/paint/paint.h"'),
+        ("apps/thrum/x.c", '#include "command.h"'),
+        ("apps/thrum/line/x.c", '#include "trace/input.h"'),
+        ("apps/thrum/trace/x.c", '#include "input.h"'),
+        ("apps/thrum/live/top/x.c", '#include "picture/as.h"'),
+        ("apps/thrum/other/x.c", '#include "line/text.h"'),
+        ("apps/gtk/trace/x.c", '#include "pane/pane.h"'),
+        ("apps/gtk/picture/x.c", '#include "pane/pane.h"'),
+        ("apps/gtk/window/x.c", '#include "pane/parts.h"'),
+        ("apps/gtk/x.c", '#include "window/parts.h"'),
+        ("apps/gtk/window/x.c", '#include "window.h"'),
+        ("apps/gtk/other/x.c", '#include "app.h"'),
+        ("src/promise/sync/x.c", '#include "promise/core/core.h"'),
+        ("src/promise/sync/x.c", '#include "promise/uv/glue.h"'),
+        ("src/promise/other/x.c", '#include "promise/promise.h"'),
         ("src/model/x.c", "\n" * LINES_MAX),
     )
     right = (
@@ -236,9 +308,21 @@ def self_test():
         ("src/record/x.c", '#include "port/port.h"'),
         ("src/source/x.c", '#include "read/read.h"'),
         ("src/promise/x.c", "#include <uv.h>"),
+        ("src/adapt/x.c", '#include "adapt/call/call.h"'),
+        ("src/adapt/call/x.c", '#include "adapt/base/base.h"'),
+        ("src/adapt/base/x.c", '#include "adapt/adapt.h"'),
         ("src/stage/x.c", '#include "thrum/trace.h"'),
         ("src/stage/x.c", '#include "scene/move.h"'),
         ("apps/thrum/x.c", '#include "scene/scene.h"'),
+        ("apps/thrum/x.c", '#include "live/live.h"'),
+        ("apps/thrum/trace/x.c", '#include "line/text.h"'),
+        ("apps/thrum/live/top/x.c", '#include "live/live.h"'),
+        ("apps/thrum/capture/x.c", '#include "thrum.h"'),
+        ("apps/gtk/window/x.c", '#include "window/parts.h"'),
+        ("apps/gtk/window/x.c", '#include "app.h"'),
+        ("apps/gtk/places.c", '#include "window/window.h"'),
+        ("src/promise/uv/x.c", '#include "promise/sync/waiters.h"'),
+        ("src/promise/core/x.c", '#include "promise/promise.h"'),
     )
     for cases, expected in ((wrong, 1), (right, 0)):
         for path, line in cases:

@@ -4,7 +4,7 @@
 #ifndef TESTS_PROMISE_WORLD_H
 #define TESTS_PROMISE_WORLD_H
 
-#include "promise/core.h"
+#include "promise/core/core.h"
 
 struct world {
 	uv_loop_t uv;

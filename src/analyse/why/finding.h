@@ -17,7 +17,7 @@
  *	unwoken.c          tasks that never go on although their wait is over
  *	turns.c            tasks that have no turn any more, as one run doesn't end
  *	stuck/             tasks that should resolve and don't, or wait for suspiciously long; signals.c
- *	                   helps it
+ *	                   helps it, and blame/ tells who should have ended the wait
  *	leaks.c            tasks of which more and more are pending
  *	peers.c            how long tasks that are alike live
  *
@@ -138,6 +138,8 @@ const char *thrum__why_certainty_name(int certainty);
 	X(SERVER_ENDED, "server-ended")     /* was the last that served the object `other` */ \
 	X(ENDS_UNSERVED, "ends-unserved")   /* ended without serving other, as its like did */ \
 	X(TAKES_LOCK, "takes-lock")         /* takes the lock of other, a condition */ \
+	X(MISSES_ROUND, "misses-round")     /* doesn't serve other this time, as all others do */ \
+	X(MERGED, "merged")                 /* runs once for several wake-ups by other */ \
 	X(MAY_SIGNAL, "may-signal")         /* may be to signal other, but waits, as all do */ \
 	X(SILENT, "silent")                 /* does nothing more, though `other` needs it */ \
 	X(READS_NO_MORE, "reads-no-more")   /* doesn't read any more, though other writes to it */ \
@@ -180,7 +182,7 @@ struct thrum__step {
 	 * wait there. WAITS_FOR: 1 if other has ended or become another, but nothing of it is
 	 * recorded any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others
 	 * in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
-	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. ENDS_UNSERVED: how
+	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how
 	 * many more did so. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */

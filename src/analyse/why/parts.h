@@ -43,6 +43,8 @@ struct thrum__search {
 	/* Set by stuck.c. The program was killed, nobody knows when, and each lane rested then: so
 	 * tasks may be far older than the recording shows. */
 	bool is_open;
+	/* Set by stuck.c: so it was, and nothing is pending that something outside the program ends. */
+	bool is_stranded;
 	/* Set by stuck.c: a signal ended the program after a silence as never before. */
 	bool is_silent;
 	/* Set by mutual.c: a condition whose waiters belong to the finding that is being told; or NONE. */
@@ -265,5 +267,19 @@ THRUM__MUST_USE int thrum__why_find_stuck(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_full_pools(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_contended(struct thrum__search *);
 THRUM__MUST_USE int thrum__why_find_leaks(struct thrum__search *);
+
+/* ---- Tasks (tasks.c) ------------------------------------------------------------------------ */
+
+/* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
+bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
+	const struct thrum__analyse_wait *);
+
+/* Whether a task's name begins with one of these words. */
+bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
+	size_t count);
+
+/* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
+ * by its name: accept, read and so on. */
+bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
 #endif

@@ -244,9 +244,28 @@ static const struct module *module_of(const struct addresses *a, const char *nam
 	return NULL;
 }
 
-/* Names what a label ends in, and writes the named label. Returns false if there is no name. */
-static bool name_label(const struct reader *r, const char *label, const char *plus, char *to,
-	size_t size)
+/* Writes what stands before the place in which a label ends. In "work PLACE, then PLACE" that has a place of
+ * its own, which gets its name. */
+static void put_head(struct reader *r, const char *label, const char *name, char *to, size_t size)
+{
+	static const char then[] = ", then ";
+	size_t length = (size_t)(name - label), last = sizeof then - 1;
+	const char *head = to;
+	uint32_t unused;
+
+	snprintf(to, size, "%.*s", (int)length, label);
+	if (length < last || memcmp(name - last, then, last) != 0)
+		return;
+	to[length - last] = '\0';
+	head = thrum__read_label(r, to, &unused);
+	if (head != to)
+		snprintf(to, size, "%s", head);
+	strncat(to, then, size - strlen(to) - 1);
+}
+
+/* Names what a label ends in, and writes the named label behind `head`. */
+static void name_label(const struct reader *r, const char *label, const char *plus,
+	const char *head, char *to, size_t size)
 {
 	const char *name = place_in(label, plus);
 	uint64_t offset = strtoull(plus + 1, NULL, 16);
@@ -258,11 +277,11 @@ static bool name_label(const struct reader *r, const char *label, const char *pl
 
 		if (site.function ||
 			name_place(r, module, offset, is_of_call(label, name), &site)) {
-			snprintf(to, size, "%.*s%s", (int)(name - label), label, site.function);
-			return true;
+			snprintf(to, size, "%s%s", head, site.function);
+			return;
 		}
 	}
-	return false;
+	snprintf(to, size, "%s%s", head, name);
 }
 
 static char *copy_text(const char *text)
@@ -274,19 +293,21 @@ static char *copy_text(const char *text)
 }
 
 /* Adds a label with its name, which is the label itself if there is none. */
-static struct named_label *add_label(struct reader *r, uint32_t at, const char *label,
-	const char *plus)
+static struct named_label *add_label(struct reader *r, const char *label, const char *plus)
 {
 	struct addresses *a = r->addresses;
-	char name[THRUM_TEXT_MAX + 1];
+	char head[THRUM_TEXT_MAX + 1], name[THRUM_TEXT_MAX + 1];
+
+	put_head(r, label, place_in(label, plus), head, sizeof head);
+	name_label(r, label, plus, head, name, sizeof name);
+	uint32_t at = place_of(a, label);
 	struct named_label *labels = thrum__base_grow(a->labels, &a->label_room,
 		a->label_count + UINT64_C(1), sizeof *labels);
 
 	if (!labels)
 		return NULL;
 	a->labels = labels;
-	bool is_named = name_label(r, label, plus, name, sizeof name);
-	struct named_label added = {copy_text(label), copy_text(is_named ? name : label), 0};
+	struct named_label added = {copy_text(label), copy_text(name), 0};
 
 	if (!added.label || !added.name) {
 		free(added.label);
@@ -313,7 +334,7 @@ const char *thrum__read_label(struct reader *r, const char *label, uint32_t *siz
 	const struct named_label *found = at < a->label_count ? &a->labels[at] : NULL;
 
 	if (!found || strcmp(found->label, label) != 0)
-		found = a->label_count < LABELS_MAX ? add_label(r, at, label, plus) : NULL;
+		found = a->label_count < LABELS_MAX ? add_label(r, label, plus) : NULL;
 	if (!found)
 		return label;
 	*size = found->size;

@@ -31,20 +31,6 @@
 
 /* ---- Timers -------------------------------------------------------------------------------- */
 
-int64_t thrum__why_due_of(const struct thrum__model *model, uint32_t task)
-{
-	uint32_t note = THRUM__TASK(model, task, note);
-
-	if (!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
-		return -1;
-	for (; thrum__model_has_row(&model->notes, note); note = THRUM__NOTE(model, note, prev))
-		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_DUE)
-			return THRUM__NOTE(model, note, value) == THRUM__OPEN
-				? -1
-				: THRUM__NOTE(model, note, value);
-	return -1;
-}
-
 /* Whether others were due so soon that a time which is left is far too long. */
 static bool is_far(const struct thrum__dues *dues, int64_t left)
 {
@@ -283,25 +269,6 @@ static bool is_half_forgotten(const struct thrum__model *model, uint32_t leaf)
 		thrum__analyse_is_link_forgotten(model, leaf);
 }
 
-bool thrum__why_begins_with(const struct thrum__model *model, uint32_t task,
-	const char *const *words, size_t count)
-{
-	const char *name = thrum__model_task_name(model, task, NULL);
-
-	for (size_t i = 0; i < count && *name; i++)
-		if (*name == *words[i] && strncmp(name, words[i], strlen(words[i])) == 0)
-			return true;
-	return false;
-}
-
-bool thrum__why_is_inbound(const struct thrum__model *model, uint32_t task)
-{
-	static const char *const words[] = {"accept", "listen", "read", "recv", "poll", "epoll",
-		"signal", "idle", "next event"};
-
-	return thrum__why_begins_with(model, task, words, sizeof words / sizeof *words);
-}
-
 bool thrum__why_is_for_server(const struct thrum__model *model, const struct thrum__why_link *link)
 {
 	return link->is_served ||
@@ -467,7 +434,7 @@ static bool is_fresh(const struct thrum__search *search, const struct thrum__why
 
 	int64_t share = model->end / FRESH, slack = SLACK;
 
-	if (search->is_deadlocked)
+	if (search->is_deadlocked || search->is_stranded)
 		return false;
 	/* A program that is stopped breaks off its latest work. */
 	if (model->ending == THRUM_ENDING_STOPPED || model->ending == THRUM_ENDING_EXITED) {

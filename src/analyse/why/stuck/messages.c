@@ -121,6 +121,35 @@ static void add_unread(struct thrum__search *search, const struct thrum__message
 		search->lost[search->lost_count++] = lost;
 }
 
+static uint32_t maker_of(const struct thrum__model *model, uint32_t task)
+{
+	return thrum__model_has_row(&model->tasks, task)
+		? thrum__why_known(model, THRUM__TASK(model, task, creator))
+		: THRUM__NONE;
+}
+
+/* The task that should have received a lost message: the one that received the latest message of a sender
+ * with the same maker, or else of the group. If it has ended, and its maker goes on, that made it for the
+ * message. */
+static uint32_t receiver_for(const struct thrum__model *model, const struct group *group,
+	const struct thrum__message *lost)
+{
+	uint32_t maker = maker_of(model, lost->sender), found = group->receiver;
+	struct thrum__message message;
+
+	for (uint32_t i = thrum__model_message_count(model); i-- > 0 && maker != THRUM__NONE;)
+		if (thrum__model_message(model, i, &message) && message.received != THRUM__OPEN &&
+			maker_of(model, message.sender) == maker) {
+			found = message.receiver;
+			break;
+		}
+	maker = maker_of(model, found);
+	return maker != THRUM__NONE && !thrum__analyse_task_is_pending(model, found) &&
+			thrum__analyse_task_is_pending(model, maker)
+		? maker
+		: thrum__why_known(model, found);
+}
+
 int thrum__why_find_lost(struct thrum__search *search)
 {
 	const struct thrum__model *model = search->model;
@@ -146,8 +175,8 @@ int thrum__why_find_lost(struct thrum__search *search)
 			if (is_lost(search, group, &message))
 				search->lost[search->lost_count++] =
 					(struct thrum__lost){message.sender,
-						thrum__why_known(model, group->receiver),
-						message.sent, THRUM__NONE, false};
+						receiver_for(model, group, &message), message.sent,
+						THRUM__NONE, false};
 		}
 	free(groups);
 	return 0;

@@ -3,9 +3,8 @@
 #include "analyse/why/stuck/stuck.h"
 #include "base/array.h"
 
-#define LATE_TIMES 10   /* so many times as old as its peers became, a task is late */
-#define WAY_MAX 16      /* waits that are followed from each task that a choice waits for */
-#define BLOCKED 1000000 /* ns after its wait in which a thread may still record that it blocks */
+#define LATE_TIMES 10 /* so many times as old as its peers became, a task is late */
+#define WAY_MAX 16    /* waits that are followed from each task that a choice waits for */
 
 /* The ends to which the waits of a choice may lead. The first in this list is followed; of a join,
  * which needs all its waits, the last but COMES and YOUNG. */
@@ -121,27 +120,6 @@ static uint32_t pick_of_task(const struct thrum__search *search, struct thrum__a
 		chosen = i;
 	}
 	return chosen;
-}
-
-bool thrum__why_is_blocked(const struct thrum__model *model, uint32_t task,
-	const struct thrum__analyse_wait *wait)
-{
-	uint32_t run = THRUM__TASK(model, task, run), lane, row;
-	int64_t quiet;
-
-	if (!thrum__analyse_task_is_lane(model, task))
-		return true;
-	if (thrum__model_last_edge(model, task) != wait->edge)
-		return false;
-	if (!thrum__analyse_task_is_object(model, wait->on) ||
-		!thrum__model_has_row(&model->runs, run))
-		return true;
-	lane = THRUM__RUN(model, run, lane);
-	quiet = model->lanes[lane].last;
-	row = thrum__why_resting(model, &model->lanes[lane]);
-	if (row != THRUM__NONE)
-		quiet = THRUM__SUSPENSION(model, row, start);
-	return quiet <= wait->since + BLOCKED;
 }
 
 /* Sets *wait to the wait of a task to follow; returns false if there is none. A request that was

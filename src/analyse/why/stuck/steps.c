@@ -196,6 +196,22 @@ static void add_lost(struct thrum__finding *finding, const struct thrum__model *
 		lost->time, THRUM__NONE);
 }
 
+/* Adds a step for the last request of the loop that doesn't read what is unread, if it failed: its callback may
+ * have left out to go on. */
+static void add_failed_last(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t leaf)
+{
+	static const char *const words[] = {"unread data of"};
+	uint32_t task = thrum__why_begins_with(model, leaf, words, 1)
+		? thrum__why_failed_last(model, THRUM__TASK(model, leaf, lane))
+		: THRUM__NONE;
+
+	if (task != THRUM__NONE)
+		thrum__why_add_step(finding, THRUM__STEP_FAILED_MEANWHILE, task, THRUM__NONE,
+			THRUM__TASK(model, task, end),
+			thrum__why_edge_to(model, task, THRUM__EDGE_FAIL));
+}
+
 /* Adds the finding's first steps. Returns how many of the path's waits they cover, from the end. */
 static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *search,
 	const struct thrum__why_path *path, const struct thrum__why_missed *missed,
@@ -239,7 +255,9 @@ static unsigned add_cause(struct thrum__finding *finding, struct thrum__search *
 		add_lost(finding, model, path, lost);
 	else if (blame && finding->step_count == 0)
 		thrum__why_add_blame(finding, model, blame);
-	if (finding->step_count == 0 && !thrum__why_is_seen(model, path->leaf) &&
+	if (finding->step_count == 0 && thrum__why_is_seen(model, path->leaf))
+		add_failed_last(finding, model, path->leaf);
+	else if (finding->step_count == 0 &&
 		(last ? last->wait.next != THRUM__NONE
 		      : THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE))
 		add_unusual(finding, search, path);
@@ -390,6 +408,10 @@ static void add_circle(struct thrum__finding *finding, const struct thrum__searc
 		first = (uint32_t)(missed->by - path->links) - path->circle;
 		skipped = 1;
 	}
+	for (uint32_t i = path->circle; i < path->length && skipped == 0; i++)
+		if (!path->links[i].is_served &&
+			thrum__why_add_newcomers(finding, search, &path->links[i]))
+			break;
 	for (uint32_t i = skipped; i < length; i++) {
 		const struct thrum__why_link *link =
 			&path->links[path->circle + (first + i) % length];
@@ -522,7 +544,9 @@ static int class_of(struct thrum__search *search, const struct thrum__why_path *
 		return find_wake(search, path, &wake) ? THRUM__FINDING_NEVER_RESOLVED
 						      : THRUM__FINDING_DEADLOCK;
 	/* It waited for something that has come, or for a task of the program. */
-	if ((lost && lost->wait != THRUM__NONE) ||
+	if ((lost &&
+		    (lost->wait != THRUM__NONE ||
+			    thrum__analyse_task_is_pending(search->model, lost->receiver))) ||
 		thrum__why_ended_source(search, path->leaf, &since) != THRUM__NONE ||
 		is_hogged(search, path) || thrum__why_is_put_off(search, path, &times) ||
 		thrum__why_last_timer(search, path) != THRUM__NONE ||

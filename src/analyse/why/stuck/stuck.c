@@ -93,6 +93,25 @@ static void look_at_process(const struct thrum__search *search, uint32_t process
 	}
 }
 
+/* Whether something outside the program is to come: a request, a timer, or a handle but those for the
+ * program's own wake-ups and for signals. O(tasks). */
+static bool awaits_outside(const struct thrum__model *model)
+{
+	static const char *const words[] = {"async", "signal"};
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		int kind = THRUM__TASK(model, task, kind);
+
+		if ((kind == THRUM_KIND_REQUEST || kind == THRUM_KIND_TIMER ||
+			    kind == THRUM_KIND_HANDLE) &&
+			thrum__analyse_task_is_pending(model, task) &&
+			!thrum__why_begins_with(model, task, words, sizeof words / sizeof *words))
+			return true;
+	}
+	return false;
+}
+
 /* Looks whether anything can still happen in the program. */
 static void look_at_lanes(struct thrum__search *search)
 {
@@ -112,6 +131,7 @@ static void look_at_lanes(struct thrum__search *search)
 	search->peers.is_over = search->is_deadlocked;
 	search->is_dead = is_blocked && !is_alive;
 	search->is_open = is_resting && model->ending == THRUM_ENDING_GONE;
+	search->is_stranded = search->is_open && !model->is_joined && !awaits_outside(model);
 }
 
 /* In a trace of several processes, looks whether anything can still happen in that of a task; in any, if it
@@ -313,8 +333,9 @@ static bool may_be_well(struct thrum__search *search, struct thrum__why_path *pa
 	if (is_young(search, path->victim))
 		return true;
 	path->is_soon = is_too_soon(search, path);
-	/* Where nobody noted when the program ended, a lock may yet be lost for good. */
-	if (path->is_soon &&
+	/* Where nobody noted when the program ended, a lock may yet be lost for good, and all may have waited
+	 * for each other. */
+	if (path->is_soon && !search->is_stranded &&
 		(search->model->ending != THRUM_ENDING_GONE ||
 			!thrum__why_is_lock_lost(search, path->leaf))) {
 		path->unjudged = THRUM__UNJUDGED_TOO_SOON;

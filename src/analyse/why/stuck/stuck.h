@@ -9,55 +9,14 @@
  *	excuse.c    tells whether the leaf may still come
  *	evidence.c  tells whether a task that need not resolve has waited for suspiciously long
  *	messages.c  tells which message nobody received
- *	objects.c   tells who serves a condition, mailbox, stream or lock
- *	holders.c   tells who holds the locks on the way, or may hold them
- *	withheld.c  tells whether a lock's holder does something else
- *	missed.c    finds signals that came before the wait for them
- *	wakes.c     tells whether a signal woke too few, or the wrong one
- *	barriers.c  tells who is missing at a barrier
- *	deserters.c tells who ended without serving an object, as its like did
- *	leavers.c   tells which worker left its queue
- *	takers.c    tells who took the lock of a condition that nobody signals
- *	mutual.c    tells who may be to signal it, but waits for a condition
- *	again.c     tells what was not started again, or too often
- *	loops.c     tells which handle keeps a thread's loop
- *	habits.c    tells what is unusual: an ender that is gone, a failure, a stranger at a mailbox
- *	blame.c     tells who should have ended the leaf, as its peers show
- *	served.c    tells of those that serve the leaf, or would have to
  *	steps.c     tells the path as steps of a finding
  *
- * Private to these files.
+ * blame/ tells who should have ended the leaf. Private to these files.
  */
 #ifndef ANALYSE_WHY_STUCK_H
 #define ANALYSE_WHY_STUCK_H
 
-#include "analyse/why/parts.h"
-
-/* One wait of a path. */
-struct thrum__why_link {
-	uint32_t task;
-	struct thrum__analyse_wait wait;
-	/* `task` is an object, and wait.on alone serves it. wait.edge is by which it did so last. Or
-	 * `task` waits for nothing, and wait.on should end it, as its like did with the peers. */
-	bool is_served;
-	bool is_steady; /* wait.on itself ended those like `task` */
-};
-
-struct thrum__why_path {
-	uint32_t victim;  /* the first of the tasks that became one another */
-	uint32_t leaf;    /* waits for nothing, as far as is known */
-	uint32_t reached; /* the cause (thrum__cause) of a task on the path that has one, or NONE */
-	uint32_t length, room;
-	struct thrum__why_link *links; /* from the victim on */
-	uint32_t circle; /* the path leads back to the task of this link; NONE: it doesn't */
-	uint32_t handle; /* on which the leaf, a request, waits; NONE if it waits for none */
-	uint32_t tries;  /* failed tries of the victim without a success; 0 if few or not counted */
-	uint32_t tried;  /* the last of them */
-	int unjudged;    /* if all seems well: why that isn't known, or -1 */
-	bool is_unknown; /* the path passes a choice whose other waits aren't all known */
-	bool is_marked;  /* the victim should resolve */
-	bool is_soon;    /* its last wait is so young that its age tells nothing */
-};
+#include "analyse/why/blame/blame.h"
 
 /* ---- The path (path.c) --------------------------------------------------------------------- */
 
@@ -71,22 +30,6 @@ THRUM__MUST_USE int thrum__why_path_follow(struct thrum__search *, struct thrum_
 /* Sets the cause of all tasks on the path, and, if it is a finding's, marks them. */
 void thrum__why_path_settle(struct thrum__search *, const struct thrum__why_path *, uint32_t cause);
 
-/* The path's wait for its leaf; NULL if the path has no wait. */
-static inline const struct thrum__why_link *thrum__why_path_last(const struct thrum__why_path *path)
-{
-	return path->length > 0 ? &path->links[path->length - 1] : NULL;
-}
-
-/* Whether the wait is for a lock that wait->next holds. */
-static inline bool thrum__why_is_held(const struct thrum__analyse_wait *wait)
-{
-	return wait->next != wait->on && wait->next != THRUM__NONE && !wait->is_link;
-}
-
-/* Whether a thread's own task really waits: it has done nothing since. True for other tasks. */
-bool thrum__why_is_blocked(const struct thrum__model *, uint32_t task,
-	const struct thrum__analyse_wait *);
-
 /* ---- Excuses (excuse.c) -------------------------------------------------------------------- */
 
 /* Whether a timer may still come: it isn't due yet, or nothing tells when it is, and its peers
@@ -95,8 +38,6 @@ bool thrum__why_is_running_timer(const struct thrum__search *, uint32_t task);
 
 /* Whether a timer that is due then is far later than its peers ended. */
 bool thrum__why_took_less(const struct thrum__search *, uint32_t task, int64_t due);
-
-#define THRUM__PUT_OFF 20 /* so often a timer was due anew that it may never come */
 
 /* Whether the leaf is a timer that is put off again and again. Sets *times to how often. */
 bool thrum__why_is_put_off(const struct thrum__search *, const struct thrum__why_path *,
@@ -115,14 +56,6 @@ bool thrum__why_is_in_call(const struct thrum__model *, uint32_t task);
 /* Whether a task stands for a call that holds up an event loop: its thread waited for work again and
  * again, and is now in this call for far longer than it ever was in one. */
 bool thrum__why_holds_up_loop(const struct thrum__model *, uint32_t task);
-
-/* Whether a task's name begins with one of these words. */
-bool thrum__why_begins_with(const struct thrum__model *, uint32_t task, const char *const *words,
-	size_t count);
-
-/* Whether a request may be pending for ever, as it waits for what others may or may not send. Tells
- * by its name: accept, read and so on. */
-bool thrum__why_is_inbound(const struct thrum__model *, uint32_t task);
 
 /* Whether a path's wait is for a task that serves others: an object, or a request that a thread of the
  * program answers. */
@@ -172,273 +105,5 @@ const struct thrum__lost *thrum__why_lost_of(const struct thrum__search *,
 /* The handle that read what came before a request to write, and doesn't read any more, though its loop waits
  * for work; or NONE. */
 uint32_t thrum__why_idle_reader(const struct thrum__search *, uint32_t request);
-
-/* ---- Objects (objects.c) ------------------------------------------------------------------- */
-
-/* Whether those who hold an object have to release it: a lock, or a semaphore that was ever held. A
- * semaphore that never was counts events, which others post. */
-bool thrum__why_is_lock(const struct thrum__search *, uint32_t task);
-
-/* How many of an object's servers may still serve it: they are pending, and don't wait for it
- * themselves. Sets *first to the index of the first of them, if there is one. */
-unsigned thrum__why_able_servers(const struct thrum__search *, uint32_t object,
-	const struct thrum__why_servers *, unsigned *first);
-
-/* How often a task began to wait for the object in its whole life. */
-uint32_t thrum__why_waits_on(const struct thrum__model *, uint32_t task, uint32_t object);
-
-/* Since when a thread waits for a condition: again and again, each time for a time, with nothing in
- * between. For all else, since when it waits. */
-int64_t thrum__why_waits_since(const struct thrum__model *, const struct thrum__why_link *);
-
-/* Whether a lock is held for much longer than it was ever before. */
-bool thrum__why_is_held_long(const struct thrum__model *, uint32_t lock);
-
-/* ---- Locks that are withheld (withheld.c) --------------------------------------------------- */
-
-/* Whether a path's last wait but one is for a lock, for a second or longer, while the holder waits for
- * one timer after the other, or in one call for the outside: it forgot that it has the lock, or should
- * not have it there. Not for calls that wait for others to come, such as accept. */
-bool thrum__why_is_withheld(const struct thrum__search *, const struct thrum__why_path *);
-
-/* ---- Holders (holders.c) -------------------------------------------------------------------- */
-
-/* Whether a task is a lock that only ended tasks hold, though the tasks that released it last did so before
- * they ended. */
-bool thrum__why_is_lock_lost(const struct thrum__search *, uint32_t task);
-
-/* Adds steps for a lock that no pending task will release. If all that hold it have ended, or all that
- * took it since the wait began still hold it, its holders; else the last task that had it (FREE). */
-void thrum__why_add_lock(struct thrum__finding *, const struct thrum__search *,
-	const struct thrum__why_path *);
-
-/* Adds steps for a lock that the last waiter holds, and for a task that needs it: that one might do
- * what the waiter waits for. */
-void thrum__why_add_held(struct thrum__finding *, const struct thrum__search *, uint32_t task);
-
-/* ---- Barriers (barriers.c) ----------------------------------------------------------------- */
-
-#define THRUM__ABSENT_MAX 4
-
-/* Whether a task is a barrier, as its name says. */
-bool thrum__why_is_barrier(const struct thrum__model *, uint32_t task);
-
-/* The tasks that passed a barrier in its last round, and haven't come again; if nobody ever passed it, the
- * waiter's peers that haven't come. Returns how many there are; 0: none, or too many to blame. */
-unsigned thrum__why_absent(const struct thrum__search *, uint32_t barrier, uint32_t waiter,
-	uint32_t absent[THRUM__ABSENT_MAX]);
-
-/* ---- Signals before the wait (missed.c) ---------------------------------------------------- */
-
-/* A signal that nobody heard, before a wait of a path. */
-struct thrum__why_missed {
-	uint32_t signal;                  /* edge, or NONE */
-	const struct thrum__why_link *by; /* the wait, which began at `since` */
-	int64_t since;
-};
-
-/* Finds the lost signal that came before the path's last wait began, or before a wait of its circle, or, if
- * nothing can happen any more, before a wait whose condition's only server is blocked, too. A
- * waiter waits for the condition itself, or in mirage-profile traces for a task that the condition
- * created. */
-struct thrum__why_missed thrum__why_missed_signal(const struct thrum__search *,
-	const struct thrum__why_path *);
-
-/*
- * How certain it is that a task which should resolve hangs as it missed a signal. A condition that
- * was never heard may stand for an event that happens once: then the wait for it can't end. A thread
- * looks at the program's state before it waits for a condition, so its wait may have had a reason
- * of its own.
- */
-int thrum__why_missed_certainty(const struct thrum__search *, const struct thrum__why_path *,
-	uint32_t signal);
-
-/* Adds the steps of a lost signal and of the wait that came too late. */
-void thrum__why_add_missed(struct thrum__finding *, const struct thrum__model *,
-	const struct thrum__why_path *, const struct thrum__why_missed *);
-
-/* ---- Wake-ups (wakes.c) -------------------------------------------------------------------- */
-
-/* A signal for which several waited, and which woke one. */
-struct thrum__why_wake {
-	uint32_t signal; /* the edge */
-	uint32_t task;   /* that was woken */
-	uint32_t again;  /* the edge by which it went back to wait at once; NONE: it ended */
-};
-
-/* Whether the last signal of a condition woke another task than this one, which waits since that time:
- * one that went back to wait, or one of its like, which ended. */
-bool thrum__why_single_wake(const struct thrum__search *, uint32_t condition, uint32_t waiter,
-	int64_t since, struct thrum__why_wake *);
-
-/* Whether the path ends at a condition, and the last thing that its waiter signalled was another one, where
- * the wrong task was woken: the right one may be to signal the leaf. */
-bool thrum__why_taken_wake(const struct thrum__search *, const struct thrum__why_path *,
-	struct thrum__why_wake *);
-
-/* ---- Workers that are gone (leavers.c) ----------------------------------------------------- */
-
-/* A task that took job after job at a queue, a condition, mailbox or stream, and ended. */
-struct thrum__why_leaver {
-	uint32_t task, queue;
-	/* The queue was signalled since, and nobody is left there. If not, all others wait there, and it was
-	 * the only one that ended after a job. */
-	bool is_last;
-};
-
-/* Finds the only such task at another queue than the leaf; its task is NONE if there is none. */
-struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *, uint32_t leaf);
-
-/* ---- Those who ended without serving (deserters.c) ------------------------------------------ */
-
-#define THRUM__DESERTERS_MAX 2
-
-/* The tasks that ended without serving an object, though at least two others like them did before they ended,
- * and more of them, and no task like them is left that could. */
-struct thrum__why_deserters {
-	uint32_t task[THRUM__DESERTERS_MAX],
-		count; /* count: how many there are; 0: none, or not known */
-	int64_t last;  /* when the last of all like them ended */
-};
-
-struct thrum__why_deserters thrum__why_deserters_of(struct thrum__search *, uint32_t object,
-	const struct thrum__why_servers *);
-
-/* The tasks that ended since a time without serving a condition, though all that served it before were like
- * them: several, or one and no other is left. */
-struct thrum__why_deserters thrum__why_quitters_of(struct thrum__search *, uint32_t condition,
-	const struct thrum__why_servers *, int64_t since);
-
-/* The only task that ended of those that ever signalled a condition: all others, which are like it, have done
- * so since the wait began, and none did it good. NONE: there is none. */
-uint32_t thrum__why_missing_voice(const struct thrum__search *, const struct thrum__why_link *,
-	const struct thrum__why_servers *);
-
-/* ---- Those who take the lock of a condition (takers.c) -------------------------------------- */
-
-/* Adds steps for those that took the lock of the path's leaf, a condition that nobody ever signalled, since
- * the last wait began: the latest first. Returns whether there are any. */
-bool thrum__why_add_takers(struct thrum__finding *, const struct thrum__search *,
-	const struct thrum__why_path *);
-
-/* ---- Conditions that wait for each other (mutual.c) ----------------------------------------- */
-
-/* If all threads wait, adds steps for the task that may be to signal a condition that nobody ever signalled.
- * If nobody ever signalled the one for which that task waits either, sets search->joined. */
-void thrum__why_add_mutual(struct thrum__finding *, struct thrum__search *, uint32_t condition,
-	uint32_t waiter);
-
-/* ---- Not started again (again.c) -------------------------------------------------------------- */
-
-/* Finds why nobody serves an object any more, for which a link waits: the task that served it was made
- * anew for each wait but this one; or all events that serve it had a time-out, and weren't started again
- * (NOT_AGAIN); or nobody ever served it, and another timer puts a timer off, again and again, since the
- * wait began (PUT_OFF). The kind is -1 if it is none of them. */
-struct thrum__why_blame thrum__why_not_again(struct thrum__search *, const struct thrum__why_link *,
-	const struct thrum__why_servers *);
-
-/* The timer that was the last to run in the program, after the path's last wait for the outside began, and
- * wasn't started again, if the waiter is far older than its peers became; else NONE. */
-uint32_t thrum__why_last_timer(const struct thrum__search *, const struct thrum__why_path *);
-
-/* Adds the step that a task, the last of so many, wasn't started again. */
-void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, uint32_t task,
-	uint32_t other, unsigned count);
-
-/* ---- Loops (loops.c) ------------------------------------------------------------------------- */
-
-/* Whether a task is that of a thread that waits for work, and for no other task, in a loop in which handles
- * have turns. O(tasks). */
-bool thrum__why_is_loop(const struct thrum__search *, uint32_t thread);
-
-/* The handle that alone keeps a thread's loop, though others like it were soon closed, and nothing can come
- * for it from the program and those with which it talks. NONE: it isn't so. O(tasks). */
-uint32_t thrum__why_last_open(const struct thrum__search *, uint32_t thread);
-
-/* The first of the one or two handles that still have turns in a thread's loop, where others were closed at
- * once and no other is left; or else that which alone keeps it, as above. NONE: it isn't so. O(tasks). */
-uint32_t thrum__why_left_open(const struct thrum__search *, uint32_t thread);
-
-/* ---- Blame (blame.c) ----------------------------------------------------------------------- */
-
-/* Whether the last word of a task's name is a word of the other's name, or the other way round. */
-bool thrum__why_shares_word(const struct thrum__model *, uint32_t task, uint32_t other);
-
-/* Finds a task that failed or was cancelled instead of serving the object, as its like did. */
-struct thrum__why_blame thrum__why_blame_server(struct thrum__search *, uint32_t object,
-	const struct thrum__why_servers *);
-
-/* The same if the path's leaf is a condition that nobody ever signalled: its like were. */
-struct thrum__why_blame thrum__why_blame_unserved(struct thrum__search *,
-	const struct thrum__why_path *);
-
-/* ---- Habits (habits.c) --------------------------------------------------------------------- */
-
-/* Whether two tasks were made at the same place, or are peers. */
-bool thrum__why_is_alike(const struct thrum__search *, uint32_t a, uint32_t b);
-
-/* The first task with a name that failed or was cancelled since a leaf was made, in the first half of
- * its life, if its like seldom do; else NONE. */
-uint32_t thrum__why_failed_meanwhile(struct thrum__search *, uint32_t leaf);
-
-/* The task that took an item out of a mailbox, as no other like it ever did, where always those like
- * the waiter take them; else NONE. Sets *edge to the edge by which it did. */
-uint32_t thrum__why_stranger_at(const struct thrum__search *, uint32_t object, uint32_t waiter,
-	uint32_t *edge);
-
-/* The task for which this one waited, if that has ended and this one does not go on; else NONE. Sets
- * *since to the time of that end. */
-uint32_t thrum__why_ended_source(const struct thrum__search *, uint32_t task, int64_t *since);
-
-/* The edge by which something was put into a mailbox or stream since a time and never taken out, if
- * there is only one such object; else NONE. */
-uint32_t thrum__why_untaken(struct thrum__search *, int64_t since);
-
-/* The latest log line of a task on the path that is followed, since a time; or the first one of any
- * task, if there are few. NONE: there is none. Call it while the path isn't settled. */
-uint32_t thrum__why_logged(const struct thrum__search *, int64_t since);
-
-/* ---- Servers (served.c) -------------------------------------------------------------------- */
-
-/* Adds a step for a task that other needs since a time, if it has done nothing for most of it. */
-void thrum__why_add_silent(struct thrum__finding *, const struct thrum__model *, uint32_t task,
-	uint32_t other, int64_t since);
-
-/* If the path's leaf is a condition for which the program's first thread waits, and nothing but timers goes
- * on, returns the edge of its latest signal; else NONE. */
-uint32_t thrum__why_voice_for(const struct thrum__model *, const struct thrum__why_path *);
-
-/* Adds a step for those that served the path's leaf, an object: the latest, if all of them have ended;
- * else the only one that still could, if it is silent. */
-void thrum__why_add_servers(struct thrum__finding *, struct thrum__search *,
-	const struct thrum__why_path *);
-
-/* Adds a step for the task, with its like, that runs again and again on the thread of a timer since that
- * is due: their loop never comes to the timer. */
-void thrum__why_add_busy_loop(struct thrum__finding *, const struct thrum__search *,
-	uint32_t timer);
-
-/* Adds a step for the task that serves another one of the path. */
-void thrum__why_add_server(struct thrum__finding *, const struct thrum__model *,
-	const struct thrum__why_link *);
-
-/* ---- Steps (steps.c) ----------------------------------------------------------------------- */
-
-/* Adds a finding that explains the path, about the subject. Returns its index, or HEALTHY if there
- * are enough of its class. */
-uint32_t thrum__why_tell(struct thrum__search *, const struct thrum__why_path *, uint32_t subject,
-	int certainty);
-
-/* Adds steps for the path's tasks from the wait with index `from` - 1 back to the victim: those
- * near the leaf that have a name of their own, holders of locks, and those that serve objects. */
-void thrum__why_tell_between(struct thrum__finding *, const struct thrum__search *,
-	const struct thrum__why_path *, uint32_t from);
-
-/* Whether a step tells that the task waits until the end, or isn't resolved. */
-bool thrum__why_is_told(const struct thrum__model *, const struct thrum__finding *, uint32_t task);
-
-/* Adds the path's victim to a finding as its last step, unless a step tells of it. */
-void thrum__why_tell_victim(struct thrum__finding *, const struct thrum__search *,
-	const struct thrum__why_path *);
 
 #endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes the findings of `thrum why`. */
+#ifndef ANSWER_WHY_H
+#define ANSWER_WHY_H
+
+#include "analyse/why/finding.h"
+#include "line/output.h"
+
+enum why_format {
+	WHY_TEXT,
+	WHY_JSON
+};
+
+/* Writes a line on the finding. */
+void why_write_headline(struct output *, const struct thrum__model *, const struct thrum__finding *,
+	bool color);
+
+/* Writes that line and one for each step; after an empty line if is_next. */
+void why_write_text(struct output *, const struct thrum__model *, const struct thrum__finding *,
+	bool is_next, bool color);
+
+/* Writes one object on one line. `unknown` is the text of thrum__words_unknown. */
+void why_write_json(struct output *, const struct thrum__model *, const struct thrum__finding *,
+	const char *unknown);
+
+/* Writes that text after all findings, unless it is "". */
+void why_write_unknown(struct output *, const char *unknown);
+
+/* Names the tasks that should resolve and that can't be judged, each with the reason; writes nothing
+ * if there is none. */
+void why_write_unjudged(struct output *, const struct thrum__model *,
+	const struct thrum__findings *);
+
+/* Tells for which calls those wait that should resolve, if these may still return; writes nothing if there
+ * is none. */
+void why_write_idle(struct output *, const struct thrum__model *, const struct thrum__findings *);
+
+/* Names the threads that waited for a second or longer at the end, each with what it waited for; writes
+ * nothing if there is none. */
+void why_write_blocked(struct output *, const struct thrum__model *);
+
+/* Names the threads that slept again and again for the last second or longer, and did nothing else: they may
+ * poll for what never comes. Writes nothing if there is none. */
+void why_write_polling(struct output *, const struct thrum__model *);
+
+/* Writes that nothing was found; with a task, also the tasks for which it waits. THRUM__NONE: no
+ * task. */
+void why_write_nothing(struct output *, const struct thrum__model *, uint32_t task);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: ISC */
+/* Writes findings as text and JSON. */
+#include <string.h>
+
+#include "analyse/graph.h"
+#include "analyse/thread.h"
+#include "answer/why.h"
+#include "base/json.h"
+#include "base/time.h"
+#include "line/link.h"
+#include "line/text.h"
+#include "scene/scene.h"
+
+#define NAME_COLUMNS 40
+#define STEP_INDENT 20 /* of the lines after a step's first one: behind its number and time */
+#define CHAIN_MAX 20   /* lines on what a task waits for */
+#define BLOCKED_MIN 1000000000 /* ns */
+
+static void write_id(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char *to = output_room(out, NUMBER_ROOM + 1);
+
+	*to++ = '#';
+	out->at = put_id(to, THRUM__TASK(model, task, id), model->signed_ids);
+}
+
+/* The part of a name that a step shows. The sentence behind it tells by whom a process was started. */
+static size_t size_of(const char *name)
+{
+	const char *started = strstr(name, ", started by ");
+
+	return started && strlen(name) > NAME_COLUMNS ? (size_t)(started - name) : strlen(name);
+}
+
+/* Writes "#16 arp-reply". */
+static void write_task(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	char words[400];
+	size_t size;
+
+	if (!thrum__model_has_row(&model->tasks, task)) {
+		output_text(out, "a forgotten task");
+		return;
+	}
+	write_id(out, model, task);
+	thrum__model_task_name(model, task, &size);
+	if (size > 0)
+		thrum__words_task(model, task, words, sizeof words);
+	else
+		strcpy(words, thrum_kind_name(THRUM__TASK(model, task, kind)));
+	output_text(out, " ");
+	output_display(out, words, size_of(words), NAME_COLUMNS);
+}
+
+/* The place of a step in the program: where its wait began or its lock was taken, else where its task
+ * was created. NULL: it is unknown. */
+static const struct thrum_trace_site *site_of(const struct thrum__model *model, uint32_t task,
+	uint32_t edge)
+{
+	const struct thrum_trace_site *site = thrum__model_edge_site(model, edge);
+
+	if (!site && thrum__model_has_row(&model->tasks, task))
+		site = thrum__model_site(model, task);
+	return site;
+}
+
+/* Writes "file.c:12 function". Returns its size, or 0 if the site is unknown or `size` too
+ * small. */
+static size_t put_site(const struct thrum_trace_site *site, char *to, size_t size)
+{
+	size_t length = site ? thrum__words_site(site, to, size) : 0;
+
+	return length < size ? length : 0;
+}
+
+static void write_time(struct output *out, int64_t time)
+{
+	out->at = put_seconds(output_room(out, 2 * NUMBER_ROOM), time, 16);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* Returns the words before a step's other task if that acts, or NULL. */
+static const char *words_of_actor(int kind)
+{
+	switch (kind) {
+	case THRUM__STEP_SIGNAL_LOST: return "; signalled by ";
+	case THRUM__STEP_FREE: return "; last held by ";
+	case THRUM__STEP_READY: return "; made ready by ";
+	default: return NULL;
+	}
+}
+
+static void write_step(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, unsigned i, bool color)
+{
+	const struct thrum__step *step = &finding->steps[i];
+	size_t begin = output_begin_line(out);
+	char words[600], *to = output_room(out, NUMBER_ROOM);
+	const char *process;
+
+	*to++ = ' ';
+	out->at = put_unsigned(to, i + 1);
+	write_time(out, step->time);
+	output_text(out, "  ");
+	write_task(out, model, step->task);
+	process = thrum__words_process(model, step->task);
+	output_text(out, *process ? " of " : "");
+	output_display(out, process, strlen(process), 60);
+	thrum__words_step_title(model, finding, i, words, sizeof words);
+	output_text(out, ": ");
+	output_display(out, words, strlen(words), 120);
+	thrum__words_step_line(model, finding, i, words, sizeof words);
+	if (*words) {
+		output_text(out, "; ");
+		output_display(out, words, strlen(words), 160);
+	}
+	if (words_of_actor(step->kind) && step->other != THRUM__NONE) {
+		output_text(out, words_of_actor(step->kind));
+		write_task(out, model, step->other);
+	}
+	const struct thrum_trace_site *site = site_of(model, step->task, step->edge);
+
+	if (put_site(site, words, sizeof words) > 0) {
+		output_text(out, " [");
+		bool is_link = color && link_begin(out, site->file);
+
+		output_display(out, words, strlen(words), 120);
+		if (is_link)
+			link_end(out);
+		output_text(out, "]");
+	}
+	output_end_line(out, begin, STEP_INDENT);
+}
+
+void why_write_headline(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, bool color)
+{
+	size_t begin = output_begin_line(out);
+	char words[600], *to;
+
+	output_text(out, color ? "\033[1;31m" : "");
+	output_text(out, thrum__why_class_name(finding->class));
+	output_text(out, color ? "\033[0m (" : " (");
+	output_text(out, thrum__why_certainty_name(finding->certainty));
+	output_text(out, "): ");
+	thrum__words_finding(model, finding, words, sizeof words);
+	output_display(out, words, strlen(words), 200);
+	if (finding->behind > 0) {
+		output_text(out, "; ");
+		to = put_count(output_room(out, NUMBER_ROOM), finding->behind);
+		out->at = put_string(to,
+			finding->behind == 1 ? " more hangs behind it" : " more hang behind it");
+	}
+	output_end_line(out, begin, 2);
+}
+
+void why_write_text(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, bool is_next, bool color)
+{
+	output_text(out, is_next ? "\n" : "");
+	why_write_headline(out, model, finding, color);
+	for (unsigned i = 0; i < finding->step_count; i++)
+		write_step(out, model, finding, i, color);
+}
+
+/* ---- No findings ----------------------------------------------------------------------------- */
+
+/* Writes what tasks[at] waits for, and so on, up to another one of these tasks, which has lines of its
+ * own. */
+static void write_waits(struct output *out, const struct thrum__model *model, const uint32_t *tasks,
+	uint32_t count, uint32_t at)
+{
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+	uint32_t task = tasks[at];
+
+	for (int i = 0; i < CHAIN_MAX && thrum__analyse_waits_of(model, task, waits) > 0; i++) {
+		size_t begin = output_begin_line(out);
+
+		write_time(out, waits[0].since);
+		output_text(out, "  ");
+		write_task(out, model, task);
+		output_text(out, " waits for ");
+		write_task(out, model, waits[0].on);
+		if (waits[0].next != waits[0].on && waits[0].next != THRUM__NONE) {
+			output_text(out, ", which belongs to ");
+			write_task(out, model, waits[0].next);
+		}
+		output_end_line(out, begin, STEP_INDENT);
+		if (waits[0].next == THRUM__NONE || waits[0].next == task)
+			return;
+		task = waits[0].next;
+		for (uint32_t k = 0; k < count; k++)
+			if (tasks[k] == task)
+				return;
+	}
+}
+
+/* Writes how many there are of something. */
+static void write_count(struct output *out, uint32_t count, const char *one, const char *several)
+{
+	out->at = put_count(output_room(out, NUMBER_ROOM), count);
+	output_text(out, count == 1 ? one : several);
+}
+
+void why_write_unjudged(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
+{
+	uint32_t count = findings->unjudged_count;
+
+	if (count == 0)
+		return;
+	write_count(out, count, " task that should resolve is pending and not judged:\n",
+		" tasks that should resolve are pending and not judged:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++) {
+		const struct thrum__unjudged *unjudged = &findings->unjudged[i];
+		size_t begin = output_begin_line(out);
+
+		write_time(out, THRUM__TASK(model, unjudged->task, created));
+		output_text(out, "  ");
+		write_task(out, model, unjudged->task);
+		output_text(out, ": ");
+		output_text(out, thrum__why_unjudged_name(unjudged->reason));
+		output_end_line(out, begin, STEP_INDENT);
+	}
+	if (count > THRUM__UNJUDGED_MAX)
+		output_text(out, "  and more: thrum tasks --state=stuck lists all\n");
+}
+
+void why_write_idle(struct output *out, const struct thrum__model *model,
+	const struct thrum__findings *findings)
+{
+	uint32_t count = findings->idle_count;
+
+	if (count == 0)
+		return;
+	write_count(out, count,
+		" task that should resolve waits for something that may still come:\n",
+		" tasks that should resolve wait for something that may still come:\n");
+	if (count > THRUM__UNJUDGED_MAX)
+		count = THRUM__UNJUDGED_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		write_waits(out, model, findings->idle, count, i);
+}
+
+/* Whether a lane is suspended at the end, and its task has waited for BLOCKED_MIN or longer. */
+static bool is_blocked(const struct thrum__model *model, const struct thrum__lane *lane)
+{
+	struct thrum__analyse_wait waits[THRUM__WAITS_MAX];
+
+	return lane->suspended != THRUM__NONE &&
+		thrum__model_has_row(&model->tasks, lane->running) &&
+		thrum__analyse_waits_of(model, lane->running, waits) > 0 &&
+		thrum__base_time_between(waits[0].since, model->end) >= BLOCKED_MIN;
+}
+
+void why_write_blocked(struct output *out, const struct thrum__model *model)
+{
+	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++)
+		if (is_blocked(model, &model->lanes[i]) && count++ < THRUM__UNJUDGED_MAX)
+			tasks[count - 1] = model->lanes[i].running;
+	if (count == 0)
+		return;
+	write_count(out, count, " thread waited for a second or longer at the end:\n",
+		" threads waited for a second or longer at the end:\n");
+	uint32_t told = count < THRUM__UNJUDGED_MAX ? count : THRUM__UNJUDGED_MAX;
+
+	for (uint32_t i = 0; i < told; i++)
+		write_waits(out, model, tasks, told, i);
+	if (count > told)
+		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+}
+
+static void write_polling(struct output *out, const struct thrum__model *model, uint32_t thread,
+	const struct thrum__thread_sleeps *sleeps)
+{
+	size_t begin = output_begin_line(out);
+	char site[600];
+
+	write_time(out, sleeps->since);
+	output_text(out, "  ");
+	write_task(out, model, thread);
+	output_text(out, " slept ");
+	write_count(out, sleeps->count, " time", " times");
+	if (put_site(thrum__model_site(model, sleeps->timer), site, sizeof site) > 0) {
+		output_text(out, " [");
+		output_display(out, site, strlen(site), 120);
+		output_text(out, "]");
+	}
+	output_end_line(out, begin, STEP_INDENT);
+}
+
+void why_write_polling(struct output *out, const struct thrum__model *model)
+{
+	struct thrum__thread_sleeps sleeps[THRUM__UNJUDGED_MAX], now;
+	uint32_t tasks[THRUM__UNJUDGED_MAX], count = 0;
+
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		if (!thrum__analyse_thread_sleeps(model, &model->lanes[i], &now) ||
+			thrum__base_time_between(now.since, model->end) < BLOCKED_MIN)
+			continue;
+		if (count < THRUM__UNJUDGED_MAX) {
+			tasks[count] = model->lanes[i].running;
+			sleeps[count] = now;
+		}
+		count++;
+	}
+	if (count == 0)
+		return;
+	write_count(out, count, " thread slept again and again at the end, and did nothing else:\n",
+		" threads slept again and again at the end, and did nothing else:\n");
+	for (uint32_t i = 0; i < count && i < THRUM__UNJUDGED_MAX; i++)
+		write_polling(out, model, tasks[i], &sleeps[i]);
+	if (count > THRUM__UNJUDGED_MAX)
+		output_text(out, "  and more: thrum tasks --state=pending lists all\n");
+}
+
+void why_write_nothing(struct output *out, const struct thrum__model *model, uint32_t task)
+{
+	uint32_t heir;
+	size_t begin;
+
+	if (task == THRUM__NONE) {
+		output_text(out, "no findings\n");
+		return;
+	}
+	heir = thrum__model_heir(model, task);
+	begin = output_begin_line(out);
+	output_text(out, "nothing is wrong with ");
+	write_task(out, model, heir);
+	output_text(out, ", which is ");
+	output_text(out, thrum__model_state_name(THRUM__TASK(model, heir, state)));
+	output_end_line(out, begin, 2);
+	write_waits(out, model, &heir, 1, 0);
+}
+
+void why_write_unknown(struct output *out, const char *unknown)
+{
+	size_t begin;
+
+	if (!*unknown)
+		return;
+	output_text(out, "\n");
+	begin = output_begin_line(out);
+	output_text(out, unknown);
+	output_end_line(out, begin, 0);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void write_json_key(struct output *out, const char *key)
+{
+	char *to = output_room(out, strlen(key) + 4);
+
+	if (to[-1] != '{')
+		*to++ = ',';
+	*to++ = '"';
+	to = put_string(to, key);
+	*to++ = '"';
+	*to++ = ':';
+	out->at = to;
+}
+
+static void write_json_text(struct output *out, const char *key, const char *text, size_t size)
+{
+	if (size == 0)
+		return;
+	write_json_key(out, key);
+	output_text(out, "\"");
+	output_put(out, text, size, thrum__base_json_escape, THRUM__JSON_BYTES);
+	output_text(out, "\"");
+}
+
+static void write_json_number(struct output *out, const char *key, int64_t number)
+{
+	write_json_key(out, key);
+	out->at = put_signed(output_room(out, NUMBER_ROOM), number);
+}
+
+/* Writes a task's id under `key`, and its label and call site under keys of their own. */
+static void write_json_task(struct output *out, const struct thrum__model *model, const char *key,
+	uint32_t task, uint32_t edge)
+{
+	char words[600];
+	const char *name;
+	size_t size;
+
+	if (!thrum__model_has_row(&model->tasks, task))
+		return;
+	write_json_key(out, key);
+	out->at = put_id(output_room(out, NUMBER_ROOM), THRUM__TASK(model, task, id),
+		model->signed_ids);
+	name = thrum__model_task_name(model, task, &size);
+	write_json_text(out, strcmp(key, "task") == 0 ? "label" : "other-label", name, size);
+	size = put_site(site_of(model, task, edge), words, sizeof words);
+	write_json_text(out, strcmp(key, "task") == 0 ? "site" : "other-site", words, size);
+	if (model->is_joined) {
+		const char *process = thrum__model_process(model, task);
+
+		write_json_text(out, strcmp(key, "task") == 0 ? "process" : "other-process",
+			process, strlen(process));
+	}
+}
+
+/* Returns the name that `dump` gives to the event behind an edge. */
+static const char *event_of(int kind)
+{
+	static const uint8_t types[THRUM__EDGE_KINDS] = {
+		[THRUM__EDGE_WAIT] = THRUM_EVENT_WAIT,
+		[THRUM__EDGE_READ] = THRUM_EVENT_READ,
+		[THRUM__EDGE_RESOLVE] = THRUM_EVENT_RESOLVE,
+		[THRUM__EDGE_FAIL] = THRUM_EVENT_FAIL,
+		[THRUM__EDGE_CANCEL] = THRUM_EVENT_CANCEL,
+		[THRUM__EDGE_SIGNAL] = THRUM_EVENT_SIGNAL,
+		[THRUM__EDGE_LOCK] = THRUM_EVENT_LOCK,
+		[THRUM__EDGE_UNLOCK] = THRUM_EVENT_UNLOCK,
+		[THRUM__EDGE_BECOME] = THRUM_EVENT_BECOME,
+		[THRUM__EDGE_READ_LATER] = THRUM_EVENT_READ_LATER,
+		[THRUM__EDGE_LINK] = THRUM_EVENT_LINK_RECEIVE,
+		[THRUM__EDGE_READY] = THRUM_EVENT_READY,
+	};
+
+	return thrum_event_name(types[kind]);
+}
+
+static void write_json_step(struct output *out, const struct thrum__model *model,
+	const struct thrum__step *step)
+{
+	const char *name = thrum__why_step_name(step->kind);
+
+	output_text(out, "{");
+	write_json_text(out, "step", name, strlen(name));
+	write_json_number(out, "time", step->time);
+	if (thrum__model_has_row(&model->edges, step->edge)) {
+		const char *event = event_of(THRUM__EDGE(model, step->edge, kind));
+
+		write_json_text(out, "event", event, strlen(event));
+		write_json_number(out, "event-time", THRUM__EDGE(model, step->edge, time));
+	}
+	write_json_task(out, model, "task", step->task, step->edge);
+	write_json_task(out, model, "other", step->other, THRUM__NONE);
+	if (step->more > 0)
+		write_json_number(out, "more", step->more);
+	output_text(out, "}");
+}
+
+void why_write_json(struct output *out, const struct thrum__model *model,
+	const struct thrum__finding *finding, const char *unknown)
+{
+	const char *class = thrum__why_class_name(finding->class);
+	const char *certainty = thrum__why_certainty_name(finding->certainty);
+	char words[600];
+
+	output_text(out, "{");
+	write_json_text(out, "class", class, strlen(class));
+	write_json_text(out, "certainty", certainty, strlen(certainty));
+	thrum__words_finding(model, finding, words, sizeof words);
+	write_json_text(out, "text", words, strlen(words));
+	write_json_task(out, model, "task", finding->task, THRUM__NONE);
+	write_json_number(out, "behind", finding->behind);
+	if (finding->count > 0)
+		write_json_number(out, "count", finding->count);
+	if (finding->peers > 0) {
+		write_json_number(out, "peers", finding->peers);
+		write_json_number(out, "usual", finding->usual);
+		write_json_number(out, "longest", finding->longest);
+	}
+	write_json_key(out, "steps");
+	output_text(out, "[");
+	for (unsigned i = 0; i < finding->step_count; i++) {
+		output_text(out, i > 0 ? "," : "");
+		write_json_step(out, model, &finding->steps[i]);
+	}
+	output_text(out, "]");
+	write_json_text(out, "unknown", unknown, strlen(unknown));
+	output_text(out, "}\n");
+}

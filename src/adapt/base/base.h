@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * base/: what all adapters use.
+ *
+ *   real.c       finds the real functions
+ *   site.c       addresses of callers, names of addresses
+ *   request.c    tasks of requests
+ *   object.c     tasks for objects of the program, by address
+ *   holder.c     the program's threads, and the locks that they hold
+ *   permits.c    who holds permits of semaphores
+ *   wait.c       waiting for objects, and jumps out of it
+ *   handlers.c   the program's handlers of signals
+ *   process.c    what /proc tells of processes
+ *   forked.c     locks that a child got by fork
+ *   cell.c       the program's callbacks of libraries whose objects have no room for more
+ */
+#ifndef ADAPT_BASE_H
+#define ADAPT_BASE_H
+
+#include "adapt/adapt.h"
+
+#include <signal.h>
+
+/* ---- real.c ---- */
+
+/* A function behind a stand-in. */
+struct real {
+	const char *name, *version; /* the version may be NULL */
+	void *known;                /* NULL: not found yet, or not the same for all callers */
+};
+
+/*
+ * Finds the function behind a stand-in: the next one in the order of the dynamic linker, or, if a
+ * library was loaded for itself alone (RTLD_LOCAL), the one that the caller's module means, or else
+ * any. The caller may be NULL. Returns NULL if there is none. Keeps errno.
+ */
+void *thrum__adapt_find_real(struct real *, const void *caller);
+/* Finds all that libraries have which were loaded for all modules. */
+void thrum__adapt_find_reals(void);
+
+/* Declares a function's real_NAME(caller), which returns a pointer to the real function. */
+#define REAL_VERSION(name, version) \
+	static struct real found_##name = {#name, version, NULL}; \
+	static struct real *const noted_##name \
+		__attribute__((section("thrum_reals"), used)) = &found_##name; \
+	static inline __typeof__(&name) real_##name(const void *caller) \
+	{ \
+		void *known = __atomic_load_n(&found_##name.known, __ATOMIC_RELAXED); \
+\
+		if (UNLIKELY(!known)) \
+			known = thrum__adapt_find_real(&found_##name, caller); \
+		return (__typeof__(&name))known; \
+	}
+#define REAL(name) REAL_VERSION(name, NULL)
+
+/* ---- site.c: async-signal-safe with glibc 2.35 and later ---- */
+
+/* The program's callback that the thread runs for a library; NULL: none. Where its last act is a call, it jumps
+ * there: then the call seems to come from this library, which called it. */
+extern __thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+
+/* Returns the descriptor for a caller's address, for the recorder; the same for all if there are too many. */
+struct thrum_site *thrum__adapt_site(const void *caller);
+
+#define PLACE_MAX 80
+/* Writes "NOUN MODULE+0x1234", or "NOUN 0x7f..." for an address in no module. Readers replace the
+ * module and offset by a name if they find one. */
+void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address);
+
+/* THRUM_WAIT_FOR_WORK for a call such as poll(), which need not be a loop's: it names the caller. The usual
+ * one if there are too many callers. */
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller);
+
+/* Writes a number. Returns the place behind it. */
+char *thrum__adapt_put_number(char *to, uint64_t);
+
+/* ---- request.c ---- */
+
+/* Creates the task of a request, which something outside the program answers. Keeps errno. */
+thrum_task thrum__adapt_request(const void *caller, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same; its label also names the program's callback that gets the answer, unless that is NULL. */
+thrum_task thrum__adapt_request_then(const void *caller, void (*callback)(void), const char *format,
+	...) __attribute__((format(printf, 3, 4)));
+
+#define ADDRESS_MAX 64
+struct sockaddr;
+/* Writes the address of a peer; NULL if it is known otherwise. */
+const char *thrum__adapt_put_address(char to[ADDRESS_MAX], const struct sockaddr *);
+
+/* ---- object.c: lock-free ---- */
+
+/* An object of the program that has a task, such as a lock. */
+struct object {
+	_Atomic uintptr_t key;      /* its address, or another key; 0: the cell is free */
+	_Atomic uint64_t task;      /* 0: none any more */
+	_Atomic uint32_t recording; /* to which the task belongs */
+	_Atomic uint32_t waiters;
+	_Atomic uint64_t waiter; /* the task that began to wait last */
+	/* For a barrier: how many threads it waits for, and how many have come. For a condition:
+	 * the signals since the last wait that nobody heard, and whether there ever was one. For a
+	 * lock: the other process that is told to have it, and how often it was taken since the last
+	 * wait for it, or for a condition that nobody had signalled, began. */
+	_Atomic uint32_t count, arrived;
+	uint32_t forks; /* of the process, when its task was made */
+};
+
+/* Keys that are no addresses of objects. */
+#define KEY_OF_TID(tid) (~(uintptr_t)(tid))
+#define KEY_OF_HANDLE(pthread) ((uintptr_t)(pthread) | 1)
+
+/* Returns the object of this key, or NULL. */
+struct object *thrum__adapt_object(uintptr_t key);
+/* Returns the object of this address. Makes it, with a task of this kind, if it is new. NULL: there
+ * are too many objects. */
+struct object *thrum__adapt_object_make(const void *address, enum thrum_kind kind, const char *noun,
+	const void *caller);
+/* The same with a label. */
+struct object *thrum__adapt_object_named(const void *address, enum thrum_kind kind,
+	const char *label, const void *caller);
+/* Notes a task that exists under a key. */
+void thrum__adapt_object_note(uintptr_t key, thrum_task task);
+/* In a fork's child: nobody waits for any object. */
+void thrum__adapt_objects_left(void);
+/* The object is no more: its task ends. */
+void thrum__adapt_object_end(const void *address);
+
+/* Whether a thread waits for an object at this address, so that those who take it have to say so.
+ * May be true for other addresses, too. */
+#define WATCHED 4096
+extern _Atomic uint16_t thrum__adapt_watched[WATCHED];
+static inline _Atomic uint16_t *watch_of(const void *address)
+{
+	uintptr_t bits = (uintptr_t)address;
+
+	return &thrum__adapt_watched[(bits >> 3 ^ bits >> 15) % WATCHED];
+}
+static inline bool is_watched(const void *address)
+{
+	return atomic_load_explicit(watch_of(address), memory_order_relaxed) != 0;
+}
+
+/* ---- holder.c ---- */
+
+#define HELD_MAX 16
+#define PERMITS_MAX 16
+/* The same event that epoll tells of again and again. */
+struct spin {
+	uint64_t data, task, teller; /* task: of the finding; teller: the task that waits for it */
+	uint32_t events, count;
+	int left; /* bytes */
+	int64_t since;
+};
+
+/* A thread of the program. It lies in memory that is never freed. */
+struct thread {
+	struct thread *next;      /* of all threads */
+	_Atomic uint64_t task;    /* 0: it has recorded nothing */
+	_Atomic uint64_t outside; /* for what it waited last outside of the program */
+	_Atomic uint64_t unwoken; /* the wake-up that doesn't come from a closed socket; 0: none */
+	_Atomic uint32_t recording; /* to which the task belongs */
+	_Atomic uint32_t tid;       /* 0: the thread has ended, and holds nothing */
+	_Atomic bool is_left;       /* it is the parent's: a fork has left it there */
+	_Atomic uint32_t holds;     /* the number of locks that it holds */
+	_Atomic uint32_t turns;     /* how often it waited for events of epoll */
+	_Atomic int epoll;          /* + 1: it looks while it waits for that; 0: it doesn't */
+	int64_t looked;             /* its own: when it looked what it missed, by rough_time */
+	struct spin spin;           /* its own */
+	int timed;                  /* its own: so many releases look how long the lock was held */
+	/* Its own, beside a program that reports itself: */
+	bool tells;      /* the program records what it does, so the adapters don't */
+	uint64_t waited; /* the task of the last wait that an adapter recorded */
+	struct {
+		_Atomic uintptr_t lock, caller;
+		int64_t since;    /* the thread's own: when it took it, by rough_time */
+	} held[HELD_MAX];         /* the first of them, in the order in which it took them */
+	_Atomic uint32_t permits; /* how many it has */
+	struct {
+		_Atomic uintptr_t semaphore, caller;
+		_Atomic uint64_t task; /* that took it */
+	} permit[PERMITS_MAX];
+};
+/* In `caller`: it is recorded that the thread holds the lock, so its release has to be, too. */
+#define RECORDED (UINTPTR_MAX / 2 + 1)
+extern __thread struct thread *thrum__adapt_self __attribute__((tls_model("initial-exec")));
+
+/* All threads. */
+struct thread *thrum__adapt_threads(void);
+/* Returns the calling thread, which is noted if it is unknown. NULL: it is about to end, or there is
+ * no memory. */
+struct thread *thrum__adapt_thread(void);
+/* Whether the adapters speak for the calling thread. */
+bool thrum__adapt_speaks(void);
+/* The task for which the calling thread takes locks and permits, and signals: the running one, or, beside a
+ * program that reports itself, the thread's own. */
+thrum_task thrum__adapt_actor(void);
+/* The calling thread begins, and its work is that task; 0: not known yet. */
+struct thread *thrum__adapt_thread_begin(thrum_task task);
+/* The calling thread ends. */
+void thrum__adapt_thread_end(void);
+/* In a fork's child: there is no thread but the calling one. */
+void thrum__adapt_threads_left(void);
+/* Records which threads hold a lock, as far as it isn't recorded yet. tid: the holder's, if the lock
+ * itself tells it, else 0. */
+void thrum__adapt_tell_holders(const struct object *, const void *lock, uint32_t tid);
+/* Counts that a lock is taken at a call. Returns whether nobody waits for the lock itself, and it was taken
+ * often: by any call, and by this one. Then ever fewer such events are to be recorded. */
+bool thrum__adapt_is_known_well(struct object *, const void *caller);
+/* Records that the calling thread took a lock, the last one that it took, unless that is known well. */
+void thrum__adapt_tell_taken(struct thread *, struct object *);
+/* Notes that a thread releases a lock, and records it if necessary. */
+void thrum__adapt_drop(struct thread *, const void *lock, const char *noun);
+/* Whether the thread holds a lock, as far as it is noted, and who took it. */
+bool thrum__adapt_thread_holds(const struct thread *, const void *lock);
+const void *thrum__adapt_lock_caller(const struct thread *, const void *lock);
+
+/*
+ * A lock that is held as long, in ns, is recorded though nobody waits for it. To look at the time twice
+ * would cost too much. So a release looks only if the thread took no lock for so long, not many locks ago,
+ * or has just begun. Hence in a thread that takes locks all the time, the first such lock may be missed.
+ */
+extern int64_t thrum__adapt_long;
+#define TIMED 256
+
+/* The time in ns, as it was at the last tick of the kernel's clock: that costs a nanosecond. */
+static inline int64_t rough_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Notes that the calling thread took a lock. */
+static inline void take_lock(const void *lock, const void *caller)
+{
+	int64_t now = rough_time(); /* first, when few registers are in use */
+	struct thread *self = thrum__adapt_self;
+
+	if (UNLIKELY(!self) && !(self = thrum__adapt_thread()))
+		return;
+	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
+
+	if (LIKELY(n < HELD_MAX)) {
+		atomic_store_explicit(&self->held[n].lock, (uintptr_t)lock, memory_order_relaxed);
+		atomic_store_explicit(&self->held[n].caller, (uintptr_t)caller,
+			memory_order_relaxed);
+		if (UNLIKELY(now - self->held[n].since >= thrum__adapt_long))
+			self->timed = TIMED;
+		self->held[n].since = now;
+	}
+	atomic_store_explicit(&self->holds, n + 1, memory_order_relaxed);
+	if (UNLIKELY(is_watched(lock)))
+		thrum__adapt_tell_taken(self, thrum__adapt_object((uintptr_t)lock));
+}
+
+/* Notes that the calling thread is about to release a lock. */
+static inline void drop_lock(const void *lock, const char *noun)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (UNLIKELY(!self))
+		return;
+	uint32_t n = atomic_load_explicit(&self->holds, memory_order_relaxed);
+
+	if (UNLIKELY(n == 0))
+		return;
+	/* The lock taken last is mostly the first to be released. */
+	if (LIKELY(n <= HELD_MAX) &&
+		LIKELY(atomic_load_explicit(&self->held[n - 1].lock, memory_order_relaxed) ==
+			(uintptr_t)lock) &&
+		LIKELY(!(atomic_load_explicit(&self->held[n - 1].caller, memory_order_relaxed) &
+			RECORDED)) &&
+		LIKELY(self->timed == 0))
+		atomic_store_explicit(&self->holds, n - 1, memory_order_relaxed);
+	else
+		thrum__adapt_drop(self, lock, noun);
+}
+
+/* ---- permits.c ---- */
+
+/*
+ * A semaphore that begins with permits may count places, which each thread gives back that took one; or
+ * something else. So those who have permits are told once one was given back by the thread that took it,
+ * and never more once one was posted by a thread that had none. Then it counts events, as one does that
+ * begins without permits: it matters who posts.
+ */
+enum {
+	PERMITS_RETURN = 1,  /* one was given back */
+	PERMITS_STRANGE = 2, /* one was posted by a thread that had none */
+	PERMITS_BITS = 3
+};
+/* The semaphores of this process alone: their addresses with these bits. If several have the same place,
+ * only the latest is known. */
+#define SEMAPHORES 4096
+extern _Atomic uintptr_t thrum__adapt_semaphores[SEMAPHORES];
+static inline _Atomic uintptr_t *semaphore_of(const void *address)
+{
+	uintptr_t bits = (uintptr_t)address;
+
+	return &thrum__adapt_semaphores[(bits >> 3 ^ bits >> 15) % SEMAPHORES];
+}
+/* By the same places: the task that posted last a semaphore that counts events, and in which recording. */
+extern _Atomic uint32_t thrum__adapt_posters[SEMAPHORES];
+static inline bool has_permits(const void *semaphore)
+{
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return (known & ~(uintptr_t)PERMITS_RETURN) == (uintptr_t)semaphore;
+}
+
+/* Whether a semaphore belongs to this process alone. */
+static inline bool is_own(const void *semaphore)
+{
+	uintptr_t known = atomic_load_explicit(semaphore_of(semaphore), memory_order_relaxed);
+
+	return (known & ~(uintptr_t)PERMITS_BITS) == (uintptr_t)semaphore;
+}
+
+/* A semaphore of this process alone begins with so many permits. */
+void thrum__adapt_semaphore_begin(const void *semaphore, unsigned permits);
+/* It is no more, or other processes may post it, too. */
+void thrum__adapt_semaphore_end(const void *semaphore);
+/* Records which tasks have the permits, as far as it isn't recorded yet. */
+void thrum__adapt_permits_tell(const struct object *, const void *semaphore);
+/* The calling thread took a permit of such a semaphore, or is about to post one. */
+void thrum__adapt_permit_take(const void *semaphore, const void *caller);
+void thrum__adapt_permit_give(const void *semaphore);
+/* Whether the calling thread has one. */
+bool thrum__adapt_permit_has(const void *semaphore);
+/* It is no semaphore: what is noted and recorded of its permits is taken back. */
+void thrum__adapt_permits_forget(const void *semaphore);
+/* The calling thread ends. Returns whether it has permits that count. */
+bool thrum__adapt_permits_left(struct thread *);
+
+static inline void take_permit(const void *semaphore, const void *caller)
+{
+	if (has_permits(semaphore))
+		thrum__adapt_permit_take(semaphore, caller);
+}
+static inline void give_permit(const void *semaphore)
+{
+	if (has_permits(semaphore))
+		thrum__adapt_permit_give(semaphore);
+}
+
+/* ---- wait.c ---- */
+
+/* Whether glibc takes such a clock and such a time: else a call fails though it need not wait. */
+static inline bool is_clock(int clock)
+{
+	return clock == 0 || clock == 1; /* CLOCK_REALTIME, CLOCK_MONOTONIC */
+}
+static inline bool is_time(const struct timespec *time)
+{
+	return !time || (time->tv_nsec >= 0 && time->tv_nsec < 1000000000);
+}
+
+/* A suspension of the calling thread's lane, during a call. */
+struct pause {
+	struct pause *outer; /* the one during which a signal's handler runs */
+	bool is_wait;        /* it is a struct wait's */
+	bool is_untold;      /* nothing is recorded of it */
+	bool is_over;
+};
+
+/* reason NULL: nothing is recorded. */
+void thrum__adapt_pause(struct pause *, struct thrum_tag *reason);
+void thrum__adapt_go_on(struct pause *);
+/* Whether the calling thread's lane is suspended. */
+bool thrum__adapt_is_paused(void);
+
+/* A wait of the running task. */
+#define WAIT_ALSO 10
+struct wait {
+	struct pause pause; /* the first member */
+	bool is_lock, is_watched;
+	bool is_inside;        /* nothing but this program ends it */
+	bool is_ready;         /* what it waits for has come; others may take it */
+	struct object *object; /* NULL: there are too many, and nothing is recorded */
+	const void *address, *caller;
+	thrum_task task, source; /* task waits for source */
+	bool ends_source;        /* it ends with the wait */
+	/* Tasks that end with the wait, too: those who have the other end of a pipe. */
+	thrum_task also[WAIT_ALSO];
+	unsigned also_count;
+};
+
+/* Whether the function of this name waits for some time at most. */
+#define IS_TIMED(name) (strstr(#name, "timed") || strstr(#name, "clock"))
+
+/* The running task waits for the object from now on. `object` may be NULL. */
+void thrum__adapt_wait_begin(struct wait *, struct object *, const void *address,
+	const void *caller, bool is_timed);
+/* The same for a pipe: another process may have got an end of it. tokens: its semaphore, or NULL. */
+void thrum__adapt_wait_pipe(struct wait *, struct object *, const void *tokens, const void *caller,
+	struct thrum_tag *reason);
+
+/* The running task waits for something outside of the program: a task of this kind and label, which ends
+ * with the wait. due: in ns from now; negative: not known. Keeps errno. Async-signal-safe. */
+void thrum__adapt_wait_outside(struct wait *, enum thrum_kind, const char *label, int64_t due,
+	const void *caller);
+/* The same in two steps: makes the task for which the running one will wait, and begins the wait. */
+void thrum__adapt_wait_make(struct wait *, enum thrum_kind, const char *label, const void *caller);
+void thrum__adapt_wait_go(struct wait *, struct thrum_tag *reason);
+extern struct thrum_tag thrum__adapt_outside;
+/* Records the wait anew. is_inside: nothing outside of the program ends it. */
+void thrum__adapt_wait_again(struct wait *, bool is_inside);
+/* The wait is over; the task got what it waited for, or gave up. Does nothing if it never began. Keeps
+ * errno. */
+void thrum__adapt_wait_end(struct wait *);
+/* Ends a wait as that does, and begins one for this task instead, which ends with the new wait. */
+void thrum__adapt_wait_instead(struct wait *, thrum_task source, const void *caller);
+
+/* The same for a semaphore. Records who has its permits. */
+void thrum__adapt_wait_semaphore(struct wait *, const void *semaphore, const void *caller,
+	bool is_timed);
+
+/* The running task waits for a lock from now on. Records who holds it. tid: the holder's, if the
+ * lock itself tells it, else 0. */
+void thrum__adapt_wait_lock(struct wait *, const void *lock, uint32_t tid, const char *noun,
+	const void *caller, bool is_timed);
+/* That wait is over. taken: the thread has the lock now. */
+void thrum__adapt_wait_lock_end(struct wait *, bool taken);
+
+/* While a thread waits, it looks from time to time. */
+#define LOOK_FIRST 50        /* ms between looks; within a wait, each time is twice as long */
+#define LOOK_LAST 1600       /* ms: the longest */
+#define LOOK_TWICE 100000000 /* ns */
+
+/* ---- handlers.c ---- */
+
+/* Returns a signal's handler, or NULL. May change errno. */
+const void *thrum__adapt_handler(int number);
+/* Finds the signals that have handlers, and those of them that end a call which waits. */
+void thrum__adapt_find_handlers(sigset_t *handled, sigset_t *ending);
+
+/* Whether the program has a handler for any signal. */
+bool thrum__adapt_has_handlers(void);
+
+/* Whether it has one that ends a call which waits. */
+bool thrum__adapt_may_interrupt(void);
+
+/* Whether there was a handler shortly before. Once there is one, there may be one at any time. Keeps
+ * errno. */
+bool thrum__adapt_had_handlers(void);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: ISC */
+/* Reads /proc. Nothing here allocates. */
+#define _GNU_SOURCE
+#include "adapt/base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "adapt/base/base.h"
+
+char *thrum__adapt_process_path(char *to, pid_t process)
+{
+	return thrum__adapt_put_number(stpcpy(to, "/proc/"), (uint64_t)process);
+}
+
+static int open_of(pid_t process, const char *name, int flags)
+{
+	char path[64];
+
+	strcpy(thrum__adapt_process_path(path, process), name);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags);
+}
+
+size_t thrum__adapt_process_read_to(pid_t process, const char *name, char *text, size_t size)
+{
+	int fd = open_of(process, name, 0);
+	ssize_t n = fd < 0 ? -1 : syscall(SYS_read, fd, text, size - 1);
+
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? (size_t)n : 0;
+}
+
+size_t thrum__adapt_process_read(pid_t process, const char *name, char text[PROCESS_TEXT])
+{
+	return thrum__adapt_process_read_to(process, name, text, PROCESS_TEXT);
+}
+
+size_t thrum__adapt_process_read_info(pid_t process, int fd, char *text, size_t size)
+{
+	char name[32];
+
+	*thrum__adapt_put_number(stpcpy(name, "/fdinfo/"), (uint64_t)fd) = '\0';
+	return thrum__adapt_process_read_to(process, name, text, size);
+}
+
+bool thrum__adapt_each_number(int directory, thrum__adapt_visit *visit, void *context)
+{
+	char buffer[2048] __attribute__((aligned(8)));
+	long size = 0;
+
+	if (directory < 0)
+		return false;
+	while ((size = syscall(SYS_getdents64, directory, buffer, sizeof buffer)) > 0)
+		for (long at = 0; at < size;) {
+			const struct {
+				uint64_t inode, next;
+				unsigned short size;
+				unsigned char type;
+				char name[];
+			} *entry = (const void *)(buffer + at);
+
+			if (entry->name[0] >= '0' && entry->name[0] <= '9')
+				visit(context, directory, entry->name);
+			at += entry->size;
+		}
+	syscall(SYS_close, directory);
+	return size == 0;
+}
+
+bool thrum__adapt_process_each(pid_t process, const char *name, thrum__adapt_visit *visit,
+	void *context)
+{
+	return thrum__adapt_each_number(open_of(process, name, O_DIRECTORY), visit, context);
+}
+
+struct threads {
+	struct found_processes *found;
+	pid_t process;
+	unsigned count;
+};
+
+static void add_children(void *context, int directory, const char *name)
+{
+	struct threads *threads = context;
+	struct found_processes *found = threads->found;
+	char path[48], text[PROCESS_TEXT], *at = text, *end;
+
+	(void)directory;
+	threads->count++;
+	strcpy(stpcpy(stpcpy(path, "/task/"), name), "/children");
+	if (thrum__adapt_process_read(threads->process, path, text) == PROCESS_TEXT - 1)
+		found->is_whole = false;
+	for (long child; (child = strtol(at, &end, 10)) > 0; at = end)
+		if (found->count < found->room)
+			found->list[found->count++] = (pid_t)child;
+		else
+			found->is_whole = false;
+}
+
+unsigned thrum__adapt_process_children(pid_t process, struct found_processes *found)
+{
+	struct threads threads = {found, process, 0};
+
+	thrum__adapt_process_each(process, "/task", add_children, &threads);
+	return threads.count;
+}
+
+static void count_thread(void *context, int directory, const char *name)
+{
+	(void)directory;
+	(void)name;
+	++*(unsigned *)context;
+}
+
+bool thrum__adapt_process_is_single(pid_t process)
+{
+	unsigned count = 0;
+
+	thrum__adapt_process_each(process, "/task", count_thread, &count);
+	return count == 1;
+}
+
+bool thrum__adapt_process_copy(pid_t process, uintptr_t address, void *to, size_t size)
+{
+	struct iovec here = {to, size}, there = {(void *)address, size};
+
+	return process_vm_readv(process, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+bool thrum__adapt_process_call(pid_t process, uint32_t tid, struct process_call *call)
+{
+	char text[PROCESS_TEXT], path[48] = "/syscall", *at = text;
+
+	if (tid)
+		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/syscall");
+	if (thrum__adapt_process_read(process, path, text) == 0 || *text < '0' || *text > '9')
+		return false;
+	call->number = strtol(text, &at, 10);
+	for (int i = 0; i < 6; i++)
+		call->arguments[i] = strtoul(at, &at, 16);
+	return true;
+}
+
+uint64_t thrum__adapt_process_ran(pid_t process, uint32_t tid)
+{
+	char text[PROCESS_TEXT], path[48] = "/schedstat";
+	uint64_t sum = 1;
+
+	if (tid)
+		strcpy(thrum__adapt_put_number(stpcpy(path, "/task/"), tid), "/schedstat");
+	if (thrum__adapt_process_read(process, path, text) == 0)
+		return 0;
+	for (const char *at = text; *at; at++)
+		sum = (sum ^ (unsigned char)*at) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum | 1;
+}
+
+bool thrum__adapt_call_is_endless(const struct process_call *call)
+{
+	const unsigned long *arguments = call->arguments;
+
+	switch (call->number) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_flock:
+	case SYS_rt_sigsuspend:
+#ifdef SYS_pause
+	case SYS_pause:
+#endif
+		return true;
+	case SYS_futex: return arguments[3] == 0;
+	case SYS_ppoll: return arguments[2] == 0;
+#ifdef SYS_poll
+	case SYS_poll: return (int)arguments[2] < 0;
+#endif
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+#endif
+	case SYS_epoll_pwait: return (int)arguments[3] < 0;
+	default: return false;
+	}
+}
+
+/* Returns the signals in a line of a status, such as "\nSigBlk:"; 0: there is no such line. */
+static uint64_t signals_of(const char *status, const char *line)
+{
+	const char *at = strstr(status, line);
+
+	return at ? strtoull(at + strlen(line), NULL, 16) : 0;
+}
+
+/* Finds the signals that have handlers, but for the two of the C library, and those that are held back.
+ * Returns whether they are known. */
+static bool find_signals(pid_t process, const char *name, uint64_t *handled, uint64_t *blocked)
+{
+	char text[4096];
+
+	thrum__adapt_process_read_to(process, name, text, sizeof text);
+	*handled = signals_of(text, "\nSigCgt:") & ~(UINT64_C(3) << 31);
+	*blocked = signals_of(text, "\nSigBlk:");
+	return strstr(text, "\nSigCgt:") != NULL;
+}
+
+bool thrum__adapt_process_has_handlers(pid_t process)
+{
+	uint64_t handled, blocked;
+
+	return !find_signals(process, "/status", &handled, &blocked) || handled != 0;
+}
+
+bool thrum__adapt_process_may_handle(pid_t process, uint32_t tid)
+{
+	uint64_t handled, blocked;
+	char name[48];
+
+	strcpy(thrum__adapt_put_number(stpcpy(name, "/task/"), tid), "/status");
+	return !find_signals(process, name, &handled, &blocked) || (handled & ~blocked) != 0;
+}
+
+int thrum__adapt_process_held_signal(pid_t process)
+{
+	char text[4096];
+	uint64_t held;
+
+	if (thrum__adapt_process_read_to(process, "/status", text, sizeof text) == 0)
+		return 0;
+	held = (signals_of(text, "\nSigPnd:") | signals_of(text, "\nShdPnd:")) &
+		signals_of(text, "\nSigBlk:") & ~signals_of(text, "\nSigIgn:");
+	return held ? __builtin_ctzll(held) + 1 : 0;
+}
+
+/* Returns the fields behind a process's name, "S 123 ..."; "": there is no such process. */
+static const char *read_stat(pid_t process, char text[PROCESS_TEXT])
+{
+	const char *end = thrum__adapt_process_read(process, "/stat", text) ? strrchr(text, ')')
+									    : NULL;
+
+	return end && end[1] ? end + 2 : "";
+}
+
+bool thrum__adapt_process_is_over(pid_t process)
+{
+	char text[PROCESS_TEXT];
+	const char *fields = read_stat(process, text);
+
+	return *fields == '\0' || *fields == 'Z' || *fields == 'X';
+}
+
+bool thrum__adapt_process_is_stopped(pid_t process)
+{
+	char text[PROCESS_TEXT];
+
+	return *read_stat(process, text) == 'T';
+}
+
+pid_t thrum__adapt_process_parent(pid_t process)
+{
+	char text[PROCESS_TEXT];
+	const char *fields = read_stat(process, text);
+
+	return *fields ? (pid_t)strtol(fields + 1, NULL, 10) : 0;
+}
+
+bool thrum__adapt_process_is_told(pid_t process, int number)
+{
+	char text[PROCESS_TEXT];
+	size_t size = thrum__adapt_process_read(process, "/cmdline", text);
+
+	for (size_t i = 0; i < size; i++) {
+		char *end = text + i;
+
+		if (text[i] < '0' || text[i] > '9')
+			continue;
+		if (strtol(text + i, &end, 10) == number)
+			return true;
+		i = (size_t)(end - text);
+	}
+	return size == 0 || size == PROCESS_TEXT - 1;
+}
+
+bool thrum__adapt_process_is_other(pid_t self, pid_t process)
+{
+	char path[2][64], target[2][PROCESS_TEXT];
+	ssize_t length[2];
+
+	for (int i = 0; i < 2; i++) {
+		strcpy(thrum__adapt_process_path(path[i], i ? process : self), "/exe");
+		length[i] = readlink(path[i], target[i], PROCESS_TEXT);
+	}
+	return length[0] != length[1] || length[0] < 0 ||
+		memcmp(target[0], target[1], (size_t)length[0]) != 0;
+}
+
+/* Whether a file never writes to an eventfd by itself. */
+static bool is_harmless(const char *name)
+{
+	static const char *const others[] = {"/dev/null", "/dev/zero", "/dev/tty", "/dev/pts/",
+		"/dev/shm/", "/dev/random", "/dev/urandom", "/memfd:", "pipe:[", "socket:[",
+		"anon_inode:[eventfd]", "anon_inode:[eventpoll]", "anon_inode:[timerfd]",
+		"anon_inode:[signalfd]", "anon_inode:[pidfd]", "anon_inode:inotify"};
+
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strncmp(name, others[i], strlen(others[i])) == 0)
+			return true;
+	return *name == '/' && strncmp(name, "/dev/", strlen("/dev/")) != 0 &&
+		strncmp(name, "/sys/", strlen("/sys/")) != 0 && !strstr(name, "cgroup");
+}
+
+static void look_at_file(void *context, int directory, const char *name)
+{
+	char target[PROCESS_TEXT];
+	ssize_t length = readlinkat(directory, name, target, sizeof target - 1);
+
+	if (length < 0 && errno == ENOENT)
+		return; /* another thread has closed it since */
+	target[length > 0 ? length : 0] = '\0';
+	*(bool *)context |= !is_harmless(target);
+}
+
+/* Whether a process may have input or output that goes on meanwhile (io_setup): that has a mapping
+ * of its own. */
+static bool has_requests(pid_t process)
+{
+	static const char mapping[] = "/[aio]";
+	char text[4096 + sizeof mapping] = "";
+	int fd = open_of(process, "/maps", 0);
+	size_t kept = 0;
+	bool found = fd < 0;
+	ssize_t n = 0;
+
+	while (!found && (n = syscall(SYS_read, fd, text + kept, 4096)) > 0) {
+		size_t size = kept + (size_t)n;
+
+		found = memmem(text, size, mapping, sizeof mapping - 1) != NULL;
+		kept = size < sizeof mapping - 1 ? size : sizeof mapping - 1;
+		memmove(text, text + size - kept, kept);
+	}
+	found |= n < 0;
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	return found;
+}
+
+bool thrum__adapt_process_has_kernel_writes(pid_t process)
+{
+	bool has_others = false;
+
+	return !thrum__adapt_process_each(process, "/fd", look_at_file, &has_others) ||
+		has_others || has_requests(process);
+}
+
+bool thrum__adapt_process_is_copy(pid_t self, pid_t process)
+{
+	char text[2][PROCESS_TEXT];
+	/* Each program that is executed gets other addresses. */
+	size_t size = thrum__adapt_process_read(self, "/auxv", text[0]);
+
+	return size > 0 && thrum__adapt_process_read(process, "/auxv", text[1]) == size &&
+		memcmp(text[0], text[1], size) == 0;
+}

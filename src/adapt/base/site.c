@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: ISC */
+/* Callers' addresses as call sites, and addresses as text. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "adapt/base/base.h"
+#include "adapt/base/cell.h"
+#include "port/port.h"
+
+#define SITES 8192u
+#define TRIES 32
+
+static struct thrum_site sites[SITES];
+static struct thrum_site elsewhere = {.file = "?", .function = "?"};
+
+__thread const void *thrum__adapt_callback __attribute__((tls_model("initial-exec")));
+
+/* The callback that runs, if a call seems to come from this library itself. */
+static const void *find_caller(const void *caller)
+{
+	static struct code own;
+
+	/* As return addresses do, it lies behind the instruction that is meant. */
+	return thrum__adapt_callback &&
+			thrum__adapt_is_within(&own, (const void *)(uintptr_t)thrum__adapt_site,
+				caller)
+		? (const char *)thrum__adapt_callback + 1
+		: caller;
+}
+
+struct thrum_site *thrum__adapt_site(const void *caller)
+{
+	caller = find_caller(caller);
+	uintptr_t bits = (uintptr_t)caller;
+	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 19;
+
+	for (int i = 0; i < TRIES; i++) {
+		struct thrum_site *site = &sites[(at + (uint32_t)i) % SITES];
+		const char *known = __atomic_load_n(&site->function, __ATOMIC_ACQUIRE);
+
+		if (known == caller)
+			return site;
+		if (!known &&
+			(__atomic_compare_exchange_n(&site->function, &known, (const char *)caller,
+				 false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE) ||
+				known == caller))
+			return site;
+	}
+	return &elsewhere;
+}
+
+/* Copies as much of a text as there is room for, and returns the place behind it. */
+static char *put_text(char *to, const char *end, const char *text)
+{
+	size_t length = strnlen(text, (size_t)(end - to));
+
+	memcpy(to, text, length);
+	return to + length;
+}
+
+char *thrum__adapt_put_number(char *to, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof digits;
+
+	do
+		digits[--at] = (char)('0' + number % 10);
+	while ((number /= 10) > 0);
+	memcpy(to, digits + at, sizeof digits - at);
+	return to + sizeof digits - at;
+}
+
+void thrum__adapt_label(char to[PLACE_MAX], const char *noun, const void *address)
+{
+	struct thrum__port_module module;
+	const char *end = to + PLACE_MAX - 22; /* less "+0x", 16 digits and a NUL */
+	uintptr_t number = (uintptr_t)address;
+
+	to = put_text(to, end, noun);
+	to = put_text(to, end, " ");
+	if (thrum__port_find_module(address, &module)) {
+		const char *slash = strrchr(module.path, '/');
+
+		to = put_text(to, end, slash ? slash + 1 : module.path);
+		to = put_text(to, end + 1, "+");
+		number -= module.address;
+	}
+	*to++ = '0';
+	*to++ = 'x';
+	thrum__port_put_hex(to, number);
+}
+
+/* ---- Reasons ----------------------------------------------------------------------------------- */
+
+#define REASONS 512u
+
+static struct reason {
+	_Atomic uintptr_t caller; /* 0: it is free */
+	_Atomic bool is_made;
+	struct thrum_tag tag;
+	char text[PLACE_MAX];
+} reasons[REASONS];
+
+/* A call with _FORTIFY_SOURCE, such as __poll_chk, has the name of the one for which it stands. */
+static void make_reason(struct reason *reason, const char *call, const void *caller)
+{
+	char noun[PLACE_MAX / 2];
+	const char *end = noun + sizeof noun - 5; /* less " in" and a NUL */
+	size_t size;
+	char *to = put_text(noun, end, "wait for work: ");
+
+	call += call[0] == '_' ? 2 : 0;
+	size = strcspn(call, "_");
+	to = put_text(to, size < (size_t)(end - to) ? to + size : end, call);
+	memcpy(to, " in", 4);
+	thrum__adapt_label(reason->text, noun, caller);
+	reason->tag = (struct thrum_tag)THRUM__TAG(reason->text);
+	atomic_store_explicit(&reason->is_made, true, memory_order_release);
+}
+
+struct thrum_tag *thrum__adapt_work_reason(const char *call, const void *caller)
+{
+	uintptr_t bits = (uintptr_t)caller;
+	uint32_t at = (uint32_t)((bits ^ bits >> 13) * UINT32_C(0x9e3779b1)) >> 23;
+
+	for (int i = 0; i < TRIES; i++) {
+		struct reason *reason = &reasons[(at + (uint32_t)i) % REASONS];
+		uintptr_t known = atomic_load_explicit(&reason->caller, memory_order_relaxed);
+
+		if (!known && atomic_compare_exchange_strong(&reason->caller, &known, bits)) {
+			make_reason(reason, call, caller);
+			return &reason->tag;
+		}
+		/* Until another thread has made it: the usual one. */
+		if (known == bits)
+			return atomic_load_explicit(&reason->is_made, memory_order_acquire)
+				? &reason->tag
+				: THRUM_WAIT_FOR_WORK;
+	}
+	return THRUM_WAIT_FOR_WORK;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Waiting for objects: the running task waits, and its lane is suspended. A signal's handler may leave
+ * a call by a jump, which runs no code of the call; so the jump ends all that the thread waits for.
+ */
+#define _GNU_SOURCE
+/* It would give the four jumps that are defined below one name. */
+#undef _FORTIFY_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+
+#include "adapt/base/forked.h"
+
+static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct thrum_tag blocked_for = THRUM__TAG("blocked for a time");
+/* Something outside of the program may end it at any time, so it is never a deadlock. */
+struct thrum_tag thrum__adapt_outside = THRUM__TAG("blocked by the outside");
+
+/* ---- Suspension ------------------------------------------------------------------------------ */
+
+static __thread struct pause *current __attribute__((tls_model("initial-exec")));
+
+void thrum__adapt_pause(struct pause *pause, struct thrum_tag *reason)
+{
+	*pause = (struct pause){.outer = current, .is_untold = !reason};
+	current = pause;
+	if (reason)
+		thrum_suspend(reason);
+}
+
+bool thrum__adapt_is_paused(void)
+{
+	return current != NULL;
+}
+
+void thrum__adapt_go_on(struct pause *pause)
+{
+	if (pause->is_over)
+		return;
+	pause->is_over = true;
+	current = pause->outer;
+	if (!pause->is_untold)
+		thrum_resume();
+}
+
+/* ---- Waits ----------------------------------------------------------------------------------- */
+
+static void tell_wait(struct wait *wait, thrum_task source, struct thrum_tag *reason)
+{
+	/* Those who wait for it later want to know its task. */
+	struct thread *self = thrum__adapt_thread();
+
+	wait->task = thrum_task_current();
+	wait->source = source;
+	if (self)
+		self->waited = source;
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, reason);
+}
+
+static void begin_wait(struct wait *wait, struct object *object, const void *address,
+	const void *caller, struct thrum_tag *reason)
+{
+	*wait = (struct wait){.pause.is_over = true,
+		.object = object,
+		.address = address,
+		.caller = caller};
+	if (!object)
+		return;
+
+	bool speaks = thrum__adapt_speaks();
+
+	if (speaks) {
+		thrum__adapt_thread(); /* makes its task */
+		atomic_store_explicit(&object->waiter, thrum_task_current(), memory_order_relaxed);
+	}
+	atomic_fetch_add(&object->waiters, 1);
+	if (speaks)
+		tell_wait(wait, atomic_load(&object->task), reason);
+	else
+		thrum__adapt_pause(&wait->pause, NULL);
+	wait->pause.is_wait = true;
+}
+
+void thrum__adapt_wait_begin(struct wait *wait, struct object *object, const void *address,
+	const void *caller, bool is_timed)
+{
+	begin_wait(wait, object, address, caller, is_timed ? &blocked_for : &blocked);
+}
+
+void thrum__adapt_wait_pipe(struct wait *wait, struct object *object, const void *tokens,
+	const void *caller, struct thrum_tag *reason)
+{
+	if (tokens) {
+		/* As for a semaphore. */
+		atomic_fetch_add(watch_of(tokens), 1);
+		thrum__adapt_permits_tell(object, tokens);
+	}
+	begin_wait(wait, object, tokens, caller, reason);
+	wait->is_watched = tokens != NULL;
+}
+
+void thrum__adapt_wait_make(struct wait *wait, enum thrum_kind kind, const char *label,
+	const void *caller)
+{
+	thrum__adapt_thread(); /* those who wait for what it holds want to know its task */
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = caller,
+		.task = thrum_task_current(),
+		.source = thrum__create(thrum__adapt_site(caller), (int)kind, label),
+		.ends_source = true};
+}
+
+void thrum__adapt_wait_go(struct wait *wait, struct thrum_tag *reason)
+{
+	struct thread *self = thrum__adapt_thread();
+
+	if (self)
+		atomic_store_explicit(&self->outside, wait->source, memory_order_relaxed);
+	if (THRUM__ON(THRUM__BIT_WAITS))
+		thrum__wait_at(thrum__adapt_site(wait->caller), wait->task, wait->source);
+	thrum__adapt_pause(&wait->pause, reason);
+	wait->pause.is_wait = true;
+}
+
+void thrum__adapt_wait_outside(struct wait *wait, enum thrum_kind kind, const char *label,
+	int64_t due, const void *caller)
+{
+	int error = errno;
+
+	thrum__adapt_wait_make(wait, kind, label, caller);
+	if (due >= 0)
+		thrum_task_due(wait->source, due);
+	thrum__adapt_wait_go(wait, due >= 0 ? &blocked_for : &thrum__adapt_outside);
+	errno = error;
+}
+
+void thrum__adapt_wait_again(struct wait *wait, bool is_inside)
+{
+	wait->is_inside = is_inside;
+	if (wait->pause.is_untold)
+		return;
+	thrum__adapt_go_on(&wait->pause);
+	tell_wait(wait, wait->source, is_inside ? &blocked : &thrum__adapt_outside);
+	wait->pause.is_wait = true;
+}
+
+/* got: the task has what it waited for. */
+static void end_wait(struct wait *wait, bool got)
+{
+	if (wait->pause.is_over)
+		return;
+	thrum__adapt_go_on(&wait->pause);
+	if (wait->object)
+		atomic_fetch_sub(&wait->object->waiters, 1);
+	if (wait->is_watched)
+		atomic_fetch_sub(watch_of(wait->address), 1);
+	if (wait->ends_source)
+		thrum_task_resolve(wait->source);
+	for (unsigned i = 0; i < wait->also_count; i++)
+		thrum_task_resolve(wait->also[i]);
+	if ((!got || !wait->is_lock) && !wait->pause.is_untold)
+		thrum_task_read(wait->task, wait->source);
+}
+
+void thrum__adapt_wait_end(struct wait *wait)
+{
+	int error = errno;
+
+	end_wait(wait, true);
+	errno = error;
+}
+
+void thrum__adapt_wait_instead(struct wait *wait, thrum_task source, const void *caller)
+{
+	thrum__adapt_wait_end(wait);
+	*wait = (struct wait){.pause.is_over = true,
+		.caller = caller,
+		.task = thrum_task_current(),
+		.source = source,
+		.ends_source = true};
+	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
+void thrum__adapt_wait_lock(struct wait *wait, const void *lock, uint32_t tid, const char *noun,
+	const void *caller, bool is_timed)
+{
+	if (!records_wait(ADAPTER_PTHREAD) || !thrum__adapt_speaks()) {
+		*wait = (struct wait){.pause.is_over = true, .address = lock, .caller = caller};
+		return;
+	}
+	/* First, so that whoever takes the lock from now on says so. */
+	atomic_fetch_add(watch_of(lock), 1);
+	struct object *object = thrum__adapt_forked_lock(lock, noun, tid);
+
+	if (!object) {
+		object = thrum__adapt_object_make(lock, THRUM_KIND_LOCK, noun, caller);
+		if (object) {
+			/* Others that take it before this thread is known to wait say so, too. */
+			atomic_store(&object->arrived, 0);
+			thrum__adapt_tell_holders(object, lock, tid);
+		}
+	}
+	if (!object)
+		atomic_fetch_sub(watch_of(lock), 1);
+	thrum__adapt_wait_begin(wait, object, lock, caller, is_timed);
+	wait->is_lock = wait->is_watched = true;
+}
+
+void thrum__adapt_wait_semaphore(struct wait *wait, const void *semaphore, const void *caller,
+	bool is_timed)
+{
+	if (!thrum__adapt_speaks()) {
+		begin_wait(wait, thrum__adapt_object((uintptr_t)semaphore), semaphore, caller,
+			NULL);
+		return;
+	}
+	/* First, so that whoever takes a permit from now on says so. */
+	atomic_fetch_add(watch_of(semaphore), 1);
+	struct object *object = thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE,
+		is_own(semaphore) ? "semaphore" : "shared semaphore", caller);
+
+	if (object)
+		thrum__adapt_permits_tell(object, semaphore);
+	else
+		atomic_fetch_sub(watch_of(semaphore), 1);
+	thrum__adapt_wait_begin(wait, object, semaphore, caller, is_timed);
+	wait->is_watched = true;
+}
+
+void thrum__adapt_wait_lock_end(struct wait *wait, bool taken)
+{
+	bool is_recorded = !wait->pause.is_over;
+
+	/* Watched, and waited for, until it has said that it has the lock. */
+	if (taken && is_recorded) {
+		atomic_fetch_add(watch_of(wait->address), 1);
+		atomic_fetch_add(&wait->object->waiters, 1);
+	}
+	end_wait(wait, taken);
+	if (taken)
+		take_lock(wait->address, wait->caller);
+	if (taken && is_recorded) {
+		atomic_fetch_sub(watch_of(wait->address), 1);
+		atomic_fetch_sub(&wait->object->waiters, 1);
+	}
+}
+
+/* ---- Jumps ----------------------------------------------------------------------------------- */
+
+static void leave_waits(void)
+{
+	while (UNLIKELY(current != NULL)) {
+		struct pause *pause = current;
+
+		if (pause->is_wait)
+			end_wait((struct wait *)pause, false);
+		else
+			thrum__adapt_go_on(pause);
+	}
+}
+
+/* Programs that are compiled with _FORTIFY_SOURCE call this. */
+_Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
+
+#define JUMP(name) \
+	REAL(name) \
+	STAND_IN _Noreturn void name(struct __jmp_buf_tag place[1], int value) \
+	{ \
+		leave_waits(); \
+		real_##name(CALLER)(place, value); \
+		__builtin_unreachable(); \
+	}
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk)

@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Calls that wait for something outside of the program, and not in a loop: the thread waits for a task
+ * that is named after the call. A call that need not wait is not recorded: that is found out before, by
+ * poll() or by a call of the same sort that doesn't wait.
+ */
+#define _GNU_SOURCE
+/* They would give functions that are defined here other names. */
+#undef _FILE_OFFSET_BITS
+#undef _FORTIFY_SOURCE
+/* Nor should getline() be one of its header's. */
+#ifndef __NO_INLINE__
+#define __NO_INLINE__ 1
+#endif
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "adapt/call/call.h"
+
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
+ssize_t __read_chk(int fd, void *to, size_t size, size_t room);
+char *__fgets_chk(char *to, size_t room, int size, FILE *stream);
+size_t __fread_chk(void *restrict to, size_t room, size_t size, size_t count,
+	FILE *restrict stream);
+ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int flags,
+	struct sockaddr *restrict peer, socklen_t *restrict length);
+
+#define WAITS(type, name, parameters, arguments, waits, begin) REAL(name)
+#define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) REAL(name)
+#define GETS(name, parameters, arguments, size, parts, count) REAL(name)
+#define READS(type, name, parameters, arguments, flags, verb) REAL(name)
+#define ACCEPTS(name, parameters, arguments) REAL(name)
+#define RECEIVES(name, parameters, arguments, first) REAL(name)
+#define PUTS(name, parameters, arguments, size, parts, count) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
+#define REAPS(name, parameters, arguments, first) REAL(name)
+#define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
+#include "adapt/call/blocking.def"
+#undef WAITS
+#undef TRIES
+#undef GETS
+#undef READS
+#undef ACCEPTS
+#undef RECEIVES
+#undef PUTS
+#undef WRITES
+#undef REAPS
+#undef LEARNS
+
+/* ---- Whether a call would wait --------------------------------------------------------------- */
+
+/* A descriptor that can be written to has room for so much at least. */
+#define ROOM 4096
+
+static bool would_read(int fd, int flags)
+{
+	return !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, flags & MSG_WAITALL ? 0 : POLLIN);
+}
+
+/* The flags of a call that reads so much: for nothing it doesn't wait. */
+static int flags_for(size_t size)
+{
+	return size > 0 ? 0 : MSG_DONTWAIT;
+}
+
+static bool would_write(int fd, int flags, size_t size)
+{
+	return size > 0 && !(flags & MSG_DONTWAIT) &&
+		thrum__adapt_would_wait(fd, size > ROOM ? 0 : POLLOUT);
+}
+
+static size_t size_of(const struct iovec *parts, int count)
+{
+	size_t size = 0;
+
+	for (int i = 0; parts && i < count && size <= ROOM; i++)
+		size += parts[i].iov_len;
+	return size;
+}
+
+/* Whether a message carries descriptors: those who get them may use any pipe. */
+static bool has_rights(const struct msghdr *message)
+{
+	if (!message || !is_chosen(ADAPTER_BLOCK))
+		return false;
+	struct msghdr copy = *message;
+
+	for (const struct cmsghdr *part = CMSG_FIRSTHDR(&copy); part;
+		part = CMSG_NXTHDR(&copy, (struct cmsghdr *)(uintptr_t)part))
+		if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_RIGHTS)
+			return true;
+	return false;
+}
+
+static bool have_rights(const struct mmsghdr *messages, unsigned count)
+{
+	for (unsigned i = 0; messages && i < count; i++)
+		if (has_rights(&messages[i].msg_hdr))
+			return true;
+	return false;
+}
+
+/* Starts the recording of a program that asks another machine, as that may not answer: also one with a
+ * single thread and no loop is then seen to hang. A peer on this machine alone (NULL: none is known) is
+ * asked by many a small tool. Returns whether the call is recorded. */
+static bool starts(const struct sockaddr *peer)
+{
+	if (is_chosen(ADAPTER_BLOCK) && (!peer || peer->sa_family != AF_UNIX))
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
+/* For a call that is a point of cancellation, before one that is none. */
+static bool may_cancel(void)
+{
+	pthread_testcancel();
+	return true;
+}
+
+/* Starts the recording of a program that waits for a pipe which others have an end of, too: they may never
+ * write to it, nor close it. Returns whether a call may have to wait, and is recorded. */
+static NOINLINE bool starts_pipe(int fd, bool writes)
+{
+	if (is_chosen(ADAPTER_BLOCK) && thrum__adapt_pipe_is_shared(fd, writes) &&
+		thrum__adapt_would_wait(fd, writes ? POLLOUT : POLLIN))
+		thrum__adapt_start();
+	return may_wait(fd);
+}
+
+/* The same for a program that waits for a child, and has an end of a pipe that the child may have, too. */
+static bool waits_for_child(void)
+{
+	if (UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
+		thrum__adapt_has_shared())
+		thrum__adapt_start();
+	return is_on(ADAPTER_BLOCK);
+}
+
+/* Whether a handler ended a call that waits for children, in a program that records nothing yet:
+ * that begins to record if the wait lasts. */
+static bool is_interrupted(pid_t process, int options)
+{
+	return UNLIKELY(!is_on(ADAPTER_BLOCK)) && is_chosen(ADAPTER_BLOCK) &&
+		!(options & (WNOHANG | WUNTRACED | WCONTINUED)) &&
+		thrum__adapt_children_interrupt(process);
+}
+
+/* Starts the recording of a fork's child that waits for a descriptor. Returns whether the call is
+ * recorded. */
+static NOINLINE bool begins_child(int fd, bool writes)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		thrum__adapt_fork_waits(fd, writes ? POLLOUT : POLLIN) && may_wait(fd);
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+	int64_t seconds = time->tv_sec;
+
+	return (seconds < INT32_MAX ? seconds : INT32_MAX) * 1000000000 + time->tv_nsec;
+}
+
+static inline bool sleeps(int64_t ns)
+{
+	return is_on(ADAPTER_BLOCK) || (is_fresh(ADAPTER_BLOCK) && thrum__adapt_fork_sleeps(ns));
+}
+
+static inline bool may_wait_for(int fd, bool writes)
+{
+	return may_wait(fd) || (UNLIKELY(is_of_pipe(fd)) && starts_pipe(fd, writes)) ||
+		(is_fresh(ADAPTER_BLOCK) && begins_child(fd, writes));
+}
+
+/* Whether somebody may have to be asked for a host: not if it is an address. */
+static bool is_name(const char *host)
+{
+	struct in6_addr address;
+
+	return host && inet_pton(AF_INET, host, &address) != 1 &&
+		inet_pton(AF_INET6, host, &address) != 1;
+}
+
+/* Whether a call that reads from a stream has to wait: nothing is in its buffer. */
+static bool waits_for_stream(FILE *stream)
+{
+#ifdef __GLIBC__
+	int fd, error;
+
+	if (LIKELY(stream->_IO_read_ptr < stream->_IO_read_end))
+		return false;
+	error = errno;
+	fd = fileno(stream);
+	errno = error; /* it fails for a stream that has no descriptor */
+	thrum__adapt_stream_reads(stream, fd);
+	return fd >= 0 && may_wait_for(fd, false) && thrum__adapt_would_wait(fd, POLLIN);
+#else
+	return false;
+#endif
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+/* Whether the program itself has the other end: then the thread waits for it. */
+static bool begin_pipe(struct wait *blocked, const void *caller, int fd, enum side side)
+{
+	bool writes = side != SIDE_READS;
+	int error = errno;
+	struct object *object = is_of_pipe(fd) ? thrum__adapt_pipe(fd, writes, caller) : NULL;
+
+	if (object)
+		thrum__adapt_wait_pipe(blocked, object,
+			writes ? NULL : thrum__adapt_pipe_tokens(fd), caller,
+			&thrum__adapt_outside);
+	bool is_own = object && !thrum__adapt_own_wait(blocked, fd, side);
+
+	if (object && !is_own)
+		thrum__adapt_wait_end(blocked);
+	errno = error;
+	return is_own;
+}
+
+/* It may well wait for ever: for a request, a line, a connection. */
+static void begin_read(struct wait *blocked, const void *caller, const char *verb, int fd)
+{
+	if (begin_pipe(blocked, caller, fd, SIDE_READS))
+		return;
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_HANDLE, verb, fd, SIDE_READS, caller);
+	if (is_socket(fd)) {
+		thrum__adapt_socket_receive(fd);
+		thrum__adapt_accept_wait(blocked, verb, fd);
+	} else {
+		thrum__adapt_signals_wait(blocked, fd, caller);
+	}
+}
+
+/* Somebody outside has to act, so that it ends. */
+static void begin_request(struct wait *blocked, const void *caller, const char *verb, int fd)
+{
+	char label[CALL_MAX];
+
+	(void)records_wait(ADAPTER_BLOCK); /* that in a fork's child may be the first */
+	thrum__adapt_put_file(label, verb, fd);
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+static void begin_stream(struct wait *blocked, const void *caller, FILE *stream)
+{
+	begin_read(blocked, caller, "read from", fileno(stream));
+}
+
+/* The descriptor + 1 to which this thread tried to write last, if that would wait. */
+static __thread int tried __attribute__((tls_model("initial-exec")));
+
+static enum side side_of(int fd)
+{
+	return tried == fd + 1 ? SIDE_TRIED : SIDE_WRITES;
+}
+
+static void begin_write(struct wait *blocked, const void *caller, int fd, enum side side)
+{
+	if (begin_pipe(blocked, caller, fd, side))
+		return;
+	thrum__adapt_ends_wait(blocked, THRUM_KIND_REQUEST, "write to", fd, side, caller);
+}
+
+static void begin_connect(struct wait *blocked, const void *caller, const struct sockaddr *peer,
+	socklen_t length)
+{
+	char label[16 + ADDRESS_MAX] = "connect to ", address[ADDRESS_MAX] = "its peer";
+	int error = errno;
+
+	strcat(label, thrum__adapt_put_address(address, peer));
+	errno = error;
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	thrum_task accepter = peer ? thrum__adapt_accepter(peer, length) : THRUM_TASK_NONE;
+
+	if (accepter)
+		thrum_task_wait(blocked->source, accepter);
+}
+
+static void begin_lookup(struct wait *blocked, const void *caller, const char *name)
+{
+	char label[CALL_MAX] = "look up ";
+
+	strncat(label, name, sizeof label - sizeof "look up ");
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+}
+
+/* For one child, for any (-1), or for one that isn't known. */
+static void begin_child(struct wait *blocked, const void *caller, pid_t process, int options)
+{
+	char label[CALL_MAX] = "a child process";
+
+	if (process > 0)
+		*thrum__adapt_put_number(stpcpy(label, "process "), (uint64_t)process) = '\0';
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_REQUEST, label, -1, caller);
+	/* Nothing but the child's end wakes one who looks. */
+	if ((process > 0 || process == -1) && !(options & (WUNTRACED | WCONTINUED)))
+		thrum__adapt_child_wait(blocked, label, process);
+}
+
+static void begin_sleep(struct wait *blocked, const void *caller, const struct timespec *time)
+{
+	int64_t ns = ns_of(time);
+	uint64_t us = ns > 0 ? (uint64_t)ns / 1000 : 0;
+	char label[CALL_MAX] = "sleep ", *end;
+
+	/* All labels look alike, so that they make one group: "sleep 0.250 ms". */
+	end = thrum__adapt_put_number(label + strlen(label), us / 1000);
+	*end++ = '.';
+	for (uint64_t digit = 100; digit > 0; digit /= 10)
+		*end++ = (char)('0' + us / digit % 10);
+	strcpy(end, " ms");
+	thrum__adapt_wait_outside(blocked, THRUM_KIND_TIMER, label, ns > 0 ? ns : 0, caller);
+}
+
+static void begin_clock_sleep(struct wait *blocked, const void *caller, clockid_t clock, int flags,
+	const struct timespec *time)
+{
+	struct timespec now = {0}, rest = *time;
+	int error = errno;
+
+	if (flags & TIMER_ABSTIME && clock_gettime(clock, &now) == 0) {
+		rest.tv_sec -= now.tv_sec;
+		rest.tv_nsec -= now.tv_nsec;
+	}
+	errno = error;
+	begin_sleep(blocked, caller, &rest);
+}
+
+/* ---- The stand-ins of the table --------------------------------------------------------------- */
+
+#define LIST(...) __VA_ARGS__
+/* To wait is a function of its own, so that a call which doesn't wait saves few registers. */
+#define WAIT_IN(type, name, parameters, arguments, begin) \
+	static NOINLINE type wait_in_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait blocked __attribute__((cleanup(thrum__adapt_wait_end))); \
+\
+		begin; \
+		return real_##name(caller) arguments; \
+	}
+#define WAITS(type, name, parameters, arguments, waits, begin) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!(waits))) \
+			return real_##name(caller) arguments; \
+		return wait_in_##name(caller, LIST arguments); \
+	}
+#define TRIES(type, name, parameters, arguments, waits, first, is_refused, begin) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (!(waits)) \
+			return real_##name(caller) arguments; \
+		type result = real_##name(caller) first; \
+\
+		if (!(is_refused)) \
+			return result; \
+		errno = error; \
+		return wait_in_##name(caller, LIST arguments); \
+	}
+/* Tells who takes from a pipe of the program, or from another process. */
+static inline ssize_t note_read(int fd, ssize_t result, const void *caller)
+{
+	if (UNLIKELY(is_of_pipe(fd)) && result > 0) {
+		thrum__adapt_pipe_read(fd);
+		thrum__adapt_pipe_took(fd, (size_t)result, caller);
+	}
+	if (is_socket(fd) && result > 0)
+		thrum__adapt_socket_receive(fd);
+	return result;
+}
+
+/* The same for a read that may be from an eventfd, which gives a number. */
+static inline ssize_t note_amount(int fd, ssize_t result, const struct iovec *parts,
+	const void *caller)
+{
+	uint64_t amount;
+
+	if (UNLIKELY(is_of_pipe(fd)) && result == sizeof amount &&
+		parts->iov_len >= sizeof amount) {
+		memcpy(&amount, parts->iov_base, sizeof amount);
+		if (amount > 1)
+			thrum__adapt_eventfd_read(fd, amount);
+	}
+	return note_read(fd, result, caller);
+}
+
+#define NOWAIT 8 /* RWF_NOWAIT, which not every C library has */
+
+/* One of several threads that see something in a pipe gets it. So the call is made first without waiting: it
+ * fails with EAGAIN if it would wait, and with another error if that isn't known. */
+static NOINLINE ssize_t get_quickly(int fd, size_t size, const struct iovec *parts, int count)
+{
+	if (size == 0 || thrum__adapt_waits_for_more(fd) || !may_block(fd)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	pthread_testcancel();
+	return syscall(SYS_preadv2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+}
+
+#define GETS(name, parameters, arguments, size, parts, count) \
+	static NOINLINE ssize_t wait_in_##name(const void *caller, LIST parameters) \
+	{ \
+		struct wait blocked __attribute__((cleanup(thrum__adapt_wait_end))); \
+		ssize_t result = -1; \
+		int error = errno; \
+\
+		begin_read(&blocked, caller, "read from", fd); \
+		while (blocked.is_ready && (result = get_quickly(fd, size, parts, count)) < 0 && \
+			errno == EAGAIN) \
+			thrum__adapt_own_wait(&blocked, fd, SIDE_READS); \
+		errno = error; \
+		return result >= 0 ? result : real_##name(caller) arguments; \
+	} \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		bool waits; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		if (UNLIKELY(is_of_pipe(fd))) { \
+			int error = errno; \
+			ssize_t result = get_quickly(fd, size, parts, count); \
+\
+			if (result >= 0) \
+				return note_amount(fd, result, parts, caller); \
+			waits = errno == EAGAIN \
+				? thrum__adapt_would_wait(fd, 0) \
+				: errno != EINVAL && would_read(fd, flags_for(size)); \
+			errno = error; \
+		} else { \
+			waits = would_read(fd, flags_for(size)); \
+		} \
+		return note_amount(fd, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments, \
+			parts, caller); \
+	}
+#define READS(type, name, parameters, arguments, flags, verb) \
+	WAIT_IN(type, name, parameters, arguments, begin_read(&blocked, caller, verb, fd)) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		return (type)note_read(fd, \
+			would_read(fd, flags) ? wait_in_##name(caller, LIST arguments) \
+					      : real_##name(caller) arguments, \
+			caller); \
+	}
+/* It may wait before it finds that there is no free descriptor. */
+static inline int note_accepted(int made, const void *caller)
+{
+	thrum__adapt_accept_over();
+	if (made >= 0) {
+		thrum__adapt_limit_made(made, caller);
+		leave_limit();
+	} else if (errno == EMFILE || errno == ENFILE) {
+		thrum__adapt_limit_hit(caller);
+	}
+	return made;
+}
+
+#define ACCEPTS(name, parameters, arguments) \
+	WAIT_IN(int, name, parameters, arguments, begin_read(&blocked, caller, "accept from", fd)) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		thrum__adapt_watch_accepts(fd, caller); \
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		thrum__adapt_accepts(fd); \
+\
+		int made = would_read(fd, 0) ? wait_in_##name(caller, LIST arguments) \
+					     : real_##name(caller) arguments; \
+\
+		return note_accepted((int)note_read(fd, made, caller), caller); \
+	}
+#define RECEIVES(name, parameters, arguments, first) \
+	WAIT_IN(ssize_t, name, parameters, arguments, \
+		begin_read(&blocked, caller, "receive from", fd)) \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (LIKELY(!may_wait_for(fd, false))) \
+			return real_##name(caller) arguments; \
+		/* Where it waits for more, the first would take only a part of that. */ \
+		if (!(flags & MSG_WAITALL) && !thrum__adapt_waits_for_more(fd) && may_block(fd)) { \
+			ssize_t result = real_##name(caller) first; \
+\
+			if (result >= 0 || errno != EAGAIN || flags & MSG_DONTWAIT) \
+				return note_read(fd, result, caller); \
+			errno = error; \
+		} \
+		return note_read(fd, \
+			would_read(fd, flags | MSG_WAITALL) \
+				? wait_in_##name(caller, LIST arguments) \
+				: real_##name(caller) arguments, \
+			caller); \
+	}
+
+/* Tells who writes to another process, or to a pipe of the program: before it is read, if that is sure to
+ * succeed. */
+static bool note_write(int fd, size_t size)
+{
+	bool is_sure;
+
+	if (is_socket(fd))
+		thrum__adapt_socket_send(fd);
+	if (!is_of_pipe(fd))
+		return false;
+	thrum__adapt_pipe_use(fd);
+	thrum__adapt_pipe_gives(fd, size);
+	is_sure = thrum__adapt_pipe_is_known(fd) && thrum__adapt_is_ready(fd, POLLOUT);
+	if (is_sure)
+		thrum__adapt_pipe_written(fd);
+	return is_sure;
+}
+
+static ssize_t note_written(int fd, bool is_noted, ssize_t result)
+{
+	if (is_of_pipe(fd) && !is_noted && result > 0)
+		thrum__adapt_pipe_written(fd);
+	return result;
+}
+
+/* A full pipe may still have room for a short write, which poll() doesn't tell. That is all written or not at
+ * all, so it can be tried. Returns -1 with EAGAIN if it would wait, or that isn't known. */
+static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts, int count)
+{
+	ssize_t result = -1;
+
+	errno = EAGAIN;
+	tried = 0;
+	if (size <= ROOM && !is_socket(fd) && fcntl(fd, F_GETPIPE_SZ) > 0 && may_cancel()) {
+		result = syscall(SYS_pwritev2, fd, parts, (long)count, -1L, -1L, (long)NOWAIT);
+		if (result >= 0 || errno == EAGAIN)
+			tried = fd + 1;
+		else if (errno != EPIPE) /* kernels before 6.4 can't, and a sandbox may forbid it */
+			errno = EAGAIN;
+	}
+	return result;
+}
+
+#define PUTS(name, parameters, arguments, size, parts, count) \
+	WAIT_IN(ssize_t, name, parameters, arguments, \
+		begin_write(&blocked, caller, fd, side_of(fd))) \
+	STAND_IN ssize_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (LIKELY(!may_wait_for(fd, true))) \
+			return real_##name(caller) arguments; \
+		bool waits = would_write(fd, 0, size), is_noted = note_write(fd, size); \
+\
+		if (UNLIKELY(waits)) { \
+			ssize_t result = try_write(fd, size, parts, count); \
+\
+			if (result >= 0 || errno != EAGAIN) \
+				return note_written(fd, is_noted, result); \
+			errno = error; \
+		} \
+		return note_written(fd, is_noted, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments); \
+	}
+#define WRITES(type, name, parameters, arguments, flags, size, rights) \
+	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd, SIDE_WRITES)) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (rights) \
+			thrum__adapt_pipes_shared(); \
+		if (LIKELY(!may_wait_for(fd, true))) \
+			return real_##name(caller) arguments; \
+		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
+\
+		return (type)note_written(fd, is_noted, \
+			waits ? wait_in_##name(caller, LIST arguments) \
+			      : real_##name(caller) arguments); \
+	}
+
+static void note_status(pid_t child, const int *status)
+{
+	if (child > 0 && (WIFEXITED(*status) || WIFSIGNALED(*status)))
+		thrum__adapt_fork_ended(child, *status);
+}
+
+static void note_siginfo(int result, const siginfo_t *info)
+{
+	if (result != 0 || info->si_pid <= 0)
+		return;
+	if (info->si_code == CLD_EXITED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(info->si_status & 0xff, 0));
+	else if (info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED)
+		thrum__adapt_fork_ended(info->si_pid, W_EXITCODE(0, info->si_status));
+}
+
+static pid_t note_taken(const void *caller, pid_t process, const int *status, int options,
+	pid_t result)
+{
+	if (result <= 0)
+		return result;
+	note_status(result, status);
+	if (is_chosen(ADAPTER_BLOCK))
+		thrum__adapt_child_taken(result, process, options & WNOHANG, caller);
+	return result;
+}
+
+/* Calls that wait for a child, but can't try first. */
+#define LEARNS(type, name, parameters, arguments, process, options, begin, note) \
+	WAIT_IN(type, name, parameters, arguments, begin) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		__typeof__(*status) own = {0}; \
+		type result; \
+\
+		if (is_interrupted(process, options)) \
+			return -1; \
+		status = status ? status : &own; \
+		result = !((options)&WNOHANG) && waits_for_child() \
+			? wait_in_##name(caller, LIST arguments) \
+			: real_##name(caller) arguments; \
+		note; \
+		return result; \
+	}
+
+#define REAPS(name, parameters, arguments, first) \
+	WAIT_IN(pid_t, name, parameters, arguments, \
+		begin_child(&blocked, caller, process, options)) \
+	STAND_IN pid_t name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		int own = 0; \
+\
+		if (is_interrupted(process, options)) \
+			return -1; \
+		status = status ? status : &own; \
+		if (options & WNOHANG || !waits_for_child()) \
+			return note_taken(caller, process, status, options, \
+				real_##name(caller) arguments); \
+		pid_t result = real_##name(caller) first; \
+\
+		if (result == 0) { \
+			errno = error; \
+			result = wait_in_##name(caller, LIST arguments); \
+		} \
+		return note_taken(caller, process, status, options, result); \
+	}
+#include "adapt/call/blocking.def"

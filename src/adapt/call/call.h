@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * call/: calls of the C library that wait for the outside, and those that make descriptors.
+ *
+ *   blocking.def blocking.c         calls that wait for something outside
+ *   loop.def loop.c                 loops that wait for descriptors
+ *   signals.c                       calls that wait for a signal
+ *   accepts.c                       sockets that listen
+ *   open.c                          FIFOs that are opened
+ *   control.c                       fcntl() and ioctl()
+ *   descriptors.def descriptors.c   calls that make and close descriptors
+ */
+#ifndef ADAPT_CALL_H
+#define ADAPT_CALL_H
+
+#include "adapt/look/look.h"
+
+/* ---- accepts.c ---- */
+
+/* Not 0: the calling thread, or another one, accepts from this socket. */
+extern _Atomic uint32_t thrum__adapt_accepters[DESCRIPTORS];
+/* The calling thread is about to accept from a socket. */
+void thrum__adapt_accepts(int fd);
+/* It does so no more. */
+void thrum__adapt_accept_over(void);
+/* The task of the only thread that accepts from those who connect to an address; or NONE. */
+thrum_task thrum__adapt_accepter(const struct sockaddr *, socklen_t);
+/* The calling thread waits to read from a socket: while that isn't accepted, it waits for the thread which
+ * accepts. Returns when there is something to read, or when it is accepted. Keeps errno. */
+void thrum__adapt_accept_wait(struct wait *, const char *verb, int fd);
+/* The calling thread is about to close a socket: tells of others that wait to accept from it, as that doesn't
+ * wake them. Keeps errno. */
+void thrum__adapt_accepts_closed(int fd, const void *caller);
+
+/* ---- open.c ---- */
+
+/* Called when a thread is about to open a FIFO, and when it has done so, if the first call returned true.
+ * NULL: nobody wants to know. */
+extern bool (*_Atomic thrum__adapt_opens_also)(const void *caller, bool begins);
+
+/* ---- control.c ---- */
+
+/* As thrum__adapt_file_wait, for a lock of fcntl() with that range. */
+void thrum__adapt_file_lock_wait(struct wait *, const void *caller, int fd, const struct flock *);
+
+/* ---- signals.c ---- */
+
+/* A wait to read from a descriptor begins. If it is a signalfd that tells of children, returns when there is
+ * something to read, or nothing more to look for. Keeps errno. */
+void thrum__adapt_signals_wait(struct wait *, int fd, const void *caller);
+
+/* ---- descriptors.c ---- */
+
+/* The numbers first … last mean something else from now on. */
+void thrum__adapt_descriptors_forget(unsigned first, unsigned last);
+
+#endif

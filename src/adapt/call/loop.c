@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: ISC */
+/* Loops that wait for descriptors: the lane is suspended meanwhile. */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <time.h>
+
+#include "adapt/look/look.h"
+
+#define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
+
+/* Programs that are compiled with _FORTIFY_SOURCE call these. */
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+	const sigset_t *mask, size_t size);
+
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) REAL(name)
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) REAL(name)
+#include "adapt/call/loop.def"
+#undef WAIT
+#undef LOOKS
+
+static struct thrum_category loop = {"loop", 0};
+static struct thrum_tag woken_by = {"woken by descriptor", &loop, 1, 0, 0};
+
+static bool is_later(const struct timespec *timeout)
+{
+	return !timeout || timeout->tv_sec || timeout->tv_nsec;
+}
+
+/* If poll() waits for what another thread of the program puts into a pipe, the pipe: the thread waits
+ * for that. Else NULL. */
+static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
+	bool is_endless, const void *caller)
+{
+	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
+		looking->stream = fds->fd;
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_of_pipe(fds->fd) &&
+			is_on(ADAPTER_BLOCK)
+		? thrum__adapt_pipe(fds->fd, false, caller)
+		: NULL;
+}
+
+/* The socket for whose peer poll() waits without a limit, if it is a process of this machine; else -1. */
+static NOINLINE int polled_socket(struct pollfd *fds, nfds_t count, bool is_endless)
+{
+	return count == 1 && is_endless && fds && fds->events & POLLIN && is_socket(fds->fd) &&
+			thrum__adapt_socket_is_known(fds->fd) && is_on(ADAPTER_BLOCK)
+		? fds->fd
+		: -1;
+}
+
+static void tell_epoll(const struct epoll_event *events, int count, const void *caller)
+{
+	if (thrum__adapt_spin_told(events, count, caller))
+		return;
+	for (int i = 0; i < count && (i < TOLD_MAX || thrum__adapt_watches_once()); i++) {
+		int fd = thrum__adapt_watch_told(&events[i]);
+
+		if (i < TOLD_MAX)
+			thrum_tag_value(&woken_by, fd);
+	}
+}
+
+static void tell_poll(const struct pollfd *fds, nfds_t count)
+{
+	for (nfds_t i = 0, told = 0; i < count && told < TOLD_MAX; i++) {
+		if (!fds[i].revents)
+			continue;
+		thrum_tag_value(&woken_by, fds[i].fd);
+		told++;
+	}
+}
+
+static void tell_select(int count, const fd_set *read, const fd_set *write, const fd_set *other)
+{
+	/* The sets may be larger than their type, for which FD_ISSET may end the program. */
+	for (int i = 0, told = 0; i < count && i < FD_SETSIZE && told < TOLD_MAX; i++) {
+		if (!(read && FD_ISSET(i, read)) && !(write && FD_ISSET(i, write)) &&
+			!(other && FD_ISSET(i, other)))
+			continue;
+		thrum_tag_value(&woken_by, i);
+		told++;
+	}
+}
+
+/* The thread waits for what it has: nobody but itself can take the line. */
+static void wait_for_line(const struct looking *looking)
+{
+	char label[CALL_MAX + 16];
+
+	thrum__adapt_put_call(label, "taking the line that a stream has read from",
+		looking->stream);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_should_resolve(looking->wait->source);
+	thrum__adapt_wait_go(looking->wait, THRUM_WAIT_FOR_WORK);
+}
+
+/* Whether the wait is recorded. The first one starts the recording. */
+static bool begin(struct looking *looking, const char *call, bool waits, struct object *object,
+	int socket)
+{
+	if (!waits || !is_chosen(ADAPTER_LOOP))
+		return false;
+	thrum__adapt_start();
+	if (!is_on(ADAPTER_LOOP))
+		return false;
+	if (looking->epoll >= 0) {
+		thrum__adapt_watch_turn();
+		thrum__adapt_epoll_waits();
+	}
+	thrum__adapt_look_before(looking);
+	if (object)
+		thrum__adapt_wait_pipe(looking->wait, object, NULL, looking->caller,
+			THRUM_WAIT_FOR_WORK);
+	else if (looking->stream >= 0)
+		wait_for_line(looking);
+	else if (socket >= 0)
+		thrum__adapt_socket_wait(looking->wait, socket, looking->caller);
+	else
+		thrum__adapt_pause(&looking->wait->pause,
+			looking->epoll < 0 ? thrum__adapt_work_reason(call, looking->caller)
+					   : THRUM_WAIT_FOR_WORK);
+	return true;
+}
+
+/* The wait also ends when the thread is cancelled. */
+#define LOOKING(of_epoll) \
+	struct wait wait \
+		__attribute__((cleanup(thrum__adapt_look_end))) = {.pause.is_over = true}; \
+	struct looking looking = {.wait = &wait, \
+		.caller = CALLER, \
+		.reason = THRUM_WAIT_FOR_WORK, \
+		.epoll = of_epoll, \
+		.stream = -1, \
+		.pause = LOOK_FIRST};
+#define WAIT(name, parameters, arguments, waits, epoll, object, socket, tell) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int result; \
+		bool is_recorded = false; \
+		{ \
+			LOOKING(epoll) \
+			is_recorded = begin(&looking, #name, waits, object, socket); \
+			result = real_##name(caller) arguments; \
+		} \
+		if (is_recorded && result > 0) \
+			tell; \
+		return result; \
+	}
+#define LOOKS(name, parameters, arguments, epoll, object, socket, tell) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int result, limit = timeout; \
+		bool is_recorded = false; \
+\
+		/* Nothing is told of each turn of a spin. */ \
+		if ((epoll) >= 0 && UNLIKELY(thrum__adapt_spin_goes_on()) && \
+			is_on(ADAPTER_LOOP)) { \
+			timeout = 0; \
+			result = real_##name(caller) arguments; \
+			if (result > 0) \
+				tell; \
+			if (result != 0) \
+				return result; \
+			thrum__adapt_spin_end(&thrum__adapt_self->spin); \
+			timeout = limit; \
+		} \
+		{ \
+			LOOKING(epoll) \
+			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
+			bool looks = is_recorded && limit < 0 && \
+				(!wait.source || wait.ends_source) && \
+				thrum__adapt_looks(&looking); \
+\
+			do { \
+				timeout = looks ? looking.pause : limit; \
+				result = real_##name(caller) arguments; \
+				if (looks && result == 0) \
+					looks = thrum__adapt_look(&looking); \
+			} while (result == 0 && timeout != limit); \
+			thrum__adapt_epoll_waits(); \
+		} \
+		if (is_recorded && result > 0) \
+			tell; \
+		return result; \
+	}
+#include "adapt/call/loop.def"

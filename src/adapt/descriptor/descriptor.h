@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * descriptor/: what is known of the program's descriptors.
+ *
+ *   descriptor.c   whether a call that uses one may wait, and their names
+ *   pipes.c        pipes whose both ends the program has
+ *   sockets.c      messages to other processes of the machine
+ *   streams.c      lines that streams of the C library have read
+ *   timers.c       who armed timers
+ *   limit.c        programs that have as many as they may have
+ */
+#ifndef ADAPT_DESCRIPTOR_H
+#define ADAPT_DESCRIPTOR_H
+
+#include "adapt/base/base.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* ---- descriptor.c ---- */
+
+/* Whether a call that uses a descriptor may wait is found out at the first call, and forgotten when the
+ * descriptor is closed, or its number is given out anew. */
+#define DESCRIPTORS 16384 /* calls that use others are not recorded */
+enum descriptor_sort {
+	DESCRIPTOR_UNKNOWN,
+	DESCRIPTOR_QUICK = 1, /* no call waits for an event: it is a file, or doesn't block */
+	DESCRIPTOR_SLOW = 2,  /* a pipe, socket, terminal or the like that blocks */
+	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
+	DESCRIPTOR_LOW =
+		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
+	DESCRIPTOR_SOCKET = 16 /* with QUICK or SLOW: its peer may be a process of this machine */
+};
+extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
+
+static inline bool may_wait(int fd)
+{
+	return is_on(ADAPTER_BLOCK) && (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) !=
+		DESCRIPTOR_QUICK;
+}
+
+/* Whether a call may wait whose descriptor is known. */
+static inline bool may_block(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SLOW;
+}
+
+static inline bool is_of_pipe(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_PIPE;
+}
+
+static inline bool is_socket(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_SOCKET;
+}
+
+/* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
+ * may have to wait for. Keeps errno. */
+bool thrum__adapt_would_wait(int fd, short events);
+
+/* Whether a call that receives may wait though there is something. Keeps errno. */
+bool thrum__adapt_waits_for_more(int fd);
+
+/* It may block now, or no longer. */
+void thrum__adapt_descriptor_changes(int fd);
+
+/* Whether one of these poll() events is there. Keeps errno. */
+bool thrum__adapt_is_ready(int fd, short events);
+
+/* Writes "VERB pipe 7" or the like. Keeps errno. Async-signal-safe. */
+#define CALL_MAX 96
+void thrum__adapt_put_call(char to[CALL_MAX], const char *verb, int fd);
+/* Writes "VERB NAME" of a file. Returns false if it has no name, or a long one. Both keep errno and are
+ * async-signal-safe. */
+bool thrum__adapt_put_name(char to[CALL_MAX], const char *verb, int fd);
+/* The same, or as thrum__adapt_put_call. */
+void thrum__adapt_put_file(char to[CALL_MAX], const char *verb, int fd);
+
+/* Makes a new descriptor one of this library: if there are other threads, its number becomes a high one, so
+ * that they get theirs as ever. Returns it, or -1 if there is none or no room. */
+int thrum__adapt_hide(long low, bool is_single);
+
+/* ---- pipes.c ---- */
+
+/*
+ * A pipe, or one direction of a pair of sockets, both of whose ends the program has, and no other process:
+ * so those who write serve those who read, and the other way round. It is known until it is closed, or
+ * somebody else may have an end: a child, a duplicate, a stream.
+ */
+
+/* A pipe was made, there. */
+void thrum__adapt_pipe_made(int from, int to, const char *noun, const void *maker);
+/* An end is about to be closed. Only for descriptors that are DESCRIPTOR_PIPE, as all below. */
+void thrum__adapt_pipe_closed(int fd);
+/* Others may use this end, or all pipes. */
+void thrum__adapt_pipe_shared(int fd);
+void thrum__adapt_pipes_shared(void);
+/* The descriptor of this process whose other end has this inode; -1: none that is open. */
+int thrum__adapt_pipe_to(uint64_t inode);
+/* Whether others may use the pipe that is read by this descriptor, or written to. */
+bool thrum__adapt_pipe_is_shared(int fd, bool writes);
+/* Whether it has an end of any such pipe. */
+bool thrum__adapt_has_shared(void);
+/* In a fork's child: nothing is known of its pipes. */
+void thrum__adapt_pipes_left(void);
+/* This process uses an end that is written to. */
+void thrum__adapt_pipe_use(int fd);
+/* The thread that used an end last, or made it; 0: not known. */
+uint32_t thrum__adapt_pipe_user(int fd, bool writes);
+/* Whether it has used an end, or may have. Also true for descriptors that are no such end. */
+bool thrum__adapt_pipe_is_used(int fd, bool writes);
+/* Whether it has a pipe from which it may read, as others write, and never did. */
+bool thrum__adapt_has_unread(void);
+/* Whether something was read from the pipe by this descriptor. */
+bool thrum__adapt_pipe_is_read(int fd);
+/* Whether a write was recorded to the pipe that is read by this descriptor: so it is known who writes. */
+bool thrum__adapt_pipe_is_told(int fd);
+/* The number that the pipe's other end had when it was made: the one that writes, or reads; -1: not known. */
+int thrum__adapt_pipe_other(int fd, bool writes);
+/* The inode of the other socket of a pair; 0: not known. */
+uint64_t thrum__adapt_pipe_peer(int fd);
+/* Whether there may be any. */
+bool thrum__adapt_has_pipes(void);
+/* Returns the object for which somebody waits who reads from the descriptor, or writes to it; NULL: it
+ * isn't known who has the other end. */
+struct object *thrum__adapt_pipe(int fd, bool writes, const void *caller);
+/* If somebody has waited for the pipe that is read by a descriptor: its name ends in these words from now on,
+ * and in a noun and a place unless the noun is NULL. */
+void thrum__adapt_pipe_rename(int fd, const char *words, const char *noun, const void *place);
+/* Whether somebody has waited for the pipe to which is written by this descriptor. */
+bool thrum__adapt_pipe_is_known(int fd);
+/* The task that waits for the pipe to which is written by a descriptor, or NONE. */
+thrum_task thrum__adapt_pipe_waiter(int fd);
+/* The same for the pipe that is read by a descriptor. */
+thrum_task thrum__adapt_pipe_writer(int fd);
+/* Record that the running task has read from it, or writes to it, if somebody has waited for the pipe. */
+void thrum__adapt_pipe_read(int fd);
+void thrum__adapt_pipe_written(int fd);
+/* The calling thread has read more than one from an eventfd: then its name says so. Does nothing for other
+ * pipes. */
+void thrum__adapt_eventfd_read(int fd, uint64_t amount);
+
+/* A pipe may hold tokens, such as of those that may run at a time: a thread takes one by reading a
+ * byte, and gives it back. So it is a semaphore. */
+
+/* The calling thread has read so much from it, or is about to write so much. */
+void thrum__adapt_pipe_took(int fd, size_t size, const void *caller);
+void thrum__adapt_pipe_gives(int fd, size_t size);
+/* The semaphore of the pipe that is read by this descriptor: not its address, but as those of
+ * base/permits.c. NULL: it has no tokens. */
+const void *thrum__adapt_pipe_tokens(int fd);
+
+/* ---- sockets.c ---- */
+
+/*
+ * A connection between two processes of this machine, or two parts of one. Its messages are recorded as those
+ * of a link, so that readers of both recordings know who answers whom. Only for descriptors that are
+ * DESCRIPTOR_SOCKET. They keep errno, and are async-signal-safe.
+ */
+
+/* The running task is about to send by the descriptor. */
+void thrum__adapt_socket_send(int fd);
+/* It has received; or, while its lane is suspended, it waits for what comes next. */
+void thrum__adapt_socket_receive(int fd);
+/* Whether a message went over it. */
+bool thrum__adapt_socket_is_known(int fd);
+/* The running task waits for what comes next. */
+void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
+/* Whether it is a connected Unix socket that nobody has accepted yet. */
+bool thrum__adapt_socket_is_queued(int fd);
+/* The descriptor is closed. */
+void thrum__adapt_socket_forget(unsigned fd);
+
+/* ---- streams.c ---- */
+
+/* A stream of the C library (FILE) reads from a descriptor. */
+void thrum__adapt_stream_reads(void *stream, int fd);
+/* Whether it has read a line that the program hasn't taken, and there is no more to read. Keeps errno. */
+bool thrum__adapt_stream_has_line(int fd);
+
+/* ---- timers.c ---- */
+
+/* Whether the program has made a timer that is a descriptor. */
+bool thrum__adapt_has_timers(void);
+/* Whether this process made a timer, and has sent no descriptors to others since. */
+bool thrum__adapt_timer_is_own(int fd);
+/* Other processes may have got descriptors. */
+void thrum__adapt_timers_shared(void);
+/* Writes "arming of timerfd 5, last armed by PLACE", or the like. Keeps errno. */
+void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
+
+/* ---- limit.c ---- */
+
+/* A call made a descriptor, there. */
+void thrum__adapt_limit_made(int fd, const void *maker);
+/* A call that accepts has failed with errno, as there is no free descriptor. Keeps errno. */
+void thrum__adapt_limit_hit(const void *caller);
+/* There is one again. */
+void thrum__adapt_limit_left(void);
+/* Not 0: there is none. */
+extern _Atomic uint64_t thrum__adapt_limit_task;
+static inline void leave_limit(void)
+{
+	if (UNLIKELY(atomic_load_explicit(&thrum__adapt_limit_task, memory_order_relaxed) != 0))
+		thrum__adapt_limit_left();
+}
+
+#endif

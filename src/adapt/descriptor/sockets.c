@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Connections between processes of this machine: TCP between two addresses of it, and Unix sockets.
+ * Their messages are recorded as those of a link whose key is the same at both ends: a number of the
+ * connection, the direction, and a byte that no text has (format/format.h).
+ *
+ * The number is found out by the first call. It needs no agreement of the two: of TCP it is the hash
+ * of both addresses, of Unix sockets that of inodes, as the kernel tells (sock_diag(7)).
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "adapt/base/process.h"
+#include "adapt/descriptor/descriptor.h"
+#include "format/format.h"
+#include "port/port.h"
+
+/* By descriptor: the connection's number, with the direction of sending in the lowest bit; 0: not known
+ * yet. */
+static _Atomic uint64_t connections[DESCRIPTORS];
+
+/* One end of a connection. */
+struct end {
+	uint8_t address[16]; /* of IPv6, or an inode */
+	uint16_t port;
+};
+
+enum found {
+	FOUND,
+	NOT_YET,
+	NEVER
+};
+
+/* ---- Both ends -------------------------------------------------------------------------------- */
+
+static bool take_address(const struct sockaddr *from, struct end *to)
+{
+	const struct sockaddr_in *four = (const void *)from;
+	const struct sockaddr_in6 *six = (const void *)from;
+
+	*to = (struct end){.address = {[10] = 0xff, [11] = 0xff}};
+	if (from->sa_family == AF_INET) {
+		memcpy(to->address + 12, &four->sin_addr, 4);
+		to->port = four->sin_port;
+	} else if (from->sa_family == AF_INET6) {
+		memcpy(to->address, &six->sin6_addr, 16);
+		to->port = six->sin6_port;
+	}
+	return from->sa_family == AF_INET || from->sa_family == AF_INET6;
+}
+
+/* Whether it is an address that each machine has for itself. */
+static bool is_loopback(const struct end *end)
+{
+	static const uint8_t four[13] = {[10] = 0xff, [11] = 0xff, [12] = 127},
+			     six[16] = {[15] = 1};
+
+	return memcmp(end->address, four, sizeof four) == 0 ||
+		memcmp(end->address, six, sizeof six) == 0;
+}
+
+/* Asks for the inode of a Unix socket's other end; 0: nobody has accepted it yet. Returns false if the kernel
+ * doesn't tell. */
+static bool ask_kernel(int netlink, ino_t inode, uint32_t *peer)
+{
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req body;
+	} question = {.head = {.nlmsg_len = sizeof question,
+			      .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			      .nlmsg_flags = NLM_F_REQUEST},
+		.body = {.sdiag_family = AF_UNIX,
+			.udiag_states = UINT32_MAX,
+			.udiag_ino = (uint32_t)inode,
+			.udiag_show = UDIAG_SHOW_PEER,
+			.udiag_cookie = {UINT32_MAX, UINT32_MAX}}};
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_msg body;
+		struct rtattr part; /* the only one */
+		uint32_t peer;
+	} answer;
+	long size;
+
+	if (syscall(SYS_sendto, netlink, &question, sizeof question, 0, NULL, 0) < 0)
+		return false;
+	size = syscall(SYS_recvfrom, netlink, &answer, sizeof answer, MSG_DONTWAIT, NULL, NULL);
+	if (size < (long)(sizeof answer.head + sizeof answer.body) ||
+		answer.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return false;
+	*peer = size == sizeof answer && answer.part.rta_type == UNIX_DIAG_PEER ? answer.peer : 0;
+	return true;
+}
+
+/* Whether a Unix socket has a name. */
+static bool is_named(const struct sockaddr_storage *address, socklen_t size)
+{
+	return size > offsetof(struct sockaddr_un, sun_path) && address->ss_family == AF_UNIX;
+}
+
+/* Finds the inode of the peer. */
+static enum found find_peer(ino_t own, uint32_t *peer)
+{
+	int netlink = thrum__adapt_hide(syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+						NETLINK_SOCK_DIAG),
+		thrum__adapt_process_is_single(getpid()));
+	bool answered = netlink >= 0 && ask_kernel(netlink, own, peer);
+
+	if (netlink >= 0)
+		syscall(SYS_close, netlink);
+	return !answered ? NEVER : *peer ? FOUND : NOT_YET;
+}
+
+/* Finds the inodes of both Unix sockets; only that of the one that asks, if the other one has a name:
+ * so it is known before that one has accepted. */
+static enum found find_unix(int fd, bool is_server, bool is_client, struct end ends[2])
+{
+	struct stat file;
+	uint32_t peer = 0;
+	enum found found = FOUND;
+
+	if (fstat(fd, &file) != 0)
+		return NEVER;
+	if (is_server || !is_client)
+		found = find_peer(file.st_ino, &peer);
+	if (is_client || !is_server)
+		memcpy(ends[0].address, &(uint32_t){(uint32_t)file.st_ino}, sizeof peer);
+	memcpy(ends[1].address, &peer, sizeof peer);
+	return found;
+}
+
+static bool listens(int fd)
+{
+	int value = 0;
+	socklen_t size = sizeof value;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) == 0 && value;
+}
+
+/* Finds both ends, this process's first, if both are on this machine. */
+static enum found find_ends(int fd, struct end ends[2])
+{
+	struct sockaddr_storage own, peer;
+	socklen_t own_size = sizeof own, peer_size = sizeof peer;
+
+	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0)
+		return NEVER;
+	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
+		return errno == ENOTCONN && !listens(fd) ? NOT_YET : NEVER;
+	if (own.ss_family == AF_UNIX) {
+		bool has_name = is_named(&own, own_size), asks_name = is_named(&peer, peer_size);
+
+		return find_unix(fd, has_name && !asks_name, asks_name && !has_name, ends);
+	}
+	if (!take_address((struct sockaddr *)&own, &ends[0]) ||
+		!take_address((struct sockaddr *)&peer, &ends[1]))
+		return NEVER;
+	return memcmp(ends[0].address, ends[1].address, sizeof ends[0].address) == 0 ||
+			(is_loopback(&ends[0]) && is_loopback(&ends[1]))
+		? FOUND
+		: NEVER;
+}
+
+/* ---- Its number ------------------------------------------------------------------------------- */
+
+/* FNV-1a: the same in all processes. */
+static uint64_t hash(uint64_t before, const void *bytes, size_t size)
+{
+	for (const uint8_t *at = bytes, *end = at + size; at < end; at++)
+		before = (before ^ *at) * UINT64_C(0x100000001b3);
+	return before;
+}
+
+/* Tells this machine from others, and loopback addresses in this network from those in others. */
+static uint64_t hash_machine(void)
+{
+	static _Atomic uint64_t known_boot; /* to read it takes some calls */
+	struct stat network = {.st_ino = 0};
+	uint64_t boot = atomic_load(&known_boot);
+
+	if (!boot) {
+		boot = thrum__port_boot();
+		atomic_store(&known_boot, boot);
+	}
+	stat("/proc/self/ns/net", &network);
+	return hash(hash(UINT64_C(0xcbf29ce484222325), &boot, sizeof boot), &network.st_ino,
+		sizeof network.st_ino);
+}
+
+static uint64_t find_out(int fd)
+{
+	struct end ends[2] = {{.port = 0}, {.port = 0}};
+	enum found found = find_ends(fd, ends);
+	int order = memcmp(&ends[0], &ends[1], sizeof ends[0]);
+	uint64_t number;
+
+	if (found == NEVER || (found == FOUND && order == 0))
+		atomic_fetch_and(&thrum__adapt_descriptors[fd], (uint8_t)~DESCRIPTOR_SOCKET);
+	if (found != FOUND || order == 0)
+		return 0;
+	number = hash(hash_machine(), &ends[order > 0], sizeof ends[0]);
+	number = hash(number, &ends[order < 0], sizeof ends[0]);
+	number = (number & ~UINT64_C(1)) | (order > 0);
+	number = number > 1 ? number : 2;
+	atomic_store(&connections[fd], number);
+	return number;
+}
+
+/* Writes the key of the direction in which this process sends, or receives. Returns false if none is
+ * known. */
+static bool put_key(int fd, bool receives, struct thrum__connection_key *key)
+{
+	uint64_t number = atomic_load_explicit(&connections[fd], memory_order_relaxed);
+
+	if (UNLIKELY(!number)) {
+		int error = errno, before;
+
+		/* A file is open meanwhile. */
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+		number = find_out(fd);
+		pthread_setcancelstate(before, NULL);
+		errno = error;
+	}
+	memcpy(key->number, &(uint64_t){number & ~UINT64_C(1)}, sizeof number);
+	key->way = (number & 1) ^ receives;
+	key->mark = THRUM__CONNECTION_MARK;
+	return number != 0;
+}
+
+void thrum__adapt_socket_send(int fd)
+{
+	struct thrum__connection_key key;
+
+	if (put_key(fd, false, &key))
+		thrum_link_send(&key, sizeof key);
+}
+
+void thrum__adapt_socket_receive(int fd)
+{
+	struct thrum__connection_key key;
+
+	if (put_key(fd, true, &key))
+		thrum_link_receive(&key, sizeof key);
+}
+
+bool thrum__adapt_socket_is_known(int fd)
+{
+	return atomic_load_explicit(&connections[fd], memory_order_relaxed) != 0;
+}
+
+void thrum__adapt_socket_wait(struct wait *wait, int fd, const void *caller)
+{
+	char label[CALL_MAX];
+
+	thrum__adapt_put_call(label, "receive from", fd);
+	thrum__adapt_wait_outside(wait, THRUM_KIND_HANDLE, label, -1, caller);
+	thrum__adapt_socket_receive(fd);
+}
+
+bool thrum__adapt_socket_is_queued(int fd)
+{
+	struct stat file;
+	uint32_t peer;
+
+	return fstat(fd, &file) == 0 && find_peer(file.st_ino, &peer) == NOT_YET;
+}
+
+void thrum__adapt_socket_forget(unsigned fd)
+{
+	atomic_store_explicit(&connections[fd], 0, memory_order_relaxed);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Streams of the C library that have read more than the program has taken: poll() knows nothing of that. So a
+ * thread that waits there for the next line may have it already.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "adapt/base/process.h"
+#include "adapt/descriptor/descriptor.h"
+
+#define PART 512 /* bytes that are looked at, at once */
+
+/* By descriptor: the stream that read from it last. It may be closed since, and its memory gone. */
+static void *_Atomic streams[DESCRIPTORS];
+
+void thrum__adapt_stream_reads(void *stream, int fd)
+{
+	if ((unsigned)fd < DESCRIPTORS)
+		atomic_store_explicit(&streams[fd], stream, memory_order_relaxed);
+}
+
+#ifdef __GLIBC__
+/* Whether there is the end of a line in the memory from … to - 1. */
+static bool has_line(const char *from, const char *to)
+{
+	char part[PART];
+
+	for (size_t size; from < to; from += size) {
+		size = to - from < PART ? (size_t)(to - from) : PART;
+		if (!thrum__adapt_process_copy(getpid(), (uintptr_t)from, part, size))
+			return false;
+		if (memchr(part, '\n', size))
+			return true;
+	}
+	return false;
+}
+#endif
+
+bool thrum__adapt_stream_has_line(int fd)
+{
+#ifdef __GLIBC__
+	void *stream = (unsigned)fd < DESCRIPTORS
+		? atomic_load_explicit(&streams[fd], memory_order_relaxed)
+		: NULL;
+	int error = errno;
+	bool has = false;
+	FILE copy;
+
+	if (!stream)
+		return false;
+	/* The thread that has it may close it meanwhile. */
+	if (thrum__adapt_process_copy(getpid(), (uintptr_t)stream, &copy, sizeof copy) &&
+		copy._fileno == fd)
+		has = has_line(copy._IO_read_ptr, copy._IO_read_end) &&
+			!thrum__adapt_is_ready(fd, POLLIN);
+	errno = error;
+	return has;
+#else
+	(void)fd;
+	return false;
+#endif
+}

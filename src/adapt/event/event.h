@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * libevent 2.1: events, bufferevents, listeners and DNS as tasks. An event has no room for a task,
+ * so libevent gets a callback of ours with a cell as its argument, and functions that tell a
+ * callback or an argument are wrapped, too.
+ */
+#ifndef ADAPT_EVENT_H
+#define ADAPT_EVENT_H
+
+#include <event2/event.h>
+
+#include "adapt/base/cell.h"
+
+/* Whether a call is recorded: the adapter is on, and the caller isn't libevent itself. Starts the
+ * recording. */
+bool thrum__adapt_event_begin(const void *caller);
+
+#define AS_FUNCTION(pointer) ((cell_function *)(pointer))
+
+/* The state of a callback that runs as a task. */
+struct event_run {
+	thrum_task task, before;
+	const void *outer; /* callback */
+};
+
+static inline struct event_run begin_run(struct cell *cell, cell_function *callback)
+{
+	struct event_run run = {.task = cell->task, .outer = thrum__adapt_callback};
+
+	thrum__adapt_callback = (const void *)(uintptr_t)callback;
+
+	run.before = thrum_task_enter(run.task);
+	return run;
+}
+
+static inline void end_run(const struct event_run *run)
+{
+	thrum__adapt_callback = run->outer;
+	thrum_task_leave(run->before);
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: ISC */
+/* Operations of GIO: calls over D-Bus, processes, files, streams, names. */
+#include <gio/gio.h>
+#include <gio/gunixfdlist.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "adapt/glib/glib.h"
+
+REAL(g_error_free)
+REAL(g_file_peek_path)
+REAL(g_async_result_get_user_data)
+REAL(g_object_get_qdata)
+REAL(g_object_set_qdata_full)
+REAL(g_quark_from_static_string)
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+#define TEXT(text) ((text) ? (text) : "")
+#define PATH(file) path_of(file)
+
+static const char *path_of(GFile *file)
+{
+	const char *path = file ? real_g_file_peek_path(NULL)(file) : NULL;
+
+	return path ? path : "a file";
+}
+
+/* ---- Callbacks ------------------------------------------------------------------------------- */
+
+/* The operation whose callback the thread runs. */
+static __thread struct operation {
+	const GAsyncResult *result;
+	thrum_task task;
+	bool has_failed;
+} operation __attribute__((tls_model("initial-exec")));
+
+static void release_cell(gpointer argument)
+{
+	struct cell *cell = argument;
+
+	if (__atomic_sub_fetch(&cell->number, 1, __ATOMIC_ACQ_REL) == 0)
+		free(cell);
+}
+
+static GQuark key_of_cells(void)
+{
+	return real_g_quark_from_static_string(NULL)("thrum-cell");
+}
+
+/* The result of an operation knows the argument of its callback, which is ours. So the cell lives
+ * until both are gone. */
+static void keep_cell(GAsyncResult *result, struct cell *cell)
+{
+	GObject *object = (GObject *)result;
+	GQuark key = key_of_cells();
+
+	if (!result || real_g_async_result_get_user_data(NULL)(result) != cell ||
+		real_g_object_get_qdata(NULL)(object, key) == cell)
+		return;
+	__atomic_add_fetch(&cell->number, 1, __ATOMIC_ACQ_REL);
+	real_g_object_set_qdata_full(NULL)(object, key, cell, release_cell);
+}
+
+static void on_ready(GObject *object, GAsyncResult *result, gpointer argument)
+{
+	struct cell *cell = argument;
+	struct operation outer = operation;
+	GAsyncReadyCallback callback = (GAsyncReadyCallback)cell->given.function[0];
+	gpointer user_data = cell->given.argument;
+	thrum_task before = thrum_task_enter(cell->task);
+
+	operation = (struct operation){result, cell->task, false};
+	keep_cell(result, cell);
+	release_cell(cell);
+	callback(object, result, user_data);
+	if (!operation.has_failed)
+		thrum_task_resolve(operation.task);
+	/* The callback got the result. */
+	thrum_task_read(before, operation.task);
+	thrum_task_leave(before);
+	operation = outer;
+}
+
+void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data)
+{
+	if (callback == (cell_function *)on_ready)
+		keep_cell(result, data);
+}
+
+STAND_IN gpointer g_async_result_get_user_data(GAsyncResult *result)
+{
+	gpointer data = real_g_async_result_get_user_data(CALLER)(result);
+	const struct cell *cell = result && data
+		? real_g_object_get_qdata(CALLER)((GObject *)result, key_of_cells())
+		: NULL;
+
+	return cell && cell == data ? cell->given.argument : data;
+}
+
+/* Without a callback, an operation may be another: a call over D-Bus then wants no reply. */
+#define ASYNC(name, parameters, arguments, ...) \
+	REAL(name) \
+	STAND_IN void name parameters \
+	{ \
+		const void *caller = CALLER; \
+		struct cell *cell = callback && thrum__adapt_glib_begin() \
+			? thrum__adapt_cell_once((cell_function *)callback, user_data, \
+				  thrum__adapt_request(caller, __VA_ARGS__)) \
+			: NULL; \
+\
+		if (cell) { \
+			cell->number = 1; \
+			callback = on_ready; \
+			user_data = cell; \
+		} \
+		real_##name(caller) arguments; \
+	}
+
+static void tell_failure(const GAsyncResult *result, const GError *error)
+{
+	if (!error || operation.result != result || operation.has_failed)
+		return;
+	operation.has_failed = true;
+	thrum__adapt_glib_fail(operation.task, error);
+}
+
+#define FINISH(type, name, parameters, arguments) \
+	REAL(name) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		GError *own = NULL, **given = error; \
+\
+		error = given ? given : &own; \
+		type result = real_##name(caller) arguments; \
+\
+		tell_failure(res, *error); \
+		if (own) \
+			real_g_error_free(caller)(own); \
+		return result; \
+	}
+
+/* The running task waits for the task of a call. */
+static thrum_task begin_sync(thrum_task task)
+{
+	thrum_task_wait(thrum_task_current(), task);
+	return task;
+}
+
+static void end_sync(thrum_task task, const GError *error)
+{
+	if (error)
+		thrum__adapt_glib_fail(task, error);
+	else
+		thrum_task_resolve(task);
+	thrum_task_read(thrum_task_current(), task);
+}
+
+#define SYNC(type, name, parameters, arguments, ...) \
+	REAL(name) \
+	STAND_IN type name parameters \
+	{ \
+		const void *caller = CALLER; \
+		GError *own = NULL, **given = error; \
+\
+		if (!thrum__adapt_glib_begin()) \
+			return real_##name(caller) arguments; \
+		thrum_task task = begin_sync(thrum__adapt_request(caller, __VA_ARGS__)); \
+\
+		error = given ? given : &own; \
+		type result = real_##name(caller) arguments; \
+\
+		end_sync(task, *error); \
+		if (own) \
+			real_g_error_free(caller)(own); \
+		return result; \
+	}
+#include "adapt/glib/gio.def"
+
+/* ---- Processes ------------------------------------------------------------------------------- */
+
+REAL(g_subprocess_newv)
+REAL(g_subprocess_launcher_spawnv)
+
+static const char *begin_spawn(const char *program)
+{
+	const char *before = thrum__adapt_glib_child;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	/* GIO makes the source that waits for the process meanwhile. */
+	thrum__adapt_glib_child = slash ? slash + 1 : program;
+	return before;
+}
+
+STAND_IN GSubprocess *g_subprocess_newv(const gchar *const *arguments, GSubprocessFlags flags,
+	GError **error)
+{
+	const char *before = begin_spawn(arguments ? arguments[0] : NULL);
+	GSubprocess *process = real_g_subprocess_newv(CALLER)(arguments, flags, error);
+
+	thrum__adapt_glib_child = before;
+	return process;
+}
+
+STAND_IN GSubprocess *g_subprocess_launcher_spawnv(GSubprocessLauncher *launcher,
+	const gchar *const *arguments, GError **error)
+{
+	const char *before = begin_spawn(arguments ? arguments[0] : NULL);
+	GSubprocess *process = real_g_subprocess_launcher_spawnv(
+		CALLER)(launcher, arguments, error);
+
+	thrum__adapt_glib_child = before;
+	return process;
+}
+
+/* Collects arguments up to NULL. Ends the program if there is no memory, as GLib does. */
+static const char **collect(const char *first, va_list more)
+{
+	size_t count = 1;
+	va_list ahead;
+
+	va_copy(ahead, more);
+	while (va_arg(ahead, const char *))
+		count++;
+	va_end(ahead);
+	const char **arguments = calloc(count + 1, sizeof(*arguments));
+
+	if (!arguments)
+		abort();
+	arguments[0] = first;
+	for (size_t i = 1; i < count; i++)
+		arguments[i] = va_arg(more, const char *);
+	return arguments;
+}
+
+STAND_IN GSubprocess *g_subprocess_new(GSubprocessFlags flags, GError **error, const gchar *first,
+	...)
+{
+	GSubprocess *process;
+	va_list more;
+
+	va_start(more, first);
+	const char **arguments = collect(first, more);
+
+	va_end(more);
+	process = g_subprocess_newv(arguments, flags, error);
+	free(arguments);
+	return process;
+}
+
+STAND_IN GSubprocess *g_subprocess_launcher_spawn(GSubprocessLauncher *launcher, GError **error,
+	const gchar *first, ...)
+{
+	GSubprocess *process;
+	va_list more;
+
+	va_start(more, first);
+	const char **arguments = collect(first, more);
+
+	va_end(more);
+	process = g_subprocess_launcher_spawnv(launcher, arguments, error);
+	free(arguments);
+	return process;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: ISC */
+/* Sources of GLib's main loop. */
+#define _GNU_SOURCE
+#include "adapt/glib/glib.h"
+
+#include <errno.h>
+#include <gio/gio.h>
+#include <glib-unix.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+REAL(g_source_attach)
+REAL(g_source_unref)
+REAL(g_source_set_priority)
+REAL(g_source_set_callback)
+REAL(g_source_set_callback_indirect)
+REAL(g_source_set_name)
+REAL(g_source_set_static_name)
+REAL(g_source_set_ready_time)
+REAL(g_main_depth)
+REAL(g_get_monotonic_time)
+
+__thread const char *thrum__adapt_glib_child;
+
+bool thrum__adapt_glib_begin(void)
+{
+	if (!is_chosen(ADAPTER_GLIB))
+		return false;
+	thrum__adapt_start();
+	thrum__adapt_glib_find((const void *)(uintptr_t)real_g_main_depth(NULL));
+	return is_on(ADAPTER_GLIB);
+}
+
+/* ---- Hooks ----------------------------------------------------------------------------------- */
+
+/* A source's callback. */
+struct hook {
+	_Atomic int references;
+	struct cell *cell; /* the source's; `number` counts its hooks */
+	/* The program's, of one of both forms. */
+	GSourceFunc function;
+	gpointer data;
+	GDestroyNotify notify;
+	const GSourceCallbackFuncs *indirect;
+	bool is_once; /* the function returns nothing and is called once */
+};
+
+/* The sources that the thread dispatches. */
+#define RUNS_MAX 16
+static __thread struct {
+	const struct hook *next; /* is about to be dispatched */
+	int count;
+	struct {
+		const struct hook *hook;
+		int depth;
+		thrum_task before;
+	} runs[RUNS_MAX];
+} thread __attribute__((tls_model("initial-exec")));
+
+static void reference_hook(gpointer argument)
+{
+	struct hook *hook = argument;
+
+	atomic_fetch_add(&hook->references, 1);
+	if (hook->indirect && hook->indirect->ref)
+		hook->indirect->ref(hook->data);
+	/* GLib takes a reference only to dispatch. */
+	thread.next = hook;
+}
+
+static gboolean run_once(gpointer argument)
+{
+	const struct hook *hook = argument;
+
+	((void (*)(gpointer))(void (*)(void))hook->function)(hook->data);
+	return G_SOURCE_REMOVE;
+}
+
+static void begin_run(const struct hook *hook)
+{
+	int depth = real_g_main_depth(NULL)();
+
+	/* Those that were left in another way. */
+	while (thread.count > 0 && thread.runs[thread.count - 1].depth >= depth)
+		thrum_task_leave(thread.runs[--thread.count].before);
+	if (thread.count == RUNS_MAX)
+		return;
+	thread.runs[thread.count].hook = hook;
+	thread.runs[thread.count].depth = depth;
+	thread.runs[thread.count++].before = thrum_task_enter(hook->cell->task);
+}
+
+/* GLib asks for the callback to call it, or to find a source by its data. */
+static void ask_hook(gpointer argument, GSource *source, GSourceFunc *function, gpointer *data)
+{
+	struct hook *hook = argument;
+	bool is_dispatched = thread.next == hook;
+
+	thread.next = NULL;
+	if (hook->indirect) {
+		hook->indirect->get(hook->data, source, function, data);
+	} else {
+		*function = is_dispatched && hook->is_once ? run_once : hook->function;
+		*data = is_dispatched && hook->is_once ? hook : hook->data;
+		/* Nobody finds a source without callback by its data. */
+		if (!is_dispatched && !hook->function)
+			*data = hook;
+	}
+	if (is_dispatched)
+		begin_run(hook);
+}
+
+/* The last hook of a source is gone, and so is the source. */
+static void free_hook(struct hook *hook)
+{
+	if (hook->notify)
+		hook->notify(hook->data);
+	if (__atomic_sub_fetch(&hook->cell->number, 1, __ATOMIC_ACQ_REL) == 0)
+		thrum__adapt_cell_renew(hook->cell, THRUM_TASK_NONE);
+	free(hook);
+}
+
+static void release_hook(gpointer argument)
+{
+	struct hook *hook = argument;
+	int top = thread.count - 1;
+
+	/* After a dispatch the depth is that before it. If the source's own reference goes meanwhile,
+	 * it is greater. */
+	if (top >= 0 && thread.runs[top].hook == hook &&
+		thread.runs[top].depth == real_g_main_depth(NULL)()) {
+		thread.count = top;
+		thrum_task_leave(thread.runs[top].before);
+	}
+	if (hook->indirect && hook->indirect->unref)
+		hook->indirect->unref(hook->data);
+	if (atomic_fetch_sub(&hook->references, 1) == 1)
+		free_hook(hook);
+}
+
+static GSourceCallbackFuncs hook_functions = {reference_hook, release_hook, ask_hook};
+
+/* Gives a source a hook. Returns false if there is no memory. */
+static bool set_hook(GSource *source, struct cell *cell, const struct hook *given)
+{
+	int error = errno;
+	struct hook *hook = malloc(sizeof(*hook));
+
+	errno = error;
+	if (!hook)
+		return false;
+	*hook = *given;
+	hook->cell = cell;
+	atomic_init(&hook->references, 1);
+	__atomic_add_fetch(&cell->number, 1, __ATOMIC_ACQ_REL);
+	real_g_source_set_callback_indirect(NULL)(source, hook, &hook_functions);
+	return true;
+}
+
+/* ---- Making sources -------------------------------------------------------------------------- */
+
+/* Gives a new source a task. */
+static GSource *make_source(GSource *source, enum thrum_kind kind, const char *noun,
+	int64_t milliseconds, const void *caller)
+{
+	struct callbacks none = {0};
+	struct cell *cell;
+	char label[THRUM_TEXT_MAX + 1];
+
+	if (!source || !thrum__adapt_glib_begin() ||
+		!(cell = thrum__adapt_cell(CELL_SOURCE, source, &none)))
+		return source;
+	cell->noun = noun;
+	cell->is_named = false;
+	cell->number = 0;
+	if (kind == THRUM_KIND_REQUEST && thrum__adapt_glib_child) {
+		snprintf(label, sizeof label, "spawn %s", thrum__adapt_glib_child);
+		cell->is_named = true;
+		noun = label;
+	}
+	thrum__adapt_cell_renew(cell, thrum__create(thrum__adapt_site(caller), (int)kind, noun));
+	if (milliseconds >= 0)
+		thrum_task_due(cell->task, milliseconds * 1000000);
+	/* So that a source without callback is recorded, too, and its end. */
+	if (!set_hook(source, cell, &(struct hook){0}))
+		thrum__adapt_cell_renew(cell, THRUM_TASK_NONE);
+	return source;
+}
+
+/* Labels a source by its callback, unless the program names it. */
+static void label_source(struct cell *cell, const void *function)
+{
+	char label[PLACE_MAX];
+	int error = errno;
+
+	if (cell->is_named || !function)
+		return;
+	thrum__adapt_label(label, cell->noun ? cell->noun : "source", function);
+	errno = error;
+	thrum_task_label(cell->task, label);
+}
+
+/* Returns the cell of a source; NULL if nothing is recorded. */
+static struct cell *cell_of(const GSource *source)
+{
+	struct cell *cell = source && thrum__adapt_glib_begin()
+		? thrum__adapt_cell_find(CELL_SOURCE, source)
+		: NULL;
+
+	return cell && cell->task ? cell : NULL;
+}
+
+static bool set_callback(GSource *source, const struct hook *given)
+{
+	struct cell *cell = cell_of(source);
+
+	if (!cell)
+		return false;
+	if (given->function)
+		label_source(cell, (const void *)(uintptr_t)given->function);
+	return set_hook(source, cell, given);
+}
+
+STAND_IN void g_source_set_callback(GSource *source, GSourceFunc function, gpointer data,
+	GDestroyNotify notify)
+{
+	struct hook given = {.function = function, .data = data, .notify = notify};
+
+	if (!set_callback(source, &given))
+		real_g_source_set_callback(CALLER)(source, function, data, notify);
+}
+
+STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
+	GSourceCallbackFuncs *functions)
+{
+	struct hook given = {.data = data, .indirect = functions};
+
+	if (!functions || !functions->get || !set_callback(source, &given))
+		real_g_source_set_callback_indirect(CALLER)(source, data, functions);
+}
+
+#define SOURCE(name, kind, noun, milliseconds, parameters, arguments) \
+	enum { \
+		kind_##name = kind \
+	}; \
+	static const char noun_##name[] = noun; \
+	REAL(name) \
+	STAND_IN GSource *name parameters \
+	{ \
+		return make_source(real_##name(CALLER) arguments, kind, noun_##name, milliseconds, \
+			CALLER); \
+	}
+
+/* Attaches a new source, as GLib does it. */
+static guint add(GSource *source, GMainContext *context, gint priority, const struct hook *given,
+	const void *caller)
+{
+	struct cell *cell;
+	guint id;
+
+	real_g_source_set_priority(caller)(source, priority);
+	if (!set_callback(source, given))
+		real_g_source_set_callback(
+			caller)(source, given->function, given->data, given->notify);
+	cell = cell_of(source);
+	/* Nothing has to happen before its turn. */
+	if (cell && strcmp(cell->noun, "idle") == 0)
+		thrum_task_ready(cell->task);
+	id = real_g_source_attach(caller)(source, context);
+	real_g_source_unref(caller)(source);
+	return id;
+}
+
+#define AS_SOURCE_FUNCTION(function) ((GSourceFunc)(cell_function *)(function))
+#define MAKE(name, its, milliseconds) \
+	make_source(real_##name(caller) its, (enum thrum_kind)kind_##name, noun_##name, \
+		milliseconds, caller)
+#define ADD(name, parameters, arguments, source, its, milliseconds, priority, destroy) \
+	REAL(name) \
+	STAND_IN guint name parameters \
+	{ \
+		const void *caller = CALLER; \
+		struct hook given = {.data = data, .notify = destroy}; \
+		GSource *made; \
+\
+		if (!function || !thrum__adapt_glib_begin() || \
+			!(made = MAKE(source, its, milliseconds))) \
+			return real_##name(caller) arguments; \
+		given.function = AS_SOURCE_FUNCTION(function); \
+		return add(made, NULL, priority, &given, caller); \
+	}
+#include "adapt/glib/glib.def"
+
+#if GLIB_CHECK_VERSION(2, 74, 0)
+/* Their function returns nothing: a stand-in that says that the source is done is called. */
+#define ADD_ONCE(name, parameters, arguments, source, its, milliseconds, priority) \
+	REAL(name) \
+	STAND_IN guint name parameters \
+	{ \
+		const void *caller = CALLER; \
+		struct hook given = {.data = data, .is_once = true}; \
+		GSource *made; \
+\
+		if (!function || !thrum__adapt_glib_begin() || \
+			!(made = MAKE(source, its, milliseconds))) \
+			return real_##name(caller) arguments; \
+		given.function = AS_SOURCE_FUNCTION(function); \
+		/* Without its task, it would be called as the other kind of function. */ \
+		if (!cell_of(made)) { \
+			real_g_source_unref(caller)(made); \
+			return real_##name(caller) arguments; \
+		} \
+		return add(made, NULL, priority, &given, caller); \
+	}
+ADD_ONCE(g_timeout_add_once, (guint interval, GSourceOnceFunc function, gpointer data),
+	(interval, function, data), g_timeout_source_new, (interval), (int64_t)interval,
+	G_PRIORITY_DEFAULT)
+ADD_ONCE(g_idle_add_once, (GSourceOnceFunc function, gpointer data), (function, data),
+	g_idle_source_new, (), -1, G_PRIORITY_DEFAULT_IDLE)
+#endif
+
+REAL(g_main_context_invoke_full)
+REAL(g_main_context_invoke)
+REAL(g_main_context_default)
+REAL(g_main_context_is_owner)
+REAL(g_main_context_get_thread_default)
+REAL(g_main_context_acquire)
+REAL(g_main_context_release)
+
+/* Whether GLib calls the function at once, without a source. If so, and the context is free, the
+ * caller takes it. */
+static bool is_at_once(GMainContext *context, bool *is_taken, const void *caller)
+{
+	GMainContext *own;
+
+	if (real_g_main_context_is_owner(caller)(context))
+		return true;
+	own = real_g_main_context_get_thread_default(caller)();
+	if (!own)
+		own = real_g_main_context_default(caller)();
+	*is_taken = own == context && real_g_main_context_acquire(caller)(context);
+	return *is_taken;
+}
+
+/* As GLib does it. */
+static void invoke(GMainContext *context, gint priority, const struct hook *given,
+	const void *caller)
+{
+	bool is_taken = false;
+
+	if (!context)
+		context = real_g_main_context_default(caller)();
+	if (!is_at_once(context, &is_taken, caller)) {
+		add(MAKE(g_idle_source_new, (), -1), context, priority, given, caller);
+		return;
+	}
+	while (given->function(given->data))
+		;
+	if (is_taken)
+		real_g_main_context_release(caller)(context);
+	if (given->notify)
+		given->notify(given->data);
+}
+
+STAND_IN void g_main_context_invoke_full(GMainContext *context, gint priority, GSourceFunc function,
+	gpointer data, GDestroyNotify notify)
+{
+	struct hook given = {.function = function, .data = data, .notify = notify};
+
+	if (function && thrum__adapt_glib_begin())
+		invoke(context, priority, &given, CALLER);
+	else
+		real_g_main_context_invoke_full(CALLER)(context, priority, function, data, notify);
+}
+
+STAND_IN void g_main_context_invoke(GMainContext *context, GSourceFunc function, gpointer data)
+{
+	struct hook given = {.function = function, .data = data};
+
+	if (function && thrum__adapt_glib_begin())
+		invoke(context, G_PRIORITY_DEFAULT, &given, CALLER);
+	else
+		real_g_main_context_invoke(CALLER)(context, function, data);
+}
+
+/* ---- Loops within a dispatch ------------------------------------------------------------------ */
+
+REAL(g_main_loop_run)
+
+/* The source whose callback runs a loop waits for its end: until then GLib doesn't dispatch it again. */
+STAND_IN void g_main_loop_run(GMainLoop *main_loop)
+{
+	const void *caller = CALLER;
+	char label[PLACE_MAX];
+	struct thrum_site *site;
+	thrum_task task, runner = thrum_task_current();
+
+	if (thread.count == 0 || !thrum__adapt_glib_begin()) {
+		real_g_main_loop_run(caller)(main_loop);
+		return;
+	}
+	thrum__adapt_label(label, "main loop, run by", caller);
+	site = thrum__adapt_site(caller);
+	task = thrum__create(site, THRUM_KIND_HANDLE, label);
+	thrum__wait_at(site, runner, task);
+	real_g_main_loop_run(caller)(main_loop);
+	thrum_task_resolve(task);
+	thrum_task_read(runner, task);
+}
+
+/* ---- Sources that exist ---------------------------------------------------------------------- */
+
+static void tell_name(const GSource *source, const char *name)
+{
+	struct cell *cell = name ? cell_of(source) : NULL;
+
+	if (!cell)
+		return;
+	cell->is_named = true;
+	thrum_task_label(cell->task, name);
+}
+
+STAND_IN void g_source_set_name(GSource *source, const char *name)
+{
+	tell_name(source, name);
+	real_g_source_set_name(CALLER)(source, name);
+}
+
+STAND_IN void g_source_set_static_name(GSource *source, const char *name)
+{
+	tell_name(source, name);
+	real_g_source_set_static_name(CALLER)(source, name);
+}
+
+REAL(g_source_set_name_by_id)
+REAL(g_main_context_find_source_by_id)
+
+STAND_IN void g_source_set_name_by_id(guint id, const char *name)
+{
+	if (id > 0 && thrum__adapt_glib_begin())
+		tell_name(real_g_main_context_find_source_by_id(CALLER)(NULL, id), name);
+	real_g_source_set_name_by_id(CALLER)(id, name);
+}
+
+STAND_IN void g_source_set_ready_time(GSource *source, gint64 time)
+{
+	struct cell *cell = cell_of(source);
+
+	if (cell && time == 0)
+		thrum_task_ready(cell->task);
+	else if (cell && time > 0 && time < INT64_MAX / 1000)
+		thrum_task_due(cell->task, (time - real_g_get_monotonic_time(CALLER)()) * 1000);
+	real_g_source_set_ready_time(CALLER)(source, time);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * GLib and GIO. A source gets a callback in the indirect form (g_source_set_callback_indirect),
+ * which GLib asks for the program's callback and data before it dispatches the source, and releases
+ * afterwards: so the program's are called by the source itself, whatever their type is.
+ */
+#ifndef ADAPT_GLIB_H
+#define ADAPT_GLIB_H
+
+#include "adapt/base/cell.h"
+
+struct _GError;
+
+/* Whether a call is recorded. Starts the recording. */
+bool thrum__adapt_glib_begin(void);
+
+/* Notes where GLib lies, which has this function. */
+void thrum__adapt_glib_find(const void *function);
+
+/* If the callback is an adapter's, the result belongs to an operation: its cell lives as long. */
+void thrum__adapt_glib_keep(void *result, cell_function *callback, void *data);
+
+/* The next process for which the calling thread makes a source that waits for it; NULL: unknown. */
+extern __thread const char *thrum__adapt_glib_child __attribute__((tls_model("initial-exec")));
+
+/* A task has failed, or was cancelled. */
+void thrum__adapt_glib_fail(thrum_task, const struct _GError *);
+
+#endif

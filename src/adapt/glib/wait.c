@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Waits of GLib's own locks and conditions, which are futexes: GLib calls them through libc's
+ * syscall(). The lane is suspended meanwhile. All other calls jump on to libc's function with the same stack,
+ * so that those that fork or change the stack work as ever (with optimisation). A wait for a condition of the
+ * program is recorded as such.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <glib.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/glib/glib.h"
+#include "adapt/pthread/pthread.h"
+
+static struct thrum_tag blocked = THRUM__TAG("blocked");
+static struct code glib;
+
+REAL(syscall)
+REAL(g_cond_wait)
+REAL(g_cond_wait_until)
+REAL(g_cond_signal)
+REAL(g_cond_broadcast)
+REAL(g_cond_clear)
+
+void thrum__adapt_glib_find(const void *function)
+{
+	if (UNLIKELY(!atomic_load_explicit(&glib.end, memory_order_relaxed)))
+		thrum__adapt_is_within(&glib, function, NULL);
+}
+
+/* Not in a signal handler or a child, which must not search. */
+__attribute__((constructor)) static void find_early(void)
+{
+	const void *function = dlsym(RTLD_DEFAULT, "g_main_depth");
+
+	real_syscall(NULL);
+	if (function)
+		thrum__adapt_glib_find(function);
+	else
+		dlerror(); /* the program must not see that it is missing */
+}
+
+/* Whether GLib waits, as far as it is known where GLib is. */
+static bool is_wait_of_glib(long operation, const void *caller)
+{
+	int command = (int)operation & FUTEX_CMD_MASK;
+
+	return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && is_on(ADAPTER_GLIB) &&
+		!thrum__adapt_is_paused() &&
+		atomic_load_explicit(&glib.end, memory_order_relaxed) &&
+		thrum__adapt_is_within(&glib, NULL, caller);
+}
+
+/* The type of a function with as many parameters as libc's reads. */
+typedef long call(long number, long a, long b, long c, long d, long e, long f);
+
+static NOINLINE long call_first(long number, long a, long b, long c, long d, long e, long f)
+{
+	return ((call *)(cell_function *)real_syscall(CALLER))(number, a, b, c, d, e, f);
+}
+
+static NOINLINE long call_futex(const void *caller, const long p[6])
+{
+	bool is_suspended = is_wait_of_glib(p[1], caller);
+	struct pause pause;
+	int error = errno;
+
+	if (is_suspended)
+		thrum__adapt_pause(&pause, &blocked);
+	errno = error;
+	long result = real_syscall(caller)(SYS_futex, p[0], p[1], p[2], p[3], p[4], p[5]);
+
+	error = errno;
+	if (is_suspended)
+		thrum__adapt_go_on(&pause);
+	errno = error;
+	return result;
+}
+
+STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e,
+	long f) __asm__("syscall");
+
+STAND_IN long stand_in_for_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	call *real = (call *)__atomic_load_n(&found_syscall.known, __ATOMIC_RELAXED);
+
+	if (number == SYS_futex)
+		return call_futex(CALLER, (long[]){a, b, c, d, e, f});
+	if (UNLIKELY(number == SYS_seccomp || (number == SYS_prctl && a == PR_SET_SECCOMP)))
+		thrum__adapt_forbids();
+	return LIKELY(real) ? real(number, a, b, c, d, e, f) : call_first(number, a, b, c, d, e, f);
+}
+
+/* ---- Conditions -------------------------------------------------------------------------------- */
+
+static void begin_wait(struct wait *wait, const GCond *condition, const void *caller, bool is_timed)
+{
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+
+	if (object)
+		atomic_store(&object->count, 0);
+	thrum__adapt_wait_begin(wait, object, condition, caller, is_timed);
+}
+
+STAND_IN void g_cond_wait(GCond *condition, GMutex *lock)
+{
+	const void *caller = CALLER;
+
+	if (!records_wait(ADAPTER_GLIB)) {
+		real_g_cond_wait(caller)(condition, lock);
+		return;
+	}
+	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
+
+	begin_wait(&wait, condition, caller, false);
+	real_g_cond_wait(caller)(condition, lock);
+}
+
+STAND_IN gboolean g_cond_wait_until(GCond *condition, GMutex *lock, gint64 until)
+{
+	const void *caller = CALLER;
+
+	if (!records_wait(ADAPTER_GLIB))
+		return real_g_cond_wait_until(caller)(condition, lock, until);
+	struct wait wait __attribute__((cleanup(thrum__adapt_wait_end)));
+
+	begin_wait(&wait, condition, caller, true);
+	return real_g_cond_wait_until(caller)(condition, lock, until);
+}
+
+STAND_IN void g_cond_signal(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_tell_signal(condition, CALLER);
+	real_g_cond_signal(CALLER)(condition);
+}
+
+STAND_IN void g_cond_broadcast(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_tell_signal(condition, CALLER);
+	real_g_cond_broadcast(CALLER)(condition);
+}
+
+STAND_IN void g_cond_clear(GCond *condition)
+{
+	if (is_on(ADAPTER_GLIB))
+		thrum__adapt_object_end(condition);
+	real_g_cond_clear(CALLER)(condition);
+}

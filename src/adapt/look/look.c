@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/* Threads that wait look from time to time whether they missed what they wait for. */
+#include <errno.h>
+#include <pthread.h>
+
+#include "adapt/look/look.h"
+
+void (*_Atomic thrum__adapt_looks_also)(int epoll);
+void (*_Atomic thrum__adapt_names_also)(int fd);
+
+static bool has_cause(const struct looking *looking)
+{
+	return thrum__adapt_takes_children(looking->is_told) ||
+		(looking->epoll >= 0 &&
+			(thrum__adapt_watches_once() || atomic_load(&thrum__adapt_looks_also)));
+}
+
+static bool may_be_for_pipes(const struct looking *looking)
+{
+	return looking->epoll >= 0 && !looking->is_for_others &&
+		(thrum__adapt_has_pipes() || thrum__adapt_has_timers());
+}
+
+bool thrum__adapt_looks(const struct looking *looking)
+{
+	return (has_cause(looking) || may_be_for_pipes(looking)) && !thrum__adapt_had_handlers();
+}
+
+/* The thread must not be cancelled while files are open, or a wait is half recorded. */
+static thrum_task look(struct looking *looking)
+{
+	thrum_task told = THRUM_TASK_NONE;
+	void (*also)(int) = atomic_load(&thrum__adapt_looks_also);
+	int error = errno, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	if (thrum__adapt_takes_children(looking->is_told))
+		told = thrum__adapt_children_look(looking->is_told);
+	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
+		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
+	if (looking->epoll >= 0 && also)
+		also(looking->epoll);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+	return told;
+}
+
+void thrum__adapt_look_before(struct looking *looking)
+{
+	struct thread *self = has_cause(looking) ? thrum__adapt_thread() : NULL;
+
+	if (!self || rough_time() - self->looked < LOOK_FIRST * INT64_C(1000000))
+		return;
+	self->looked = rough_time();
+	look(looking);
+}
+
+void thrum__adapt_look_end(struct wait *wait)
+{
+	if (wait->source)
+		thrum__adapt_wait_end(wait);
+	else
+		thrum__adapt_go_on(&wait->pause);
+}
+
+/* If the epoll tells of nothing but pipes of the program, the thread waits for the first of these, as it
+ * would in poll(). If there are several, any may come, and a timer may be armed: so all threads have to wait
+ * for each other. */
+static void look_for_pipes(struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	bool was_stuck = looking->is_stuck, is_stuck;
+	void (*names)(int) = atomic_load(&thrum__adapt_names_also);
+	struct epoll_need need;
+	int error = errno, before, fd;
+	struct object *object;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	looking->is_for_others = !thrum__adapt_epoll_need(looking->epoll, &need);
+	is_stuck = !looking->is_for_others && thrum__adapt_epoll_is_stuck(looking, &need);
+	fd = looking->is_for_others                        ? -1
+		: is_stuck                                 ? need.likely
+		: need.count <= LOOK_FEW && need.timer < 0 ? need.first
+							   : -1;
+	object = fd >= 0 ? thrum__adapt_pipe(fd, false, looking->caller) : NULL;
+	if (object != wait->object || is_stuck != was_stuck) {
+		thrum__adapt_look_end(wait);
+		*wait = (struct wait){.pause.is_over = true};
+		if (object)
+			thrum__adapt_wait_begin(wait, object, NULL, looking->caller, false);
+		else if (is_stuck)
+			thrum__adapt_epoll_tell_timer(looking, &need);
+		else
+			thrum__adapt_pause(&wait->pause, looking->reason);
+		if (object && is_stuck)
+			thrum__adapt_epoll_tell(wait, &need);
+	}
+	if (object && names)
+		names(fd);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+}
+
+bool thrum__adapt_look(struct looking *looking)
+{
+	struct wait *wait = looking->wait;
+	thrum_task told = look(looking);
+
+	if (thrum__adapt_self)
+		atomic_store(&thrum__adapt_self->epoll, looking->epoll + 1);
+	if (told && told != looking->told) {
+		thrum__adapt_look_end(wait);
+		*wait = (struct wait){.pause.is_over = true,
+			.caller = looking->caller,
+			.task = thrum_task_current(),
+			.source = told};
+		thrum__adapt_wait_go(wait, looking->reason);
+		looking->told = told;
+	}
+	if (!looking->told && may_be_for_pipes(looking))
+		look_for_pipes(looking);
+	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	return thrum__adapt_looks(looking);
+}

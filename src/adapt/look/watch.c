@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Descriptors that are registered with epoll. A watch with EPOLLONESHOT tells a thread once, and
+ * then has to be armed again. If the thread that was told forgets that, data comes of which nobody
+ * is told. One with EPOLLET tells of new data only: if the thread leaves some, nobody is told of
+ * the rest.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "adapt/look/look.h"
+
+/* epoll gives back what the program registered, which need not be the descriptor. So the descriptors
+ * below FDS_MAX are remembered with it. */
+#define FDS_MAX 1024
+static struct watch {
+	_Atomic uint64_t data;
+	_Atomic int epoll; /* + 1; 0: none */
+	_Atomic uint32_t events;
+	struct thread *_Atomic taker; /* the thread that was told; NULL: it is armed */
+	_Atomic uint32_t turn;        /* of that thread */
+	/* When it was seen that it has data, of which no thread is told, and in which turn; its task. */
+	int64_t since;
+	uint32_t seen;
+	int left;                     /* bytes, as far as that is known */
+	const void *_Atomic accepter; /* where it was accepted from last; NULL: it wasn't */
+	_Atomic uint64_t task;
+} watches[FDS_MAX];
+static _Atomic int fds_used; /* no descriptor from this one on was registered */
+
+/* So many watches were armed again by the thread that was told, before it waited again; where it did so
+ * last. */
+#define HABIT 3
+#define LEFT_LONG 500000000 /* ns for which data may be left that a thread was told of */
+static _Atomic uint32_t armed;
+static const void *_Atomic armed_at;
+static _Atomic bool are_once;  /* there are watches that tell once, */
+static _Atomic bool are_edges; /* or of new data only */
+/* Some were armed later, or by others: there it is no fault that a watch isn't armed. */
+static _Atomic bool are_handed;
+
+REAL(poll)
+REAL(epoll_ctl)
+
+/* Whether there are watches of either sort. */
+static bool are_any(void)
+{
+	return atomic_load_explicit(&are_once, memory_order_relaxed) ||
+		atomic_load_explicit(&are_edges, memory_order_relaxed);
+}
+
+/* ---- Registering ------------------------------------------------------------------------------ */
+
+static void end_told(struct watch *watch)
+{
+	if (atomic_load_explicit(&watch->task, memory_order_relaxed))
+		thrum_task_resolve(atomic_exchange(&watch->task, 0));
+}
+
+static void note_armed(struct watch *watch, const void *caller)
+{
+	const struct thread *taker = atomic_exchange(&watch->taker, NULL);
+
+	end_told(watch);
+	if (!taker)
+		return;
+	if (taker != thrum__adapt_self || atomic_load(&watch->turn) != atomic_load(&taker->turns)) {
+		atomic_store(&are_handed, true);
+		return;
+	}
+	atomic_fetch_add_explicit(&armed, 1, memory_order_relaxed);
+	atomic_store_explicit(&armed_at, caller, memory_order_relaxed);
+}
+
+static void note_watch(int epoll, int operation, int fd, const struct epoll_event *event,
+	const void *caller)
+{
+	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
+	struct watch *watch = &watches[fd];
+
+	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
+	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
+		;
+	if (event->events & EPOLLONESHOT)
+		atomic_store(&are_once, true);
+	else if (event->events & EPOLLET)
+		atomic_store(&are_edges, true);
+	if (operation == EPOLL_CTL_MOD && atomic_load(&watch->epoll) == epoll + 1 &&
+		event->events & EPOLLONESHOT) {
+		note_armed(watch, caller);
+	} else {
+		atomic_store(&watch->taker, NULL);
+		end_told(watch);
+	}
+	atomic_store(&watch->epoll, epoll + 1);
+	atomic_store(&watch->events, event->events);
+}
+
+STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	if (fd >= 0 && fd < FDS_MAX) {
+		if (operation == EPOLL_CTL_DEL)
+			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
+		else if (event)
+			note_watch(epoll, operation, fd, event, CALLER);
+	}
+	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
+}
+
+void thrum__adapt_watches_forget(unsigned first, unsigned last)
+{
+	unsigned used = (unsigned)atomic_load_explicit(&fds_used, memory_order_relaxed);
+
+	for (unsigned fd = first; fd <= last && fd < used; fd++) {
+		atomic_store_explicit(&watches[fd].epoll, 0, memory_order_relaxed);
+		atomic_store_explicit(&watches[fd].accepter, NULL, memory_order_relaxed);
+		end_told(&watches[fd]);
+	}
+}
+
+void thrum__adapt_watches_left(void)
+{
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++) {
+		atomic_store(&watches[fd].taker, NULL);
+		atomic_store(&watches[fd].task, 0);
+	}
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------- */
+
+static bool is_registered(uint32_t fd, uint64_t data)
+{
+	return atomic_load_explicit(&watches[fd].epoll, memory_order_relaxed) &&
+		atomic_load_explicit(&watches[fd].data, memory_order_relaxed) == data;
+}
+
+/* Returns the descriptor that was registered with this, or -1. */
+static int fd_of(uint64_t data)
+{
+	uint32_t guess = (uint32_t)data;
+
+	if (guess < FDS_MAX && is_registered(guess, data))
+		return (int)guess;
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++)
+		if (is_registered((uint32_t)fd, data))
+			return fd;
+	return -1;
+}
+
+int thrum__adapt_watch_of(const struct epoll_event *event)
+{
+	return fd_of(event->data.u64);
+}
+
+int thrum__adapt_watch_told(const struct epoll_event *event)
+{
+	int fd = fd_of(event->data.u64);
+	struct thread *self = thrum__adapt_self;
+	struct watch *watch = &watches[fd < 0 ? 0 : fd];
+
+	if (fd < 0 || !self || !are_any() ||
+		!(atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)))
+		return fd;
+	atomic_store(&watch->turn, atomic_load(&self->turns));
+	atomic_store(&watch->taker, self);
+	return fd;
+}
+
+void thrum__adapt_watch_accepts(int fd, const void *caller)
+{
+	if ((unsigned)fd < FDS_MAX && atomic_load_explicit(&are_edges, memory_order_relaxed))
+		atomic_store_explicit(&watches[fd].accepter, caller, memory_order_relaxed);
+}
+
+void thrum__adapt_watch_turn(void)
+{
+	struct thread *self = are_any() ? thrum__adapt_thread() : NULL;
+
+	if (self)
+		atomic_fetch_add_explicit(&self->turns, 1, memory_order_relaxed);
+}
+
+static bool may_be_left(void)
+{
+	return atomic_load_explicit(&are_once, memory_order_relaxed) &&
+		!atomic_load_explicit(&are_handed, memory_order_relaxed);
+}
+
+bool thrum__adapt_watches_once(void)
+{
+	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
+}
+
+static bool listens(int fd)
+{
+	int listens = 0;
+	socklen_t size = sizeof listens;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
+}
+
+/* The bytes that can be read; 1 for connections that can be accepted; 0 where they can't be counted, such as
+ * at a timer; -1: there is nothing, or just an end. */
+static int data_of(int fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLIN};
+	int size = 1;
+
+	if (real_poll(NULL)(&one, 1, 0) != 1 || !(one.revents & POLLIN))
+		return -1;
+	if (ioctl(fd, FIONREAD, &size) != 0)
+		return listens(fd) ? 1 : 0;
+	return size > 0 ? size : -1;
+}
+
+static bool is_edge(const struct watch *watch)
+{
+	return (atomic_load(&watch->events) & (EPOLLONESHOT | EPOLLET)) == EPOLLET;
+}
+
+/* Whether the thread that was told went back to wait, and left the watch as it is. */
+static bool is_left(const struct watch *watch)
+{
+	const struct thread *taker = atomic_load(&watch->taker);
+	uint32_t events = atomic_load(&watch->events);
+
+	return atomic_load(&watch->epoll) && taker && events & EPOLLIN &&
+		(is_edge(watch) || (atomic_load(&armed) >= HABIT && may_be_left())) &&
+		(atomic_load(&taker->tid) == 0 ||
+			atomic_load(&taker->turns) != atomic_load(&watch->turn));
+}
+
+/* Whether nobody is about to read what is left of a connection. From other descriptors, such as a
+ * pipe that only wakes a loop, it need not be read. */
+static bool may_tell_edge(int fd)
+{
+	struct stat file;
+
+	return fstat(fd, &file) == 0 && S_ISSOCK(file.st_mode) && thrum__adapt_others_sleep();
+}
+
+static void tell(struct watch *watch, int fd, const void *waits_at)
+{
+	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at),
+		   *accepter = atomic_load(&watch->accepter);
+	bool is_door = is_edge(watch) && listens(fd);
+	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
+	char label[CALL_MAX + PLACE_MAX + 40];
+
+	if (is_edge(watch)) {
+		caller = is_door && accepter ? accepter : caller;
+		thrum__adapt_put_call(label,
+			is_door ? "queued connections of edge-triggered"
+				: "unread data of edge-triggered",
+			fd);
+		thrum__adapt_label(label + strlen(label), ", left by", caller);
+	} else {
+		thrum__adapt_put_call(label, "one-shot watch of", fd);
+		thrum__adapt_label(label + strlen(label), ", usually armed again by", caller);
+	}
+	task = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	/* A thread that waits for an answer by this descriptor waits for this. */
+	if (waiter)
+		thrum_task_wait(waiter, task);
+	if (waiter && is_edge(watch))
+		thrum_task_should_resolve(task);
+	atomic_store(&watch->task, task);
+}
+
+/* Looks at one. Returns its task if it is told of. */
+static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
+{
+	uint32_t turn = atomic_load(&watch->turn);
+	int left = is_left(watch) ? data_of(fd) : -1;
+
+	if (left < 0 || (left == 0 && is_edge(watch))) {
+		watch->since = 0;
+		end_told(watch);
+		return THRUM_TASK_NONE;
+	}
+	if (!watch->since || watch->seen != turn || (is_edge(watch) && watch->left != left)) {
+		watch->since = rough_time();
+		watch->seen = turn;
+		watch->left = left;
+	}
+	if (!atomic_load(&watch->task) &&
+		rough_time() - watch->since >= (is_edge(watch) ? LEFT_LONG : LOOK_TWICE) &&
+		(!is_edge(watch) || may_tell_edge(fd)))
+		tell(watch, fd, waits_at);
+	return atomic_load(&watch->task);
+}
+
+thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at)
+{
+	static _Atomic bool is_busy;
+	thrum_task told = THRUM_TASK_NONE;
+
+	if (atomic_exchange(&is_busy, true))
+		return THRUM_TASK_NONE;
+	for (int fd = 0; fd < atomic_load(&fds_used); fd++) {
+		thrum_task task = look_at(&watches[fd], fd, waits_at);
+
+		if (!told && atomic_load(&watches[fd].epoll) == epoll + 1)
+			told = task;
+	}
+	atomic_store(&is_busy, false);
+	return told;
+}

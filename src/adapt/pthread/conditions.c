@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: ISC */
+/* Conditions, semaphores and barriers. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <threads.h>
+#include <time.h>
+
+#include "adapt/ipc/ipc.h"
+#include "adapt/pthread/pthread.h"
+#include "adapt/relatives/ends.h"
+
+/* ThreadSanitizer's have no version. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+#define VERSION "GLIBC_2.3.2"
+#else
+#define VERSION NULL
+#endif
+
+#define WAIT(name, version, parameters, arguments, clock, until) REAL_VERSION(name, version)
+#define SIGNAL(name, version, parameters, arguments) REAL_VERSION(name, version)
+#define DOWN(name, parameters, arguments, valid) REAL(name)
+#define UP(name, parameters, arguments) REAL(name)
+#define END(name, version, parameters, arguments) REAL_VERSION(name, version)
+#include "adapt/pthread/conditions.def"
+#undef WAIT
+#undef SIGNAL
+#undef DOWN
+#undef UP
+#undef END
+REAL(sem_init)
+REAL(sem_trywait)
+REAL(pthread_barrier_init)
+REAL(pthread_barrier_wait)
+
+/* ---- Conditions ---------------------------------------------------------------------------- */
+
+/* In glibc's word of a condition: several processes share it; the clock by which its waits end. */
+#define IS_SHARED 1u
+#define IS_MONOTONIC 2u
+#define SECONDS_A_DAY 86400
+#define SOON SECONDS_A_DAY                      /* a usual time limit ends before this */
+#define ENDLESS (INT64_C(3650) * SECONDS_A_DAY) /* a time limit that is none */
+
+/* A wait for a condition, which may end by the thread's cancellation. */
+struct condition_wait {
+	struct wait wait;
+	const void *lock;
+};
+
+static void end_condition_wait(struct condition_wait *c)
+{
+	thrum__adapt_wait_end(&c->wait);
+	/* The thread has the lock again. */
+	take_lock(c->lock, c->wait.caller);
+}
+
+/* Each thread that takes a lock from now on says so: it may be to signal the condition for which its
+ * present holder waits. Returns false if the lock is unknown. */
+static bool watch_takers(const void *lock, const void *caller, bool was_signalled)
+{
+	struct thread *self = thrum__adapt_thread();
+	struct object *object = self && thrum__adapt_thread_holds(self, lock)
+		? thrum__adapt_object_make(lock, THRUM_KIND_LOCK, "mutex", caller)
+		: NULL;
+
+	if (!object)
+		return false;
+	if (!was_signalled)
+		atomic_store(&object->arrived, 0);
+	atomic_fetch_add(watch_of(lock), 1);
+	/* Its release, just before the wait, tells whose lock it is. */
+	if (!thrum__adapt_is_known_well(object, caller))
+		thrum__adapt_tell_holders(object, lock, atomic_load(&self->tid));
+	return true;
+}
+
+/* Whether this C library keeps what it knows of a condition where this file reads it. */
+static bool is_layout_known(void)
+{
+	static _Atomic int known; /* 1: yes; -1: no */
+	pthread_cond_t conditions[3];
+	pthread_condattr_t attributes;
+	int now = atomic_load(&known);
+
+	if (now == 0 && pthread_condattr_init(&attributes) == 0) {
+		now = -1;
+		if (pthread_cond_init(&conditions[0], &attributes) == 0 &&
+			pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+			pthread_cond_init(&conditions[1], &attributes) == 0 &&
+			pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+			pthread_cond_init(&conditions[2], &attributes) == 0 &&
+			conditions[0].__data.__wrefs == 0 &&
+			conditions[1].__data.__wrefs == IS_MONOTONIC &&
+			conditions[2].__data.__wrefs == (IS_MONOTONIC | IS_SHARED))
+			now = 1;
+		pthread_condattr_destroy(&attributes);
+		atomic_store(&known, now);
+	}
+	return now > 0;
+}
+
+/* The clock by which a condition's waits end; -1: not known. */
+static clockid_t clock_of(const pthread_cond_t *condition)
+{
+	if (!is_layout_known())
+		return -1;
+	return __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_MONOTONIC
+		? CLOCK_MONOTONIC
+		: CLOCK_REALTIME;
+}
+
+/* Whether several processes share a condition. */
+static bool is_shared(const pthread_cond_t *condition)
+{
+	return is_layout_known() &&
+		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED;
+}
+
+/* Whether a wait for a condition is recorded. For one that several processes share, a program with a single
+ * thread may wait, too: its recording begins here. */
+static bool records_condition(const pthread_cond_t *condition)
+{
+	if (!THRUM__ON(THRUM__BIT_STARTED) && is_chosen(ADAPTER_PTHREAD) && is_shared(condition))
+		thrum__adapt_start();
+	return records_wait(ADAPTER_PTHREAD);
+}
+
+/* The seconds until a time of a clock; 0 if it is none. */
+static int64_t seconds_until(clockid_t clock, const struct timespec *until)
+{
+	struct timespec now;
+
+	return clock_gettime(clock, &now) == 0 ? (int64_t)until->tv_sec - now.tv_sec : 0;
+}
+
+/* Tells if the time was meant for the other clock, so that the wait ends decades too late. */
+static void tell_clock(struct wait *wait, int64_t left, const struct timespec *until)
+{
+	char label[96];
+	int64_t meant = seconds_until(CLOCK_REALTIME, until);
+	thrum_task task;
+
+	if (wait->pause.is_over || wait->pause.is_untold || meant < -SOON || meant > SOON)
+		return;
+	strcpy(thrum__adapt_put_number(stpcpy(label, "time-out of another clock, "),
+		       (uint64_t)left / SECONDS_A_DAY),
+		" days too late");
+	task = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_should_resolve(task);
+	thrum_task_wait(wait->task, task);
+}
+
+static void begin_condition_wait(struct condition_wait *c, const void *condition, const void *lock,
+	const void *caller, clockid_t clock, const struct timespec *until)
+{
+	int64_t left = until && clock >= 0 ? seconds_until(clock, until) : 0;
+	bool is_timed = until && left < ENDLESS;
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+	bool is_watched = object && !is_timed && thrum__adapt_speaks() &&
+		watch_takers(lock, caller, atomic_load(&object->arrived) > 0);
+
+	c->lock = lock;
+	drop_lock(lock, "mutex");
+	if (object)
+		atomic_store(&object->count, 0);
+	thrum__adapt_wait_begin(&c->wait, object, is_watched ? lock : condition, caller, is_timed);
+	c->wait.is_watched = is_watched;
+	if (until && !is_timed)
+		tell_clock(&c->wait, left, until);
+	if (!until && is_shared(condition))
+		thrum__adapt_condition_look(&c->wait, condition, lock);
+}
+
+/* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
+ * may end at once, and others go on to signal. */
+static void signal_object(struct object *object, uint32_t waiters)
+{
+	thrum_task signaller = thrum__adapt_actor(), before = thrum_task_current();
+
+	if (before != signaller)
+		thrum_task_switch(signaller);
+	thrum_task_signal(atomic_load(&object->task), waiters);
+	if (before != signaller)
+		thrum_task_switch(before);
+}
+
+void thrum__adapt_tell_signal(const void *condition, const void *caller)
+{
+	struct object *object = thrum__adapt_object_make(condition, THRUM_KIND_CONDITION,
+		"condition", caller);
+
+	if (!object)
+		return;
+	atomic_store_explicit(&object->arrived, 1, memory_order_relaxed);
+	uint32_t waiters = atomic_load(&object->waiters);
+	uint32_t unheard = waiters ? 0 : atomic_fetch_add(&object->count, 1);
+
+	if (waiters || (unheard & (unheard - 1)) == 0)
+		signal_object(object, waiters);
+}
+
+/* ---- Semaphores ---------------------------------------------------------------------------- */
+
+/* Also before the recording starts. */
+STAND_IN int sem_init(sem_t *semaphore, int is_shared, unsigned value)
+{
+	int result = real_sem_init(CALLER)(semaphore, is_shared, value);
+
+	if (result == 0 && is_chosen(ADAPTER_PTHREAD)) {
+		if (is_shared)
+			thrum__adapt_semaphore_end(semaphore);
+		else
+			thrum__adapt_semaphore_begin(semaphore, value);
+	}
+	return result;
+}
+
+STAND_IN int sem_trywait(sem_t *semaphore)
+{
+	int result = real_sem_trywait(CALLER)(semaphore);
+
+	if (result == 0 && is_on(ADAPTER_PTHREAD))
+		take_permit(semaphore, CALLER);
+	return result;
+}
+
+/* Whether a program with a single thread may begin to record as it waits for a semaphore: others may share
+ * it. */
+static bool may_start(const void *semaphore)
+{
+	return is_chosen(ADAPTER_PTHREAD) && !THRUM__ON(THRUM__BIT_STARTED) && !is_own(semaphore);
+}
+
+/* Whether the running task is another one than the one that posted such a semaphore last. */
+static bool is_new_poster(const void *semaphore)
+{
+	_Atomic uint32_t *last =
+		&thrum__adapt_posters[semaphore_of(semaphore) - thrum__adapt_semaphores];
+	uint32_t poster = (uint32_t)thrum__adapt_actor() ^ thrum__recording() << 24;
+
+	if (atomic_load_explicit(last, memory_order_relaxed) == poster)
+		return false;
+	atomic_store_explicit(last, poster, memory_order_relaxed);
+	return true;
+}
+
+/* Records a post if a thread waits. If the semaphore counts events, each post of another task than the one
+ * before is recorded, too, so that all are known that ever posted. */
+static void tell_post(const void *semaphore, const void *caller)
+{
+	give_permit(semaphore);
+	bool is_new = is_own(semaphore) && !has_permits(semaphore) && is_new_poster(semaphore);
+
+	if (!is_new && !is_watched(semaphore))
+		return;
+	struct object *object = is_new
+		? thrum__adapt_object_make(semaphore, THRUM_KIND_SEMAPHORE, "semaphore", caller)
+		: thrum__adapt_object((uintptr_t)semaphore);
+	uint32_t waiters = object ? atomic_load(&object->waiters) : 0;
+
+	if (waiters || (is_new && object))
+		signal_object(object, waiters);
+}
+
+/* ---- Barriers ------------------------------------------------------------------------------ */
+
+STAND_IN int pthread_barrier_init(pthread_barrier_t *restrict barrier,
+	const pthread_barrierattr_t *restrict attributes, unsigned count)
+{
+	int result = real_pthread_barrier_init(CALLER)(barrier, attributes, count);
+
+	if (result == 0 && is_chosen(ADAPTER_PTHREAD)) {
+		struct object *object;
+
+		/* Mostly its threads are not made yet; but only here it tells how many there will be. */
+		thrum__adapt_start();
+		object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier", CALLER);
+
+		if (object)
+			atomic_store(&object->count, count);
+	}
+	return result;
+}
+
+STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	const void *caller = CALLER;
+	struct wait wait = {.pause.is_over = true};
+
+	/* Beside a program that reports itself, some of those who come would be unknown. */
+	if (!records_wait(ADAPTER_PTHREAD) || thrum__adapt_is_beside)
+		return real_pthread_barrier_wait(caller)(barrier);
+	struct object *object = thrum__adapt_object_make(barrier, THRUM_KIND_CONDITION, "barrier",
+		caller);
+	uint32_t count = object ? atomic_load(&object->count) : 0;
+
+	/* The last thread to come doesn't wait. */
+	if (count && (atomic_fetch_add(&object->arrived, 1) + 1) % count == 0)
+		thrum_task_signal(atomic_load(&object->task), atomic_load(&object->waiters));
+	else
+		thrum__adapt_wait_begin(&wait, object, barrier, caller, false);
+	int result = real_pthread_barrier_wait(caller)(barrier);
+
+	thrum__adapt_wait_end(&wait);
+	return result;
+}
+
+/* ---- The stand-ins of the table ------------------------------------------------------------- */
+
+#define WAIT(name, version, parameters, arguments, clock, until) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+\
+		if (!records_condition((const void *)condition)) \
+			return real_##name(caller) arguments; \
+		struct condition_wait wait __attribute__((cleanup(end_condition_wait))); \
+\
+		begin_condition_wait(&wait, condition, lock, caller, clock, until); \
+		return real_##name(caller) arguments; \
+	}
+#define SIGNAL(name, version, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			thrum__adapt_tell_signal(condition, CALLER); \
+		return real_##name(CALLER) arguments; \
+	}
+#define DOWN(name, parameters, arguments, valid) \
+	STAND_IN int name parameters \
+	{ \
+		const void *caller = CALLER; \
+		int error = errno; \
+\
+		if (!(valid) || !(may_record(ADAPTER_PTHREAD) || may_start(semaphore))) \
+			return real_##name(caller) arguments; \
+		/* As the real one does, also if it need not wait. */ \
+		pthread_testcancel(); \
+		if (real_sem_trywait(caller)(semaphore) == 0) { \
+			take_permit(semaphore, caller); \
+			return 0; \
+		} \
+		errno = error; \
+		int result; \
+\
+		if (!may_record(ADAPTER_PTHREAD) && !IS_TIMED(name) && \
+			!thrum__adapt_down_lasts(semaphore, caller, &result)) \
+			return result; \
+		if (!records_wait(ADAPTER_PTHREAD)) \
+			return real_##name(caller) arguments; \
+		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
+\
+		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
+		result = IS_TIMED(name) ? 1 : thrum__adapt_down_shared(&wait, semaphore, caller); \
+		if (result > 0) \
+			result = real_##name(caller) arguments; \
+		if (result == 0) \
+			take_permit(semaphore, caller); \
+		return result; \
+	}
+#define UP(name, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		if (is_on(ADAPTER_PTHREAD)) \
+			tell_post(semaphore, CALLER); \
+		return real_##name(CALLER) arguments; \
+	}
+#define END(name, version, parameters, arguments) \
+	STAND_IN int name parameters \
+	{ \
+		thrum__adapt_semaphore_end(object); \
+		if (is_on(ADAPTER_PTHREAD)) \
+			thrum__adapt_object_end(object); \
+		return real_##name(CALLER) arguments; \
+	}
+#include "adapt/pthread/conditions.def"

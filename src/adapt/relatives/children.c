@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Children that ended, and that nobody waits for any more. Several signals SIGCHLD become one while a
+ * thread is busy; a thread that then takes one child leaves the others, and waits for a signal that
+ * never comes. And long waits for children, by which a program's recording may begin.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "adapt/base/process.h"
+#include "adapt/relatives/relatives.h"
+#include "port/port.h"
+
+#define LEFT 8 /* of which is told */
+
+/* The thread that took a child last, and where. */
+struct taker {
+	_Atomic uint32_t tid; /* 0: none did */
+	const void *_Atomic caller;
+	/* NULL: it took any; else it asked for a certain child, which was started there. */
+	const void *_Atomic started;
+};
+/* By any call, by a call that never waits, and by one that waits for any child. */
+static struct taker last, last_quick, last_any;
+/* The thread that waited last for a certain child, however long it takes; several threads: SEVERAL. */
+static _Atomic uint32_t owner;
+#define SEVERAL UINT32_MAX
+
+/* Children that ended and are left. One thread at a time looks. */
+static struct left {
+	_Atomic pid_t process; /* 0: it is free */
+	int64_t since;         /* when it was seen first */
+	_Atomic uint64_t task;
+	bool is_marked; /* as one that should resolve: the others wait for the first */
+} left[LEFT];
+
+/* It may take a child that was started there. */
+static bool may_take(const struct taker *taker, pid_t child)
+{
+	const void *started = atomic_load(&taker->started);
+
+	return !started || started == thrum__adapt_started_at(child);
+}
+
+static void note(struct taker *taker, uint32_t tid, const void *caller, const void *started)
+{
+	atomic_store_explicit(&taker->started, started, memory_order_relaxed);
+	atomic_store_explicit(&taker->tid, tid, memory_order_relaxed);
+	atomic_store_explicit(&taker->caller, caller, memory_order_relaxed);
+}
+
+void thrum__adapt_children_divided(void)
+{
+	atomic_store(&owner, SEVERAL);
+}
+
+void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller)
+{
+	uint32_t tid = thrum__port_tid(), nobody = 0;
+	const void *started = process > 0 ? thrum__adapt_started_at(child) : NULL;
+
+	for (unsigned i = 0; i < LEFT; i++)
+		if (UNLIKELY(atomic_load_explicit(&left[i].process, memory_order_relaxed) == child))
+			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+	if (process > 0 && !started)
+		started = caller; /* unknown: it takes no others */
+	note(&last, tid, caller, started);
+	if (process <= 0 && !is_quick)
+		note(&last_any, tid, caller, NULL);
+	if (is_quick)
+		note(&last_quick, tid, caller, started);
+	else if (process > 0 && !atomic_compare_exchange_strong(&owner, &nobody, tid) &&
+		nobody != tid)
+		atomic_store(&owner, SEVERAL);
+}
+
+void thrum__adapt_children_left(void)
+{
+	memset(&last, 0, sizeof last);
+	memset(&last_quick, 0, sizeof last_quick);
+	memset(&last_any, 0, sizeof last_any);
+	memset(left, 0, sizeof left);
+	atomic_store(&owner, 0);
+}
+
+/* Returns who took children last, if that was the calling thread. Else the others are the business of
+ * another. */
+static const struct taker *taker_of(bool is_told, uint32_t tid)
+{
+	const struct taker *taker = is_told ? &last : &last_quick;
+	uint32_t waits = atomic_load_explicit(&owner, memory_order_relaxed);
+
+	return atomic_load_explicit(&taker->tid, memory_order_relaxed) == tid &&
+			(waits == 0 || waits == tid)
+		? taker
+		: NULL;
+}
+
+bool thrum__adapt_takes_children(bool is_told)
+{
+	return is_told ||
+		(atomic_load_explicit(&last_quick.tid, memory_order_relaxed) != 0 &&
+			taker_of(false, thrum__port_tid()));
+}
+
+/* ---- Looking ----------------------------------------------------------------------------------- */
+
+static _Atomic bool is_busy;
+
+int thrum__adapt_child_ended(pid_t process, siginfo_t *told)
+{
+	told->si_pid = 0;
+	return syscall(SYS_waitid, process > 0 ? P_PID : P_ALL, process, told,
+		       WEXITED | WNOHANG | WNOWAIT, NULL) != 0
+		? -1
+		: told->si_pid != 0;
+}
+
+/* Finds the children that ended, if the calling thread should take them. Returns how many. */
+static unsigned find_ended(pid_t ended[PROCESSES], bool is_told)
+{
+	struct found_processes found = {ended, 0, PROCESSES, true};
+	siginfo_t told;
+	const struct taker *taker = taker_of(is_told, thrum__port_tid());
+	unsigned count = 0, threads;
+	sigset_t pending;
+
+	/* Its signal comes yet. */
+	if (sigpending(&pending) == 0 && sigismember(&pending, SIGCHLD) == 1)
+		return 0;
+	if (thrum__adapt_child_ended(-1, &told) != 1)
+		return 0;
+	threads = thrum__adapt_process_children(getpid(), &found);
+	for (unsigned i = 0; i < found.count; i++)
+		if ((!taker || may_take(taker, ended[i])) && thrum__adapt_process_is_over(ended[i]))
+			ended[count++] = ended[i];
+	/* If none was ever taken, all signals may have come too early. A child that lives may bring
+	 * another. */
+	return taker ||
+			(is_told && threads == 1 && count == found.count && found.is_whole &&
+				!atomic_load(&last.tid))
+		? count
+		: 0;
+}
+
+static void tell(struct left *child)
+{
+	const void *caller = atomic_load(&last.caller);
+	char label[PROCESS_TEXT + PLACE_MAX + 40];
+
+	thrum__adapt_put_process(stpcpy(label, "wait for ended "), child->process);
+	if (!caller)
+		caller = thrum__adapt_started_at(child->process);
+	atomic_store(&child->task,
+		thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label));
+}
+
+static struct left *left_of(pid_t process)
+{
+	for (unsigned i = 0; i < LEFT; i++)
+		if (left[i].process == process)
+			return &left[i];
+	return NULL;
+}
+
+/* Forgets those that don't count any more. */
+static void sort_out(const pid_t *ended, unsigned count)
+{
+	for (unsigned i = 0; i < LEFT; i++) {
+		unsigned at = 0;
+
+		while (at < count && ended[at] != left[i].process)
+			at++;
+		if (at == count && left[i].process) {
+			thrum_task_resolve(atomic_exchange(&left[i].task, 0));
+			left[i].process = 0;
+		}
+	}
+}
+
+/* Notes that a child ended. Returns whether it is told of. */
+static bool note_ended(struct left *child, pid_t process)
+{
+	if (child->process != process) {
+		child->since = rough_time();
+		child->is_marked = false;
+		atomic_store(&child->process, process);
+	}
+	if (!atomic_load(&child->task) && rough_time() - child->since >= LOOK_TWICE)
+		tell(child);
+	return atomic_load(&child->task) != 0;
+}
+
+static thrum_task look(bool is_told)
+{
+	pid_t ended[PROCESSES];
+	unsigned count = find_ended(ended, is_told);
+	struct left *first = NULL;
+
+	sort_out(ended, count);
+	for (unsigned i = 0; i < count; i++) {
+		struct left *child = left_of(ended[i]);
+		bool is_new = !child || !atomic_load(&child->task);
+
+		if (!child)
+			child = left_of(0);
+		if (!child || !note_ended(child, ended[i]))
+			continue;
+		if (!first)
+			first = child;
+		else if (is_new)
+			thrum_task_wait(atomic_load(&child->task), atomic_load(&first->task));
+	}
+	if (first && !first->is_marked) {
+		first->is_marked = true;
+		thrum_task_should_resolve(atomic_load(&first->task));
+	}
+	return first ? atomic_load(&first->task) : THRUM_TASK_NONE;
+}
+
+thrum_task thrum__adapt_children_look(bool is_told)
+{
+	thrum_task told;
+
+	if (atomic_exchange(&is_busy, true))
+		return THRUM_TASK_NONE;
+	told = look(is_told);
+	atomic_store(&is_busy, false);
+	return told;
+}
+
+thrum_task thrum__adapt_children_none(const void *caller)
+{
+	const struct taker *taker = atomic_load(&last_any.tid) ? &last_any : &last;
+	char label[PLACE_MAX + 80] = "end of a child, though none is left";
+	siginfo_t ended;
+	thrum_task told;
+
+	if (!atomic_load(&last.tid) || thrum__adapt_has_handlers() ||
+		thrum__adapt_child_ended(-1, &ended) >= 0 ||
+		!thrum__adapt_process_is_single(getpid()))
+		return THRUM_TASK_NONE;
+	thrum__adapt_label(strchr(label, '\0'), "; some were taken by",
+		atomic_load(&taker->caller));
+	told = thrum__create(thrum__adapt_site(caller), THRUM_KIND_TASK, label);
+	thrum_task_should_resolve(told);
+	return told;
+}
+
+/* ---- Long waits -------------------------------------------------------------------------------- */
+
+bool thrum__adapt_children_begin(void)
+{
+	pid_t children[PROCESSES];
+	struct found_processes found = {children, 0, PROCESSES, true};
+	int error = errno;
+	bool is_any = false;
+
+	if (!thrum__adapt_has_forked())
+		return false;
+	thrum__adapt_process_children(getpid(), &found);
+	for (unsigned i = 0; i < found.count && !is_any; i++)
+		is_any = thrum__adapt_process_is_copy(getpid(), children[i]);
+	if (is_any)
+		thrum__adapt_start();
+	errno = error;
+	return is_any;
+}
+
+/* Whether a wait for a child comes back at once. */
+static bool has_ended(pid_t process)
+{
+	siginfo_t told;
+
+	return thrum__adapt_child_ended(process, &told) != 0;
+}
+
+/* Whether of these signals only that of a child has come, which has not ended: so it has stopped. */
+static bool is_of_stop(pid_t process, const sigset_t *signals)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if ((sigismember(&pending, number) == 1 && sigismember(signals, number) == 1) !=
+			(number == SIGCHLD))
+			return false;
+	return !has_ended(process);
+}
+
+/* Waits until a child ends, one of these signals comes, or the time of a first look has passed. All these
+ * signals are held back. Returns whether the time has passed, or a child has stopped. */
+static bool wait_shortly(pid_t process, const sigset_t *signals)
+{
+	struct timespec limit = {0, LOOK_FIRST * 1000000};
+	struct pollfd one = {.events = POLLIN};
+	bool is_over = false;
+
+	/* It may have ended before. */
+	if (has_ended(process))
+		return false;
+	one.fd = (int)syscall(SYS_signalfd4, -1, signals, SIGRTMAX / 8, O_CLOEXEC);
+	if (one.fd < 0)
+		return false;
+	is_over = syscall(SYS_ppoll, &one, 1, &limit, NULL, 0) == 0 || is_of_stop(process, signals);
+	syscall(SYS_close, one.fd);
+	return is_over;
+}
+
+/* Whether a signal has come whose handler ends a call that waits, besides those that were held back
+ * before. */
+static bool is_to_end(const sigset_t *before)
+{
+	sigset_t handled, ending, pending;
+	bool is_any = false, is_ending = false;
+
+	sigpending(&pending);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		is_any |= sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
+	/* To find handlers takes a call for each signal. */
+	if (is_any)
+		thrum__adapt_find_handlers(&handled, &ending);
+	for (int number = 1; number <= SIGRTMAX && is_any; number++)
+		is_ending |= sigismember(&ending, number) == 1 &&
+			sigismember(&pending, number) == 1 && sigismember(before, number) != 1;
+	return is_ending;
+}
+
+bool thrum__adapt_children_interrupt(pid_t process)
+{
+	sigset_t signals, before;
+	int error = errno;
+	bool is_ended = false;
+
+	if (!thrum__adapt_has_forked())
+		return false;
+	if (has_ended(process)) {
+		errno = error;
+		return false;
+	}
+	sigfillset(&signals);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (number != SIGCHLD && sigismember(&before, number) == 1)
+			sigdelset(&signals, number);
+	if (wait_shortly(process, &signals))
+		thrum__adapt_children_begin();
+	/* A child that has ended comes first, as in the call itself: its own signal ends no wait for it. */
+	is_ended = !has_ended(process) && is_to_end(&before);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = is_ended ? EINTR : error;
+	return is_ended;
+}

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Pipes that other processes have, too. A thread that has waited for one for some time looks who has the
+ * other end: /proc tells it of this process and of those that it started. So it is known later that only
+ * those have it who got it by mistake, or who wait for this process themselves.
+ *
+ * Nothing here allocates or locks. The thread looks while poll() has found nothing for a while, so that
+ * a call which waits shortly pays little.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "adapt/relatives/stuck.h"
+#include "port/port.h"
+
+#define CHILDREN 8     /* of which one may wait for any */
+#define PAUSE 20000000 /* ns between two looks that don't wait first */
+
+REAL(poll)
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+/* Differs if what is to be told does. */
+static uint64_t sum_of(const struct look *look, const struct holder *holders, unsigned count)
+{
+	uint64_t sum = count;
+
+	for (unsigned i = 0; i < count; i++) {
+		bool waits = holders[i].process != look->self &&
+			thrum__adapt_waits_in_vain(look, holders[i].process);
+
+		sum = (sum ^ (uint64_t)holders[i].process << 2 ^ holders[i].is_meant << 1 ^ waits) *
+			UINT64_C(0x9e3779b97f4a7c15);
+	}
+	return sum;
+}
+
+/* A wait that is looked at. */
+struct looked {
+	struct wait *wait;
+	enum thrum_kind kind;
+	const char *label;
+	int fd;
+	struct pollfd one; /* as for poll() */
+	struct end end;
+	pid_t children[CHILDREN]; /* for the end of any of these; none: for a pipe */
+	unsigned count;
+	uint64_t sum;     /* of the look before */
+	uint64_t changed; /* its sum, if it differed from one in vain */
+	bool is_begun;
+	bool is_own;     /* for a pipe that others don't have, */
+	bool is_counter; /* which is an eventfd */
+	bool is_vain;    /* why it waits in vain is recorded, */
+	bool is_stuck;   /* as this process is stuck */
+	uint64_t stuck;  /* the sum of the look before, if this process was stuck then */
+};
+
+/* The wait is about to be recorded anew, if it has begun. */
+static void tell_anew(const struct looked *looked)
+{
+	if (!looked->is_begun)
+		return;
+	thrum__adapt_wait_end(looked->wait);
+	thrum__adapt_wait_make(looked->wait, looked->kind, looked->label, looked->wait->caller);
+}
+
+/* How many looks have begun in the other processes, which seem to run meanwhile; UINT32_MAX: one
+ * looks now. */
+static uint32_t looks_of(const struct look *look)
+{
+	uint32_t looks[2], sum = 0;
+
+	for (unsigned i = 1; i < look->count; i++) {
+		if (!thrum__adapt_process_is_copy(look->self, look->processes[i]) ||
+			!thrum__adapt_process_copy(look->processes[i],
+				(uintptr_t)thrum__adapt_look_counts, looks, sizeof looks))
+			continue;
+		if (looks[0] > 0)
+			return UINT32_MAX;
+		sum += looks[1];
+	}
+	return sum;
+}
+
+/* Looks who has the other end, or for what the child waits. If that differs from the look before, records
+ * the wait anew. */
+static void look_once(struct looked *looked)
+{
+	struct wait *wait = looked->wait;
+	struct holder holders[PROCESSES];
+	struct look look = {.fd = looked->one.fd, .events = looked->one.events};
+	unsigned count;
+	uint32_t looks = 0;
+	bool are_vain = true;
+	uint64_t now;
+
+	thrum__adapt_ends_look(&look);
+	if (looked->is_vain)
+		looks = looks_of(&look);
+	look.is_vain = look.threads == 1 ||
+		(looked->end.writes && thrum__adapt_pipe_is_read(looked->fd));
+	if (looked->count == 0)
+		count = thrum__adapt_ends_holders(&look, &looked->end, holders);
+	else
+		count = looked->count;
+	for (unsigned i = 0; i < looked->count; i++) {
+		holders[i] = (struct holder){looked->children[i], 0,
+			thrum__adapt_waits_in_vain(&look, looked->children[i])};
+		are_vain &= holders[i].is_meant;
+	}
+	now = sum_of(&look, holders, count);
+	if (now == looked->sum || count == 0)
+		return;
+	if (looked->is_vain &&
+		(now != looked->changed || looks == UINT32_MAX || looks_of(&look) != looks)) {
+		looked->changed = now;
+		return;
+	}
+	looked->sum = now;
+	tell_anew(looked);
+	if (looked->count == 0)
+		looked->is_vain = thrum__adapt_ends_tell_holders(wait, &look, &looked->end,
+			looked->fd, holders, count);
+	else
+		looked->is_vain = are_vain &&
+			thrum__adapt_ends_tell_children(wait, &look, looked->children,
+				looked->count);
+	if (looked->is_begun)
+		thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+}
+
+/* Looks whether this process and its relatives all wait for each other. Nothing is recorded before
+ * two looks agree. */
+static void look_for_stuck(struct looked *looked)
+{
+	struct stuck *stuck = thrum__adapt_stuck_take();
+
+	if (!stuck)
+		return;
+	bool is_stuck = thrum__adapt_stuck_find(stuck, looked->one.fd, looked->one.events,
+		looked->count == 0 ? &looked->end : NULL, looked->children, looked->count);
+
+	if (is_stuck && stuck->sum == looked->stuck && !thrum__adapt_stuck_has_stranger(stuck) &&
+		thrum__adapt_stuck_is_teller(stuck)) {
+		looked->is_vain = looked->is_stuck = true;
+		tell_anew(looked);
+		thrum__adapt_stuck_tell(looked->wait, stuck);
+		if (looked->is_begun)
+			thrum__adapt_wait_go(looked->wait, &thrum__adapt_outside);
+	}
+	looked->stuck = is_stuck ? stuck->sum : 0;
+	thrum__adapt_stuck_release();
+}
+
+/* The same. The thread must not be cancelled while files are open, or the wait is half recorded. */
+static void look_at(struct looked *looked)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	atomic_fetch_add(&thrum__adapt_look_counts[0], 1);
+	atomic_fetch_add(&thrum__adapt_look_counts[1], 1);
+	if (!looked->is_stuck && !looked->is_own)
+		look_once(looked);
+	if (!looked->is_vain && (looked->is_begun || looked->is_own))
+		look_for_stuck(looked);
+	atomic_fetch_sub(&thrum__adapt_look_counts[0], 1);
+	pthread_setcancelstate(before, NULL);
+}
+
+/* Whether enough time has passed since another look that didn't wait. */
+static bool may_look(void)
+{
+	static _Atomic int64_t last;
+	int64_t now = rough_time(), before = atomic_load(&last);
+
+	return now - before >= PAUSE && atomic_compare_exchange_strong(&last, &before, now);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static _Atomic bool is_tracer; /* this process stopped a child by ptrace() */
+
+/* Whether a call that waits for a child (0: for any) may return: if it has ended, if it is traced
+ * and has stopped, or if it is no child. Only the first wakes poll(). */
+static bool may_return(pid_t child)
+{
+	siginfo_t told;
+	int ended = thrum__adapt_child_ended(child, &told);
+
+	if (ended == 1 && told.si_code == CLD_TRAPPED)
+		atomic_store(&is_tracer, true);
+	return ended != 0;
+}
+
+_Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+_Atomic uint32_t thrum__adapt_looker_waits;
+_Atomic uint32_t thrum__adapt_look_counts[2];
+
+void thrum__adapt_stop_looking(_Atomic uintptr_t *const *looker)
+{
+	if (*looker)
+		atomic_store(*looker, 0);
+}
+
+_Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells)
+{
+	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
+	for (int i = 0; i < LOOKERS; i++) {
+		uintptr_t none = 0;
+
+		if (atomic_compare_exchange_strong(&thrum__adapt_lookers[i], &none,
+			    (uintptr_t)one | !tells))
+			return &thrum__adapt_lookers[i];
+	}
+	return NULL;
+}
+
+/* Looks again and again, until the descriptor is ready. */
+static void look_until(struct looked *looked)
+{
+	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, true);
+	int64_t pause = LOOK_FIRST, next = now_ms() + pause, left;
+	int ready;
+
+	do {
+		left = next - now_ms();
+		ready = real_poll(NULL)(&looked->one, 1, left > 0 ? (int)left : 0);
+		if (ready == 0 && looked->count > 0 &&
+			may_return(looked->count == 1 ? looked->children[0] : 0))
+			return;
+		if (ready == 0) {
+			look_at(looked);
+			pause = pause < LOOK_LAST ? pause * 2 : pause;
+			/* Not at the same time as others that began to wait with this one, and
+			 * whose numbers are mostly the next ones: who looks seems to run. */
+			next = now_ms() + pause + thrum__port_tid() * 7 % 16 * pause / 32;
+		}
+	} while (ready == 0 || (ready < 0 && errno == EINTR));
+}
+
+/* Whether it is a pipe, or one of a pair of sockets. Sets the end that others may have. */
+static bool find_end(struct looked *looked, bool writes)
+{
+	struct stat file;
+
+	if (fstat(looked->fd, &file) != 0)
+		return false;
+	looked->end.writes = !writes;
+	looked->end.is_socket = S_ISSOCK(file.st_mode);
+	looked->end.inode = looked->end.is_socket ? thrum__adapt_pipe_peer(looked->fd)
+						  : file.st_ino;
+	return looked->end.inode != 0 && (looked->end.is_socket || S_ISFIFO(file.st_mode));
+}
+
+/* Whether poll() waits no longer than the call itself. A call that writes may find room where poll() doesn't,
+ * unless a pipe is full, or it has tried; a socket may have a time limit; and the call fails at the wrong end
+ * of a pipe. */
+static bool is_like_poll(const struct looked *looked, enum side side)
+{
+	struct timeval limit = {0, 0};
+	socklen_t size = sizeof limit;
+	int used = 0, room = fcntl(looked->fd, F_GETPIPE_SZ), flags = fcntl(looked->fd, F_GETFL);
+
+	if ((flags & O_ACCMODE) == (side == SIDE_READS ? O_WRONLY : O_RDONLY))
+		return false;
+	if (side != SIDE_READS)
+		return room > 0 &&
+			(side == SIDE_TRIED ||
+				(ioctl(looked->fd, FIONREAD, &used) == 0 && used >= room));
+	return !looked->end.is_socket ||
+		(getsockopt(looked->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, &size) == 0 &&
+			limit.tv_sec == 0 && limit.tv_usec == 0);
+}
+
+void thrum__adapt_ends_wait(struct wait *wait, enum thrum_kind kind, const char *verb, int fd,
+	enum side side, const void *caller)
+{
+	bool writes = side != SIDE_READS;
+	char label[CALL_MAX];
+	struct looked looked = {.wait = wait,
+		.kind = kind,
+		.label = label,
+		.fd = fd,
+		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN}};
+	int error = errno;
+	bool is_pipe = find_end(&looked, writes) && is_like_poll(&looked, side);
+	bool is_timed = is_pipe && !thrum__adapt_may_interrupt();
+
+	thrum__adapt_put_call(label, verb, fd);
+	thrum__adapt_wait_make(wait, kind, label, caller);
+	if (is_pipe && !is_timed && may_look())
+		look_at(&looked);
+	thrum__adapt_wait_go(wait, &thrum__adapt_outside);
+	looked.is_begun = true;
+	if (is_timed)
+		look_until(&looked);
+	errno = error;
+}
+
+/* Whether nothing but this program ends the wait. The kernel may write to an eventfd, too. */
+static bool is_inside(const struct looked *looked)
+{
+	int before;
+	bool may_write;
+
+	if (thrum__adapt_has_handlers())
+		return false;
+	if (!looked->is_counter)
+		return true;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	may_write = thrum__adapt_process_has_kernel_writes(getpid());
+	pthread_setcancelstate(before, NULL);
+	return !may_write;
+}
+
+/* Waits in a program without handlers. Returns whether others may have an end now. */
+static bool wait_inside(struct looked *looked, bool writes)
+{
+	_Atomic uintptr_t *looker LOOKER = thrum__adapt_note_looker(&looked->one, false);
+	struct wait *wait = looked->wait;
+	int pause = LOOK_FIRST, ready;
+
+	do {
+		ready = real_poll(NULL)(&looked->one, 1, pause);
+		if (ready == 0 && wait->is_inside != is_inside(looked))
+			thrum__adapt_wait_again(wait, !wait->is_inside);
+		if (ready == 0 && thrum__adapt_pipe_is_shared(looked->fd, writes))
+			return true;
+		pause = pause < LOOK_LAST ? pause * 2 : pause;
+	} while ((ready == 0 && wait->is_inside) || (ready < 0 && errno == EINTR));
+	wait->is_ready = ready == 1;
+	return false;
+}
+
+bool thrum__adapt_own_wait(struct wait *wait, int fd, enum side side)
+{
+	bool writes = side != SIDE_READS;
+	struct looked looked = {.wait = wait,
+		.fd = fd,
+		.one = {.fd = fd, .events = writes ? POLLOUT : POLLIN},
+		.is_own = true,
+		.is_counter = thrum__adapt_pipe_other(fd, !writes) == fd};
+
+	wait->is_ready = false;
+	if (looked.is_counter ? writes || thrum__adapt_had_handlers() : !find_end(&looked, writes))
+		return false;
+	if (!is_like_poll(&looked, side))
+		return false;
+	if (!thrum__adapt_had_handlers())
+		return wait_inside(&looked, writes);
+	if (!thrum__adapt_may_interrupt())
+		look_until(&looked);
+	return false;
+}
+
+/* Descriptors that tell of children's ends: `one` of any. */
+struct told {
+	int fds[CHILDREN], one;
+};
+
+/* Also when the thread is cancelled. */
+static void close_told(const struct told *told)
+{
+	for (unsigned i = 0; i < CHILDREN; i++)
+		if (told->fds[i] >= 0)
+			syscall(SYS_close, told->fds[i]);
+	if (told->one >= 0 && told->one != told->fds[0])
+		syscall(SYS_close, told->one);
+}
+
+/* Returns whether there are such descriptors. */
+static bool open_told(struct told *told, const struct looked *looked, bool is_single)
+{
+	bool is_any = looked->count > 1;
+
+	for (unsigned i = 0; i < looked->count; i++)
+		told->fds[i] = thrum__adapt_hide(syscall(SYS_pidfd_open, looked->children[i], 0),
+			is_single);
+	told->one = is_any ? (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC) : told->fds[0];
+	for (unsigned i = 0; i < looked->count && is_any; i++) {
+		struct epoll_event event = {.events = EPOLLIN};
+
+		if (told->fds[i] < 0 ||
+			syscall(SYS_epoll_ctl, told->one, EPOLL_CTL_ADD, told->fds[i], &event) != 0)
+			return false;
+	}
+	return told->one >= 0;
+}
+
+/* Finds the children for which a wait is that any child ends. Returns false if they are too many, or if other
+ * threads may start more. */
+static bool find_children(struct looked *looked)
+{
+	struct found_processes found = {looked->children, 0, CHILDREN, true};
+
+	if (thrum__adapt_process_children(getpid(), &found) != 1 || !found.is_whole)
+		return false;
+	looked->count = found.count;
+	return found.count > 0;
+}
+
+void thrum__adapt_child_wait(struct wait *wait, const char *label, pid_t child)
+{
+	struct looked looked = {.wait = wait,
+		.kind = THRUM_KIND_REQUEST,
+		.label = label,
+		.children = {child},
+		.count = 1,
+		.is_begun = true};
+	int error = errno;
+	bool is_single = thrum__adapt_process_is_single(getpid());
+
+	/* Other threads might see the descriptors. */
+	if (!thrum__adapt_may_interrupt() &&
+		(child > 0 ? is_single || thrum__adapt_got_held(child) ||
+					thrum__adapt_has_unread() || thrum__adapt_files_are_own(-1)
+			   : is_single && find_children(&looked)) &&
+		!atomic_load(&is_tracer) && !may_return(child > 0 ? child : 0)) {
+		struct told told __attribute__((cleanup(
+			close_told))) = {.fds = {-1, -1, -1, -1, -1, -1, -1, -1}, .one = -1};
+
+		if (open_told(&told, &looked, is_single)) {
+			looked.one = (struct pollfd){told.one, POLLIN, 0};
+			look_until(&looked);
+		}
+	}
+	errno = error;
+}

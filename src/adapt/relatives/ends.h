@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: ISC */
+/* Ends of pipes that other processes have, too. For ends.c, held_ends.c and vain.c. As base/process.h. */
+#ifndef ADAPT_ENDS_H
+#define ADAPT_ENDS_H
+
+#include "adapt/base/forked.h"
+#include "adapt/base/process.h"
+#include "adapt/relatives/relatives.h"
+
+/* An end of a pipe: of those who hold it, the lookers want these. */
+struct end {
+	uint64_t inode;
+	bool writes; /* the end of a pipe that is written to */
+	bool is_socket;
+};
+
+struct holder {
+	pid_t process;
+	int at;        /* the lowest descriptor */
+	bool is_meant; /* it uses the end, as far as is known */
+};
+
+struct look {
+	int fd; /* for which the thread waits, and for these events; or -1 */
+	short events;
+	pid_t self, processes[PROCESSES]; /* this one first */
+	unsigned count, threads;
+	bool is_whole; /* there are no more of them */
+	bool is_alone; /* nothing but the thread that waits could do anything in this process */
+	/* Children wait for this process in vain: it has a single thread, or it is their output that a
+	 * thread waits for, as something of it came before. */
+	bool is_vain;
+};
+
+/* ---- held_ends.c ---- */
+
+/* Finds this process and all that it started. */
+void thrum__adapt_ends_look(struct look *);
+struct statx;
+/* Finds what a descriptor of some process is, without asking a file server that may not answer. */
+bool thrum__adapt_find_file(int directory, const char *name, struct statx *);
+/* Finds who holds an end. Returns how many do; 0 also if that isn't known. */
+unsigned thrum__adapt_ends_holders(const struct look *, const struct end *,
+	struct holder[PROCESSES]);
+/* Whether any other process has an end, as far as this user can see: one that left its parent, or that
+ * got the end by a message. */
+bool thrum__adapt_ends_elsewhere(const struct look *, const struct end *);
+
+/* ---- file_owner.c ---- */
+
+/* The lock of a file for which a process waits, by this descriptor. */
+struct file_lock {
+	pid_t process;
+	int fd;
+	bool is_flock; /* else it is one of fcntl() */
+	uint64_t inode, device;
+};
+/* Finds the lock for which a process waits in a call. */
+bool thrum__adapt_file_lock(pid_t process, const struct process_call *, struct file_lock *);
+/* Finds who has it, or the same open file as one that has. is_meant: that process took it. Returns how many
+ * do; 0: it isn't known. */
+unsigned thrum__adapt_file_holders(const struct look *, const struct file_lock *,
+	struct holder[PROCESSES]);
+/* Makes the task of its release by a process, which ends with the wait. */
+thrum_task thrum__adapt_file_make(struct wait *, const struct look *, const struct file_lock *,
+	pid_t holder);
+
+/* ---- vain.c ---- */
+
+/* A process, and for what it waits. */
+struct step {
+	pid_t process;
+	bool is_vain; /* what it waits for never comes */
+	uint64_t ran; /* as it was before the process was looked at */
+	enum {
+		UNKNOWN,
+		LOCK,
+		END,
+		FILE_LOCK,
+		STOP,
+		SIGNAL,
+		PROCESS
+	} sort;     /* STOP: it is stopped by a signal. PROCESS: the one of the next step */
+	int signal; /* SIGNAL: which it holds back */
+	struct forked_wait lock;
+	struct end end;
+	struct file_lock file;
+	struct holder holder; /* who has the end or the file's lock for which it waits */
+};
+#define STEPS 4
+/* Follows the waits of a process: for an end that one process has, or for its child. Returns the number of
+ * steps, at least 1. */
+unsigned thrum__adapt_vain_steps(const struct look *, pid_t process, struct step[STEPS]);
+/* Whether a process waits in vain, as far as can be seen. */
+bool thrum__adapt_waits_in_vain(const struct look *, pid_t process);
+
+/* Finds the only descriptor for which a process waits in a call. Returns it, or -1. */
+int thrum__adapt_vain_descriptor(const struct look *, pid_t process, const struct process_call *,
+	bool *writes);
+/* Finds the end for which a process waits in a call: of a pipe, or of a pair of sockets that is known
+ * here. */
+bool thrum__adapt_vain_end(const struct look *, pid_t process, const struct process_call *,
+	struct end *);
+/* Whether a process waits in poll() as an adapter's look: it goes on until there is something. Sets the
+ * descriptor, if fd isn't NULL; to -1 if that look finds out nothing of others. */
+bool thrum__adapt_vain_looker(const struct look *, pid_t process, const struct process_call *,
+	int *fd);
+
+/* ---- told_ends.c ---- */
+
+/* Makes a task that ends with the wait; NONE: there are too many. */
+thrum_task thrum__adapt_ends_make(struct wait *, enum thrum_kind, const char *label,
+	const void *caller);
+/* Makes the task of an end that should be closed, or read from: if this process has several threads, one of
+ * these may still want to write. If it has but the one that waits, it is that which should. */
+thrum_task thrum__adapt_ends_make_end(struct wait *, const struct look *, const struct end *,
+	const struct holder *, int fd);
+/* Names a process that has an end. Returns the place behind it. */
+char *thrum__adapt_ends_put_holder(char *to, const struct look *, pid_t process);
+/* Records that the wait's source waits for a process, and why, if that can't do anything for it. */
+void thrum__adapt_ends_tell(struct wait *, const struct look *, pid_t process);
+/* Makes that of a signal that lets a stopped process go on. */
+thrum_task thrum__adapt_ends_make_stop(struct wait *, pid_t process);
+/* Records who has the end for which a call waits: those who may use it, or if nobody may, all. Those who can
+ * go on come last: the wait is for them first of all. Returns whether it is in vain. */
+bool thrum__adapt_ends_tell_holders(struct wait *, const struct look *, const struct end *, int fd,
+	const struct holder *, unsigned count);
+/* Records that a wait is for children, and why that is in vain. Returns whether it is. */
+bool thrum__adapt_ends_tell_children(struct wait *, const struct look *, const pid_t *children,
+	unsigned count);
+
+/* ---- ends.c ---- */
+
+/* While a thread looks from time to time, it waits in poll() with this argument. 0: it doesn't. + 1: it finds
+ * out nothing of others. */
+#define LOOKERS 16
+extern _Atomic uintptr_t thrum__adapt_lookers[LOOKERS];
+struct pollfd;
+/* Others see from now on that the thread waits for what is in `one` as long as it takes. tells: it may find
+ * out why that is in vain. NULL: there are too many. */
+_Atomic uintptr_t *thrum__adapt_note_looker(const struct pollfd *one, bool tells);
+/* Not any more; also when the thread is cancelled. */
+void thrum__adapt_stop_looking(_Atomic uintptr_t *const *looker);
+#define LOOKER __attribute__((cleanup(thrum__adapt_stop_looking), unused))
+/* How many of them look just now, and how many looks have begun. */
+extern _Atomic uint32_t thrum__adapt_look_counts[2];
+/* How many such waits have begun. */
+extern _Atomic uint32_t thrum__adapt_looker_waits;
+
+#endif

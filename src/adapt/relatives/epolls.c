@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * For what a thread waits in epoll: /proc tells which descriptors that are. If these are pipes of the program
+ * and timers that aren't armed, nothing but the program ends the wait.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/relatives/stuck.h"
+#include "port/port.h"
+
+#define EPOLL_TEXT 1024 /* bytes that tell of some ten descriptors */
+
+/* Whether a descriptor is a timer that isn't armed, so that only this program lets it expire. */
+static bool is_unarmed(int fd)
+{
+	char text[PROCESS_TEXT];
+
+	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	/* A change of the clock may end the wait for one with TFD_TIMER_CANCEL_ON_SET. */
+	return strstr(text, "\nticks: 0\n") && strstr(text, "\nit_value: (0, 0)\n") &&
+		(strstr(text, "\nsettime flags: 00\n") || strstr(text, "\nsettime flags: 01\n"));
+}
+
+/* The thread that wrote last to a pipe that is read by a descriptor; 0: not known. */
+static uint32_t writer_of(int fd)
+{
+	return thrum__adapt_pipe_user(thrum__adapt_pipe_other(fd, true), true);
+}
+
+bool thrum__adapt_epoll_need(int epoll, struct epoll_need *need)
+{
+	static const char word[] = "\ntfd:";
+	char text[EPOLL_TEXT], *line = text;
+	bool has_counter = false;
+	size_t size;
+
+	*need = (struct epoll_need){-1, -1, -1, 0, 0};
+	size = thrum__adapt_process_read_info(getpid(), epoll, text, sizeof text);
+	if (size == 0 || size == sizeof text - 1)
+		return false;
+	while ((line = strstr(line, word))) {
+		int fd = (int)strtol(line += strlen(word), NULL, 10);
+
+		if (!is_of_pipe(fd) || thrum__adapt_pipe_is_shared(fd, false)) {
+			if (!is_unarmed(fd))
+				return false;
+			need->timer = fd;
+			need->timers++;
+			continue;
+		}
+		has_counter |= thrum__adapt_pipe_other(fd, true) == fd;
+		if (need->count++ == 0)
+			need->first = need->likely = fd;
+		else if (writer_of(need->likely) == thrum__port_tid())
+			need->likely = fd;
+	}
+	return !has_counter || !thrum__adapt_process_has_kernel_writes(getpid());
+}
+
+void thrum__adapt_epoll_waits(void)
+{
+	struct thread *self = thrum__adapt_self;
+
+	if (!self || atomic_load_explicit(&self->epoll, memory_order_relaxed) == 0)
+		return;
+	atomic_store(&self->epoll, 0);
+	atomic_fetch_add(&thrum__adapt_looker_waits, 1);
+}
+
+int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *call)
+{
+	int epoll = (int)call->arguments[0];
+
+#ifdef SYS_epoll_wait
+	if (call->number != SYS_epoll_wait && call->number != SYS_epoll_pwait)
+#else
+	if (call->number != SYS_epoll_pwait)
+#endif
+		return -1;
+	for (struct thread *t = thrum__adapt_threads(); t; t = t->next)
+		if (atomic_load(&t->tid) == tid && atomic_load(&t->epoll) == epoll + 1)
+			return epoll;
+	return -1;
+}
+
+/* The task of another thread: the one that wrote last to the likely pipe. */
+static thrum_task find_writer(const struct epoll_need *need)
+{
+	uint32_t tid = writer_of(need->likely);
+
+	for (struct thread *t = thrum__adapt_threads(); t && tid; t = t->next)
+		if (atomic_load(&t->tid) == tid && t != thrum__adapt_self)
+			return atomic_load(&t->task);
+	return THRUM_TASK_NONE;
+}
+
+bool thrum__adapt_epoll_is_stuck(struct looking *looking, const struct epoll_need *need)
+{
+	struct stuck *stuck = thrum__adapt_stuck_take();
+	uint64_t before = looking->stuck;
+
+	if (!stuck)
+		return looking->is_stuck;
+	looking->stuck = thrum__adapt_stuck_find(stuck, -1, 0, NULL, NULL, 0) ? stuck->sum : 0;
+	looking->is_stuck = looking->stuck && looking->stuck == before &&
+		(need->count <= LOOK_FEW || thrum__adapt_pipe_is_told(need->likely) ||
+			find_writer(need)) &&
+		/* Another process may have the timer, too. */
+		(need->count > 0 ||
+			(need->timers == 1 && stuck->look.count == 1 &&
+				thrum__adapt_timer_is_own(need->timer))) &&
+		!thrum__adapt_stuck_has_stranger(stuck);
+	thrum__adapt_stuck_release();
+	return looking->is_stuck;
+}
+
+void thrum__adapt_epoll_tell(struct wait *wait, const struct epoll_need *need)
+{
+	thrum_task data, writer = find_writer(need);
+	char label[2 * CALL_MAX];
+
+	if (!writer || need->count == 1 || thrum__adapt_pipe_is_told(need->likely))
+		return;
+	thrum__adapt_put_call(label, "data of", need->likely);
+	if (need->timer >= 0)
+		thrum__adapt_put_call(strchr(label, '\0'), " or unarmed", need->timer);
+	data = thrum__adapt_ends_make(wait, THRUM_KIND_TASK, label, wait->caller);
+	thrum_task_wait(wait->task, data);
+	thrum_task_wait(data, writer);
+}
+
+void thrum__adapt_epoll_tell_timer(const struct looking *looking, const struct epoll_need *need)
+{
+	char label[CALL_MAX + PLACE_MAX];
+
+	thrum__adapt_put_timer(label, need->timer);
+	thrum__adapt_wait_make(looking->wait, THRUM_KIND_TASK, label, looking->caller);
+	thrum_task_should_resolve(looking->wait->source);
+	thrum__adapt_wait_go(looking->wait, looking->reason);
+}

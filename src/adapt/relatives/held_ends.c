@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds who has an end of a pipe: this process, and those that it started. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/relatives/ends.h"
+
+REAL(poll)
+
+/* ---- The processes --------------------------------------------------------------------------- */
+
+void thrum__adapt_ends_look(struct look *look)
+{
+	struct found_processes found = {look->processes, 1, PROCESSES, true};
+
+	look->self = look->processes[0] = getpid();
+	look->threads = thrum__adapt_process_children(look->self, &found);
+	for (unsigned i = 1; i < found.count; i++)
+		thrum__adapt_process_children(look->processes[i], &found);
+	look->count = found.count;
+	look->is_whole = found.is_whole;
+	look->is_alone = look->threads == 1 && !thrum__adapt_has_handlers();
+}
+
+/* ---- Those who hold an end ------------------------------------------------------------------- */
+
+bool thrum__adapt_find_file(int directory, const char *name, struct statx *file)
+{
+	return statx(directory, name, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO,
+		       file) == 0;
+}
+
+struct search {
+	const struct end *end;
+	int at, last; /* the lowest and highest descriptor; -1: none */
+};
+
+static void compare_end(void *context, int directory, const char *name)
+{
+	struct search *search = context;
+	struct statx file;
+	struct stat link;
+	int fd = atoi(name);
+
+	if (!thrum__adapt_find_file(directory, name, &file) || file.stx_ino != search->end->inode ||
+		(search->end->is_socket ? !S_ISSOCK(file.stx_mode) : !S_ISFIFO(file.stx_mode)))
+		return;
+	if (!search->end->is_socket &&
+		(fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!(link.st_mode & (search->end->writes ? S_IWUSR : S_IRUSR))))
+		return;
+	search->at = search->at < 0 || fd < search->at ? fd : search->at;
+	search->last = fd > search->last ? fd : search->last;
+}
+
+/* Whether a descriptor of a process closes when the process executes a program. */
+static bool closes_at_exec(pid_t process, int fd)
+{
+	static const char word[] = "\nflags:";
+	char text[PROCESS_TEXT], *flags;
+
+	thrum__adapt_process_read_info(process, fd, text, sizeof text);
+	flags = strstr(text, word);
+	return flags && strtoul(flags + strlen(word), NULL, 8) & O_CLOEXEC;
+}
+
+/* Whether a program that was executed knows of an end: it has made the descriptor itself, as those that it
+ * got with the execution don't close at the next one. So a shell keeps its output while a command has
+ * another. */
+static bool is_known(pid_t process, const struct search *search)
+{
+	return closes_at_exec(process, search->at) ||
+		(search->last != search->at && closes_at_exec(process, search->last));
+}
+
+/* Whether a process has an end under another number than that under which it can have got it by mistake: so
+ * it was moved on purpose. */
+static bool is_moved(const struct look *look, pid_t process, const struct search *search)
+{
+	int other = thrum__adapt_pipe_other(look->fd, search->end->writes);
+	pid_t parent = thrum__adapt_process_parent(process);
+	struct search theirs = {search->end, -1, -1};
+
+	if (other < 0 || (search->at == search->last && search->at == other))
+		return false;
+	if (parent == look->self)
+		return true;
+	/* One that was moved may be left to others by mistake. */
+	return thrum__adapt_process_each(parent, "/fd", compare_end, &theirs) &&
+		theirs.at != search->at && theirs.last != search->at;
+}
+
+/* Whether a process that has an end at these descriptors may use it. Another program may not if it wasn't
+ * told of it. Nor may this program, executed anew, unless the end was moved: so both may know the number.
+ * If this process has several threads, others may use it, unless they never did. */
+static bool is_meant(const struct look *look, pid_t process, const struct search *search)
+{
+	if (process == look->self)
+		return !look->is_alone &&
+			(search->at != search->last || search->end->is_socket ||
+				thrum__adapt_pipe_is_used(search->at, search->end->writes));
+	return search->at <= STDERR_FILENO || thrum__adapt_process_is_copy(look->self, process) ||
+		thrum__adapt_process_is_told(process, search->at) || is_known(process, search) ||
+		is_moved(look, process, search) ||
+		((search->at != search->last ||
+			 search->at != thrum__adapt_pipe_other(look->fd, search->end->writes)) &&
+			!thrum__adapt_process_is_other(look->self, process));
+}
+
+struct others {
+	const struct look *look;
+	const struct end *end;
+	bool have_it;
+};
+
+static void look_at_other(void *context, int directory, const char *name)
+{
+	struct others *others = context;
+	struct search search = {others->end, -1, -1};
+	struct pollfd one = {others->look->fd, others->look->events, 0};
+	pid_t process = atoi(name);
+
+	(void)directory;
+	for (unsigned i = 0; i < others->look->count; i++)
+		if (others->look->processes[i] == process)
+			return;
+	if (others->have_it)
+		return;
+	/* The thread may have what it waits for. */
+	others->have_it = real_poll(NULL)(&one, 1, 0) != 0;
+	if (!others->have_it)
+		thrum__adapt_process_each(process, "/fd", compare_end, &search);
+	others->have_it |= search.at >= 0;
+}
+
+bool thrum__adapt_ends_elsewhere(const struct look *look, const struct end *end)
+{
+	struct others others = {look, end, false};
+
+	return !thrum__adapt_each_number(open("/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY),
+		       look_at_other, &others) ||
+		others.have_it;
+}
+
+unsigned thrum__adapt_ends_holders(const struct look *look, const struct end *end,
+	struct holder holders[PROCESSES])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < look->count; i++) {
+		struct search search = {end, -1, -1};
+
+		if (!thrum__adapt_process_each(look->processes[i], "/fd", compare_end, &search) &&
+			!thrum__adapt_process_is_over(look->processes[i]))
+			return 0;
+		if (search.at >= 0) {
+			holders[count] = (struct holder){look->processes[i], search.at, false};
+			holders[count++].is_meant = is_meant(look, look->processes[i], &search);
+		}
+	}
+	return look->is_whole ? count : 0;
+}

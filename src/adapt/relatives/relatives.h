@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * relatives/: who else has what a thread waits for. These are mostly relatives of this process: its parent,
+ * its children, theirs. /proc tells for what they wait themselves.
+ *
+ *   ends.c held_ends.c     who else has an end of a pipe
+ *   vain.c                 for what other processes wait
+ *   stuck.c epolls.c       relatives and threads that all wait for each other
+ *   told_ends.c            records what was found
+ *   needs.c                who could end waits for the kernel's semaphores and queues, or in shared memory
+ *   sets.c                 who has permits of the kernel's semaphores
+ *   queues.c               who uses queues of messages
+ *   files.c file_owner.c   locks of files
+ *   lock_file.c            files that are locks
+ *   children.c             children that ended and are not waited for
+ *   sent.c                 signals that came too soon
+ */
+#ifndef ADAPT_RELATIVES_H
+#define ADAPT_RELATIVES_H
+
+#include "adapt/descriptor/descriptor.h"
+
+/* ---- ends.c ---- */
+
+/* A thread waits for a pipe to read from it, or to write to it. */
+enum side {
+	SIDE_READS,
+	SIDE_WRITES,
+	SIDE_TRIED /* it writes so little that all of it is written at once, which has been tried */
+};
+
+/*
+ * The running task waits for a descriptor: a task of this kind, which ends with the wait. For a pipe
+ * that others have, too, returns once it need not wait any more, or might see a signal that the call
+ * itself should see, and records meanwhile who has the other end. Keeps errno. Async-signal-safe.
+ */
+void thrum__adapt_ends_wait(struct wait *, enum thrum_kind, const char *verb, int fd, enum side,
+	const void *caller);
+
+/* The wait for a child is recorded, or for any if that isn't positive: looks whether it waits for
+ * this process, or all do. */
+void thrum__adapt_child_wait(struct wait *, const char *label, pid_t);
+
+/* The running task waits for a pipe whose both ends this process alone has. Says so while the program has no
+ * signal handlers, which might use the pipe. Returns as ends_wait does, or true once others may have an
+ * end. */
+bool thrum__adapt_own_wait(struct wait *, int fd, enum side);
+
+/* ---- told_ends.c ---- */
+
+/* Names a process, and where it was started. Returns the place behind it. Room: PROCESS_TEXT and
+ * PLACE_MAX. */
+char *thrum__adapt_put_process(char *to, pid_t);
+/* Writes where a process was started, if that is known. Returns the place behind it. Room: PLACE_MAX. */
+char *thrum__adapt_put_starter(char *to, pid_t);
+/* Writes a signal's name. Returns the place behind it. */
+char *thrum__adapt_put_signal(char *to, int number);
+
+/* ---- vain.c ---- */
+
+/* Whether all other threads of this process wait for as long as it takes. */
+bool thrum__adapt_others_sleep(void);
+
+/* ---- files.c ---- */
+
+/* These descriptors hold no lock of a file (flock) from now on, as far as is known. */
+void thrum__adapt_files_forget(unsigned first, unsigned last);
+/* Whether this descriptor (-1: any) holds a lock that the calling thread's task took. */
+bool thrum__adapt_files_are_own(int fd);
+
+/* ---- file_owner.c ---- */
+
+/* The running task waits for a file's lock, which other processes may have. Tells who has it. owner: the
+ * process that has a lock of fcntl(); -1: it isn't known; 0: it is a lock of flock(). Keeps errno.
+ * Async-signal-safe. */
+void thrum__adapt_file_wait(struct wait *, int fd, pid_t owner, const void *caller);
+
+/* ---- lock_file.c ---- */
+
+/* A call has made a file that must not exist before, with this descriptor; or failed with errno (-1). Keeps
+ * errno. Async-signal-safe, unless it begins the recording. */
+void thrum__adapt_lock_file(int folder, const char *path, int fd, const void *caller);
+/* A call has opened a file that may have existed before, or removed one. Keeps errno. Async-signal-safe. */
+void thrum__adapt_lock_file_used(int folder, const char *path);
+
+/* ---- children.c ---- */
+
+/* The calling thread took a child that had ended, there. is_quick: by a call that never waits; else the
+ * call waited for `process` alone, or for any (-1). */
+void thrum__adapt_child_taken(pid_t child, pid_t process, bool is_quick, const void *caller);
+/* Other code takes its own children. */
+void thrum__adapt_children_divided(void);
+/* The calling thread waits for the signal of a child's end. If the program has taken children, none is left
+ * and no other thread may start one, returns a task that tells it; else NONE. */
+thrum_task thrum__adapt_children_none(const void *caller);
+/* Whether a child has ended, or any if `process` isn't positive, and nobody has taken it: 1 if so, 0 if
+ * not, -1 if there is no such child. Tells of it. Changes errno. */
+int thrum__adapt_child_ended(pid_t process, siginfo_t *told);
+/* In a fork's child: it has no children. */
+void thrum__adapt_children_left(void);
+/* Whether the calling thread is the one that takes children which ended. is_told: it waits for the
+ * signal that tells of them. */
+bool thrum__adapt_takes_children(bool is_told);
+/* Looks for children that ended and aren't taken, and records those that are seen for some time.
+ * Returns the task of one, for which the calling thread should wait; or NONE. */
+thrum_task thrum__adapt_children_look(bool is_told);
+/* Begins the recording of a program that waits for children which it forked, and which run no other program:
+ * they may hang. Returns whether it did. Keeps errno. */
+bool thrum__adapt_children_begin(void);
+/* The same once such a wait lasts: it waits for a while itself, where nothing is recorded yet.
+ * `process` is the child, or not positive for any. Returns whether a handler ran that ends the
+ * call, with errno EINTR. */
+bool thrum__adapt_children_interrupt(pid_t process);
+
+/* ---- sent.c ---- */
+
+/* The calling thread is about to wait for a signal's handler, or has waited. */
+void thrum__adapt_sent_begin(void);
+void thrum__adapt_sent_over(void);
+/* The same, if it is recorded; with these signals held back, NULL: as now. If the only signal that may
+ * come seems to have come before, it waits and looks, and returns true once a handler has run. Then
+ * errno is EINTR, else unchanged. */
+bool thrum__adapt_sent_wait(struct wait *, const sigset_t *mask, const void *caller);
+/* Returns a task that tells of a signal of this set which came during the calling thread's wait for it, since
+ * that time of CLOCK_MONOTONIC, and which another thread has taken by its handler; NONE: there is none. */
+thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void *caller);
+
+/* ---- epolls.c ---- */
+
+#define LOOK_FEW 2 /* pipes that are waited for as if each were the only one */
+/* A wait of a thread that looks: see look/look.h. */
+struct looking {
+	struct wait *wait;
+	const void *caller;
+	struct thrum_tag *reason;
+	int epoll;  /* it waits for its events; -1: for others */
+	int stream; /* it waits for this descriptor, of which it has a line; -1: for others */
+	bool is_for_others; /* these come from more than pipes of the program */
+	bool is_told;       /* it waits for the signal that children end */
+	int pause;          /* ms until the next look */
+	thrum_task told;
+	uint64_t stuck; /* not 0: all threads waited for each other in the look before */
+	bool is_stuck;  /* two looks have seen that */
+};
+/* The pipes of which an epoll tells. -1: there is none. */
+struct epoll_need {
+	int first, likely; /* likely: to which another thread wrote last, if there is one */
+	int timer;         /* that isn't armed; the last of them */
+	unsigned count, timers;
+};
+/* Finds for which pipes an epoll waits. Returns false if it waits for more than these and timers that aren't
+ * armed, or for very many. */
+bool thrum__adapt_epoll_need(int epoll, struct epoll_need *);
+/* The calling thread doesn't wait for events of an epoll, or a new wait is about to begin. */
+void thrum__adapt_epoll_waits(void);
+/* Whether all threads wait for each other while the calling one looks, and it is known who should write to
+ * the likely pipe, or there are few. */
+bool thrum__adapt_epoll_is_stuck(struct looking *, const struct epoll_need *);
+/* If there are several pipes, records that a wait is for the thread that wrote last to the likely one, unless
+ * writes to it are recorded. */
+void thrum__adapt_epoll_tell(struct wait *, const struct epoll_need *);
+
+/* Records that a wait for nothing but a timer that isn't armed is for somebody who arms it. */
+void thrum__adapt_epoll_tell_timer(const struct looking *, const struct epoll_need *);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: ISC */
+/* stuck.c: processes and threads that all wait for each other. As base/process.h. */
+#ifndef ADAPT_STUCK_H
+#define ADAPT_STUCK_H
+
+#include "adapt/relatives/needs.h"
+
+enum need_sort {
+	NEEDS_NOTHING, /* its threads wait for each other, or for nothing that comes */
+	NEEDS_END,
+	NEEDS_CHILD,
+	NEEDS_LOCK, /* of a file */
+	NEEDS_CONTINUE,
+	NEEDS_IPC /* the kernel's semaphores or queues */
+};
+
+/* This process, or one of its relatives. */
+struct relative {
+	pid_t process;
+	bool is_open;        /* something may happen in it */
+	bool looks;          /* one of its threads looks, too, and may tell */
+	uint32_t wakers;     /* bits by its list's order: those for which its threads wait */
+	uint64_t sum;        /* differs if one of its threads has run */
+	enum need_sort sort; /* of the first wait for others that was found, */
+	uint32_t by;         /* those who could end that one, */
+	struct end end;
+	struct ipc_need ipc;
+	int at[2]; /* and the descriptors of the end in this process, and in the relative itself */
+};
+
+/* A thread of this process that waits for a child or a lock, and doesn't look. */
+struct other_wait {
+	thrum_task task; /* for which it waits */
+	enum need_sort sort;
+	uint32_t by;
+};
+#define OTHERS 4
+
+struct stuck {
+	struct look look; /* this process first, then its relatives */
+	pid_t oldest;     /* of them */
+	struct relative relatives[PROCESSES];
+	uint32_t bits; /* those that are stuck */
+	uint64_t sum;  /* the same in two looks: no thread has run between them */
+	struct other_wait others[OTHERS];
+	unsigned other_count;
+	struct {
+		unsigned relative;
+		struct end end;
+	} ends[PROCESSES]; /* for which threads wait */
+	unsigned end_count;
+	bool has_ipc; /* a thread waits for what processes share without an end */
+};
+
+/* The one that there is, as stacks may be small; NULL: another thread has it. */
+struct stuck *thrum__adapt_stuck_take(void);
+void thrum__adapt_stuck_release(void);
+
+/* Finds out whether this process is stuck, while the calling thread waits for an end, or else for any of
+ * these children. fd: for which it waits, and these events. */
+bool thrum__adapt_stuck_find(struct stuck *, int fd, short events, const struct end *,
+	const pid_t *children, unsigned count);
+
+/* The same while it waits in this call, or is about to. */
+bool thrum__adapt_stuck_find_call(struct stuck *, const struct process_call *);
+
+/* The epoll in which a thread of this process waits as long as it takes, and looks meanwhile; -1: in none. */
+int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *);
+
+/* Whether a process that isn't related has an end for which one waits that is stuck. */
+bool thrum__adapt_stuck_has_stranger(const struct stuck *);
+
+/* Whether it is this thread that should tell: one of the oldest process that looks. */
+bool thrum__adapt_stuck_is_teller(const struct stuck *);
+
+/* Records for whom the wait's source waits in vain. The wait hasn't begun. */
+void thrum__adapt_stuck_tell(struct wait *, const struct stuck *);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Streams of libuv whose reading was stopped (uv_read_stop), mostly since those that take the data are
+ * slow. If nobody starts it again, all that the other end writes stays unread. A loop's thread looks now
+ * and then. It tells only of data for which a task of this program waits, and only if nothing is left in
+ * the loop that is known to go on: no request, no other stream that is read, and no timer but those that came
+ * twice since.
+ */
+#include "adapt/uv/uv.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "adapt/look/look.h"
+
+#define STOPPED_MAX 64         /* further streams are not looked at */
+#define STOPPED_LONG 500000000 /* ns; shorter stops are not looked at */
+
+/* Only the thread of the handle's loop uses the other members. */
+static struct stopped {
+	uv_stream_t *_Atomic handle; /* NULL: it is free */
+	int epoll;                   /* of its loop */
+	pid_t process;               /* a child of it has a copy only */
+	const void *caller;          /* who stopped it */
+	int64_t since;
+	thrum_task task; /* that tells of it, or NONE */
+} stopped[STOPPED_MAX];
+static _Atomic unsigned used; /* no entry from this one on was ever used */
+
+REAL(uv_fileno)
+REAL(uv_is_active)
+REAL(uv_is_readable)
+REAL(uv_read_stop)
+REAL(uv_timer_get_repeat)
+REAL(uv_walk)
+
+/* ---- Stopping and starting ------------------------------------------------------------------- */
+
+static struct stopped *find(const uv_stream_t *handle)
+{
+	for (unsigned i = 0; i < atomic_load_explicit(&used, memory_order_relaxed); i++)
+		if (atomic_load_explicit(&stopped[i].handle, memory_order_relaxed) == handle)
+			return &stopped[i];
+	return NULL;
+}
+
+void thrum__adapt_uv_started(const uv_handle_t *handle)
+{
+	struct stopped *one = find((const uv_stream_t *)(const void *)handle);
+
+	if (!one)
+		return;
+	if (one->task && one->process == getpid())
+		thrum_task_resolve(one->task);
+	atomic_store(&one->handle, NULL);
+}
+
+static void note(uv_stream_t *handle, const void *caller)
+{
+	for (unsigned i = 0; i < STOPPED_MAX; i++) {
+		uv_stream_t *expected = NULL;
+		unsigned known = atomic_load(&used);
+
+		if (!atomic_compare_exchange_strong(&stopped[i].handle, &expected, handle))
+			continue;
+		stopped[i].epoll = handle->loop->backend_fd;
+		stopped[i].process = getpid();
+		stopped[i].caller = caller;
+		stopped[i].since = rough_time();
+		stopped[i].task = THRUM_TASK_NONE;
+		while (known <= i && !atomic_compare_exchange_weak(&used, &known, i + 1))
+			;
+		atomic_store(&thrum__adapt_looks_also, thrum__adapt_uv_look);
+		return;
+	}
+}
+
+STAND_IN int uv_read_stop(uv_stream_t *handle)
+{
+	if (thrum__adapt_uv_begin(CALLER) && thrum__adapt_uv_task((uv_handle_t *)handle) &&
+		!find(handle))
+		note(handle, CALLER);
+	return real_uv_read_stop(CALLER)(handle);
+}
+
+/* ---- Looking --------------------------------------------------------------------------------- */
+
+/* The rest of a loop, for one stream that is stopped. */
+struct rest {
+	int64_t age;        /* ns since it was stopped */
+	int writer;         /* the descriptor that writes to it, or -1 */
+	bool may_go_on;     /* something is left that may start it */
+	thrum_task blocked; /* the first write to it that isn't done, or NONE */
+};
+
+/* The first request to write that a stream has not done, or NONE. */
+static thrum_task write_of(const uv_stream_t *stream)
+{
+	const char *queue;
+
+	/* The head of the list of requests: the type has another name in later versions. */
+	memcpy(&queue, &stream->write_queue, sizeof queue);
+	return queue == (const char *)&stream->write_queue
+		? THRUM_TASK_NONE
+		: thrum__adapt_uv_request_task(
+			  (const uv_req_t *)(const void *)(queue - offsetof(uv_write_t, queue)));
+}
+
+static void look_at_handle(uv_handle_t *handle, void *data)
+{
+	struct rest *rest = data;
+	uv_os_fd_t fd;
+	uint64_t repeat;
+
+	switch (handle->type) {
+	case UV_TIMER:
+		repeat = real_uv_timer_get_repeat(NULL)((uv_timer_t *)handle);
+		rest->may_go_on |= real_uv_is_active(NULL)(handle) &&
+			(repeat == 0 || repeat > (uint64_t)rest->age / 2000000);
+		break;
+	case UV_PROCESS:
+	case UV_UDP:
+	case UV_POLL: rest->may_go_on |= real_uv_is_active(NULL)(handle) != 0; break;
+	case UV_TTY:
+	case UV_NAMED_PIPE:
+	case UV_TCP:
+		if (rest->writer >= 0 && real_uv_fileno(NULL)(handle, &fd) == 0 &&
+			fd == rest->writer)
+			rest->blocked = write_of((uv_stream_t *)handle);
+		else /* one that only listens can't be read */
+			rest->may_go_on |= real_uv_is_active(NULL)(handle) &&
+				real_uv_is_readable(NULL)((uv_stream_t *)handle);
+		break;
+	default: break;
+	}
+}
+
+static void tell(struct stopped *one, int fd, thrum_task waiter)
+{
+	char label[CALL_MAX + PLACE_MAX + 40];
+
+	thrum__adapt_put_call(label, "unread data of", fd);
+	thrum__adapt_label(label + strlen(label), ", reading stopped by", one->caller);
+	one->task = thrum__create(thrum__adapt_site(one->caller), THRUM_KIND_TASK, label);
+	thrum_task_wait(waiter, one->task);
+	thrum_task_should_resolve(one->task);
+}
+
+static void look_at(struct stopped *one, uv_stream_t *handle)
+{
+	struct rest rest = {.age = rough_time() - one->since};
+	uv_os_fd_t fd;
+	int size = 0;
+	thrum_task waiter;
+
+	if (one->task || rest.age < STOPPED_LONG ||
+		real_uv_fileno(NULL)((uv_handle_t *)handle, &fd) != 0 ||
+		ioctl(fd, FIONREAD, &size) != 0 || size <= 0)
+		return;
+	waiter = thrum__adapt_pipe_writer(fd);
+	if (!waiter)
+		waiter = thrum__adapt_pipe_waiter(fd);
+	rest.writer = thrum__adapt_pipe_other(fd, true);
+	real_uv_walk(NULL)(handle->loop, look_at_handle, &rest);
+	if (!waiter)
+		waiter = rest.blocked;
+	if (waiter && !rest.may_go_on &&
+		handle->loop->active_reqs.count == (rest.blocked != THRUM_TASK_NONE) &&
+		thrum__adapt_others_sleep())
+		tell(one, fd, waiter);
+}
+
+void thrum__adapt_uv_look(int epoll)
+{
+	for (unsigned i = 0; i < atomic_load(&used); i++) {
+		uv_stream_t *handle = atomic_load(&stopped[i].handle);
+
+		if (handle && stopped[i].epoll == epoll && stopped[i].process == getpid())
+			look_at(&stopped[i], handle);
+	}
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells what was not started again, or too often: a timer, an event with a time limit, or a source that is
+ * made for each message. The program's own history tells that it should be: so one that is meant to run
+ * once is never told without somebody who waits for far longer than usual.
+ */
+#include <string.h>
+
+#include "analyse/why/blame/blame.h"
+
+#define ROUNDS 3       /* so many tasks that a waiter made show that it makes one for each wait */
+#define ROUNDS_BACK 16 /* so many of the latest signals of an object are looked at */
+#define EDGES_BACK 256 /* edges of an object that are searched for them */
+#define ARMED_MIN 4    /* so often events were started that they should be again */
+#define NOTES_BACK 64  /* notes of a task that are searched, from the latest back */
+#define RUNS_BACK 4096 /* runs that are searched, from the latest back */
+#define LONGER 20      /* so many times as long as ever before is suspicious */
+#define WAIT_MIN 200000000 /* ns; shorter waits are not */
+#define LATE 10            /* so many times as long as it takes, a timer was put off */
+#define AGAIN 4       /* so many times as long as it takes, a timer that repeats would have come */
+#define TAIL 10000000 /* ns in which a loop goes to sleep */
+
+/* ---- Sources that were made for each wait --------------------------------------------------- */
+
+/* Whether a task that signalled an object was made by a link's waiter, or by one that waits there as well. */
+static bool is_of_waiter(const struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t task)
+{
+	uint32_t maker = THRUM__TASK(search->model, task, creator);
+	struct thrum__analyse_waits waits;
+
+	if (maker == link->task)
+		return true;
+	if (!thrum__model_has_row(&search->model->tasks, maker) ||
+		!thrum__why_is_alike(search, maker, link->task))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, maker);
+	return waits.count > 0 && waits.waits[0].on == link->wait.on;
+}
+
+/* The task that signalled an object last, if the waiter made such a task for each of its waits, but not for
+ * this one; else NONE. Others that wait there may have made some, too. */
+static uint32_t not_remade(const struct thrum__search *search, const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, link->wait.on, edge_in), last = THRUM__NONE, own = 0;
+	int64_t longest = 0, after = link->wait.since;
+	const struct thrum__peer *peer;
+
+	for (unsigned i = 0, count = 0;
+		i < EDGES_BACK && count < ROUNDS_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+		int64_t time = THRUM__EDGE(model, edge, time);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+			continue;
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_pending(model, task) ||
+			!is_of_waiter(search, link, task) ||
+			(last != THRUM__NONE && !thrum__why_is_alike(search, task, last)))
+			return THRUM__NONE;
+		last = last == THRUM__NONE ? task : last;
+		count++;
+		if (THRUM__TASK(model, task, creator) != link->task)
+			continue;
+		/* Each signalled before the waiter made the next. */
+		if (time > after)
+			return THRUM__NONE;
+		after = THRUM__TASK(model, task, created);
+		longest = time - after > longest ? time - after : longest;
+		own++;
+	}
+	peer = own >= ROUNDS ? thrum__why_peers_of(&search->peers, last) : NULL;
+	return peer && peer->pending == 0 && peer->latest[0] == THRUM__TASK(model, last, created) &&
+			search->gap <= after && (model->end - link->wait.since) / LONGER > longest
+		? last
+		: THRUM__NONE;
+}
+
+/* ---- Timers and events that nobody started again -------------------------------------------- */
+
+/* Whether a task's last note in its last turn says that it came as its time limit was over. */
+static bool had_time_out(const struct thrum__model *model, uint32_t task, int64_t start)
+{
+	uint32_t note = THRUM__TASK(model, task, note);
+
+	for (; thrum__model_has_row(&model->notes, note) && THRUM__NOTE(model, note, time) >= start;
+		note = THRUM__NOTE(model, note, prev))
+		if (THRUM__NOTE(model, note, kind) == THRUM__NOTE_TAG &&
+			strcmp(thrum__model_string(model, THRUM__NOTE(model, note, text), NULL),
+				"time-out") == 0)
+			return true;
+	return false;
+}
+
+/* If a source had one turn since it was started last, and that is so long ago that it isn't one that goes on
+ * by itself, returns how often it was started, as far as is looked back. Else 0. Sets *start to when that
+ * turn began, and *takes to the ns from its start to when it was due. */
+static unsigned armed_before(const struct thrum__search *search, uint32_t task, int64_t *start,
+	int64_t *takes)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t note = THRUM__TASK(model, task, note), run = THRUM__TASK(model, task, run), before;
+	int64_t due = 0, time = -1;
+	unsigned count = 0;
+
+	for (int i = 0; i < NOTES_BACK && thrum__model_has_row(&model->notes, note);
+		i++, note = THRUM__NOTE(model, note, prev)) {
+		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE || count++ > 0)
+			continue;
+		time = THRUM__NOTE(model, note, time);
+		due = THRUM__NOTE(model, note, value);
+	}
+	if (count == 0 || !thrum__analyse_task_is_pending(model, task) ||
+		!thrum__model_has_row(&model->runs, run))
+		return 0;
+	*start = THRUM__RUN(model, run, start);
+	*takes = due - time;
+	before = THRUM__RUN(model, run, prev);
+	return *start >= time && search->gap <= time && model->end - *start >= WAIT_MIN &&
+			(model->end - *start) / AGAIN > *takes &&
+			!(thrum__model_has_row(&model->runs, before) &&
+				THRUM__RUN(model, before, start) >= time)
+		? count
+		: 0;
+}
+
+/* The last of the events that serve an object, if all had a time-out and weren't started again; else NONE. */
+static uint32_t timed_out(const struct thrum__search *search, const struct thrum__why_link *link,
+	const struct thrum__why_servers *servers)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE, count = 0;
+	int64_t latest = -1;
+
+	if (servers->pending < servers->count || !servers->is_whole)
+		return found;
+	for (unsigned i = 0; i < servers->count; i++) {
+		uint32_t task = servers->task[i];
+		int64_t start, takes;
+		unsigned armed = armed_before(search, task, &start, &takes);
+
+		if (armed == 0 || !had_time_out(model, task, start) ||
+			(model->end - link->wait.since) / LONGER <= takes)
+			return THRUM__NONE;
+		count += armed;
+		found = start > latest ? task : found;
+		latest = start > latest ? start : latest;
+	}
+	return count >= ARMED_MIN ? found : THRUM__NONE;
+}
+
+uint32_t thrum__why_last_timer(const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t run = model->runs.count;
+	int64_t start, takes;
+
+	if (!last || last->is_served || THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_HANDLE ||
+		thrum__why_peers_lateness(&search->peers, last->task) < LONGER)
+		return THRUM__NONE;
+	/* The last thing that ran at all but threads themselves. */
+	for (int i = 0; i < RUNS_BACK && run-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, run))
+			return THRUM__NONE;
+		task = THRUM__RUN(model, run, task);
+		if (!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_lane(model, task))
+			continue;
+		return THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER &&
+				armed_before(search, task, &start, &takes) > 0 &&
+				start > last->wait.since &&
+				model->last - THRUM__RUN(model, run, end) < TAIL
+			? task
+			: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* ---- Timers that are put off by others ------------------------------------------------------ */
+
+/* The timer that ran on a lane at a time, no later than the run *row; else NONE. Sets *row to its run. */
+static uint32_t timer_at(const struct thrum__model *model, uint32_t lane, int64_t time,
+	uint32_t *row)
+{
+	for (; *row < model->runs.count && thrum__model_has_row(&model->runs, *row); --*row) {
+		uint32_t task = THRUM__RUN(model, *row, task);
+
+		if (THRUM__RUN(model, *row, lane) == lane && THRUM__RUN(model, *row, start) <= time)
+			return thrum__model_has_row(&model->tasks, task) &&
+					THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER
+				? task
+				: THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* The timer that put this one off, each time before it came, for far longer than it takes; else NONE. */
+static uint32_t putter_of(const struct thrum__search *search, uint32_t timer, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t note = THRUM__TASK(model, timer, note), run = THRUM__TASK(model, timer, run);
+	uint32_t row = model->runs.count - 1, by = THRUM__NONE, times = 0;
+	int64_t after = -1, takes = 0;
+
+	if (model->runs.count == 0 || search->gap > since ||
+		(thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, start) > since))
+		return THRUM__NONE;
+	for (; times < THRUM__PUT_OFF && thrum__model_has_row(&model->notes, note);
+		note = THRUM__NOTE(model, note, prev)) {
+		int64_t due = THRUM__NOTE(model, note, value),
+			time = THRUM__NOTE(model, note, time);
+		uint32_t task;
+
+		if (THRUM__NOTE(model, note, kind) != THRUM__NOTE_DUE)
+			continue;
+		task = timer_at(model, THRUM__TASK(model, timer, lane), time, &row);
+		if (task == THRUM__NONE || task == timer || (by != THRUM__NONE && task != by) ||
+			due == THRUM__OPEN || due < after || time < since)
+			return THRUM__NONE;
+		by = task;
+		after = time;
+		takes = due - time > takes ? due - time : takes;
+		times++;
+	}
+	return times == THRUM__PUT_OFF && (model->end - since) / LATE > takes ? by : THRUM__NONE;
+}
+
+/* The timer that another one puts off since a wait began; else NONE. */
+static uint32_t put_off(struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t *by)
+{
+	const struct thrum__model *model = search->model;
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
+		task < model->tasks.count && search->budget > 0;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE), search->budget--) {
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_TIMER ||
+			!(THRUM__TASK(model, task, flags) & THRUM__TASK_DUE))
+			continue;
+		*by = putter_of(search, task, link->wait.since);
+		if (*by != THRUM__NONE)
+			return task;
+	}
+	return THRUM__NONE;
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
+struct thrum__why_blame thrum__why_not_again(struct thrum__search *search,
+	const struct thrum__why_link *link, const struct thrum__why_servers *servers)
+{
+	struct thrum__why_blame blame = {-1, THRUM__NONE, link->wait.on};
+
+	if (servers->count == 0) {
+		if (servers->is_whole &&
+			THRUM__TASK(search->model, link->wait.on, kind) == THRUM_KIND_CONDITION)
+			blame.task = put_off(search, link, &blame.other);
+	} else {
+		blame.task = not_remade(search, link);
+		if (blame.task == THRUM__NONE)
+			blame.task = timed_out(search, link, servers);
+	}
+	if (blame.task != THRUM__NONE)
+		blame.kind = servers->count > 0 ? THRUM__STEP_NOT_AGAIN : THRUM__STEP_PUT_OFF;
+	return blame;
+}
+
+void thrum__why_add_again(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, uint32_t other, unsigned count)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_NOT_AGAIN, task, other,
+		thrum__model_has_row(&model->runs, run) ? THRUM__RUN(model, run, start)
+							: THRUM__TASK(model, task, last),
+		THRUM__NONE);
+	if (at < finding->step_count && had_time_out(model, task, finding->steps[at].time))
+		finding->steps[at].more = count;
+}

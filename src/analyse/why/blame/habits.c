@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells what was usual before a task hung: which task ended those like it, who took from a mailbox,
+ * and that nothing failed. Something unusual since then is worth telling.
+ */
+#include "analyse/why/blame/blame.h"
+
+#define AROUND 256     /* tasks created before and after a task that are searched for its like */
+#define STEADY_MIN 2   /* so many of them that one task ended show that it ends them all */
+#define TAKES_BACK 256 /* edges of a mailbox that are searched, from the latest back */
+#define TAKES_MIN 3    /* so many items that others took show that one took what wasn't for it */
+#define MEANWHILE_BACK 4096 /* tasks that are searched for failures */
+#define RARE 8              /* of so many alike that resolved, one may fail */
+#define NOTES_BACK 8192     /* notes that are searched for log lines, from the latest back */
+#define LOGS_MAX 3          /* more log lines while a task hangs are usual */
+#define RUNS_BACK 4096      /* runs that are searched, from the latest back */
+#define STEPS_MAX 8         /* tasks that read one another's result */
+
+/* ---- The task that ends all alike ---------------------------------------------------------- */
+
+bool thrum__why_is_alike(const struct thrum__search *search, uint32_t a, uint32_t b)
+{
+	const struct thrum__model *model = search->model;
+	uint16_t site = THRUM__TASK(model, a, site);
+	uint32_t key = thrum__why_peers_key(&search->peers, a);
+
+	if (THRUM__TASK(model, a, kind) != THRUM__TASK(model, b, kind))
+		return false;
+	return site > 0 ? site == THRUM__TASK(model, b, site)
+			: key != THRUM__NONE && key == thrum__why_peers_key(&search->peers, b);
+}
+
+/* The task that resolved another one: for a task that resolved itself, the thread on which it ran
+ * last. NONE: it isn't known, or it is the thread that made the task, which does all sorts of things. */
+static uint32_t ended_by(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t by = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_RESOLVE));
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	if (by == THRUM__NONE)
+		return by;
+	if (by == task) {
+		if (!thrum__model_has_row(&model->runs, run))
+			return THRUM__NONE;
+		by = thrum__why_known(model, model->lanes[THRUM__RUN(model, run, lane)].task);
+		if (by == THRUM__NONE)
+			return by;
+	}
+	if (thrum__analyse_task_is_lane(model, by) &&
+		THRUM__TASK(model, by, lane) == THRUM__TASK(model, task, lane))
+		return THRUM__NONE;
+	return thrum__model_heir(model, by);
+}
+
+uint32_t thrum__why_steady_ender(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t from = task > AROUND ? task - AROUND : 0, found = THRUM__NONE, count = 0;
+
+	for (uint32_t i = from; i < model->tasks.count && i - from < 2 * AROUND; i++) {
+		uint32_t by;
+
+		if (search->budget == 0)
+			return THRUM__NONE;
+		search->budget--;
+		if (i == task || !thrum__model_has_row(&model->tasks, i) ||
+			THRUM__TASK(model, i, state) != THRUM__STATE_RESOLVED ||
+			!thrum__why_is_alike(search, task, i))
+			continue;
+		by = ended_by(model, i);
+		if (by == THRUM__NONE || (found != THRUM__NONE && by != found))
+			return THRUM__NONE;
+		found = by;
+		count++;
+	}
+	/* A task that began later did not end those before it. */
+	return count >= STEADY_MIN && found != task ? found : THRUM__NONE;
+}
+
+/* ---- Failures meanwhile -------------------------------------------------------------------- */
+
+/* Whether a task failed or was cancelled in a time, and has a name. Timers are cancelled when they
+ * aren't needed, and so are the losers of a choice. */
+static bool has_failed_in(const struct thrum__model *model, uint32_t task, int64_t from, int64_t to)
+{
+	int state = THRUM__TASK(model, task, state), kind = THRUM__TASK(model, task, kind);
+	uint32_t by;
+
+	if ((state != THRUM__STATE_FAILED && state != THRUM__STATE_CANCELLED) ||
+		THRUM__TASK(model, task, end) < from || THRUM__TASK(model, task, end) > to ||
+		kind == THRUM_KIND_TIMER || kind == THRUM_KIND_HANDLE ||
+		thrum__analyse_task_is_lane(model, task) ||
+		!*thrum__model_task_name(model, task, NULL))
+		return false;
+	by = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_CANCEL));
+	return by == THRUM__NONE || !thrum__analyse_task_is_choice(model, by);
+}
+
+/* Whether tasks like this one fail or are cancelled as a rule. */
+static bool is_everyday(struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, task), failed = 0, resolved = 0;
+	uint32_t at = model->tasks.count;
+
+	for (unsigned i = 0; key != THRUM__NONE && i < MEANWHILE_BACK && search->budget > 0 &&
+		at-- > model->tasks.first;
+		i++, search->budget--) {
+		if (thrum__why_peers_key(&search->peers, at) != key)
+			continue;
+		resolved += THRUM__TASK(model, at, state) == THRUM__STATE_RESOLVED;
+		failed += THRUM__TASK(model, at, state) == THRUM__STATE_FAILED ||
+			THRUM__TASK(model, at, state) == THRUM__STATE_CANCELLED;
+	}
+	return failed > 1 && failed > resolved / RARE;
+}
+
+/* The middle between a time and the trace's end. Any times may be recorded. */
+static int64_t middle(const struct thrum__model *model, int64_t since)
+{
+	return since / 2 + model->end / 2;
+}
+
+uint32_t thrum__why_failed_meanwhile(struct thrum__search *search, uint32_t leaf)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE, at = model->tasks.count;
+	int64_t since = THRUM__TASK(model, leaf, created);
+	int64_t until = middle(model, since);
+
+	if (search->gap > since)
+		return found;
+	for (unsigned i = 0; i < MEANWHILE_BACK && search->budget > 0 && at-- > model->tasks.first;
+		i++, search->budget--)
+		if (thrum__model_has_row(&model->tasks, at) && at != leaf &&
+			has_failed_in(model, at, since, until) &&
+			(found == THRUM__NONE ||
+				THRUM__TASK(model, at, end) <= THRUM__TASK(model, found, end)))
+			found = at;
+	return found != THRUM__NONE && is_everyday(search, found) ? THRUM__NONE : found;
+}
+
+/* ---- Strangers at a mailbox ---------------------------------------------------------------- */
+
+/* The task that took an item, which an edge READ tells: the first with a name of those that read
+ * it one after the other. */
+static uint32_t taker_of(const struct thrum__model *model, uint32_t edge)
+{
+	uint32_t task = THRUM__EDGE(model, edge, from);
+
+	for (int i = 0; i < STEPS_MAX && thrum__model_has_row(&model->tasks, task); i++) {
+		if (*thrum__model_task_name(model, task, NULL))
+			return task;
+		task = thrum__why_actor(model, thrum__why_edge_to(model, task, THRUM__EDGE_READ));
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__why_failed_last(const struct thrum__model *model, uint32_t lane)
+{
+	uint32_t row = model->runs.count;
+
+	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, row))
+			return THRUM__NONE;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) != lane ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			THRUM__TASK(model, task, kind) != THRUM_KIND_REQUEST)
+			continue;
+		return THRUM__TASK(model, task, state) == THRUM__STATE_FAILED ? task : THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+uint32_t thrum__why_stranger_at(const struct thrum__search *search, uint32_t object,
+	uint32_t waiter, uint32_t *edge)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t key = thrum__why_peers_key(&search->peers, waiter), usual = 0, strange = 0;
+	uint32_t at = THRUM__TASK(model, object, edge_in);
+
+	*edge = THRUM__NONE;
+	if (THRUM__TASK(model, object, kind) != THRUM_KIND_MAILBOX || key == THRUM__NONE)
+		return THRUM__NONE;
+	for (unsigned i = 0; i < TAKES_BACK && thrum__model_has_row(&model->edges, at);
+		i++, at = THRUM__EDGE(model, at, prev_in)) {
+		uint32_t from = THRUM__EDGE(model, at, from);
+
+		if (THRUM__EDGE(model, at, kind) != THRUM__EDGE_READ ||
+			!thrum__model_has_row(&model->tasks, from))
+			continue;
+		if (thrum__why_peers_key(&search->peers, from) == key) {
+			usual++;
+			continue;
+		}
+		strange++;
+		*edge = at;
+	}
+	return strange == 1 && usual >= TAKES_MIN ? taker_of(model, *edge) : THRUM__NONE;
+}
+
+/* ---- Ends that nobody notices -------------------------------------------------------------- */
+
+/* The task that was cancelled or failed among those for which a task waited, if more of them were resolved:
+ * the waiting task, which counts their ends, may not have counted this one. Else NONE. */
+static uint32_t uncounted(const struct thrum__model *model, uint32_t task)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out), found = THRUM__NONE;
+	int resolved = 0, others = 0;
+
+	for (int i = 0; i < TAKES_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_WAIT ||
+			!thrum__model_has_row(&model->tasks, to))
+			continue;
+		to = thrum__model_heir(model, to);
+		switch (THRUM__TASK(model, to, state)) {
+		case THRUM__STATE_RESOLVED: resolved++; break;
+		case THRUM__STATE_FAILED:
+		case THRUM__STATE_CANCELLED:
+			others++;
+			found = to;
+			break;
+		}
+	}
+	return others < resolved ? found : THRUM__NONE;
+}
+
+uint32_t thrum__why_ended_source(const struct thrum__search *search, uint32_t task, int64_t *since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t wait = thrum__why_ready_since(search, task, since), source;
+
+	if (wait == THRUM__NONE || thrum__why_is_recent(model, *since))
+		return THRUM__NONE;
+	source = uncounted(model, task);
+	return source != THRUM__NONE ? source
+				     : thrum__model_heir(model, THRUM__EDGE(model, wait, to));
+}
+
+/* ---- Items that nobody takes --------------------------------------------------------------- */
+
+/* Whether the program tells when something is taken out of a mailbox. */
+static bool tells_takes(const struct thrum__model *model)
+{
+	uint32_t edge = model->edges.count;
+
+	for (unsigned i = 0; i < MEANWHILE_BACK && edge-- > model->edges.first; i++)
+		if (thrum__model_has_row(&model->edges, edge) &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ &&
+			thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+			THRUM__TASK(model, THRUM__EDGE(model, edge, to), kind) ==
+				THRUM_KIND_MAILBOX)
+			return true;
+	return false;
+}
+
+/* The latest edge by which something was put into a mailbox that nobody took since, though nobody
+ * waited for it then, or others still do; or NONE. */
+static uint32_t untaken_in(const struct thrum__model *model, uint32_t object)
+{
+	uint32_t at = THRUM__TASK(model, object, edge_in);
+
+	while (thrum__model_has_row(&model->edges, at) &&
+		THRUM__EDGE(model, at, kind) != THRUM__EDGE_SIGNAL &&
+		THRUM__EDGE(model, at, kind) != THRUM__EDGE_READ)
+		at = THRUM__EDGE(model, at, prev_in);
+	return thrum__model_has_row(&model->edges, at) &&
+			THRUM__EDGE(model, at, kind) == THRUM__EDGE_SIGNAL &&
+			(THRUM__EDGE(model, at, value) <= 0 ||
+				(THRUM__TASK(model, object, kind) == THRUM_KIND_MAILBOX &&
+					tells_takes(model)))
+		? at
+		: THRUM__NONE;
+}
+
+uint32_t thrum__why_untaken(struct thrum__search *search, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t found = THRUM__NONE;
+	int64_t until = middle(model, since);
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
+		task < model->tasks.count && search->budget > 0;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED), search->budget--) {
+		uint32_t edge;
+
+		if (THRUM__TASK(model, task, kind) != THRUM_KIND_MAILBOX &&
+			THRUM__TASK(model, task, kind) != THRUM_KIND_STREAM)
+			continue;
+		edge = untaken_in(model, task);
+		if (edge == THRUM__NONE || THRUM__EDGE(model, edge, time) > until)
+			continue;
+		if (found != THRUM__NONE)
+			return THRUM__NONE;
+		found = edge;
+	}
+	return found;
+}
+
+/* ---- Log lines ----------------------------------------------------------------------------- */
+
+/* Whether a note belongs to a task of a path. */
+static bool is_on_path(const struct thrum__search *search, uint32_t note)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t task = THRUM__NOTE(model, note, task);
+
+	return thrum__model_has_row(&model->tasks, task) &&
+		!thrum__analyse_task_is_lane(model, task) &&
+		*thrum__cause(search, thrum__model_heir(model, task)) == THRUM__CAUSE_PATH;
+}
+
+uint32_t thrum__why_logged(const struct thrum__search *search, int64_t since)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t at = model->notes.count, first = THRUM__NONE, count = 0;
+
+	for (int i = 0; i < NOTES_BACK && at-- > model->notes.first; i++) {
+		if (!thrum__model_has_row(&model->notes, at) ||
+			THRUM__NOTE(model, at, kind) != THRUM__NOTE_LOG ||
+			THRUM__NOTE(model, at, time) < since)
+			continue;
+		if (is_on_path(search, at))
+			return at;
+		if (THRUM__NOTE(model, at, time) <= middle(model, since) &&
+			thrum__model_has_row(&model->tasks, THRUM__NOTE(model, at, task))) {
+			first = at;
+			count++;
+		}
+	}
+	/* Programs that log all the time tell nothing by it. */
+	return count <= LOGS_MAX ? first : THRUM__NONE;
+}

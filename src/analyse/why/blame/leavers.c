@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Finds a worker that left its queue: it waited for one object again and again, as those do that take
+ * job after job, and ended, though the object was signalled on or others still wait there.
+ */
+#include "analyse/why/blame/blame.h"
+
+#define LOOK_BACK 1024 /* edges of an object that are searched, from the latest back */
+#define WORKERS_MAX 32 /* that are told apart */
+#define TURNS_MIN 2    /* waits for the object that show a worker */
+
+/* Those that waited for an object, the latest first, and the last edge by which each waited or went on. */
+struct workers {
+	uint32_t task[WORKERS_MAX], edge[WORKERS_MAX];
+	unsigned count, pending;
+	bool is_whole; /* there are no more of them */
+};
+
+static void add_worker(const struct thrum__model *model, struct workers *workers, uint32_t edge)
+{
+	uint32_t task = THRUM__EDGE(model, edge, from);
+
+	for (unsigned i = 0; i < workers->count; i++)
+		if (workers->task[i] == task)
+			return;
+	if (!thrum__model_has_row(&model->tasks, task) || workers->count == WORKERS_MAX) {
+		workers->is_whole = false;
+		return;
+	}
+	workers->task[workers->count] = task;
+	workers->edge[workers->count++] = edge;
+	workers->pending += thrum__analyse_task_is_pending(model, task);
+}
+
+static void find_workers(const struct thrum__model *model, uint32_t object, struct workers *workers)
+{
+	uint32_t edge = THRUM__TASK(model, object, edge_in);
+
+	*workers = (struct workers){.is_whole = true};
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT ||
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			add_worker(model, workers, edge);
+	/* The rest is forgotten, or there are too many. */
+	workers->is_whole &= edge == THRUM__NONE;
+}
+
+/* Whether a task ended by itself, and not just now, after it had taken turns at the object. */
+static bool has_left(const struct thrum__model *model, uint32_t task, uint32_t object)
+{
+	return THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED &&
+		!thrum__why_is_recent(model, THRUM__TASK(model, task, end)) &&
+		thrum__why_waits_on(model, task, object) >= TURNS_MIN;
+}
+
+/* The worker that ended last of all, if the object was signalled after that; or NONE. */
+static uint32_t last_leaver(const struct thrum__model *model, const struct workers *workers,
+	uint32_t object)
+{
+	uint32_t edge = thrum__why_edge_to(model, object, THRUM__EDGE_SIGNAL);
+	uint32_t last = workers->task[0];
+
+	for (unsigned i = 1; i < workers->count; i++)
+		if (THRUM__TASK(model, workers->task[i], end) > THRUM__TASK(model, last, end))
+			last = workers->task[i];
+	return edge != THRUM__NONE &&
+			THRUM__EDGE(model, edge, time) > THRUM__TASK(model, last, end) &&
+			has_left(model, last, object)
+		? last
+		: THRUM__NONE;
+}
+
+/* Whether a task that went on by an edge waited for something else before it ended: it had a job. */
+static bool had_job(const struct thrum__model *model, uint32_t task, uint32_t read)
+{
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+	bool waited = false;
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (edge == read)
+			return waited;
+		waited |= THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_has_row(&model->tasks, to) &&
+			!thrum__analyse_task_is_lock(model, to);
+	}
+	return false;
+}
+
+/* The only worker that has ended, in the middle of a job, while all others wait for the next one; or
+ * NONE. */
+static uint32_t lone_leaver(const struct thrum__model *model, const struct workers *workers,
+	uint32_t object)
+{
+	uint32_t found = THRUM__NONE;
+
+	if (workers->count != workers->pending + 1)
+		return THRUM__NONE;
+	for (unsigned i = 0; i < workers->count; i++) {
+		bool is_waiting = THRUM__EDGE(model, workers->edge[i], kind) == THRUM__EDGE_WAIT;
+
+		if (!thrum__analyse_task_is_pending(model, workers->task[i]))
+			found = i;
+		else if (!is_waiting)
+			return THRUM__NONE;
+	}
+	return has_left(model, workers->task[found], object) &&
+			had_job(model, workers->task[found], workers->edge[found])
+		? workers->task[found]
+		: THRUM__NONE;
+}
+
+/* Finds the worker that left an object. */
+static struct thrum__why_leaver leaver_at(const struct thrum__model *model, uint32_t object)
+{
+	struct thrum__why_leaver leaver = {THRUM__NONE, object, false};
+	struct workers workers;
+
+	find_workers(model, object, &workers);
+	if (workers.count == 0 || !workers.is_whole)
+		return leaver;
+	leaver.is_last = workers.pending == 0;
+	leaver.task = leaver.is_last ? last_leaver(model, &workers, object)
+				     : lone_leaver(model, &workers, object);
+	return leaver;
+}
+
+struct thrum__why_leaver thrum__why_leaver_of(struct thrum__search *search, uint32_t leaf)
+{
+	const struct thrum__model *model = search->model;
+	struct thrum__why_leaver found = {THRUM__NONE, THRUM__NONE, false};
+
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_WANTED);
+		task < model->tasks.count && search->budget > 0;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_WANTED), search->budget--) {
+		struct thrum__why_leaver leaver;
+		int kind = THRUM__TASK(model, task, kind);
+
+		if (task == leaf ||
+			(kind != THRUM_KIND_CONDITION && kind != THRUM_KIND_MAILBOX &&
+				kind != THRUM_KIND_STREAM))
+			continue;
+		leaver = leaver_at(model, task);
+		if (leaver.task == THRUM__NONE)
+			continue;
+		/* With several of them, that is the way of the program, or its end. */
+		if (found.task != THRUM__NONE)
+			return (struct thrum__why_leaver){THRUM__NONE, THRUM__NONE, false};
+		found = leaver;
+	}
+	return found;
+}

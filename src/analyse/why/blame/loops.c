@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells what keeps the loop of a thread that should end: of the handles that were left, several were closed
+ * at once, and only one or two still have turns. Connections come and go, also two at once: so only handles
+ * that are the only ones like them count as closed. Or that only one handle is left in a loop, of many alike,
+ * and that nothing can come for it.
+ */
+#include "analyse/places.h"
+#include "analyse/why/blame/blame.h"
+
+#define CLOSED_MIN 2     /* so many handles were closed at once */
+#define AT_ONCE 50000000 /* ns */
+#define LEFT_MAX 2       /* so many handles are left at most */
+#define ALIKE_MIN 3      /* so many handles like the one that is left were closed */
+#define OLDER 100        /* so many times as long as the life of any of these it has no turn */
+
+/* The lane on which a thread's task runs; NONE if it doesn't rest there until there is work. */
+static uint32_t loop_of(const struct thrum__model *model, uint32_t thread)
+{
+	uint32_t run = THRUM__TASK(model, thread, run), lane, row;
+
+	if (THRUM__TASK(model, thread, kind) != THRUM_KIND_THREAD ||
+		!thrum__model_has_row(&model->runs, run))
+		return THRUM__NONE;
+	lane = THRUM__RUN(model, run, lane);
+	row = thrum__why_resting(model, &model->lanes[lane]);
+	return thrum__why_rests_for(model, row, "wait for work") ? lane : THRUM__NONE;
+}
+
+static bool is_handle(const struct thrum__model *model, uint32_t task)
+{
+	int kind = THRUM__TASK(model, task, kind);
+
+	return kind == THRUM_KIND_HANDLE || kind == THRUM_KIND_TIMER;
+}
+
+/* When a task began to run there last; -1: it didn't. */
+static int64_t last_turn(const struct thrum__model *model, uint32_t task, uint32_t lane)
+{
+	uint32_t run = THRUM__TASK(model, task, run);
+
+	return thrum__model_has_row(&model->runs, run) && THRUM__RUN(model, run, lane) == lane
+		? THRUM__RUN(model, run, start)
+		: -1;
+}
+
+bool thrum__why_is_loop(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread);
+
+	if (lane == THRUM__NONE || thrum__analyse_graph_waits(&search->graph, thread).count > 0)
+		return false;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (is_handle(model, task) && last_turn(model, task, lane) >= 0)
+			return true;
+	return false;
+}
+
+/* The handles of a loop. */
+struct handles {
+	int64_t closed; /* when the last of those that are closed was */
+	unsigned at_once, left;
+	uint32_t first; /* of those that are left */
+	bool is_other;  /* another one may wait for its turn */
+};
+
+static bool is_unlike_others(const struct thrum__search *search, uint32_t task)
+{
+	const struct thrum__peer *peer = thrum__why_peers_of(&search->peers, task);
+
+	return !peer || peer->ended + peer->pending <= 1;
+}
+
+static void note_closed(const struct thrum__search *search, uint32_t task, uint32_t lane,
+	struct handles *handles)
+{
+	const struct thrum__model *model = search->model;
+	int64_t end = THRUM__TASK(model, task, end);
+
+	if (THRUM__TASK(model, task, state) != THRUM__STATE_RESOLVED ||
+		last_turn(model, task, lane) < 0 || end <= handles->closed - AT_ONCE ||
+		!is_unlike_others(search, task))
+		return;
+	if (end > handles->closed) {
+		handles->at_once = end - handles->closed > AT_ONCE ? 0 : handles->at_once;
+		handles->closed = end;
+	}
+	handles->at_once++;
+}
+
+static void note_left(const struct thrum__model *model, uint32_t task, uint32_t lane,
+	struct handles *handles)
+{
+	if (last_turn(model, task, lane) <= handles->closed) {
+		/* That of a call, for which a thread waits, is none. */
+		handles->is_other |= thrum__why_edge_to(model, task, THRUM__EDGE_WAIT) ==
+			THRUM__NONE;
+		return;
+	}
+	handles->first = handles->left++ == 0 ? task : handles->first;
+}
+
+/* The handle that was left open when others were closed at once. */
+static uint32_t open_among_closed(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread);
+	struct handles handles = {.closed = -AT_ONCE, .first = THRUM__NONE};
+
+	if (lane == THRUM__NONE || search->gap >= 0)
+		return THRUM__NONE;
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1))
+		if (is_handle(model, task))
+			note_closed(search, task, lane, &handles);
+	if (handles.at_once < CLOSED_MIN)
+		return THRUM__NONE;
+	for (uint32_t task = thrum__why_next(search, 0, THRUM__SORT_OUTSIDE);
+		task < model->tasks.count;
+		task = thrum__why_next(search, task + 1, THRUM__SORT_OUTSIDE))
+		if (is_handle(model, task) && thrum__analyse_task_is_pending(model, task))
+			note_left(model, task, lane, &handles);
+	return handles.left <= LEFT_MAX && !handles.is_other ? handles.first : THRUM__NONE;
+}
+
+/* ---- The last of its sort --------------------------------------------------------------------- */
+
+/* Whether no thread goes on by itself. */
+static bool is_all_at_rest(const struct thrum__model *model)
+{
+	for (uint32_t i = 0; i < model->lane_count; i++) {
+		const struct thrum__lane *lane = &model->lanes[i];
+		uint32_t row = thrum__why_resting(model, lane);
+
+		if (thrum__analyse_task_is_pending(model, lane->task) &&
+			(row == THRUM__NONE ||
+				thrum__why_rests_for(model, row, "blocked for a time")))
+			return false;
+	}
+	return true;
+}
+
+/* The only handle of a lane's loop. NONE: it has others, or something is due in the program. */
+static uint32_t only_handle(const struct thrum__model *model, uint32_t lane)
+{
+	uint32_t handle = THRUM__NONE;
+
+	for (uint32_t task = thrum__analyse_next_task(model, 0); task < model->tasks.count;
+		task = thrum__analyse_next_task(model, task + 1)) {
+		if (!thrum__analyse_task_is_pending(model, task) ||
+			THRUM__TASK(model, task, kind) == THRUM_KIND_THREAD ||
+			thrum__analyse_task_is_object(model, task))
+			continue;
+		if (THRUM__TASK(model, task, kind) == THRUM_KIND_TIMER ||
+			THRUM__TASK(model, task, flags) & THRUM__TASK_DUE)
+			return THRUM__NONE;
+		if (THRUM__TASK(model, task, lane) != lane && last_turn(model, task, lane) < 0)
+			continue;
+		if (handle != THRUM__NONE || THRUM__TASK(model, task, kind) != THRUM_KIND_HANDLE)
+			return THRUM__NONE;
+		handle = task;
+	}
+	return handle;
+}
+
+uint32_t thrum__why_last_open(const struct thrum__search *search, uint32_t thread)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lane = loop_of(model, thread), handle;
+	const struct thrum__peer *peer;
+	int64_t idle;
+
+	/* Those with which it talks are of the trace, and wait as well. */
+	if (lane == THRUM__NONE || search->gap >= 0 || !is_all_at_rest(model) ||
+		thrum__why_edge_to(model, thread, THRUM__EDGE_LINK) == THRUM__NONE)
+		return THRUM__NONE;
+	handle = only_handle(model, lane);
+	if (handle == THRUM__NONE || last_turn(model, handle, lane) < 0)
+		return THRUM__NONE;
+	peer = thrum__why_peers_of(&search->peers, handle);
+	idle = model->end - last_turn(model, handle, lane);
+	return peer && peer->ended >= ALIKE_MIN && idle >= THRUM__SOON_OUTSIDE &&
+			idle / OLDER > peer->longest
+		? handle
+		: THRUM__NONE;
+}
+
+uint32_t thrum__why_left_open(const struct thrum__search *search, uint32_t thread)
+{
+	uint32_t handle = open_among_closed(search, thread);
+
+	return handle != THRUM__NONE ? handle : thrum__why_last_open(search, thread);
+}

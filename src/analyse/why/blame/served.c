@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: ISC */
+/* Tells of those that serve the leaf of a path, or would have to. */
+#include "analyse/why/blame/blame.h"
+
+#define LOOK_BACK 1024 /* edges of a task that are searched, from the latest back */
+#define RUNS_BACK 4096 /* runs that are searched */
+#define RUNS_MIN 8     /* so many runs of the like show what a loop is busy with */
+
+/* When a task did something last, or another read it. */
+static int64_t last_act_of(const struct thrum__model *model, uint32_t task)
+{
+	int64_t last = THRUM__TASK(model, task, last);
+	uint32_t edge = THRUM__TASK(model, task, edge_in);
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			return THRUM__EDGE(model, edge, time) > last
+				? THRUM__EDGE(model, edge, time)
+				: last;
+	return last;
+}
+
+void thrum__why_add_silent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t task, uint32_t other, int64_t since)
+{
+	int64_t last = last_act_of(model, task);
+
+	if (last < since / 2 + model->end / 2 && *thrum__model_task_name(model, task, NULL))
+		thrum__why_add_step(finding, THRUM__STEP_SILENT, task, other, last, THRUM__NONE);
+}
+
+/* Adds a step for a task that is missing at a barrier. */
+static void add_absent(struct thrum__finding *finding, const struct thrum__model *model,
+	uint32_t barrier, uint32_t task)
+{
+	bool is_pending = thrum__analyse_task_is_pending(model, task);
+
+	thrum__why_add_step(finding, is_pending ? THRUM__STEP_ABSENT : THRUM__STEP_ENDS_ABSENT,
+		task, barrier,
+		is_pending ? THRUM__TASK(model, task, last) : THRUM__TASK(model, task, end),
+		THRUM__NONE);
+}
+
+/* Adds a step for the last task that served the path's leaf. A condition that it signalled before the
+ * wait may stand for an event that had come already. */
+static void add_ended_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_path *path, uint32_t server, uint32_t edge)
+{
+	unsigned at = finding->step_count;
+
+	thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, server, path->leaf,
+		THRUM__TASK(model, server, end), edge);
+	if (at < finding->step_count &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		THRUM__EDGE(model, edge, time) < thrum__why_path_last(path)->wait.since)
+		finding->steps[at].more = 1;
+}
+
+/* Adds steps for those who ended without serving the path's leaf, as their like did. Returns whether there
+ * are any. */
+static bool add_deserters(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path, const struct thrum__why_servers *servers)
+{
+	struct thrum__why_deserters found = thrum__why_deserters_of(search, path->leaf, servers);
+
+	if (found.count == 0)
+		found = thrum__why_quitters_of(search, path->leaf, servers,
+			thrum__why_path_last(path)->wait.since);
+	for (uint32_t i = 0; i < found.count && i < THRUM__DESERTERS_MAX; i++) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_ENDS_UNSERVED, found.task[i], path->leaf,
+			THRUM__TASK(search->model, found.task[i], end), THRUM__NONE);
+		if (at < finding->step_count && i + 1 == THRUM__DESERTERS_MAX)
+			finding->steps[at].more = found.count - THRUM__DESERTERS_MAX;
+	}
+	return found.count > 0;
+}
+
+uint32_t thrum__why_voice_for(const struct thrum__model *model, const struct thrum__why_path *path)
+{
+	uint32_t waiter = thrum__why_path_last(path)->task;
+
+	/* A thread that another one started may be a worker without a job. */
+	return THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+			model->lane_count > 0 && model->lanes[0].task == waiter
+		? thrum__why_last_voice(model, path->leaf)
+		: THRUM__NONE;
+}
+
+void thrum__why_add_servers(struct thrum__finding *finding, struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	struct thrum__why_servers servers;
+	uint32_t absent[THRUM__ABSENT_MAX];
+	unsigned able, first, ended = 0, missing;
+	struct thrum__why_blame blame;
+	uint32_t voice;
+	int64_t time;
+
+	missing = thrum__why_absent(search, path->leaf, last->task, absent);
+	for (unsigned i = 0; i < missing; i++)
+		add_absent(finding, model, path->leaf, absent[i]);
+	if (missing > 0 || thrum__why_is_barrier(model, path->leaf))
+		return;
+	voice = thrum__why_merged(model, last, &ended, &time);
+	if (voice != THRUM__NONE) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_MERGED, voice, last->task, time,
+			THRUM__NONE);
+		if (at < finding->step_count)
+			finding->steps[at].more = ended;
+		return;
+	}
+	thrum__why_servers_of(model, path->leaf, last->task, &servers);
+	if (servers.count > 0)
+		thrum__why_add_newcomers(finding, search, last);
+	voice = thrum__why_voice_for(model, path);
+	if (voice != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_SIGNALLED_LAST,
+			thrum__why_known(model, THRUM__EDGE(model, voice, from)), path->leaf,
+			THRUM__EDGE(model, voice, time), voice);
+		return;
+	}
+	blame = thrum__why_not_again(search, last, &servers);
+	if (blame.kind == THRUM__STEP_NOT_AGAIN) {
+		thrum__why_add_again(finding, model, blame.task, blame.other, servers.count);
+		return;
+	}
+	if (blame.kind == THRUM__STEP_PUT_OFF) {
+		finding->count = THRUM__PUT_OFF;
+		thrum__why_add_step(finding, blame.kind, blame.task, blame.other, last->wait.since,
+			THRUM__NONE);
+		return;
+	}
+	if (servers.count == 0 && servers.is_whole &&
+		THRUM__TASK(model, path->leaf, kind) == THRUM_KIND_CONDITION &&
+		!thrum__why_add_takers(finding, search, path))
+		thrum__why_add_mutual(finding, search, path->leaf, last->task);
+	if (servers.count == 0 || !servers.is_whole)
+		return;
+	voice = thrum__why_missing_voice(search, last, &servers);
+	if (voice != THRUM__NONE) {
+		unsigned at = finding->step_count;
+
+		thrum__why_add_step(finding, THRUM__STEP_SERVER_ENDED, voice, path->leaf,
+			THRUM__TASK(model, voice, end), THRUM__NONE);
+		if (at < finding->step_count)
+			finding->steps[at].more = 2;
+		return;
+	}
+	voice = thrum__why_missing_in_round(model, path->leaf, &servers);
+	if (voice != THRUM__NONE) {
+		thrum__why_add_step(finding, THRUM__STEP_MISSES_ROUND, voice, path->leaf,
+			servers.edge[servers.count - 1] == THRUM__NONE
+				? last->wait.since
+				: THRUM__EDGE(model, servers.edge[servers.count - 1], time),
+			servers.edge[servers.count - 1]);
+		return;
+	}
+	able = thrum__why_able_servers(search, path->leaf, &servers, &first);
+	/* Where nothing happens any more, the one of several that did so last. */
+	if (able == 1 || (able > 1 && search->is_dead)) {
+		thrum__why_add_silent(finding, model, servers.task[first], path->leaf,
+			last->wait.since);
+		return;
+	}
+	if (able == 0) {
+		blame = thrum__why_blame_server(search, path->leaf, &servers);
+		thrum__why_add_blame(finding, model, &blame);
+		if (blame.kind >= 0 || add_deserters(finding, search, path, &servers))
+			return;
+	}
+	while (ended < servers.count && thrum__analyse_task_is_pending(model, servers.task[ended]))
+		ended++;
+	if (able == 0 && ended < servers.count)
+		add_ended_server(finding, model, path, servers.task[ended], servers.edge[ended]);
+	else if (able == 0)
+		thrum__why_add_step(finding, THRUM__STEP_SERVES_ITSELF, servers.task[0], path->leaf,
+			thrum__analyse_graph_waits(&search->graph, servers.task[0]).waits[0].since,
+			servers.edge[0]);
+}
+
+void thrum__why_add_server(struct thrum__finding *finding, const struct thrum__model *model,
+	const struct thrum__why_link *link)
+{
+	thrum__why_add_step(finding,
+		thrum__why_is_barrier(model, link->task)                   ? THRUM__STEP_ABSENT
+			: thrum__analyse_task_is_object(model, link->task) ? THRUM__STEP_SERVES
+			: link->is_steady ? THRUM__STEP_SHOULD_GO_ON
+					  : THRUM__STEP_SHOULD_END,
+		link->wait.on, link->task, link->wait.since, link->wait.edge);
+}
+
+void thrum__why_add_busy_loop(struct thrum__finding *finding, const struct thrum__search *search,
+	uint32_t timer)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t row = model->runs.count, all = 0, count = 0, found = THRUM__NONE, at;
+	int64_t due = thrum__why_due_of(model, timer);
+
+	if (due < 0 || due >= model->end || THRUM__TASK(model, timer, kind) != THRUM_KIND_TIMER)
+		return;
+	for (int i = 0; i < RUNS_BACK && row-- > model->runs.first; i++) {
+		uint32_t task;
+
+		if (!thrum__model_has_row(&model->runs, row) || THRUM__RUN(model, row, start) < due)
+			break;
+		task = THRUM__RUN(model, row, task);
+		if (THRUM__RUN(model, row, lane) != THRUM__TASK(model, timer, lane) ||
+			!thrum__model_has_row(&model->tasks, task) ||
+			thrum__analyse_task_is_lane(model, task))
+			continue;
+		found = found == THRUM__NONE ? task : found;
+		all++;
+		count += task == found || thrum__why_are_peers(search, task, found);
+	}
+	if (count < RUNS_MIN || count < all - all / RUNS_MIN)
+		return;
+	at = finding->step_count;
+	thrum__why_add_step(finding, THRUM__STEP_RUNS_MEANWHILE, found, timer, due, THRUM__NONE);
+	if (at < finding->step_count)
+		finding->steps[at].more = count;
+}

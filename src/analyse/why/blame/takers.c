@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Tells who took the lock of a condition while others wait for that: it may have changed what they wait
+ * for. A task that goes to wait for a condition releases its lock just before, which tells the lock.
+ */
+#include "analyse/why/blame/blame.h"
+#include "base/time.h"
+
+#define LOOK_BACK 1024  /* edges that are searched, from the latest back */
+#define LOCKS_BACK 8192 /* the same, of a lock whose places are compared */
+#define AT_ONCE 1000000 /* ns from the release of a lock to the wait */
+#define TOLD 2
+
+/* The lock that a task released to begin a wait, an edge; NONE if its act before was another one. */
+static uint32_t lock_of(const struct thrum__model *model, uint32_t wait)
+{
+	uint32_t act = thrum__model_has_row(&model->edges, wait)
+		? THRUM__EDGE(model, wait, prev_out)
+		: THRUM__NONE;
+
+	return thrum__model_has_row(&model->edges, act) &&
+			THRUM__EDGE(model, act, kind) == THRUM__EDGE_UNLOCK &&
+			thrum__base_time_between(THRUM__EDGE(model, act, time),
+				THRUM__EDGE(model, wait, time)) < AT_ONCE
+		? thrum__why_known(model, THRUM__EDGE(model, act, to))
+		: THRUM__NONE;
+}
+
+/* Whether a task may be told: it doesn't wait for the condition itself. */
+static bool is_other(const struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t task)
+{
+	struct thrum__analyse_waits waits;
+
+	if (!thrum__model_has_row(&search->model->tasks, task) || task == link->task ||
+		!*thrum__model_task_name(search->model, task, NULL))
+		return false;
+	waits = thrum__analyse_graph_waits(&search->graph, task);
+	return waits.count == 0 || waits.waits[0].on != link->wait.on;
+}
+
+static bool has_step(const struct thrum__finding *finding, uint32_t task)
+{
+	for (unsigned i = 0; i < finding->step_count; i++)
+		if (finding->steps[i].task == task)
+			return true;
+	return false;
+}
+
+bool thrum__why_add_takers(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_path *path)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__analyse_wait *wait = &thrum__why_path_last(path)->wait;
+	uint32_t lock = lock_of(model, wait->edge), told = 0;
+	uint32_t edge = lock == THRUM__NONE ? lock : THRUM__TASK(model, lock, edge_in);
+
+	for (unsigned i = 0;
+		i < LOOK_BACK && told < TOLD && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) > wait->since;
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		uint32_t task = THRUM__EDGE(model, edge, from);
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
+			!is_other(search, thrum__why_path_last(path), task) ||
+			has_step(finding, task))
+			continue;
+		thrum__why_add_step(finding, THRUM__STEP_TAKES_LOCK, task, path->leaf,
+			THRUM__EDGE(model, edge, time), edge);
+		told++;
+	}
+	return told > 0;
+}
+
+/* ---- At a new place ------------------------------------------------------------------------- */
+
+/* The lock of a condition: one that some waiter released to wait for it; or NONE. */
+static uint32_t lock_of_condition(const struct thrum__model *model, uint32_t condition)
+{
+	uint32_t edge = THRUM__TASK(model, condition, edge_in), lock = THRUM__NONE;
+
+	for (unsigned i = 0;
+		i < LOOK_BACK && lock == THRUM__NONE && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT)
+			lock = lock_of(model, edge);
+	return lock;
+}
+
+static bool is_for_condition(const struct thrum__model *model, uint32_t edge, int kind)
+{
+	return thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) == kind &&
+		THRUM__TASK(model, THRUM__EDGE(model, edge, to), kind) == THRUM_KIND_CONDITION;
+}
+
+/* Whether a task that took a lock, by this edge, did so after it waited for a condition, or signalled this
+ * one or went to wait for one before it took the lock again, or isn't known to have done none of these. */
+static bool has_use(const struct thrum__model *model, uint32_t taken, uint32_t condition)
+{
+	uint32_t task = THRUM__EDGE(model, taken, from), lock = THRUM__EDGE(model, taken, to);
+	uint32_t edge = THRUM__TASK(model, task, edge_out), after = THRUM__NONE;
+	bool signals = false;
+
+	for (unsigned i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_out)) {
+		int kind = THRUM__EDGE(model, edge, kind);
+		uint32_t to = THRUM__EDGE(model, edge, to);
+
+		if (edge == taken)
+			return signals ||
+				is_for_condition(model, THRUM__EDGE(model, edge, prev_out),
+					THRUM__EDGE_READ);
+		signals |= kind == THRUM__EDGE_SIGNAL && to == condition;
+		if (to == lock && kind == THRUM__EDGE_LOCK)
+			signals = false;
+		if (to == lock && kind == THRUM__EDGE_UNLOCK &&
+			is_for_condition(model, after, THRUM__EDGE_WAIT) &&
+			lock_of(model, after) == lock)
+			signals = true;
+		after = edge;
+	}
+	return true;
+}
+
+/* Whether a task is one of those that served a condition, or is named like one. */
+static bool is_like_server(const struct thrum__model *model, uint32_t task,
+	const struct thrum__why_servers *servers)
+{
+	for (unsigned i = 0; i < servers->count; i++)
+		if (servers->task[i] == task ||
+			thrum__why_are_named_alike(model, servers->task[i], task))
+			return true;
+	return false;
+}
+
+/* Whether nobody took a lock at the place of this edge up to a time, as far as is recorded. */
+static bool is_new_place(const struct thrum__model *model, uint32_t taken, int64_t until)
+{
+	uint32_t edge = THRUM__EDGE(model, taken, prev_in);
+
+	for (unsigned i = 0; thrum__model_has_row(&model->edges, edge);
+		i++, edge = THRUM__EDGE(model, edge, prev_in))
+		if (i == LOCKS_BACK ||
+			(THRUM__EDGE(model, edge, kind) == THRUM__EDGE_LOCK &&
+				THRUM__EDGE(model, edge, value) ==
+					THRUM__EDGE(model, taken, value) &&
+				THRUM__EDGE(model, edge, time) <= until))
+			return false;
+	return edge == THRUM__NONE;
+}
+
+/* The edges by which those that serve the condition, and their like, first took its lock at a new place since
+ * a wait began, and made no use of it. Returns how many there are, at most TOLD + 1. */
+static unsigned find_new(const struct thrum__search *search, const struct thrum__why_link *link,
+	uint32_t lock, uint32_t found[TOLD + 1])
+{
+	const struct thrum__model *model = search->model;
+	uint32_t edge = THRUM__TASK(model, lock, edge_in);
+	struct thrum__why_servers servers;
+	unsigned count = 0;
+
+	thrum__why_servers_of(model, link->wait.on, link->task, &servers);
+
+	for (unsigned i = 0;
+		i < LOCKS_BACK && count <= TOLD && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) > link->wait.since;
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		unsigned at = 0;
+
+		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
+			!thrum__model_edge_site(model, edge) ||
+			!is_other(search, link, THRUM__EDGE(model, edge, from)) ||
+			!is_like_server(model, THRUM__EDGE(model, edge, from), &servers) ||
+			has_use(model, edge, link->wait.on) ||
+			!is_new_place(model, edge, link->wait.since))
+			continue;
+		while (at < count &&
+			THRUM__EDGE(model, found[at], value) != THRUM__EDGE(model, edge, value))
+			at++;
+		found[at] = edge;
+		count = at == count ? count + 1 : count;
+	}
+	return count;
+}
+
+bool thrum__why_add_newcomers(struct thrum__finding *finding, const struct thrum__search *search,
+	const struct thrum__why_link *link)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t lock, found[TOLD + 1];
+	unsigned count;
+
+	if (THRUM__TASK(model, link->wait.on, kind) != THRUM_KIND_CONDITION)
+		return false;
+	lock = lock_of_condition(model, link->wait.on);
+	if (lock == THRUM__NONE || THRUM__TASK(model, lock, created) <= search->gap)
+		return false;
+	count = find_new(search, link, lock, found);
+	for (unsigned i = count; count <= TOLD && i-- > 0;)
+		thrum__why_add_step(finding, THRUM__STEP_TAKES_LOCK,
+			THRUM__EDGE(model, found[i], from), link->wait.on,
+			THRUM__EDGE(model, found[i], time), found[i]);
+	return count > 0 && count <= TOLD;
+}

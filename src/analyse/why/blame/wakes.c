@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: ISC */
+/* Finds signals that woke one task, though several waited, and the wrong one or too few. */
+#include "analyse/why/blame/blame.h"
+
+#define LOOK_BACK 1024  /* edges that are searched, from the latest back */
+#define AT_ONCE 1000000 /* ns in which a task that was woken waits again, if it can't use it */
+
+/* The condition's latest signal, if it came after a time and several waited; else NONE. Sets *read to
+ * the edge by which the first task was woken after it, or NONE. */
+static uint32_t last_signal(const struct thrum__model *model, uint32_t condition, int64_t since,
+	uint32_t *read)
+{
+	uint32_t edge = THRUM__TASK(model, condition, edge_in);
+
+	*read = THRUM__NONE;
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, time) > since;
+		i++, edge = THRUM__EDGE(model, edge, prev_in)) {
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_READ)
+			*read = edge;
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_SIGNAL)
+			return THRUM__EDGE(model, edge, value) > 1 ? edge : THRUM__NONE;
+	}
+	return THRUM__NONE;
+}
+
+/* Whether a task did nothing since a wait for a condition was over but end. */
+static bool has_only_ended(const struct thrum__model *model, uint32_t task, uint32_t read)
+{
+	uint32_t condition = THRUM__EDGE(model, read, to);
+	uint32_t edge = THRUM__TASK(model, task, edge_out);
+
+	for (int i = 0; i < LOOK_BACK && thrum__model_has_row(&model->edges, edge) && edge != read;
+		i++, edge = THRUM__EDGE(model, edge, prev_out))
+		if (THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			THRUM__EDGE(model, edge, to) == condition)
+			return false;
+	return edge == read && THRUM__TASK(model, task, state) == THRUM__STATE_RESOLVED;
+}
+
+bool thrum__why_single_wake(const struct thrum__search *search, uint32_t condition, uint32_t waiter,
+	int64_t since, struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+	uint32_t read, last;
+
+	wake->signal = last_signal(model, condition, since, &read);
+	if (wake->signal == THRUM__NONE || read == THRUM__NONE)
+		return false;
+	wake->task = THRUM__EDGE(model, read, from);
+	wake->again = THRUM__NONE;
+	if (!thrum__model_has_row(&model->tasks, wake->task) || wake->task == waiter)
+		return false;
+	last = THRUM__TASK(model, wake->task, edge_out);
+	if (thrum__model_has_row(&model->edges, last) &&
+		THRUM__EDGE(model, last, prev_out) == read &&
+		THRUM__EDGE(model, last, kind) == THRUM__EDGE_WAIT &&
+		THRUM__EDGE(model, last, to) == condition &&
+		THRUM__EDGE(model, last, time) - THRUM__EDGE(model, read, time) < AT_ONCE) {
+		wake->again = last;
+		return true;
+	}
+	return has_only_ended(model, wake->task, read) &&
+		(thrum__why_waits_on(model, wake->task, condition) > 1 ||
+			thrum__why_waits_on(model, waiter, condition) > 1) &&
+		thrum__why_peers_key(&search->peers, wake->task) ==
+		thrum__why_peers_key(&search->peers, waiter);
+}
+
+bool thrum__why_taken_wake(const struct thrum__search *search, const struct thrum__why_path *path,
+	struct thrum__why_wake *wake)
+{
+	const struct thrum__model *model = search->model;
+	const struct thrum__why_link *last = thrum__why_path_last(path);
+	uint32_t edge, signal, from;
+
+	if (!last || last->is_served ||
+		THRUM__TASK(model, path->leaf, kind) != THRUM_KIND_CONDITION)
+		return false;
+	edge = last->wait.edge;
+	while (thrum__model_has_row(&model->edges, edge) &&
+		THRUM__EDGE(model, edge, kind) != THRUM__EDGE_SIGNAL)
+		edge = THRUM__EDGE(model, edge, prev_out);
+	/* One that waited before it for the same condition, and still does. */
+	for (signal = edge; thrum__model_has_row(&model->edges, edge);
+		edge = THRUM__EDGE(model, edge, prev_in)) {
+		from = THRUM__EDGE(model, edge, from);
+		if (thrum__analyse_task_is_pending(model, from) &&
+			THRUM__EDGE(model, edge, kind) == THRUM__EDGE_WAIT &&
+			thrum__model_last_edge(model, from) == edge)
+			return thrum__model_has_row(&model->tasks, THRUM__EDGE(model, edge, to)) &&
+				thrum__why_single_wake(search, THRUM__EDGE(model, edge, to), from,
+					THRUM__EDGE(model, edge, time), wake) &&
+				wake->signal == signal && wake->again != THRUM__NONE;
+	}
+	return false;
+}
