@@ -178,6 +178,8 @@ void thrum__adapt_fork_begins(void)
 	atomic_store(&thrum__adapt_look_counts[0], 0);
 	thrum__adapt_children_left();
 	thrum__adapt_watches_left();
+	thrum__adapt_unsent_left();
+	thrum__adapt_removed_left();
 	if (thrum__adapt_self)
 		thrum__adapt_self->spin = (struct spin){.count = 0};
 }

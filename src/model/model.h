@@ -49,6 +49,8 @@
  */
 #define THRUM__COLUMN (THRUM__BLOCK + 8)
 
+#define THRUM__SPARES 4 /* blocks of a table that may be made before they are needed */
+
 /*
  * A table. It has the rows from `first` to count - 1, but for those of blocks that are NULL: these
  * are forgotten.
@@ -56,8 +58,8 @@
 struct thrum__model_rows {
 	void **block;
 	uint32_t first, count;
-	uint32_t blocks, room; /* used and allocated elements of `block` */
-	_Atomic(void *) spare; /* the next block, or NULL: thrum__model_prepare */
+	uint32_t blocks, room;                /* used and allocated elements of `block` */
+	_Atomic(void *) spare[THRUM__SPARES]; /* blocks for later, or NULL: thrum__model_prepare */
 };
 
 /* Elements of narrow columns: times and ids less the column's `base`, or UINT32_MAX for OPEN. */
@@ -421,7 +423,7 @@ THRUM__MUST_USE int thrum__model_load(struct thrum__model *, struct thrum_trace 
 	struct thrum_error_info *);
 
 /*
- * Makes memory ready for rows to come, since the system takes its time for that. `model` is a struct
+ * Makes memory ready for some rows to come, since the system takes its time for that. `model` is a struct
  * thrum__model; another thread may call this while one appends to it.
  */
 void thrum__model_prepare(void *model);

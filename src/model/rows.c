@@ -21,6 +21,16 @@ int thrum__model_array_grow(void **array, uint32_t *room, uint32_t count, size_t
 	return 0;
 }
 
+/* Takes a block that was made ready; NULL: there is none. */
+static struct thrum__block *take_spare(struct thrum__model_rows *rows)
+{
+	struct thrum__block *block = NULL;
+
+	for (size_t i = 0; i < THRUM__SPARES && !block; i++)
+		block = atomic_exchange_explicit(&rows->spare[i], NULL, memory_order_acquire);
+	return block;
+}
+
 int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, unsigned shift,
 	int64_t time)
 {
@@ -34,8 +44,7 @@ int thrum__model_rows_grow(struct thrum__model_rows *rows, size_t block_size, un
 	rows->block = array;
 	if (error)
 		return error;
-	struct thrum__block *block = atomic_exchange_explicit(&rows->spare, NULL,
-		memory_order_acquire);
+	struct thrum__block *block = take_spare(rows);
 
 	if (!block)
 		block = malloc(block_size);
@@ -84,7 +93,18 @@ void thrum__model_rows_finish(struct thrum__model_rows *rows)
 	for (uint32_t i = 0; i < rows->blocks; i++)
 		free_block(rows->block[i]);
 	free(rows->block);
-	free(rows->spare);
+	for (size_t i = 0; i < THRUM__SPARES; i++)
+		free(rows->spare[i]);
+}
+
+/* Returns a block of memory that the system has made present; NULL when there is none. */
+static void *make_block(size_t size)
+{
+	char *block = malloc(size);
+
+	for (size_t at = 0; block && at < size; at += PAGE)
+		*(volatile char *)(block + at) = 0;
+	return block;
 }
 
 void thrum__model_prepare(void *model)
@@ -102,15 +122,18 @@ void thrum__model_prepare(void *model)
 		{&m->suspensions, sizeof(struct thrum__intervals)},
 	};
 
-	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-		if (atomic_load_explicit(&tables[i].rows->spare, memory_order_relaxed))
-			continue;
-		char *block = malloc(tables[i].size);
+	size_t count = sizeof tables / sizeof *tables;
 
-		for (size_t at = 0; block && at < tables[i].size; at += PAGE)
-			*(volatile char *)(block + at) = 0;
-		/* Partner: thrum__model_rows_grow. */
-		atomic_store_explicit(&tables[i].rows->spare, block, memory_order_release);
+	/* One spare block of each table comes before the second of any. */
+	for (size_t i = 0; i < THRUM__SPARES * count; i++) {
+		_Atomic(void *) *spare = &tables[i % count].rows->spare[i / count];
+
+		if (atomic_load_explicit(spare, memory_order_relaxed))
+			continue;
+		/* Partner: take_spare. */
+		atomic_store_explicit(spare, make_block(tables[i % count].size),
+			memory_order_release);
+		break;
 	}
 }
 

@@ -56,7 +56,7 @@ static void tell_rounds(int rounds, int maker)
 	for (int i = 0; i < rounds; i++) {
 		int at = 10 * (i + 1);
 
-		story_tell("%d" MS "create %d %d handle\n%d" MS "label %d \"idle drain\n", at,
+		story_tell("%d" MS "create %d %d handle =7\n%d" MS "label %d \"idle drain\n", at,
 			maker, 10 + i, at, 10 + i);
 		story_tell("%d" MS "wait 2 3\n%d" MS "switch %d\n", at, at + 1, 10 + i);
 		story_tell("%d" MS "signal %d 3 =1\n%d" MS "read 2 3\n", at + 1, 10 + i, at + 2);
@@ -73,6 +73,14 @@ static void a_source_is_not_made_again(void **state)
 	expect(-1, 0, 0, 0);
 	tell_rounds(3, 1); /* the waiter doesn't make them */
 	expect(-1, 0, 0, 0);
+	/* Another one waits there, too, and made the last of them. */
+	tell_rounds(3, 2);
+	story_take_back();
+	story_tell("90" MS "create 1 9 task\n90" MS "label 9 \"mixer\n");
+	story_tell("91" MS "create 9 30 handle =7\n91" MS "label 30 \"idle drain\n91" MS
+		   "switch 30\n91" MS "signal 30 3 =1\n92" MS "switch 1\n92" MS "resolve 1 30\n");
+	story_tell("95" MS "wait 9 3\n100" MS "wait 2 3\n");
+	expect(THRUM__STEP_NOT_AGAIN, 30, 3, 0);
 	tell_rounds(3, 2); /* another one is there */
 	story_tell("101" MS "create 1 20 handle\n101" MS "label 20 \"idle drain\n");
 	expect(-1, 0, 0, 0);

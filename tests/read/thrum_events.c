@@ -239,6 +239,36 @@ static void gives_whole_keys(void **state)
 	recording_finish(&recording);
 }
 
+/* Texts of each size, with bytes that are easily taken for a NUL where eight are tested at once. */
+static void finds_the_ends_of_texts(void **state)
+{
+	enum {
+		SIZES = 40
+	};
+	char texts[SIZES][SIZES + 1] = {0};
+	struct recording recording;
+	struct packet_writer t = set_up(&recording);
+	const struct thrum_event *events;
+	size_t count;
+
+	(void)state;
+	for (unsigned size = 0; size < SIZES; size++) {
+		for (unsigned i = 0; i < size; i++)
+			texts[size][i] = "\x01\x80\xff"[i % 3];
+		ADD(t, size, R(LOG), .text = texts[size]);
+	}
+	struct thrum_trace *trace = thrum_helper_open(&recording);
+
+	assert_int_equal(thrum_trace_next(trace, &events, &count, NULL), 1);
+	assert_int_equal(count, SIZES);
+	for (unsigned size = 0; size < SIZES; size++) {
+		assert_int_equal(events[size].text_size, size);
+		assert_string_equal(events[size].text, texts[size]);
+	}
+	thrum_trace_close(trace);
+	recording_finish(&recording);
+}
+
 /* Any record may have an extended header, which long pauses need too. */
 static void bridges_long_pauses(void **state)
 {
@@ -479,6 +509,7 @@ int main(void)
 		cmocka_unit_test(shows_definitions),
 		cmocka_unit_test(shows_the_rest),
 		cmocka_unit_test(gives_whole_keys),
+		cmocka_unit_test(finds_the_ends_of_texts),
 		cmocka_unit_test(bridges_long_pauses),
 		cmocka_unit_test(takes_no_time_that_fits_no_number),
 		cmocka_unit_test(tells_where_tasks_were_created),

@@ -80,6 +80,8 @@ static void read_line(char *line, struct thrum_event *event)
 	}
 	if (type < 0)
 		refuse(line);
+	if (type == THRUM_EVENT_CREATE || type == THRUM_EVENT_LOCK || type == THRUM_EVENT_WAIT)
+		event->site = (uint16_t)event->value;
 }
 
 void story_init(struct story *story, const char *lines)

@@ -5,7 +5,8 @@
  *     TIME [@LANE] EVENT [TASK|- [OTHER]] [=VALUE] [KIND] ["TEXT]
  *
  * TIME is in ns, EVENT is a word of `thrum dump`, only a create has a KIND, and the text goes to
- * the end of the line. For instance:
+ * the end of the line. The value of a create, lock or wait is the number of its
+ * place. For instance:
  *
  *     0 create - 1 thread
  *     5 create 1 2 promise

@@ -38,6 +38,8 @@ struct cell {
 	cell_function *finalize;  /* the program's callback for its end */
 	_Atomic bool is_limited;  /* it was started with a time limit */
 	int number;               /* a descriptor or signal, or how many use the cell */
+	int watched;              /* the descriptor whose data it waits for; -1: for others */
+	uint32_t watch;           /* and its number: see look/removed.c */
 	const char *noun;         /* for labels */
 	bool is_named;            /* the program named it */
 };

@@ -49,7 +49,7 @@ ssize_t __recvfrom_chk(int fd, void *restrict to, size_t size, size_t room, int 
 #define ACCEPTS(name, parameters, arguments) REAL(name)
 #define RECEIVES(name, parameters, arguments, first) REAL(name)
 #define PUTS(name, parameters, arguments, size, parts, count) REAL(name)
-#define WRITES(type, name, parameters, arguments, flags, size, rights) REAL(name)
+#define WRITES(type, name, parameters, arguments, flags, size, exact, rights) REAL(name)
 #define REAPS(name, parameters, arguments, first) REAL(name)
 #define LEARNS(type, name, parameters, arguments, process, options, begin, note) REAL(name)
 #include "adapt/call/blocking.def"
@@ -91,7 +91,7 @@ static size_t size_of(const struct iovec *parts, int count)
 {
 	size_t size = 0;
 
-	for (int i = 0; parts && i < count && size <= ROOM; i++)
+	for (int i = 0; parts && i < count; i++)
 		size += parts[i].iov_len;
 	return size;
 }
@@ -549,10 +549,18 @@ static bool note_write(int fd, size_t size)
 	return is_sure;
 }
 
-static ssize_t note_written(int fd, bool is_noted, ssize_t result)
+/* size: as the call returns it if all is written; SIZE_MAX: not known. Eight bytes or fewer, as of an
+ * eventfd, may only wake somebody. */
+static ssize_t note_written(int fd, bool is_noted, ssize_t result, size_t size, const void *caller)
 {
 	if (is_of_pipe(fd) && !is_noted && result > 0)
 		thrum__adapt_pipe_written(fd);
+	if (LIKELY((size_t)result == size) || (result > 0 && size == SIZE_MAX)) {
+		if (UNLIKELY(is_full(fd)))
+			thrum__adapt_unsent_over(fd);
+	} else if (result > 0 || (result < 0 && errno == EAGAIN)) {
+		thrum__adapt_unsent_note(fd, result > 0, size > sizeof(uint64_t) ? caller : NULL);
+	}
 	return result;
 }
 
@@ -584,20 +592,22 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 \
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
-		bool waits = would_write(fd, 0, size), is_noted = note_write(fd, size); \
+		size_t all = size; \
+		bool waits = would_write(fd, 0, all), is_noted = note_write(fd, all); \
 \
 		if (UNLIKELY(waits)) { \
-			ssize_t result = try_write(fd, size, parts, count); \
+			ssize_t result = try_write(fd, all, parts, count); \
 \
 			if (result >= 0 || errno != EAGAIN) \
-				return note_written(fd, is_noted, result); \
+				return note_written(fd, is_noted, result, all, caller); \
 			errno = error; \
 		} \
 		return note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \
-			      : real_##name(caller) arguments); \
+			      : real_##name(caller) arguments, \
+			all, caller); \
 	}
-#define WRITES(type, name, parameters, arguments, flags, size, rights) \
+#define WRITES(type, name, parameters, arguments, flags, size, exact, rights) \
 	WAIT_IN(type, name, parameters, arguments, begin_write(&blocked, caller, fd, SIDE_WRITES)) \
 	STAND_IN type name parameters \
 	{ \
@@ -607,11 +617,13 @@ static NOINLINE ssize_t try_write(int fd, size_t size, const struct iovec *parts
 			thrum__adapt_pipes_shared(); \
 		if (LIKELY(!may_wait_for(fd, true))) \
 			return real_##name(caller) arguments; \
-		bool waits = would_write(fd, flags, size), is_noted = note_write(fd, size); \
+		size_t all = size; \
+		bool waits = would_write(fd, flags, all), is_noted = note_write(fd, all); \
 \
 		return (type)note_written(fd, is_noted, \
 			waits ? wait_in_##name(caller, LIST arguments) \
-			      : real_##name(caller) arguments); \
+			      : real_##name(caller) arguments, \
+			(exact) ? all : SIZE_MAX, caller); \
 	}
 
 static void note_status(pid_t child, const int *status)

@@ -22,6 +22,7 @@ void thrum__adapt_descriptors_forget(unsigned first, unsigned last)
 {
 	leave_limit();
 	thrum__adapt_watches_forget(first, last);
+	thrum__adapt_removed_forget(first, last);
 	thrum__adapt_files_forget(first, last);
 	for (unsigned fd = first; fd <= last && fd < DESCRIPTORS; fd++) {
 		if (is_of_pipe((int)fd))

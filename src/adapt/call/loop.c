@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "adapt/look/look.h"
+#include "port/port.h"
 
 #define TOLD_MAX 8 /* descriptors that are recorded of each wake-up */
 
@@ -35,6 +36,8 @@ static bool is_later(const struct timespec *timeout)
 static NOINLINE struct object *polled(struct looking *looking, struct pollfd *fds, nfds_t count,
 	bool is_endless, const void *caller)
 {
+	looking->polled = fds;
+	looking->count = count;
 	if (count == 1 && fds && fds->events & POLLIN && thrum__adapt_stream_has_line(fds->fd))
 		looking->stream = fds->fd;
 	return count == 1 && is_endless && fds && fds->events & POLLIN && is_of_pipe(fds->fd) &&
@@ -107,6 +110,7 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 	thrum__adapt_start();
 	if (!is_on(ADAPTER_LOOP))
 		return false;
+	thrum__adapt_removed_turn();
 	if (looking->epoll >= 0) {
 		thrum__adapt_watch_turn();
 		thrum__adapt_epoll_waits();
@@ -124,6 +128,14 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 			looking->epoll < 0 ? thrum__adapt_work_reason(call, looking->caller)
 					   : THRUM_WAIT_FOR_WORK);
 	return true;
+}
+
+/* The milliseconds that are left of a time limit; -1: there is none. */
+static int left_of(int limit, uint64_t began)
+{
+	int64_t left = limit - (int64_t)((thrum__port_monotonic() - began) / 1000000);
+
+	return limit < 0 ? -1 : left > 0 ? (int)left : 0;
 }
 
 /* The wait also ends when the thread is cancelled. */
@@ -151,6 +163,23 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 			tell; \
 		return result; \
 	}
+/* Looks during a wait with a time limit, or for a pipe of the program. */
+#define LOOK_ASIDE(name, arguments) \
+	{ \
+		uint64_t began = thrum__port_monotonic(); \
+\
+		looks = true; \
+		do { \
+			int left = left_of(limit, began); \
+\
+			timeout = looks && (left < 0 || looking.pause < left) ? looking.pause \
+									      : left; \
+			result = real_##name(caller) arguments; \
+			if (result != 0 || timeout == left) \
+				break; \
+			looks = thrum__adapt_look_aside(&looking); \
+		} while (true); \
+	}
 #define LOOKS(name, parameters, arguments, epoll, object, socket, tell) \
 	STAND_IN int name parameters \
 	{ \
@@ -172,17 +201,23 @@ static bool begin(struct looking *looking, const char *call, bool waits, struct 
 		} \
 		{ \
 			LOOKING(epoll) \
+			looking.is_endless = limit < 0; \
 			is_recorded = begin(&looking, #name, limit != 0, object, socket); \
 			bool looks = is_recorded && limit < 0 && \
 				(!wait.source || wait.ends_source) && \
 				thrum__adapt_looks(&looking); \
 \
-			do { \
-				timeout = looks ? looking.pause : limit; \
-				result = real_##name(caller) arguments; \
-				if (looks && result == 0) \
-					looks = thrum__adapt_look(&looking); \
-			} while (result == 0 && timeout != limit); \
+			if (UNLIKELY(thrum__adapt_has_left()) && !looks && \
+				(limit < 0 || limit > LOOK_FIRST) && is_recorded && \
+				!thrum__adapt_had_handlers()) \
+				LOOK_ASIDE(name, arguments) \
+			else \
+				do { \
+					timeout = looks ? looking.pause : limit; \
+					result = real_##name(caller) arguments; \
+					if (looks && result == 0) \
+						looks = thrum__adapt_look(&looking); \
+				} while (result == 0 && timeout != limit); \
 			thrum__adapt_epoll_waits(); \
 		} \
 		if (is_recorded && result > 0) \

@@ -7,6 +7,7 @@
  *   sockets.c      messages to other processes of the machine
  *   streams.c      lines that streams of the C library have read
  *   timers.c       who armed timers
+ *   unsent.c       writes that fell short
  *   limit.c        programs that have as many as they may have
  */
 #ifndef ADAPT_DESCRIPTOR_H
@@ -31,7 +32,8 @@ enum descriptor_sort {
 	DESCRIPTOR_PIPE = 4,  /* with either: an end of a pipe of the program */
 	DESCRIPTOR_LOW =
 		8, /* with SLOW: a call that receives waits for several bytes: SO_RCVLOWAT */
-	DESCRIPTOR_SOCKET = 16 /* with QUICK or SLOW: its peer may be a process of this machine */
+	DESCRIPTOR_SOCKET = 16, /* with QUICK or SLOW: its peer may be a process of this machine */
+	DESCRIPTOR_FULL = 32    /* a write fell short: see unsent.c */
 };
 extern _Atomic uint8_t thrum__adapt_descriptors[DESCRIPTORS];
 
@@ -62,6 +64,13 @@ static inline bool is_socket(int fd)
 	return (unsigned)fd < DESCRIPTORS &&
 		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
 		DESCRIPTOR_SOCKET;
+}
+
+static inline bool is_full(int fd)
+{
+	return (unsigned)fd < DESCRIPTORS &&
+		atomic_load_explicit(&thrum__adapt_descriptors[fd], memory_order_relaxed) &
+		DESCRIPTOR_FULL;
 }
 
 /* Whether a call would wait now for one of these events, as for poll(); 0: for something else that it
@@ -176,8 +185,13 @@ void thrum__adapt_socket_receive(int fd);
 bool thrum__adapt_socket_is_known(int fd);
 /* The running task waits for what comes next. */
 void thrum__adapt_socket_wait(struct wait *, int fd, const void *caller);
+/* The descriptor of this process that is the other end of a connection; -1: none is known, or the connection
+ * has several descriptors. May change errno. */
+int thrum__adapt_socket_peer(int fd);
 /* Whether it is a connected Unix socket that nobody has accepted yet. */
 bool thrum__adapt_socket_is_queued(int fd);
+/* Whether it is a socket that listens. For any descriptor; may change errno. */
+bool thrum__adapt_listens(int fd);
 /* The descriptor is closed. */
 void thrum__adapt_socket_forget(unsigned fd);
 
@@ -198,6 +212,36 @@ bool thrum__adapt_timer_is_own(int fd);
 void thrum__adapt_timers_shared(void);
 /* Writes "arming of timerfd 5, last armed by PLACE", or the like. Keeps errno. */
 void thrum__adapt_put_timer(char to[CALL_MAX + PLACE_MAX], int fd);
+
+/* ---- unsent.c ---- */
+
+/*
+ * A write to a descriptor that doesn't block took only a part, or nothing, as there was no room. It is noted
+ * until a later write takes all, until the program asks when there is room, or until the descriptor is
+ * closed.
+ */
+#define UNSENT 1024 /* descriptors from here on are not noted */
+struct unsent {
+	const void *caller;
+	const struct thread *thread; /* that wrote */
+	uint32_t times;              /* differs if another write fell short */
+	bool is_part;                /* a part of it was sent */
+	uint64_t task;               /* that tells of it; 0: none */
+};
+
+/* Such a write, there. Keeps errno. Async-signal-safe. */
+void thrum__adapt_unsent_note(int fd, bool is_part, const void *caller);
+/* It is noted no more. Only for descriptors that are full. */
+void thrum__adapt_unsent_over(int fd);
+/* Its task ends, if it has one. */
+void thrum__adapt_unsent_end(int fd);
+/* Returns whether one is noted. */
+bool thrum__adapt_unsent_get(int fd, struct unsent *);
+void thrum__adapt_unsent_tell(int fd, thrum_task);
+/* No descriptor from this one on was ever noted. */
+int thrum__adapt_unsent_used(void);
+/* In a fork's child: none is noted. */
+void thrum__adapt_unsent_left(void);
 
 /* ---- limit.c ---- */
 

@@ -16,6 +16,7 @@
 #include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -141,7 +142,7 @@ static enum found find_unix(int fd, bool is_server, bool is_client, struct end e
 	return found;
 }
 
-static bool listens(int fd)
+bool thrum__adapt_listens(int fd)
 {
 	int value = 0;
 	socklen_t size = sizeof value;
@@ -158,7 +159,7 @@ static enum found find_ends(int fd, struct end ends[2])
 	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0)
 		return NEVER;
 	if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
-		return errno == ENOTCONN && !listens(fd) ? NOT_YET : NEVER;
+		return errno == ENOTCONN && !thrum__adapt_listens(fd) ? NOT_YET : NEVER;
 	if (own.ss_family == AF_UNIX) {
 		bool has_name = is_named(&own, own_size), asks_name = is_named(&peer, peer_size);
 
@@ -275,6 +276,73 @@ bool thrum__adapt_socket_is_queued(int fd)
 	uint32_t peer;
 
 	return fstat(fd, &file) == 0 && find_peer(file.st_ino, &peer) == NOT_YET;
+}
+
+/* ---- The other end, if this process has it ----------------------------------------------------- */
+
+struct search {
+	struct end own, peer; /* Unix: peer alone, by its inode */
+	ino_t inode;          /* of this one */
+	bool is_unix, is_doubled;
+	int fd, found;
+};
+
+static bool find_inode(int fd, struct end *peer)
+{
+	struct stat file;
+	uint32_t inode = 0;
+
+	if (fstat(fd, &file) != 0 || find_peer(file.st_ino, &inode) != FOUND)
+		return false;
+	memcpy(peer->address, &inode, sizeof inode);
+	return true;
+}
+
+static bool find_addresses(int fd, struct search *search)
+{
+	struct sockaddr_storage own, peer;
+	socklen_t own_size = sizeof own, peer_size = sizeof peer;
+
+	if (getsockname(fd, (struct sockaddr *)&own, &own_size) != 0 ||
+		getpeername(fd, (struct sockaddr *)&peer, &peer_size) != 0)
+		return false;
+	search->is_unix = own.ss_family == AF_UNIX;
+	return search->is_unix ||
+		(take_address((struct sockaddr *)&own, &search->own) &&
+			take_address((struct sockaddr *)&peer, &search->peer));
+}
+
+static void compare_end(void *context, int directory, const char *name)
+{
+	struct search *search = context, other = {.found = -1};
+	struct stat file;
+	int fd = atoi(name);
+
+	(void)directory;
+	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
+		return;
+	search->is_doubled |= file.st_ino == search->inode && fd != search->fd;
+	if (search->found >= 0)
+		return;
+	if (search->is_unix ? memcmp(search->peer.address, &(uint32_t){(uint32_t)file.st_ino},
+				      sizeof(uint32_t)) == 0
+			    : find_addresses(fd, &other) && !other.is_unix &&
+				memcmp(&other.own, &search->peer, sizeof other.own) == 0 &&
+				memcmp(&other.peer, &search->own, sizeof other.peer) == 0)
+		search->found = fd;
+}
+
+int thrum__adapt_socket_peer(int fd)
+{
+	struct search search = {.fd = fd, .found = -1};
+	struct stat file;
+
+	if (fstat(fd, &file) != 0 || !S_ISSOCK(file.st_mode))
+		return -1;
+	search.inode = file.st_ino;
+	if (find_addresses(fd, &search) && (!search.is_unix || find_inode(fd, &search.peer)))
+		thrum__adapt_process_each(getpid(), "/fd", compare_end, &search);
+	return search.is_doubled ? -1 : search.found;
 }
 
 void thrum__adapt_socket_forget(unsigned fd)

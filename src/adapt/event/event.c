@@ -2,6 +2,7 @@
 /* Events of libevent. */
 #define _GNU_SOURCE
 #include "adapt/event/event.h"
+#include "adapt/look/look.h"
 
 #include <event2/dns.h>
 #include <event2/event_compat.h>
@@ -202,6 +203,9 @@ STAND_IN int event_add(struct event *event, const struct timeval *timeout)
 	if (thrum__adapt_event_begin(CALLER)) {
 		struct cell *cell = cell_of(event, CALLER);
 
+		if (cell && event->ev_events & EV_READ)
+			thrum__adapt_removed_event(cell->number,
+				(const void *)(uintptr_t)cell->given.function[0]);
 		if (cell && timeout) {
 			tell_due(cell->task, timeout);
 			atomic_store_explicit(&cell->is_limited, true, memory_order_relaxed);

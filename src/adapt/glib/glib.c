@@ -2,6 +2,7 @@
 /* Sources of GLib's main loop. */
 #define _GNU_SOURCE
 #include "adapt/glib/glib.h"
+#include "adapt/look/look.h"
 
 #include <errno.h>
 #include <gio/gio.h>
@@ -18,6 +19,7 @@ REAL(g_source_set_name)
 REAL(g_source_set_static_name)
 REAL(g_source_set_ready_time)
 REAL(g_main_depth)
+REAL(g_io_channel_unix_get_fd)
 REAL(g_get_monotonic_time)
 
 __thread const char *thrum__adapt_glib_child;
@@ -115,8 +117,11 @@ static void free_hook(struct hook *hook)
 {
 	if (hook->notify)
 		hook->notify(hook->data);
-	if (__atomic_sub_fetch(&hook->cell->number, 1, __ATOMIC_ACQ_REL) == 0)
+	if (__atomic_sub_fetch(&hook->cell->number, 1, __ATOMIC_ACQ_REL) == 0) {
+		thrum__adapt_removed_source_end(hook->cell->watched, hook->cell->watch,
+			(const void *)(uintptr_t)hook->function);
 		thrum__adapt_cell_renew(hook->cell, THRUM_TASK_NONE);
+	}
 	free(hook);
 }
 
@@ -161,7 +166,7 @@ static bool set_hook(GSource *source, struct cell *cell, const struct hook *give
 
 /* Gives a new source a task. */
 static GSource *make_source(GSource *source, enum thrum_kind kind, const char *noun,
-	int64_t milliseconds, const void *caller)
+	int64_t milliseconds, int fd, const void *caller)
 {
 	struct callbacks none = {0};
 	struct cell *cell;
@@ -173,6 +178,8 @@ static GSource *make_source(GSource *source, enum thrum_kind kind, const char *n
 	cell->noun = noun;
 	cell->is_named = false;
 	cell->number = 0;
+	cell->watched = fd;
+	cell->watch = thrum__adapt_removed_source(fd);
 	if (kind == THRUM_KIND_REQUEST && thrum__adapt_glib_child) {
 		snprintf(label, sizeof label, "spawn %s", thrum__adapt_glib_child);
 		cell->is_named = true;
@@ -239,7 +246,10 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 		real_g_source_set_callback_indirect(CALLER)(source, data, functions);
 }
 
-#define SOURCE(name, kind, noun, milliseconds, parameters, arguments) \
+/* The descriptor of a channel; it, if a source waits for its data. */
+#define CHANNEL(channel) real_g_io_channel_unix_get_fd(NULL)(channel)
+#define DATA_OF(fd) (condition & G_IO_IN ? (fd) : -1)
+#define SOURCE(name, kind, noun, milliseconds, fd, parameters, arguments) \
 	enum { \
 		kind_##name = kind \
 	}; \
@@ -248,7 +258,7 @@ STAND_IN void g_source_set_callback_indirect(GSource *source, gpointer data,
 	STAND_IN GSource *name parameters \
 	{ \
 		return make_source(real_##name(CALLER) arguments, kind, noun_##name, milliseconds, \
-			CALLER); \
+			fd, CALLER); \
 	}
 
 /* Attaches a new source, as GLib does it. */
@@ -272,10 +282,10 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 }
 
 #define AS_SOURCE_FUNCTION(function) ((GSourceFunc)(cell_function *)(function))
-#define MAKE(name, its, milliseconds) \
+#define MAKE(name, its, milliseconds, fd) \
 	make_source(real_##name(caller) its, (enum thrum_kind)kind_##name, noun_##name, \
-		milliseconds, caller)
-#define ADD(name, parameters, arguments, source, its, milliseconds, priority, destroy) \
+		milliseconds, fd, caller)
+#define ADD(name, parameters, arguments, source, its, milliseconds, fd, priority, destroy) \
 	REAL(name) \
 	STAND_IN guint name parameters \
 	{ \
@@ -284,7 +294,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 		GSource *made; \
 \
 		if (!function || !thrum__adapt_glib_begin() || \
-			!(made = MAKE(source, its, milliseconds))) \
+			!(made = MAKE(source, its, milliseconds, fd))) \
 			return real_##name(caller) arguments; \
 		given.function = AS_SOURCE_FUNCTION(function); \
 		return add(made, NULL, priority, &given, caller); \
@@ -302,7 +312,7 @@ static guint add(GSource *source, GMainContext *context, gint priority, const st
 		GSource *made; \
 \
 		if (!function || !thrum__adapt_glib_begin() || \
-			!(made = MAKE(source, its, milliseconds))) \
+			!(made = MAKE(source, its, milliseconds, -1))) \
 			return real_##name(caller) arguments; \
 		given.function = AS_SOURCE_FUNCTION(function); \
 		/* Without its task, it would be called as the other kind of function. */ \
@@ -351,7 +361,7 @@ static void invoke(GMainContext *context, gint priority, const struct hook *give
 	if (!context)
 		context = real_g_main_context_default(caller)();
 	if (!is_at_once(context, &is_taken, caller)) {
-		add(MAKE(g_idle_source_new, (), -1), context, priority, given, caller);
+		add(MAKE(g_idle_source_new, (), -1, -1), context, priority, given, caller);
 		return;
 	}
 	while (given->function(given->data))

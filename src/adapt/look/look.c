@@ -10,7 +10,7 @@ void (*_Atomic thrum__adapt_names_also)(int fd);
 
 static bool has_cause(const struct looking *looking)
 {
-	return thrum__adapt_takes_children(looking->is_told) ||
+	return thrum__adapt_takes_children(looking->is_told) || thrum__adapt_has_left() ||
 		(looking->epoll >= 0 &&
 			(thrum__adapt_watches_once() || atomic_load(&thrum__adapt_looks_also)));
 }
@@ -26,6 +26,18 @@ bool thrum__adapt_looks(const struct looking *looking)
 	return (has_cause(looking) || may_be_for_pipes(looking)) && !thrum__adapt_had_handlers();
 }
 
+/* Looks for data or a rest that nobody takes. */
+static thrum_task look_for_left(const struct looking *looking)
+{
+	thrum_task told = THRUM_TASK_NONE;
+
+	if (thrum__adapt_unsent_used() > 0)
+		told = thrum__adapt_unsent_look(looking);
+	if (!told && thrum__adapt_has_removed())
+		told = thrum__adapt_removed_look(looking);
+	return told;
+}
+
 /* The thread must not be cancelled while files are open, or a wait is half recorded. */
 static thrum_task look(struct looking *looking)
 {
@@ -38,6 +50,8 @@ static thrum_task look(struct looking *looking)
 		told = thrum__adapt_children_look(looking->is_told);
 	if (!told && looking->epoll >= 0 && thrum__adapt_watches_once())
 		told = thrum__adapt_watches_look(looking->epoll, looking->caller);
+	if (!told)
+		told = look_for_left(looking);
 	if (looking->epoll >= 0 && also)
 		also(looking->epoll);
 	pthread_setcancelstate(before, NULL);
@@ -99,6 +113,18 @@ static void look_for_pipes(struct looking *looking)
 		names(fd);
 	pthread_setcancelstate(before, NULL);
 	errno = error;
+}
+
+bool thrum__adapt_look_aside(struct looking *looking)
+{
+	int error = errno, before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	look_for_left(looking);
+	pthread_setcancelstate(before, NULL);
+	errno = error;
+	looking->pause = looking->pause < LOOK_LAST ? looking->pause * 2 : looking->pause;
+	return thrum__adapt_has_left() && !thrum__adapt_had_handlers();
 }
 
 bool thrum__adapt_look(struct looking *looking)

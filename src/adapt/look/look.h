@@ -5,6 +5,9 @@
  *   look.c    long waits that look
  *   watch.c   watches of epoll that are not armed again
  *   spins.c   loops that spin
+ *   removed.c descriptors that nobody watches any more
+ *   unsent.c  rests that nobody sends
+ *   others.c  what all other threads wait for
  */
 #ifndef ADAPT_LOOK_H
 #define ADAPT_LOOK_H
@@ -31,6 +34,15 @@ bool thrum__adapt_looks(const struct looking *);
 /* Looks during the wait, which begins anew if that tells for what it waits. Returns whether it may look
  * again. Keeps errno. */
 bool thrum__adapt_look(struct looking *);
+/* The same during a wait whose record stays: only for what thrum__adapt_has_left says. */
+bool thrum__adapt_look_aside(struct looking *);
+/* Whether a watch was removed, or may be. */
+bool thrum__adapt_has_removed(void);
+/* Whether there may be data or a rest that nobody takes: see removed.c and unsent.c. */
+static inline bool thrum__adapt_has_left(void)
+{
+	return thrum__adapt_unsent_used() > 0 || thrum__adapt_has_removed();
+}
 /* Ends the wait for whatever it is. */
 void thrum__adapt_look_end(struct wait *);
 
@@ -44,6 +56,10 @@ struct epoll_event;
 bool thrum__adapt_watches_once(void);
 /* A call at that place is about to accept from a socket. */
 void thrum__adapt_watch_accepts(int fd, const void *caller);
+/* Whether an epoll is asked for this event of a descriptor. */
+bool thrum__adapt_watch_has(int fd, uint32_t event);
+/* Bits: from where all may come for which epolls were asked. */
+unsigned thrum__adapt_watch_origins(void);
 /* The calling thread is about to wait for events. */
 void thrum__adapt_watch_turn(void);
 /* It got this event. Returns its descriptor, or -1. */
@@ -54,10 +70,72 @@ int thrum__adapt_watch_of(const struct epoll_event *);
 void thrum__adapt_watches_forget(unsigned first, unsigned last);
 /* In a fork's child: no thread was told of any. */
 void thrum__adapt_watches_left(void);
+/* The bytes that can be read; 1 for connections that can be accepted; 0 where they can't be counted, such as
+ * at a timer; -1: there is nothing, or just an end. May change errno. */
+int thrum__adapt_unread(int fd);
 /* Looks for descriptors that have data of which no thread is told, as their watches are not armed
  * again, or tell of new data only, and records those that are seen for some time. The thread waits at
  * `waits_at`. Returns the task of one of this epoll, or NONE. */
 thrum_task thrum__adapt_watches_look(int epoll, const void *waits_at);
+
+/* ---- removed.c ---- */
+
+/* Watches of data that were removed, though the descriptor stays open. */
+
+/* The calling thread is about to wait for events. */
+void thrum__adapt_removed_turn(void);
+/* An epoll is asked for data of a descriptor, or no longer, there. */
+void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller);
+/* This is the callback of an event of libevent, which waits for data of a descriptor. */
+void thrum__adapt_removed_event(int fd, const void *callback);
+/* A source of GLib waits for data of a descriptor. Returns a number for its end. */
+uint32_t thrum__adapt_removed_source(int fd);
+/* It ends. The callback may be NULL. */
+void thrum__adapt_removed_source_end(int fd, uint32_t number, const void *callback);
+/* These descriptors are about to be closed. */
+void thrum__adapt_removed_forget(unsigned first, unsigned last);
+/* In a fork's child: none was removed. */
+void thrum__adapt_removed_left(void);
+/* Until so many ns, a timer may be about to go on. */
+#define LOOK_TIMED INT64_C(1100000000)
+/* Looks for descriptors with data that nobody watches any more, while somebody waits for the other end.
+ * Returns the task of one that the calling thread removed, or NONE. */
+thrum_task thrum__adapt_removed_look(const struct looking *);
+
+/* ---- unsent.c ---- */
+
+/* Looks for writes that fell short, and that nobody will complete though there has been room for long, while
+ * somebody waits for the rest. Returns the task of one, for which the calling thread should wait; or
+ * NONE. */
+thrum_task thrum__adapt_unsent_look(const struct looking *);
+
+/* ---- others.c ---- */
+
+/* Where that may come from for which threads wait. */
+enum origin {
+	FROM_INSIDE = 0, /* a pipe of the program, or a connection both of whose ends it has */
+	FROM_TIMER = 1,
+	FROM_DOOR = 2,   /* a socket that listens */
+	FROM_OUTSIDE = 4 /* or that isn't known */
+};
+enum origin thrum__adapt_origin(int fd);
+
+/* The other threads, for one descriptor. */
+struct others {
+	int fd;
+	short event; /* POLLIN or POLLOUT */
+	/* These are found out: */
+	int peer;        /* its other end, in this process */
+	bool is_awake;   /* one doesn't wait, or has a time limit */
+	bool is_watched; /* one waits for that event, or may do so */
+	unsigned
+		origins; /* bits: from where anything may come that the program's threads wait for */
+	thrum_task waiter; /* for the other end; or NONE */
+};
+/* Looks at all other threads while the calling one is about to wait. Returns whether all of them sleep, one
+ * waits for the other end, nobody waits for the event, and the program has no child that might have the
+ * descriptor, too. */
+bool thrum__adapt_others_look(struct others *, const struct looking *);
 
 /* ---- spins.c ---- */
 

@@ -42,6 +42,7 @@ static _Atomic bool are_once;  /* there are watches that tell once, */
 static _Atomic bool are_edges; /* or of new data only */
 /* Some were armed later, or by others: there it is no fault that a watch isn't armed. */
 static _Atomic bool are_handed;
+static _Atomic bool are_more; /* descriptors from FDS_MAX on were registered */
 
 REAL(poll)
 REAL(epoll_ctl)
@@ -76,11 +77,18 @@ static void note_armed(struct watch *watch, const void *caller)
 	atomic_store_explicit(&armed_at, caller, memory_order_relaxed);
 }
 
+/* For which events a descriptor is registered. */
+static uint32_t events_of(int fd)
+{
+	return atomic_load(&watches[fd].epoll) ? atomic_load(&watches[fd].events) : 0;
+}
+
 static void note_watch(int epoll, int operation, int fd, const struct epoll_event *event,
 	const void *caller)
 {
 	int used = atomic_load_explicit(&fds_used, memory_order_relaxed);
 	struct watch *watch = &watches[fd];
+	uint32_t events = events_of(fd);
 
 	atomic_store_explicit(&watch->data, event->data.u64, memory_order_relaxed);
 	while (used <= fd && !atomic_compare_exchange_weak(&fds_used, &used, fd + 1))
@@ -98,15 +106,38 @@ static void note_watch(int epoll, int operation, int fd, const struct epoll_even
 	}
 	atomic_store(&watch->epoll, epoll + 1);
 	atomic_store(&watch->events, event->events);
+	if (event->events & EPOLLOUT && is_full(fd))
+		thrum__adapt_unsent_over(fd);
+	if (event->events & EPOLLIN || events & EPOLLIN)
+		thrum__adapt_removed_epoll(fd, event->events & EPOLLIN, caller);
+}
+
+bool thrum__adapt_watch_has(int fd, uint32_t event)
+{
+	return fd < FDS_MAX && events_of(fd) & event;
+}
+
+unsigned thrum__adapt_watch_origins(void)
+{
+	unsigned origins = atomic_load(&are_more) ? FROM_OUTSIDE : FROM_INSIDE;
+
+	for (int fd = 0; fd < atomic_load(&fds_used) && !(origins & FROM_OUTSIDE); fd++)
+		if (atomic_load(&watches[fd].epoll))
+			origins |= thrum__adapt_origin(fd);
+	return origins;
 }
 
 STAND_IN int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
 {
 	if (fd >= 0 && fd < FDS_MAX) {
-		if (operation == EPOLL_CTL_DEL)
+		if (operation == EPOLL_CTL_DEL) {
+			if (events_of(fd) & EPOLLIN)
+				thrum__adapt_removed_epoll(fd, false, CALLER);
 			thrum__adapt_watches_forget((unsigned)fd, (unsigned)fd);
-		else if (event)
+		} else if (event)
 			note_watch(epoll, operation, fd, event, CALLER);
+	} else if (fd >= FDS_MAX) {
+		atomic_store_explicit(&are_more, true, memory_order_relaxed);
 	}
 	return real_epoll_ctl(CALLER)(epoll, operation, fd, event);
 }
@@ -195,17 +226,7 @@ bool thrum__adapt_watches_once(void)
 	return may_be_left() || atomic_load_explicit(&are_edges, memory_order_relaxed);
 }
 
-static bool listens(int fd)
-{
-	int listens = 0;
-	socklen_t size = sizeof listens;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens;
-}
-
-/* The bytes that can be read; 1 for connections that can be accepted; 0 where they can't be counted, such as
- * at a timer; -1: there is nothing, or just an end. */
-static int data_of(int fd)
+int thrum__adapt_unread(int fd)
 {
 	struct pollfd one = {.fd = fd, .events = POLLIN};
 	int size = 1;
@@ -213,7 +234,7 @@ static int data_of(int fd)
 	if (real_poll(NULL)(&one, 1, 0) != 1 || !(one.revents & POLLIN))
 		return -1;
 	if (ioctl(fd, FIONREAD, &size) != 0)
-		return listens(fd) ? 1 : 0;
+		return thrum__adapt_listens(fd) ? 1 : 0;
 	return size > 0 ? size : -1;
 }
 
@@ -247,7 +268,7 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 {
 	const void *caller = is_edge(watch) ? waits_at : atomic_load(&armed_at),
 		   *accepter = atomic_load(&watch->accepter);
-	bool is_door = is_edge(watch) && listens(fd);
+	bool is_door = is_edge(watch) && thrum__adapt_listens(fd);
 	thrum_task task, waiter = thrum__adapt_pipe_waiter(fd);
 	char label[CALL_MAX + PLACE_MAX + 40];
 
@@ -275,7 +296,7 @@ static void tell(struct watch *watch, int fd, const void *waits_at)
 static thrum_task look_at(struct watch *watch, int fd, const void *waits_at)
 {
 	uint32_t turn = atomic_load(&watch->turn);
-	int left = is_left(watch) ? data_of(fd) : -1;
+	int left = is_left(watch) ? thrum__adapt_unread(fd) : -1;
 
 	if (left < 0 || (left == 0 && is_edge(watch))) {
 		watch->since = 0;

@@ -128,13 +128,17 @@ thrum_task thrum__adapt_sent_taken(const sigset_t *set, int64_t wait, const void
 /* ---- epolls.c ---- */
 
 #define LOOK_FEW 2 /* pipes that are waited for as if each were the only one */
+struct pollfd;
 /* A wait of a thread that looks: see look/look.h. */
 struct looking {
 	struct wait *wait;
 	const void *caller;
 	struct thrum_tag *reason;
-	int epoll;  /* it waits for its events; -1: for others */
-	int stream; /* it waits for this descriptor, of which it has a line; -1: for others */
+	int epoll;                   /* it waits for its events; -1: for others */
+	const struct pollfd *polled; /* or for these; NULL: for others */
+	unsigned long count;
+	bool is_endless; /* it has no time limit */
+	int stream;      /* it waits for this descriptor, of which it has a line; -1: for others */
 	bool is_for_others; /* these come from more than pipes of the program */
 	bool is_told;       /* it waits for the signal that children end */
 	int pause;          /* ms until the next look */

@@ -101,11 +101,26 @@ static struct bad_record bad_text(size_t left)
 	return left > THRUM_TEXT_MAX ? bad("text too long") : cut_off();
 }
 
+/* Returns the first NUL of `left` bytes, or NULL. Most texts are short: a call of memchr takes longer. */
+ALWAYS_INLINE const uint8_t *find_nul(const uint8_t *p, size_t left)
+{
+	for (; left >= 8; p += 8, left -= 8) {
+		uint64_t word = load64(p);
+		/* The lowest bit that is set is that of the first zero byte. */
+		uint64_t zeros = (word - UINT64_C(0x0101010101010101)) & ~word &
+			UINT64_C(0x8080808080808080);
+
+		if (zeros)
+			return p + __builtin_ctzll(zeros) / 8;
+	}
+	return memchr(p, 0, left);
+}
+
 /* Loads the text at p, which ends at its NUL. */
 #define LOAD_TEXT(x) \
 	{ \
 		size_t left = (size_t)(end - p); \
-		const uint8_t *nul = memchr(p, 0, \
+		const uint8_t *nul = find_nul(p, \
 			left <= THRUM_TEXT_MAX ? left : THRUM_TEXT_MAX + 1); \
 		if (UNLIKELY(!nul)) { \
 			problem = bad_text(left); \

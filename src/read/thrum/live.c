@@ -20,6 +20,8 @@ enum {
 	SEEN_WAIT = 2
 };
 
+#define HAS_ENDED (1u << 31) /* in a place: the id of an ended task belongs in its cell */
+
 static uint64_t task_id(const struct thrum__live_task *task)
 {
 	return (uint64_t)task->id_high << 32 | task->tag;
@@ -60,7 +62,7 @@ static int load_tasks(struct reader *r, uint64_t cells)
 /* Returns the index in live->tasks of the task with this id, or -1. */
 static int64_t find_task(const struct live *live, uint64_t id)
 {
-	uint32_t place = live->places[id & live->mask];
+	uint32_t place = live->places[id & live->mask] & ~HAS_ENDED;
 
 	return place && task_id(&live->tasks[place - 1]) == id ? (int64_t)place - 1 : -1;
 }
@@ -76,9 +78,11 @@ static int compare_ids(const void *left, const void *right)
 static int64_t find_ended(const struct live *live, uint64_t id)
 {
 	const struct thrum__live_task key = {.tag = (uint32_t)id, .id_high = (uint32_t)(id >> 32)};
-	const struct thrum__live_task *first = live->tasks + live->count, *found;
+	const struct thrum__live_task *found;
 
-	found = live->ended ? bsearch(&key, first, live->ended, sizeof key, compare_ids) : NULL;
+	if (!(live->places[id & live->mask] & HAS_ENDED))
+		return -1;
+	found = bsearch(&key, live->tasks + live->count, live->ended, sizeof key, compare_ids);
 	return found ? found - live->tasks : -1;
 }
 
@@ -175,6 +179,8 @@ static int make_queue(struct reader *r)
 		return error;
 	size_t count = live->count + live->ended;
 
+	for (size_t i = live->count; i < count; i++)
+		live->places[live->tasks[i].tag & live->mask] |= HAS_ENDED;
 	live->seen = calloc(count + 1, 1);
 	live->queue = malloc((2 * count + 1) * sizeof *live->queue);
 	if (!live->seen || !live->queue)
@@ -255,28 +261,39 @@ static void see_wait(struct live *live, int64_t task, const struct thrum_event *
 		live->seen[task] |= SEEN_WAIT;
 }
 
+/* Marks a task whose creation or last wait is this event. */
+static void see_event(struct live *live, struct thrum_event *e)
+{
+	int64_t i;
+
+	switch (e->type) {
+	case THRUM_EVENT_CREATE:
+		i = find_task(live, e->other);
+		if (i >= 0)
+			e->flags |= THRUM_EVENT_LIVE;
+		else
+			i = find_ended(live, e->other);
+		if (i >= 0)
+			live->seen[i] |= SEEN_CREATE;
+		break;
+	case THRUM_EVENT_WAIT:
+	case THRUM_EVENT_DUE: see_wait(live, find_task(live, e->task), e); break;
+	case THRUM_EVENT_LOCK: see_wait(live, find_task(live, e->other), e); break;
+	default: break;
+	}
+}
+
 void thrum__read_live_see(struct live *live, struct thrum_event *e, size_t count)
 {
 	if (live->next == live->queued)
 		return;
 	for (const struct thrum_event *end = e + count; e < end; e++) {
-		int64_t i;
+		/* The processor can't foresee the type, but that hardly any event concerns such a task. */
+		bool waits = (e->type == THRUM_EVENT_WAIT) | (e->type == THRUM_EVENT_DUE);
+		uint64_t id = waits ? e->task : e->other;
 
-		switch (e->type) {
-		case THRUM_EVENT_CREATE:
-			i = find_task(live, e->other);
-			if (i >= 0)
-				e->flags |= THRUM_EVENT_LIVE;
-			else
-				i = find_ended(live, e->other);
-			if (i >= 0)
-				live->seen[i] |= SEEN_CREATE;
-			break;
-		case THRUM_EVENT_WAIT:
-		case THRUM_EVENT_DUE: see_wait(live, find_task(live, e->task), e); break;
-		case THRUM_EVENT_LOCK: see_wait(live, find_task(live, e->other), e); break;
-		default: break;
-		}
+		if (live->places[id & live->mask])
+			see_event(live, e);
 	}
 }
 

@@ -77,9 +77,9 @@ struct live {
 	/* First those in the table; behind them the ended ones that hold a lock of the table, by id. */
 	struct thrum__live_task *tasks;
 	size_t ended;
-	uint8_t *seen;            /* for each task: SEEN_ flags */
-	uint32_t *places;         /* for each cell of the table: the index in `tasks` + 1, or 0 */
-	uint64_t mask;            /* a task's cell is its id & mask */
+	uint8_t *seen;    /* for each task: SEEN_ flags */
+	uint32_t *places; /* for each cell of the table: the index in `tasks` + 1, or 0; live.c */
+	uint64_t mask;    /* a task's cell is its id & mask */
 	struct remembered *queue; /* by time */
 	size_t count, queued,
 		next; /* of tasks in the table; of the queue; the next one of the queue */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <thrum.h>
 
+#define INLINE static inline __attribute__((always_inline))
 #define STEP 65536 /* rows of the model that are looked at in one step */
 #define PHASES 7   /* of making a column: step_column */
 #define STEPS (PHASES * THRUM__INDEX_KINDS + 2)
@@ -44,67 +45,73 @@ bool thrum__index_lasts(const struct thrum__model *model, const struct thrum__la
 		thrum__base_time_clamp(model->end);
 }
 
-/* The track of a unit, or NONE; gives its start and end. */
-static uint32_t place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
-	uint32_t unit, int64_t *start, int64_t *end)
+/* Where an item lies. */
+struct place {
+	int64_t start, end;
+	uint32_t track, other; /* NONE: on no track, on no other one */
+};
+
+static void place_unit(const struct thrum__model *model, const struct thrum__layout *layout,
+	uint32_t unit, struct place *place)
 {
 	const struct thrum__layout_unit *u = &layout->units[unit];
 
-	*start = u->start;
-	*end = thrum__index_lasts(model, layout, unit) ? model->end : u->end;
-	return thrum__layout_track(layout, unit);
+	place->start = u->start;
+	place->end = thrum__index_lasts(model, layout, unit) ? model->end : u->end;
+	place->track = thrum__layout_track(layout, unit);
 }
 
 /* An edge lies on the tracks of both its tasks; once, where that is the same track. */
-static uint32_t place_edge(const struct thrum__index *index, const struct thrum__model *model,
-	uint32_t edge, int side)
+static void place_edge(const struct thrum__index *index, const struct thrum__model *model,
+	uint32_t edge, struct place *place)
 {
-	uint32_t track = thrum__index_track(index, THRUM__EDGE(model, edge, from));
-	uint32_t other = thrum__index_track(index, THRUM__EDGE(model, edge, to));
-
-	return !side ? track : other == track ? THRUM__NONE : other;
+	place->start = place->end = THRUM__EDGE(model, edge, time);
+	place->track = thrum__index_track(index, THRUM__EDGE(model, edge, from));
+	place->other = thrum__index_track(index, THRUM__EDGE(model, edge, to));
+	if (place->other == place->track)
+		place->other = THRUM__NONE;
 }
 
-/* Does the work of thrum__index_place. It is inlined, so that deal_kind knows the kind when it is
- * compiled. */
-static inline uint32_t place_item(const struct source *source, int kind, uint32_t i, int side,
-	int64_t *start, int64_t *end)
+/* Finds the place of an item. It is inlined, so that deal_kind knows the kind when it is compiled. */
+INLINE struct place place_item(const struct source *source, int kind, uint32_t i)
 {
 	const struct thrum__index *index = source->index;
 	const struct thrum__model *model = source->model;
-	uint32_t track = THRUM__NONE;
+	struct place place = {.track = THRUM__NONE, .other = THRUM__NONE};
 
 	switch (kind) {
-	case THRUM__INDEX_UNITS: track = place_unit(model, source->layout, i, start, end); break;
+	case THRUM__INDEX_UNITS: place_unit(model, source->layout, i, &place); break;
 	case THRUM__INDEX_RUNS:
-		*start = THRUM__RUN(model, i, start);
-		*end = run_end(model, i);
-		track = thrum__index_track(index, THRUM__RUN(model, i, task));
+		place.start = THRUM__RUN(model, i, start);
+		place.end = run_end(model, i);
+		place.track = thrum__index_track(index, THRUM__RUN(model, i, task));
 		break;
-	case THRUM__INDEX_EDGES:
-		*start = *end = THRUM__EDGE(model, i, time);
-		track = place_edge(index, model, i, side);
-		break;
+	case THRUM__INDEX_EDGES: place_edge(index, model, i, &place); break;
 	case THRUM__INDEX_NOTES:
-		*start = *end = THRUM__NOTE(model, i, time);
-		track = thrum__index_track(index, THRUM__NOTE(model, i, task));
+		place.start = place.end = THRUM__NOTE(model, i, time);
+		place.track = thrum__index_track(index, THRUM__NOTE(model, i, task));
 		break;
 	default:
-		*start = *end = THRUM__TASK(model, i, end);
+		place.start = place.end = THRUM__TASK(model, i, end);
 		if (THRUM__TASK(model, i, state) == THRUM__STATE_FAILED)
-			track = thrum__index_track(index, i);
+			place.track = thrum__index_track(index, i);
 	}
-	track = *end < model->forgotten ? THRUM__NONE : track;
-	*start = thrum__base_time_clamp(*start);
-	*end = thrum__base_time_clamp(*end);
-	return track;
+	if (place.end < model->forgotten)
+		place.track = place.other = THRUM__NONE;
+	place.start = thrum__base_time_clamp(place.start);
+	place.end = thrum__base_time_clamp(place.end);
+	return place;
 }
 
 uint32_t thrum__index_place(struct thrum__index *index, const struct thrum__model *model,
 	const struct thrum__layout *layout, int kind, uint32_t item, int side, int64_t *start,
 	int64_t *end)
 {
-	return place_item(&(struct source){index, model, layout}, kind, item, side, start, end);
+	struct place place = place_item(&(struct source){index, model, layout}, kind, item);
+
+	*start = place.start;
+	*end = place.end;
+	return side ? place.other : place.track;
 }
 
 /* Sorts the tracks that got late items, and cuts items that overlap. */
@@ -153,10 +160,25 @@ static int tidy_column(struct thrum__index_column *column)
 	return 0;
 }
 
-/* Counts the items of each track (counts), or puts each item behind the last of its track: those from `i`
- * to `end`. */
-static inline void deal_kind(const struct source *source, int kind,
-	struct thrum__index_column *column, bool counts, uint32_t i, uint32_t end)
+/* Counts an item of a track (counts), or puts it behind the track's last one. */
+INLINE void deal_item(struct thrum__index_column *column, bool counts, uint32_t track,
+	uint32_t item, const struct place *place)
+{
+	if (track == THRUM__NONE)
+		return;
+	uint32_t at = column->track[track].last++;
+
+	if (counts)
+		return;
+	column->start[at] = place->start;
+	column->item[at] = item;
+	if (column->end)
+		column->end[at] = place->end;
+}
+
+/* Deals the items from `i` to `end`. */
+INLINE void deal_kind(const struct source *source, int kind, struct thrum__index_column *column,
+	bool counts, uint32_t i, uint32_t end)
 {
 	const struct thrum__model_rows *rows = kind == THRUM__INDEX_UNITS
 		? NULL
@@ -167,21 +189,10 @@ static inline void deal_kind(const struct source *source, int kind,
 			i |= THRUM__BLOCK_MASK;
 			continue;
 		}
-		for (int side = 0; side < (kind == THRUM__INDEX_EDGES ? 2 : 1); side++) {
-			int64_t from, to;
-			uint32_t track = place_item(source, kind, i, side, &from, &to);
+		struct place place = place_item(source, kind, i);
 
-			if (track == THRUM__NONE)
-				continue;
-			uint32_t at = column->track[track].last++;
-
-			if (counts)
-				continue;
-			column->start[at] = from;
-			column->item[at] = i;
-			if (column->end)
-				column->end[at] = to;
-		}
+		deal_item(column, counts, place.track, i, &place);
+		deal_item(column, counts, place.other, i, &place);
 	}
 }
 
@@ -376,11 +387,12 @@ end:
 	return error;
 }
 
-/* Gives the start and end of a unit. Returns false if the unit is gone or forgotten. */
-static bool life_of(const struct source *source, uint32_t unit, int64_t *start, int64_t *end)
+/* Gives the place of a unit. Returns false if the unit is gone or forgotten. */
+static bool life_of(const struct source *source, uint32_t unit, struct place *place)
 {
-	place_unit(source->model, source->layout, unit, start, end);
-	return source->layout->units[unit].task != THRUM__NONE && *end >= source->model->forgotten;
+	place_unit(source->model, source->layout, unit, place);
+	return source->layout->units[unit].task != THRUM__NONE &&
+		place->end >= source->model->forgotten;
 }
 
 /* Collects when units start and when they end, each sorted; of units that started before
@@ -390,26 +402,27 @@ static int make_lives(const struct source *source)
 	struct thrum__index *index = source->index;
 	uint32_t count = source->layout->unit_count, starts = 0, ends = 0;
 	int64_t *times = thrum__index_allocate(2 * (uint64_t)count, sizeof(*times));
-	int64_t before = thrum__base_time_clamp(source->model->forgotten), start, end;
+	int64_t before = thrum__base_time_clamp(source->model->forgotten);
 	int error = times ? 0 : -THRUM_E_MEMORY;
+	struct place place;
 
 	for (uint32_t i = 0; i < count && !error; i++) {
-		if (!life_of(source, i, &start, &end))
+		if (!life_of(source, i, &place))
 			continue;
-		if (thrum__base_time_clamp(start) < before)
+		if (thrum__base_time_clamp(place.start) < before)
 			index->older++;
 		else
-			times[starts++] = thrum__base_time_clamp(start);
+			times[starts++] = thrum__base_time_clamp(place.start);
 	}
 	if (!error)
 		error = thrum__index_times_add(&index->starts, times, starts);
 	for (uint32_t i = 0; i < count && !error; i++) {
-		if (!life_of(source, i, &start, &end))
+		if (!life_of(source, i, &place))
 			continue;
 		if (thrum__index_lasts(source->model, source->layout, i))
 			index->lasting++;
 		else
-			times[ends++] = thrum__base_time_clamp(end);
+			times[ends++] = thrum__base_time_clamp(place.end);
 	}
 	if (!error)
 		error = thrum__index_times_add(&index->ends, times, ends);

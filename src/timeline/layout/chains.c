@@ -231,6 +231,8 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 		{placer->seats, sizeof(*placer->seats)},
 		{placer->fresh, sizeof(*placer->fresh)},
 		{placer->free, sizeof(*placer->free)},
+		{placer->child, sizeof(*placer->child)},
+		{placer->sibling, sizeof(*placer->sibling)},
 		{layout->changed, sizeof(*layout->changed)},
 	};
 	uint32_t room = placer->unit_room;
@@ -243,7 +245,9 @@ static int reserve_units(struct thrum__layout *layout, const struct thrum__model
 	placer->seats = all[2].array;
 	placer->fresh = all[3].array;
 	placer->free = all[4].array;
-	layout->changed = all[5].array;
+	placer->child = all[5].array;
+	placer->sibling = all[6].array;
+	layout->changed = all[7].array;
 	if (!error && count > room)
 		placer->unit_room = count > room + room / 2 ? (uint32_t)count : room + room / 2;
 	return error;
@@ -327,32 +331,47 @@ int thrum__layout_collect(struct thrum__layout *layout, const struct thrum__mode
 	return first == 0 || layout->updates == 1 ? thrum__layout_sweep(layout) : 0;
 }
 
-int thrum__layout_gather(struct thrum__layout *layout)
+/* Sorts the fresh units by start. */
+static int sort_fresh(struct thrum__layout *layout)
 {
-	struct thrum__layout_placer *placer = layout->placer;
-	const struct thrum__layout_unit *units = layout->units;
-	struct thrum__base_sort_item *items = malloc(
-		(2ull * placer->fresh_count + 1) * sizeof(*items));
-	uint32_t count = 0;
+	uint32_t *fresh = layout->placer->fresh, count = layout->placer->fresh_count;
+	struct thrum__base_sort_item *items = malloc((2ull * count + 1) * sizeof(*items));
 
 	if (!items)
 		return -THRUM_E_MEMORY;
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = (struct thrum__base_sort_item){layout->units[fresh[i]].start, fresh[i]};
+	thrum__base_sort(items, items + count, count, NULL, NULL);
+	for (uint32_t i = 0; i < count; i++)
+		fresh[i] = items[i].item;
+	free(items);
+	return 0;
+}
+
+int thrum__layout_gather(struct thrum__layout *layout, const struct thrum__model *model)
+{
+	struct thrum__layout_placer *placer = layout->placer;
+	const struct thrum__layout_unit *units = layout->units;
+	uint32_t count = 0;
+	bool is_sorted = true;
+
 	for (uint32_t i = 0; i < placer->fresh_count; i++) {
 		uint32_t unit = placer->fresh[i];
 		struct thrum__layout_extra *extra = &placer->extra[unit];
 
 		extra->is_fresh = units[unit].track == THRUM__NONE &&
 			units[unit].task != THRUM__NONE;
-		extra->child = THRUM__NONE;
-		if (extra->is_fresh)
-			items[count++] = (struct thrum__base_sort_item){units[unit].start, unit};
+		placer->child[unit] = THRUM__NONE;
+		if (!extra->is_fresh)
+			continue;
+		thrum__layout_occupied(layout, model, unit, &placer->seats[unit].start,
+			&placer->seats[unit].end);
+		is_sorted = is_sorted &&
+			(count == 0 || units[placer->fresh[count - 1]].start <= units[unit].start);
+		placer->fresh[count++] = unit;
 	}
-	thrum__base_sort(items, items + count, count, NULL, NULL);
-	for (uint32_t i = 0; i < count; i++)
-		placer->fresh[i] = items[i].item;
 	placer->fresh_count = count;
-	free(items);
-	return 0;
+	return is_sorted ? 0 : sort_fresh(layout);
 }
 
 /* Whether a unit may still change: it is pending, or a run of it hasn't ended. */

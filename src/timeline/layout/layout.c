@@ -16,6 +16,8 @@
 
 /* How many ancestors are looked at for one that is still alive: bounds the climb in long chains. */
 #define CLIMB 64
+#define INLINE static inline __attribute__((always_inline))
+#define AHEAD 8             /* units on the stack above the one that the processor is to load */
 #define STEP 1024           /* units that are placed in one step */
 #define CHECKED_MOST 200000 /* units: checking more takes minutes, and nobody can cancel it */
 
@@ -52,6 +54,8 @@ void thrum__layout_destroy(struct thrum__layout *layout)
 	free(placer->open);
 	free(placer->fresh);
 	free(placer->free);
+	free(placer->child);
+	free(placer->sibling);
 	free(placer->stack);
 	free(placer);
 	free(layout->units);
@@ -84,7 +88,7 @@ size_t thrum__layout_memory(const struct thrum__layout *layout)
 {
 	const struct thrum__layout_placer *placer = layout->placer;
 	size_t unit = sizeof(*layout->units) + sizeof(*placer->extra) + sizeof(*placer->seats) +
-		3 * sizeof(uint32_t);
+		5 * sizeof(uint32_t);
 	size_t sum = sizeof(*layout) + sizeof(*placer) + placer->unit_room * unit +
 		thrum__timeline_cells_memory(&layout->tasks) +
 		((size_t)placer->adopted_room + placer->open_room) * sizeof(uint32_t);
@@ -313,20 +317,19 @@ static void reverse(uint32_t *units, uint32_t count)
  * that begin after one of them ended: else the free time of each track would lie in its middle and
  * be hard to find.
  */
-static void order_for_placing(struct thrum__layout *layout, const struct thrum__model *model,
-	uint32_t *stack, uint32_t count)
+static void order_for_placing(const struct thrum__layout_seat *seats, uint32_t *stack,
+	uint32_t count)
 {
 	reverse(stack, count);
 	for (uint32_t last = count, i; last > 0; last = i) {
 		int64_t until = INT64_MAX;
 
 		for (i = last; i > 0; i--) {
-			int64_t start, end;
+			const struct thrum__layout_seat *seat = &seats[stack[i - 1]];
 
-			thrum__layout_occupied(layout, model, stack[i - 1], &start, &end);
-			if (start >= until)
+			if (seat->start >= until)
 				break;
-			until = end < until ? end : until;
+			until = seat->end < until ? seat->end : until;
 		}
 		reverse(stack + i, last - i);
 	}
@@ -335,10 +338,9 @@ static void order_for_placing(struct thrum__layout *layout, const struct thrum__
 /* Makes the stack of the fresh units to begin with, so that they are popped in this order: lanes' own tasks;
  * units without a parent, the earliest first; children of units that have tracks. Each other unit
  * goes to the front of its parent's list, so that the earliest is first there. */
-static int push_roots(struct thrum__layout *layout, const struct thrum__model *model)
+static int push_roots(struct thrum__layout *layout)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	struct thrum__layout_extra *extra = placer->extra;
 	const struct thrum__layout_unit *units = layout->units;
 	uint32_t *stack = malloc((placer->fresh_count + 1ull) * sizeof(*stack));
 	uint32_t depth = 0;
@@ -352,7 +354,7 @@ static int push_roots(struct thrum__layout *layout, const struct thrum__model *m
 			units[units[unit].parent].track != THRUM__NONE)
 			stack[depth++] = unit;
 	}
-	order_for_placing(layout, model, stack, depth);
+	order_for_placing(placer->seats, stack, depth);
 	for (int lanes = 0; lanes < 2; lanes++)
 		for (uint32_t i = placer->fresh_count; i-- > 0;) {
 			uint32_t unit = placer->fresh[i], parent = units[unit].parent;
@@ -362,8 +364,8 @@ static int push_roots(struct thrum__layout *layout, const struct thrum__model *m
 			if (parent == THRUM__NONE || lanes) {
 				stack[depth++] = unit;
 			} else if (units[parent].track == THRUM__NONE) {
-				extra[unit].sibling = extra[parent].child;
-				extra[parent].child = unit;
+				placer->sibling[unit] = placer->child[parent];
+				placer->child[parent] = unit;
 			}
 		}
 	placer->stack = stack;
@@ -377,7 +379,6 @@ static int give_track(struct thrum__layout *layout, const struct thrum__model *m
 {
 	struct thrum__layout_placer *placer = layout->placer;
 	struct thrum__layout_unit *u = &layout->units[unit];
-	struct thrum__layout_seat *seat = &placer->seats[unit];
 
 	if (placer->extra[unit].wish == THRUM__NONE) {
 		if (u->parent == THRUM__NONE || placer->extra[unit].is_lane) {
@@ -390,7 +391,6 @@ static int give_track(struct thrum__layout *layout, const struct thrum__model *m
 			u->group = layout->units[u->parent].group;
 		}
 	}
-	thrum__layout_occupied(layout, model, unit, &seat->start, &seat->end);
 	return seat_unit(layout, model, unit);
 }
 
@@ -411,11 +411,35 @@ static bool push_left(struct thrum__layout *layout)
 	return placer->depth > 0;
 }
 
+/* Lets the processor load the parts of a unit. (gcc leaves out calls of functions that only do this, unless
+ * they are inlined.) */
+INLINE void load_unit(const struct thrum__layout *layout, uint32_t unit)
+{
+	__builtin_prefetch(&layout->units[unit]);
+	__builtin_prefetch(&layout->placer->extra[unit]);
+	/* A seat mostly lies in two lines of the cache. */
+	__builtin_prefetch(&layout->placer->seats[unit]);
+	__builtin_prefetch(&layout->placer->seats[unit].left);
+}
+
+/* Loads a unit that will probably be placed soon, and the child that comes behind it. */
+INLINE void expect_unit(const struct thrum__layout *layout)
+{
+	const struct thrum__layout_placer *placer = layout->placer;
+
+	if (placer->depth <= AHEAD)
+		return;
+	uint32_t unit = placer->stack[placer->depth - 1 - AHEAD];
+
+	load_unit(layout, unit);
+	if (placer->child[unit] != THRUM__NONE)
+		load_unit(layout, placer->child[unit]);
+}
+
 /* Places some units of the stack, and pushes their children. Returns 1 while there are more. */
 static int place_some(struct thrum__layout *layout, const struct thrum__model *model)
 {
 	struct thrum__layout_placer *placer = layout->placer;
-	const struct thrum__layout_extra *extra = placer->extra;
 
 	for (uint32_t i = 0; i < STEP; i++) {
 		uint32_t unit, child;
@@ -423,15 +447,16 @@ static int place_some(struct thrum__layout *layout, const struct thrum__model *m
 
 		if (!push_left(layout))
 			return 0;
+		expect_unit(layout);
 		unit = placer->stack[--placer->depth];
 		if (layout->units[unit].track != THRUM__NONE)
 			continue;
-		child = extra[unit].child;
+		child = placer->child[unit];
 		error = give_track(layout, model, unit);
 		if (error)
 			return error;
 		placer->placed++;
-		for (; child != THRUM__NONE; child = extra[child].sibling)
+		for (; child != THRUM__NONE; child = placer->sibling[child])
 			placer->stack[placer->depth++] = child;
 	}
 	return 1;
@@ -486,8 +511,8 @@ int thrum__layout_step(struct thrum__layout *layout, const struct thrum__model *
 
 	switch (placer->step) {
 	case 0: error = begin_update(layout, model); break;
-	case 1: error = thrum__layout_gather(layout); break;
-	case 2: error = push_roots(layout, model); break;
+	case 1: error = thrum__layout_gather(layout, model); break;
+	case 2: error = push_roots(layout); break;
 	default: error = place_some(layout, model);
 	}
 	if (error < 0 || (error == 0 && placer->step > 2))

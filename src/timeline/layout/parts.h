@@ -22,19 +22,17 @@ enum {
 
 /* The part of a unit that only placing needs. */
 struct thrum__layout_extra {
-	int64_t busy;     /* the end of its last run */
-	uint32_t tail;    /* the chain's last task */
-	uint32_t anchor;  /* the nearest ancestor that was alive beside it, a unit, or NONE */
-	uint32_t wish;    /* the track of its group that it had and gets again if free, or NONE */
-	uint32_t child;   /* while placing: its first child without a track, or NONE */
-	uint32_t sibling; /* while placing: the next such child of its parent, or NONE */
-	bool is_lane;     /* a lane's own task */
-	bool is_wanted;   /* one of its tasks should resolve */
-	bool lasts;       /* for thrum__layout_lasts */
-	bool is_open;     /* in the placer's `open` */
-	bool is_fresh;    /* in the placer's `fresh` */
-	bool is_changed;  /* in the layout's `changed` */
-	uint32_t pruned;  /* the last update that removed its forgotten tasks */
+	int64_t busy;    /* the end of its last run */
+	uint32_t tail;   /* the chain's last task */
+	uint32_t anchor; /* the nearest ancestor that was alive beside it, a unit, or NONE */
+	uint32_t wish;   /* the track of its group that it had and gets again if free, or NONE */
+	bool is_lane;    /* a lane's own task */
+	bool is_wanted;  /* one of its tasks should resolve */
+	bool lasts;      /* for thrum__layout_lasts */
+	bool is_open;    /* in the placer's `open` */
+	bool is_fresh;   /* in the placer's `fresh` */
+	bool is_changed; /* in the layout's `changed` */
+	uint32_t pruned; /* the last update that removed its forgotten tasks */
 };
 
 struct thrum__layout_placer {
@@ -46,6 +44,9 @@ struct thrum__layout_placer {
 	struct thrum__layout_extra *extra; /* by unit */
 	struct thrum__layout_seat *seats;  /* by unit */
 	uint32_t unit_room, adopted_room;
+	/* While placing, by unit: its first child without a track, and the next such child of its
+	 * parent, or NONE. By themselves, since these lists are walked far from the processor's cache. */
+	uint32_t *child, *sibling;
 	uint32_t *free; /* numbers of units to use again; with room for all */
 	uint32_t free_count;
 	uint32_t *open; /* units that may still change */
@@ -74,8 +75,9 @@ void thrum__layout_forget(struct thrum__layout *, const struct thrum__model *);
 /* Makes units of the model's new tasks, extends the open ones, and removes forgotten ones. */
 THRUM__MUST_USE int thrum__layout_collect(struct thrum__layout *, const struct thrum__model *);
 
-/* Leaves in the placer's `fresh` the units that have no track, sorted by start. */
-THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *);
+/* Leaves in the placer's `fresh` the units that have no track, sorted by start. Their seats get the time
+ * that they occupy: here, because units still come one behind the other in memory. */
+THRUM__MUST_USE int thrum__layout_gather(struct thrum__layout *, const struct thrum__model *);
 
 /* Brings the placer's `open` and `fresh` up to date at the end of an update. */
 THRUM__MUST_USE int thrum__layout_keep_open(struct thrum__layout *, const struct thrum__model *);

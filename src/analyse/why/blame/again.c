@@ -31,8 +31,7 @@ static bool is_of_waiter(const struct thrum__search *search, const struct thrum_
 
 	if (maker == link->task)
 		return true;
-	if (!thrum__model_has_row(&search->model->tasks, maker) ||
-		!thrum__why_is_alike(search, maker, link->task))
+	if (!thrum__model_has_row(&search->model->tasks, maker))
 		return false;
 	waits = thrum__analyse_graph_waits(&search->graph, maker);
 	return waits.count > 0 && waits.waits[0].on == link->wait.on;

@@ -169,7 +169,7 @@ static unsigned find_new(const struct thrum__search *search, const struct thrum_
 		unsigned at = 0;
 
 		if (THRUM__EDGE(model, edge, kind) != THRUM__EDGE_LOCK ||
-			!thrum__model_edge_site(model, edge) ||
+			THRUM__EDGE(model, edge, value) <= 0 ||
 			!is_other(search, link, THRUM__EDGE(model, edge, from)) ||
 			!is_like_server(model, THRUM__EDGE(model, edge, from), &servers) ||
 			has_use(model, edge, link->wait.on) ||

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * All other threads of the program: whether they sleep, and whether one waits for the other end of a
+ * descriptor. /proc tells in which calls they are.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "adapt/look/look.h"
+#include "adapt/relatives/ends.h"
+#include "port/port.h"
+
+#define POLLED_MAX 64 /* descriptors of one call */
+
+/* ---- Descriptors ------------------------------------------------------------------------------- */
+
+static bool is_timer(int fd)
+{
+	char text[PROCESS_TEXT];
+
+	thrum__adapt_process_read_info(getpid(), fd, text, sizeof text);
+	return strstr(text, "\nticks:") != NULL;
+}
+
+static int peer_of(int fd)
+{
+	int peer;
+
+	if (!is_of_pipe(fd))
+		return thrum__adapt_socket_peer(fd);
+	peer = thrum__adapt_pipe_other(fd, false);
+	return peer >= 0 && thrum__adapt_pipe_other(peer, true) == fd &&
+			!thrum__adapt_pipe_is_shared(fd, false) &&
+			!thrum__adapt_pipe_is_shared(fd, true)
+		? peer
+		: -1;
+}
+
+enum origin thrum__adapt_origin(int fd)
+{
+	bool is_own = fd < 0 ||
+		(is_of_pipe(fd) ? !thrum__adapt_pipe_is_shared(fd, false)
+				: thrum__adapt_socket_peer(fd) >= 0);
+
+	return is_own                      ? FROM_INSIDE
+		: thrum__adapt_listens(fd) ? FROM_DOOR
+		: is_timer(fd)             ? FROM_TIMER
+					   : FROM_OUTSIDE;
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------- */
+
+struct survey {
+	struct others *others;
+	struct look look;
+	uint32_t self;
+};
+
+static void look_at_polled(struct others *others, const struct pollfd *polled, unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		others->is_watched |= polled[i].fd == others->fd &&
+			polled[i].events & others->event;
+		others->origins |= thrum__adapt_origin(polled[i].fd);
+	}
+}
+
+/* A thread that waits in poll() for several descriptors. */
+static void look_at_poll(struct others *others, const struct process_call *call)
+{
+	struct pollfd polled[POLLED_MAX];
+	unsigned long count = call->arguments[1];
+
+	if (count > POLLED_MAX ||
+		(count > 0 &&
+			!thrum__adapt_process_copy(getpid(), call->arguments[0], polled,
+				count * sizeof *polled)))
+		others->is_watched = true;
+	else
+		look_at_polled(others, polled, count);
+}
+
+/* For what a thread waits that reads from the other end, or writes to it. */
+static thrum_task wait_of(const struct others *others, uint32_t tid, bool writes)
+{
+	thrum_task waiter = writes ? thrum__adapt_pipe_writer(others->fd)
+				   : thrum__adapt_pipe_waiter(others->fd);
+
+	for (struct thread *t = thrum__adapt_threads(); t && !waiter; t = t->next)
+		if (atomic_load(&t->tid) == tid)
+			waiter = atomic_load(&t->outside);
+	return waiter;
+}
+
+static void look_at_call(const struct survey *survey, uint32_t tid, const struct process_call *call)
+{
+	struct others *others = survey->others;
+	bool writes = false;
+	int fd = thrum__adapt_vain_descriptor(&survey->look, survey->look.self, call, &writes);
+
+	if (fd >= 0 && fd == others->peer && (!writes || others->event == POLLIN)) {
+		others->waiter = wait_of(others, tid, writes);
+		return;
+	}
+	switch (call->number) {
+	case SYS_futex: break;
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+#endif
+	case SYS_epoll_pwait: break; /* its descriptors are looked at together */
+#ifdef SYS_poll
+	case SYS_poll:
+#endif
+	case SYS_ppoll: look_at_poll(others, call); break;
+	case SYS_accept:
+	case SYS_accept4: fd = (int)call->arguments[0]; /* fall through */
+	default:
+		others->is_watched |= fd == others->fd;
+		others->origins |= fd < 0 ? FROM_OUTSIDE : thrum__adapt_origin(fd);
+	}
+}
+
+static void look_at_thread(void *context, int directory, const char *name)
+{
+	const struct survey *survey = context;
+	struct process_call call;
+	uint32_t tid = (uint32_t)strtoul(name, NULL, 10);
+
+	(void)directory;
+	if (tid == survey->self || survey->others->is_awake)
+		return;
+	if (!thrum__adapt_process_call(survey->look.self, tid, &call) ||
+		!(thrum__adapt_call_is_endless(&call) ||
+			thrum__adapt_vain_looker(&survey->look, survey->look.self, &call, NULL)))
+		survey->others->is_awake = true;
+	else
+		look_at_call(survey, tid, &call);
+}
+
+bool thrum__adapt_others_look(struct others *others, const struct looking *looking)
+{
+	struct survey survey = {.others = others, .self = thrum__port_tid()};
+
+	others->peer = peer_of(others->fd);
+	if (others->peer < 0)
+		return false;
+	thrum__adapt_ends_look(&survey.look);
+	if (survey.look.count != 1 ||
+		!thrum__adapt_process_each(survey.look.self, "/task", look_at_thread, &survey) ||
+		others->is_awake || !others->waiter)
+		return false;
+	if (looking->polled)
+		look_at_polled(others, looking->polled, looking->count);
+	else
+		others->is_watched |= looking->epoll < 0; /* by select(), or else */
+	if (others->is_watched)
+		return false;
+	others->origins |= thrum__adapt_watch_origins();
+	if (!looking->is_endless)
+		others->origins |= FROM_TIMER;
+	return true;
+}

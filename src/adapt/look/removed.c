@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Descriptors whose last watch was removed: a source of GLib whose callback said that it is done, an event of
+ * libevent that wasn't added again, a descriptor that was taken out of an epoll. If data comes nevertheless,
+ * nobody reads it. Many programs stop to watch for a while, or hand a descriptor to another thread. So it is
+ * told only while a thread waits for the other end, all others sleep, and none waits for a connection to the
+ * outside; and no more once a watch came back later, or from another thread.
+ */
+#define _GNU_SOURCE
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "adapt/look/look.h"
+
+#define REMOVED 1024            /* descriptors from here on are not noted */
+#define LONG INT64_C(500000000) /* ns for which the same data is left */
+
+static struct removed {
+	_Atomic uint32_t closes;       /* how often the number was closed */
+	_Atomic uint32_t sources;      /* of GLib that watch it */
+	const void *_Atomic callback;  /* of libevent's latest event; NULL: none */
+	const char *_Atomic words;     /* NULL: no watch was removed */
+	const void *_Atomic place;     /* of the removal, or the callback */
+	struct thread *_Atomic thread; /* that removed it, */
+	_Atomic uint32_t turn;         /* and in which turn of its loop */
+	_Atomic uint64_t task;
+	/* The threads that look use these: */
+	int64_t since, next;
+	int left; /* bytes */
+} removed[REMOVED];
+static const char unwatched[] = ", unwatched since epoll_ctl in";
+static _Atomic int used;  /* no descriptor from this one on was ever noted */
+static _Atomic int count; /* of those without their watch */
+/* A watch came back later, or from another thread: then it is no fault that there is none. */
+static _Atomic bool come_back;
+static __thread uint32_t turns __attribute__((tls_model("initial-exec")));
+
+/* ---- Watches ----------------------------------------------------------------------------------- */
+
+static void end_told(struct removed *one)
+{
+	if (atomic_load_explicit(&one->task, memory_order_relaxed))
+		thrum_task_resolve(atomic_exchange(&one->task, 0));
+}
+
+/* No watch was removed, as far as is known. */
+static void clear(struct removed *one)
+{
+	if (atomic_load_explicit(&one->words, memory_order_relaxed) &&
+		atomic_exchange(&one->words, NULL))
+		atomic_fetch_sub(&count, 1);
+	end_told(one);
+}
+
+static void use(int fd)
+{
+	int known = atomic_load_explicit(&used, memory_order_relaxed);
+
+	while (known <= fd && !atomic_compare_exchange_weak(&used, &known, fd + 1))
+		;
+}
+
+void thrum__adapt_removed_turn(void)
+{
+	turns++;
+}
+
+static void note(int fd, const char *words, const void *place)
+{
+	struct removed *one = &removed[fd];
+
+	if (!place)
+		return;
+	atomic_store_explicit(&one->place, place, memory_order_relaxed);
+	atomic_store_explicit(&one->thread, thrum__adapt_self, memory_order_relaxed);
+	atomic_store_explicit(&one->turn, turns, memory_order_relaxed);
+	if (!atomic_exchange(&one->words, words))
+		atomic_fetch_add(&count, 1);
+	use(fd);
+}
+
+static void watched(int fd)
+{
+	struct removed *one = &removed[fd];
+
+	if (!atomic_load_explicit(&one->words, memory_order_relaxed))
+		return;
+	if (atomic_load(&one->thread) != thrum__adapt_self || atomic_load(&one->turn) != turns)
+		atomic_store(&come_back, true);
+	clear(one);
+}
+
+void thrum__adapt_removed_epoll(int fd, bool is_watched, const void *caller)
+{
+	const void *callback;
+
+	if (fd >= REMOVED)
+		return;
+	callback = atomic_load_explicit(&removed[fd].callback, memory_order_relaxed);
+	if (is_watched)
+		watched(fd);
+	else if (callback)
+		note(fd, ", left by the removed event", callback);
+	else
+		note(fd, unwatched, caller);
+}
+
+void thrum__adapt_removed_event(int fd, const void *callback)
+{
+	if ((unsigned)fd >= REMOVED)
+		return;
+	atomic_store_explicit(&removed[fd].callback, callback, memory_order_relaxed);
+	use(fd);
+}
+
+uint32_t thrum__adapt_removed_source(int fd)
+{
+	if ((unsigned)fd >= REMOVED)
+		return 0;
+	use(fd);
+	atomic_fetch_add(&removed[fd].sources, 1);
+	watched(fd);
+	return atomic_load(&removed[fd].closes);
+}
+
+void thrum__adapt_removed_source_end(int fd, uint32_t closes, const void *callback)
+{
+	if ((unsigned)fd < REMOVED && atomic_load(&removed[fd].closes) == closes &&
+		atomic_fetch_sub(&removed[fd].sources, 1) == 1)
+		note(fd, ", left by the removed source", callback);
+}
+
+void thrum__adapt_removed_forget(unsigned first, unsigned last)
+{
+	unsigned known = (unsigned)atomic_load_explicit(&used, memory_order_relaxed);
+
+	for (unsigned fd = first; fd <= last && fd < known; fd++) {
+		struct removed *one = &removed[fd];
+
+		if (UNLIKELY(atomic_load_explicit(&one->sources, memory_order_relaxed) > 0)) {
+			atomic_fetch_add(&one->closes, 1);
+			atomic_store(&one->sources, 0);
+		}
+		atomic_store_explicit(&one->callback, NULL, memory_order_relaxed);
+		clear(one);
+	}
+}
+
+void thrum__adapt_removed_left(void)
+{
+	for (int fd = 0; fd < atomic_load(&used); fd++) {
+		atomic_store(&removed[fd].task, 0);
+		clear(&removed[fd]);
+	}
+}
+
+bool thrum__adapt_has_removed(void)
+{
+	return atomic_load_explicit(&count, memory_order_relaxed) > 0 &&
+		!atomic_load_explicit(&come_back, memory_order_relaxed);
+}
+
+/* ---- Looking ----------------------------------------------------------------------------------- */
+
+static bool has_watch(int fd)
+{
+	return atomic_load(&removed[fd].sources) > 0 || thrum__adapt_watch_has(fd, EPOLLIN);
+}
+
+static bool may_tell(int fd, int64_t age, const struct looking *looking, thrum_task *waiter)
+{
+	struct others others = {.fd = fd, .event = POLLIN};
+
+	if (!thrum__adapt_others_look(&others, looking) || others.origins & FROM_OUTSIDE)
+		return false;
+	*waiter = others.waiter;
+	return !(others.origins & FROM_TIMER) || age >= LOOK_TIMED;
+}
+
+static void tell(struct removed *one, int fd, const char *words, thrum_task waiter)
+{
+	char label[CALL_MAX + PLACE_MAX + 40];
+	const void *place = atomic_load(&one->place);
+	thrum_task task;
+
+	thrum__adapt_put_call(label, "unread data of", fd);
+	thrum__adapt_label(label + strlen(label), words, place);
+	/* A site is the place behind a call. */
+	task = thrum__create(thrum__adapt_site(
+				     words == unwatched ? place : (const char *)place + 1),
+		THRUM_KIND_TASK, label);
+	thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
+	atomic_store(&one->task, task);
+}
+
+static void look_at(struct removed *one, int fd, const struct looking *looking)
+{
+	const char *words = atomic_load(&one->words);
+	int left = words && !has_watch(fd) && !thrum__adapt_listens(fd) ? thrum__adapt_unread(fd)
+									: -1;
+	int64_t now = rough_time();
+	thrum_task waiter;
+
+	if (left <= 0) {
+		one->since = 0;
+		end_told(one);
+		return;
+	}
+	if (!one->since || one->left != left) {
+		one->since = now;
+		one->next = now + LONG;
+		one->left = left;
+	}
+	if (atomic_load(&one->task) || now < one->next)
+		return;
+	one->next = now < one->since + LOOK_TIMED ? one->since + LOOK_TIMED : now + LONG;
+	if (may_tell(fd, now - one->since, looking, &waiter))
+		tell(one, fd, words, waiter);
+}
+
+thrum_task thrum__adapt_removed_look(const struct looking *looking)
+{
+	static _Atomic bool is_busy;
+	thrum_task told = THRUM_TASK_NONE;
+
+	/* Streams of libuv that are stopped are looked at elsewhere. */
+	if (atomic_load(&thrum__adapt_looks_also) || atomic_exchange(&is_busy, true))
+		return THRUM_TASK_NONE;
+	for (int fd = 0; fd < atomic_load(&used); fd++) {
+		struct removed *one = &removed[fd];
+
+		if (!atomic_load(&one->words))
+			continue;
+		look_at(one, fd, looking);
+		if (!told && atomic_load(&one->thread) == thrum__adapt_self)
+			told = atomic_load(&one->task);
+	}
+	atomic_store(&is_busy, false);
+	return told;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Writes that fell short, as a socket or pipe had no room (descriptor/unsent.c). The rest has to be sent once
+ * there is room: so somebody has to ask for that. Some programs leave out on purpose what doesn't fit. So it
+ * is told only while a thread waits for the other end, and all others sleep; and either a part of it was sent
+ * by one who also reads from there, or nothing but the program itself may let it go on.
+ */
+#define _GNU_SOURCE
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "adapt/look/look.h"
+
+#define LONG 500000000 /* ns for which there is room and nobody writes */
+
+REAL(poll)
+
+/* When it was seen first that there is room, after how many short writes. */
+static struct {
+	int64_t since, next;
+	uint32_t times;
+} seen[UNSENT];
+
+static bool has_room(int fd)
+{
+	struct pollfd one = {.fd = fd, .events = POLLOUT};
+
+	return real_poll(NULL)(&one, 1, 0) == 1 && one.revents == POLLOUT;
+}
+
+/* Whether something has come from the other end: so that may wait for an answer. */
+static bool is_asked(int fd)
+{
+	struct tcp_info info = {.tcpi_bytes_received = 0};
+	socklen_t size = sizeof info;
+
+	if (is_of_pipe(fd))
+		return thrum__adapt_pipe_is_read(fd);
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+		info.tcpi_bytes_received > 0;
+}
+
+static void tell(int fd, const struct unsent *one, thrum_task waiter)
+{
+	char label[CALL_MAX + PLACE_MAX + 40];
+	thrum_task task;
+
+	thrum__adapt_put_call(label, "unsent rest for", fd);
+	thrum__adapt_label(label + strlen(label), "; nobody waits for room since", one->caller);
+	task = thrum__create(thrum__adapt_site(one->caller), THRUM_KIND_TASK, label);
+	thrum_task_wait(waiter, task);
+	thrum_task_should_resolve(task);
+	thrum__adapt_unsent_tell(fd, task);
+}
+
+static bool may_tell(int fd, const struct unsent *one, int64_t age, const struct looking *looking,
+	thrum_task *waiter)
+{
+	struct others others = {.fd = fd, .event = POLLOUT};
+
+	if (!thrum__adapt_others_look(&others, looking))
+		return false;
+	*waiter = others.waiter;
+	return one->is_part && is_asked(fd) ? !(others.origins & FROM_TIMER) || age >= LOOK_TIMED
+					    : others.origins == FROM_INSIDE;
+}
+
+/* Returns its task if it is told of. */
+static thrum_task look_at(int fd, const struct unsent *one, const struct looking *looking)
+{
+	thrum_task waiter;
+	int64_t now = rough_time();
+
+	if (thrum__adapt_watch_has(fd, EPOLLOUT) || !has_room(fd)) {
+		seen[fd].since = 0;
+		thrum__adapt_unsent_end(fd);
+		return THRUM_TASK_NONE;
+	}
+	if (!seen[fd].since || seen[fd].times != one->times) {
+		seen[fd].since = now;
+		seen[fd].next = now + LONG;
+		seen[fd].times = one->times;
+	}
+	if (one->task || now < seen[fd].next)
+		return one->task;
+	seen[fd].next = now < seen[fd].since + LOOK_TIMED ? seen[fd].since + LOOK_TIMED
+							  : now + LONG;
+	if (may_tell(fd, one, now - seen[fd].since, looking, &waiter))
+		tell(fd, one, waiter);
+	return THRUM_TASK_NONE;
+}
+
+thrum_task thrum__adapt_unsent_look(const struct looking *looking)
+{
+	static _Atomic bool is_busy;
+	thrum_task told = THRUM_TASK_NONE;
+	struct unsent one;
+
+	if (atomic_exchange(&is_busy, true))
+		return THRUM_TASK_NONE;
+	for (int fd = 0; fd < thrum__adapt_unsent_used(); fd++) {
+		if (!thrum__adapt_unsent_get(fd, &one))
+			continue;
+		thrum_task task = look_at(fd, &one, looking);
+
+		if (one.thread == thrum__adapt_self && !told)
+			told = task;
+	}
+	atomic_store(&is_busy, false);
+	return told;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A main loop that loses a source, as its callback says that it is done. It knows nothing of thrum. Where it
+ * hangs, SIGALRM ends it: without a handler, as threads whose calls a handler might end don't look.
+ *
+ * glib_removed fd		a source of a descriptor
+ * glib_removed channel		a watch of a channel
+ *
+ * With `fine`: the callback says that it goes on. Then this ends, too:
+ *
+ * glib_removed paused		the source comes again by a timeout
+ */
+#define _GNU_SOURCE
+#include <glib-unix.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PAUSE 900 /* ms: as long as a timeout may take */
+
+static gboolean is_fine, is_paused;
+static int ends[2];
+static GMainLoop *loop;
+
+static gboolean on_question(gint fd, GIOCondition condition, gpointer data);
+
+static gboolean on_pause_over(gpointer data)
+{
+	g_unix_fd_add(ends[0], G_IO_IN, on_question, data);
+	return G_SOURCE_REMOVE;
+}
+
+static gboolean on_question(gint fd, GIOCondition condition, gpointer data)
+{
+	char byte;
+
+	(void)condition;
+	if (recv(fd, &byte, 1, MSG_DONTWAIT) != 1) {
+		g_main_loop_quit(loop);
+		return G_SOURCE_REMOVE;
+	}
+	if (send(fd, "!", 1, 0) != 1)
+		abort();
+	if (byte == 'x' && is_paused)
+		g_timeout_add(PAUSE, on_pause_over, data);
+	return byte != 'x' || (is_fine && !is_paused);
+}
+
+static gboolean on_line(GIOChannel *channel, GIOCondition condition, gpointer data)
+{
+	return on_question(g_io_channel_unix_get_fd(channel), condition, data);
+}
+
+static gpointer ask(gpointer unused)
+{
+	const char *question = "aaxaa";
+	char byte;
+
+	for (; *question; question++)
+		if (send(ends[1], question, 1, 0) != 1 || recv(ends[1], &byte, 1, 0) != 1)
+			abort();
+	shutdown(ends[1], SHUT_WR);
+	return unused;
+}
+
+static gboolean on_tick(gpointer unused)
+{
+	(void)unused;
+	return G_SOURCE_CONTINUE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	GThread *client;
+
+	is_fine = argc > 2;
+	is_paused = strcmp(name, "paused") == 0;
+	alarm(is_fine ? 0 : 3);
+	socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	loop = g_main_loop_new(NULL, FALSE);
+	if (strcmp(name, "channel") == 0) {
+		GIOChannel *channel = g_io_channel_unix_new(ends[0]);
+
+		g_io_add_watch(channel, G_IO_IN | G_IO_HUP, on_line, NULL);
+		g_io_channel_unref(channel);
+	} else {
+		g_unix_fd_add(ends[0], G_IO_IN, on_question, NULL);
+		g_timeout_add(10, on_tick, NULL);
+	}
+	client = g_thread_new("client", ask, NULL);
+	g_main_loop_run(loop);
+	g_thread_join(client);
+	return 0;
+}

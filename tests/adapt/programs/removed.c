@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A loop that takes a connection out of its epoll, though the other end asks on. It knows nothing of thrum.
+ * Where it hangs, SIGALRM ends it: without a handler, as threads whose calls a handler might end don't look.
+ *
+ * removed pair		the two ends are a pair of sockets
+ * removed door		they are a connection, and the loop waits for others, too
+ * removed ticking	the same as pair, but the loop also has a timer that comes often
+ *
+ * With `fine`: the connection stays there. Then these end, too:
+ *
+ * removed handed	another thread answers one question slowly, and adds the connection again
+ * removed paused	a timer adds it again
+ * removed child	the loop waits for what a child writes, and adds it again
+ * removed doubled	the loop waits for the same connection by another descriptor
+ */
+#define _GNU_SOURCE
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLOW 1300000 /* us: long enough to be looked at */
+#define PAUSE 900    /* ms: as long as a timer may take */
+
+static bool is_fine;
+static const char *name;
+static int set, ends[2], timer = -1, from_child = -1;
+
+static bool is(const char *other)
+{
+	return strcmp(name, other) == 0;
+}
+
+static void watch(int operation, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	if (epoll_ctl(set, operation, fd, &event))
+		abort();
+}
+
+static void make_timer(long ms)
+{
+	struct itimerspec time = {{0, ms * 1000000}, {0, ms * 1000000}};
+
+	timer = timerfd_create(CLOCK_MONOTONIC, 0);
+	timerfd_settime(timer, 0, &time, NULL);
+	watch(EPOLL_CTL_ADD, timer);
+}
+
+static void start_child(void)
+{
+	int both[2];
+
+	if (pipe(both))
+		abort();
+	if (fork() == 0) {
+		usleep(SLOW);
+		_exit(write(both[1], "x", 1) != 1);
+	}
+	close(both[1]);
+	watch(EPOLL_CTL_ADD, from_child = both[0]);
+}
+
+static void answer_question(void)
+{
+	if (send(ends[0], "!", 1, 0) != 1)
+		abort();
+}
+
+static void *work_slowly(void *unused)
+{
+	usleep(SLOW);
+	answer_question();
+	watch(EPOLL_CTL_ADD, ends[0]);
+	return unused;
+}
+
+/* An x: it was wrong to leave the connection, or it comes back. */
+static void leave_connection(void)
+{
+	static pthread_t worker;
+
+	watch(EPOLL_CTL_DEL, ends[0]);
+	if (is("handed"))
+		pthread_create(&worker, NULL, work_slowly, NULL);
+	else if (is("paused"))
+		make_timer(PAUSE);
+	else if (is("child"))
+		start_child();
+	else if (is("doubled"))
+		watch(EPOLL_CTL_ADD, dup(ends[0]));
+}
+
+static void come_back(int fd)
+{
+	watch(EPOLL_CTL_DEL, fd);
+	answer_question();
+	watch(EPOLL_CTL_ADD, ends[0]);
+}
+
+/* Returns false at the end. */
+static bool take_question(void)
+{
+	char byte;
+
+	if (recv(ends[0], &byte, 1, MSG_DONTWAIT) != 1)
+		return false;
+	if (byte == 'x' && (!is_fine || !(is("pair") || is("door") || is("ticking"))))
+		leave_connection();
+	if (byte != 'x' || is("pair") || is("door") || is("ticking") || is("doubled"))
+		answer_question();
+	return true;
+}
+
+static void *serve(void *unused)
+{
+	struct epoll_event event;
+	uint64_t ticks;
+
+	if (is("ticking"))
+		make_timer(10);
+	watch(EPOLL_CTL_ADD, ends[0]);
+	while (epoll_wait(set, &event, 1, -1) == 1) {
+		if (event.data.fd == timer && is("ticking")) {
+			if (read(timer, &ticks, sizeof ticks) < 0)
+				abort();
+		} else if (event.data.fd == timer || event.data.fd == from_child) {
+			come_back(event.data.fd);
+		} else if (!take_question()) {
+			break;
+		}
+	}
+	return unused;
+}
+
+/* Asks the next question before the answer to the one before comes. */
+static void *ask(void *unused)
+{
+	const char questions[] = "aaxaa";
+	char byte;
+
+	for (int i = 0; questions[i]; i++) {
+		if (send(ends[1], &questions[i], 1, 0) != 1 ||
+			(i > 0 && recv(ends[1], &byte, 1, 0) != 1))
+			abort();
+		usleep(1000);
+	}
+	if (recv(ends[1], &byte, 1, 0) != 1)
+		abort();
+	shutdown(ends[1], SHUT_WR);
+	return unused;
+}
+
+static void open_door(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET};
+	socklen_t length = sizeof address;
+	int door = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(door, (struct sockaddr *)&address, length) || listen(door, 1) ||
+		getsockname(door, (struct sockaddr *)&address, &length) ||
+		connect(ends[1], (struct sockaddr *)&address, length))
+		abort();
+	ends[0] = accept(door, NULL, NULL);
+	watch(EPOLL_CTL_ADD, door);
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t server, client;
+
+	name = argc > 1 ? argv[1] : "";
+	is_fine = argc > 2;
+	alarm(is_fine ? 0 : 3);
+	set = epoll_create1(0);
+	if (is("door") || is("doubled"))
+		open_door();
+	else
+		socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+	pthread_create(&server, NULL, serve, NULL);
+	pthread_create(&client, NULL, ask, NULL);
+	pthread_join(client, NULL);
+	pthread_join(server, NULL);
+	return 0;
+}

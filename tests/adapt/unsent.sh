@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Writes that fall short, and whose rest nobody sends, in programs that know nothing of thrum.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# leaves NAME PLACE: a thread waits for the rest for ever, and thrum names the write that fell short.
+leaves() {
+	"$THRUM" record -o "$1.thrum" --size=64M -- "$programs/unsent" "$1" 2>/dev/null # until its alarm
+	has "$1" why "Waits for .unsent rest for socket [0-9]*; nobody waits for room since $2[^+]"
+}
+leaves part send_rest
+leaves line send_rest
+leaves messages answer_all
+
+for case in part line messages log stream later; do
+	same "fine-$case" "$programs/unsent" "$case" fine
+	has "fine-$case" why '^no findings'
+	"$THRUM" dump "fine-$case.thrum" | grep 'unsent rest' && wrong "fine-$case: all is sent, or not needed"
+done
+exit "$failed"
