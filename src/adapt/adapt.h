@@ -16,6 +16,7 @@
  *   relatives/   who else has what a thread waits for: other processes, and for what these wait
  *   look/        threads that look what they missed
  *   call/        calls of the C library that wait for the outside, or make descriptors
+ *   ipc/         semaphores and queues of messages that the kernel has, and semaphores in shared memory
  *   pthread/     pthreads and C11 threads
  *   uv/ event/ glib/ uring/    libuv, libevent, GLib and GIO, liburing
  *

@@ -20,6 +20,8 @@
 #include "adapt/forks.h"
 #include "adapt/look/look.h"
 #include "adapt/relatives/ends.h"
+#include "adapt/relatives/queues.h"
+#include "adapt/relatives/sets.h"
 #include "port/port.h"
 
 AT_FORK _Atomic bool thrum__adapt_is_fresh;
@@ -99,6 +101,10 @@ void thrum__adapt_fork_ended(pid_t child, int status)
 	for (uint32_t i = 0; WIFSIGNALED(status) && i < FORKS_FILES; i++)
 		if (atomic_load(&forks->made[i].process) == child)
 			atomic_store(&forks->made[i].is_killed, 1);
+	if (WIFSIGNALED(status)) {
+		thrum__adapt_set_killed(child);
+		thrum__adapt_queue_killed(child);
+	}
 	for (uint32_t i = 0; i < count && i < FORKS_MAX; i++)
 		if (atomic_load(&forks->child[i].process) == child &&
 			!atomic_load(&forks->child[i].ended)) {
@@ -171,6 +177,7 @@ void thrum__adapt_fork_shares(void)
 		atomic_compare_exchange_strong(&forks->made[i].process, &its, 0);
 	}
 	atomic_store(&has_made, false);
+	thrum__adapt_set_shares();
 }
 
 /* ---- The child -------------------------------------------------------------------------------- */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * All processes under one `thrum record` share this with it: how many forked children record, how they ended,
- * who made files that may be locks, who started whom, and which signals one sent to another. It lies in a
- * file whose name stands in THRUM_ADAPT, behind FORKS_WORD.
+ * All processes under one `thrum record` share this with it: how many forked children record, how they
+ * ended, who made files that may be locks, who started whom, who has permits of semaphores that are the
+ * kernel's, and which signals one sent to another. It lies in a file whose name stands in THRUM_ADAPT, behind
+ * FORKS_WORD.
  */
 #ifndef ADAPT_FORKS_H
 #define ADAPT_FORKS_H
@@ -11,9 +12,14 @@
 #include <stdint.h>
 
 #define FORKS_WORD "forks="
-#define FORKS_MAX 100   /* forked children that record */
-#define FORKS_SENT 64   /* the latest signals */
-#define FORKS_FILES 256 /* of which it is known who made them */
+#define FORKS_MAX 100        /* forked children that record */
+#define FORKS_SENT 64        /* the latest signals */
+#define FORKS_FILES 256      /* of which it is known who made them */
+#define FORKS_SEMAPHORES 256 /* of semop() */
+#define FORKS_PERMITS 4      /* of each: those whose takers are noted */
+#define FORKS_WAITS 64       /* for such semaphores */
+#define FORKS_QUEUES 64      /* of messages */
+#define FORKS_USERS 8        /* of each: those processes that are noted */
 
 #define FORKS_STARTED 256 /* processes of which it is known who started them */
 
@@ -41,6 +47,38 @@ struct thrum__adapt_forks {
 		_Atomic int32_t process, by; /* process: stored last, 0 while the others change */
 		_Atomic uint64_t caller;     /* an address of the process `by` */
 	} started[FORKS_STARTED];
+	/* By their keys: see sets.c. */
+	struct thrum__adapt_semaphore {
+		_Atomic uint64_t key; /* 0: this one is free */
+		_Atomic int32_t set;
+		_Atomic uint32_t number, bits, total, takes, returns;
+		struct thrum__adapt_permit {
+			_Atomic uint64_t thread; /* 0: nobody took it; else process and thread */
+			/* In that process: where it did, and by which task. */
+			_Atomic uint64_t caller, task;
+			_Atomic uint64_t named, name[2]; /* named: the thread whose name it is */
+			/* A signal killed that process, as the one knows that waited for it; or it forked, so
+			 * that a child may be to give the permit back. */
+			_Atomic uint32_t is_killed, is_shared;
+		} permit[FORKS_PERMITS];
+	} semaphore[FORKS_SEMAPHORES];
+	struct {
+		_Atomic uint64_t thread, key;
+		_Atomic uint32_t turn; /* differs in each wait */
+		_Atomic uint32_t
+			looks; /* it looks from time to time, and may tell why it waits in vain */
+		_Atomic uint32_t is_told; /* for whom it waits, as all those wait for each other */
+	} wait[FORKS_WAITS];
+	/* By their keys: see queues.c. */
+	struct thrum__adapt_queue {
+		_Atomic uint64_t key;        /* 0: this one is free */
+		_Atomic uint32_t is_crowded; /* there are more users */
+		struct thrum__adapt_user {
+			_Atomic int32_t process;
+			_Atomic uint32_t bits; /* of queues.h */
+			_Atomic uint64_t name[2];
+		} user[FORKS_USERS];
+	} queue[FORKS_QUEUES];
 	_Atomic uint32_t sent;
 	/* By kill(): the call's times, by CLOCK_MONOTONIC in ns. number: 0 while it is written. to: negative
 	 * for a group of processes. */

@@ -42,6 +42,7 @@ watch permits "$programs/permits" pass
 watch pipes "$programs/pipes" fine
 watch blocking "$programs/blocking"
 watch files "$programs/files" fine
+watch sets "$programs/sets" threads fine
 [[ ! -x $programs/workers ]] || watch workers "$programs/workers"
 [[ ! -x $programs/event ]] || watch event "$programs/event"
 [[ ! -x $programs/uv ]] || watch uv "$programs/uv"

@@ -75,8 +75,8 @@ def storeys(*folders):
 # The folders of these, and which others each may include. Files beside the folders include any. A parts.h
 # is for the files of its own folder.
 FOLDERS = {
-    "src/adapt": storeys("base", "descriptor", "relatives", "look", "call", "pthread", "uv", "event", "glib",
-                         "uring"),
+    "src/adapt": storeys("base", "descriptor", "relatives", "look", "call", "ipc", "pthread", "uv", "event",
+                         "glib", "uring"),
     "src/promise": {
         "core": (),
         "sync": (),

@@ -98,6 +98,7 @@ def main():
             r"|chroot|set(re|res|e)?uid"
             r"|(__)?read(_chk)?|readv|(__)?recv(from|m?msg)?(_chk)?|writev?|send(to|m?msg|file(64)?)?"
             r"|accept4?|connect|flock|lockf(64)?|fcntl(64)?|f(data)?sync|syncfs|getaddrinfo|getnameinfo"
+            r"|sem(timed)?op|semctl|msg(rcv|snd)|mq_(open|(timed)?(send|receive))|__mq_open_2"
             r"|gethostbyname|wait(pid|id|3|4)?|system|p(open|close)|u?sleep|(clock_)?nanosleep"
             r"|sig(wait(info)?|suspend|queue)|pause|kill|ioctl|open(at)?(64)?|__open(at)?(64)?_2"
             r"|f?close|close_range|closefrom|unlink(at)?|remove|dup[23]?|fdopen|listen|setsockopt|pipe2?"

@@ -7,6 +7,7 @@
 #include <threads.h>
 #include <time.h>
 
+#include "adapt/ipc/ipc.h"
 #include "adapt/pthread/pthread.h"
 #include "adapt/relatives/ends.h"
 
@@ -110,12 +111,18 @@ static clockid_t clock_of(const pthread_cond_t *condition)
 		: CLOCK_REALTIME;
 }
 
+/* Whether several processes share a condition. */
+static bool is_shared(const pthread_cond_t *condition)
+{
+	return is_layout_known() &&
+		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED;
+}
+
 /* Whether a wait for a condition is recorded. For one that several processes share, a program with a single
  * thread may wait, too: its recording begins here. */
 static bool records_condition(const pthread_cond_t *condition)
 {
-	if (!THRUM__ON(THRUM__BIT_STARTED) && is_chosen(ADAPTER_PTHREAD) && is_layout_known() &&
-		__atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED) & IS_SHARED)
+	if (!THRUM__ON(THRUM__BIT_STARTED) && is_chosen(ADAPTER_PTHREAD) && is_shared(condition))
 		thrum__adapt_start();
 	return records_wait(ADAPTER_PTHREAD);
 }
@@ -163,6 +170,8 @@ static void begin_condition_wait(struct condition_wait *c, const void *condition
 	c->wait.is_watched = is_watched;
 	if (until && !is_timed)
 		tell_clock(&c->wait, left, until);
+	if (!until && is_shared(condition))
+		thrum__adapt_condition_look(&c->wait, condition, lock);
 }
 
 /* Records a signal for an object. Beside a program that reports itself it is the thread's: the running task
@@ -216,6 +225,13 @@ STAND_IN int sem_trywait(sem_t *semaphore)
 	if (result == 0 && is_on(ADAPTER_PTHREAD))
 		take_permit(semaphore, CALLER);
 	return result;
+}
+
+/* Whether a program with a single thread may begin to record as it waits for a semaphore: others may share
+ * it. */
+static bool may_start(const void *semaphore)
+{
+	return is_chosen(ADAPTER_PTHREAD) && !THRUM__ON(THRUM__BIT_STARTED) && !is_own(semaphore);
 }
 
 /* Whether the running task is another one than the one that posted such a semaphore last. */
@@ -319,7 +335,7 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 		const void *caller = CALLER; \
 		int error = errno; \
 \
-		if (!may_record(ADAPTER_PTHREAD) || !(valid)) \
+		if (!(valid) || !(may_record(ADAPTER_PTHREAD) || may_start(semaphore))) \
 			return real_##name(caller) arguments; \
 		/* As the real one does, also if it need not wait. */ \
 		pthread_testcancel(); \
@@ -328,13 +344,19 @@ STAND_IN int pthread_barrier_wait(pthread_barrier_t *barrier)
 			return 0; \
 		} \
 		errno = error; \
+		int result; \
+\
+		if (!may_record(ADAPTER_PTHREAD) && !IS_TIMED(name) && \
+			!thrum__adapt_down_lasts(semaphore, caller, &result)) \
+			return result; \
 		if (!records_wait(ADAPTER_PTHREAD)) \
 			return real_##name(caller) arguments; \
 		struct wait wait __attribute__((cleanup(thrum__adapt_wait_end))); \
 \
 		thrum__adapt_wait_semaphore(&wait, semaphore, caller, IS_TIMED(name)); \
-		int result = real_##name(caller) arguments; \
-\
+		result = IS_TIMED(name) ? 1 : thrum__adapt_down_shared(&wait, semaphore, caller); \
+		if (result > 0) \
+			result = real_##name(caller) arguments; \
 		if (result == 0) \
 			take_permit(semaphore, caller); \
 		return result; \

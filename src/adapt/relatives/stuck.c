@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapt/relatives/sets.h"
 #include "adapt/relatives/stuck.h"
 #include "port/port.h"
 
@@ -151,6 +152,26 @@ static void need_lock(const struct stuck *stuck, struct relative *relative,
 	add_need(relative, NEEDS_LOCK, wakers);
 }
 
+/* For a semaphore or a queue of the kernel's: returns false if the call is for none. */
+static bool need_ipc(struct stuck *stuck, struct relative *relative, uint32_t tid,
+	const struct process_call *call)
+{
+	struct ipc_need need;
+	uint32_t wakers, by;
+
+	if (!thrum__adapt_ipc_need(&stuck->look, relative->process, tid, call, &need, &wakers, &by))
+		return false;
+	stuck->has_ipc = true;
+	if (relative->sort == NEEDS_NOTHING)
+		relative->ipc = need;
+	if (relative->sort == NEEDS_NOTHING && wakers) {
+		relative->sort = NEEDS_IPC;
+		relative->by = by;
+	}
+	add_need(relative, NEEDS_IPC, wakers);
+	return true;
+}
+
 /* Whether a futex is one of the process's own, or of a thread that is to end. */
 static bool is_own_futex(pid_t process, const struct process_call *call)
 {
@@ -205,9 +226,14 @@ static void need_of_call(struct stuck *stuck, struct relative *relative, uint32_
 	pid_t told;
 	int fd;
 
-	if (call->number == SYS_futex) {
+	if (call->number == SYS_futex && !is_own_futex(relative->process, call) &&
+		need_ipc(stuck, relative, tid, call)) {
+		return;
+	} else if (call->number == SYS_futex) {
 		relative->is_open |= !thrum__adapt_call_is_endless(call) ||
 			!is_own_futex(relative->process, call);
+	} else if (need_ipc(stuck, relative, tid, call)) {
+		return;
 	} else if (thrum__adapt_file_lock(relative->process, call, &lock)) {
 		need_lock(stuck, relative, &lock);
 	} else if (call->number == SYS_wait4 || call->number == SYS_waitid) {
@@ -250,6 +276,7 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 	const struct process_call *call)
 {
 	uint64_t sum = mixed((uint64_t)process << 32 | tid, call->number), ran;
+	uint32_t turn = thrum__adapt_ipc_turn(process, tid);
 	uint32_t waits;
 	int fd;
 
@@ -259,6 +286,8 @@ static uint64_t sum_of(const struct stuck *stuck, pid_t process, uint32_t tid,
 			       &waits, sizeof waits)
 			? mixed(sum, waits)
 			: 0;
+	if (turn)
+		return mixed(sum, turn) | 1;
 	ran = thrum__adapt_process_ran(process, tid);
 	return ran ? mixed(sum, ran) | 1 : 0;
 }
@@ -294,7 +323,9 @@ static void look_at_thread(void *context, int directory, const char *name)
 		return;
 	}
 	own.looks = relative->looks ||
-		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) && fd >= 0);
+		(thrum__adapt_vain_looker(&stuck->look, relative->process, &call, &fd) &&
+			fd >= 0) ||
+		thrum__adapt_set_wait_is_looked((uint64_t)relative->process << 32 | tid);
 	need_of_call(stuck, &own, tid, &call);
 	sum = sum_of(stuck, relative->process, tid, &call);
 	own.is_open |= sum == 0;
@@ -342,7 +373,7 @@ static void leave_out_able(struct stuck *stuck)
 
 bool thrum__adapt_stuck_has_stranger(const struct stuck *stuck)
 {
-	bool has = false;
+	bool has = stuck->has_ipc && thrum__adapt_ipc_has_orphans(&stuck->look);
 
 	for (unsigned i = 0; i < stuck->end_count && !has; i++)
 		has = stuck->bits >> stuck->ends[i].relative & 1 &&
@@ -363,19 +394,25 @@ static void need_own(struct stuck *stuck, const struct end *end, const pid_t *ch
 		self->by = self->wakers;
 }
 
-bool thrum__adapt_stuck_find(struct stuck *stuck, int fd, short events, const struct end *end,
-	const pid_t *children, unsigned count)
+/* Returns false if not all relatives can be seen. */
+static bool begin(struct stuck *stuck, int fd, short events)
 {
-	struct relative *self = &stuck->relatives[0];
-
 	stuck->look = (struct look){.fd = fd, .events = events};
 	stuck->end_count = stuck->other_count = 0;
+	stuck->has_ipc = false;
 	if (!find_relatives(stuck))
 		return false;
 	stuck->bits = UINT32_MAX >> (32 - stuck->look.count);
 	for (unsigned i = 0; i < stuck->look.count; i++)
 		stuck->relatives[i] = (struct relative){.process = stuck->look.processes[i]};
-	need_own(stuck, end, children, count);
+	return true;
+}
+
+/* The need of the calling thread is known. */
+static bool find_all(struct stuck *stuck)
+{
+	struct relative *self = &stuck->relatives[0];
+
 	for (unsigned i = 0; i < stuck->look.count && !self->is_open; i++)
 		look_at_relative(stuck, &stuck->relatives[i]);
 	leave_out_able(stuck);
@@ -386,6 +423,23 @@ bool thrum__adapt_stuck_find(struct stuck *stuck, int fd, short events, const st
 		if (stuck->bits >> i & 1)
 			stuck->sum = mixed(stuck->sum, stuck->relatives[i].sum | 1);
 	return true;
+}
+
+bool thrum__adapt_stuck_find(struct stuck *stuck, int fd, short events, const struct end *end,
+	const pid_t *children, unsigned count)
+{
+	if (!begin(stuck, fd, events))
+		return false;
+	need_own(stuck, end, children, count);
+	return find_all(stuck);
+}
+
+bool thrum__adapt_stuck_find_call(struct stuck *stuck, const struct process_call *call)
+{
+	if (!begin(stuck, -1, 0))
+		return false;
+	need_of_call(stuck, &stuck->relatives[0], thrum__port_tid(), call);
+	return find_all(stuck);
 }
 
 bool thrum__adapt_stuck_is_teller(const struct stuck *stuck)
@@ -443,11 +497,14 @@ static thrum_task make_deed(struct telling *telling, const struct relative *rela
 			thrum_task_wait(task, user_of(telling, &relative->end, holder.at));
 		return task;
 	}
-	*thrum__adapt_put_process(stpcpy(label, "release of the file's lock for "),
-		relative->process) = '\0';
+	if (relative->sort == NEEDS_IPC)
+		*thrum__adapt_ipc_put(label, &relative->ipc) = '\0';
+	else
+		*thrum__adapt_put_process(stpcpy(label, "release of the file's lock for "),
+			relative->process) = '\0';
 	task = thrum__adapt_ends_make(telling->wait, THRUM_KIND_TASK, label, telling->wait->caller);
 	thrum_task_should_resolve(task);
-	if (is_self)
+	if (is_self && relative->sort != NEEDS_IPC)
 		thrum_task_wait(task, telling->wait->task);
 	return task;
 }
@@ -465,7 +522,9 @@ static void tell_by(struct telling *telling, thrum_task waits, const struct rela
 
 		if (!(by >> i & 1))
 			continue;
-		if (i == 0 && relative->sort == NEEDS_CHILD) {
+		if (i == 0 &&
+			(relative->sort == NEEDS_CHILD ||
+				(relative->sort == NEEDS_IPC && by != own))) {
 			thrum_task_wait(waits, telling->wait->task);
 			continue;
 		}

@@ -3,14 +3,15 @@
 #ifndef ADAPT_STUCK_H
 #define ADAPT_STUCK_H
 
-#include "adapt/relatives/ends.h"
+#include "adapt/relatives/needs.h"
 
 enum need_sort {
 	NEEDS_NOTHING, /* its threads wait for each other, or for nothing that comes */
 	NEEDS_END,
 	NEEDS_CHILD,
 	NEEDS_LOCK, /* of a file */
-	NEEDS_CONTINUE
+	NEEDS_CONTINUE,
+	NEEDS_IPC /* the kernel's semaphores or queues */
 };
 
 /* This process, or one of its relatives. */
@@ -23,6 +24,7 @@ struct relative {
 	enum need_sort sort; /* of the first wait for others that was found, */
 	uint32_t by;         /* those who could end that one, */
 	struct end end;
+	struct ipc_need ipc;
 	int at[2]; /* and the descriptors of the end in this process, and in the relative itself */
 };
 
@@ -47,6 +49,7 @@ struct stuck {
 		struct end end;
 	} ends[PROCESSES]; /* for which threads wait */
 	unsigned end_count;
+	bool has_ipc; /* a thread waits for what processes share without an end */
 };
 
 /* The one that there is, as stacks may be small; NULL: another thread has it. */
@@ -57,6 +60,9 @@ void thrum__adapt_stuck_release(void);
  * these children. fd: for which it waits, and these events. */
 bool thrum__adapt_stuck_find(struct stuck *, int fd, short events, const struct end *,
 	const pid_t *children, unsigned count);
+
+/* The same while it waits in this call, or is about to. */
+bool thrum__adapt_stuck_find_call(struct stuck *, const struct process_call *);
 
 /* The epoll in which a thread of this process waits as long as it takes, and looks meanwhile; -1: in none. */
 int thrum__adapt_epoll_of(uint32_t tid, const struct process_call *);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+/* needs.c: who could end a wait for the kernel's semaphores and queues, or in shared memory. As
+ * base/process.h. */
+#ifndef ADAPT_NEEDS_H
+#define ADAPT_NEEDS_H
+
+#include "adapt/relatives/ends.h"
+
+#include <sys/syscall.h>
+
+#ifndef SYS_semtimedop
+#define SYS_semtimedop SYS_semtimedop_time64
+#endif
+#define IPC_NAME 48
+
+/* Such a wait. */
+struct ipc_need {
+	enum {
+		IPC_SEMAPHORE,
+		IPC_MESSAGE, /* that should come */
+		IPC_ROOM,    /* for a message */
+		IPC_FUTEX    /* of a lock, a condition or a semaphore in shared memory */
+	} sort;
+	pid_t ended; /* the process that should have ended the wait; 0: it isn't known */
+	char name[IPC_NAME + 32], ended_name[16];
+};
+
+/* Finds for which of these a thread of a process waits, as long as it takes. Returns false if for none.
+ * wakers: bits of the processes of the look that could end the wait, with that process itself; 0: others
+ * could, too. by: those of them that are likely to. */
+bool thrum__adapt_ipc_need(const struct look *, pid_t process, uint32_t tid,
+	const struct process_call *, struct ipc_need *, uint32_t *wakers, uint32_t *by);
+
+/* Whether there is a copy of this process that isn't among those: it has lost its parent. */
+bool thrum__adapt_ipc_has_orphans(const struct look *);
+
+/* Differs in each wait of a thread that looks from time to time; 0: it doesn't. */
+uint32_t thrum__adapt_ipc_turn(pid_t process, uint32_t tid);
+
+/* Names what doesn't come. Returns the place behind it. */
+char *thrum__adapt_ipc_put(char *to, const struct ipc_need *);
+
+/* Whether memory of a process is shared with its relatives, and has no name by which
+ * others could find it. */
+bool thrum__adapt_ipc_is_nameless(pid_t, unsigned long address);
+
+/* The number of a queue that is a descriptor, by its path in /proc; 0: not known. is_private: it has no
+ * name any more. */
+uint64_t thrum__adapt_ipc_mq_number(const char *path, bool *is_private);
+void thrum__adapt_ipc_mq_name(char name[IPC_NAME], const char *path);
+
+#endif

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Semaphores that are the kernel's own belong to nobody: any process may use them. So all that are recorded
+ * note who took a permit. Those who have one are told only if it is known that threads give back what they
+ * took themselves. A semaphore that counts events is posted by others; one that begins with 1 may be the only
+ * place of a queue.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "adapt/base/process.h"
+#include "adapt/relatives/sets.h"
+#include "port/port.h"
+
+#define TRIES 8
+#define UNDOES (UINT64_C(1) << 31) /* in a thread: it took the permit with SEM_UNDO */
+
+REAL(semctl)
+
+/* The last argument of semctl(), which programs declare themselves. */
+union value {
+	int number;
+	void *pointer;
+};
+
+/* The use of a semaphore so far. */
+enum {
+	SET_KNOWN = 1,   /* with how many permits it began */
+	SET_STRANGE = 2, /* it was used in a way that no lock is */
+	SET_INVERSE = 4  /* whoever finds it 0 may make it 1 */
+};
+
+static uint64_t mixed(uint64_t sum, uint64_t value)
+{
+	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum ^ sum >> 32;
+}
+
+int thrum__adapt_set_value(int set, unsigned number)
+{
+	return real_semctl(NULL)(set, (int)number, GETVAL, (union value){0});
+}
+
+/* ---- Finding ----------------------------------------------------------------------------------- */
+
+/* It is looked up once in each thread of a process, as that takes as long as a change of a semaphore. */
+const struct set_self *thrum__adapt_set_self(void)
+{
+	static __thread struct set_self self __attribute__((tls_model("initial-exec")));
+	uint64_t process = (uint64_t)getpid();
+	struct stat numbers, sets;
+
+	if (self.thread >> 32 == process)
+		return &self;
+	self.space = stat("/proc/self/ns/pid", &numbers) == 0 &&
+			stat("/proc/self/ns/ipc", &sets) == 0
+		? mixed(mixed(1, numbers.st_ino), sets.st_ino)
+		: 0;
+	self.thread = process << 32 | thrum__port_tid();
+	return &self;
+}
+
+static uint64_t key_of(const struct set_self *self, int set, unsigned number)
+{
+	return self->space ? mixed(mixed(self->space, (uint64_t)set), number) | 1 : 0;
+}
+
+uint64_t thrum__adapt_set_key(int set, unsigned number)
+{
+	int error = errno;
+	uint64_t key = key_of(thrum__adapt_set_self(), set, number);
+
+	errno = error;
+	return key;
+}
+
+static struct thrum__adapt_semaphore *find(uint64_t key)
+{
+	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
+
+	for (unsigned i = 0; key && i < TRIES; i++) {
+		struct thrum__adapt_semaphore *one = &all[((key >> 1) + i) % FORKS_SEMAPHORES];
+
+		if (atomic_load_explicit(&one->key, memory_order_acquire) == key)
+			return one;
+	}
+	return NULL;
+}
+
+static void clear(struct thrum__adapt_semaphore *one)
+{
+	atomic_store(&one->bits, 0);
+	atomic_store(&one->total, 0);
+	atomic_store(&one->takes, 0);
+	atomic_store(&one->returns, 0);
+	for (unsigned i = 0; i < FORKS_PERMITS; i++)
+		atomic_store(&one->permit[i].thread, 0);
+}
+
+/* Finds a semaphore, or begins to note what happens to it. NULL: there are too many. */
+static struct thrum__adapt_semaphore *find_or_make(const struct set_self *self, int set,
+	unsigned number)
+{
+	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
+	uint64_t key = key_of(self, set, number);
+	struct thrum__adapt_semaphore *found = find(key);
+
+	for (unsigned i = 0; key && !found && i < TRIES; i++) {
+		struct thrum__adapt_semaphore *one = &all[((key >> 1) + i) % FORKS_SEMAPHORES];
+		uint64_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&one->key, &none, key))
+			continue;
+		atomic_store(&one->set, set);
+		atomic_store(&one->number, number);
+		found = one;
+	}
+	return found;
+}
+
+/* ---- Those who have permits -------------------------------------------------------------------- */
+
+static bool is_thread(const struct thrum__adapt_permit *permit, uint64_t thread)
+{
+	return (atomic_load(&permit->thread) & ~UNDOES) == thread;
+}
+
+/* Returns the permit that a thread has, or NULL. */
+static struct thrum__adapt_permit *permit_of(struct thrum__adapt_semaphore *one, uint64_t thread)
+{
+	for (unsigned i = 0; i < FORKS_PERMITS; i++)
+		if (is_thread(&one->permit[i], thread))
+			return &one->permit[i];
+	return NULL;
+}
+
+/* Those who have ended have no permits any more, or it doesn't matter: others got them since. Returns whether
+ * there was any. */
+static bool forget_ended(struct thrum__adapt_semaphore *one)
+{
+	bool found = false;
+
+	for (unsigned i = 0; i < FORKS_PERMITS; i++) {
+		uint64_t thread = atomic_load(&one->permit[i].thread);
+
+		if (!thread || !thrum__adapt_process_is_over((pid_t)(thread >> 32)))
+			continue;
+		atomic_compare_exchange_strong(&one->permit[i].thread, &thread, 0);
+		found = true;
+	}
+	return found;
+}
+
+/* This process has had a permit, or one of which it is a copy. */
+static _Atomic bool has_taken;
+
+static void name_permit(struct thrum__adapt_permit *permit, uint64_t thread)
+{
+	uint64_t name[2] = {0, 0};
+
+	if (atomic_load(&permit->named) == thread)
+		return;
+	prctl(PR_GET_NAME, name);
+	atomic_store(&permit->name[0], name[0]);
+	atomic_store(&permit->name[1], name[1]);
+	atomic_store(&permit->named, thread);
+}
+
+/* Notes that the calling thread has a permit. Returns false if there is no room. */
+static bool note_taken(struct thrum__adapt_semaphore *one, const struct set_self *self, bool undoes,
+	const void *caller)
+{
+	uint64_t thread = undoes ? self->thread | UNDOES : self->thread;
+	bool is_recorded = is_on(ADAPTER_BLOCK);
+	const struct object *object;
+
+	if (is_recorded)
+		thrum__adapt_thread(); /* makes its task */
+	for (unsigned i = 0; i < FORKS_PERMITS; i++) {
+		struct thrum__adapt_permit *permit = &one->permit[i];
+		uint64_t none = 0;
+
+		/* Only this thread's process reads the first two, and only a thread that takes. */
+		if (atomic_load(&permit->thread) != 0 ||
+			!atomic_compare_exchange_strong(&permit->thread, &none, thread))
+			continue;
+		atomic_store(&permit->is_killed, 0);
+		atomic_store(&permit->is_shared, 0);
+		atomic_store(&has_taken, true);
+		atomic_store(&permit->caller, (uintptr_t)caller);
+		atomic_store(&permit->task, is_recorded ? thrum__adapt_actor() : 0);
+		name_permit(permit, self->thread);
+		object = is_recorded && is_watched(set_address(atomic_load(&one->key)))
+			? thrum__adapt_object((uintptr_t)set_address(atomic_load(&one->key)))
+			: NULL;
+		if (object)
+			thrum__adapt_set_tell_own(object, atomic_load(&one->key));
+		return true;
+	}
+	return false;
+}
+
+/* ---- Changes ----------------------------------------------------------------------------------- */
+
+enum deed {
+	NOTHING,
+	TAKES,
+	GIVES,
+	ADDS,
+	STRANGE
+};
+
+/* A part of a call does this, if the semaphore is a lock. */
+static enum deed deed_of(const struct sembuf *ops, size_t i, unsigned bits)
+{
+	bool is_inverse = i > 0 && ops[i - 1].sem_num == ops[i].sem_num && ops[i - 1].sem_op == 0;
+
+	switch (ops[i].sem_op) {
+	case 0: return NOTHING;
+	case -1: return bits & SET_INVERSE ? GIVES : TAKES;
+	case 1: return is_inverse ? TAKES : bits & SET_INVERSE ? STRANGE : GIVES;
+	default: return ops[i].sem_op > 0 && !is_inverse ? ADDS : STRANGE;
+	}
+}
+
+static void add_bit(struct thrum__adapt_semaphore *one, uint32_t bit)
+{
+	if (!(atomic_load(&one->bits) & bit))
+		atomic_fetch_or(&one->bits, bit);
+}
+
+/* A permit is given by a thread that took none: to begin with, instead of a process that ended, or it is no
+ * lock. */
+static void give_strange(struct thrum__adapt_semaphore *one, unsigned amount)
+{
+	if (atomic_load(&one->takes) == 0 && !(atomic_load(&one->bits) & SET_KNOWN)) {
+		atomic_fetch_add(&one->total, amount);
+		add_bit(one, SET_KNOWN);
+	} else if (!forget_ended(one)) {
+		add_bit(one, SET_STRANGE);
+	}
+}
+
+/* The calling thread gives back what it took. */
+static void give_own(const struct thrum__adapt_semaphore *one, struct thrum__adapt_permit *permit)
+{
+	uint64_t caller = atomic_load(&permit->caller);
+	const struct object *object = caller & RECORDED
+		? thrum__adapt_object((uintptr_t)set_address(atomic_load(&one->key)))
+		: NULL;
+
+	atomic_store(&permit->thread, 0);
+	if (object)
+		thrum_lock_released(atomic_load(&object->task));
+}
+
+void thrum__adapt_set_gives(struct set_change *change)
+{
+	const struct sembuf *ops = change->ops;
+	int error = errno;
+
+	change->self = thrum__adapt_set_self();
+	change->given = 0;
+	change->may_take = false;
+	for (size_t i = 0; i < change->count && i < SET_OPERATIONS; i++) {
+		struct thrum__adapt_semaphore *one = find_or_make(change->self, change->set,
+			ops[i].sem_num);
+		enum deed deed = one ? deed_of(ops, i, atomic_load(&one->bits)) : NOTHING;
+		struct thrum__adapt_permit *permit = deed == GIVES
+			? permit_of(one, change->self->thread)
+			: NULL;
+
+		if (permit) {
+			give_own(one, permit);
+			atomic_fetch_add(&one->returns, 1);
+			change->given |= UINT32_C(1) << i;
+		} else if (deed == GIVES || deed == ADDS) {
+			give_strange(one, (unsigned)ops[i].sem_op);
+		}
+		change->may_take |= deed == TAKES || deed == STRANGE;
+	}
+	errno = error;
+}
+
+/* A semaphore that was made by others, or before. */
+static void learn_total(struct thrum__adapt_semaphore *one, const struct sembuf *op, int value)
+{
+	if (value < 0)
+		add_bit(one, SET_STRANGE);
+	else
+		atomic_store(&one->total, op->sem_op > 0 ? 1 : (unsigned)value + 1);
+	add_bit(one, SET_KNOWN);
+}
+
+static void take(struct thrum__adapt_semaphore *one, const struct set_change *change,
+	const struct sembuf *op)
+{
+	bool undoes = op->sem_flg & SEM_UNDO;
+	unsigned taken = 1;
+
+	if (op->sem_op > 0)
+		add_bit(one, SET_INVERSE);
+	if (!(atomic_load(&one->bits) & SET_KNOWN))
+		learn_total(one, op, thrum__adapt_set_value(change->set, op->sem_num));
+	/* An inverse one begins with none. */
+	if (op->sem_op > 0 && atomic_load(&one->total) == 0)
+		atomic_store(&one->total, 1);
+	atomic_fetch_add(&one->takes, 1);
+	if (atomic_load(&one->bits) & SET_STRANGE)
+		return;
+	for (unsigned i = 0; i < FORKS_PERMITS; i++)
+		taken += atomic_load(&one->permit[i].thread) != 0;
+	if (taken > atomic_load(&one->total) && !forget_ended(one))
+		add_bit(one, SET_STRANGE);
+	else if (!note_taken(one, change->self, undoes, change->caller))
+		add_bit(one, SET_STRANGE);
+}
+
+void thrum__adapt_set_takes(const struct set_change *change)
+{
+	const struct sembuf *ops = change->ops;
+	int error = errno;
+
+	for (size_t i = 0; change->may_take && i < change->count && i < SET_OPERATIONS; i++) {
+		struct thrum__adapt_semaphore *one = find_or_make(change->self, change->set,
+			ops[i].sem_num);
+		enum deed deed = one ? deed_of(ops, i, atomic_load(&one->bits)) : NOTHING;
+
+		if (deed == TAKES)
+			take(one, change, &ops[i]);
+		else if (deed == STRANGE)
+			add_bit(one, SET_STRANGE);
+	}
+	errno = error;
+}
+
+void thrum__adapt_set_failed(const struct set_change *change)
+{
+	int error = errno;
+
+	for (size_t i = 0; change->given && i < change->count && i < SET_OPERATIONS; i++) {
+		struct thrum__adapt_semaphore *one = change->given >> i & 1
+			? find_or_make(change->self, change->set, change->ops[i].sem_num)
+			: NULL;
+
+		if (one &&
+			!note_taken(one, change->self, change->ops[i].sem_flg & SEM_UNDO,
+				change->caller))
+			add_bit(one, SET_STRANGE);
+	}
+	errno = error;
+}
+
+void thrum__adapt_set_begins(int set, unsigned number, unsigned value)
+{
+	int error = errno;
+	struct thrum__adapt_semaphore *one = find_or_make(thrum__adapt_set_self(), set, number);
+
+	errno = error;
+	if (!one)
+		return;
+	clear(one);
+	atomic_store(&one->total, value);
+	/* An inverse lock begins with 0, and so does one whose permits are added later. */
+	if (value > 0)
+		add_bit(one, SET_KNOWN);
+}
+
+void thrum__adapt_set_ends(int set)
+{
+	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
+
+	for (unsigned i = 0; i < FORKS_SEMAPHORES; i++) {
+		uint64_t key = atomic_load(&all[i].key);
+
+		if (!key || atomic_load(&all[i].set) != set ||
+			key != thrum__adapt_set_key(set, atomic_load(&all[i].number)))
+			continue;
+		clear(&all[i]);
+		atomic_store(&all[i].key, 0);
+		thrum__adapt_object_end(set_address(key));
+	}
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------ */
+
+static bool is_lock(const struct thrum__adapt_semaphore *one)
+{
+	uint32_t bits = atomic_load(&one->bits), total = atomic_load(&one->total);
+	uint32_t returns = atomic_load(&one->returns);
+
+	return (bits & (SET_KNOWN | SET_STRANGE)) == SET_KNOWN && total > 0 &&
+		total <= FORKS_PERMITS &&
+		(returns == 0 ? total == 1 : returns * 2 >= atomic_load(&one->takes) - 1);
+}
+
+bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *lock)
+{
+	const struct thrum__adapt_semaphore *one = find(key);
+
+	if (!one || !is_lock(one))
+		return false;
+	*lock = (struct set_lock){.key = key,
+		.set = atomic_load(&one->set),
+		.number = atomic_load(&one->number),
+		.total = atomic_load(&one->total),
+		.is_proven = atomic_load(&one->returns) > 0,
+		.is_inverse = atomic_load(&one->bits) & SET_INVERSE};
+	for (unsigned i = 0; i < FORKS_PERMITS; i++) {
+		const struct thrum__adapt_permit *permit = &one->permit[i];
+		uint64_t thread = atomic_load(&permit->thread);
+		struct set_holder *holder = &lock->holders[lock->count];
+
+		*holder = (struct set_holder){.thread = thread & ~UNDOES,
+			.process = (pid_t)(thread >> 32),
+			.tid = (uint32_t)(thread & ~UNDOES),
+			.caller = (const void *)(uintptr_t)(atomic_load(&permit->caller) &
+				~RECORDED),
+			.is_shared = atomic_load(&permit->is_shared) != 0,
+			.is_killed = atomic_load(&permit->is_killed) != 0,
+			.gives_at_end = (thread & UNDOES) != 0};
+		for (int part = 0; part < 2; part++)
+			memcpy(holder->name + part * 8,
+				&(uint64_t){atomic_load(&permit->name[part])}, 8);
+		holder->name[sizeof holder->name - 1] = '\0';
+		lock->count += thread != 0;
+	}
+	return true;
+}
+
+bool thrum__adapt_set_is_taken(struct set_lock *lock)
+{
+	unsigned left = 0;
+	int value = thrum__adapt_set_value(lock->set, lock->number), last;
+
+	for (unsigned i = 0; i < lock->count; i++) {
+		const struct set_holder *holder = &lock->holders[i];
+
+		if ((holder->gives_at_end || holder->is_shared) &&
+			thrum__adapt_process_is_over(holder->process))
+			continue;
+		lock->holders[left++] = *holder;
+	}
+	lock->count = left;
+	if (left != lock->total || value != (lock->is_inverse ? (int)left : 0))
+		return false;
+	if (left > 1)
+		return true;
+	last = real_semctl(NULL)(lock->set, (int)lock->number, GETPID, (union value){0});
+	return last == lock->holders[0].process && (lock->is_proven || lock->holders[0].is_killed);
+}
+
+/* The task of a thread of this process that took a permit before the recording began. */
+static uint64_t find_task(uint32_t tid)
+{
+	const struct thread *found = tid == thrum__port_tid() ? thrum__adapt_thread() : NULL;
+
+	for (struct thread *t = thrum__adapt_threads(); t && !found; t = t->next)
+		if (atomic_load(&t->tid) == tid)
+			found = t;
+	return found ? atomic_load(&found->task) : 0;
+}
+
+void thrum__adapt_set_tell_own(const struct object *object, uint64_t key)
+{
+	struct thrum__adapt_semaphore *one = find(key);
+
+	for (unsigned i = 0; one && i < FORKS_PERMITS; i++) {
+		struct thrum__adapt_permit *permit = &one->permit[i];
+		uint64_t thread = atomic_load(&permit->thread) & ~UNDOES, caller, task;
+
+		if (thread >> 32 != (uint64_t)getpid())
+			continue;
+		task = atomic_load(&permit->task);
+		task = task ? task : find_task((uint32_t)thread);
+		caller = task ? atomic_fetch_or(&permit->caller, RECORDED) : RECORDED;
+		if (!(caller & RECORDED) && THRUM__ON(THRUM__BIT_WAITS))
+			thrum__lock_held(thrum__adapt_site((const void *)(uintptr_t)caller), task,
+				atomic_load(&object->task));
+	}
+}
+
+/* ---- Waits ------------------------------------------------------------------------------------- */
+
+/* Takes a place that is free, or one of those that have ended if is_ended. */
+static uint32_t take_place(uint64_t self, bool is_ended)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t place = 0;
+
+	for (; place < FORKS_WAITS; place++) {
+		uint64_t before = atomic_load(&forks->wait[place].thread);
+
+		if ((!before ||
+			    (is_ended && thrum__adapt_process_is_over((pid_t)(before >> 32)))) &&
+			atomic_compare_exchange_strong(&forks->wait[place].thread, &before, self))
+			break;
+	}
+	return place;
+}
+
+uint32_t thrum__adapt_set_waits(uint64_t key)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	int error = errno;
+	uint64_t self = thrum__adapt_set_self()->thread;
+	uint32_t place = take_place(self, false);
+
+	if (place == FORKS_WAITS)
+		place = take_place(self, true);
+	errno = error;
+	if (place == FORKS_WAITS)
+		return place;
+	atomic_fetch_add(&forks->wait[place].turn, 1);
+	atomic_store(&forks->wait[place].is_told, 0);
+	atomic_store(&forks->wait[place].looks, 0);
+	atomic_store(&forks->wait[place].key, key);
+	return place;
+}
+
+void thrum__adapt_set_wait_looks(uint32_t place, bool looks)
+{
+	if (place < FORKS_WAITS)
+		atomic_store(&thrum__adapt_forks()->wait[place].looks, looks);
+}
+
+void thrum__adapt_set_wait_over(uint32_t place)
+{
+	struct thrum__adapt_forks *forks = thrum__adapt_forks();
+
+	if (place >= FORKS_WAITS)
+		return;
+	atomic_store(&forks->wait[place].key, 0);
+	atomic_fetch_add(&forks->wait[place].turn, 1);
+	atomic_store(&forks->wait[place].thread, 0);
+}
+
+/* Returns the place of a thread's wait, or FORKS_WAITS. */
+static uint32_t place_of(uint64_t thread)
+{
+	const struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t place = 0;
+
+	while (place < FORKS_WAITS && atomic_load(&forks->wait[place].thread) != thread)
+		place++;
+	return place;
+}
+
+uint64_t thrum__adapt_set_wait_of(uint64_t thread, uint32_t *turn)
+{
+	const struct thrum__adapt_forks *forks = thrum__adapt_forks();
+	uint32_t place = place_of(thread);
+
+	if (place == FORKS_WAITS)
+		return 0;
+	*turn = atomic_load(&forks->wait[place].turn);
+	return atomic_load(&forks->wait[place].key);
+}
+
+bool thrum__adapt_set_wait_is_looked(uint64_t thread)
+{
+	uint32_t place = place_of(thread);
+
+	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].looks);
+}
+
+bool thrum__adapt_set_tells(uint64_t thread)
+{
+	uint32_t place = place_of(thread);
+
+	return place < FORKS_WAITS &&
+		atomic_exchange(&thrum__adapt_forks()->wait[place].is_told, 1) == 0;
+}
+
+bool thrum__adapt_set_is_told(uint64_t thread)
+{
+	uint32_t place = place_of(thread);
+
+	return place < FORKS_WAITS && atomic_load(&thrum__adapt_forks()->wait[place].is_told);
+}
+
+/* Calls for each permit that a thread of a process has. */
+static void each_permit(pid_t process, void (*call)(struct thrum__adapt_permit *))
+{
+	struct thrum__adapt_semaphore *all = thrum__adapt_forks()->semaphore;
+
+	for (unsigned i = 0; i < FORKS_SEMAPHORES; i++)
+		for (unsigned j = 0; atomic_load(&all[i].key) && j < FORKS_PERMITS; j++)
+			if (atomic_load(&all[i].permit[j].thread) >> 32 == (uint64_t)process)
+				call(&all[i].permit[j]);
+}
+
+static void note_killed(struct thrum__adapt_permit *permit)
+{
+	atomic_store(&permit->is_killed, 1);
+}
+
+static void note_shared(struct thrum__adapt_permit *permit)
+{
+	atomic_store(&permit->is_shared, 1);
+}
+
+void thrum__adapt_set_killed(pid_t process)
+{
+	each_permit(process, note_killed);
+}
+
+void thrum__adapt_set_shares(void)
+{
+	if (atomic_load(&has_taken))
+		each_permit(getpid(), note_shared);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * sets.c: who has permits of semaphores that are the kernel's own (semop), and who waits for them. All
+ * processes under one `thrum record` note it in the memory that they share, whether or not they record.
+ * Nothing here allocates or locks. All but thrum__adapt_set_of_lock keep errno.
+ */
+#ifndef ADAPT_SETS_H
+#define ADAPT_SETS_H
+
+#include "adapt/base/base.h"
+#include "adapt/forks.h"
+
+#include <sys/sem.h>
+
+/* The calling thread. */
+struct set_self {
+	uint64_t thread; /* the process's number, and its own */
+	/* Its process's number, and those of sets, mean nothing in other namespaces. 0: not known. */
+	uint64_t space;
+};
+/* May change errno. */
+const struct set_self *thrum__adapt_set_self(void);
+
+struct set_holder {
+	uint64_t thread;
+	pid_t process;
+	uint32_t tid;
+	const void *caller;
+	thrum_task task;   /* 0: it took the permit before its process recorded */
+	bool is_shared;    /* a child of it may be to give the permit back */
+	bool is_killed;    /* by a signal */
+	bool gives_at_end; /* the kernel gives the permit back when the process ends */
+	char name[16];
+};
+
+/* A semaphore whose permits are given back by the threads that took them, as far as is known. */
+struct set_lock {
+	uint64_t key;
+	int set;
+	unsigned number;
+	unsigned total; /* permits that it began with */
+	bool is_proven; /* one was given back: else only a process that was killed should have done so */
+	bool is_inverse; /* its value is the number of those who have it, not of those who may */
+	unsigned count;
+	struct set_holder holders[FORKS_PERMITS];
+};
+
+/* Tells a semaphore from all others of this machine; 0: that can't be told. */
+uint64_t thrum__adapt_set_key(int set, unsigned number);
+/* Stands for it in the place of an address. */
+static inline const void *set_address(uint64_t key)
+{
+	return (const void *)((uintptr_t)(key >> 8) | (UINTPTR_MAX / 2 + 1));
+}
+
+/* Finds a semaphore's value; negative: that isn't known. */
+int thrum__adapt_set_value(int set, unsigned number);
+/* A semaphore has this value from now on, whatever was before. */
+void thrum__adapt_set_begins(int set, unsigned number, unsigned value);
+/* The set is no more. */
+void thrum__adapt_set_ends(int set);
+
+/* Changes that one call makes. */
+#define SET_OPERATIONS 16 /* more of them are not noted */
+struct set_change {
+	int set;
+	struct sembuf *ops;
+	size_t count;
+	const void *caller;
+	const struct set_self *self;
+	uint32_t given; /* bits: by these the thread gives back what it took */
+	bool may_take;
+};
+/* The calling thread is about to make changes; has made them; or has not, though it was about to. The first
+ * four members are set. */
+void thrum__adapt_set_gives(struct set_change *);
+void thrum__adapt_set_takes(const struct set_change *);
+void thrum__adapt_set_failed(const struct set_change *);
+
+/* Whether a semaphore is known to be a lock. Then finds who has it. May change errno. */
+bool thrum__adapt_set_of_lock(uint64_t key, struct set_lock *);
+/* Whether all permits are taken by those that are noted, as far as the kernel tells, too.
+ * Leaves out those who gave theirs back as they ended, or left them to a child. Changes errno. */
+bool thrum__adapt_set_is_taken(struct set_lock *);
+/* Records which threads of this process have a permit, as far as it isn't recorded yet. */
+void thrum__adapt_set_tell_own(const struct object *, uint64_t key);
+
+/* The calling thread waits from now on, as long as it takes. Returns the place of this note, or
+ * FORKS_WAITS. */
+uint32_t thrum__adapt_set_waits(uint64_t key);
+/* It looks from time to time, or no more. */
+void thrum__adapt_set_wait_looks(uint32_t place, bool looks);
+void thrum__adapt_set_wait_over(uint32_t place);
+/* The semaphore for which a thread waits as long as it takes; 0: for none, as far as is known. turn: differs
+ * in each of its waits. */
+uint64_t thrum__adapt_set_wait_of(uint64_t thread, uint32_t *turn);
+/* Whether it looks. */
+bool thrum__adapt_set_wait_is_looked(uint64_t thread);
+/* Whether the calling thread is the first to tell why this one waits in vain. */
+bool thrum__adapt_set_tells(uint64_t thread);
+/* Whether it is told why this one waits in vain. */
+bool thrum__adapt_set_is_told(uint64_t thread);
+
+/* A signal has killed this process, as the one knows that waited for it. */
+void thrum__adapt_set_killed(pid_t process);
+/* This process is about to fork: its child may be to give its permits back. */
+void thrum__adapt_set_shares(void);
+
+#endif

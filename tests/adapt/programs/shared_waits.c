@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Processes that wait for semaphores and conditions in shared memory. The first argument says how; with a
+ * second one all is well. SIGALRM ends it.
+ *
+ * semaphore	a child ends before it posts
+ * condition	a child has ended before it signals
+ * parent	a process waits for its child, which waits for the end of another one
+ * circle	two processes wait for each other
+ * taken	a process waits for a condition, and another one for its mutex
+ * orphan	a process that has lost its parent posts very late
+ * named	the memory has a name, by which others may find it
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAUSE 300000 /* us: longer than a thread waits before it looks */
+
+static bool is_fine;
+static struct shared {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	sem_t semaphores[2];
+	bool is_done;
+} * shared;
+
+static void make(int fd)
+{
+	pthread_mutexattr_t mutex;
+	pthread_condattr_t condition;
+
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE,
+		fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED)
+		exit(2);
+	pthread_mutexattr_init(&mutex);
+	pthread_mutexattr_setpshared(&mutex, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&shared->mutex, &mutex);
+	pthread_condattr_init(&condition);
+	pthread_condattr_setpshared(&condition, PTHREAD_PROCESS_SHARED);
+	pthread_cond_init(&shared->condition, &condition);
+	for (int i = 0; i < 2; i++)
+		sem_init(&shared->semaphores[i], 1, 0);
+}
+
+/* Returns 0 in the child. */
+static pid_t start(const char *name)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_NAME, name);
+	}
+	return child;
+}
+
+static void await(void)
+{
+	pthread_mutex_lock(&shared->mutex);
+	while (!shared->is_done)
+		pthread_cond_wait(&shared->condition, &shared->mutex);
+	pthread_mutex_unlock(&shared->mutex);
+}
+
+static void tell(void)
+{
+	pthread_mutex_lock(&shared->mutex);
+	shared->is_done = true;
+	pthread_cond_signal(&shared->condition);
+	pthread_mutex_unlock(&shared->mutex);
+}
+
+static void wait_for_post(void)
+{
+	if (start("worker") == 0) {
+		usleep(is_fine ? PAUSE : PAUSE / 6);
+		if (is_fine)
+			sem_post(&shared->semaphores[0]);
+		_exit(0);
+	}
+	sem_wait(&shared->semaphores[0]);
+}
+
+static void semaphore(void)
+{
+	make(-1);
+	wait_for_post();
+}
+
+static void named(void)
+{
+	int fd = open("memory", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || ftruncate(fd, sizeof *shared))
+		exit(2);
+	make(fd);
+	wait_for_post();
+}
+
+static void condition(void)
+{
+	make(-1);
+	if (start("worker") == 0) {
+		usleep(is_fine ? 2 * PAUSE : 0);
+		if (is_fine)
+			tell();
+		_exit(0);
+	}
+	usleep(PAUSE);
+	await();
+}
+
+static void parent(void)
+{
+	pid_t child;
+
+	make(-1);
+	child = start("waiter");
+	if (child == 0) {
+		await();
+		_exit(0);
+	}
+	if (start("worker") == 0) {
+		usleep(is_fine ? PAUSE : PAUSE / 6);
+		if (is_fine)
+			tell();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void circle(void)
+{
+	make(-1);
+	if (start("player") == 0) {
+		usleep(is_fine ? PAUSE : 0);
+		if (is_fine)
+			sem_post(&shared->semaphores[0]);
+		sem_wait(&shared->semaphores[1]);
+		_exit(0);
+	}
+	sem_wait(&shared->semaphores[0]);
+	sem_post(&shared->semaphores[1]);
+}
+
+static void orphan(void)
+{
+	make(-1);
+	if (start("parent") == 0) {
+		if (fork() == 0) {
+			usleep(is_fine ? PAUSE : 10 * PAUSE);
+			sem_post(&shared->semaphores[0]);
+		}
+		_exit(0);
+	}
+	wait(NULL);
+	sem_wait(&shared->semaphores[0]);
+}
+
+/* The other one can't go on before this one waits. */
+static void taken(void)
+{
+	make(-1);
+	pthread_mutex_lock(&shared->mutex);
+	if (start("worker") == 0) {
+		tell();
+		_exit(0);
+	}
+	usleep(PAUSE);
+	pthread_cond_wait(&shared->condition, &shared->mutex);
+	pthread_mutex_unlock(&shared->mutex);
+	/* And late. */
+	if (start("worker") == 0) {
+		usleep(PAUSE);
+		sem_post(&shared->semaphores[0]);
+		_exit(0);
+	}
+	sem_wait(&shared->semaphores[0]);
+}
+
+int main(int count, char **arguments)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {{"semaphore", semaphore}, {"condition", condition}, {"parent", parent},
+		{"circle", circle}, {"orphan", orphan}, {"taken", taken}, {"named", named}};
+
+	is_fine = count > 2;
+	alarm(is_fine ? 20 : 2);
+	for (size_t i = 0; count > 1 && i < sizeof cases / sizeof *cases; i++)
+		if (strcmp(arguments[1], cases[i].name) == 0)
+			cases[i].run();
+	printf("done\n");
+	return 0;
+}

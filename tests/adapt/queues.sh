@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Queues of messages: of msgget() and of mq_open().
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# A queue that a program leaves behind is the kernel's for ever.
+remove() {
+	local queue left=()
+	[[ -e queue ]] || return
+	mapfile -t left <queue
+	rm queue
+	for queue in "${left[@]}"; do
+		if [[ $queue == /* ]]; then
+			"$programs/queues" unlink "$queue"
+		else
+			ipcrm -q "$queue" 2>/dev/null
+		fi
+	done
+}
+trap 'rm -rf "$here"' EXIT
+
+# runs NAME ARGUMENTS...
+runs() {
+	"$THRUM" record -o "$1.thrum" --size=64M -- "$programs/queues" "${@:2}" >out 2>err </dev/null
+	remove
+	if grep -q '^skipped' out; then
+		cat out
+		exit 77
+	fi
+}
+
+# hangs PATTERN ARGUMENTS...: it hangs, and thrum names the cause, once.
+hangs() {
+	local name=${*:2}
+	name=${name// /-}
+	runs "$name" "${@:2}"
+	! grep -q '^done' out || wrong "$name doesn't hang"
+	has "$name" why "$1"
+	[[ $1 == '^no findings' ]] ||
+		(($("$THRUM" why "$name.thrum" 2>/dev/null | grep -cE '^(deadlock|never)') == 1)) ||
+		wrong "$name: $("$THRUM" why "$name.thrum")"
+}
+# both SORT
+both() {
+	local sort=$1 name case never='^never resolved \(likely\): ' ended='queue [^ ]* by ended process [0-9]*'
+	for name in '' named; do
+		hangs "$never.receipt from $ended \(logger\)" "$sort" $name room
+		hangs "$never.(answer|message) in $ended \(server\)" "$sort" $name answer
+		hangs "$never.answer in $ended \(server\)" "$sort" $name asked
+	done
+	hangs '^deadlock \(certain\)' "$sort" circle
+	hangs '^deadlock \(certain\)' "$sort" full
+	hangs "$never.message in $ended \(worker\)" "$sort" worker
+	# Others may send.
+	hangs '^no findings' "$sort" named idle
+	has "$sort-named-idle" dump 'wait .*receive from queue'
+	for case in room answer asked circle full worker idle; do
+		for name in '' named; do
+			runs "fine-$sort-$name-$case" "$sort" $name "$case" fine
+			grep -q '^done' out || wrong "$sort $name $case with fine: $(cat out err)"
+			has "fine-$sort-$name-$case" why '^no findings'
+		done
+	done
+}
+for sort in msg mq; do
+	(
+		mkdir $sort
+		cd $sort || exit 1
+		both $sort
+		exit "$failed"
+	) &
+done
+for job in $(jobs -p); do
+	wait "$job"
+	status=$?
+	((status == 0)) || failed=$status
+done
+exit "$failed"

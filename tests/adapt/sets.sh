@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: ISC
+# Semaphores of semop(), which several processes share.
+# shellcheck disable=SC1091,SC2154
+set -u
+. "$(dirname "$0")/adapt.bash"
+
+# A set that a program leaves behind is the kernel's for ever.
+remove() {
+	[[ ! -e set ]] || ipcrm -s "$(cat set)" 2>/dev/null
+	rm -f set
+}
+trap 'remove; rm -rf "$here"' EXIT
+
+# hangs NAME [PATTERN...]
+hangs() {
+	local name=$1 pattern
+	"$THRUM" record -o "$name.thrum" --size=64M -- "$programs/sets" "$name" >out 2>&1 </dev/null
+	! grep -q '^done' out || wrong "$name doesn't hang"
+	remove
+	for pattern in "${@:2}"; do
+		has "$name" why "$pattern"
+	done
+}
+hangs ended 'child process [0-9]* \(collector\)[^:]*: Ends, but still holds .semaphore 1 of set [0-9]*'
+hangs first 'child process [0-9]* \(collector\)[^:]*: Ends, but still holds .semaphore 0 of set'
+hangs inverse 'child process [0-9]* \(collector\)[^:]*: Ends, but still holds .semaphore 0 of set'
+hangs pool '^ 1 .*child process [0-9]* \(collector\)[^:]*: Ends, but still holds' \
+	'^ 2 .*child process [0-9]* \(collector\)[^:]*: Ends, but still holds'
+hangs circle ' sets[^:]*: Waits for|checker[^:]*: Waits for' \
+	'^deadlock \(certain\)' 'process [0-9]* \([a-z]*\)[^:]*: Holds .semaphore [01] of set'
+hangs threads '^deadlock \(certain\)'
+hangs self '^deadlock \(certain\)' 'sets: Holds .semaphore 0 of set'
+hangs hook '^deadlock \(certain\)' 'process [0-9]* \(hook\)'
+(($("$THRUM" why circle.thrum 2>&1 | grep -c '^deadlock') == 1)) || wrong 'both processes tell of the circle'
+
+# Nothing is wrong.
+for case in ended first inverse pool circle threads self hook places events reset passed; do
+	"$THRUM" record -o "fine-$case.thrum" --size=64M -- "$programs/sets" "$case" fine >out 2>err </dev/null
+	[[ $(grep -v '^thrum: ' out) == "done" ]] || wrong "$case with fine: $(cat out err)"
+	remove
+	[[ ! -e fine-$case.thrum ]] || has "fine-$case" why '^no findings'
+done
+has fine-events dump 'wait .*semaphore 0 of set'
+exit "$failed"
