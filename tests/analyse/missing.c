@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Who left out a step that all others take: in a round, at a new place, or as several wake-ups became one. */
+/* Steps that a task left out and all others take: in a round, at a new place, or as several wake-ups became
+ * one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,8 +96,8 @@ static void without_rounds_nobody_is(void **state)
 
 /* ---- Places ------------------------------------------------------------------------------------ */
 
-/* The workers 10 and 11 take the lock 4 at the places 1 and 2, and signal the condition 3 at the second. In the
- * wait that hangs, one of them takes it at this place. */
+/* The workers 10 and 11 take the lock 4 at the places 1 and 2, and signal the condition 3 at the second.
+ * In the wait that hangs, one of them takes it at this place. */
 static void tell_places(const char *worker, int place, const char *more)
 {
 	begin("condition");

@@ -182,8 +182,8 @@ struct thrum__step {
 	 * wait there. WAITS_FOR: 1 if other has ended or become another, but nothing of it is
 	 * recorded any more. DUE_LATE: 1 if too few of its peers ended to tell so, but they or others
 	 * in its place were due much sooner. PENDING: 1 if it should have come at `until`. NOT_AGAIN:
-	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many. ENDS_UNSERVED: how
-	 * many more did so. */
+	 * how many had a time-out, with it; else 0. RUNS_MEANWHILE: how often. MERGED: how many.
+	 * ENDS_UNSERVED: how many more did so. */
 	uint32_t more;
 	int64_t until; /* HELD_MOST, QUEUES: when it ended. PENDING: when it was due */
 };

@@ -248,15 +248,16 @@ void thrum__why_add_again(struct thrum__finding *, const struct thrum__model *, 
 
 /* ---- Wake-ups that became one (merged.c) ------------------------------------------------------- */
 
-/* The handle that a link's waiter woke several times before its wait, and that ran once for them, at *time.
- * Sets *count to how often it woke it. NONE: there is none, or it ran so too often, and takes all there is. */
+/* The handle that a link's waiter woke several times before its wait, and that ran once for them, at
+ * *time. Sets *count to how often it woke it. NONE: there is none, or it ran so too often, and takes all
+ * there is. */
 uint32_t thrum__why_merged(const struct thrum__model *, const struct thrum__why_link *,
 	uint32_t *count, int64_t *time);
 
 /* ---- Rounds (rounds.c) ------------------------------------------------------------------------- */
 
-/* Of the servers of an object, the one that has not served it in the last round, though all others have, and
- * each did in the rounds before. NONE: there is none. */
+/* The server of an object that has not served it in the last round, though all others have, and each did in
+ * the rounds before. NONE: there is none. */
 uint32_t thrum__why_missing_in_round(const struct thrum__model *, uint32_t object,
 	const struct thrum__why_servers *);
 

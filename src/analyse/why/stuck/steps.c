@@ -196,8 +196,8 @@ static void add_lost(struct thrum__finding *finding, const struct thrum__model *
 		lost->time, THRUM__NONE);
 }
 
-/* Adds a step for the last request of the loop that doesn't read what is unread, if it failed: its callback may
- * have left out to go on. */
+/* Adds a step for the last request of the loop that doesn't read what is unread, if it failed: its
+ * callback may have left out to go on. */
 static void add_failed_last(struct thrum__finding *finding, const struct thrum__model *model,
 	uint32_t leaf)
 {
