@@ -10,7 +10,7 @@ leaves() {
 	local name=$1 pattern=$2
 	shift 2
 	"$THRUM" record -o "$name.thrum" --size=64M -- "$@" 2>/dev/null # until its alarm
-	has "$name" why "Waits for .unread data of socket [0-9]*, $pattern[^+]"
+	has "$name" why "Waits for .unread data of socket [0-9]*, ${pattern}[^+]"
 }
 
 # keeps NAME PROGRAM ARGUMENTS...: all is read.

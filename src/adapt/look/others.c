@@ -157,7 +157,8 @@ bool thrum__adapt_others_look(struct others *others, const struct looking *looki
 		look_at_polled(others, looking->polled, looking->count);
 	else
 		others->is_watched |= looking->epoll < 0; /* by select(), or else */
-	if (others->is_watched)
+	/* By io_uring the kernel itself may watch, read and write. */
+	if (others->is_watched || thrum__adapt_process_has_kernel_writes(survey.look.self))
 		return false;
 	others->origins |= thrum__adapt_watch_origins();
 	if (!looking->is_endless)
